@@ -1,7 +1,7 @@
-"""What readers do with comments that are there: change and delete their own, vote, and report.
+"""What readers do with existing comments: edit and delete their own, vote, and report.
 
-An author is who has the token that came with the comment, for as long as it is good; there
-are no accounts. As in `api.comments`, each handler's docstring is the API's truth.
+An author is whoever has the edit token that came with the comment, until it expires; there are no
+accounts for readers. As in `api.comments`, the docstring of each handler documents the API.
 """
 
 from typing import Annotated, Any, Final, Literal, NamedTuple, TypeVar
@@ -45,17 +45,17 @@ from commentsvc.util.client_network import NetworkHashes, network, wide_network
 from commentsvc.util.i18n import gettext as _
 from commentsvc.util.ratelimit import RateLimiter
 
-# What one may vote, by the setting `comments.votes`.
+# The possible votes, by the setting `comments.votes`.
 VALUES: Final = {"off": (), "up": (0, 1), "both": (-1, 0, 1)}
-# Votes on one comment from an IPv6 /48, which has 256 of our networks: three times those of one.
-BALLOT_BYTES: Final = 1_024  # a vote or a report, and the random word of whose it is
+# Votes on one comment from an IPv6 /48, which holds 256 of our networks: three times those of one.
+BALLOT_BYTES: Final = 1_024  # a vote or a report, with the random word of its reader
 WIDE_VOTES: Final = f"{3 * voting.CROWD}/day"
-REPORTS: Final = "10/hour"  # of one network
+REPORTS: Final = "10/hour"  # from one network
 CHALLENGE: Final = (("WWW-Authenticate", 'Bearer realm="commentsvc"'),)  # RFC 6750, 3
 
 
 Sent = TypeVar("Sent", bound=msgspec.Struct)
-# Who votes or reports, without a name.
+# The random word that identifies the browser of a vote or report.
 Word = Annotated[
     str,
     Meta(
@@ -67,7 +67,7 @@ Word = Annotated[
 
 
 class VoteRequest(msgspec.Struct, frozen=True, forbid_unknown_fields=True, gc=False):
-    """A vote as sent, see `AuthorActions.vote`."""
+    """The body of a vote, see `AuthorActions.vote`."""
 
     vote: Annotated[
         Literal[-1, 0, 1],
@@ -80,7 +80,7 @@ class VoteRequest(msgspec.Struct, frozen=True, forbid_unknown_fields=True, gc=Fa
 
 
 class ReportRequest(msgspec.Struct, frozen=True, forbid_unknown_fields=True, gc=False):
-    """A report as sent, see `AuthorActions.report`."""
+    """The body of a report, see `AuthorActions.report`."""
 
     reporter: Word
 
@@ -125,21 +125,21 @@ REPORT = Operation(
 
 
 class AuthorizedComment(NamedTuple):
-    """A comment that somebody says is theirs, and the CORS fields of the answer."""
+    """A comment whose author has proved it by the token, and the CORS headers of the answer."""
 
     entry: Entry
     headers: Headers
 
 
 class VoterNetwork(NamedTuple):
-    """Where a vote comes from, and the hashes that votes from there may have."""
+    """The network of a vote, and the hashes that votes from it may have."""
 
     place: bytes
     hashes: tuple[bytes, ...]
 
 
 class AuthorActions:
-    """The handlers of what is about one comment."""
+    """The handlers for actions on one comment."""
 
     def __init__(
         self,
@@ -176,9 +176,9 @@ class AuthorActions:
     async def edit(self, request: Request) -> Response:
         """PATCH /api/comments/ID with JSON ``{"message"}``: 200 ``{"status", "comment"}``.
 
-        The edit token stands in `Authorization: Bearer`. The status is ``pending`` where the new
-        text, or the old one, has to be approved. 400 with the faulty fields, 401 without the
-        token, 403 when the edit time is over, or for a foreign page, 404, 415, 429, 503.
+        The edit token is in `Authorization: Bearer`. The status is ``pending`` if the new text, or
+        the old one, has to be approved. 400 with the invalid fields, 401 without the token, 403
+        after the edit time, or for a foreign page, 404, 415, 429, 503.
         """
         EDIT.read(request)
         entry, headers = self._claim(request)
@@ -193,9 +193,9 @@ class AuthorActions:
         return Response(200, headers, encode(Revised(status(comment), shown)))
 
     async def delete(self, request: Request) -> Response:
-        """DELETE /api/comments/ID: 204; the comment is shown no more, answers to it are.
+        """DELETE /api/comments/ID: 204; the comment is no longer shown, replies to it are.
 
-        The edit token stands in `Authorization: Bearer`. Again for a deleted one: 204. 401, 403,
+        The edit token is in `Authorization: Bearer`. 204 also if it is deleted already. 401, 403,
         404 and 503 as for an edit.
         """
         DELETE.read(request)
@@ -207,9 +207,9 @@ class AuthorActions:
     async def vote(self, request: Request) -> Response:
         """POST /api/comments/ID/votes with JSON ``{"vote", "voter"}``: 200 ``{"votes", "vote"}``.
 
-        `vote` is 1 (for), 0 (taken back) or, where the settings allow it, -1; `voter` a random
-        word that a browser makes once and keeps. The last vote of each voter counts. 400 with the
-        faulty fields, 403 for a foreign page, 404, 409 from a network with many votes on the
+        `vote` is 1 (for), 0 (taken back) or, if the settings allow it, -1; `voter` is a random word
+        that a browser makes once and keeps. The last vote of each voter counts. 400 with the
+        invalid fields, 403 for a foreign page, 404, 409 from a network with too many votes on the
         comment, 415, 429, 503.
         """
         VOTE.read(request)
@@ -225,7 +225,7 @@ class AuthorActions:
         return Response(200, headers, encode(Votes(votes, ballot.vote)))
 
     def admit_vote(self, request: Request, number: int) -> VoterNetwork:
-        """Count a vote on the comment of that number. Raise HttpError 429 or TooManyVotes."""
+        """Count a vote on the comment with that id. Raise HttpError 429 or TooManyVotes."""
         place = network(self._proxies.client(request))
         wait = self._limiter.take(place, self._clock.monotonic_ms())
         if wait:
@@ -240,7 +240,7 @@ class AuthorActions:
         """POST /api/comments/ID/reports with JSON ``{"reporter"}``: 204; moderators see it.
 
         `reporter` is a random word that a browser makes once and keeps; a second report of the same
-        comment changes nothing. 400 with the faulty fields, 403 for a foreign page, 404, 415, 429,
+        comment changes nothing. 400 with the invalid fields, 403 for a foreign page, 404, 415, 429,
         503.
         """
         REPORT.read(request)
@@ -256,7 +256,7 @@ class AuthorActions:
         return Response(204, (NOT_STORED, *headers), b"")
 
     def _find(self, request: Request) -> tuple[int, Headers]:
-        """Return the number of a request's comment, and the CORS fields. Raise UnknownComment."""
+        """Return the id of a request's comment, and the CORS headers. Raise UnknownComment."""
         number = request.number()
         entry = self._database.read_now(queries.find, number)
         if entry is None:
@@ -264,7 +264,7 @@ class AuthorActions:
         return number, self._check(request, entry)
 
     def _claim(self, request: Request) -> AuthorizedComment:
-        """Find the comment that a request is about, if the token is its own.
+        """Return the comment of a request that has its edit token.
 
         Raise HttpError 401 or 403, UnknownComment.
         """
@@ -287,11 +287,11 @@ class AuthorActions:
         return AuthorizedComment(entry, headers)
 
     def _check(self, request: Request, entry: Entry) -> Headers:
-        """Return the CORS fields. Raise HttpError 403, UnknownSiteError for a site of the past."""
+        """Return the CORS headers. Raise HttpError 403, UnknownSiteError if its site is gone."""
         return self._cors.check(request, self._sites.named(entry.site))
 
     def _ballot(self, body: bytes) -> VoteRequest:
-        """Read a vote. Raise HttpError 400 that names all faulty fields."""
+        """Read a vote. Raise HttpError 400 that names all invalid fields."""
         ballot = _read(body, VoteRequest, '{"vote": 1, "voter": "…"}')
         if ballot.vote not in self._votes:
             problem = f"This must be one of {', '.join(map(str, self._votes))}."
@@ -300,7 +300,7 @@ class AuthorActions:
 
 
 def _read(body: bytes, kind: type[Sent], example: str) -> Sent:
-    """Read a small body of JSON. Raise HttpError 400 that names all faulty fields."""
+    """Read a small JSON body. Raise HttpError 400 that names all invalid fields."""
     if len(body) > BALLOT_BYTES:
         raise MalformedError(f"The body has at most {BALLOT_BYTES} bytes.")
     try:
@@ -311,7 +311,7 @@ def _read(body: bytes, kind: type[Sent], example: str) -> Sent:
 
 
 def with_text(entry: Entry, message: str) -> Submission:
-    """Return the comment as if it were submitted now with that message."""
+    """Return the comment as a submission with a new message."""
     comment = entry.comment
     return Submission(
         place=(entry.site, entry.url),

@@ -1,12 +1,12 @@
-"""Avatars: pictures of authors from a service of such as Gravatar, where a site turns that on.
+"""Avatars: pictures of authors from a service such as Gravatar, if a site turns that on.
 
-No reader's browser asks the other service, which so learns only that somebody here reads
-what the owner of a digest wrote, not who. It gets the MD5 of an e-mail address, which is in our
-lists anyway, never the address. What comes back is an image of a known type and a bounded size, or
-nothing: then the widget shows the drawn picture that stands below. Answers are kept in
-memory for a day, also that there is none, and after a failure nobody is asked for a while.
+The pictures are fetched by this service. So the other service does not learn who reads a comment,
+only that somebody here reads comments of the owner of a digest. It gets the MD5 of an e-mail
+address, which our lists contain too, but never the address. The answer is an image of a known type
+and a limited size, or nothing: then the widget shows the picture that it draws. Answers are cached
+in memory for a day, also if there is no picture. After a failure there is a pause.
 
-The name in a request is any digest: whoever makes some up costs us fetches, which are limited.
+A request may contain any digest: made-up ones cause fetches, which are limited.
 """
 
 import asyncio
@@ -29,13 +29,13 @@ from commentsvc.util.ratelimit import RateLimiter
 from commentsvc.util.timestamps import DAY_MS, MINUTE_MS
 
 PREFIX: Final = "/api/avatar/"
-BYTES: Final = 32_768  # of a picture; one of 96 pixels has 2 to 12 KiB
-KEPT: Final = 256  # answers, so at most 8 MiB
-KEPT_MS: Final = DAY_MS  # that an answer is kept, by us and by browsers
-PAUSE_MS: Final = 5 * MINUTE_MS  # without another attempt after a failure
+BYTES: Final = 32_768  # of a picture; one with 96 pixels has 2 to 12 KiB
+KEPT: Final = 256  # cached answers, so at most 8 MiB
+KEPT_MS: Final = DAY_MS  # how long we and browsers cache an answer
+PAUSE_MS: Final = 5 * MINUTE_MS  # before another attempt after a failure
 AT_ONCE: Final = 8  # fetches
 RATE: Final = "300/minute"  # of fetches
-QUERY: Final = "?d=404&s=96"  # Gravatar's words: none instead of a drawn one, and pixels
+QUERY: Final = "?d=404&s=96"  # Gravatar's parameters: 404 without a picture, size in pixels
 TYPES: Final = ("image/gif", "image/jpeg", "image/png", "image/webp")
 
 _HEADERS: Final = (
@@ -69,14 +69,14 @@ def _no_picture() -> HttpError:
 
 
 class Kept(NamedTuple):
-    """A picture, or that there is none, and how long that is kept."""
+    """A picture, or None, and for how many milliseconds it is cached."""
 
     picture: Fetched | None
     kept_ms: int
 
 
 class Avatars:
-    """The handler, and what it keeps."""
+    """The handler, and its cache."""
 
     def __init__(self, settings: Settings, sites: Sites, clock: Clock) -> None:
         self._sources = {site.name: site.avatar_url.rstrip("/") for site in settings.sites}
@@ -92,9 +92,10 @@ class Avatars:
         return [route(AVATAR, self.picture)]
 
     async def picture(self, request: Request) -> Response:
-        """GET /api/avatar/MD5[?site=S]: 200 with a small image. 404 where there is none.
+        """GET /api/avatar/MD5[?site=S]: 200 with a small image. 404 if there is none.
 
-        MD5 is `avatar` of a comment. Not stored: it would be for good.
+        MD5 is the `avatar` of a comment. The core does not cache it, because it would never be
+        purged.
         """
         source = self._sources[self._sites.named(AVATAR.read(request).site)]
         name = request.path.removeprefix(PREFIX)
@@ -106,7 +107,7 @@ class Avatars:
         return Response(200, (("Content-Type", found.type), *_HEADERS), found.body)
 
     async def _find(self, url: str) -> Fetched | None:
-        """Return what is kept, or else fetched; None where there is no picture, or not now."""
+        """Return a cached or fetched picture; None if there is none, or not now."""
         if url not in self._kept:
             async with self._lane:
                 if url not in self._kept:  # nobody has fetched it meanwhile
@@ -129,5 +130,5 @@ class Avatars:
 
 
 def _expiry(_url: str, kept: Kept, now_ms: float) -> float:
-    """Return the moment up to which an answer is kept."""
+    """Return the time until which an answer is cached."""
     return now_ms + kept.kept_ms

@@ -1,11 +1,11 @@
-"""Our own HTTP interface: counts, lists, submissions, the preview.
+"""Our own HTTP API: counts, lists, submissions, previews.
 
-Each handler parses, acts and answers; its docstring is the API's truth, and the OpenAPI
-document says the same to machines. Public reads are stored by the core under the tags of what they
-show, so a handler here runs only once per answer and change. The counts and the usual lists are
-short indexed reads and run on the event loop; other lists go to a reader.
+Each handler parses, acts and answers. Its docstring documents the API for people, the OpenAPI
+document for programs. Answers to public reads are cached by the core under the tags of what they
+show, so a handler runs only once per answer and change. Counts and the usual lists are short
+indexed reads on the event loop; other lists are read by a reader thread.
 
-All answers but writes allow every page to read them; errors are made by the router.
+Every page may read all answers except those to writes; errors are made by the router.
 """
 
 from collections.abc import Callable, Coroutine
@@ -64,12 +64,12 @@ from commentsvc.model import APPROVED, site_tag, thread_tag
 from commentsvc.submissions import Accepted
 from commentsvc.util.timestamps import read, rfc3339
 
-SHORT = 100  # comments of a list that is read on the event loop: what the widget asks for
-MOST = 10**18 - 1  # that may be asked for; the settings say how many there are
+SHORT = 100  # comments in a list that is read on the event loop, as many as the widget asks for
+MOST = 10**18 - 1  # the greatest `limit`; the settings have a lower one
 
 
 class CountQuery(PageOrSiteQuery, frozen=True):
-    """What is counted."""
+    """Which comments are counted."""
 
     token: Token = ""
 
@@ -166,7 +166,7 @@ FORM_TOKEN = Operation(
 
 
 class CommentsApi:
-    """The handlers of group A, but for the embedded thread and what operators ask."""
+    """The handlers of our own API for comments."""
 
     def __init__(
         self,
@@ -198,14 +198,14 @@ class CommentsApi:
         ]
 
     def ping(self, request: Request) -> Response:
-        """GET /api/ping: 200 ``OK``. Not stored, so that it tells of the whole program."""
+        """GET /api/ping: 200 ``OK``. Not cached, so that it shows that the whole program works."""
         return Response(200, (("Content-Type", "text/plain"), NOT_STORED, ANY_ORIGIN), b"OK")
 
     def count(self, request: Request, operation: Operation[CountQuery] = COUNT) -> Response:
         """GET /api/comments/count?url=U: 200 ``{"count": N}``, approved comments only.
 
-        Without a url, or with an empty one, those of the whole site. 400 for a bad url or site.
-        Stored.
+        Without a url, or with an empty one, those of the whole site. 400 for an invalid url or
+        site. Cached.
         """
         query = operation.read(request)
         site, url = self._sites.place(query.url, query.site)
@@ -221,7 +221,8 @@ class CommentsApi:
     def counts(self, request: Request) -> Response:
         """GET /api/comments/counts?url=A&url=B: 200 ``{"counts": {"A": n, "B": 0}}``.
 
-        The keys are the urls as they were sent, at most 100. 400 for a bad url or site. Stored.
+        The keys are the urls as they were sent, at most 100. 400 for an invalid url or site.
+        Cached.
         """
         query = COUNTS.read(request)
         self._sites.named(query.site)
@@ -240,14 +241,16 @@ class CommentsApi:
     ) -> Response | Coroutine[Any, Any, Response]:
         """GET /api/comments?url=U[&sort=oldest|newest|top&limit&after&since]: 200 with comments.
 
-        ``{"data": […], "count": N, "next"?, "closes"?, "voting"?}``: approved comments of the page,
-        `count` is of all, `next` is what to send as `after` to go on, `closes` the moment from
-        which the page takes no more comments, `voting` is ``up`` or ``both``. ``"deleted":
-        [{"id", "parent", "deleted": true}]`` names the comments above those in `data` that are
-        shown no more. A page never heard of has none. With `since`, a moment as in the answers,
-        only what was published or changed from then on, without `next`, and ``"votes": {id:
-        number}`` of all that have some; who has those of that moment and, with these, not `count`
-        of them, asks for all. 400 for a bad parameter. Stored.
+        ``{"data": […], "count": N, "next"?, "closes"?, "voting"?}``: the approved comments of the
+        page. `count` is the number of all of them. `next` is the value of `after` for the next part
+        of the list, `closes` the time from which the page takes no more comments, `voting` is
+        ``up`` or ``both``. ``"deleted": [{"id", "parent", "deleted": true}]`` lists the ancestors
+        of those in `data` that are no longer shown. An unknown page has no comments.
+
+        With `since`, a time as in the answers, `data` has only what was published or changed since
+        then, without `next`, and ``"votes": {id: number}`` has the votes of all comments that have
+        some. A client that has the earlier comments, but then not `count` of them, requests the
+        whole list. 400 for an invalid parameter. Cached.
         """
         query = operation.read(request)
         place = self._sites.locate(query.url, query.site)
@@ -296,10 +299,10 @@ class CommentsApi:
     def submit(self, request: Request) -> Deferred:
         """POST /api/comments with JSON: 201 if shown at once, 202 if it waits for approval.
 
-        Both say ``{"status", "comment", "token", "token_expires"}``; the token is null where an
-        equal comment without a key was sent within the hour. 400 with all faulty fields,
-        403 for a foreign page, 409 for a key of another comment, 415, 429, 503. `?site=` names
-        the site; `site` in the body is the author's.
+        Both answer ``{"status", "comment", "token", "token_expires"}``; the token is null if an
+        equal comment without a key was sent within the hour. 400 with all invalid fields, 403 for a
+        foreign page, 409 for the key of another comment, 415, 429, 503. `?site=` names the site;
+        `site` in the body is the author's web site.
         """
         place = self._submissions.admit(request)
         locate = self._sites.locator(SUBMIT.read(request).site)
@@ -312,7 +315,7 @@ class CommentsApi:
     def preview(self, request: Request) -> Deferred:
         """POST /api/preview with JSON ``{"message"}``: 200 ``{"html"}``, as it would be shown.
 
-        Nothing is stored. 400 with the faulty fields, 403 for a foreign page, 415, 429.
+        Nothing is stored. 400 with the invalid fields, 403 for a foreign page, 415, 429.
         """
         site = self._sites.named(PREVIEW.read(request).site)
         headers = self._cors.check(request, site)
@@ -323,13 +326,12 @@ class CommentsApi:
         )
 
     def form_token(self, request: Request) -> Response:
-        """GET /api/form-token?url=U: 200, what a new form needs.
+        """GET /api/form-token?url=U: 200 with what a new form needs.
 
-        ``{"form_token", "proof_of_work"?, "length", "notify"}``. The first two are sent
-        back with the comment: the form token as it is, a solution of the work in ALTCHA's
-        format. Each is good for one comment of that site within a day. `length` is that of
-        the longest message, `notify` whether answers can be mailed. 400 for a bad url. Not
-        stored: everybody gets another one.
+        ``{"form_token", "proof_of_work"?, "length", "notify"}``. The comment is sent with the form
+        token and a solution of the work in ALTCHA's format. Each is valid for one comment on that
+        site within a day. `length` is that of the longest message; `notify` says whether replies
+        can be mailed. 400 for an invalid url. Not cached: every client gets another token.
         """
         query = FORM_TOKEN.read(request)
         site, _ = self._sites.place(query.url, query.site)
@@ -337,7 +339,7 @@ class CommentsApi:
         return Response(200, headers, encode(self._submissions.invite(request, site)))
 
     def _receipt(self, site: str, accepted: Accepted, cors: Headers) -> Response:
-        """Tell an author what became of a submission."""
+        """Return the answer for the author of a submission."""
         comment = accepted.comment
         expires = rfc3339(accepted.token_expires_at) if accepted.token else None
         shown = self._serializer.item(comment, site)
@@ -347,7 +349,7 @@ class CommentsApi:
 
 
 def _since(query: ListQuery) -> int | None:
-    """Return the moment (Unix milliseconds) that is asked for. Raise HttpError 400."""
+    """Return the time (Unix milliseconds) of `since`, None without it. Raise HttpError 400."""
     if not query.since:
         return None
     problem = "This goes with the order `oldest` alone, and without `after`."

@@ -1,6 +1,6 @@
-"""Errors to HTTP: what each failure that a client or the database can cause means to a client.
+"""Errors to HTTP: the HTTP error for each failure that a client or the database can cause.
 
-This is the one place that knows. The router and the pages get `as_http` from here.
+This is the only such list. The router and the pages use `as_http`.
 """
 
 from commentsvc.comments import errors
@@ -13,11 +13,11 @@ from commentsvc.util.i18n import pgettext
 
 NOT_PERMITTED = _("Your account may not do this. An owner can give you another role.")
 BUSY_SECONDS = "1"  # the writer's queue empties within a second
-FULL_SECONDS = "60"  # somebody has to make room first
+FULL_SECONDS = "60"  # somebody has to free space first
 
 
 def as_http(error: Exception) -> HttpError | None:
-    """Return the HTTP error that a foreseen failure means; None for any other exception."""
+    """Return the HTTP error for a foreseen exception; None for any other."""
     match error:
         case HttpError():
             return error
@@ -44,7 +44,7 @@ def as_http(error: Exception) -> HttpError | None:
 
 
 def _contradiction(error: errors.CommentsError) -> HttpError:
-    """Say what of a request contradicts what is stored."""
+    """Return the HTTP error for a request that contradicts the stored state."""
     match error:
         case errors.UnknownParent():
             unknown = _("The comment that you answer to is not on this page (any more).")

@@ -1,12 +1,12 @@
-"""Feeds of the newest comments: Atom (RFC 4287), RSS 2.0 and JSON Feed 1.1, of the same data.
+"""Feeds of the newest comments: Atom (RFC 4287), RSS 2.0 and JSON Feed 1.1, from the same data.
 
-An entry's id is a `urn:uuid` made of the site's name and the comment's number. It stays the same
-when the blog moves to another domain, so no reader sees old comments again. A document is a pure
-function of what is stored, since the core keeps it until a comment changes; hence the feed's
-`updated` is that of its newest entry, and an empty feed has the epoch.
+The id of an entry is a `urn:uuid` made from the site's name and the comment's id. It stays the same
+when the blog moves to another domain, so no reader sees old comments again. A document depends on
+the stored data only, since the core caches it until a comment changes. So the feed's `updated` is
+that of its newest entry, and an empty feed has the epoch.
 
-Links are absolute where the site has an origin. Without one they are relative, and right only where
-the feed is read under the blog's own domain.
+Links are absolute if the site has an origin. Otherwise they are relative, and work only if the feed
+is read under the blog's own domain.
 """
 
 import re
@@ -36,12 +36,12 @@ from commentsvc.util.timestamps import rfc3339
 
 JSON_FEED = "https://jsonfeed.org/version/1.1"
 
-# What XML 1.0 cannot hold, even as a character reference (2.2).
+# Characters that XML 1.0 does not allow, even as a character reference (section 2.2).
 _NOT_XML = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\ud800-\udfff\ufffe\uffff]").sub
 
 
 class FeedEntry(msgspec.Struct, frozen=True):
-    """A comment in a feed; `page` is its address. Moments are Unix milliseconds."""
+    """A comment in a feed; `page` is its address. Times are Unix milliseconds."""
 
     id: str
     title: str
@@ -55,9 +55,9 @@ class FeedEntry(msgspec.Struct, frozen=True):
 
 
 class Feed(msgspec.Struct, frozen=True):
-    """What all formats tell; `page` is the address of what is commented on, `address` the feed's.
+    """The content of a feed in all formats; `page` is the commented page, `address` the feed.
 
-    `address` is "" where the service does not know its own.
+    `address` is "" if the service does not know its own.
     """
 
     id: str
@@ -69,10 +69,11 @@ class Feed(msgspec.Struct, frozen=True):
 
 
 class Source(msgspec.Struct, frozen=True):
-    """What a feed is of: a site, its title and origin (or ""), a page's url or "" for all.
+    """What a feed is about: a site, its title and origin (or ""), and a page's url, or "" for all.
 
-    `address` is where the feed itself is, "" where that is not known; `language` the tag of the
-    language of its titles. What a comment's element is called on its page begins with `anchor`.
+    `address` is that of the feed itself, "" if it is not known; `language` is the tag of the
+    language of its titles. `anchor` is the beginning of the ids of comments' elements on their
+    page.
     """
 
     site: str
@@ -129,7 +130,7 @@ def _operation(path: str, name: str, media_type: str) -> Operation[PageOrSiteQue
         path=path,
         summary=f"The newest comments of a page or of the whole site, as {name}",
         query=PageOrSiteQuery,
-        ignores_unknown=True,  # feed readers, and who counts their visits, add some
+        ignores_unknown=True,  # feed readers and analytics add parameters
         answers={200: Content(media_type)},
         errors=(400, 503),
     )
@@ -141,7 +142,7 @@ JSON = _operation("/feed.json", "JSON Feed 1.1", "application/feed+json")
 
 
 class Feeds:
-    """The handlers."""
+    """The handlers of the feeds."""
 
     def __init__(self, service: ServiceContext) -> None:
         settings = service.settings
@@ -166,7 +167,7 @@ class Feeds:
     def atom(self, request: Request) -> HandlerResult:
         """GET /feed.atom[?url=U]: 200 with the newest comments of a page or the whole site.
 
-        Atom (RFC 4287). 400 for a bad url or site. Stored.
+        Atom (RFC 4287). 400 for an invalid url or site. Cached.
         """
         return self._answer(request, ATOM, atom)
 
@@ -194,7 +195,7 @@ class Feeds:
         return Response(200, headers, render(feed), operation.tags(request, tag))
 
     async def read(self, place: PageRef) -> tuple[Source, list[Entry]]:
-        """Return what a feed of a page, or of the whole site, is of, and its comments."""
+        """Return the source of a feed, for a page or the whole site, and its comments."""
         site, url = place
         limit = self._settings.feed.entries
         now_at, entries = await self._database.read_for_public(_latest, site, url, limit)
@@ -203,7 +204,7 @@ class Feeds:
         return source, entries
 
     def _address(self, path: str, url: str, site: str) -> str:
-        """Return the address of a feed, "" where the service does not know its own."""
+        """Return the address of a feed, "" if the service does not know its own."""
         if not self._base:
             return ""
         query = urlencode({name: value for name, value in (("url", url), ("site", site)) if value})
@@ -211,7 +212,7 @@ class Feeds:
 
 
 def _latest(reader: Reader, site: str, url: str, limit: int) -> tuple[str, list[Entry]]:
-    """Return the url at which a page is now, "" for a whole site, and the newest comments."""
+    """Return the current url of a page ("" for a whole site) and the newest comments."""
     now_at = queries.thread(reader, site, url).url if url else ""
     return now_at, queries.latest(reader, site, url or None, limit)
 
@@ -256,7 +257,7 @@ def _text(text: str) -> str:
 
 
 def _rfc822(moment: int) -> str:
-    """Tell a moment (Unix milliseconds) as RSS does, such as Fri, 14 Jul 2017 02:41:00 GMT."""
+    """Return a time (Unix ms) in the format of RSS, such as Fri, 14 Jul 2017 02:41:00 GMT."""
     return format_datetime(datetime.fromtimestamp(moment // 1_000, UTC), usegmt=True)
 
 

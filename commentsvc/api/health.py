@@ -1,7 +1,7 @@
-"""What operators and machines ask of a running service: health and metrics.
+"""Health and metrics of a running service, for operators and monitoring.
 
-They are not for the public, whatever a proxy in front lets through: besides programs on this
-machine that ask directly, only `server.monitoring_networks` get an answer.
+They are not public, even if a proxy forwards requests for them: only programs on this machine that
+connect directly, and `server.monitoring_networks`, get an answer.
 """
 
 from collections.abc import Callable
@@ -66,7 +66,7 @@ class Health:
         outbox: OutboxWorker,
         backups: ScheduledBackup,
     ) -> None:
-        """Take the core's `stats`, and who else has something to measure."""
+        """Take the core's `stats`, and the other parts with metrics."""
         self._database = service.database
         self._clock = service.clock
         self._proxies = TrustedProxies(service.settings.server.trusted_proxies)
@@ -88,15 +88,15 @@ class Health:
         ]
 
     def health(self, request: Request) -> Response:
-        """GET /healthz: 200 while the event loop answers, 404 for the public. Not stored."""
+        """GET /healthz: 200 while the event loop answers, 404 for the public. Not cached."""
         self._admit(request)
         return _told(State("alive"))
 
     async def ready(self, request: Request) -> Response:
-        """GET /readyz: 200 while the database can be read and written, else 503. Not stored.
+        """GET /readyz: 200 while the database can be read and written, else 503. Not cached.
 
-        404 for the public. After a failure it writes something itself, so it tells when the failure
-        is over.
+        404 for the public. After a failed write it writes something itself, so that it notices the
+        end of the failure.
         """
         self._admit(request)
         self._database.read_now(Reader.first, SiteTable.select(SiteTable.id))
@@ -105,7 +105,7 @@ class Health:
         return _told(State("ready"))
 
     def metrics(self, request: Request) -> Response:
-        """GET /metrics: 200 with what core, outbox and process count, as Prometheus text.
+        """GET /metrics: 200 with the metrics of core, outbox and process, as Prometheus text.
 
         404 for the public.
         """
@@ -115,9 +115,9 @@ class Health:
         )
 
     def client(self, request: Request) -> Response:
-        """GET /api/client: 200 with what we take whoever asks for; for `commentsvc doctor`.
+        """GET /api/client: 200 with the client as the service sees it, for `commentsvc doctor`.
 
-        No script of another page may read it, and nothing but one's own address is in it.
+        Scripts of other pages cannot read it, and it contains only the client's own address.
         """
         return _told(
             Client(
@@ -128,7 +128,7 @@ class Health:
         )
 
     def _admit(self, request: Request) -> None:
-        """Raise HttpError 404 for the public. Who comes through a proxy is not on this machine."""
+        """Raise HttpError 404 for the public, and for requests through a proxy on this machine."""
         forwarded = bool(request.client) or any(map(request.header, FORWARDED))
         if not forwarded and THIS_MACHINE.names(request.peer):
             return

@@ -1,7 +1,7 @@
-"""Metrics: what the service counts, for Prometheus, and the core's for a reader of the log.
+"""Metrics: what the service counts, for Prometheus, and the core's counters for the log.
 
-The core gives its figures as one mapping of names to numbers (`Server.stats` in `_core.pyi`). Those
-that belong together share the first word of their names: `refused_STATUS`, `closed_REASON`,
+The core returns its counters as one mapping of names to numbers (`Server.stats` in `_core.pyi`).
+Those of one kind have names with the same first word: `refused_STATUS`, `closed_REASON`,
 `latency_MICROSECONDS`.
 """
 
@@ -24,7 +24,7 @@ from commentsvc.delivery.worker import OutboxWorker
 
 Stats = Mapping[str, int]
 
-# What goes up and down, and what only goes up, each with what it means.
+# The help texts of gauges, and of counters, which only increase.
 GAUGES: Final = {
     "connections": "Connections that are open",
     "max_connections": "Connections that may be open at most",
@@ -54,13 +54,13 @@ COUNTERS: Final = {
 
 
 class CoreCollector(Collector):
-    """The core's figures in Prometheus' terms, each named ``commentsvc_core_…``."""
+    """The core's counters as Prometheus metrics, named ``commentsvc_core_…``."""
 
     def __init__(self, stats: Callable[[], Stats]) -> None:
         self._stats = stats
 
     def collect(self) -> Iterable[Metric]:
-        """Read all figures, and give them with their meanings."""
+        """Read all counters, and yield them with their help texts."""
         stats = self._stats()
         for key, text in GAUGES.items():
             yield GaugeMetricFamily(f"commentsvc_core_{key}", text, stats[key])
@@ -78,13 +78,13 @@ class CoreCollector(Collector):
 
 
 class DatabaseCollector(Collector):
-    """Whether comments can be stored."""
+    """The metrics of the writer: whether comments can be stored."""
 
     def __init__(self, database: Database) -> None:
         self._health = database.write_health
 
     def collect(self) -> Iterable[Metric]:
-        """Return the metrics named ``commentsvc_database_…``."""
+        """Yield the metrics named ``commentsvc_database_…``."""
         yield GaugeMetricFamily(
             "commentsvc_database_failing",
             "1 while nothing can be stored: a full or failing disk, or another program's lock",
@@ -98,13 +98,13 @@ class DatabaseCollector(Collector):
 
 
 class OutboxCollector(Collector):
-    """What was sent and what waits, by channel; the rows as of the outbox's last round."""
+    """The metrics of the outbox by channel; the rows are those of its last round."""
 
     def __init__(self, outbox: OutboxWorker) -> None:
         self._outbox = outbox
 
     def collect(self) -> Iterable[Metric]:
-        """Return the metrics named ``commentsvc_outbox_…``."""
+        """Yield the metrics named ``commentsvc_outbox_…``."""
         for name, text, counts in (
             ("sent", "messages taken by the other side", self._outbox.sent),
             ("errors", "attempts that failed", self._outbox.errors),
@@ -126,13 +126,13 @@ class OutboxCollector(Collector):
 
 
 class BackupCollector(Collector):
-    """What became of the backups that the server makes; nothing where it makes none."""
+    """The metrics of scheduled backups; there are none if the server makes none."""
 
     def __init__(self, backups: ScheduledBackup) -> None:
         self._backups = backups
 
     def collect(self) -> Iterable[Metric]:
-        """Return the metrics named ``commentsvc_backup_…``."""
+        """Yield the metrics named ``commentsvc_backup_…``."""
         state = self._backups.state()
         if state is None:
             return
@@ -152,12 +152,12 @@ class BackupCollector(Collector):
 
 
 def _seconds(microseconds: int | None) -> str:
-    """Return a bucket's bound as Prometheus writes it."""
+    """Return the upper bound of a bucket in Prometheus' format."""
     return "+Inf" if microseconds is None else f"{microseconds / 1e6:.6f}".rstrip("0")
 
 
 def _group(stats: Stats, first: str) -> dict[str, int]:
-    """Return the figures whose names begin with the word `first`, by the rest of their names."""
+    """Return the counters whose names begin with the word `first`, by the rest of their names."""
     return {k.removeprefix(f"{first}_"): n for k, n in stats.items() if k.startswith(f"{first}_")}
 
 
@@ -176,7 +176,7 @@ def _latency(stats: Stats) -> list[tuple[int | None, int]]:
 
 
 def statistics(stats: Stats, status: str) -> list[str]:
-    """Tell of the core's figures and of the memory, a line for each subject.
+    """Return the core's counters and the memory for the log, one line for each subject.
 
     `status` is the text of ``/proc/self/status``.
     """

@@ -1,4 +1,4 @@
-"""The OpenAPI document: the HTTP interface for machines, made of what the routes declare."""
+"""The OpenAPI document of the HTTP API, made from the operations of the routes."""
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
@@ -16,7 +16,7 @@ from commentsvc.http.operation import Content, Operation, Query, json_of
 from commentsvc.http.router import Route, route
 from commentsvc.settings.schema import Settings, Site
 
-Json = dict[str, Any]  # Any: a piece of a JSON document, whose form the OpenAPI standard defines
+Json = dict[str, Any]  # Any: part of a JSON document as the OpenAPI standard defines it
 
 DESCRIPTION: Final = """\
 Comments for static blogs. Every page may ask the public reads (`Access-Control-Allow-Origin: *`);
@@ -25,7 +25,7 @@ of a site may write. No request uses cookies, but those of Isso's clients by the
 comment. Errors are JSON as in `Error`; so are refusals of requests that break the rules of HTTP or
 the bounds of the server (400, 408, 413, 414, 417, 431, 501, 503, 504, 505)."""
 
-# What a status means here, where the standard's phrase does not say it.
+# The meaning of a status here, if the standard's phrase does not say it.
 MEANINGS: Final = {
     201: "Shown at once",
     202: "Waits for approval",
@@ -56,7 +56,7 @@ DOCUMENT = Operation(
 
 
 class ApiDescription:
-    """The handler. `routes` are all others."""
+    """The handler of the document. `routes` are all other routes."""
 
     def __init__(self, settings: Settings, routes: Sequence[Route]) -> None:
         own = self.routes()
@@ -69,13 +69,13 @@ class ApiDescription:
         return [route(DOCUMENT, self.openapi)]
 
     def openapi(self, request: Request) -> Response:
-        """GET /openapi.json: 200 with the OpenAPI document of this service. Stored."""
+        """GET /openapi.json: 200 with the OpenAPI document of this service. Cached."""
         DOCUMENT.read(request)
         return Response(200, self._headers, self._document, TAG)
 
 
 def document(settings: Settings, operations: Iterable[Operation[Any]]) -> Json:
-    """Return the OpenAPI 3.1 document of the public ones of `operations`."""
+    """Return the OpenAPI 3.1 document of those `operations` that are public."""
     public = [operation for operation in operations if not operation.for_moderators]
     kinds = [Error, *(each.type for each in _contents(public) if each.type is not None)]
     kinds += [operation.path_type for operation in public]
@@ -97,7 +97,7 @@ def document(settings: Settings, operations: Iterable[Operation[Any]]) -> Json:
             "description": DESCRIPTION,
             "license": {"name": "MIT", "identifier": "MIT"},
         },
-        "servers": [{"url": "."}],  # where the document is: perhaps in a folder of its host
+        "servers": [{"url": "."}],  # relative: the service may be in a folder of its host
         "paths": paths,
         "components": {
             "schemas": components,
@@ -178,7 +178,7 @@ def _parameter(name: str, where: str, required: bool, schema: Json) -> Json:
 
 
 def _bounded(node: Any, bounds: Mapping[str, Json]) -> Any:
-    """Put the bounds of the settings in the place of each key ``x-setting``."""
+    """Replace each key ``x-setting`` by the limits from the settings."""
     if isinstance(node, list):
         return [_bounded(each, bounds) for each in node]
     if not isinstance(node, dict):
@@ -200,7 +200,7 @@ def _bounds(settings: Settings) -> dict[str, Json]:
 
 
 def url_pattern(sites: Sequence[Site]) -> str:
-    """Return the pattern of the urls that name a page of one of `sites`, see `comments.urls`."""
+    """Return the pattern of urls that name a page of one of `sites`, see `comments.urls`."""
     good = r"[^#%\x00-\x1f\x7f-\x9f]|%(?![01][0-9A-Fa-f]|7[Ff])"
     end = rf"(?:{good})*(?:#[\s\S]*)?$"
     path = rf"^ *(?![A-Za-z][A-Za-z0-9+.-]*:)(?! )(?:{good}){end}"

@@ -1,6 +1,6 @@
-"""Parameters: what several requests of ours have in their queries.
+"""Query parameters that several operations have.
 
-A key ``x-setting`` stands for bounds that the settings know; `openapi` puts them in its place.
+A key ``x-setting`` stands for limits from the settings; `openapi` inserts them.
 """
 
 from typing import Annotated, Final
@@ -93,19 +93,19 @@ class PagesQuery(Query, frozen=True):
 
 
 class WriteQuery(Query, frozen=True):
-    """Where something is written, and the language in which errors are told."""
+    """The site to write to, and the language of errors."""
 
     site: SiteName = ""
     lang: LanguageTag = "en"
 
 
 class LanguageQuery(Query, frozen=True):
-    """The language in which errors are told."""
+    """The language of errors."""
 
     lang: LanguageTag = "en"
 
 
 class LinkQuery(Query, frozen=True):
-    """A link of a mail."""
+    """The token of a link in a mail."""
 
     t: Annotated[str, Meta(description="The token of the link.")] = ""

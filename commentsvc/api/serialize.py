@@ -1,4 +1,4 @@
-"""What our JSON answers hold, a comment above all."""
+"""The JSON answers of the API, above all comments."""
 
 import hashlib
 import re
@@ -20,7 +20,7 @@ from commentsvc.util.timestamps import local, rfc3339
 is_digest: Final = re.compile(r"[0-9a-f]{32}").fullmatch
 DIGEST_BYTES: Final = 16  # of a keyed digest: as long as MD5, for clients that draw pictures of it
 NO_ANCHORS: Final[Mapping[int, str]] = MappingProxyType({})
-AUTHORS: Final = 4_096  # whose digests need not be computed again
+AUTHORS: Final = 4_096  # authors whose digests are cached
 
 
 Moment = Annotated[str, Meta(extra_json_schema={"format": "date-time"})]
@@ -28,18 +28,18 @@ Number = Annotated[int, Meta(ge=0)]
 
 
 class Answer(msgspec.Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True):
-    """A JSON object; no other members than its fields are in it."""
+    """A JSON object with no members except its fields."""
 
 
 class Item(Answer, frozen=True, gc=False):
-    """A comment in an answer. The e-mail address is not in it, and never may be.
+    """A comment in an answer. It never contains the e-mail address.
 
     The keys of Stacosys: author, avatar (a digest, see CommentSerializer), content (Markdown), date
-    (the server's local time) and site, which is absent where it is empty. Ours: id, parent, html,
-    published and edited (RFC 3339, UTC), votes, picture, an address from that of the service on,
-    where the site has some, anchor, what the comment's element is called where it was imported:
-    links to the old system then lead to it (links of ours say "commentsvc-" and the id), role,
-    where a moderator wrote it, and pinned, where it stands first on its page.
+    (the server's local time) and site, which is absent if it is empty. Ours: id, parent, html,
+    published and edited (RFC 3339, UTC), votes; picture, an address relative to the service's, if
+    the site shows pictures; anchor, the id that an imported comment had in its old system, so that
+    old links lead to it (new links use "commentsvc-" and the id); role, if a moderator wrote it;
+    and pinned, if it is the first on its page.
     """
 
     id: int
@@ -60,7 +60,7 @@ class Item(Answer, frozen=True, gc=False):
 
 
 class Receipt(Answer, frozen=True, gc=False):
-    """The answer to a submission: what became of it, and the token to edit it with, or null."""
+    """The answer to a submission: its status, and the edit token, or null."""
 
     status: Literal["approved", "pending"]
     comment: Item
@@ -69,7 +69,7 @@ class Receipt(Answer, frozen=True, gc=False):
 
 
 class Revised(Answer, frozen=True, gc=False):
-    """The answer to an edit: what became of the comment."""
+    """The answer to an edit: the new status of the comment."""
 
     status: Literal["approved", "pending"]
     comment: Item
@@ -90,10 +90,10 @@ class Counts(Answer, frozen=True, gc=False):
 class ListedComments(Answer, frozen=True):
     """Comments of a page.
 
-    `count` is that of all approved comments, `next` goes on as `after`, from `closes` on the page
-    takes no more comments, `voting` says which votes are possible. Where the changes since a
-    moment were asked for, `votes` has those of all comments by id. `deleted` are the comments
-    above those in `data` that are shown no more.
+    `count` is the number of all approved comments. Pass `next` as `after` for more. From `closes`
+    on, the page takes no more comments. `voting` says which votes are possible. If changes since a
+    time were asked for, `votes` has the votes of all comments by id. `deleted` are the ancestors of
+    those in `data` that are no longer shown.
     """
 
     data: list[Item]
@@ -106,13 +106,13 @@ class ListedComments(Answer, frozen=True):
 
 
 class Preview(Answer, frozen=True, gc=False):
-    """A message as it would be shown."""
+    """A message as HTML, as it would be shown."""
 
     html: str
 
 
 class Votes(Answer, frozen=True, gc=False):
-    """The sum of all votes for a comment, and the voter's own."""
+    """The sum of all votes for a comment, and the voter's own vote."""
 
     votes: int
     vote: Literal[-1, 0, 1]
@@ -121,7 +121,7 @@ class Votes(Answer, frozen=True, gc=False):
 class Challenge(Answer, frozen=True):
     """A challenge in ALTCHA's format, version 2 (PBKDF2/SHA-256).
 
-    See https://altcha.org/docs/v2/proof-of-work-v2/. Any: its format is not ours.
+    See https://altcha.org/docs/v2/proof-of-work-v2/. Any: ALTCHA defines the format.
     """
 
     parameters: dict[str, Any]
@@ -132,7 +132,7 @@ class Invitation(Answer, frozen=True):
     """What a form needs.
 
     `form_token` and a solution of the `proof_of_work` are sent with the comment; `length` is that
-    of the longest message, `notify` whether replies can be mailed.
+    of the longest message; `notify` says whether replies can be mailed.
     """
 
     form_token: str
@@ -142,13 +142,13 @@ class Invitation(Answer, frozen=True):
 
 
 class State(Answer, frozen=True, gc=False):
-    """How the service fares."""
+    """The state of the service."""
 
     status: Literal["alive", "ready"]
 
 
 class Client(Answer, frozen=True, gc=False):
-    """Who asks, as the service sees it, and its time."""
+    """The client as the service sees it, and the service's time."""
 
     address: str
     host: str
@@ -156,15 +156,16 @@ class Client(Answer, frozen=True, gc=False):
 
 
 class CommentSerializer:
-    """Shows comments as the settings of their site allow.
+    """Makes the JSON of comments, as the settings of their site allow.
 
-    The MD5 digest of an e-mail address can be guessed, a million addresses a second. So it is shown
-    only where the site has `avatar_url`, which need it. Elsewhere a digest with a secret key tells
-    authors apart. It is made of the address: a digest that a client sent proves nothing.
+    The MD5 digest of an e-mail address can be guessed, at a million addresses a second. So it is
+    shown only if the site has an `avatar_url`, which needs it. Other sites show a digest with a
+    secret key, which distinguishes authors. It is computed from the address; a digest sent by a
+    client is ignored.
     """
 
     def __init__(self, sites: Sites, secret: bytes) -> None:
-        """Take the sites, and the secret of this service that digests are keyed with."""
+        """Take the sites, and the secret key of this service for the keyed digests."""
         self._sites = sites
         key = hashlib.blake2b(secret, person=b"avatar key").digest()
 
@@ -176,7 +177,7 @@ class CommentSerializer:
         self._keyed = keyed
 
     def item(self, comment: Comment, site: str) -> Item:
-        """Show a comment of the site of that name."""
+        """Return the JSON object of a comment on the site of that name."""
         return self.items((comment,), site)[0]
 
     def items(
@@ -186,9 +187,9 @@ class CommentSerializer:
         anchors: Mapping[int, str] = NO_ANCHORS,
         pinned: int | None = None,
     ) -> list[Item]:
-        """Show the comments of a list of the site of that name; `anchors` are those by id.
+        """Return the JSON objects of a list; `anchors` are by the comments' ids.
 
-        `pinned` is the id of the one that is pinned.
+        `pinned` is the id of the pinned comment.
         """
         shown = self._items(comments, site)
         if pinned:
@@ -205,9 +206,9 @@ class CommentSerializer:
 
 
 def _item(comment: Comment, avatar: str, pictures: str) -> Item:
-    """Show a comment with the digest `avatar`. One not yet published has the date of its creation.
+    """Return a comment with the digest `avatar`; a pending one has the date of its creation.
 
-    `avatar_url` is the address of an author's picture, with ``*`` for the digest; "" without any.
+    `pictures` is the address of authors' pictures, with ``*`` for the digest; "" without any.
     """
     shown = comment.created_at if comment.published_at is None else comment.published_at
     return Item(
@@ -228,5 +229,5 @@ def _item(comment: Comment, avatar: str, pictures: str) -> Item:
 
 
 def status(comment: Comment) -> Literal["approved", "pending"]:
-    """Tell an author what became of a comment: a moderator's no looks like no answer yet."""
+    """Return a comment's status for its author: a refused comment looks like a pending one."""
     return APPROVED if comment.status == APPROVED else PENDING

@@ -1,15 +1,15 @@
-"""Stacosys: every released version of the ancestor's protocol, on the same data.
+"""Stacosys: the protocol of all its released versions, for its clients, on the same data.
 
-Version 3 asks below /api for what we answer there ourselves, with a few keys more; here is
-only what differs: the form of version 3, the JSON of versions up to 1.1, and the paths without
-prefix of versions up to 2. What a submission meets is the same as for ours.
+Version 3 uses addresses below /api where our own API answers it, with a few more keys. This module
+has only the differences: the form of version 3, the JSON of versions up to 1.1, and the paths
+without a prefix of versions up to 2. Submissions pass the same checks as ours.
 
-Two rules are the ancestor's: a web site is lower-cased and gets ``http://`` before it where it does
-not begin with http; `email` is the MD5 digest that the client made of an address. Where the site is
-then no address, or `email` is neither a digest nor an address, it is dropped rather than the
-comment refused, since these clients cannot show what is wrong.
+Two rules come from Stacosys: a web site is lower-cased and gets ``http://`` in front unless it
+begins with http; and `email` is the MD5 digest of an address, made by the client. If the site is
+invalid then, or `email` is neither a digest nor an address, it is dropped rather than the comment
+refused, since these clients cannot show what is wrong.
 
-A `token` names the site, as up to version 1.1, where the settings give one to a site.
+A `token` names the site, as up to version 1.1, if the settings give the site one.
 """
 
 import re
@@ -53,7 +53,7 @@ from commentsvc.http.operation import NOTHING, TEXT, Operation, Query, form_of, 
 from commentsvc.http.router import Handler, HandlerResult, Route, route
 from commentsvc.model import site_tag
 
-MODERATION = "moderation"  # beside /web/login: the service may be in a folder of its host
+MODERATION = "moderation"  # relative to /web/login: the service may be in a folder of its host
 WEB_FOLDER = "/web"
 NEWEST = 10  # comments in comments.xml
 
@@ -61,7 +61,7 @@ _DIGEST = re.compile(r"[0-9a-f]{32}").fullmatch
 
 
 class StacosysJson(msgspec.Struct, frozen=True):
-    """The JSON of versions up to 1.1. Other keys do not matter."""
+    """The JSON of versions up to 1.1. Other keys are ignored."""
 
     url: Url
     author: Author
@@ -73,9 +73,9 @@ class StacosysJson(msgspec.Struct, frozen=True):
 
 
 class StacosysForm(msgspec.Struct, frozen=True):
-    """The form of versions 2 and 3. Other fields do not matter.
+    """The form of versions 2 and 3. Other fields are ignored.
 
-    People do not see `captcha`, until 2019, or `remarque`.
+    `captcha` (until 2019) and `remarque` are hidden from people.
     """
 
     url: Url
@@ -161,9 +161,9 @@ UNSUBSCRIBE = _leading(
 
 
 def below_web(routes: Iterable[Route]) -> list[Route]:
-    """Return the moderation pages and their files once more below /web.
+    """Return copies of the routes of the moderation pages and their files, below /web.
 
-    A proxy that was set up for Stacosys may forward /web and nothing beside it.
+    A proxy that was configured for Stacosys may forward only /web.
     """
     return [
         Route(route.method, WEB_FOLDER + route.pattern, partial(_without_web, route.handler))
@@ -178,7 +178,7 @@ def _without_web(handler: Handler, request: Request) -> HandlerResult:
 
 
 class Stacosys:
-    """The handlers of group B."""
+    """The handlers of the Stacosys protocol."""
 
     def __init__(
         self,
@@ -187,7 +187,7 @@ class Stacosys:
         api: CommentsApi,
         feeds: Feeds,
     ) -> None:
-        """Take where submissions go to, and our own handlers for what is the same."""
+        """Take the service for submissions, and our own handlers for requests that are the same."""
         self._tokens = {site.token: site.name for site in service.settings.sites if site.token}
         self._redirect = (("Location", service.settings.stacosys.redirect), NOT_STORED)
         self._bounds = service.settings.comments
@@ -217,9 +217,9 @@ class Stacosys:
         ]
 
     async def list_comments(self, request: Request) -> Response:
-        """GET /comments?url=U: as GET /api/comments, but no `content` can run in a page.
+        """GET /comments?url=U: as GET /api/comments, but `content` is safe as raw Markdown.
 
-        The readers of these versions insert what they make of the Markdown as it is.
+        The clients of these versions render the Markdown and insert it without a sanitizer.
         """
         answer = self._api.list_comments(self._with_site(request), LIST)
         listed = answer if isinstance(answer, Response) else await answer
@@ -233,17 +233,17 @@ class Stacosys:
         return self._api.count(self._with_site(request), COUNT)
 
     async def comments_xml(self, request: Request) -> Response:
-        """GET /comments.xml: 200 with the ten newest comments of the first site. Stored."""
+        """GET /comments.xml: 200 with the ten newest comments of the first site. Cached."""
         source, entries = await self._feeds.read(PageRef(self._sites.named(""), ""))
         document = feeds.rss(feeds.make_feed(source, entries[:NEWEST]))
         tags = COMMENTS_XML.tags(request, site_tag(source.site))
         return Response(200, self._shared, document, tags)
 
     async def submit_form(self, request: Request) -> Response:
-        """POST /newcomment, a form: 302 to the configured address, stored or waiting.
+        """POST /newcomment, a form: 302 to the configured address, whether it is shown or waits.
 
-        400 for a filled honeypot, a missing field, or JSON. Other fields are ignored, since each
-        version's form had some of its own.
+        400 for a filled honeypot, a missing field, or JSON. Other fields are ignored, since the
+        form of each version had some of its own.
         """
         if request.media_type() == JSON:
             raise HttpError(400, "invalid", "Send a form to this address, not JSON.")
@@ -267,24 +267,25 @@ class Stacosys:
     def moderation(self, request: Request) -> Response:
         """GET /web, /web/login, /web/admin: 302 to our own moderation pages, below /web too.
 
-        So are GET /report, /accept and /reject, which stand in mails of versions up to 1.1.
+        GET /report, /accept and /reject, from mails of versions up to 1.1, are answered in the same
+        way.
         """
         folder = "web/" if request.path == "/web" else ""
         return Response(302, (("Location", folder + MODERATION), NOT_STORED), b"")
 
     def unsubscribe(self, request: Request) -> Response:
-        """GET /unsubscribe, of mails of version 1: 302 to our page, which says it is not ours."""
+        """GET /unsubscribe, from mails of version 1: 302 to our page, which refuses the link."""
         return Response(302, (("Location", "mail/stop"), NOT_STORED), b"")
 
     def _with_site(self, request: Request) -> Request:
-        """Return a request in which the site has its name where a token names it."""
+        """Return the request with a `site` parameter if its token names one."""
         if not self._tokens or "token=" not in request.query:
             return request
         name = self._site_of(first(request.parameters(), "token"))
         return msgspec.structs.replace(request, query=f"{request.query}&site={name}")
 
     def _site_of(self, token: str) -> str:
-        """Return the name of the site with that token, "" without one. Raise HttpError 404."""
+        """Return the name of the site with that token, "" for no token. Raise HttpError 404."""
         if not token or not self._tokens:
             return ""
         if token not in self._tokens:
@@ -311,7 +312,7 @@ class Stacosys:
 
 
 def stacosys_site(site: str) -> str:
-    """Return the address of an author's web site by the ancestor's rule, `""` if it is none."""
+    """Return an author's web site by the rule of Stacosys, `""` if it is invalid."""
     site = site.strip().lower()
     if site and not site.startswith("http"):
         site = "http://" + site

@@ -1,8 +1,8 @@
-"""Static files: the widget's, and those of a demo blog; without one, a page for who opens the root.
+"""Static files: the widget's, those of a demo blog, and a page at the root if there is no blog.
 
-All are found once, at the start, and a request only looks a name up: no path that a client sends
-ever reaches the file system. The shipped files are in memory; those of a demo blog are read when
-the store misses them.
+All files are found once, at the start, and a request only looks a name up: no path from a client
+reaches the file system. The shipped files are in memory; those of a demo blog are read when the
+cache does not have them.
 """
 
 from collections.abc import Iterable
@@ -29,7 +29,7 @@ from commentsvc.util import templates
 from commentsvc.util.i18n import find_language, languages, requested_language
 
 TAG = ("static",)
-# By a file's suffix; all else is sent as bytes, which browsers save.
+# By the suffix of a file; others are sent as bytes, which browsers save.
 TYPES = {
     ".css": "text/css; charset=utf-8",
     ".gif": "image/gif",
@@ -54,7 +54,7 @@ STATIC = Operation(
     path="/static/{path}",
     summary="A file of the widget",
     query=Query,
-    ignores_unknown=True,  # pages add the file's version
+    ignores_unknown=True,  # pages add the version of the file
     answers={200: Content("*/*")},
     errors=(404,),
 )
@@ -69,7 +69,7 @@ ROOT = Operation(
 
 
 def _below(folder: Traversable, prefix: str = "") -> Iterable[tuple[str, Traversable]]:
-    """Return every file below a folder of the package, with its path from there."""
+    """Yield every file below a folder of the package, with its path from there."""
     for entry in folder.iterdir():
         if entry.is_dir():
             yield from _below(entry, f"{prefix}{entry.name}/")
@@ -78,9 +78,9 @@ def _below(folder: Traversable, prefix: str = "") -> Iterable[tuple[str, Travers
 
 
 def blog_paths(folder: Path) -> dict[str, Path]:
-    """Map every path of a built static site to its file; ``index.html`` also to its folder.
+    """Return the file for every path of a built static site; ``index.html`` also for its folder.
 
-    What a symbolic link leads out of the folder to is left out.
+    Symbolic links to files outside of the folder are left out.
     """
     root = folder.resolve()
     paths = {}
@@ -94,7 +94,7 @@ def blog_paths(folder: Path) -> dict[str, Path]:
 
 
 def public_headers(settings: Settings) -> Headers:
-    """Return the header fields of every public file: cacheable as the settings say, open to all."""
+    """Return the headers of every public file: caching as in the settings, and any origin."""
     return (("Cache-Control", settings.server.cache_control), ANY_ORIGIN, NO_SNIFFING)
 
 
@@ -102,7 +102,7 @@ class Files:
     """The handlers for the widget's files, and for those of a demo blog."""
 
     def __init__(self, settings: Settings, blog: Path | None = None) -> None:
-        """Take the folder of a built blog to serve at ``/``."""
+        """Take the settings, and the folder of a built blog to serve at ``/``."""
         self._public = public_headers(settings)
         self._shipped = {
             name: file.read_bytes() for name, file in _below(files("commentsvc") / "static")
@@ -115,18 +115,18 @@ class Files:
         self._sites = settings.sites
 
     def routes(self) -> list[Route]:
-        """Return the table of routes; that of the blog takes every path and comes last."""
+        """Return the table of routes; that of the blog matches every path and comes last."""
         last = Route("GET", "/{path}", self.blog) if self._blog else route(ROOT, self.root)
         return [route(STATIC, self.static), last]
 
     def root(self, request: Request) -> Response:
-        """GET /[?lang=L]: 200 with a page that says what this is. Stored."""
+        """GET /[?lang=L]: 200 with a page that says what this service is. Cached."""
         language = find_language(requested_language(request.query))
         page = templates.render(self._root, language, sites=self._sites).encode()
         return Response(200, (("Content-Type", TYPES[".html"]), *self._public), page, TAG)
 
     def static(self, request: Request) -> Response:
-        """GET /static/PATH: 200 with a file of the widget, 404 for all else. Stored."""
+        """GET /static/PATH: 200 with a file of the widget, 404 for others. Cached."""
         name = unquote(request.path).removeprefix("/static/")
         try:
             return self._file(name, self._shipped[name])
@@ -134,7 +134,7 @@ class Files:
             raise HttpError(404, "not_found", "There is no such file here.") from None
 
     def blog(self, request: Request) -> Response:
-        """GET /PATH: 200 with a page or file of the demo blog, 301 to a folder, 404. Stored."""
+        """GET /PATH: 200 with a page or file of the demo blog, 301 to a folder, 404. Cached."""
         name = unquote(request.path)
         try:
             path = self._blog[name]

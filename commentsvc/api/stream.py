@@ -1,16 +1,18 @@
-"""Live updates: a page that is open learns at once that its comments have changed.
+"""Live updates: an open page is told at once that its comments have changed.
 
-A stream is the core's: here it begins with what is true now, and later each change is
-published once, however many are told of it. The writer purges the answers that a transaction made
-stale, and the same tags lead here, on the event loop. What is told is only that something has
-changed, how many comments there are, and an id, which is the number of the tag's last purge: the
-reader fetches the thread as always, out of the core's store.
+The core keeps the streams open. A stream begins here with the current state; later each change is
+published once, for any number of readers. The writer purges the tags of answers that a transaction
+made stale, and this module gets the same tags, on the event loop. An event says only that something
+has changed: it has the number of comments, and an id, which is the number of the tag's last purge.
+The reader then fetches the thread from the core's cache as usual.
 
-Nobody misses a change: a stream begins on the loop in one step with the look at the database, and
-changes are published on the loop, so each is either seen by that look or told after it. But whoever
-keeps a page open while it is moved is told of that, and then of nothing more.
+No reader misses a change: a stream begins in the same step of the event loop as its read of the
+database, and changes are published on the loop, so each change is either part of that read or
+published after it. But a reader whose page moves to another url while it is open is told of the
+move, and then of nothing more.
 
-A network has a part of the streams, lest one client takes all. Networks whose hashes meet share it.
+Each network has a limit of streams, so that one client cannot take all. Networks with the same
+group number share a limit.
 """
 
 import asyncio
@@ -35,16 +37,16 @@ from commentsvc.http.router import Route, route
 from commentsvc.model import thread_of, thread_tag
 from commentsvc.util.client_network import network, wide_network
 
-# Seconds between two tellings: under discussion, a page costs each reader one event a second.
+# Seconds between two events: even a busy page costs each reader one event a second.
 PAUSE: Final = 1.0
-# Milliseconds after which a browser comes again, and up to as many more, so that not all come at
-# once when the service has been started anew.
+# Milliseconds after which a browser reconnects, and up to as many more, so that not all reconnect
+# at the same time after a restart.
 RETRY: Final = 2_000
 
 HEADERS: Final[Headers] = (
     ("Content-Type", "text/event-stream"),
     NOT_STORED,
-    ("X-Accel-Buffering", "no"),  # else nginx would keep events back
+    ("X-Accel-Buffering", "no"),  # else nginx would buffer events
     ANY_ORIGIN,
     NO_SNIFFING,
 )
@@ -62,26 +64,26 @@ STREAM: Final = Operation(
 
 
 class Publisher(Protocol):
-    """What is needed of the core; see `_core.Server`."""
+    """The part of the core that streams need; see `_core.Server`."""
 
     def watch(self, watcher: Callable[[Sequence[str]], None]) -> None:
-        """Tell `watcher`, on the loop, of the tags of each purge."""
+        """Call `watcher` on the loop with the tags of each purge."""
 
     def purged(self, tag: str) -> int:
         """Return the number of the last purge of `tag`."""
 
     def is_followed(self, tag: str) -> bool:
-        """Return whether a stream may follow `tag`."""
+        """Return whether streams follow `tag`, or may do so soon."""
 
     def publish(self, tag: str, data: bytes) -> bool:
-        """Send `data` on all streams that follow `tag`; False where that must wait."""
+        """Send `data` on all streams that follow `tag`; return False if it must be tried again."""
 
 
 class CommentStream:
-    """The handler that begins streams, and the telling of changes.
+    """The handler of new streams, and the publisher of changes.
 
-    `life` tells this start of the program from others, since numbers of purges begin anew with
-    each. `below` draws a number below its argument.
+    `life` identifies this start of the program, since the numbers of purges begin anew with each.
+    `below(n)` returns a random number below n.
     """
 
     def __init__(
@@ -95,7 +97,7 @@ class CommentStream:
         self._publisher = publisher
         self._life = life
         self._below = below
-        self._changed: set[str] = set()  # tags of which is still to be told
+        self._changed: set[str] = set()  # tags with changes to publish
         self._resting = False
         publisher.watch(self.changed)
 
@@ -106,9 +108,9 @@ class CommentStream:
     def stream(self, request: Request) -> Response:
         """GET /api/comments/stream?url=U: 200 ``text/event-stream`` that goes on.
 
-        Each event says ``{"count": N}`` and comes with an id: the first at once, unless the
-        client knows it (`Last-Event-ID`), the others when visible comments of the page change, at
-        most one each second. 400 for a bad url or site, 503 where there are too many streams.
+        Each event is ``{"count": N}`` with an id. The first is sent at once, unless the client has
+        it already (`Last-Event-ID`), the others when visible comments of the page change, at most
+        one each second. 400 for an invalid url or site, 503 if there are too many streams.
         """
         query = STREAM.read(request)
         site, url = self._sites.locate(query.url, query.site)
@@ -122,7 +124,7 @@ class CommentStream:
         return Response(200, HEADERS, begin, follows=tag, group=(group, self._network_streams))
 
     def changed(self, tags: Sequence[str]) -> None:
-        """Tell of what was purged, to those who follow it; on the loop."""
+        """Publish changes of purged tags that streams follow; called on the loop."""
         self._changed.update(
             tag for tag in tags if thread_of(tag) and self._publisher.is_followed(tag)
         )
@@ -141,7 +143,7 @@ class CommentStream:
             self._tell()
 
     def _publish(self, tag: str) -> bool:
-        """Tell of one page; False where that has to be tried again."""
+        """Publish the change of one page; return False if it must be tried again."""
         place = thread_of(tag)
         assert place is not None
         try:

@@ -1,7 +1,7 @@
-"""What submissions by HTTP pass before they are judged: CORS, the client's network, rate limits.
+"""HTTP submissions: CORS, the client's network and rate limits, before a submission is judged.
 
-JSON, our form and Stacosys' forms differ in how they are read and answered. What they have in
-common is here; what becomes of a submission is decided by `commentsvc.submissions`.
+JSON, our form and Stacosys' forms are read and answered in different ways; this module has what
+they share. `commentsvc.submissions` judges and stores a submission.
 """
 
 from collections.abc import Callable
@@ -32,10 +32,10 @@ from commentsvc.util.ratelimit import RateLimiter
 
 T = TypeVar("T")
 
-# A text of 8,000 characters takes up to 16 ms, so a network takes 2 % of the loop at most.
+# A text of 8,000 characters takes up to 16 ms, so one network takes at most 2 % of the event loop.
 PREVIEWS: Final = "60/minute"
 
-# Attempts for each comment that a network may send: people have to correct themselves.
+# Attempts for each allowed comment of a network: people have to correct mistakes.
 ATTEMPTS: Final = 6
 
 TOO_FAST: Final = _("You're going a little fast. Try again in %(seconds)s seconds.")
@@ -43,7 +43,7 @@ TOO_MANY_PREVIEWS: Final = _("Too many previews. Try again in %(seconds)s second
 
 
 class HttpSubmissions:
-    """Submissions, edits and previews as requests for them come."""
+    """Submissions, edits and previews that arrive by HTTP."""
 
     def __init__(
         self, service: ServiceContext, cors: CorsPolicy, submissions: SubmissionService
@@ -60,18 +60,18 @@ class HttpSubmissions:
         self._submissions = submissions
 
     def form_token(self, site: str) -> str:
-        """Return a form token alone, for a form of `site` that cannot do any work."""
+        """Return a form token for a form of `site` that cannot do proof of work."""
         return self._submissions.form_token(site)
 
     def invite(self, request: Request, site: str) -> Invitation:
-        """Return what a form of `site` needs."""
+        """Return what a form of `site` needs: form token, proof of work and limits."""
         invitation = self._submissions.invite(site, network(self._proxies.client(request)))
         return Invitation(length=self._length, notify=self._replies, **invitation)
 
     def admit(self, request: Request) -> bytes:
-        """Count an attempt to submit, before it is read; return its network. Raise HttpError 429.
+        """Count an attempt to submit before it is read; return its network. Raise HttpError 429.
 
-        Reading costs time, also where nothing comes of it. What is refused then counts here alone.
+        Reading takes time even if the submission is invalid; invalid ones are counted only here.
         """
         place = self._place(request)
         self._count(place, self._attempts, TOO_FAST)
@@ -80,7 +80,7 @@ class HttpSubmissions:
     async def submit(
         self, request: Request, place: bytes, submission: Submission
     ) -> tuple[Accepted, Headers]:
-        """Judge and store a submission; return the CORS fields of the answer with it.
+        """Judge and store a submission; return the result and the CORS headers of the answer.
 
         `place` is the network that `admit` returned. Raise HttpError 403 or 429, CommentsError,
         DatabaseError; then nothing is stored.
@@ -95,9 +95,9 @@ class HttpSubmissions:
         submission: Submission,
         answer: Callable[[Accepted, Headers], Response],
     ) -> Deferred:
-        """As `submit`, but what `answer` makes of the outcome is given later.
+        """Do as `submit`, but return a Deferred for the result of `answer`.
 
-        Raise HttpError 403 or 429; all else is given.
+        Raise HttpError 403 or 429; the Deferred gets all other errors.
         """
         headers = self._check(request, place, submission)
         later = Deferred()
@@ -108,7 +108,7 @@ class HttpSubmissions:
     def preview(
         self, request: Request, message: str, answer: Callable[[str], Response]
     ) -> Deferred:
-        """Render `message`; what `answer` makes of the HTML is given later. Raise HttpError 429."""
+        """Render `message`; return a Deferred for the result of `answer`. Raise HttpError 429."""
         self._count(self._place(request), self._previews, TOO_MANY_PREVIEWS)
         later = Deferred()
         self._submissions.preview(message, partial(_give, later, answer))
@@ -121,7 +121,7 @@ class HttpSubmissions:
         return await self._submissions.check_edit(submission, place)
 
     def _check(self, request: Request, place: bytes, submission: Submission) -> Headers:
-        """Return the CORS fields of the answer. Raise HttpError 403 or 429."""
+        """Return the CORS headers of the answer. Raise HttpError 403 or 429."""
         headers = self._cors.check(request, submission.place[0])
         self._count(place, self._limiter, TOO_FAST)
         return headers
@@ -131,7 +131,7 @@ class HttpSubmissions:
         return network(self._proxies.client(request))
 
     def _count(self, place: bytes, limiter: RateLimiter, refusal: Message) -> None:
-        """Raise HttpError 429 with the text `refusal` where `limiter` lets the network wait."""
+        """Raise HttpError 429 with the text `refusal` if the network exceeds `limiter`."""
         wait = limiter.take(place, self._clock.monotonic_ms())
         if wait:
             headers = (("Retry-After", str(wait)),)
@@ -140,14 +140,14 @@ class HttpSubmissions:
 
 
 def _mailed(submission: Submission, request: Request) -> Submission:
-    """Return a submission with the language in which it asks for mails, if it does."""
+    """Return a submission with the language for mails, if it asks for any."""
     if not submission.notify:
         return submission
     return msgspec.structs.replace(submission, language=requested_language(request.query))
 
 
 def _give(later: Deferred, answer: Callable[[T], Response], outcome: T | Exception) -> None:
-    """Give what `answer` makes of an outcome, or why there is none."""
+    """Set the result of `answer`, or the exception, as the result of `later`."""
     given: Response | Exception
     try:
         given = outcome if isinstance(outcome, Exception) else answer(outcome)
