@@ -1,14 +1,13 @@
-"""Akismet: a third party's opinion on comments, where an operator wants one.
+"""Akismet: a spam check by another service, if the operator wants one.
 
-It is asked by the outbox, after the comment is stored: so no submission waits for a server
-of others or fails with it, and a question that finds nobody is asked again for a week. What it
-calls spam is filed as such, unless a moderator has decided meanwhile. Where a moderator decides
-otherwise than it did, it is told (submit-spam, submit-ham). The filter of our own learns nothing
-from it (see `spam.training`).
+The outbox asks it after the comment was stored: so no submission waits for another server or fails
+with it, and a failed request is retried for a week. A comment that it calls spam is filed as such,
+unless a moderator has decided meanwhile. If a moderator decides otherwise than Akismet, it is told
+so (submit-spam, submit-ham). Our own filter learns nothing from it (see `spam.training`).
 
-It is told what readers see, the page, and the name, not the e-mail address; nor the reader's
-network address, which we do not have any more, though its protocol wants one: an address of the
-documentation's range (RFC 5737) stands there. https://akismet.com/developers/detailed-docs/
+Akismet gets what readers see, the page and the name, but not the e-mail address, nor the client's
+network address, which is not stored. The protocol requires one, so an address for documentation is
+sent (RFC 5737). https://akismet.com/developers/detailed-docs/
 """
 
 import contextlib
@@ -36,7 +35,7 @@ _HEADERS: Final = {"Content-Type": "application/x-www-form-urlencoded"}
 
 
 class Question(NamedTuple):
-    """What is said: a method of the protocol, its fields, and the comment that it is about."""
+    """A request: a method of the protocol, its fields, and the id of the comment."""
 
     method: str
     body: bytes
@@ -44,12 +43,12 @@ class Question(NamedTuple):
 
 
 class Akismet:
-    """A channel that asks, and acts on the answer."""
+    """A channel that asks Akismet, and acts on the answer."""
 
     def __init__(
         self, settings: Settings, database: Database, clock: Clock, url: str = URL
     ) -> None:
-        """Take the settings, where comments are, the clock, and the address of the service."""
+        """Take the settings, the database, the clock, and the address of Akismet."""
         self._key = settings.spam.akismet_key
         self._networks = settings.hooks.allowed_networks
         self._blogs = origins(settings.sites)
@@ -59,7 +58,7 @@ class Akismet:
         self._url = url
 
     def compose(self, reader: Reader, post: OutboxRow) -> Question | None:
-        """As delivery.Channel says."""
+        """See `channel.Channel`."""
         entry = queries.find(reader, post.comment_id or 0)
         if entry is None or not entry.comment.source or entry.comment.role:  # erased, or our own
             return None
@@ -68,11 +67,11 @@ class Akismet:
 
     @contextlib.asynccontextmanager
     async def connect(self) -> AsyncIterator["Akismet"]:
-        """As delivery.Channel says; each question has a connection of its own."""
+        """See `channel.Channel`; each request has a connection of its own."""
         yield self
 
     async def send(self, question: Question) -> None:
-        """As delivery.Connection says; a comment that is called spam becomes it."""
+        """See `channel.Connection`; a comment that Akismet calls spam is filed as spam."""
         url = f"{self._url}/{question.method}"
         try:
             answer = await post(url, question.body, _HEADERS, self._networks)
@@ -123,7 +122,7 @@ def _method(kind: str, entry: Entry, history: list[HistoryEntry]) -> str:
 
 
 def _file(tx: Transaction, comment_id: int, now: int) -> None:
-    """File a comment as spam, unless somebody has decided on it."""
+    """File a comment as spam, unless a moderator has decided on it."""
     entry = queries.find(tx, comment_id)
     if entry and _method("submitted", entry, actions.history(tx, comment_id)):
         actions.change(tx, [comment_id], SPAM, AKISMET, now)

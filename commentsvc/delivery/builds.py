@@ -1,12 +1,12 @@
-"""Build hooks: the programs that build a blog are started some time after its comments change.
+"""Build hooks: requests that start the build of a blog after its comments have changed.
 
-Everything that readers see, and that a build may have put into the pages, is tagged; so whatever
-purges a tag of a site changes the site. The first change opens a row of the outbox, which is sent
-when nothing changed for the site's `build_delay`. From then on it is a message like all others:
-retried, and listed for the moderators.
+Everything that readers see, and that a build may have put into the pages, has cache tags; so every
+purge of a tag of a site means that the site has changed. The first change opens a row of the
+outbox, which is sent after nothing has changed for the site's `build_delay`. From then on it is a
+message like all others: retried, and listed for moderators.
 
-A change is noted in memory until the next look, a second later. A crash in between, or a command
-that changes comments while no server runs, is made up for by a build after each start.
+A change is kept in memory until the next check, a second later. In case of a crash in between, or
+of a command that changes comments while no server runs, each start of the server requests a build.
 """
 
 import asyncio
@@ -28,11 +28,11 @@ from commentsvc.settings.schema import Settings, Site
 from commentsvc.util.clock import Clock
 from commentsvc.util.timestamps import rfc3339
 
-PAUSE: Final = 1.0  # seconds between two looks for changes
+PAUSE: Final = 1.0  # seconds between two checks for changes
 
 
 class ChangedSites:
-    """The sites that changed since the last look; any thread may note them."""
+    """The sites that have changed since the last check; any thread may add to them."""
 
     def __init__(self, settings: Settings) -> None:
         """Take the settings; at first, each site with build hooks counts as changed."""
@@ -41,7 +41,7 @@ class ChangedSites:
         self._lock = threading.Lock()
 
     def note(self, tags: Iterable[str]) -> None:
-        """Note what the purge of these tags says."""
+        """Note the sites of purged tags."""
         if not self._watched:
             return
         sites = {place[0] for tag in tags if (place := thread_of(tag))}
@@ -49,7 +49,7 @@ class ChangedSites:
             self._changed |= sites & self._watched
 
     def take(self) -> frozenset[str]:
-        """Return the names of the sites that were noted since the last call."""
+        """Return the names of the sites noted since the last call."""
         with self._lock:
             taken = frozenset(self._changed)
             self._changed.clear()
@@ -62,7 +62,7 @@ class _Hook(NamedTuple):
 
     @property
     def channel(self) -> str:
-        """Its name, without what may be a secret."""
+        """The name of its channel, without the path, which may be a secret."""
         digest = hashlib.sha256(self.url.encode()).hexdigest()[:6]
         return f"build {self.site.name} {urlsplit(self.url).hostname} {digest}"
 
@@ -74,7 +74,7 @@ def _hooks(settings: Settings) -> Iterator[_Hook]:
 
 
 class BuildHook(HttpChannel):
-    """A program that is started by a POST request."""
+    """A build that a POST request starts."""
 
     def __init__(self, settings: Settings, hook: _Hook, clock: Clock) -> None:
         super().__init__(settings.hooks.allowed_networks)
@@ -83,7 +83,7 @@ class BuildHook(HttpChannel):
         self._clock = clock
 
     def compose(self, _reader: Reader, post: OutboxRow) -> WebhookRequest:
-        """As delivery.Channel says."""
+        """See `channel.Channel`."""
         site = self._hook.site
         event = {
             "type": "site.changed",
@@ -109,7 +109,7 @@ async def watch(
     clock: Clock,
     pause: float = PAUSE,
 ) -> None:
-    """Have the changed sites built, until cancelled; a full or busy database is tried again."""
+    """Queue builds of changed sites until cancelled; retry while the database is full or busy."""
     hooks = list(_hooks(settings))
     waiting: set[str] = set()
     while hooks:
@@ -124,5 +124,5 @@ async def watch(
                 await database.write(outbox.request_builds, delays, clock.now_ms())
             waiting.clear()
         except DatabaseError:
-            pass  # whoever writes comments meets it too, and tells
+            pass  # submissions fail too, and that is logged
         await asyncio.sleep(pause)

@@ -1,9 +1,8 @@
-"""Delivery: how a channel takes what the outbox gives it, and the ways in which it may fail.
+"""Delivery: the interface of a channel, and its errors.
 
-DeliveryError    it was not taken; the text says what the other side said, for the moderator
-  Refused        this one never will be
-  Deferred       this one is not taken now
-  Unreachable    nothing is taken now
+DeliveryError         the message was not taken; the text is the server's, for the moderator
+DeliveryRejected    this message never will be TemporaryFailure    this message is not taken now
+ServerUnreachable   no message is taken now
 """
 
 from contextlib import AbstractAsyncContextManager
@@ -14,33 +13,33 @@ from commentsvc.db.sqlite import Reader
 
 
 class DeliveryError(Exception):
-    """It was not taken; the text says why."""
+    """The message was not taken; the text says why."""
 
 
 class DeliveryRejected(DeliveryError):
-    """The other side will never take it."""
+    """The server will never take this message."""
 
 
 class TemporaryFailure(DeliveryError):
-    """The other side does not take this one now, as mail servers do that greylist."""
+    """The server does not take this message now, for example because of greylisting."""
 
 
 class ServerUnreachable(DeliveryError):
-    """The other side takes nothing now: it is down, hangs, or does not know us."""
+    """The server takes nothing now: it is down, hangs, or refuses our login."""
 
 
 class Connection(Protocol):
-    """A conversation with the other side."""
+    """A connection on which several messages can be sent."""
 
     async def send(self, message: Any) -> None:  # Any: what its channel's `compose` made
-        """Return when the other side has taken the message. Raise DeliveryError."""
+        """Return when the server has taken the message. Raise DeliveryError."""
 
 
 class Channel(Protocol):
-    """A way out of the service."""
+    """A way to send messages."""
 
     def compose(self, reader: Reader, post: OutboxRow) -> Any | None:
         """Return the message for a row of the outbox; None if there is nothing to send."""
 
     def connect(self) -> AbstractAsyncContextManager[Connection]:
-        """Begin a conversation, which is for several messages. Raise Unreachable."""
+        """Open a connection for several messages. Raise ServerUnreachable."""

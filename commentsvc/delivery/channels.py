@@ -1,9 +1,9 @@
-"""Channels: what the settings say about who is told of comments, and how.
+"""Channels: who is told of comments, and how, according to the settings.
 
-`targets` is what the database has to know of it, `channels` what the outbox sends by. They
-name the same channels, but for those that start builds, which have no targets: a row for a channel
-that is no longer configured waits until it is again, or until it is too old. What mail needs is
-loaded where there is any: 1 MiB.
+`targets` are stored in the database, and the outbox sends through `channels`. Both have the same
+channel names, except for build hooks, which have no targets. A row for a channel that is no longer
+configured waits until it is again, or until its deadline. The modules for mail are imported only if
+mail is configured: they take 1 MiB.
 """
 
 import hashlib
@@ -37,23 +37,23 @@ PERIODS: Final = {"off": 0, "hourly": HOUR_MS, "daily": DAY_MS}
 
 
 class MailChannel:
-    """Mail by the SMTP server of the settings."""
+    """Mail through the SMTP server of the settings."""
 
     def __init__(self, mails: "MailComposer", smtp: "Smtp") -> None:
         self._mails = mails
         self._smtp = smtp
 
     def compose(self, reader: Reader, post: OutboxRow) -> "Envelope | None":
-        """As delivery.Channel says."""
+        """See `channel.Channel`."""
         return self._mails.compose(reader, post)
 
     def connect(self) -> AbstractAsyncContextManager[Connection]:
-        """As delivery.Channel says."""
+        """See `channel.Channel`."""
         return self._smtp.connect()
 
 
 def targets(settings: Settings) -> list[Target]:
-    """Return who is told of every new comment."""
+    """Return the recipients of messages about new comments."""
     mail = settings.mail
     told = mail.moderators if mail.host else ()
     by_mail = [Target(MAIL, address, PERIODS[mail.digest]) for address in told]
@@ -88,7 +88,7 @@ def channels(
 
 
 def _forms(settings: HooksSettings) -> dict[str, Callable[[Notification], WebhookRequest]]:
-    """Return what is sent to each hook of the settings, by the name of its channel."""
+    """Return the function that makes the request for each webhook and messenger, by channel."""
     forms = {name: hooks.webhook(url, settings.secret) for name, url in _webhooks(settings).items()}
     for name, wanted, form in (
         ("ntfy", settings.ntfy, hooks.ntfy),
@@ -102,7 +102,7 @@ def _forms(settings: HooksSettings) -> dict[str, Callable[[Notification], Webhoo
 
 
 def _webhooks(settings: HooksSettings) -> dict[str, str]:
-    """Return the webhooks' addresses by channel, named so that a secret path is not shown."""
+    """Return the webhooks' URLs by channel; the names do not show secret paths."""
     return {
         f"webhook {urlsplit(url).hostname} {hashlib.sha256(url.encode()).hexdigest()[:6]}": url
         for url in settings.webhooks

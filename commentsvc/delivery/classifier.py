@@ -1,18 +1,18 @@
-"""Classifier: another program's opinion on comments, asked before they are shown.
+"""Classifier: another program judges comments before they are published.
 
-Where `spam.classifier_url` is set, a comment that would be shown at once waits for the answer of
-that program; one that waits for a moderator anyway gets its opinion, too. It is asked by the
-outbox, after the comment is stored: so no submission waits for it, and while it is down or slow
-comments wait and none is lost. It is asked again, after growing pauses, for a week; a moderator may
-decide at any time before.
+If `spam.classifier_url` is set, a comment that would be published at once waits for the answer of
+that program; one that waits for a moderator anyway gets its opinion too. The outbox asks it after
+the comment was stored: so no submission waits for it, and while it is down or slow, comments wait
+and none is lost. A failed request is retried for a week, with growing pauses; a moderator may
+decide at any time.
 
-The request is a POST of JSON, what webhooks get, signed as they are (see `webhooks.signature`).
-The answer is JSON, too:
+The request is a POST of JSON with the same content and signature as webhooks (see
+`webhooks.signature`). The answer is JSON too:
 
     {"decision": "accept" | "hold" | "spam", "reason": "…", "score": 0.93}
 
-"accept" shows a comment that waited for nothing else, "hold" leaves it to the moderators, "spam"
-files it as spam. The reason, and the score, any number, are shown to moderators.
+"accept" publishes a comment that waited for nothing else, "hold" leaves it to the moderators,
+"spam" files it as spam. The reason and the score (any number) are shown to moderators.
 """
 
 import contextlib
@@ -39,7 +39,7 @@ REASON_LENGTH: Final = 200  # characters kept of a reason
 
 
 class ClassifierAnswer(msgspec.Struct, frozen=True):
-    """An answer of the classifier; see this module."""
+    """An answer of the classifier, see this module's docstring."""
 
     decision: Literal["accept", "hold", "spam"]
     reason: str = ""
@@ -47,7 +47,7 @@ class ClassifierAnswer(msgspec.Struct, frozen=True):
 
 
 class ClassifierQuestion(NamedTuple):
-    """The request, and the comment that it is about, with the text that it had then."""
+    """The request, and the id and text of its comment at that time."""
 
     request: WebhookRequest
     comment_id: int
@@ -55,10 +55,10 @@ class ClassifierQuestion(NamedTuple):
 
 
 class Classifier:
-    """A channel that asks, and acts on the answer."""
+    """A channel that asks the classifier, and acts on the answer."""
 
     def __init__(self, settings: Settings, database: Database, clock: Clock) -> None:
-        """Take the settings, where comments are, and the clock."""
+        """Take the settings, the database with the comments, and the clock."""
         self._form = webhook(settings.spam.classifier_url, settings.hooks.secret)
         self._deadline = settings.spam.classifier_seconds
         self._networks = settings.hooks.allowed_networks
@@ -67,7 +67,7 @@ class Classifier:
         self._clock = clock
 
     def compose(self, reader: Reader, post: OutboxRow) -> ClassifierQuestion | None:
-        """As delivery.Channel says."""
+        """See `channel.Channel`."""
         entry = queries.find(reader, post.comment_id or 0)
         if entry is None or not _is_open(reader, entry):
             return None
@@ -77,11 +77,11 @@ class Classifier:
 
     @contextlib.asynccontextmanager
     async def connect(self) -> AsyncIterator["Classifier"]:
-        """As delivery.Channel says; each question has a connection of its own."""
+        """See `channel.Channel`; each request has a connection of its own."""
         yield self
 
     async def send(self, question: ClassifierQuestion) -> None:
-        """As delivery.Connection says."""
+        """See `channel.Connection`."""
         answer = await exchange(question.request, self._networks, self._deadline)
         try:
             judged = msgspec.json.decode(answer.text, type=ClassifierAnswer)
@@ -91,7 +91,7 @@ class Classifier:
 
 
 def _is_open(reader: Reader, entry: Entry) -> bool:
-    """Return whether there is no opinion on a comment yet, nor a moderator's decision."""
+    """Return whether a comment has neither an opinion nor a moderator's decision."""
     comment = entry.comment
     if comment.status != PENDING or comment.role or not comment.source:
         return False
@@ -118,7 +118,7 @@ def _reasons(reader: Reader, comment_id: int) -> tuple[str, ...]:
 def _apply(
     tx: Transaction, question: ClassifierQuestion, answer: ClassifierAnswer, now: int
 ) -> None:
-    """Do what the `answer` says, unless the comment was changed or decided on meanwhile."""
+    """Act on the `answer`, unless the comment was changed or decided on meanwhile."""
     entry = queries.find(tx, question.comment_id)
     if entry is None or entry.comment.source != question.source or not _is_open(tx, entry):
         return

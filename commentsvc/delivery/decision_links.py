@@ -1,7 +1,7 @@
 """Decision links: addresses of pages with one button that decides on a comment.
 
-They stand in mails to moderators and in the messages of messengers. Who has such a link may press
-its button, once, until it expires.
+They are part of mails to moderators and of messages in messengers. Whoever has such a link may
+press its button, once, until it expires.
 """
 
 from typing import Final, NamedTuple
@@ -14,22 +14,22 @@ from commentsvc.util.i18n import ENGLISH, translate
 from commentsvc.util.i18n import gettext as _
 from commentsvc.util.timestamps import DAY_MS
 
-# What a moderator may do by a link, and how it is called there, in this order.
+# The decisions that a link can make, with their names, in this order.
 ACTIONS: Final = {APPROVED: _("Approve"), SPAM: _("Spam"), DELETED: _("Delete")}
 
 
 class DecisionLink(NamedTuple):
-    """What a link does, in words, and its address."""
+    """The name of a link's decision, and its address."""
 
     name: str
     url: str
 
 
 class DecisionLinks:
-    """Makes the links of one service; none where it does not know its own address."""
+    """Makes the links of one service; none if the service does not know its own address."""
 
     def __init__(self, settings: Settings, links: SignedLinks) -> None:
-        """Take the settings, and what signs links."""
+        """Take the settings, and the signer of links."""
         self._base = settings.server.public_url.rstrip("/")
         self._days = settings.mail.link_days
         self._links = links
@@ -41,7 +41,7 @@ class DecisionLinks:
         return f"{self._base}/mail/{purpose}?t={token}{tag}"
 
     def expires(self, post: OutboxRow) -> int:
-        """Return until when the links in a message work, in Unix milliseconds."""
+        """Return when the links in a message expire, in Unix milliseconds."""
         return post.created_at + self._days * DAY_MS
 
     def of(self, comment: Comment, post: OutboxRow, language: str) -> list[DecisionLink]:

@@ -1,14 +1,14 @@
-"""Mail: the words of it. A row of the outbox becomes a message, in text and in HTML.
+"""Mail: turns a row of the outbox into a mail, as plain text and HTML.
 
-What a mail says is looked up when it is sent. Everything that a reader wrote is quoted as
-what it is: in the text behind ">", in the HTML inside a frame, where `comments.markdown` has let
-nothing but its allow-list through; a mail loads no picture, so nobody learns when it is read.
-Headers are made by the standard library's email policy, which refuses line breaks but decodes
-encoded words (RFC 2047), where they may hide. So names and titles are made one line, and `=?`,
-which begins such a word, is broken, before they come near it; `smtp` looks once more.
+The content is looked up when the mail is sent. All words of readers are quoted: in the text with
+">", in the HTML inside a frame, after `comments.markdown` has sanitized them. A mail loads no
+pictures, so nobody learns when it is read. The standard library's email policy makes the headers.
+It refuses line breaks, but decodes encoded words (RFC 2047), which can contain some. So names and
+titles are made one line, and `=?`, the beginning of an encoded word, is broken up, before it gets
+them; `smtp` checks once more.
 
-A message has the same Message-ID at every attempt, made of its row. Mails about one page refer to
-the same message that never was, so that mail programs show them together.
+The Message-ID is made from the row, so it is the same for every attempt. Mails about one page refer
+to the same message, which does not exist, so that mail programs show them as a thread.
 """
 
 import re
@@ -41,13 +41,13 @@ from commentsvc.util.i18n import gettext as _
 from commentsvc.util.text import one_line
 from commentsvc.util.timestamps import DAY_MS
 
-# A question that is not answered by then is asked again with the next comment.
+# An unanswered question is asked again with the next comment after so many days.
 CONFIRM_DAYS: Final = 30
-# "No more" must work for as long as a mail may lie in a mailbox.
+# The days for which a link to unsubscribe works: as long as a mail may be in a mailbox.
 STOP_DAYS: Final = 3_650
-SUBJECT_LENGTH: Final = 150  # characters: titles of pages may be longer than anybody reads
-TOLD: Final = 50  # comments in one digest; more are counted
-COUNTED: Final = 10_000  # comments at most; then the mail says too few
+SUBJECT_LENGTH: Final = 150  # characters: titles of pages may be very long
+TOLD: Final = 50  # comments quoted in one digest; further ones are only counted
+COUNTED: Final = 10_000  # comments that are counted at most
 TEMPLATES: Final = {
     "submitted": "submitted.jinja",
     "digest": "submitted.jinja",
@@ -63,7 +63,7 @@ TEMPLATES: Final = {
     "replied": "received.jinja",
     "refused": "received.jinja",
 }
-# Days in which an author may reply to the mail about a reply.
+# Days for which an author may answer the mail about a reply.
 REPLY_DAYS: Final = 90
 _IS_NOW: Final = {
     PENDING: _("The comment is waiting for approval."),
@@ -71,7 +71,7 @@ _IS_NOW: Final = {
     SPAM: _("The comment is marked as spam."),
     DELETED: _("The comment is deleted."),
 }
-# What an answer by mail did, by what became of it and what the comment is by now.
+# The result of an answer by mail, by its kind and the current status of the comment.
 RECEIVED: Final = {
     "decided": _IS_NOW,
     "answered": _IS_NOW | {APPROVED: _("Your answer is published.")},
@@ -82,17 +82,17 @@ RECEIVED: Final = {
     },
     "refused": dict.fromkeys(_IS_NOW, _("Your mail did nothing")),
 }
-QUOTED: Final = 4_000  # characters of a comment; some mail servers refuse what is very long
+QUOTED: Final = 4_000  # characters of a comment; some mail servers refuse very long mails
 
-# Empty lines that templates leave. What is quoted has none: each of its lines begins with ">".
+# Empty lines that templates leave. Quotations have none: each of their lines begins with ">".
 _GAPS: Final = re.compile(r"\n{3,}")
 
 
 class MailComposer:
-    """Makes mails for one service."""
+    """Makes the mails of one service."""
 
     def __init__(self, settings: Settings, links: SignedLinks) -> None:
-        """Take the settings, and what makes links."""
+        """Take the settings, and the signer of links."""
         self._answered_to = settings.inbox.address
         self._reply_addresses = ReplyAddresses(links.keys, settings.inbox.address)
         self._mail = settings.mail
@@ -118,7 +118,7 @@ class MailComposer:
 
     @property
     def hostname(self) -> str:
-        """The name by which the service greets mail servers."""
+        """The host name for the greeting (EHLO) to mail servers."""
         return urlsplit(self._base).hostname or "localhost"
 
     def compose(self, reader: Reader, post: OutboxRow) -> Envelope | None:
@@ -142,7 +142,7 @@ class MailComposer:
             return self._letter("test", recipient, subject, number, now, None, base=self._base)
 
     def _submitted(self, reader: Reader, post: OutboxRow) -> Envelope | None:
-        """Return a new comment, to a moderator."""
+        """Return the mail about a new comment, to a moderator."""
         entry = queries.find(reader, post.comment_id or 0)
         if entry is None:
             return None
@@ -166,7 +166,7 @@ class MailComposer:
         return self._answerable(letter, MODERATE, post, expires)
 
     def _digest(self, reader: Reader, post: OutboxRow) -> Envelope | None:
-        """Return all comments of a time, to a moderator."""
+        """Return the mail about all comments of a period, to a moderator."""
         rows = reader.query(
             CommentTable.select(CommentTable.id)
             .where(
@@ -214,7 +214,7 @@ class MailComposer:
         )
 
     def _reply(self, reader: Reader, post: OutboxRow) -> Envelope | None:
-        """Return an answer, to the author of what it answers, with a way to stop it (RFC 8058)."""
+        """Return the mail about a reply, with a link to unsubscribe (RFC 8058)."""
         entry = queries.find(reader, post.comment_id or 0)
         if entry is None or entry.comment.status != APPROVED:
             return None
@@ -247,7 +247,7 @@ class MailComposer:
         return self._answerable(letter, REPLY, post, post.created_at + REPLY_DAYS * DAY_MS)
 
     def _own(self, reader: Reader, post: OutboxRow) -> Envelope | None:
-        """Return the links to all that was written with an address, to that address."""
+        """Return the mail with links to all that was written with an address, to that address."""
         if not personal_data.is_known(reader, post.recipient):
             return None
         expires = post.created_at + OWN_DAYS * DAY_MS
@@ -264,7 +264,7 @@ class MailComposer:
         )
 
     def _invitation(self, reader: Reader, post: OutboxRow) -> Envelope | None:
-        """Return the link to make an account, to whom an owner invites."""
+        """Return the mail with the link of an invitation."""
         invitation = invitations.mailed_to(reader, post.recipient, post.created_at)
         if invitation is None:  # it was revoked
             return None
@@ -283,7 +283,7 @@ class MailComposer:
         )
 
     def _follow(self, reader: Reader, post: OutboxRow) -> Envelope | None:
-        """Return the question whether an address wants to be told of new comments."""
+        """Return the mail that asks an address to confirm that it follows a page or site."""
         follower = follows.asked(reader, post.recipient, post.created_at)
         if follower is None:
             return None
@@ -301,7 +301,7 @@ class MailComposer:
         )
 
     def _followed(self, reader: Reader, post: OutboxRow) -> Envelope | None:
-        """New comments, to one who follows them, with a way to stop it (RFC 8058)."""
+        """Return the mail about new comments to a follower, with an unsubscribe link (RFC 8058)."""
         follower = follows.mailed(reader, post.recipient, post.created_at)
         if follower is None:
             return None
@@ -334,7 +334,7 @@ class MailComposer:
         return origin + follower.url or follower.site
 
     def _received(self, reader: Reader, post: OutboxRow) -> Envelope | None:
-        """Return what an answer by mail did, to the one who wrote it."""
+        """Return the mail that tells the writer of an answer by mail what it did."""
         entry = queries.find(reader, post.comment_id or 0)
         if entry is None:
             return None
@@ -363,7 +363,7 @@ class MailComposer:
         return entry, row[0], row[1]
 
     def _quote(self, entry: Entry) -> dict[str, Any]:  # Any: what templates show
-        """Return what a template shows of a comment."""
+        """Return the values that templates show of a comment."""
         comment = entry.comment
         return {
             "comment": comment,
@@ -376,7 +376,7 @@ class MailComposer:
     def _told(
         self, reader: Reader, entry: Entry, post: OutboxRow
     ) -> dict[str, Any]:  # Any: what templates show
-        """Return what a template shows a moderator of a comment, and what can be done with it."""
+        """Return the values that templates show a moderator of a comment, with decision links."""
         comment = entry.comment
         actions = self._decisions.of(comment, post, spoken().tag)
         if comment.status in (PENDING, APPROVED):
@@ -451,13 +451,13 @@ def _header_text(text: str) -> str:
 
 
 def _quoted(text: str) -> str:
-    """Return a text as mails quote it, so that no line of it passes for one of ours."""
+    """Return a text with ">" before each line, so that no line looks like one of ours."""
     return "\n".join(f"> {each}".rstrip() for each in text.splitlines())
 
 
 @cache
 def _environment(form: str) -> Environment:
-    """Return the templates as they write text (`txt`) or HTML: each mail is one of them."""
+    """Return the Environment for the plain text (`txt`) or the HTML of mails."""
     environment = templates.environment("mail", autoescape=form == "html")
     environment.filters["quoted"] = _quoted
     environment.globals |= {"layout": f"layout.{form}", "parts": f"parts.{form}"}

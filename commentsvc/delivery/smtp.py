@@ -1,19 +1,20 @@
-"""SMTP: a conversation with the server that takes our mail (RFC 5321, 3207, 4954).
+"""SMTP: sends mails through the operator's server (RFC 5321, 3207, 4954).
 
-aiosmtplib speaks; here its many ways to fail become the three that the outbox knows. What
-concerns the recipient or the text is Refused or Deferred, as the server's code says. All else,
-a refused login included, is Unreachable: an operator can mend it, and then every mail must go out.
+aiosmtplib implements the protocol; this module maps its errors to the three kinds that the outbox
+knows. An error about the recipient or the text is DeliveryRejected or TemporaryFailure, by the
+server's code. All others, also a refused login, are ServerUnreachable: an operator can correct
+them, and then every mail must be sent.
 
-With "starttls" there is no way around encryption: a server that does not offer it, or has a
-certificate that cannot be verified, gets nothing. No other server is looked for: the operator's
-takes mail for everyone.
+With "starttls", encryption is required: a server that does not offer it, or has a certificate that
+cannot be verified, gets nothing. The operator's server relays the mail for all recipients; their
+own servers are not contacted.
 
-No header field of a mail ends early. Where a value decodes to a line break, Pythons before 3.11.10
-and 3.12.5 write it as it is (CVE-2024-6923), and what follows it is read as further fields. Such a
-mail is refused here, since every mail passes here.
+No header field may end early. If a value decodes to a line break, Python before 3.11.10 and 3.12.5
+writes it unchanged (CVE-2024-6923), and the text after it is read as further fields. Such a mail is
+refused here, since every mail passes this module.
 
-SMTP has no way to ask whether a mail was taken when the line breaks after its last byte. Such a
-mail is sent again, with the Message-ID that it had, by which mailboxes can tell.
+If the connection breaks after the last byte of a mail, SMTP has no way to ask whether it was taken.
+Such a mail is sent again with the same Message-ID, by which mailboxes can recognise it.
 """
 
 import asyncio
@@ -36,24 +37,24 @@ from commentsvc.delivery.channel import (
 )
 from commentsvc.settings.schema import MailSettings
 
-# A server that is there greets at once; in seconds.
+# Seconds to connect: a reachable server greets at once.
 CONNECT_DEADLINE: Final = 60.0
-# RFC 5321, 4.5.3.2.6: whoever gives up earlier, gets mails sent twice; in seconds.
+# Seconds per step (RFC 5321, 4.5.3.2.6): a client that gives up earlier sends mails twice.
 SEND_DEADLINE: Final = 600.0
 QUIT_DEADLINE: Final = 5.0  # seconds
 
-# Nothing in an address may end it, begin a command, or be decoded as another text (RFC 2047).
+# An address without characters that would end it, begin a command, or be decoded (RFC 2047).
 _ADDRESS: Final = re.compile(r"(?!.*=\?)[^\s<>()\x00-\x20\x7f]+@[^\s<>()@\x00-\x20\x7f]+").fullmatch
 
-# A line break that does not continue a field (RFC 5322, 2.2.3), or half of one.
+# A line break that does not continue a field (RFC 5322, 2.2.3), or a lone CR or LF.
 _BREAK: Final = re.compile(rb"\r\n(?![ \t])|\r(?!\n)|(?<!\r)\n").search
 
 
 class _WholeFields(EmailPolicy):
-    """Writes header fields none of which ends early."""
+    """Writes header fields, and refuses those with line breaks."""
 
     def fold_binary(self, name: str, value: str) -> bytes:
-        """Return the field as bytes. Raise Refused for a value with a line break."""
+        """Return the field as bytes. Raise DeliveryRejected for a value with a line break."""
         field = super().fold_binary(name, value)
         if _BREAK(field.removesuffix(b"\r\n")):
             raise DeliveryRejected(f"{name} has a line break")
@@ -83,10 +84,10 @@ PATIENT: Final = Deadlines()
 
 
 class Smtp:
-    """The way to one server."""
+    """Connects to the mail server of the settings."""
 
     def __init__(self, mail: MailSettings, hostname: str, deadlines: Deadlines = PATIENT) -> None:
-        """Take the settings, and the name by which we greet. Raise OSError for the `ca_file`."""
+        """Take the settings and our host name. Raise OSError if `ca_file` cannot be read."""
         self._mail = mail
         self._hostname = hostname
         self._deadlines = deadlines
@@ -94,7 +95,7 @@ class Smtp:
 
     @contextlib.asynccontextmanager
     async def connect(self) -> AsyncIterator["SmtpConnection"]:
-        """Connect, encrypt and log in as the settings say. Raise Unreachable."""
+        """Connect, encrypt and log in as the settings say. Raise ServerUnreachable."""
         mail = self._mail
         client = aiosmtplib.SMTP(
             hostname=mail.host,
@@ -122,14 +123,14 @@ class Smtp:
 
 
 class SmtpConnection:
-    """A connection on which mails are sent, one after the other."""
+    """A connection for several mails, one after the other."""
 
     def __init__(self, client: aiosmtplib.SMTP, deadline: float) -> None:
         self._client = client
         self._deadline = deadline
 
     async def send(self, letter: Envelope) -> None:
-        """Return when the server has taken the letter. Raise DeliveryError."""
+        """Return when the server has taken the mail. Raise DeliveryError."""
         for address in (letter.sender, letter.recipient):
             if not _ADDRESS(address):
                 raise DeliveryRejected(f"{address!r} is no address")
@@ -149,7 +150,7 @@ class SmtpConnection:
 
 
 def _meaning(error: Exception) -> DeliveryError:
-    """Return what a failure to send means to us."""
+    """Return the DeliveryError for an exception."""
     text = _tell(error)
     match error:
         case aiosmtplib.SMTPRecipientsRefused(recipients=[refused, *_]):
@@ -168,7 +169,7 @@ def _by_code(code: int, text: str) -> DeliveryError:
 
 
 def _tell(error: BaseException) -> str:
-    """Return what an error says, with the server's code where it has one."""
+    """Return the text of an exception, with the server's code if there is one."""
     match error:
         case aiosmtplib.SMTPRecipientsRefused(recipients=[refused, *_]):
             return _tell(refused)

@@ -1,12 +1,13 @@
-"""Webhooks: what other programs and messengers are told of comments, and how.
+"""Webhooks: messages about comments to programs and messengers.
 
-A webhook gets JSON that is signed as Standard Webhooks 1.0 has it (webhook-id, -timestamp,
--signature), so that ready-made libraries verify it; a delivery that comes twice has the same
-webhook-id. It is told of changes, too, each time with what the comment is by now. ntfy, Telegram,
-Slack and Discord get a short text for people, without any markup of theirs that a reader's words
-could use: no mention, no disguised link. The author's e-mail address is never told.
+A webhook gets JSON signed as in Standard Webhooks 1.0 (webhook-id, -timestamp, -signature), so that
+existing libraries can verify it; a repeated delivery has the same webhook-id. It also gets changes
+of a comment, each with the comment's current state. ntfy, Telegram, Slack and Discord get a short
+plain text, in which readers' words cannot be markup: no mention, no disguised link. The author's
+e-mail address is never sent.
 
-What is answered: 2xx is taken; 400, 413 and 422 concern this message; all else may be mended.
+A 2xx status means that the message was taken; 400, 413 and 422 are errors of this message; all
+other errors may be temporary.
 """
 
 import base64
@@ -36,16 +37,16 @@ from commentsvc.util.timestamps import rfc3339
 
 TELEGRAM: Final = "https://api.telegram.org"
 SHOWN: Final = 700  # characters of a comment in a messenger
-DISCORD_MESSAGE: Final = 2_000  # characters that Discord takes
-SLACK_BLOCK: Final = 3_000  # characters that Slack takes in a block of text
-FOR_GOOD: Final = (400, 413, 422)  # statuses that another attempt would not change
+DISCORD_MESSAGE: Final = 2_000  # the longest message that Discord accepts, in characters
+SLACK_BLOCK: Final = 3_000  # the longest text block that Slack accepts, in characters
+FOR_GOOD: Final = (400, 413, 422)  # statuses that a retry would not change
 
-# Any: pieces of JSON, whose forms those who read them define.
+# Any: JSON in the format of its receiver
 Json = dict[str, Any]
 
 
 class WebhookRequest(NamedTuple):
-    """A request that tells of a comment."""
+    """A POST request about a comment."""
 
     url: str
     body: bytes
@@ -55,10 +56,10 @@ class WebhookRequest(NamedTuple):
 async def exchange(
     message: WebhookRequest, networks: Sequence[str], deadline: float = DEADLINE
 ) -> HttpResponse:
-    """Send `message`, and return the answer, whose status says that it was taken.
+    """Send `message`; return the answer, whose status is 2xx.
 
-    `networks` may be reached although they are not public; `deadline` is in seconds. Raise
-    DeliveryError.
+    Addresses in `networks` (CIDR) are allowed although they are not public; `deadline` is in
+    seconds. Raise DeliveryError.
     """
     try:
         answer = await post(message.url, message.body, message.headers, networks, deadline)
@@ -71,24 +72,24 @@ async def exchange(
 
 
 class HttpChannel:
-    """Sends each message by a POST request, on a connection of its own."""
+    """Sends each message as a POST request, on a connection of its own."""
 
     def __init__(self, networks: Sequence[str]) -> None:
-        """Take the networks that may be reached although they are not public."""
+        """Take the networks (CIDR) that are allowed although they are not public."""
         self._networks = networks
 
     @contextlib.asynccontextmanager
     async def connect(self) -> AsyncIterator[Self]:
-        """As delivery.Channel says."""
+        """See `channel.Channel`."""
         yield self
 
     async def send(self, message: WebhookRequest) -> None:
-        """As delivery.Connection says."""
+        """See `channel.Connection`."""
         await exchange(message, self._networks)
 
 
 class Webhook(HttpChannel):
-    """One receiver of messages, which `form` makes of a comment and its row of the outbox."""
+    """A receiver of messages, which `form` makes from a comment and its row of the outbox."""
 
     def __init__(
         self,
@@ -97,7 +98,7 @@ class Webhook(HttpChannel):
         clock: Clock,
         links: DecisionLinks | None = None,
     ) -> None:
-        """Take the settings, and what makes `links`, for a receiver that shows them to people."""
+        """Take the settings, and the maker of `links` for a receiver that shows them to people."""
         super().__init__(settings.hooks.allowed_networks)
         self._links = links
         self._sites = {site.name: site for site in settings.sites}
@@ -105,7 +106,7 @@ class Webhook(HttpChannel):
         self._clock = clock
 
     def compose(self, reader: Reader, post: OutboxRow) -> WebhookRequest | None:
-        """As delivery.Channel says."""
+        """See `channel.Channel`."""
         entry = queries.find(reader, post.comment_id or 0)
         if entry is None:
             return None
@@ -116,7 +117,7 @@ class Webhook(HttpChannel):
         return self._form(Notification(entry, post, page, now, site.language, links))
 
 
-# What messengers say of a new comment, by its status.
+# The text for messengers about a new comment, by its status.
 SAID: Final = {
     PENDING: _("%(author)s on %(page)s (waits for approval):"),
     APPROVED: _("%(author)s on %(page)s (published):"),
@@ -126,9 +127,9 @@ SAID: Final = {
 
 
 class Notification(NamedTuple):
-    """A comment, the row that tells of it, the address of its page, and the time (Unix seconds).
+    """A comment, its row of the outbox, the address of its page, and the time (Unix seconds).
 
-    `language` is the tag of the blog's; the `links` decide on the comment.
+    `language` is the tag of the blog's language; the `links` decide on the comment.
     """
 
     entry: Entry
@@ -139,7 +140,7 @@ class Notification(NamedTuple):
     links: Sequence[DecisionLink] = ()
 
     def text(self) -> str:
-        """Return the comment and what became of it, for people."""
+        """Return the comment and its status, for people."""
         comment = self.entry.comment
         source = comment.source
         short = source if len(source) <= SHOWN else source[:SHOWN] + "…"
@@ -153,7 +154,7 @@ class Notification(NamedTuple):
 
 
 def webhook(url: str, secret: str) -> Callable[[Notification], WebhookRequest]:
-    """Return the form of a webhook at `url`, signed with `secret`."""
+    """Return a function that makes requests to `url`, signed with `secret`."""
 
     def form(told: Notification) -> WebhookRequest:
         body = msgspec.json.encode(_event(told))
@@ -164,10 +165,10 @@ def webhook(url: str, secret: str) -> Callable[[Notification], WebhookRequest]:
 
 
 def signature(secret: str, post: OutboxRow, now: int, body: bytes) -> dict[str, str]:
-    """Return the fields by which a receiver knows us; `now` is in Unix seconds."""
+    """Return the headers with the signature (Standard Webhooks 1.0); `now` is in Unix seconds."""
     key = secret.encode()
     if secret.startswith("whsec_"):
-        with contextlib.suppress(binascii.Error):  # then it is a text like any other
+        with contextlib.suppress(binascii.Error):  # then the secret is used as it is
             key = base64.b64decode(secret.removeprefix("whsec_"), validate=True)
     number = f"commentsvc-{post.id}-{post.created_at}"
     signed = f"{number}.{now}.".encode() + body
@@ -203,7 +204,7 @@ def _event(told: Notification) -> Json:
 
 
 def ntfy(hooks: HooksSettings) -> Callable[[Notification], WebhookRequest]:
-    """Return the form of ntfy, published as JSON."""
+    """Return a function that makes requests to ntfy, published as JSON."""
     base, _, topic = hooks.ntfy.rstrip("/").rpartition("/")
     token = {"Authorization": f"Bearer {hooks.ntfy_token}"} if hooks.ntfy_token else {}
     return lambda told: _json(
@@ -224,7 +225,7 @@ def ntfy(hooks: HooksSettings) -> Callable[[Notification], WebhookRequest]:
 def telegram(
     hooks: HooksSettings, base: str = TELEGRAM
 ) -> Callable[[Notification], WebhookRequest]:
-    """Return the form of a Telegram bot: plain text, no parse_mode."""
+    """Return a function that makes requests to a Telegram bot: plain text, no parse_mode."""
     url = f"{base}/bot{hooks.telegram_token}/sendMessage"
     return lambda told: _json(
         url,
@@ -240,14 +241,14 @@ def telegram(
 
 
 def slack(hooks: HooksSettings) -> Callable[[Notification], WebhookRequest]:
-    """Return the form of a Slack webhook: its three signs are escaped, markup is off."""
+    """Return a function that makes requests to a Slack webhook: escaped text, markup off."""
 
     def form(told: Notification) -> WebhookRequest:
         text = f"{told.text()}\n{told.page}"
         for sign, escaped in (("&", "&amp;"), ("<", "&lt;"), (">", "&gt;")):
             text = text.replace(sign, escaped)
         message: Json = {"text": text, "mrkdwn": False, "unfurl_links": False}
-        if told.links:  # then the text is what notifications show, and the blocks are the message
+        if told.links:  # then notifications show the text, and the message is the blocks
             shown = {"type": "plain_text", "text": f"{told.text()}\n{told.page}"[:SLACK_BLOCK]}
             buttons = [
                 {
@@ -267,10 +268,10 @@ def slack(hooks: HooksSettings) -> Callable[[Notification], WebhookRequest]:
 
 
 def discord(hooks: HooksSettings) -> Callable[[Notification], WebhookRequest]:
-    """Return the JSON for Discord: the text is in a code block, and nobody is mentioned."""
+    """Return a function that makes requests to Discord: text in a code block, no mentions."""
 
     def form(told: Notification) -> WebhookRequest:
-        text = told.text().replace("`", "\u02cb")  # nothing ends the block
+        text = told.text().replace("`", "\u02cb")  # so that no text ends the block
         links = " · ".join(f"[{link.name}](<{link.url}>)" for link in told.links)
         end = f"\n```\n{told.page}" + (f"\n{links}" if links else "")
         content = f"```\n{text}"[: DISCORD_MESSAGE - len(end)] + end

@@ -1,22 +1,22 @@
-"""The outbox: the loop that sends what was posted. Only `mail test` sends past it.
+"""The outbox worker: sends the messages of the outbox. Only `mail test` sends past it.
 
-Each channel has a task of its own, so that a mail server that hangs holds up no webhook. A
-task looks for due rows once a second (5 µs, and no signal has to find its way here), sends
-them one after the other on one connection, and notes what became of each before it goes on:
+Each channel has a task of its own, so that a mail server that hangs does not delay a webhook. A
+task looks for due rows once a second (which takes 5 µs, so no signal is needed), sends them one
+after the other on one connection, and stores the result of each before it continues:
 
-    taken        sent
-    Refused      failed, and the moderator sees why
-    Deferred     this row is put off
-    Unreachable  all rows that are due here are put off, and the channel rests for a moment
-    no message   forgotten: what it was to tell is gone
+    taken               sent
+    DeliveryRejected    failed, and the moderator sees why
+    TemporaryFailure    this row is retried later
+    ServerUnreachable   all due rows of the channel are retried later, after a pause
+    no message          deleted, since what it was about is gone
 
-Delivery is at least once. What the other side has taken is noted at once, and where the database
-cannot take the note, we wait until it can rather than send again. Only a crash between the two,
-or a line that breaks before the other side's answer, sends a message a second time, with the same
-Message-ID or delivery number.
+Delivery is at least once. A success is stored at once, and if the database cannot store it, the
+task waits until it can rather than send again. Only after a crash between the two, or if the
+connection breaks before the server's answer, a message is sent twice, with the same Message-ID or
+delivery number.
 
-No failure ends the loop, nor the start of the program: what was posted waits. Each channel logs
-the first failure and its end, not every attempt.
+No failure ends the loop, or prevents the start of the program: messages wait. Each channel logs the
+first failure and the recovery, not every attempt.
 """
 
 import asyncio
@@ -45,16 +45,16 @@ from commentsvc.util.clock import Clock
 
 _log = logging.getLogger(__name__)
 
-# Between two looks for something to send; in seconds.
+# Seconds between two searches for due rows.
 PAUSE: Final = 1.0
-# Between two tries to note what was sent, while the database takes nothing; in seconds.
+# Seconds between two attempts to store a result while the database is full or busy.
 NOTE_PAUSE: Final = 5.0
-# Between two rounds of what only time brings: digests, and rows that are old; in seconds.
+# Seconds between two rounds of work that depends on time only: digests, and deleting old rows.
 ROUND: Final = 20.0
-# The first and the longest time in which a server that cannot be reached is left alone; in
-# milliseconds. What comes meanwhile waits with the rest.
+# The first and the longest pause after a server could not be reached, in milliseconds. New messages
+# wait with the others.
 FIRST_REST, LONGEST_REST = 5_000, 60_000
-# Rows of one connection; a mail server may limit them.
+# Rows sent on one connection; mail servers may limit their number.
 BATCH: Final = 100
 
 Pause = Callable[[float], Awaitable[None]]
@@ -63,7 +63,7 @@ Note = Callable[[Transaction], None]
 
 
 class OutboxWorker:
-    """Sends what is due on each of the `channels`."""
+    """Sends due messages on each of the `channels`."""
 
     def __init__(
         self,
@@ -72,7 +72,7 @@ class OutboxWorker:
         clock: Clock,
         pause: Pause = asyncio.sleep,
     ) -> None:
-        """Take the channels by name; `pause` waits for so many seconds."""
+        """Take the channels by name; `pause(n)` waits for n seconds."""
         self.sent: Counter[str] = Counter()  # since the start, by channel
         self.errors: Counter[str] = Counter()  # attempts that failed
         self.backlogs: dict[str, ChannelBacklog] = {}  # at the last round
@@ -94,7 +94,7 @@ class OutboxWorker:
         return [*self._channels]
 
     def states(self) -> dict[str, dict[str, float]]:
-        """Return what waits and failed, by channel, as of the last round; for /metrics."""
+        """Return what waits and failed, by channel, at the last round; for /metrics."""
         return {
             name: {
                 "queued": backlog.queued,
@@ -107,7 +107,7 @@ class OutboxWorker:
         }
 
     def start(self) -> None:
-        """Begin to send."""
+        """Start the tasks of all channels."""
         for name in self._channels:
             self._begin(partial(self.deliver, name), PAUSE)
         if self._channels:
@@ -117,7 +117,7 @@ class OutboxWorker:
         self._tasks.add(asyncio.create_task(self._repeat(work, pause)))
 
     async def stop(self, grace: float) -> None:
-        """End; a message that is under way has `grace` seconds, then it is sent again some day."""
+        """Stop; a message that is being sent has `grace` seconds, else it is sent again later."""
         self._stopping = True
         for task in self._tasks - self._sending:
             task.cancel()
@@ -132,7 +132,7 @@ class OutboxWorker:
             try:
                 await work()
             except DatabaseError:
-                pass  # whoever writes comments meets it too, and tells
+                pass  # submissions fail too, and that is logged
             except Exception:
                 _log.exception("the outbox goes on after a fault")
             if self._stopping:
@@ -140,7 +140,7 @@ class OutboxWorker:
             await self._pause(pause)
 
     async def round(self) -> None:
-        """Do what only time brings, and look how much waits."""
+        """Close digests, delete old rows, queue mails to followers, and count what waits."""
         now = self._clock.now_ms()
         await self._database.write(outbox.close_digests, now)
         await self._database.write(outbox.delete_old, now)
@@ -149,7 +149,7 @@ class OutboxWorker:
         self.backlogs = await self._database.read(outbox.backlogs)
 
     async def deliver(self, name: str) -> None:
-        """Send what is due on the channel `name`. Raise DatabaseError."""
+        """Send the due messages of the channel `name`. Raise DatabaseError."""
         now = self._clock.now_ms()
         if now < self._rests_until.get(name, 0):
             return
@@ -168,7 +168,7 @@ class OutboxWorker:
             await self._note(partial(outbox.retry_all_later, channel=name, error=text, now=later))
 
     async def _converse(self, name: str, connection: Connection, now: int) -> None:
-        """Send what is due on one connection. Raise Unreachable, DatabaseError."""
+        """Send due messages on one connection. Raise ServerUnreachable, DatabaseError."""
         posts = await self._database.read(outbox.due, name, now, BATCH)
         for post in posts:
             if self._stopping:
@@ -180,7 +180,10 @@ class OutboxWorker:
                 self._sending.discard(asyncio.current_task())
 
     async def _send(self, connection: Connection, post: OutboxRow) -> Note:
-        """Send one row; give what there is to note. Raise Unreachable, DatabaseError."""
+        """Send one row; return the function that stores the result.
+
+        Raise ServerUnreachable, DatabaseError.
+        """
         name = post.channel
         try:
             now = self._clock.now_ms()
@@ -200,7 +203,7 @@ class OutboxWorker:
         except DeliveryRejected as error:
             self._count_error(name, error)
             return partial(outbox.mark_sent, post=post, error=str(error), now=self._clock.now_ms())
-        except Exception as error:  # a fault of ours must not keep the others waiting
+        except Exception as error:  # a bug in one message must not delay the others
             _log.exception("no message can be made of row %d of the outbox", post.id)
             text = f"{type(error).__name__}: {error}"
             return partial(outbox.mark_sent, post=post, error=text, now=self._clock.now_ms())
@@ -208,7 +211,7 @@ class OutboxWorker:
         return partial(outbox.mark_sent, post=post, error="", now=self._clock.now_ms())
 
     async def _note(self, note: Note) -> None:
-        """Write down what happened, however long the database takes until it can."""
+        """Store a result, and wait as long as the database cannot."""
         while True:
             with contextlib.suppress(DatabaseError):
                 return await self._database.write(note)

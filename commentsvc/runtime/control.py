@@ -1,8 +1,8 @@
-"""The control socket: how a command reaches the server that runs on the same data.
+"""The control socket: a command sends its writes to the server that runs on the same data.
 
-Only one program may write the database, so a command that writes while a server runs has
-to ask it. It does so over a unix socket in the data folder (mode 0600: who may write the data may
-command the server). One connection carries one JSON line each way:
+Only one process may write the database, so a command that writes while a server runs has to ask the
+server. It uses a Unix socket in the data folder (mode 0600: whoever may write the data may command
+the server). One connection carries one JSON line in each direction:
 
     {"do": "change", "to": "approved", "ids": [3, 5]}   {"changed": [3], "unchanged": {"5": "spam"}}
     {"do": "change", "to": "approved", "all": true}     {"changed": []}
@@ -13,10 +13,10 @@ command the server). One connection carries one JSON line each way:
     {"do": "hand_over"}                                 see handover.py
     anything else                                       {"error": "…"}
 
-What a command may ask for is in `control_commands`.
+`control_commands` has the other commands.
 
-    ControlError    the server that was asked cannot do it; the text says why
-      NoServer      nobody listens there
+    ControlError    the server cannot do what it was asked; the text says why
+      NoServer      no server listens on the socket
 """
 
 import asyncio
@@ -38,17 +38,17 @@ from commentsvc.db.sqlite import DatabaseError
 from commentsvc.runtime.control_commands import CommandResult, Order
 from commentsvc.util.clock import Clock
 
-# Some 10,000 ids, more than a shell takes; in bytes.
+# Bytes of a request: enough for 10,000 ids, more than a shell accepts.
 LINE_LIMIT: Final = 131_072
-# An answer names all that was approved; in bytes.
+# Bytes of an answer, which lists all approved comments.
 ANSWER_LIMIT: Final = 16_777_216
-# A command writes its line at once; in seconds.
+# Seconds to read a request, which a command writes at once.
 LINE_DEADLINE: Final = 5.0
-# Approving thousands takes seconds; in seconds.
+# Seconds to wait for an answer: approving thousands of comments takes some.
 ANSWER_DEADLINE: Final = 60.0
 # sockaddr_un has 108 bytes for a path and its NUL.
 ADDRESS_LIMIT: Final = 107
-# The PROXY protocol's word for "I speak for myself", version 2.
+# The LOCAL command of the PROXY protocol, version 2: the connection is not for another client.
 LOCAL: Final = b"\r\n\r\n\0\r\nQUIT\n\x20\0\0\0"
 
 
@@ -57,7 +57,7 @@ class ControlError(Exception):
 
 
 class NoServer(ControlError):
-    """Nobody listens on the socket."""
+    """No server listens on the socket."""
 
 
 class Ping(msgspec.Struct, frozen=True, tag_field="do", tag="ping", forbid_unknown_fields=True):
@@ -72,9 +72,9 @@ class HandOver(
     forbid_unknown_fields=True,
     omit_defaults=True,
 ):
-    """Ask the server to end, and to hand its place over to whoever asks.
+    """Ask the server to end, and to hand over its sockets and lock to the asking process.
 
-    `manager` is the address of the service manager that started the asking one, "" for none.
+    `manager` is the address of the service manager that started the asking process, "" for none.
     """
 
     manager: str = ""
@@ -84,7 +84,7 @@ _decode = msgspec.json.Decoder(Ping | HandOver | Order).decode
 
 
 class Control:
-    """The server's end of the socket at `path`."""
+    """The server's side of the socket at `path`."""
 
     def __init__(
         self,
@@ -95,10 +95,11 @@ class Control:
         clock: Clock,
         give_way: Callable[[socket.socket], bool],
     ) -> None:
-        """Take what commands act on, and `ready`, which answers a Ping.
+        """Take the database for commands, and `ready`, the answer to a Ping.
 
-        `give_way` gets the talk with a process that wants our place, and says whether it takes it.
-        Where a service manager started us, only a process of its own may have that.
+        `give_way` gets the connection of a process that wants to replace this one, and returns
+        whether that is accepted. If a service manager started this server, only another process of
+        it may replace it.
         """
         self._path = path
         self._give_way = give_way
@@ -109,7 +110,7 @@ class Control:
         self._server: asyncio.Server | None = None
 
     async def start(self) -> None:
-        """Listen. What lies at the path is replaced: the caller holds the lock on the data.
+        """Listen. A file at the path is replaced: the caller holds the lock on the data.
 
         Raise OSError.
         """
@@ -131,7 +132,7 @@ class Control:
             raise
 
     async def stop(self, grace: float) -> None:
-        """Stop listening and take the socket away; commands in progress have `grace` seconds."""
+        """Stop listening and remove the socket; running commands have `grace` seconds to finish."""
         if self._server is None:
             return
         self._path.unlink(missing_ok=True)
@@ -151,7 +152,7 @@ class Control:
                 writer.write(msgspec.json.encode(answer) + b"\n")
                 await writer.drain()
         except (OSError, TimeoutError, ValueError):
-            pass  # the command has left, is stuck, or sent an endless line
+            pass  # the command disconnected, hangs, or sent too long a line
         finally:
             writer.close()
             self._talks.discard(task)
@@ -178,16 +179,16 @@ class Control:
 
     def _hand_over(self, talk: socket.socket) -> CommandResult | None:
         if self._give_way(talk):
-            return None  # the talk goes on elsewhere
+            return None  # `give_way` has taken over the connection
         talk.close()
         return CommandResult(error="the server is about to stop already")
 
 
 @contextlib.contextmanager
 def dial(path: Path, request: Ping | HandOver | Order) -> Iterator[socket.socket]:
-    """A connection to the server at the socket `path`, to which `request` was sent.
+    """Connect to the server at the socket `path`, send `request`, and yield the connection.
 
-    Raise ControlError, NoServer where none runs.
+    Raise ControlError; it is NoServer if none runs.
     """
     line = msgspec.json.encode(request) + b"\n"
     if len(line) > LINE_LIMIT:
@@ -206,9 +207,9 @@ def dial(path: Path, request: Ping | HandOver | Order) -> Iterator[socket.socket
 
 
 def ask(path: Path, request: Ping | Order) -> CommandResult:
-    """Send `request` to the server at the socket `path` and wait for its answer.
+    """Send `request` to the server at the socket `path`; return its answer.
 
-    Raise ControlError, NoServer where none runs.
+    Raise ControlError; it is NoServer if none runs.
     """
     try:
         with dial(path, request) as client:
@@ -221,7 +222,7 @@ def ask(path: Path, request: Ping | Order) -> CommandResult:
 
 
 def read_answer(client: socket.socket, begun: bytes = b"") -> CommandResult:
-    """Return the answer of a server, of which `begun` was read. Raise ControlError, OSError."""
+    """Return a server's answer, which begins with `begun`. Raise ControlError, OSError."""
     try:
         with client.makefile("rb") as file:
             return msgspec.json.decode(begun + file.readline(ANSWER_LIMIT), type=CommandResult)
@@ -230,7 +231,7 @@ def read_answer(client: socket.socket, begun: bytes = b"") -> CommandResult:
 
 
 def connect(server: CommandResult, deadline: float) -> socket.socket:
-    """Return a connection to the server that a Ping told of, ready for HTTP. Raise OSError.
+    """Return a connection, ready for HTTP, to the server that answered a Ping. Raise OSError.
 
     `deadline` is in seconds, for each step.
     """
@@ -245,7 +246,7 @@ def connect(server: CommandResult, deadline: float) -> socket.socket:
 
 
 def _dial_http(address: str, deadline: float) -> socket.socket:
-    """To "unix:PATH" or "http://HOST:PORT"."""
+    """Connect to "unix:PATH" or "http://HOST:PORT"."""
     if address.startswith("unix:"):
         client = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
         try:
@@ -261,7 +262,7 @@ def _dial_http(address: str, deadline: float) -> socket.socket:
 
 @contextlib.contextmanager
 def _reachable(path: Path) -> Iterator[str]:
-    """A name of `path` that a socket address can hold: long ones go through their folder."""
+    """Yield a name of `path` that fits into a socket address: long paths go through /proc."""
     if len(os.fsencode(path)) <= ADDRESS_LIMIT:
         yield str(path)
         return

@@ -1,8 +1,8 @@
-"""Control commands: what a command asks to be written.
+"""Control commands: the writes that a command line can ask for.
 
-An order crosses the control socket as JSON where a server runs, and is written by the
-command itself where none does; either way by its own `apply`, in one transaction. Urls in it are
-canonical: whoever makes an order has read the settings.
+If a server runs, a command crosses the control socket as JSON; if not, the process of the command
+line runs it itself. In both cases its `apply` runs in one transaction. Urls are canonical: whoever
+makes a command has read the settings.
 """
 
 from pathlib import Path
@@ -19,18 +19,18 @@ from commentsvc.imports import store
 from commentsvc.moderation import actions, decisions, pins, profiles, retention
 from commentsvc.spam import bans
 
-# Who decides in a terminal: stands in a comment's history.
+# The name of the actor in a comment's history for decisions from a terminal.
 COMMAND_LINE: Final = "command line"
 
 Id = Annotated[int, msgspec.Meta(ge=1, le=2**63 - 1)]
 
 
 class CommandResult(msgspec.Struct, frozen=True, omit_defaults=True):
-    """What became of it: ids that changed, those that did not with their status, or a number.
+    """The result: ids that changed, those that did not with their status, or a number.
 
-    `address` is where the server listens, and `proxy_header` whether it wants a header of the PROXY
-    protocol there; `manager` is that of the service manager that started it, "" for none. `error`
-    is empty where it did what was asked; a `note` says why nothing was to be done.
+    `address` is where the server listens; `proxy_header` says whether it expects a PROXY protocol
+    header there; `manager` is the address of the service manager that started it, "" for none.
+    `error` is empty after success; `note` says why nothing was done.
     """
 
     changed: tuple[int, ...] = ()
@@ -46,29 +46,29 @@ class CommandResult(msgspec.Struct, frozen=True, omit_defaults=True):
 class ControlCommand(
     msgspec.Struct, frozen=True, tag_field="do", tag=str.lower, forbid_unknown_fields=True
 ):
-    """What all orders share: a name on the wire, and no unknown fields."""
+    """The base of all commands: a name in JSON, and no unknown fields."""
 
 
 class ChangeStatus(ControlCommand, frozen=True):
-    """Give the status `to` to the comments `ids`, or to `all` that are pending."""
+    """Set the status of the comments `ids`, or of `all` pending ones, to `to`."""
 
     to: Literal["approved", "spam", "deleted"]
     ids: tuple[Id, ...] = ()
     all: bool = False
 
     def apply(self, tx: Transaction, now: int) -> CommandResult:
-        """Do it at the moment `now` (Unix milliseconds)."""
+        """Run the command at the time `now` (Unix milliseconds)."""
         ids = queries.pending_ids(tx) if self.all else self.ids
         return _told(actions.change(tx, ids, self.to, COMMAND_LINE, now))
 
 
 class UndoChange(ControlCommand, frozen=True):
-    """Take back the last change of each of `ids`, or what the last command changed."""
+    """Take back the last change of each of `ids`, or without ids what the last command changed."""
 
     ids: tuple[Id, ...] = ()
 
     def apply(self, tx: Transaction, now: int) -> CommandResult:
-        """Do it at the moment `now`."""
+        """Run the command at the time `now`."""
         if self.ids:
             return _told(actions.undo_last(tx, self.ids, COMMAND_LINE, now))
         act = actions.last_act(tx, COMMAND_LINE)
@@ -78,78 +78,78 @@ class UndoChange(ControlCommand, frozen=True):
 
 
 class EditText(ControlCommand, frozen=True):
-    """Give the comment `id` the text `message`, which is within the bounds of one."""
+    """Replace the text of the comment `id` by `message`, which has an allowed length."""
 
     id: Id
     message: str
 
     def apply(self, tx: Transaction, now: int) -> CommandResult:
-        """Do it at the moment `now`."""
+        """Run the command at the time `now`."""
         return _told(actions.edit(tx, self.id, self.message, COMMAND_LINE, now))
 
 
 class Close(ControlCommand, frozen=True):
-    """Set whether the thread of a page takes comments: its age decides, always, or no more."""
+    """Set whether the thread of a page closes by its age, stays open, or is closed."""
 
     site: str
     url: str
     state: Literal["aging", "open", "closed"]
 
     def apply(self, tx: Transaction, _now: int) -> CommandResult:
-        """Do it."""
+        """Run the command."""
         threads.set_state(tx, self.site, self.url, self.state)
         return CommandResult()
 
 
 class SetTitle(ControlCommand, frozen=True):
-    """Give the page a title, or none where it is ""."""
+    """Set the title of a page; "" means none."""
 
     site: str
     url: str
     title: str
 
     def apply(self, tx: Transaction, _now: int) -> CommandResult:
-        """Do it."""
+        """Run the command."""
         threads.set_title(tx, self.site, self.url, self.title)
         return CommandResult()
 
 
 class Move(ControlCommand, frozen=True):
-    """Put the thread of a page under the url `to`."""
+    """Move the thread of a page to the url `to`."""
 
     site: str
     url: str
     to: str
 
     def apply(self, tx: Transaction, _now: int) -> CommandResult:
-        """Do it."""
+        """Run the command."""
         threads.move(tx, self.site, self.url, self.to)
         return CommandResult()
 
 
 class Merge(ControlCommand, frozen=True):
-    """Put the comments of the page `url` under the page `into`."""
+    """Move the comments of the page `url` to the page `into`."""
 
     site: str
     url: str
     into: str
 
     def apply(self, tx: Transaction, now: int) -> CommandResult:
-        """Do it at the moment `now`."""
+        """Run the command at the time `now`."""
         return CommandResult(
             moved=threads.merge(tx, self.site, self.url, self.into, COMMAND_LINE, now)
         )
 
 
 class Alias(ControlCommand, frozen=True):
-    """Let the url `alias` lead to the page `url`; to itself where that is None."""
+    """Make the url `alias` an alias of the page `url`, or a page of its own if that is None."""
 
     site: str
     alias: str
     url: str | None
 
     def apply(self, tx: Transaction, _now: int) -> CommandResult:
-        """Do it."""
+        """Run the command."""
         if self.url is None:
             threads.remove_alias(tx, self.site, self.alias)
         else:
@@ -158,14 +158,14 @@ class Alias(ControlCommand, frozen=True):
 
 
 class AddBan(ControlCommand, frozen=True):
-    """Ban a value of a kind, until the moment `expires` (Unix milliseconds) or for good."""
+    """Ban a value of a kind, until the time `expires` (Unix milliseconds) or without end."""
 
     kind: Literal["author", "network", "word", "domain"]
     value: str
     expires: int | None = None
 
     def apply(self, tx: Transaction, now: int) -> CommandResult:
-        """Do it at the moment `now`."""
+        """Run the command at the time `now`."""
         ban = bans.add(tx, self.kind, self.value, COMMAND_LINE, now, self.expires)
         return CommandResult(changed=(ban,))
 
@@ -176,7 +176,7 @@ class RemoveBan(ControlCommand, frozen=True):
     id: Id
 
     def apply(self, tx: Transaction, _now: int) -> CommandResult:
-        """Do it."""
+        """Run the command."""
         bans.remove(tx, self.id)
         return CommandResult(changed=(self.id,))
 
@@ -187,38 +187,38 @@ class ErasePerson(ControlCommand, frozen=True):
     email: str
 
     def apply(self, tx: Transaction, now: int) -> CommandResult:
-        """Do it at the moment `now`."""
+        """Run the command at the time `now`."""
         return CommandResult(changed=retention.forget(tx, self.email, COMMAND_LINE, now))
 
 
 class AnswerComment(ControlCommand, frozen=True):
-    """Answer the comment `id` as the moderator `name`, "" for the owner, by `message`."""
+    """Answer the comment `id` with `message` as the moderator `name`, "" for the owner."""
 
     id: Id
     message: str
     name: str = ""
 
     def apply(self, tx: Transaction, now: int) -> CommandResult:
-        """Do it at the moment `now`; the result names the answer."""
+        """Run the command at the time `now`; `changed` has the id of the answer."""
         who = profiles.named(tx, self.name).actor
         answer = decisions.answer(tx, who, self.id, self.message, now)
         return CommandResult(changed=(answer.comment.id,))
 
 
 class PinComment(ControlCommand, frozen=True):
-    """Let the comment `id` stand first on its page, or no more."""
+    """Pin the comment `id` on its page, or unpin it."""
 
     id: Id
     pinned: bool
 
     def apply(self, tx: Transaction, _now: int) -> CommandResult:
-        """Do it."""
+        """Run the command."""
         (pins.pin if self.pinned else pins.unpin)(tx, self.id)
         return CommandResult(changed=(self.id,))
 
 
 class ChangeProfile(ControlCommand, frozen=True):
-    """Change what readers see of the moderator `name`; what is None stays as it is."""
+    """Change the profile of the moderator `name`; fields that are None stay unchanged."""
 
     name: str
     public_name: str | None = None
@@ -226,7 +226,7 @@ class ChangeProfile(ControlCommand, frozen=True):
     site: str | None = None
 
     def apply(self, tx: Transaction, _now: int) -> CommandResult:
-        """Do it."""
+        """Run the command."""
         given = msgspec.structs.asdict(self)
         given.pop("name")
         changes = {field: value for field, value in given.items() if value is not None}
@@ -235,20 +235,20 @@ class ChangeProfile(ControlCommand, frozen=True):
 
 
 class AssignRole(ControlCommand, frozen=True):
-    """Give the moderator `name` a role on `sites`, on all for none."""
+    """Give the moderator `name` a role on `sites`, on all if there are none."""
 
     name: str
     role: Literal["owner", "moderator", "viewer"]
     sites: tuple[str, ...] = ()
 
     def apply(self, tx: Transaction, _now: int) -> CommandResult:
-        """Do it."""
+        """Run the command."""
         profiles.assign(tx, self.name, self.role, self.sites)
         return CommandResult()
 
 
 class AddToken(ControlCommand, frozen=True):
-    """Give the moderator `name` a token with this digest for programs: see `auth.api_tokens`."""
+    """Store an API token with this digest for the moderator `name`: see `auth.api_tokens`."""
 
     name: str
     label: str
@@ -258,7 +258,7 @@ class AddToken(ControlCommand, frozen=True):
     digest: bytes
 
     def apply(self, tx: Transaction, now: int) -> CommandResult:
-        """Do it at the moment `now`."""
+        """Run the command at the time `now`."""
         owner = accounts.named(tx, self.name).id
         profiles.check_sites(tx, self.sites)
         offer = api_tokens.offer(
@@ -275,16 +275,16 @@ class RevokeToken(ControlCommand, frozen=True):
     id: Id
 
     def apply(self, tx: Transaction, _now: int) -> CommandResult:
-        """Do it; the result names the token where there was one."""
+        """Run the command; `changed` has the token's id if it existed."""
         owner = accounts.named(tx, self.name).id
         gone = api_tokens.revoke(tx, self.id, owner)
         return CommandResult(changed=(self.id,) if gone else ())
 
 
 class ManageAccount(ControlCommand, frozen=True):
-    """Add or remove the moderator `name`, or set a new password, of which this is a hash.
+    """Add or remove the moderator `name`, set a new password, or turn off two-factor sign-in.
 
-    Or let `name` sign in without a code.
+    `password` is the hash of the password.
     """
 
     verb: Literal["add", "remove", "passwd", "no-code"]
@@ -292,7 +292,7 @@ class ManageAccount(ControlCommand, frozen=True):
     password: str = ""
 
     def apply(self, tx: Transaction, now: int) -> CommandResult:
-        """Do it at the moment `now`."""
+        """Run the command at the time `now`."""
         match self.verb:
             case "add":
                 accounts.add(tx, self.name, self.password, now)
@@ -308,7 +308,7 @@ class ManageAccount(ControlCommand, frozen=True):
 
 
 class ReceiveMail(ControlCommand, frozen=True):
-    """Store a mail that answers one of ours: see db.schema.inbox."""
+    """Store a received mail that answers one of ours: see db.schema.inbox."""
 
     digest: bytes
     purpose: int
@@ -319,13 +319,13 @@ class ReceiveMail(ControlCommand, frozen=True):
     words: str
 
     def apply(self, tx: Transaction, now: int) -> CommandResult:
-        """Do it at the moment `now`; the result says why not, where it is not stored."""
+        """Run the command at the time `now`; `note` says why the mail was refused, if it was."""
         mail = ReceivedMail(**msgspec.structs.asdict(self))
         return CommandResult(note=inbox.add(tx, mail, now))
 
 
 class BeginImport(ControlCommand, frozen=True):
-    """Begin the import of `files` with that `digest`, or go on with it; gives its number.
+    """Begin the import of `files` with that `digest`, or continue it; the result is its id.
 
     `sites` are the names of the sites of the settings, which a new database does not know yet.
     """
@@ -336,13 +336,13 @@ class BeginImport(ControlCommand, frozen=True):
     sites: tuple[str, ...]
 
     def apply(self, tx: Transaction, now: int) -> CommandResult:
-        """Do it at the moment `now`."""
+        """Run the command at the time `now`."""
         queries.sync_sites(tx, self.sites)
         return CommandResult(changed=(store.begin(tx, self.source, self.files, self.digest, now),))
 
 
 class StoreImported(ControlCommand, frozen=True):
-    """Store the comments of the stage at the path `stage`, from number `first` to `last`."""
+    """Store the comments from number `first` to `last` of the staging file at the path `stage`."""
 
     id: Id
     stage: str
@@ -350,15 +350,15 @@ class StoreImported(ControlCommand, frozen=True):
     last: int
 
     def apply(self, tx: Transaction, now: int) -> CommandResult:
-        """Do it at the moment `now`."""
+        """Run the command at the time `now`."""
         path = Path(self.stage)
         return CommandResult(moved=store.add(tx, self.id, path, self.first, self.last, now))
 
 
 class StoreImportedRecords(ControlCommand, frozen=True):
-    """Store the other records of the stage, from `first` to `last`: into `site`, or "" their own.
+    """Store the other records of the staging file, from `first` to `last`.
 
-    Only our own export has such.
+    They go into the site `site`, or their own if that is "". Only our own export has such records.
     """
 
     id: Id
@@ -368,19 +368,19 @@ class StoreImportedRecords(ControlCommand, frozen=True):
     site: str
 
     def apply(self, tx: Transaction, _now: int) -> CommandResult:
-        """Do it."""
+        """Run the command."""
         store.add_others(tx, self.id, Path(self.stage), self.first, self.last, self.site)
         return CommandResult()
 
 
 class LearnImport(ControlCommand, frozen=True):
-    """Let comments of the import `id` with the status `label` teach the spam filter."""
+    """Train the spam filter with comments of the import `id` that have the status `label`."""
 
     id: Id
     label: Literal["approved", "spam"]
 
     def apply(self, tx: Transaction, _now: int) -> CommandResult:
-        """Do it."""
+        """Run the command."""
         return CommandResult(moved=store.learn(tx, self.id, self.label))
 
 
@@ -390,15 +390,15 @@ class FinishImport(ControlCommand, frozen=True):
     id: Id
 
     def apply(self, tx: Transaction, now: int) -> CommandResult:
-        """Do it at the moment `now`."""
+        """Run the command at the time `now`."""
         store.finish(tx, self.id, now)
         return CommandResult()
 
 
 class UndoImport(ControlCommand, frozen=True):
-    """Take back `most` comments of the import `id`, of those with ids below `before`.
+    """Delete at most `most` comments of the import `id`, of those with ids below `before`.
 
-    Gives how many were taken back, and before which id to go on, or nothing at the end.
+    The result is how many were deleted, and the next value of `before`, or nothing at the end.
     """
 
     id: Id
@@ -406,7 +406,7 @@ class UndoImport(ControlCommand, frozen=True):
     most: int
 
     def apply(self, tx: Transaction, now: int) -> CommandResult:
-        """Do it at the moment `now`."""
+        """Run the command at the time `now`."""
         moved, before = store.remove(tx, self.id, self.before, self.most, now)
         return CommandResult(moved=moved, changed=(before,) if before else ())
 

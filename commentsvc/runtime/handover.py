@@ -1,9 +1,9 @@
-"""The hand-over: a new server takes the place of the one that runs, and no client notices.
+"""The handover: a new server replaces the running one, and no client notices.
 
-The listening sockets are passed on, and with them the clients that wait in them: a second
-socket on the same port (SO_REUSEPORT) would lose those. Idle connections are passed on, too, so
-that nobody's next request meets a close. And the lock on the data goes along, still locked, so
-that at every moment exactly one process may write.
+The listening sockets are passed on, and with them the clients that wait in their queues: a second
+socket on the same port (SO_REUSEPORT) would lose those. Idle connections are passed on too, so that
+no client's next request finds its connection closed. The lock on the data is passed on while
+locked, so that at every moment exactly one process may write.
 
     new server                        old server
       the control socket: "hand_over" ─▶
@@ -13,16 +13,17 @@ that at every moment exactly one process may write.
       opens the database, serves
       "ready" ─▶                      ends
 
-The old server keeps all it has passed on, too, and looks at none of it. If the new one leaves
-without a word, it takes its own place again, as if it were the next server.
+The old server keeps its own descriptors of everything it has passed on, but does not use them. If
+the new one ends before it is ready, the old one starts to serve again, as if it were the next
+server.
 
-Between the two, clients wait in the kernel, for as long as the old one needs to answer what it has
-read (GRACE at most; who is not answered by then gets 503) and the new one to open the database.
-All that can fail for reasons of the new server's own (settings, imports) comes before it asks, and
-all but its control socket before it serves.
+In between, clients wait in the kernel, for as long as the old server needs to answer what it has
+read (at most GRACE; later requests get 503) and the new one to open the database. Everything that
+can fail in the new server (settings, imports) is done before it asks, and everything except its
+control socket before it serves.
 
-A message is one byte, which says what the descriptors are that come with it. Behind that of
-connections stands what the core noted about all of them, as for whom a proxy speaks.
+A message is one byte that names the kind of its descriptors. For connections, the core's note about
+all of them follows, such as the client that a proxy named.
 """
 
 import asyncio
@@ -41,13 +42,13 @@ from commentsvc.runtime.process import raise_file_limit
 
 _log = logging.getLogger(__name__)
 
-# What was read is answered within this, or gets 503; all other clients wait so long. In seconds.
+# Seconds to answer the requests that were read; others wait, and unanswered ones get 503.
 GRACE: Final = 3.0
-# Nothing comes for so long when the old server has died, or the new one; in seconds.
+# Seconds without a message after which the other server is considered dead.
 PATIENCE: Final = 60.0
 # Descriptors in one message; the kernel takes 253.
 BATCH: Final = 250
-# Bytes of what the core noted about a connection, padded; it has 53 at most.
+# Bytes of the core's note about a connection, padded; it has at most 53.
 NOTE: Final = 64
 
 LOCK: Final = b"K"
@@ -58,34 +59,34 @@ REDIRECT: Final = b">"
 REDIRECTED: Final = b"c"
 END: Final = b"."
 READY: Final = b"!"
-REFUSED: Final = b"{"  # an answer of the control socket: a server that hands nothing over
+REFUSED: Final = b"{"  # the beginning of a JSON answer: the server refuses
 
 
-# Descriptors by the kind of their message, each with such a note.
+# Descriptors by the kind of their message, each with its note.
 Taken = dict[bytes, list[tuple[int, str]]]
 
 
 class InheritedState(NamedTuple):
-    """All that goes from one server to the next; `lock` is -1 where there is none."""
+    """Everything that one server passes to the next; `lock` is -1 if there is none."""
 
     sockets: Sockets = Sockets()
     redirect: Sockets = Sockets()
     lock: int = -1
 
     def close(self) -> None:
-        """Let go of it."""
+        """Close all of it."""
         self.sockets.close()
         self.redirect.close()
         close_all([self.lock])
 
 
 class Handover:
-    """Who was here before us, and who wants to be here after us."""
+    """The handover from the previous server to this one, and from this one to the next."""
 
     def __init__(self, stop: asyncio.Event, place: InheritedState | None) -> None:
-        """Take the event that a successor sets, so that the server ends.
+        """Take the event that a successor sets to stop this server.
 
-        `place` is our own, where a successor has failed.
+        `place` is our own state, if a successor has failed.
         """
         self.place = place or InheritedState()
         self._stop = stop
@@ -94,28 +95,28 @@ class Handover:
 
     @property
     def has_other_server(self) -> bool:
-        """Whether a server that ends now leaves its sockets open: somebody else goes on."""
+        """Whether another server goes on with the sockets when this one ends."""
         return self._successor is not None or self._predecessor is not None
 
     def succeed(self, path: Path, manager: str = "") -> None:
-        """Take the place of the server at the control socket `path`; see `take_over`."""
+        """Take over from the server at the control socket `path`; see `take_over`."""
         self.place, self._predecessor = take_over(path, manager)
 
     def take_passed(self, listeners: tuple[int, ...]) -> None:
-        """Listen where a service manager has opened sockets, which it lends us."""
+        """Use the listening sockets that a service manager has opened and lends us."""
         old = self.place.sockets
-        close_all(old.listeners)  # other names of those that were passed
+        close_all(old.listeners)  # duplicates of the passed ones
         self.place = self.place._replace(sockets=Sockets(listeners, old.connections, True))
 
     def be_ready(self) -> None:
-        """Let the server before us end."""
+        """Let the previous server end."""
         if self._predecessor is not None:
             with self._predecessor, contextlib.suppress(OSError):  # it may have been ended
                 self._predecessor.sendall(READY)
             self._predecessor = None
 
     def begin(self, successor: socket.socket) -> bool:
-        """Take the end of a talk with the new server; False, and nothing, when we stop already."""
+        """Accept a new server's connection, and stop; return False if we are stopping already."""
         if self._stop.is_set():
             return False
         self._successor = successor
@@ -123,18 +124,20 @@ class Handover:
         return True
 
     def hold(self, sockets: Sockets, lock: int) -> None:
-        """Keep what will be handed over. The lock stays locked through a name of our own."""
+        """Keep what will be handed over. A duplicate of the lock's descriptor keeps it locked."""
         self.place = self.place._replace(sockets=sockets, lock=os.dup(lock))
 
     def hold_redirect(self, sockets: Sockets) -> None:
-        """Keep the other listener, too."""
+        """Keep the listener for redirects too."""
         self.place = self.place._replace(redirect=sockets)
 
     async def conclude(self) -> InheritedState | None:
-        """After all else has ended: hand everything over. Gives our place back to us where the
-        successor has failed, else None."""
+        """Hand everything over, after all other parts have ended.
+
+        Return our own state if the successor has failed, else None.
+        """
         if self._predecessor is not None:
-            self._predecessor.close()  # we have failed, and it goes on
+            self._predecessor.close()  # we have failed, and the previous server goes on
         if self._successor is None:
             return None
         if not await asyncio.to_thread(give, self._successor, self.place):
@@ -144,9 +147,9 @@ class Handover:
 
 
 def give(successor: socket.socket, place: InheritedState) -> bool:
-    """Send `place` and wait until the `successor` is ready, or gone; whether it is ready.
+    """Send `place` and wait until the `successor` is ready or gone; return whether it is ready.
 
-    Nothing is closed but the `successor`. Why it is not ready is logged.
+    Only the connection to the `successor` is closed. A failure is logged.
     """
     try:
         with successor:
@@ -155,7 +158,7 @@ def give(successor: socket.socket, place: InheritedState) -> bool:
                 for start in range(0, len(descriptors), BATCH):
                     socket.send_fds(successor, [message], descriptors[start : start + BATCH])
             successor.sendall(END)
-            # As long as it lives: to upgrade a large database takes its time.
+            # No timeout while the successor lives: migrating a large database takes time.
             successor.settimeout(None)
             is_ready = successor.recv(1) == READY
     except OSError as error:
@@ -178,7 +181,7 @@ def _messages(place: InheritedState) -> Iterator[tuple[bytes, Sequence[int]]]:
 
 
 def _by_note(kind: bytes, connections: Connections) -> Iterator[tuple[bytes, list[int]]]:
-    """Messages for all connections: those with the same note go together."""
+    """Yield the messages for all connections, grouped by their notes."""
     together: dict[str, list[int]] = {}
     for descriptor, note in connections:
         together.setdefault(note, []).append(descriptor)
@@ -187,11 +190,10 @@ def _by_note(kind: bytes, connections: Connections) -> Iterator[tuple[bytes, lis
 
 
 def take_over(path: Path, manager: str = "") -> tuple[InheritedState, socket.socket]:
-    """Ask the server at the control socket `path` for its place, and wait until it is ours.
+    """Ask the server at the control socket `path` for its state, and wait until we have it.
 
     `manager` is the address of the service manager that started us. The server waits for READY on
-    the socket that is given, too. Raise NoServer where none runs, ControlError where it cannot
-    give it.
+    the returned socket. Raise ControlError if the server refuses; it is NoServer if none runs.
     """
     taken: Taken = {kind: [] for kind in (LOCK, OWN, LENT, CONNECTIONS, REDIRECT, REDIRECTED)}
     with control.dial(path, HandOver(manager)) as server:
@@ -212,13 +214,13 @@ def take_over(path: Path, manager: str = "") -> tuple[InheritedState, socket.soc
 
 
 def _receive(server: socket.socket, taken: Taken) -> None:
-    """Fill `taken` until the end."""
+    """Receive messages into `taken` until the last one."""
     server.settimeout(PATIENCE)
     while True:
-        # There may be more than our own settings provide for.
+        # There may be more than our own settings allow.
         raise_file_limit(sum(map(len, taken.values())) + BATCH)
         kind, descriptors, flags, _ = socket.recv_fds(server, 1, BATCH)
-        for descriptor in descriptors:  # Python 3.11 forgets to pass the flag that would do it
+        for descriptor in descriptors:  # Python 3.11 does not pass MSG_CMSG_CLOEXEC
             os.set_inheritable(descriptor, False)
         if flags & socket.MSG_CTRUNC:
             _log.warning("some connections are lost: the limit of open files is too low")

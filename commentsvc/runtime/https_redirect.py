@@ -1,8 +1,8 @@
-"""Redirect: a second listener, for plain HTTP alone, that sends everybody to HTTPS.
+"""Redirect: a second listener for plain HTTP that redirects every request to HTTPS.
 
-A program that does TLS and nothing else, as hitch, knows no plain HTTP. So this is a core
-of its own, with the core's limits and deadlines, in which nothing is stored and each request gets
-the same answer. The way leads to the host of `server.public_url`, whatever host a client names.
+A TLS terminator such as hitch does not handle plain HTTP. So this is a second core with its own
+limits and deadlines, which caches nothing and gives every request the same answer. The redirect
+leads to the host of `server.public_url`, whatever host a client names.
 """
 
 from collections.abc import AsyncIterator
@@ -16,18 +16,18 @@ from commentsvc.http.messages import Request, Response
 from commentsvc.runtime.handover import GRACE, Handover
 from commentsvc.settings import schema
 
-CONNECTIONS = 1_000  # at once: each is there for one question
+CONNECTIONS = 1_000  # at once: each is used for one request
 KEEP_ALIVE = 5  # seconds
 
 
 class Redirect:
-    """Answers every request with the way to the origin of `public_url`."""
+    """Answers every request with a redirect to the origin of `public_url`."""
 
     def __init__(self, public_url: str) -> None:
         self._origin = f"https://{urlsplit(public_url).netloc}"
 
     def handle(self, request: Request) -> Response:
-        """308, which keeps the method; `OPTIONS *` is sent to the origin itself."""
+        """Return a 308, which keeps the method; `OPTIONS *` is redirected to the origin itself."""
         path = request.path if request.path.startswith("/") else "/"
         query = f"?{request.query}" if request.query else ""
         return Response(308, (("Location", f"{self._origin}{path}{query}"),), b"")
@@ -35,9 +35,9 @@ class Redirect:
 
 @asynccontextmanager
 async def redirecting(server: schema.ServerSettings, succession: Handover) -> AsyncIterator[None]:
-    """Answer at `server.redirect_listen` during the block, where it is set. Raise OSError.
+    """Answer at `server.redirect_listen` during the block, if it is set. Raise OSError.
 
-    The listener and its clients come from the server before us, and go to the next one.
+    The listener and its clients come from the previous server, and go to the next one.
     """
     if not server.redirect_listen:
         succession.place.redirect.close()

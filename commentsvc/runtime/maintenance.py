@@ -1,9 +1,9 @@
-"""Maintenance: what can wait until nobody does.
+"""Maintenance: background work that waits until nobody submits comments.
 
-Feeding the index of words costs as much as storing the comment. So it is done in pieces,
-after a pause in which no comment came, and stops as soon as one comes: submissions never wait for
-more than one piece. Under a load that never pauses nothing is fed, and search says how much is
-missing. In such a pause old hashes of networks and old spam are dropped too.
+Adding a comment to the search index costs as much as storing it. So comments are indexed in
+batches, after a pause without submissions, and indexing stops as soon as one arrives: a submission
+never waits for more than one batch. Under a load without pauses nothing is indexed, and the search
+says how much is missing. In such pauses, old network hashes and old spam are deleted too.
 """
 
 import asyncio
@@ -17,16 +17,16 @@ from commentsvc.settings.schema import Settings
 from commentsvc.util.clock import Clock
 from commentsvc.util.timestamps import DAY_MS
 
-# Without a submission for so long, nobody is writing just now; in seconds.
+# Seconds without a submission after which maintenance begins.
 PAUSE: Final = 1.0
-# Comments that are fed at once: about 20 ms, as long as a submission may wait for a slow disk.
+# Comments per batch: about 20 ms, as long as a submission may wait for a slow disk.
 PIECE: Final = 200
-# Between two looks for old spam where there was none; in seconds. It takes a reader's thread.
+# Seconds between two searches for old spam if there was none; a search takes a reader's thread.
 ROUND: Final = 600.0
 
 
 async def run(database: Database, settings: Settings, clock: Clock, pause: float = PAUSE) -> None:
-    """Do the chores of `database` until cancelled."""
+    """Maintain `database` until cancelled."""
     before, rest = None, 0.0
     while True:
         await asyncio.sleep(pause)
@@ -45,16 +45,16 @@ async def run(database: Database, settings: Settings, clock: Clock, pause: float
                 rest -= pause
             before = last
         except DatabaseError:
-            before = None  # it is full or busy, as requests tell: later
+            before = None  # full or busy, which is logged elsewhere: try again later
 
 
 def _ago(days: int, now_ms: int) -> int:
-    """Return the moment so many days before `now_ms`, both in Unix milliseconds."""
+    """Return the time so many days before `now_ms`, both in Unix milliseconds."""
     return now_ms - days * DAY_MS
 
 
 async def _forget(database: Database, before: int) -> None:
-    """Drop the hashes of networks from before that moment, a piece of them."""
+    """Delete a batch of the network hashes from before that time."""
     if database.read_now(retention.is_due, before):
         await database.write(retention.drop_networks, before, PIECE)
     if database.read_now(voting.is_due, before):
@@ -62,7 +62,7 @@ async def _forget(database: Database, before: int) -> None:
 
 
 async def _remove(database: Database, before: int, now_ms: int) -> bool:
-    """Remove a piece of the spam from before that moment; whether there may be more."""
+    """Delete a batch of the spam from before that time; return whether there may be more."""
     if not await database.read(retention.old_spam, before, 1):
         return False
     return await database.write(retention.drop_spam, before, PIECE, now_ms) == PIECE

@@ -1,7 +1,7 @@
-"""What the service asks of its process: signals that stop it, the limit of open files, the log.
+"""Process: the signals that stop it, the limit of open files, the format of the log.
 
-The first SIGTERM or SIGINT stops the server in good order; the second ends the process at once,
-which loses nothing that was acknowledged.
+The first SIGTERM or SIGINT stops the server gracefully; the second ends the process at once, which
+loses nothing that was acknowledged.
 
 The kernel gives a process a soft limit of open files, often 1024 for the sake of old programs that
 use select(), and a hard limit, up to which the process may raise the soft one itself.
@@ -40,12 +40,12 @@ def end_at_once() -> None:
         signal.signal(number, signal.SIG_DFL)
 
 
-# What is open beside the connections: the database, sockets, the core's own, files being read.
+# Open files besides the connections: the database, sockets, the core's own, files being read.
 RESERVE: Final = 300
 
 
 def raise_file_limit(connections: int) -> None:
-    """Raise our soft limit so that `connections` fit, or as far as the hard one allows."""
+    """Raise the soft limit so that `connections` fit, or as far as the hard limit allows."""
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     wanted = connections + RESERVE
     allowed = wanted if hard == resource.RLIM_INFINITY else min(wanted, hard)
@@ -54,9 +54,9 @@ def raise_file_limit(connections: int) -> None:
 
 
 class OneLine(logging.Formatter):
-    """One line per event, whatever a message holds: nobody can forge a second one.
+    """Formats an event as one line, whatever its message contains, so that no line is forged.
 
-    An exception follows as its text and the frames it came through, the innermost first.
+    An exception follows as its text and its stack frames, the innermost first.
     """
 
     def format(self, record: logging.LogRecord) -> str:

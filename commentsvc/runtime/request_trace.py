@@ -1,8 +1,8 @@
-"""Trace: the core's lines about requests, on their way to whoever follows them.
+"""Request trace: writes the core's lines about requests to a file descriptor.
 
-The workers put lines into bounded rings and never wait. An thread of ours looks into
-them several times a second and writes what it finds; when that is not read, it alone waits, the
-rings fill up, and the core counts the lines that are lost.
+The workers put lines into bounded ring buffers and never wait. A thread reads the buffers several
+times a second and writes the lines; if nobody reads them, only this thread waits, the buffers fill
+up, and the core counts the lost lines.
 """
 
 import os
@@ -12,17 +12,17 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Final
 
-# Lines that each worker may hold: enough for 80,000 requests in a second.
+# Lines that each worker's buffer can hold: enough for 80,000 requests in a second.
 LINES: Final = 4_096
-# Between two looks; in seconds.
+# Seconds between two reads of the buffers.
 PAUSE: Final = 0.05
-# For the last lines, at the end; in seconds.
+# Seconds to write the last lines at the end.
 PATIENCE: Final = 1.0
 
 
 @contextmanager
 def writing(take: Callable[[], bytes], descriptor: int) -> Iterator[None]:
-    """Write all that `take` gives to `descriptor`, until it fails; the rest at the end."""
+    """Write everything that `take` returns to `descriptor` during the block, until that fails."""
     ended = threading.Event()
 
     def run() -> None:
@@ -44,11 +44,11 @@ def writing(take: Callable[[], bytes], descriptor: int) -> Iterator[None]:
 
 
 def _write(descriptor: int, lines: bytes) -> bool:
-    """Write all of `lines`; False when nobody will ever read them."""
+    """Write all of `lines`; return False if nobody can read them any more."""
     while lines:
         try:
             lines = lines[os.write(descriptor, lines) :]
-        except BlockingIOError:  # somebody who shares it wants it so
+        except BlockingIOError:  # another process has made it non-blocking
             select.select([], [descriptor], [])
         except OSError:
             return False

@@ -1,9 +1,9 @@
-"""Rerender: stored HTML is brought up to date after the renderer has changed.
+"""Rerender: updates stored HTML after the renderer has changed.
 
-Each start compares the HTML that is stored then with what the renderer makes of its source now, in
-the background and in pieces, and stores what differs. So no version of the renderer has to be
-remembered, or raised by hand. A piece, once a second, takes BUDGET_MS of a reader's thread at most.
-It is a small one while nothing differs, as after most starts.
+After each start, the stored HTML is compared with what the renderer now makes of its source, in the
+background and in batches, and updated if it differs. So the renderer needs no version number. A
+batch, once a second, takes at most BUDGET_MS of a reader's thread. Batches are small while nothing
+differs, as after most starts.
 """
 
 import asyncio
@@ -24,18 +24,18 @@ from commentsvc.util.clock import SYSTEM_CLOCK
 
 _log = logging.getLogger(__name__)
 
-PAUSE: Final = 1.0  # seconds between two pieces
-PIECE: Final = 500  # comments at most
-SMALL_PIECE: Final = 100  # while nothing differs: half a percent of a processor
+PAUSE: Final = 1.0  # seconds between two batches
+PIECE: Final = 500  # the most comments of a batch
+SMALL_PIECE: Final = 100  # the most while nothing differs: half a percent of a processor
 BUDGET_MS: Final = 50
 
 
 def _piece(after: int, newest: int, most: int) -> Select:
     """Return the query for `most` comments with ids above `after`, up to `newest`.
 
-    HTML beyond the renderer's bound, which is in bytes (4 for a character at most), is certain to
-    differ, and may be too long to look at. Of an imported comment whose HTML is not made of its
-    text, only the sanitizing is done again.
+    HTML beyond the renderer's limit, which is in bytes (at most 4 per character), certainly
+    differs, and may be too long to read, so it is left out. If an imported comment's HTML was not
+    made from its text, it is only sanitized again.
     """
     is_html = ImportedCommentTable.is_html
     bound = fn.LENGTH(CommentTable.source) * 4 * EXPANSION + ALLOWANCE
@@ -62,7 +62,7 @@ def _store(html: Param, comment_id: Param, source: Param) -> Select:
 
 
 class Outdated(NamedTuple):
-    """A comment whose stored HTML is not what its `source` gives now."""
+    """A comment whose stored HTML differs from what its `source` gives now."""
 
     id: int
     source: str
@@ -70,14 +70,14 @@ class Outdated(NamedTuple):
 
 
 class Looked(NamedTuple):
-    """What was found, and up to which id was looked; None behind the last one."""
+    """The outdated comments of a batch, and the last id that was compared; None at the end."""
 
     outdated: list[Outdated]
     last: int | None
 
 
 async def run(database: Database, pause: float = PAUSE) -> None:
-    """Bring the HTML of all comments up to date."""
+    """Update the HTML of all comments."""
     last: int | None = 0
     newest: int | None = None
     most = SMALL_PIECE
@@ -92,20 +92,20 @@ async def run(database: Database, pause: float = PAUSE) -> None:
                 await database.write(store, looked.outdated)
             last = looked.last
         except DatabaseError:
-            pass  # it is full or busy, as requests tell: the same piece again
+            pass  # full or busy, which is logged elsewhere: try the same batch again
         except Exception:
             _log.exception("stored comments are not rendered again behind id %d", last)
             return
 
 
 def newest_id(reader: Reader) -> int:
-    """Return the id of the newest comment: what comes later has the HTML of this renderer."""
+    """Return the id of the newest comment: later ones are made by the current renderer."""
     [(newest,)] = reader.query(CommentTable.select(fn.COALESCE(fn.MAX(CommentTable.id), 0)))
     return int(newest)
 
 
 def look(reader: Reader, after: int, newest: int, most: int) -> Looked:
-    """Look at `most` comments with ids above `after`, up to `newest`."""
+    """Compare `most` comments with ids above `after`, up to `newest`."""
     end = SYSTEM_CLOCK.monotonic_ms() + BUDGET_MS
     outdated: list[Outdated] = []
     last: int | None = None
@@ -124,8 +124,8 @@ def look(reader: Reader, after: int, newest: int, most: int) -> Looked:
 
 
 def store(tx: Transaction, outdated: list[Outdated]) -> None:
-    """Store the new HTML, but for what was edited meanwhile, and purge what shows it."""
+    """Store the new HTML, except of comments edited meanwhile, and purge."""
     for each in outdated:
         if tx.change(_store, each.html, each.id, each.source):
             [(*spot, _, _)] = tx.execute(statements.FIND_COMMENT, (each.id,)).fetchall()
-            add_to_counts(tx, {ThreadRef(*spot): 0})  # for the purge alone
+            add_to_counts(tx, {ThreadRef(*spot): 0})  # only to purge

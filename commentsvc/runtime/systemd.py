@@ -1,11 +1,11 @@
-"""What the service manager that started us gives us, and what it wants to know.
+"""Systemd: what a service manager passes to this process, and what it wants to be told.
 
-It may open the listening sockets itself and keep them over our restarts, so that no client is
-turned away (sd_listen_fds(3): LISTEN_PID, LISTEN_FDS), wait until we are ready (sd_notify(3):
-NOTIFY_SOCKET), and want to hear again and again that we are alive (sd_watchdog_enabled(3):
-WATCHDOG_USEC, WATCHDOG_PID). All are a few lines; libsystemd is not needed.
+It may open the listening sockets itself and keep them over restarts, so that no client is turned
+away (sd_listen_fds(3): LISTEN_PID, LISTEN_FDS); wait until the service is ready (sd_notify(3):
+NOTIFY_SOCKET); and expect a signal of life at intervals (sd_watchdog_enabled(3): WATCHDOG_USEC,
+WATCHDOG_PID). Each takes a few lines, so libsystemd is not needed.
 
-Errors: SocketsUnusable, alone.
+The only error is SocketsUnusable.
 """
 
 import asyncio
@@ -15,18 +15,18 @@ import socket
 from collections.abc import Awaitable, Callable, Mapping
 from typing import Final
 
-FIRST: Final = 3  # the first descriptor that is passed
-MOST: Final = 64  # listening sockets; the core's bound
+FIRST: Final = 3  # the first passed descriptor
+MOST: Final = 64  # listening sockets: the core's limit
 
 
 class SocketsUnusable(Exception):
-    """The sockets that were passed to us are not what we can use; the text says what to do."""
+    """The passed sockets are unusable; the text says what to do."""
 
 
 class Notifier:
-    """The variables in `environ` that are meant for the process `pid`; see sd_notify(3).
+    """Reads the variables in `environ` for the process `pid`; see sd_notify(3).
 
-    `address` is where the manager listens, "" where there is none.
+    `address` is the notification socket, "" if there is none.
     """
 
     def __init__(self, environ: Mapping[str, str], pid: int) -> None:
@@ -52,7 +52,7 @@ class Notifier:
         return tuple(numbers)
 
     def notify(self, *lines: str) -> None:
-        """Send `lines`, such as READY=1. A manager that does not listen is none of our trouble."""
+        """Send `lines`, such as READY=1. Errors are ignored: the manager may not listen."""
         path = self.address
         if not path:
             return
@@ -84,5 +84,5 @@ def _listens(number: int) -> bool:
 
 
 def from_environment(environ: Mapping[str, str] = os.environ) -> Notifier:
-    """Return the service manager that started us; it does nothing where none did."""
+    """Return the Notifier for this process; it does nothing without a service manager."""
     return Notifier(environ, os.getpid())
