@@ -1,14 +1,12 @@
-"""Accounts of moderators: who may decide, as rows of the database.
+"""Accounts of moderators in the database: names, password hashes, languages.
 
-An account is a name and the hash of a password; all moderators may do the same. What readers see of
-a moderator is in `moderation.profiles`. Whatever
-changes what an account is worth (a new password, its removal) ends its sessions in the same
-transaction.
+Roles and what readers see of a moderator are in `moderation.profiles`. A change of the password,
+and the removal of an account, end its sessions in the same transaction.
 
     ModeratorError
-      UnknownModerator   nobody has this name
-      NameTaken          somebody has it
-      NameRefused        this cannot be a name
+      UnknownModerator   no account has this name
+      NameTaken          an account has it
+      NameRefused        the name is not allowed
 """
 
 import re
@@ -30,21 +28,21 @@ class ModeratorError(Exception):
 
 
 class UnknownModerator(ModeratorError):
-    """Nobody has this name."""
+    """No account has this name."""
 
     def __init__(self, name: str) -> None:
         super().__init__(f"no moderator is called {name}")
 
 
 class NameTaken(ModeratorError):
-    """Somebody has this name."""
+    """An account has this name."""
 
     def __init__(self, name: str) -> None:
         super().__init__(f"there is a moderator called {name} already")
 
 
 class NameRefused(ModeratorError):
-    """This cannot be a name."""
+    """The name is not allowed."""
 
     def __init__(self) -> None:
         super().__init__("a moderator's name has 1 to 40 letters, digits, or signs of @ . + - _")
@@ -63,7 +61,7 @@ class Moderator(msgspec.Struct, frozen=True):
 
 
 def add(tx: Transaction, name: str, password: str, now: int) -> None:
-    """Make an account with the hash `password`; the first is the owner's.
+    """Make an account; `password` is a hash. The first account is the owner's.
 
     Raise NameTaken or NameRefused.
     """
@@ -77,14 +75,14 @@ def add(tx: Transaction, name: str, password: str, now: int) -> None:
 
 
 def remove(tx: Transaction, name: str) -> None:
-    """Remove an account; what it decided keeps its name. Raise UnknownModerator."""
+    """Remove an account; its decisions keep its name. Raise UnknownModerator."""
     if not tx.change(ModeratorTable.delete().where(is_called(name))):
         raise UnknownModerator(name)
     tx.purge(MODERATORS_TAG)
 
 
 def set_password(tx: Transaction, name: str, password: str) -> None:
-    """Store the hash of a new password and end the account's sessions. Raise UnknownModerator."""
+    """Store the hash of a new password, and end the account's sessions. Raise UnknownModerator."""
     account = named(tx, name)
     changed = ModeratorTable.update(password_hash=password)
     tx.change(changed.where(ModeratorTable.id == account.id))
@@ -92,19 +90,19 @@ def set_password(tx: Transaction, name: str, password: str) -> None:
 
 
 def set_language(tx: Transaction, moderator_id: int, language: str) -> None:
-    """Let a moderator's pages be in the language of that tag, "" for the browser's."""
+    """Set the language of a moderator's pages by its tag, "" for the browser's."""
     changed = ModeratorTable.update(language=language)
     tx.change(changed.where(ModeratorTable.id == moderator_id))
 
 
 def find(reader: Reader, name: str) -> Moderator | None:
-    """Return the account of that name, in capitals or not; None if there is none."""
+    """Return the account of that name, ignoring case; None if there is none."""
     row = reader.first(_accounts().where(is_called(name)))
     return Moderator(*row) if row else None
 
 
 def named(reader: Reader, name: str) -> Moderator:
-    """Return the account of that name, in capitals or not. Raise UnknownModerator."""
+    """Return the account of that name, ignoring case. Raise UnknownModerator."""
     account = find(reader, name)
     if account is None:
         raise UnknownModerator(name)

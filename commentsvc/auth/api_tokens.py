@@ -1,7 +1,8 @@
-"""Tokens for programs that moderate in an account's name: see `admin.token_access`.
+"""API tokens for programs that moderate in an account's name: see `admin.token_access`.
 
-A token is 256 random bits, shown once; the table holds its digest. It may do what its account may,
-within its scope and on its sites, and ends with the account, by its time or by being revoked.
+A token is 256 random bits, shown once; the table has its digest. It gives its account's
+permissions, within its scope and on its sites. It ends with the account, when it expires, or when
+it is revoked.
 """
 
 import base64
@@ -15,17 +16,17 @@ from commentsvc.db.schema.comments import ApiTokenTable, ModeratorTable
 from commentsvc.db.sqlite import Reader, Transaction
 from commentsvc.util.timestamps import DAY_MS
 
-PREFIX: Final = "cs_"  # by which leaked tokens are found
+PREFIX: Final = "cs_"  # so that scanners find leaked tokens
 TOKEN_SIZE: Final = 32  # random bytes
 TOKEN_LENGTH: Final = 64  # characters; ours have 46
 NAME_LENGTH: Final = 60  # characters
-DAYS: Final = (7, 30, 90, 365)  # that a token may be good for
+DAYS: Final = (7, 30, 90, 365)  # possible lifetimes of a token
 
 
 class ApiToken(msgspec.Struct, frozen=True):
-    """A token, with the account's own `role` and `role_sites`. Moments are Unix milliseconds.
+    """A token, with its account's `role` and `role_sites`. Times are Unix milliseconds.
 
-    `scope` is of model.SCOPES, `sites` as the table of accounts has them; `used_at` is 0 for never.
+    `scope` is one of model.SCOPES, `sites` as in the table of accounts; `used_at` is 0 for never.
     """
 
     id: int
@@ -48,7 +49,7 @@ def new_token(random: bytes) -> tuple[str, bytes]:
 
 
 def digest(token: str) -> bytes:
-    """Return what the database holds of a token."""
+    """Return the digest of a token, as in the database."""
     text = token[:TOKEN_LENGTH].encode(errors="surrogatepass")
     return hashlib.blake2b(text, digest_size=32, person=b"API token").digest()
 
@@ -69,19 +70,19 @@ def add(tx: Transaction, token: ApiToken, token_digest: bytes) -> None:
 
 
 def offer(moderator_id: int, name: str, scope: str, sites: str, now: int, days: int) -> ApiToken:
-    """Return what `add` stores: a token that is good for so many days from `now` on."""
+    """Return a token for `add` that is valid for so many days from `now` on."""
     expires = now + days * DAY_MS
     return ApiToken(0, moderator_id, name, scope, sites, now, 0, expires, "", "", "")
 
 
 def find(reader: Reader, token: str) -> ApiToken | None:
-    """Return the token, expired or not; None for what never was one, or is revoked."""
+    """Return the token, expired or not; None if it never existed, or is revoked."""
     row = reader.first(_by_digest, digest(token))
     return ApiToken(*row) if row else None
 
 
 def by_id(reader: Reader, token_id: int) -> ApiToken | None:
-    """Return the token of that id; None where it is revoked."""
+    """Return the token of that id; None if it is revoked."""
     row = reader.first(_tokens().where(ApiTokenTable.id == token_id))
     return ApiToken(*row) if row else None
 
@@ -93,12 +94,12 @@ def of_moderator(reader: Reader, moderator_id: int) -> list[ApiToken]:
 
 
 def touch(tx: Transaction, token_id: int, now: int) -> None:
-    """Note that a token is used."""
+    """Note that a token was used."""
     tx.change(ApiTokenTable.update(used_at=now).where(ApiTokenTable.id == token_id))
 
 
 def revoke(tx: Transaction, token_id: int, moderator_id: int) -> bool:
-    """Revoke one of an account's tokens; whether there was one."""
+    """Revoke one of an account's tokens; return whether it existed."""
     gone = ApiTokenTable.delete().where(
         ApiTokenTable.id == token_id, ApiTokenTable.moderator == moderator_id
     )

@@ -1,11 +1,11 @@
-"""Edit tokens, and the secret key that protects them.
+"""Edit tokens of authors, and the secret key that protects them.
 
-A token is 128 random bits, given to an author once. The database holds its BLAKE2b (RFC
-7693), keyed with what is not in the database: who reads a copy of the data learns no token, and who
-can write a row without knowing the key cannot make one that fits. The first key signs; the others
-are keys of the past, accepted until their tokens have expired.
+A token is 128 random bits, given to an author once. The database has its BLAKE2b hash (RFC 7693)
+with a key that is not in the database: somebody who reads a copy of the data learns no token, and
+somebody who can write a row but does not know the key cannot make a matching one. The first key
+signs; the others are former keys, accepted until their tokens have expired.
 
-Errors: KeyUnusable, alone.
+The only error is KeyUnusable.
 """
 
 import base64
@@ -16,20 +16,20 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Final
 
-# 128 bits cannot be guessed, and stay readable in a header; in bytes.
+# Bytes of a token: 128 bits cannot be guessed, and stay readable in a header.
 TOKEN_SIZE: Final = 16
-# More than any search can go through; in bytes, before they are written as text.
+# Bytes of a new secret key, before base64: too many for any search.
 KEY_SIZE: Final = 32
-# A key shorter than this was not made by us; in characters.
+# Characters of a key: shorter ones were not made by us.
 KEY_LENGTH: Final = 32
-# Of what is stored of a token, in bytes.
+# Bytes of a token's hash.
 HASH_SIZE: Final = 32
-# No honest token is longer; in characters.
+# Characters of a token: ours are shorter.
 TOKEN_LENGTH: Final = 64
 
 
 class KeyUnusable(Exception):
-    """The secret key can neither be read nor made; the text says why, and what to do."""
+    """The secret key can neither be read nor made; the text says why and what to do."""
 
 
 class EditTokens:
@@ -63,9 +63,9 @@ def _hash(key: bytes, token: str) -> bytes:
 def load_keys(
     path: Path, given: str, random: Callable[[int], bytes] = os.urandom
 ) -> tuple[bytes, ...]:
-    """Return the keys in `given` (white space between them), else those in the file at `path`.
+    """Return the keys in `given`, separated by white space, else those in the file at `path`.
 
-    A file that is not there is made, with mode 0600. Raise KeyUnusable.
+    If the file does not exist, it is made with a new key and mode 0600. Raise KeyUnusable.
     """
     try:
         text = given or (path.read_text("ascii") if path.exists() else _make(path, random))
@@ -82,7 +82,7 @@ def load_keys(
 
 
 def _make(path: Path, random: Callable[[int], bytes]) -> str:
-    """Write a new key, whole or not at all, so that a crash leaves no half of one."""
+    """Write a new key completely or not at all, so that a crash leaves no part of one."""
     key = base64.urlsafe_b64encode(random(KEY_SIZE)).decode()
     unfinished = path.with_name(path.name + ".new")
     unfinished.unlink(missing_ok=True)

@@ -1,8 +1,8 @@
-"""Invitations: links by which somebody makes an account.
+"""Invitations: links with which somebody can make an account.
 
-A link carries the invitation's number, signed (see `signed_links`), so the database holds nothing
-from which one could be made. It works while its row is there: using or revoking it removes the row,
-and so does the end of the right of the owner who made it.
+A link contains the invitation's id, signed (see `signed_links`), so nobody can make a link from the
+database. It works while its row exists: using or revoking it deletes the row, and so does removing
+the account of the owner who made it.
 
     ModeratorError
       InvitationOver   the link was used or revoked, or has expired
@@ -21,7 +21,7 @@ from commentsvc.model import OWNER
 from commentsvc.util.i18n import gettext as _
 from commentsvc.util.timestamps import DAY_MS
 
-DAYS: Final = 7  # that a link works
+DAYS: Final = 7  # for which a link works
 PURPOSE: Final = "invitation"
 OVER: Final = _("This invitation was used or revoked, or it has expired. Ask for a new one.")
 
@@ -34,9 +34,9 @@ class InvitationOver(ModeratorError):
 
 
 class AccountInvitation(msgspec.Struct, frozen=True):
-    """An account to come, with its `role` on `sites`; `email` is "" where none was mailed.
+    """A future account with a `role` on `sites`; `email` is "" if the link was not mailed.
 
-    Moments are Unix milliseconds; `actor` is the owner who made it.
+    Times are Unix milliseconds; `actor` is the owner who made it.
     """
 
     id: int
@@ -51,7 +51,7 @@ class AccountInvitation(msgspec.Struct, frozen=True):
 def add(
     tx: Transaction, moderator_id: int, role: str, sites: str, email: str, now: int
 ) -> AccountInvitation:
-    """Make an invitation, at the moment `now`, by an owner."""
+    """Make an invitation by an owner at the time `now`."""
     row = InvitationTable.insert(
         moderator=moderator_id,
         role=role,
@@ -66,12 +66,12 @@ def add(
 
 
 def listing(reader: Reader, now: int) -> list[AccountInvitation]:
-    """Return all invitations that can be used, the newest first."""
+    """Return all usable invitations, the newest first."""
     return [AccountInvitation(*row) for row in reader.query(_usable(now))]
 
 
 def find(reader: Reader, invitation_id: int, now: int) -> AccountInvitation:
-    """Return an invitation that can be used. Raise InvitationOver."""
+    """Return a usable invitation. Raise InvitationOver."""
     row = reader.first(_usable(now).where(InvitationTable.id == invitation_id))
     if row is None:
         raise InvitationOver
@@ -79,22 +79,22 @@ def find(reader: Reader, invitation_id: int, now: int) -> AccountInvitation:
 
 
 def mailed_to(reader: Reader, email: str, now: int) -> AccountInvitation | None:
-    """Return the newest invitation for an address; None where none can be used."""
+    """Return the newest usable invitation for an address; None if there is none."""
     row = reader.first(_usable(now).where(InvitationTable.email == email))
     return AccountInvitation(*row) if row else None
 
 
 def revoke(tx: Transaction, invitation_id: int) -> None:
-    """Let an invitation be of no use any more."""
+    """Revoke an invitation."""
     tx.change(InvitationTable.delete().where(InvitationTable.id == invitation_id))
 
 
 def accept(
     tx: Transaction, invitation_id: int, name: str, password: str, now: int
 ) -> tuple[Moderator, AccountInvitation]:
-    """Use an invitation up: make the account `name` with the hash `password`.
+    """Use an invitation: make the account `name`; `password` is a hash.
 
-    Its role is still to be given. Raise InvitationOver, NameTaken, NameRefused.
+    The caller sets its role. Raise InvitationOver, NameTaken, NameRefused.
     """
     invitation = find(tx, invitation_id, now)
     accounts.add(tx, name, password, now)

@@ -1,12 +1,12 @@
-"""Passkeys: keys in a moderator's device, which sign in without a password (WebAuthn, level 3).
+"""Passkeys: keys in a moderator's device, for signing in without a password (WebAuthn, level 3).
 
-The device makes a key for our host name and keeps it; we store the public one. To sign in it signs
-a challenge of ours, after it has recognised its owner by a fingerprint, a face or a PIN: so a
-passkey is two factors, and needs no code. What it signs names our host and the page's origin, so a
-page that looks like ours gets nothing.
+The device makes a key pair for our host name and keeps the private key; we store the public one. To
+sign in, it signs our challenge after it has recognised its owner by a fingerprint, a face or a PIN.
+So a passkey counts as two factors, and needs no code. The signature covers our host and the page's
+origin, so a phishing page gets nothing.
 
-Challenges are signed tokens for one browser (see `admin.access`) and are used once. fido2 reads and
-checks what a device sends; it is imported when that happens first.
+Challenges are signed tokens for one browser (see `admin.access`) and are used once. fido2 parses
+and verifies what a device sends; it is imported at its first use.
 """
 
 import json
@@ -25,39 +25,39 @@ from commentsvc.util.timestamps import HOUR_MS
 if TYPE_CHECKING:
     from fido2.server import Fido2Server
 
-# The purposes of challenges, as signed tokens have them, and how long one is good for.
+# The purposes of challenges, which are signed tokens, and for how long one is valid.
 REGISTRATION: Final = "new passkey"
 ASSERTION: Final = "passkey"
 CHALLENGE_TIME: Final = HOUR_MS
 CHALLENGE_SIZE: Final = 16  # random bytes (WebAuthn 13.4.3)
 NAME_LENGTH: Final = 80  # characters
-MOST: Final = 20  # of one account
-# ES256, EdDSA and RS256 as COSE numbers them, in the order in which we like them.
+MOST: Final = 20  # the most of one account
+# The COSE numbers of ES256, EdDSA and RS256, in our order of preference.
 ALGORITHMS: Final = (-7, -8, -257)
 
 
 class PasskeyRefused(Exception):
-    """What a browser sent is not what a passkey of that host answers; the text is for the log."""
+    """A browser's answer is not valid for a passkey of this host; the text is for the log."""
 
 
 class RelyingParty(msgspec.Struct, frozen=True):
-    """For whom devices keep keys: the host name `id`; pages have the address `origin`."""
+    """The service as devices know it: its host name `id`, and the `origin` of its pages."""
 
     id: str
     origin: str
 
     @classmethod
     def of(cls, address: str) -> "RelyingParty":
-        """Return that of the service at `address`."""
+        """Return the relying party for the service at `address`."""
         url = urlsplit(address)
         return cls(url.hostname or "", f"{url.scheme}://{url.netloc}")
 
 
 class Passkey(msgspec.Struct, frozen=True):
-    """A passkey of an account; its `credential` holds the public key and the device's model.
+    """A passkey of an account; its `credential` has the public key and the device's model.
 
-    `sign_count` is what the device counted last, 0 where it does not; `used_at` is 0 before the
-    first sign-in.
+    `sign_count` is the last counter of the device, 0 if it does not count; `used_at` is 0 before
+    the first sign-in.
     """
 
     id: int
@@ -72,7 +72,7 @@ class Passkey(msgspec.Struct, frozen=True):
 
 
 class NewCredential(msgspec.Struct, frozen=True):
-    """What a device made: the id, the public key with the model, and the device's counter."""
+    """A new credential: its id, the public key with the model, and the device's counter."""
 
     credential_id: bytes
     credential: bytes
@@ -82,7 +82,7 @@ class NewCredential(msgspec.Struct, frozen=True):
 def creation_options(
     party: RelyingParty, moderator_id: int, name: str, challenge: str, known: list[Passkey]
 ) -> str:
-    """Return what a browser needs to make a passkey for an account that has those `known` ones.
+    """Return the options with which a browser makes a passkey; the account has the `known` ones.
 
     It is JSON for PublicKeyCredential.parseCreationOptionsFromJSON (WebAuthn 5.1.8).
     """
@@ -107,9 +107,10 @@ def creation_options(
 
 
 def request_options(party: RelyingParty, challenge: str) -> str:
-    """Return what a browser needs to sign in, for PublicKeyCredential.parseRequestOptionsFromJSON.
+    """Return the options with which a browser signs in with a passkey.
 
-    It names no account: the browser lets the moderator choose.
+    It is JSON for PublicKeyCredential.parseRequestOptionsFromJSON. It names no account: the browser
+    lets the moderator choose.
     """
     return json.dumps(
         {
@@ -121,7 +122,7 @@ def request_options(party: RelyingParty, challenge: str) -> str:
 
 
 def read_new(party: RelyingParty, challenge: str, sent: str) -> NewCredential:
-    """Return what a device made for that challenge; `sent` is JSON. Raise PasskeyRefused."""
+    """Return the credential made for a challenge; `sent` is JSON. Raise PasskeyRefused."""
     try:
         made = _server(party).register_complete(_state(challenge), json.loads(sent))
         credential = made.credential_data
@@ -130,13 +131,13 @@ def read_new(party: RelyingParty, challenge: str, sent: str) -> NewCredential:
     except PasskeyRefused:
         raise
     except Exception as error:
-        # A fault in any part of what came is the same to us, whatever fido2 raises for it.
+        # Any invalid part is refused, whatever fido2 raises for it.
         raise PasskeyRefused(str(error)) from error
     return NewCredential(credential.credential_id, bytes(credential), made.counter)
 
 
 def read_id(sent: str) -> bytes:
-    """Return the id of the credential by which somebody signs in. Raise PasskeyRefused."""
+    """Return the id of the credential used for signing in. Raise PasskeyRefused."""
     from fido2.utils import websafe_decode
 
     try:
@@ -146,7 +147,7 @@ def read_id(sent: str) -> bytes:
 
 
 def verify(party: RelyingParty, challenge: str, sent: str, passkey: Passkey) -> int:
-    """Return the device's counter, where it signed the challenge with that passkey.
+    """Return the device's counter if it signed the challenge with that passkey.
 
     Raise PasskeyRefused.
     """
@@ -165,7 +166,7 @@ def verify(party: RelyingParty, challenge: str, sent: str, passkey: Passkey) -> 
 
 
 def add(tx: Transaction, moderator_id: int, new: NewCredential, name: str, now: int) -> bool:
-    """Store a passkey of the account; whether there was room for it, and it was not there yet."""
+    """Store a passkey; return False if it is there already, or if the account has MOST."""
     name = one_line(name)[:NAME_LENGTH]
     if not name or len(of_moderator(tx, moderator_id)) >= MOST:
         return False
@@ -183,24 +184,24 @@ def add(tx: Transaction, moderator_id: int, new: NewCredential, name: str, now: 
 
 
 def find(reader: Reader, of_credential: bytes) -> Passkey | None:
-    """The passkey of that credential id; None if there is none."""
+    """Return the passkey of that credential id; None if there is none."""
     row = reader.first(_passkeys().where(PasskeyTable.credential_id == of_credential))
     return Passkey(*row) if row else None
 
 
 def exist(reader: Reader) -> bool:
-    """Whether anybody has a passkey."""
+    """Return whether any account has a passkey."""
     return reader.first(PasskeyTable.select(PasskeyTable.id).limit(1)) is not None
 
 
 def of_moderator(reader: Reader, moderator_id: int) -> list[Passkey]:
-    """The passkeys of an account, the oldest first."""
+    """Return the passkeys of an account, the oldest first."""
     own = _passkeys().where(PasskeyTable.moderator == moderator_id)
     return [Passkey(*row) for row in reader.query(own.order_by(PasskeyTable.id))]
 
 
 def use(tx: Transaction, passkey_id: int, sign_count: int, now: int) -> bool:
-    """Note a sign-in; False where the device's counter did not rise: the key has a copy.
+    """Note a sign-in; return False if the device's counter did not rise: the key was copied.
 
     A device that does not count sends 0 each time (WebAuthn 6.1.1).
     """
@@ -246,7 +247,7 @@ def _state(challenge: str) -> dict[str, Any]:  # Any: as fido2 has it
 
 
 def _handle(moderator_id: int) -> bytes:
-    """What a device keeps of the account: nothing about a person (WebAuthn 14.6.1)."""
+    """Return the id of an account for devices, without personal data (WebAuthn 14.6.1)."""
     return b"moderator %d" % moderator_id
 
 

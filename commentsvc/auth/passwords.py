@@ -1,11 +1,11 @@
-"""Passwords of moderators: what may be one, how it is kept, whether one fits.
+"""Passwords of moderators: their rules, their hashes, and their verification.
 
-Argon2id (RFC 9106) by libsodium. Of the parameters that OWASP calls equal, those that take
-the least memory: 7 MiB and five passes take 8 ms, and stay small on a small machine. The same
-password is the same whatever keyboard composed its letters (NFKC, as RFC 8265 has it for
-passwords). libsodium is loaded at its first use: 0.9 MiB, for 6 ms.
+They are hashed with Argon2id (RFC 9106) by libsodium. Of the parameters that OWASP considers equal,
+these need the least memory: 7 MiB and five passes take 8 ms. Unicode is normalised (NFKC), so that
+the same password from another keyboard is equal (after RFC 8265). libsodium is imported at its
+first use, which takes 0.9 MiB and 6 ms.
 
-Error: PasswordRefused, alone.
+The only error is PasswordRefused.
 """
 
 import unicodedata
@@ -13,13 +13,13 @@ from typing import Final
 
 from commentsvc.util.i18n import gettext as _
 
-# Characters. Guessing is throttled, so length is all that a password needs.
+# Characters. Guessing is limited, so a password needs length only.
 SHORTEST: Final = 12
 LONGEST: Final = 200
 
 PASSES: Final = 5
 MEMORY: Final = 7 << 20  # bytes
-# Of a password that was thrown away: who tries an unknown name waits as long as for a known one.
+# The hash of an unknown password, so that unknown names take as long as known ones.
 NOBODY: Final = (
     "$argon2id$v=19$m=7168,t=5,p=1$ZMZI3YZ7+LraCYqC++cc3A"
     "$OYrIKxxbh1P0H42lnWz7/G1MOXBcvZGtWglO9bNmi28"
@@ -27,7 +27,7 @@ NOBODY: Final = (
 
 
 class PasswordRefused(Exception):
-    """This cannot be a password; the text says why."""
+    """The password is not allowed; the text says why."""
 
 
 def hash_password(password: str) -> str:
@@ -47,13 +47,13 @@ def hash_password(password: str) -> str:
 
 
 def verify(password: str, stored: str) -> bool:
-    """Return whether `stored` was made of `password`; takes 8 ms and 7 MiB."""
+    """Return whether `stored` is the hash of `password`; this takes 8 ms and 7 MiB."""
     from nacl.exceptions import CryptoError
     from nacl.pwhash import argon2id
 
     try:
         return len(password) <= LONGEST and argon2id.verify(stored.encode(), _prepared(password))
-    except (CryptoError, ValueError):  # it does not fit; `stored` is too long for a hash
+    except (CryptoError, ValueError):  # a wrong password, or an invalid hash
         return False
 
 

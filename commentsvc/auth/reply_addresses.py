@@ -1,10 +1,10 @@
-"""Reply addresses: where a mail of ours is answered to, with a signed word in it.
+"""Reply addresses: signed addresses for answers to our mails.
 
-The word stands in the part of the address that mail servers leave to its owner (RFC 5233):
-`comments+WORD@blog.example`. It is bound to a purpose, a comment, a row of the outbox, whom the
-mail went to and a day on which it expires. Servers may write an address in other letters, and its
-part before the @ has at most 64 characters (RFC 5321, 4.5.3.1.1); so the word is in base32 and has
-40 of them: 15 bytes of content and 10 of HMAC with SHA-256.
+The signed word is in the part of the address that the mail server leaves to the mailbox's owner
+(RFC 5233): `comments+WORD@blog.example`. It is bound to a purpose, a comment, a row of the outbox,
+the recipient of the mail, and the day on which it expires. Servers may change the case of an
+address, and its local part has at most 64 characters (RFC 5321, 4.5.3.1.1). So the word is in
+base32 and has 40 characters: 15 bytes of content and 10 of HMAC with SHA-256.
 """
 
 import base64
@@ -27,7 +27,7 @@ _MAC_BYTES: Final = 10
 
 
 class ReplyWord(NamedTuple):
-    """What a word says; `recipient` is the `digest` of an address."""
+    """The content of a word; `recipient` is the `digest` of an address."""
 
     purpose: int
     comment_id: int
@@ -37,7 +37,7 @@ class ReplyWord(NamedTuple):
 
 
 class ReplyAddresses:
-    """Makes and reads words in `address`, "" for none; the first of the `keys` signs."""
+    """Makes and reads signed words for `address`, "" for none; the first of the `keys` signs."""
 
     def __init__(self, keys: Sequence[bytes], address: str) -> None:
         self._keys = [hashlib.blake2b(key, person=b"reply address").digest() for key in keys]
@@ -56,9 +56,9 @@ class ReplyAddresses:
         return f"{self._local}+{text}@{self._domain}"
 
     def find(self, headers: str) -> ReplyWord | None:
-        """Return the word of the first reply address in some header fields; None if none is ours.
+        """Return the word of the first valid reply address in header fields; None if there is none.
 
-        Whether it has expired is not looked at.
+        This does not check whether it has expired.
         """
         found = self._find(headers)
         if found is None:
@@ -78,5 +78,5 @@ def _mac(key: bytes, content: bytes) -> bytes:
 
 
 def digest(address: str) -> bytes:
-    """Return what stands for an address in a word."""
+    """Return the digest of an address in a word."""
     return hashlib.blake2b(address.strip().lower().encode(), digest_size=4).digest()

@@ -1,18 +1,18 @@
-"""Sessions: which browser is signed in as whom.
+"""Sessions: which browser is signed in to which account.
 
-Everyone who opens a moderation page gets a cookie with 256 random bits, signed by
-itsdangerous. By itself it is worth nothing: it is a session while a row of the database holds its
-digest, and signing in always makes a new cookie, so that nobody can plant one beforehand (session
-fixation). The signature refuses forged cookies without a look at the database; the row can be
-deleted, which ends the session at once, and holds nothing from which a cookie could be made.
+Every visitor of a moderation page gets a cookie with 256 random bits, signed by itsdangerous. It is
+a session only while a row of the database has its digest, and signing in always makes a new cookie,
+so that nobody can plant one beforehand (session fixation). The signature refuses forged cookies
+without a query. Deleting the row ends the session at once, and nobody can make a cookie from the
+row.
 
-Each form of a page carries a second digest of the cookie's bits. Another site can make a browser
+Each form of a page contains a second digest of the cookie's bits. Another site can make a browser
 send the cookie, but can neither read it nor compute that digest.
 
-A third cookie tells that this browser signed in before, see `admin.login_limit`. It ends with the
-password.
+A third cookie says that this browser has signed in before, see `admin.login_limit`. It becomes
+invalid when the password changes.
 
-Moments are Unix milliseconds.
+Times are Unix milliseconds.
 """
 
 import base64
@@ -34,23 +34,23 @@ from commentsvc.util.timestamps import DAY_MS, MINUTE_MS
 COOKIE: Final = "__Host-commentsvc"
 KNOWN_COOKIE: Final = "__Host-commentsvc-known"
 _ATTRIBUTES: Final = "; Path=/; Secure; HttpOnly; SameSite=Strict"
-KNOWN_SECONDS: Final = 365 * DAY_MS // 1_000  # that a browser is known
+KNOWN_SECONDS: Final = 365 * DAY_MS // 1_000  # for which a browser is recognised
 
 TOKEN_SIZE: Final = 32  # random bytes
 COOKIE_LENGTH: Final = 256  # characters; ours have 90
-AGENT_LENGTH: Final = 120  # characters that are kept of what a browser calls itself
-TOUCH: Final = 5 * MINUTE_MS  # between two notes of when a session was seen: few writes
+AGENT_LENGTH: Final = 120  # characters kept of a User-Agent
+TOUCH: Final = 5 * MINUTE_MS  # between two updates of `seen_at`, to write rarely
 
 
 class Lifetime(msgspec.Struct, frozen=True):
-    """How long a session lasts: at most, and without being used. In milliseconds."""
+    """How long a session lasts: at most, and without being used; in milliseconds."""
 
     most: int
     idle: int
 
 
 class Session(msgspec.Struct, frozen=True):
-    """A browser that is signed in, and the moderator who did so.
+    """A signed-in browser, and its moderator.
 
     `language` is the tag of the language of the moderator's pages, "" for the browser's; `role` and
     `sites` are the account's (see `db.schema.comments`).
@@ -68,7 +68,7 @@ class Session(msgspec.Struct, frozen=True):
 
 
 class Cookies:
-    """Makes and reads the cookies. The first of `keys` signs, the others are of the past."""
+    """Makes and reads the cookies. The first of `keys` signs, the others are former keys."""
 
     def __init__(self, keys: Sequence[bytes]) -> None:
         newest_last = list(reversed(keys))
@@ -81,16 +81,16 @@ class Cookies:
         return token, f"{COOKIE}={self._visit.sign(token).decode()}{_ATTRIBUTES}"
 
     def token(self, header: str | None) -> str | None:
-        """Return the token in a Cookie header; None where it holds none that we signed."""
+        """Return the token in a Cookie header; None without one that we signed."""
         return _unsign(self._visit, cookie_value(header, COOKIE))
 
     def known(self, moderator: Moderator) -> str:
-        """Return the Set-Cookie that lets this browser be known as the moderator's."""
+        """Return the Set-Cookie value by which this browser is recognised as the moderator's."""
         value = self._known.sign(_mark(moderator)).decode()
         return f"{KNOWN_COOKIE}={value}{_ATTRIBUTES}; Max-Age={KNOWN_SECONDS}"
 
     def is_known(self, header: str | None, moderator: Moderator) -> bool:
-        """Return whether the moderator signed in here before, by the present password."""
+        """Return whether the moderator has signed in here before with the current password."""
         return _unsign(self._known, cookie_value(header, KNOWN_COOKIE)) == _mark(moderator)
 
 
@@ -108,7 +108,7 @@ def _unsign(signer: Signer, value: str) -> str | None:
 def cookie_value(header: str | None, name: str) -> str:
     """Return the cookie of that name in a Cookie header (RFC 6265, section 5.4), `""` if none.
 
-    Longer ones and those that are not ASCII are none of ours.
+    Return "" also for cookies that are too long or not ASCII.
     """
     for pair in (header or "").split("; "):
         if pair.startswith(name + "="):
@@ -126,17 +126,17 @@ def _digest(token: str, purpose: bytes, size: int = 32) -> bytes:
 
 
 def csrf_token(token: str) -> str:
-    """Return what each form of a page carries for the cookie's `token`."""
+    """Return the CSRF token of forms for the cookie's `token`."""
     return _digest(token, b"CSRF token", 16).hex()
 
 
 def is_csrf_token(sent: str, token: str) -> bool:
-    """Return whether `sent` is `csrf_token(token)`, in a time that tells nothing about it."""
+    """Return whether `sent` is `csrf_token(token)`, compared in constant time."""
     return hmac.compare_digest(sent.encode(errors="surrogatepass"), csrf_token(token).encode())
 
 
 def begin(tx: Transaction, token: str, moderator: Moderator, agent: str, now: int) -> None:
-    """Make the cookie's `token` a session of the moderator."""
+    """Begin a session of the moderator for the cookie's `token`."""
     row = {
         SessionTable.digest: _digest(token, b"session"),
         SessionTable.moderator: moderator.id,
@@ -171,14 +171,14 @@ def _find(digest: Param, created_after: Param, seen_after: Param) -> Select:
 
 
 def find(reader: Reader, token: str, lifetime: Lifetime, now: int) -> Session | None:
-    """Return the session of a cookie's `token`; None if it never was one, ended, or expired."""
+    """Return the session for a cookie's `token`; None if it never existed, ended or expired."""
     since = (now - lifetime.most, now - lifetime.idle)
     row = reader.first(_find, _digest(token, b"session"), *since)
     return Session(*row) if row else None
 
 
 def of_moderator(reader: Reader, moderator_id: int, lifetime: Lifetime, now: int) -> list[Session]:
-    """Return the moderator's sessions that have not expired, the last seen first."""
+    """Return the moderator's sessions that have not expired, the last used first."""
     living = _living(now - lifetime.most, now - lifetime.idle)
     own = living.where(SessionTable.moderator == moderator_id)
     rows = reader.query(own.order_by(SessionTable.seen_at.desc(), SessionTable.id))
@@ -186,12 +186,12 @@ def of_moderator(reader: Reader, moderator_id: int, lifetime: Lifetime, now: int
 
 
 def touch(tx: Transaction, session_id: int, now: int) -> None:
-    """Note that a session is used."""
+    """Note that a session was used."""
     tx.change(SessionTable.update(seen_at=now).where(SessionTable.id == session_id))
 
 
 def end(tx: Transaction, session_id: int, moderator_id: int) -> bool:
-    """End one of the moderator's sessions; whether there was one."""
+    """End one of the moderator's sessions; return whether it existed."""
     ended = SessionTable.delete().where(
         SessionTable.id == session_id, SessionTable.moderator == moderator_id
     )
@@ -199,7 +199,7 @@ def end(tx: Transaction, session_id: int, moderator_id: int) -> bool:
 
 
 def sweep(tx: Transaction, lifetime: Lifetime, now: int) -> None:
-    """Delete the rows of expired sessions."""
+    """Delete expired sessions."""
     expired = (SessionTable.created_at <= now - lifetime.most) | (
         SessionTable.seen_at <= now - lifetime.idle
     )

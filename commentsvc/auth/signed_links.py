@@ -1,14 +1,14 @@
-"""Links in mails: what they allow stands in them, signed.
+"""Signed links in mails: a link contains what it allows, signed.
 
-Whoever has a link may do the one thing that it names to the one thing that it names, and
-needs no session. A link of one purpose is no link of another, since the purpose goes into the
-signature (itsdangerous: HMAC with SHA-256). It expires; what must happen once only is noted when it
-happens (`spend`). The first secret key signs, older ones are still believed.
+Whoever has a link may do the one thing that it names, without a session. The purpose is part of the
+signature (itsdangerous: HMAC with SHA-256), so a link for one purpose cannot be used for another.
+It expires; what may happen only once is noted when it happens (`mark_used`). The first secret key
+signs, former keys are still accepted.
 
-A link that is followed by GET shows a page and changes nothing: mail scanners follow links.
+A GET request for a link shows a page and changes nothing, since mail scanners follow links.
 
-    LinkError    the link is not ours; the text is for the person who followed it
-      LinkOver   it was ours, and does nothing any more
+    LinkError       the link is not ours; the text is for the person who followed it
+      LinkExpired   it was ours, but has expired or was used
 """
 
 import hashlib
@@ -22,9 +22,9 @@ from commentsvc.db.sqlite import Transaction
 from commentsvc.util.i18n import Message
 from commentsvc.util.i18n import gettext as _
 
-# No link of ours is longer; in characters.
+# Characters of a token: ours are shorter.
 LENGTH: Final = 512
-# Days that a link to all of one's own works: who asks for it does so now, and it may do much.
+# Days for which a link to a person's own data works: few, since it allows much and is used at once.
 OWN_DAYS: Final = 2
 
 USED: Final = _("This link was used before. Each link in a mail works once.")
@@ -43,7 +43,7 @@ class LinkExpired(LinkError):
 
 
 class SignedLinks:
-    """Makes and reads the tokens of links. A token carries a few numbers or texts."""
+    """Makes and reads the tokens of links. A token contains a few numbers or texts."""
 
     def __init__(self, keys: Sequence[bytes]) -> None:
         self.keys = keys
@@ -54,7 +54,7 @@ class SignedLinks:
         return str(self._serializer(purpose).dumps([expires // 1_000, *content]))
 
     def read(self, purpose: str, token: str, now: int) -> list[Any]:  # Any: int or str
-        """Return what a token for `purpose` carries, at the moment `now`. Raise LinkError."""
+        """Return the content of a token for `purpose` at the time `now`. Raise LinkError."""
         try:
             if len(token) > LENGTH:
                 raise BadData("too long")
@@ -78,10 +78,11 @@ class SignedLinks:
 
 
 def mark_used(tx: Transaction, what: str, now: int, kept: int) -> None:
-    """Note that the link for `what` did what it is for; after `kept` milliseconds it is forgotten.
+    """Note that the link for `what` was used; the note is deleted after `kept` milliseconds.
 
-    `what` is what the token says, not its text: one signature may be written in several ways.
-    Raise LinkOver where it did before: then the caller's transaction must change nothing.
+    `what` is the content of the token, not its text, since one signature can be written in several
+    ways. Raise LinkExpired if it was used before: then the caller's transaction must change
+    nothing.
     """
     tx.change(UsedLinkTable.delete().where(UsedLinkTable.expires_at < now))
     digest = hashlib.blake2b(what.encode(), digest_size=16).digest()

@@ -1,6 +1,7 @@
-"""TOTP: codes that change every half minute, as authenticator apps show them (RFC 6238, RFC 4226).
+"""TOTP: time-based one-time passwords of authenticator apps (RFC 6238, RFC 4226).
 
-SHA-1, six digits, thirty seconds: what all apps know. HMAC does not rely on what SHA-1 lost.
+SHA-1, six digits and thirty seconds are what all apps support. The known weaknesses of SHA-1 do not
+affect HMAC.
 """
 
 import base64
@@ -22,7 +23,7 @@ def code(secret: bytes, step: int) -> str:
 
 
 def matching_step(secret: bytes, given: str, now_ms: int) -> int | None:
-    """Return the newest step about the moment `now_ms` whose code was given; else None."""
+    """Return the newest step around the time `now_ms` with the `given` code; None for none."""
     current = now_ms // STEP_MS
     found = None
     for step in range(current - SLACK, current + SLACK + 1):
@@ -32,7 +33,7 @@ def matching_step(secret: bytes, given: str, now_ms: int) -> int | None:
 
 
 def written(secret: bytes) -> str:
-    """Return the secret as people type it into an app: base32."""
+    """Return the secret in base32, as people type it into an app."""
     return base64.b32encode(secret).decode().rstrip("=")
 
 

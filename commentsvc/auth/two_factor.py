@@ -1,10 +1,10 @@
-"""Two-factor authentication: besides the password a moderator may need a code of an app.
+"""Two-factor authentication: besides the password, a moderator may need a code from an app.
 
-The app's secret is made of a random salt in the database and the secret key of the service,
-so a copy of the database gives no code; without that key (or with one that was changed, and the
-old one taken away) the codes fit no more, and `commentsvc moderator no-code` helps. A code works
-once: the step that was used last is noted in the same statement that looks at it. Ten recovery
-codes, 80 random bits each, stand in for an app that is lost; only their digests are stored.
+The app's secret is derived from a random salt in the database and the secret key of the service, so
+a copy of the database gives no code. Without that key, also after a change of the key without
+keeping the old one, codes do not match any more, and `commentsvc moderator no-code` helps. A code
+works once: one statement checks and updates the last used step. Ten recovery codes of 80 random
+bits replace a lost app; only their digests are stored.
 """
 
 import base64
@@ -38,7 +38,7 @@ def _add_code(moderator_id: Param, digest: Param) -> Select:
 
 
 class TwoFactor:
-    """Codes by the secret `keys`, of which the first makes new secrets, as the others once did."""
+    """Checks codes; the first of the secret `keys` makes new secrets, the others are older."""
 
     def __init__(self, keys: Sequence[bytes]) -> None:
         self._keys = [hashlib.blake2b(key).digest() for key in keys]
@@ -53,7 +53,7 @@ class TwoFactor:
         ]
 
     def begin(self, tx: Transaction, moderator_id: int, salt: bytes) -> None:
-        """Offer a new secret, made with a random `salt`; it counts once a code confirmed it."""
+        """Store a new secret from a random `salt`; it is used after a code has confirmed it."""
         offer = TwoFactorTable.insert(
             moderator=moderator_id, totp_salt=salt, last_step=0, confirmed=0
         )
@@ -66,16 +66,16 @@ class TwoFactor:
         )
 
     def offered(self, reader: Reader, moderator_id: int) -> bytes | None:
-        """Return the secret that waits for its first code; None where none does."""
+        """Return the secret that waits for its first code; None if there is none."""
         row = reader.first(_salt(moderator_id, 0))
         return self.secrets(row[0])[0] if row else None
 
     def confirm(
         self, tx: Transaction, moderator_id: int, code: str, random: bytes, now_ms: int
     ) -> list[str]:
-        """Ask for codes from now on, if the first is right; give the recovery codes, else [].
+        """Turn codes on if the first one is right; return the recovery codes, else [].
 
-        They are made of RECOVERY_CODES times RECOVERY_SIZE `random` bytes.
+        They are made from RECOVERY_CODES times RECOVERY_SIZE `random` bytes.
         """
         if not self._use(tx, moderator_id, code, 0, now_ms):
             return []
@@ -89,7 +89,7 @@ class TwoFactor:
         return ["-".join(one[n : n + 4] for n in range(0, len(one), 4)) for one in codes]
 
     def accept(self, tx: Transaction, moderator_id: int, code: str, now_ms: int) -> bool:
-        """Use a code, or a recovery code, up; whether it was good, at `now_ms`."""
+        """Use a code or a recovery code; return whether it was valid at `now_ms`."""
         if self._use(tx, moderator_id, code, 1, now_ms):
             return True
         used = RecoveryCodeTable.delete().where(
@@ -101,7 +101,7 @@ class TwoFactor:
     def _use(
         self, tx: Transaction, moderator_id: int, code: str, confirmed: int, now_ms: int
     ) -> bool:
-        """Note that the step of a right code was used; False for a wrong one, or an older step."""
+        """Note that a code's step was used; return False for a wrong code or an older step."""
         row = tx.first(_salt(moderator_id, confirmed))
         for secret in self.secrets(row[0]) if row else ():
             step = totp.matching_step(secret, _without_separators(code), now_ms)
@@ -128,13 +128,13 @@ def codes_left(reader: Reader, moderator_id: int) -> int:
 
 
 def switch_off(tx: Transaction, moderator_id: int) -> None:
-    """Ask for no code any more."""
+    """Turn codes off."""
     for table in (TwoFactorTable, RecoveryCodeTable):
         tx.change(table.delete().where(table.moderator == moderator_id))
 
 
 def _without_separators(code: str) -> str:
-    """Return a typed code in lower case, without the spaces and dashes in it."""
+    """Return a typed code in lower case, without spaces and dashes."""
     return code[:60].replace(" ", "").replace("-", "").lower()
 
 

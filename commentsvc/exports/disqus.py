@@ -1,6 +1,7 @@
-"""The XML that Disqus exports: what most comment programs import, Commento, Comentario, Cusdis,
-Isso and Remark42 among them. Texts are HTML. Comments that wait do not belong in it: not all of
-these programs look at `isApproved`.
+"""The XML export format of Disqus, which most comment systems import.
+
+Among them are Commento, Comentario, Cusdis, Isso and Remark42. Texts are HTML. Pending comments are
+left out, since not all of these programs check `isApproved`.
 """
 
 from collections.abc import Iterable, Mapping
@@ -21,9 +22,10 @@ _TAIL: Final = b"</disqus>\n"
 
 
 def write(pages: Iterable[Page], origins: Mapping[str, str], output: Output) -> None:
-    """Write a thread for each page, whose link begins with the origin of its site, and its posts.
+    """Write a thread for each page, and its posts; links begin with the origin of the site.
 
-    A thread and the posts of a file have ids of their own, which may be the same number.
+    The ids of threads and of posts are independent, so a thread and a post may have the same
+    number.
     """
     output.put(_HEAD)
     for number, page in enumerate(pages, 1):

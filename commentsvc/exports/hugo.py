@@ -1,8 +1,8 @@
-"""Comments as data files of a Hugo blog: one JSON file for each page that has any.
+"""Data files for Hugo: one JSON file for each page with comments.
 
-The files depend on the comments alone, so that a version control system sees a change where readers
-do. A file that would not change is not written, and the file of a page without comments is removed.
-The templates in static/hugo render them; they find the file of a page by `file_name`.
+The files depend on the comments alone, so a version control system shows a change only if readers
+see one. A file without changes is not written, and the file of a page without comments is removed.
+The templates in static/hugo render the files; they find that of a page by `file_name`.
 """
 
 import hashlib
@@ -25,11 +25,11 @@ from commentsvc.db.sqlite import Reader
 from commentsvc.model import APPROVED, CLOSED
 from commentsvc.util.timestamps import rfc3339
 
-# Each file begins so; what does not is not ours, and never removed.
+# The beginning of each file; other files are not ours and never removed.
 MARK: Final = b'{\n  "commentsvc": 1'
-ALIASES: Final = "aliases.json"  # of all pages: which url leads to which
-SLUG_LENGTH: Final = 60  # characters of a url in the name of its file
-PART: Final = ".part"  # a file that grows is called so; Hugo passes over it
+ALIASES: Final = "aliases.json"  # the aliases of all pages, with the urls they lead to
+SLUG_LENGTH: Final = 60  # characters of a url in its file's name
+PART: Final = ".part"  # the end of the name of an unfinished file, which Hugo ignores
 
 
 def _pages(site: str) -> Select:
@@ -84,11 +84,11 @@ def _aliases(site: str) -> Select:
 
 
 class DataFilesError(Exception):
-    """The files cannot be written; the text says why, and what to do."""
+    """The files cannot be written; the text says why and what to do."""
 
 
 class DataFilesResult(msgspec.Struct, frozen=True, gc=False):
-    """How many files were written, needed no change, and were removed."""
+    """How many files were written, were unchanged, and were removed."""
 
     written: int
     unchanged: int
@@ -96,7 +96,7 @@ class DataFilesResult(msgspec.Struct, frozen=True, gc=False):
 
 
 class _PageComment(NamedTuple):
-    """A comment that is shown. Moments are Unix milliseconds."""
+    """A published comment. Times are Unix milliseconds."""
 
     id: int
     parent: int | None
@@ -110,7 +110,7 @@ class _PageComment(NamedTuple):
 
 
 def file_name(url: str) -> str:
-    """Return the name of the file for the canonical `url`: legible, and of one url only."""
+    """Return the file name for a canonical `url`: readable, and different for each url."""
     slug = re.sub("[^a-z0-9]+", "-", url.lower()).strip("-")[:SLUG_LENGTH]
     return f"{slug}-{hashlib.sha256(url.encode()).hexdigest()[:8]}.json"
 
@@ -121,17 +121,17 @@ def write(
     folder: Path,
     advance: Callable[[int], object] = lambda _comments: None,
 ) -> DataFilesResult:
-    """Bring the files in `folder` in line with the comments of a site.
+    """Update the files in `folder` from the comments of a site.
 
-    `site` may be "" where only one has comments. `advance` is told how many comments were written.
-    Raise DataFilesError, UnknownSiteError and OSError.
+    `site` may be "" if only one has comments. `advance` is called with how many comments were
+    written. Raise DataFilesError, UnknownSiteError and OSError.
     """
     site = _site(reader, site)
     folder.mkdir(parents=True, exist_ok=True)
     files = _Files(folder)
     for thread_id, url, title, count, state, pinned in reader.each(_pages(site)):
         shown = [_PageComment(*row) for row in reader.each(_comments, thread_id)]
-        shown.sort(key=lambda comment: comment.id != pinned)  # first, in every order
+        shown.sort(key=lambda comment: comment.id != pinned)  # the pinned comment is the first
         deleted = queries.deleted_above(reader, {each.id: each.parent for each in shown})
         files.put(
             file_name(url),
@@ -150,7 +150,7 @@ def write(
 
 
 def comment_count(reader: Reader, site: str) -> int:
-    """Return how many comments are to be written. Raises as `write` does."""
+    """Return how many comments will be written. Raise as `write` does."""
     name = _site(reader, site)
     [(count,)] = reader.query(SiteTable.select(SiteTable.count).where(SiteTable.name == name))
     return int(count)
@@ -178,7 +178,7 @@ def _comment(
     replies: list[dict[str, object]],
     pinned: int | None,
 ) -> dict[str, object]:
-    """Return a comment without what is empty."""
+    """Return the JSON of a comment without empty fields."""
     if isinstance(comment, DeletedComment):
         return {"id": comment.id, "deleted": True, "replies": replies}
     fields = {
@@ -197,7 +197,7 @@ def _comment(
 
 
 class _Files:
-    """The files of ours in a folder, and what becomes of them."""
+    """Our files in a folder, and the counts of changes."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
@@ -205,7 +205,7 @@ class _Files:
         self._written = self._unchanged = 0
 
     def put(self, name: str, content: dict[str, object]) -> None:
-        """Let the file `name` hold `content`; it is not touched where it does."""
+        """Write `content` to the file `name`, unless it has that content already."""
         path = self._folder / name
         json = msgspec.json.encode({"commentsvc": 1, **content})
         data = msgspec.json.format(json, indent=2) + b"\n"
@@ -224,7 +224,7 @@ class _Files:
         self._written += 1
 
     def finish(self) -> DataFilesResult:
-        """Remove the files that were not put."""
+        """Remove our files that were not put."""
         for name in self._left:
             (self._folder / name).unlink()
         return DataFilesResult(self._written, self._unchanged, len(self._left))

@@ -1,8 +1,7 @@
-"""The JSON that `isso import -t generic` reads.
+"""The generic JSON for `isso import -t generic`.
 
-It takes all comments as approved, and knows no parents, so replies stand among the others: WXR
-keeps them. Texts are Markdown, as Isso's own. Moments are UTC; Isso reads them in its own time
-zone.
+Isso imports all comments as approved and without parents, so replies become top-level comments; WXR
+keeps them. Texts are Markdown, as in Isso. Times are in UTC; Isso reads them in its own time zone.
 """
 
 from collections.abc import Iterable
@@ -16,7 +15,7 @@ from commentsvc.exports.wordpress import NOBODY
 
 
 def write(pages: Iterable[Page], output: Output) -> None:
-    """Write one list of pages; each comment stands on a line of its own."""
+    """Write one list of pages, with each comment on a line of its own."""
     encode = msgspec.json.encode
     output.put(b"[")
     for number, page in enumerate(pages):

@@ -1,16 +1,16 @@
-"""What all formats are written to: a file that takes large pieces, and counts the comments."""
+"""The output of all formats: a buffered file that counts comments."""
 
 from collections.abc import Callable
 from typing import BinaryIO, Final
 
-# Written at once, in bytes: a system call costs as much as a comment.
+# Bytes that are written at once: a system call costs as much as a comment.
 BATCH: Final = 1 << 18
 
 
 class Output:
-    """Collects bytes for `file`. `comments` is how many were put in so far.
+    """Buffers bytes for `file`. `comments` is how many were put so far.
 
-    `advance` is told now and then how many these were since it was last told.
+    `advance` is called with the number of comments since its last call.
     """
 
     def __init__(
@@ -23,18 +23,18 @@ class Output:
         self._buffer = bytearray()
 
     def put(self, data: bytes) -> None:
-        """Write `data`, now or later."""
+        """Write `data`, immediately or later."""
         self._buffer += data
         if len(self._buffer) >= BATCH:
             self.flush()
 
     def put_comment(self, data: bytes) -> None:
-        """As `put`, for what stands for one comment."""
+        """Do as `put`, and count one comment."""
         self.comments += 1
         self.put(data)
 
     def flush(self) -> None:
-        """Write all that was put in."""
+        """Write everything that is in the buffer."""
         self._file.write(self._buffer)
         self._buffer.clear()
         self._advance(self.comments - self._told)

@@ -1,11 +1,11 @@
 """The records of an export: one JSON object per line, as docs/export-format.md describes them.
 
-These classes are the format. Whatever writes an export encodes them, whatever reads one decodes
-`Record`, and the JSON Schema is made of them. A field that has its default value is not written,
-so a reader takes the default for a field that is absent. Moments are RFC 3339 in UTC with
-milliseconds, digests are hexadecimal.
+These classes define the format. An export is encoded from them, an import decodes `Record`, and the
+JSON Schema is generated from them. A field with its default value is not written, so a reader uses
+the default for an absent field. Times are RFC 3339 in UTC with milliseconds, digests are
+hexadecimal.
 
-A change that an old reader would misunderstand raises `VERSION`; a new field does not.
+A change that old readers would misunderstand increases `VERSION`; a new field does not.
 """
 
 from typing import Annotated, Final, Literal
@@ -29,7 +29,7 @@ Number = Annotated[int, Meta(ge=0)]
 
 
 class HeaderRecord(Struct, frozen=True, kw_only=True, omit_defaults=True, tag="header"):
-    """The first line: what the file is. `site` and `since` are those that were asked for."""
+    """The first line: the format, and the `site` and `since` that were asked for."""
 
     format: Literal["commentsvc"]
     version: Literal[1]
@@ -42,7 +42,8 @@ class ThreadRecord(Struct, frozen=True, omit_defaults=True, gc=False, tag="threa
     """The comment thread of a page. `url` and `aliases` are canonical: a path, with its query.
 
     An alias is another address of the page; it has no thread of its own. `state` says whether the
-    thread takes comments: as its age and the settings say, always, or no more.
+    thread takes comments: "aging" closes by its age and the settings, "open" always, "closed"
+    never.
     """
 
     site: str
@@ -53,10 +54,10 @@ class ThreadRecord(Struct, frozen=True, omit_defaults=True, gc=False, tag="threa
 
 
 class HistoryRecord(Struct, frozen=True, omit_defaults=True, gc=False):
-    """One change of a comment. The changes that one decision made share `decision`.
+    """A change of a comment. All changes of one decision have the same `decision`.
 
-    `old` and `new` are statuses, texts or urls of threads, as `field` says. `old_at` is what
-    `published` was before a change of the status, and `edited` before one of the text.
+    `old` and `new` are statuses, texts or urls of threads, as `field` says. For a change of the
+    status, `old_at` is the previous `published`; for a change of the text, the previous `edited`.
     """
 
     id: Id
@@ -72,7 +73,7 @@ class HistoryRecord(Struct, frozen=True, omit_defaults=True, gc=False):
 
 
 class VoteRecord(Struct, frozen=True, omit_defaults=True, gc=False):
-    """One vote. `voter` is a digest of a random word that the reader's browser keeps.
+    """A vote. `voter` is a digest of a random word in the reader's browser.
 
     `network` is a digest with the service's secret key, like that of a comment.
     """
@@ -84,23 +85,23 @@ class VoteRecord(Struct, frozen=True, omit_defaults=True, gc=False):
 
 
 class TrainingRecord(Struct, frozen=True, omit_defaults=True, gc=False):
-    """What the spam filter learned from a comment: the CRC-32 of each of its words, and as what."""
+    """What a comment taught the spam filter: the CRC-32 of each of its words, and the label."""
 
     label: Literal["spam", "approved"]
     tokens: tuple[Number, ...] = ()
 
 
 class CommentRecord(Struct, frozen=True, omit_defaults=True, gc=False, tag="comment"):
-    """A comment with all that belongs to it. `parent` is the id of the comment it answers.
+    """A comment and everything that belongs to it. `parent` is the id of the comment it replies to.
 
-    `message` is what the author wrote, `html` how it is shown. With the `markup` "html" the comment
-    was imported, its HTML is the other system's, and is not made of the message. `anchor` is what
-    links to that system named it by, without "#". `role` is that of a moderator who wrote it. The
-    comment that is `pinned` stands first on its page.
-    `votes` is the sum of all votes, `voters` are those that are known one by one. `proposed_title`
-    is the title of the page that the comment came with. `score` and `reasons` (a line each, see
-    `spam.reasons`) are the verdict on it. `network` is a digest with the service's secret key.
-    `subscribed` says that replies are mailed to the author.
+    `message` is what the author wrote, `html` how it is shown. With the `markup` "html", the
+    comment was imported, and its HTML is that of the other system, not made from the message.
+    `anchor` is the fragment of links to it in that system, without "#". `role` is set if a
+    moderator wrote it. A `pinned` comment is the first on its page. `votes` is the sum of all
+    votes; `voters` are the known single votes. `proposed_title` is the page title that the comment
+    was sent with. `score` and `reasons` (a line each, see `spam.reasons`) are its verdict.
+    `network` is a digest with the service's secret key. `subscribed` says that replies are mailed
+    to the author.
     """
 
     id: Id
@@ -133,7 +134,7 @@ class CommentRecord(Struct, frozen=True, omit_defaults=True, gc=False, tag="comm
 
 
 class BanRecord(Struct, frozen=True, omit_defaults=True, gc=False, tag="ban"):
-    """What is not welcome on any site of the service. `expires` is absent where it is for good."""
+    """A ban on all sites of the service. `expires` is absent for a ban without end."""
 
     kind: Literal["author", "network", "word", "domain"]
     value: str
@@ -143,7 +144,7 @@ class BanRecord(Struct, frozen=True, omit_defaults=True, gc=False, tag="ban"):
 
 
 class SubscriberRecord(Struct, frozen=True, omit_defaults=True, gc=False, tag="subscriber"):
-    """Whether the owner of an address agreed to mails about replies, and when we last asked."""
+    """Whether the owner of an address agreed to mails about replies, and when they were asked."""
 
     site: str
     email: str
@@ -152,14 +153,14 @@ class SubscriberRecord(Struct, frozen=True, omit_defaults=True, gc=False, tag="s
 
 
 class TrainingTotalRecord(Struct, frozen=True, omit_defaults=True, gc=False, tag="training_total"):
-    """From how many comments of each kind the spam filter has learned."""
+    """How many comments of each kind the spam filter has learned from."""
 
     spam: Number = 0
     good: Number = 0
 
 
 class TrainingTokenRecord(Struct, frozen=True, omit_defaults=True, gc=False, tag="training_token"):
-    """In how many of these comments a word was seen; `hash` is its CRC-32."""
+    """In how many of these comments a word occurs; `hash` is its CRC-32."""
 
     hash: Number
     spam: Number = 0
@@ -167,7 +168,7 @@ class TrainingTokenRecord(Struct, frozen=True, omit_defaults=True, gc=False, tag
 
 
 class EndRecord(Struct, frozen=True, omit_defaults=True, gc=False, tag="end"):
-    """The last line: how many records of each type are before it. Without it, a file is cut off."""
+    """The last line: how many records of each type are before it. A file without it is cut off."""
 
     threads: Number = 0
     comments: Number = 0
@@ -177,7 +178,7 @@ class EndRecord(Struct, frozen=True, omit_defaults=True, gc=False, tag="end"):
     training_tokens: Number = 0
 
 
-# In the order in which they stand in a file.
+# In the order of a file.
 Record = (
     HeaderRecord
     | ThreadRecord

@@ -1,11 +1,11 @@
-"""Reading the records of an export from one state of the database, one after the other.
+"""Snapshot: reads the records of an export from one state of the database, one after the other.
 
-Nothing is collected: a million comments take as much memory as one. The history and the votes of
-comments are read in the order of the comments, by a cursor each, so that no comment costs a query.
+Records are not collected: a million comments take as much memory as one. The history and the votes
+are read in the order of the comments, with one cursor each, so that no comment costs a query.
 
-What is never read: moderators' accounts and sessions, digests of edit tokens and of idempotency
-keys, the outbox, used links. What can be counted again is not written either: counts, the search
-index, statistics.
+These are never exported: moderators' accounts and sessions, digests of edit tokens and of
+idempotency keys, the outbox, used links. Neither is what can be computed again: counts, the search
+index, and statistics.
 """
 
 import itertools
@@ -58,9 +58,9 @@ from commentsvc.util.timestamps import rfc3339_ms
 
 T = TypeVar("T")
 
-# Who may be named in a history without a name: no person.
+# Actors of a history who are not persons.
 _NOBODY: Final = frozenset({AUTHOR, AKISMET, CLASSIFIER})
-# Bans that tell nothing of a person.
+# Kinds of bans that do not name a person.
 _IMPERSONAL: Final = frozenset({"word", "domain"})
 
 
@@ -83,10 +83,10 @@ def _aliases(thread_id: Param) -> Select:
 
 
 def _selected(site: str, since: int | None) -> Select:
-    """Return the query for the columns that `_comment` takes; of any site where it is "".
+    """Return the query with the columns of `_comment`, for a site, or for all if it is "".
 
-    All joins are outer ones, though each comment has a thread and a site: they keep the comments
-    the outer loop, which are in the order of their ids then.
+    All joins are outer joins, though each comment has a thread and a site: so the comments are the
+    outer loop, and are read in the order of their ids.
     """
     outer = JOIN.LEFT_OUTER
     query = (
@@ -125,7 +125,7 @@ def _selected(site: str, since: int | None) -> Select:
         query = query.join_from(CommentTable, table, outer, on=table.comment == CommentTable.id)
     is_its = ImportedCommentTable.comment_id == CommentTable.id
     query = query.join_from(CommentTable, ImportedCommentTable, outer, on=is_its)
-    if site:  # looked up by itself: a condition on what is joined would make that an inner join
+    if site:  # a subquery: a condition on a joined table would make it an inner join
         wanted = SiteTable.alias("wanted")
         ids = wanted.select(wanted.id).where(wanted.name == site)
         query = query.where(CommentTable.site == ids)
@@ -133,7 +133,7 @@ def _selected(site: str, since: int | None) -> Select:
 
 
 def _changed(since: int) -> Select:
-    """Return the condition that a comment is new since a moment, or changed, or was voted on."""
+    """Return the condition that a comment is new, was changed or was voted on since a time."""
     changes = ChangeTable.select(ChangeTable.id).where(
         ChangeTable.comment == CommentTable.id,
         (ChangeTable.created_at >= since) | (ChangeTable.undone_at >= since),
@@ -151,9 +151,9 @@ def _changed(since: int) -> Select:
 
 
 def _ids_by_thread(*, pending: bool) -> Select:
-    """Return the query for the ids of the comments, one page after the other.
+    """Return the query for the ids of the comments, page by page.
 
-    No index has the comments of a thread that wait, so the ids are sorted, which are short.
+    No index has the pending comments of a thread, so the ids are sorted; they are short.
     """
     shown = [APPROVED, PENDING] if pending else [APPROVED]
     ids = CommentTable.select(CommentTable.thread, CommentTable.id)
@@ -190,14 +190,14 @@ def _votes() -> Select:
     ).order_by(VoteTable.comment, VoteTable.voter)
 
 
-_NEVER: Final = 1 << 63  # behind all ids
-_PARENT: Final = 8  # its column in `_selected`
+_NEVER: Final = 1 << 63  # greater than all ids
+_PARENT: Final = 8  # the index of the parent's column in `_selected`
 
 
 class Selection(msgspec.Struct, frozen=True):
-    """What is exported: of one `site` or, with "", of all; what is new or changed `since` then.
+    """What is exported: one `site`, or all for ""; only what is new or changed `since` a time.
 
-    `since` is in Unix milliseconds. An `anonymous` export names no reader and no moderator.
+    `since` is in Unix milliseconds. An `anonymous` export names neither readers nor moderators.
     """
 
     site: str = ""
@@ -206,13 +206,13 @@ class Selection(msgspec.Struct, frozen=True):
 
 
 def comment_count(reader: Reader) -> int:
-    """Return how many comments there are at most to export."""
+    """Return an upper bound for the number of exported comments."""
     [(count,)] = reader.query(CommentTable.select(fn.COUNT(CommentTable.id)))
     return int(count)
 
 
 def records(reader: Reader, selection: Selection) -> Iterator[Record]:
-    """Read all records of an export, in their order; `reader` keeps to one state meanwhile.
+    """Yield all records of an export in their order; `reader` must keep one state meanwhile.
 
     Raise UnknownSiteError.
     """
@@ -248,14 +248,14 @@ def _check_site(reader: Reader, selection: Selection) -> None:
 
 
 def threads(reader: Reader, selection: Selection) -> Iterator[ThreadRecord]:
-    """Read the comment threads, by site and url."""
+    """Yield the comment threads, by site and url."""
     for thread_id, site, url, title, state in reader.each(_threads(selection.site)):
         aliases = tuple(alias for (alias,) in reader.each(_aliases, thread_id))
         yield ThreadRecord(site, url, title, state, aliases)
 
 
 def comments(reader: Reader, selection: Selection) -> Iterator[CommentRecord]:
-    """Read the comments, by id."""
+    """Yield the comments, by id."""
     anonymous = selection.anonymous
     history = _ByComment(reader.each(_history()), partial(_change, anonymous))
     voters = _ByComment(iter(()) if anonymous else reader.each(_votes()), _vote)
@@ -265,7 +265,7 @@ def comments(reader: Reader, selection: Selection) -> Iterator[CommentRecord]:
 
 
 class Page(NamedTuple):
-    """A page with comments, when the first of them was written, and those that are to be read."""
+    """A page, the time of its first comment, and an iterator of its comments."""
 
     thread: ThreadRecord
     first: str
@@ -273,10 +273,10 @@ class Page(NamedTuple):
 
 
 def pages(reader: Reader, selection: Selection, *, pending: bool = False) -> Iterator[Page]:
-    """Read the comments that are shown, and those that wait, page by page, without their history.
+    """Yield published (and with `pending`, waiting) comments by page, without their history.
 
-    Those of a page are to be read before the next page. A comment whose parent is not among them
-    answers none. Raise UnknownSiteError.
+    The comments of a page must be read before the next page. A comment whose parent is not exported
+    has no parent. Raise UnknownSiteError.
     """
     _check_site(reader, selection)
     for thread_id, rows in itertools.groupby(
@@ -291,7 +291,7 @@ def pages(reader: Reader, selection: Selection, *, pending: bool = False) -> Ite
 
 
 def address(thread: ThreadRecord, origins: Mapping[str, str]) -> str:
-    """Return the whole address of a page; `origins` are by site. Raise UrlError without one."""
+    """Return the URL of a page; `origins` are by site. Raise UrlError if its site has none."""
     origin = origins.get(thread.site, "")
     if not origin:
         raise UrlError(
@@ -363,7 +363,7 @@ def _comment(
 
 
 class _ByComment(Generic[T]):
-    """What belongs to comments, `made` of rows in the order of the comments' ids, their first."""
+    """Groups rows by comment; they are in the order of the comment ids, their first column."""
 
     def __init__(self, rows: Iterator[Row], made: Callable[[Row], T]) -> None:
         self._rows = rows
@@ -375,7 +375,7 @@ class _ByComment(Generic[T]):
         self._id = self._row[0] if self._row else _NEVER
 
     def take(self, comment_id: int) -> tuple[T, ...]:
-        """Return what belongs to a comment, whose id is above that of the last call."""
+        """Return the items of a comment, whose id must be above that of the last call."""
         while self._id < comment_id:
             self._advance()
         if self._id > comment_id:
@@ -422,7 +422,7 @@ def _training(label: str | None, tokens: bytes | None) -> TrainingRecord | None:
 
 
 def _bans(reader: Reader, selection: Selection) -> Iterator[BanRecord]:
-    """Read the bans, which are those of the whole service: one site's export has none."""
+    """Yield the bans, which belong to the whole service: an export of one site has none."""
     if selection.site:
         return
     bans = BanTable.select(
@@ -458,7 +458,7 @@ def _subscribers(reader: Reader, selection: Selection) -> Iterator[SubscriberRec
 
 
 def _training_totals(reader: Reader, selection: Selection) -> Iterator[TrainingTotalRecord]:
-    """Read what the spam filter was taught; it holds names, and is that of all sites."""
+    """Yield the totals of the spam filter's training, which belongs to all sites and has names."""
     if not selection.site and not selection.anonymous:
         totals = TrainingTotalTable.select(TrainingTotalTable.spam, TrainingTotalTable.good)
         for row in reader.query(totals):

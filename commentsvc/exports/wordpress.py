@@ -1,7 +1,7 @@
-"""WXR, the export format of WordPress: what Disqus, Isso, Remark42 and WordPress itself import.
+"""WXR, the export format of WordPress, which Disqus, Isso, Remark42 and WordPress import.
 
 The namespace is that of WXR 1.0, with `dsq:thread_identifier`, as Disqus describes it in "Custom
-XML Import Format"; the others read it as well. Texts are HTML. All moments are UTC.
+XML Import Format"; the others read it too. Texts are HTML. All times are in UTC.
 """
 
 from collections.abc import Iterable, Mapping
@@ -24,11 +24,11 @@ _HEAD: Final = b"""\
 <wp:wxr_version>1.0</wp:wxr_version>
 """
 _TAIL: Final = b"</channel>\n</rss>\n"
-NOBODY: Final = "Anonymous"  # where a comment has no name, as in an anonymous export
+NOBODY: Final = "Anonymous"  # for a comment without a name, as in an anonymous export
 
 
 def write(pages: Iterable[Page], origins: Mapping[str, str], output: Output) -> None:
-    """Write an item for each page, whose link begins with the origin of its site."""
+    """Write an item for each page; its link begins with the origin of its site."""
     output.put(_HEAD)
     for number, page in enumerate(pages, 1):
         head = (

@@ -1,10 +1,10 @@
-"""Texts in XML 1.0, which has no words for most control characters."""
+"""Texts in XML 1.0, which does not allow most control characters."""
 
 import re
 from typing import Final
 from xml.sax.saxutils import escape
 
-# What XML 1.0, 2.2 does not allow, not even as a reference.
+# Characters that XML 1.0 does not allow (section 2.2), not even as a reference.
 _FORBIDDEN: Final = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
 
@@ -14,7 +14,7 @@ def element(name: str, text: str) -> str:
 
 
 def cdata(name: str, text: str) -> str:
-    """As `element`, with a text that holds HTML and stays legible."""
+    """Do as `element`, with a CDATA section, so that HTML stays readable."""
     return f"<{name}><![CDATA[{_allowed(text).replace(']]>', ']]]]><![CDATA[>')}]]></{name}>\n"
 
 

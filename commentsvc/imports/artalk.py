@@ -1,4 +1,4 @@
-"""Artalk: its "Artrans" export, a JSON array of comments whose values are all texts."""
+"""Artalk: its "Artrans" export, a JSON array of comments with texts as values."""
 
 from typing import Final
 
@@ -11,7 +11,7 @@ NAME: Final = "artalk"
 
 
 def recognises(_source: SourceFile, head: bytes) -> str:
-    """Return by what the file is seen to be one of Artalk; "" where it is none."""
+    """Return what shows that the file is from Artalk; "" if it is not."""
     is_ours = head.lstrip()[:1] == b"[" and b'"rid"' in head and b'"page_key"' in head
     return "its comments with rid and page_key" if is_ours else ""
 
@@ -34,7 +34,7 @@ def parse(source: SourceFile, options: ParseOptions) -> Records:
 
 
 def _url(comment: Value) -> str:
-    """Return the page's address; of a path, with the site's first address before it."""
+    """Return the page's URL; a path gets the first address of its site."""
     key, site = comment.text("page_key"), comment.text("site_urls").split(",")[0].strip()
     return f"{site.rstrip('/')}{key}" if key.startswith("/") and "://" in site else key
 

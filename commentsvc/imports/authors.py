@@ -1,11 +1,11 @@
-"""Whose a comment is: which authors of the source are moderators here, and who must not look so.
+"""Authors of imported comments: which of them are moderators here, and which only look so.
 
-What another system says of its authors proves nothing here. So a comment under a protected name,
-or with a protected address, waits for a moderator, as if it was submitted today (see
+What another system says about authors proves nothing here. So a comment under a protected name or
+with a protected address waits for a moderator, as if it was submitted today (see
 `spam.protected_names`), unless the operator says which author there is which moderator here.
 
-Our own export was checked when its comments were made. There only those wait that no moderator has
-approved, and those of moderators who have another address here.
+The comments of our own export were checked when they were submitted. Of these, only those wait that
+no moderator has approved, and those of moderators who have another address here.
 """
 
 from collections.abc import Mapping, Sequence
@@ -20,11 +20,11 @@ from commentsvc.settings.schema import Settings
 from commentsvc.spam.protected_names import ProtectedNames
 from commentsvc.spam.reasons import line
 
-ADMINS: Final = "admins"  # stands for all whom the source marks as such
+ADMINS: Final = "admins"  # stands for all authors whom the source marks as administrators
 
 
 class AuthorRules:
-    """Decides whose the comments of an import are."""
+    """Decides which imported comments are moderators', and which have to wait."""
 
     def __init__(
         self,
@@ -32,18 +32,19 @@ class AuthorRules:
         moderators: Sequence[Profile],
         known: Mapping[str, Profile],
     ) -> None:
-        """Take the protected names, loaded, and the moderators.
+        """Take the loaded protected names, and the moderators.
 
-        `known` are moderators by who they were there: an address, an account or `ADMINS`.
+        `known` has moderators by what identifies them in the source: an address, an account or
+        `ADMINS`.
         """
         self._names = names
         self._moderators = moderators
         self._known = {who.strip().lower(): profile for who, profile in known.items()}
         digests = {avatar(who): profile for who, profile in known.items() if "@" in who}
-        self._known |= digests  # all that some systems know of an address
+        self._known |= digests  # some systems have only the digest of an address
 
     def moderator(self, comment: ImportedComment) -> Profile | None:
-        """Return the moderator who wrote a comment of another system, if one did."""
+        """Return the moderator who wrote a comment of another system, None if none did."""
         if not self._known:
             return None
         if comment.is_admin and ADMINS in self._known:
@@ -54,7 +55,7 @@ class AuthorRules:
         return None
 
     def owner(self, comment: ImportedComment) -> Profile | None:
-        """Return the moderator whose a comment of our own export is: it has their badge."""
+        """Return the moderator who wrote a comment of our own export, None if none did."""
         if not comment.role:
             return None
         for each in self._moderators:
@@ -64,7 +65,7 @@ class AuthorRules:
         return None
 
     def doubt(self, author: str, email: str, digest: str) -> str:
-        """Return why a comment has to wait that no moderator wrote; "" where it has not.
+        """Return why a comment that no moderator wrote has to wait; "" if it need not.
 
         The reason is a line of `spam.reasons`.
         """
@@ -73,7 +74,7 @@ class AuthorRules:
 
 
 def read(reader: Reader, settings: Settings, known: Sequence[tuple[str, str]]) -> AuthorRules:
-    """Read what is protected; `known` are who somebody was there, and the moderator's name here.
+    """Read the protected names; `known` has pairs of an author there and a moderator's name here.
 
     The name "" is that of the only owner. Raise ProfileRefused.
     """

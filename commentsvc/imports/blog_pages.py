@@ -1,6 +1,7 @@
-"""The pages that a blog has now: as its sitemap lists them, or as files in the folder of its build.
+"""The current pages of a blog, from its sitemap, or from the folder of its build.
 
-A sitemap is read as sitemaps.org describes it, packed or not; one that lists others is followed.
+A sitemap is read as sitemaps.org describes it, compressed or not; sitemaps that it lists are read
+too.
 """
 
 import asyncio
@@ -25,8 +26,8 @@ _INDEX: Final = "index.html"
 def read(place: str, networks: Sequence[str]) -> set[str]:
     """Return the urls of all pages of the blog at `place`.
 
-    That is the address or the file of its sitemap, or the folder of its build. `networks` may be
-    asked although they are not public. Raise ImportFailed and OSError.
+    `place` is the address or the file of its sitemap, or the folder of its build. Addresses in
+    `networks` (CIDR) are allowed although they are not public. Raise ImportFailed and OSError.
     """
     folder = Path(place)
     if folder.is_dir():
@@ -54,7 +55,7 @@ def _files(folder: Path) -> Iterator[str]:
 
 
 def _sitemap(place: str, networks: Sequence[str]) -> list[tuple[str, bool]]:
-    """Return what the sitemap at `place`, an address or a file, lists; True for a sitemap."""
+    """Return the entries of the sitemap at `place`, an address or a file; True means a sitemap."""
     if "://" not in place:
         return list(_entries(SourceFile(Path(place))))
     try:

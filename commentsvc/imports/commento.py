@@ -1,7 +1,7 @@
-"""Commento and Comentario: the JSON that "Export data" gives, mostly packed with gzip.
+"""Commento and Comentario: the JSON of "Export data", usually compressed with gzip.
 
-Version 1 is of Commento and of Comentario up to 2, which add `host` and `path`; version 3 is of
-Comentario since 3. Authors follow the comments in the file, so it is read twice.
+Version 1 is that of Commento and of Comentario up to 2, which add `host` and `path`; version 3 is
+that of Comentario since 3. Authors follow the comments in the file, so it is read twice.
 """
 
 from typing import Final, NamedTuple
@@ -39,7 +39,7 @@ _NOBODY: Final = _Author("", "", "", is_admin=False)
 
 
 def recognises(_source: SourceFile, head: bytes) -> str:
-    """Return by what the file is seen to be one of these; "" where it is none."""
+    """Return what shows that the file is from one of these; "" if it is not."""
     start = head.lstrip()[:200]
     if not start.startswith(b"{") or b'"version"' not in start:
         return ""
@@ -62,11 +62,11 @@ def parse(source: SourceFile, options: ParseOptions) -> Records:
 
 
 def _ignore(_problem: InvalidInput) -> None:
-    """A fault of the file is told when its comments are read."""
+    """Ignore an error, since it is reported when the comments are read."""
 
 
 def _authors(source: SourceFile, *names: str) -> dict[str, _Author]:
-    """Return the authors by the first field of `names`, their web sites by the second."""
+    """Return the authors by the first field of `names`; the second has their web sites."""
     key, site = names
     authors: dict[str, _Author] = {}
     for each in json_source.items(source, "commenters.item", _ignore):

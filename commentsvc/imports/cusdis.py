@@ -17,7 +17,7 @@ NAME: Final = "cusdis"
 
 
 def recognises(source: SourceFile, head: bytes) -> str:
-    """Return by what the file is seen to be one of Cusdis; "" where it is none."""
+    """Return what shows that the file is from Cusdis; "" if it is not."""
     if head.startswith(sqlite_source.MAGIC):
         with sqlite_source.opened(source) as database:
             return "its table comments" if "by_nickname" in database.columns("comments") else ""
@@ -38,7 +38,7 @@ def parse(source: SourceFile, options: ParseOptions) -> Records:
 def _rows(source: SourceFile, table: str, options: ParseOptions) -> Iterator[Value]:
     if source.head().startswith(sqlite_source.MAGIC):
         with sqlite_source.opened(source) as database:
-            query = f"SELECT * FROM {table} ORDER BY rowid"  # noqa: S608 - a name of ours
+            query = f"SELECT * FROM {table} ORDER BY rowid"  # noqa: S608 - a constant name
             yield from map(Value, database.rows(query))
     else:
         yield from json_source.items(source, f"{table}.item", options.skip)

@@ -1,4 +1,4 @@
-"""The formats that can be imported, and which of them a file has."""
+"""The formats that can be imported, and the detection of a file's format."""
 
 from typing import Final, Protocol
 
@@ -24,12 +24,12 @@ AUTO: Final = "auto"
 
 
 class Format(Protocol):
-    """What each module of a format has."""
+    """The interface of the module of a format."""
 
     NAME: str
 
     def recognises(self, source: SourceFile, head: bytes) -> str:
-        """Return by what the file is seen to have this format, "" where it has not."""
+        """Return what shows that the file has this format; "" if it has not."""
 
     def parse(self, source: SourceFile, options: ParseOptions) -> Records:
         """Return the pages and comments of `source`. Raise ImportFailed."""
@@ -54,7 +54,7 @@ FORMATS: Final[dict[str, Format]] = {module.NAME: module for module in _MODULES}
 
 
 def choose(name: str, sources: list[SourceFile]) -> tuple[Format, str]:
-    """Return the format of that name, or with `AUTO` that of the files, and by what it was seen.
+    """Return the format of that name, or with `AUTO` that of the files, and what showed it.
 
     Raise ImportFailed.
     """

@@ -1,7 +1,7 @@
-"""Disqus: the XML file that its "Export comments" mails.
+"""Disqus: the XML file of its "Export comments".
 
-Elements ``thread`` (a page) and ``post`` (a comment) name each other by ``dsq:id``. A page may have
-many threads, and an answer may stand before what it answers.
+The elements ``thread`` (a page) and ``post`` (a comment) refer to each other by ``dsq:id``. A page
+may have several threads, and a reply may precede its parent.
 """
 
 from typing import Final
@@ -24,7 +24,7 @@ _TRUE: Final = "true"
 
 
 def recognises(source: SourceFile, head: bytes) -> str:
-    """Return by what the file is seen to be one of Disqus; "" where it is none."""
+    """Return what shows that the file is from Disqus; "" if it is not."""
     return "its XML namespace" if b"http://disqus.com" in head and b"<disqus" in head else ""
 
 

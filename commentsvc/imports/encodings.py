@@ -1,7 +1,7 @@
-"""Text in whatever encoding, as UTF-8: piece by piece, and without control characters.
+"""Encodings: converts files in any encoding to UTF-8, in chunks, without control characters.
 
-Editors and shells put a mark before the text, some write UTF-16, and exports in the wild hold bytes
-of Windows' encoding in a text that is UTF-8 else.
+Editors and shells write a byte order mark before the text, some write UTF-16, and real exports
+contain single bytes of Windows-1252 in a text that is otherwise UTF-8.
 """
 
 import codecs
@@ -13,21 +13,21 @@ from commentsvc.imports.records import ImportFailed
 _CONTROL: Final = bytes({*range(32)} - {9, 10, 13})
 _CP1252: Final = "commentsvc.cp1252"
 
-# Takes the next bytes, and whether they are the last; gives them as UTF-8.
+# A function of the next bytes, and whether they are the last; it returns UTF-8.
 ToUtf8 = Callable[[bytes, bool], bytes]
 
 
 def to_utf8(head: bytes, name: str = "utf-8") -> ToUtf8:
-    """Return what makes UTF-8 of a file that begins with `head`, and names that encoding.
+    """Return the converter for a file that begins with `head` and declares the encoding `name`.
 
-    Raise ImportFailed where there is no such encoding.
+    Raise ImportFailed if there is no such encoding.
     """
     if head.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
         name = "utf-16"
     elif head.startswith(codecs.BOM_UTF8):
         name = "utf-8-sig"
     try:
-        b"<".decode(name, "replace")  # a LookupError for what is no encoding of texts, as base64
+        b"<".decode(name, "replace")  # a LookupError for codecs that decode no text, as base64
         decoder = codecs.getincrementaldecoder(name)(_CP1252)
         is_utf8 = codecs.lookup(name).name == "utf-8"
     except (LookupError, UnicodeError):
@@ -45,7 +45,7 @@ def to_utf8(head: bytes, name: str = "utf-8") -> ToUtf8:
 
 
 def _as_cp1252(error: UnicodeError) -> tuple[str, int]:
-    """Read what is not in the encoding of the file as Windows does."""
+    """Decode bytes that are invalid in the file's encoding as Windows-1252."""
     if not isinstance(error, UnicodeDecodeError):
         raise error
     wrong = error.object[error.start : error.end]

@@ -1,7 +1,7 @@
-"""Opening what is to be imported: plain, gzip or zip, and no small file that becomes a huge one.
+"""Files to import: plain, gzip or zip, with protection against decompression bombs.
 
-A gzip or zip file may become `RATIO` times as long, and `SLACK` bytes for small ones. What is
-larger is a bomb: a file that is made to fill memory or disk.
+A gzip or zip file may become `RATIO` times as long, plus `SLACK` bytes. A larger one is refused: it
+was made to fill memory or disk.
 """
 
 import codecs
@@ -17,22 +17,22 @@ from typing import Final, Protocol
 from commentsvc.imports.encodings import to_utf8
 from commentsvc.imports.records import ImportFailed
 
-RATIO: Final = 200  # text compresses to a tenth, very repetitive XML to a hundredth
+RATIO: Final = 200  # text is compressed to a tenth, very repetitive XML to a hundredth
 SLACK: Final = 16 * 1024 * 1024  # bytes
 MEMBERS: Final = 10_000  # files in one zip
 MARKS: Final = (codecs.BOM_UTF8, codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
-HEAD: Final = 65_536  # bytes that are looked at to recognise a file
+HEAD: Final = 65_536  # bytes that are read to recognise a file
 
 
 class ByteStream(Protocol):
-    """Something that can be read."""
+    """A file-like object that can be read."""
 
     def read(self, size: int, /) -> bytes:
         """Return at most `size` bytes, none at the end."""
 
 
 class BoundedStream:
-    """The unpacked bytes of a file, which fail once they are too many."""
+    """The decompressed bytes of a file, with an error if there are too many."""
 
     def __init__(self, name: str, stream: ByteStream, limit: int) -> None:
         self._name = name
@@ -54,10 +54,10 @@ class BoundedStream:
 
 
 class SourceFile:
-    """A file to import, or a part of a zip file; `name` is for messages.
+    """A file to import, or a member of a zip file; `name` is for messages.
 
-    `path` is of the file on the disk, `relative` is where it is in its folder or zip file. `done`
-    is how many of the file's `size` bytes were read.
+    `path` is that of the file on the disk, `relative` that within its folder or zip file. `done` is
+    how many of the file's `size` bytes were read.
     """
 
     def __init__(self, path: Path, relative: str = "") -> None:
@@ -77,7 +77,7 @@ class SourceFile:
 
     @contextmanager
     def open(self) -> Iterator[ByteStream]:
-        """Give the unpacked bytes. Raise ImportFailed and OSError."""
+        """Yield a stream of the decompressed bytes. Raise ImportFailed and OSError."""
         with self.path.open("rb") as file:
             self._open = file
             if self.packed:
@@ -87,13 +87,13 @@ class SourceFile:
                 yield file
 
     def head(self) -> bytes:
-        """Return the first bytes, unpacked; of a text that says how it is encoded, as UTF-8."""
+        """Return the first bytes, decompressed, and as UTF-8 if they have a byte order mark."""
         with self.open() as stream:
             data = stream.read(HEAD)
         return to_utf8(data)(data, False) if data.startswith(MARKS) else data
 
     def read_all(self, limit: int) -> bytes:
-        """Return all bytes, unpacked. Raise ImportFailed where they are more than `limit`."""
+        """Return all bytes, decompressed. Raise ImportFailed if there are more than `limit`."""
         with self.open() as stream:
             parts, total = [], 0
             while data := stream.read(1024 * 1024):
@@ -105,7 +105,7 @@ class SourceFile:
 
 
 class ZippedFile(SourceFile):
-    """A part of a zip file, which stays open for all of its parts."""
+    """A member of a zip file, which stays open for all of its members."""
 
     def __init__(self, path: Path, archive: zipfile.ZipFile, member: zipfile.ZipInfo) -> None:
         self.path = path
@@ -118,14 +118,14 @@ class ZippedFile(SourceFile):
 
     @property
     def done(self) -> int:
-        """How many bytes of the part were read so far."""
+        """How many bytes of the member were read so far."""
         file = self._archive.fp
         at = file.tell() - self._member.header_offset if file else 0
         return max(0, min(at, self.size))
 
     @contextmanager
     def open(self) -> Iterator[ByteStream]:
-        """Give the unpacked bytes. Raise ImportFailed."""
+        """Yield a stream of the decompressed bytes. Raise ImportFailed."""
         try:
             part = self._archive.open(self._member)
         except (OSError, zipfile.BadZipFile, NotImplementedError, RuntimeError) as error:
@@ -135,7 +135,7 @@ class ZippedFile(SourceFile):
 
 
 def sources(paths: list[Path]) -> list[SourceFile]:
-    """Return what there is to import in `paths`: each file, also in folders and zip files.
+    """Return the files to import in `paths`, also those in folders and zip files.
 
     Raise ImportFailed and OSError.
     """
@@ -168,7 +168,7 @@ def _members(path: Path) -> list[SourceFile]:
         each
         for each in archive.infolist()
         if not each.is_dir() and not PurePosixPath(each.filename).name.startswith(".")
-    ]  # macOS packs a hidden file beside each
+    ]  # macOS adds a hidden file for each
     if len(members) > MEMBERS:
         raise ImportFailed(f"{path.name} holds more than {MEMBERS} files.")
     return [ZippedFile(path, archive, each) for each in members]

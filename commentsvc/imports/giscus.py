@@ -1,8 +1,8 @@
-"""giscus: the discussions of a GitHub repository, as GitHub's GraphQL interface gives them.
+"""giscus: the discussions of a GitHub repository, from GitHub's GraphQL API.
 
-The file is what `gh api graphql` wrote: one answer, several one after the other, or a list of
-discussions. What encloses the discussions does not matter. giscus ends a discussion's text with a
-link to the page; where it is not there, the title is the page's address or path.
+The file is the output of `gh api graphql`: one answer, several one after the other, or a list of
+discussions. Objects around the discussions do not matter. giscus ends the text of a discussion with
+a link to the page; if there is none, the title is the page's address or path.
 """
 
 import re
@@ -22,12 +22,12 @@ from commentsvc.imports.records import (
 
 NAME: Final = "giscus"
 _LINK: Final = re.compile(r"https?://[^\s<>()\[\]\"']+")
-_DEPTH: Final = 20  # objects within each other, above the discussions
+_DEPTH: Final = 20  # levels of objects around the discussions
 _HIDDEN: Final[dict[str, Fate]] = {"spam": "spam", "abuse": "spam", "off_topic": "pending"}
 
 
 def recognises(_source: SourceFile, head: bytes) -> str:
-    """Return by what the file is seen to hold discussions; "" where it does not."""
+    """Return what shows that the file has discussions; "" if it has none."""
     is_ours = b'"discussions"' in head or (b'"upvoteCount"' in head and b'"replies"' in head)
     return "its discussions" if is_ours and head.lstrip()[:1] in (b"{", b"[") else ""
 
@@ -54,7 +54,7 @@ def parse(source: SourceFile, options: ParseOptions) -> Records:
 
 
 def _discussions(value: Any, depth: int) -> Iterator[Value]:  # Any: JSON
-    """Yield the objects with comments that are in `value`."""
+    """Yield the objects with comments in `value`."""
     if depth > _DEPTH:
         return
     if isinstance(value, list):
@@ -69,14 +69,14 @@ def _discussions(value: Any, depth: int) -> Iterator[Value]:  # Any: JSON
 
 
 def _nodes(value: Value, name: str) -> list[Value]:
-    """Return the objects of a connection: its nodes, its edges' nodes, or a plain array."""
+    """Return the objects of a GraphQL connection: its nodes, its edges' nodes, or an array."""
     connection = value.object(name)
     edges = [edge.object("node") for edge in connection.objects("edges")]
     return connection.objects("nodes") or edges or value.objects(name)
 
 
 def _url(discussion: Value) -> str:
-    """Return the address of the page that giscus made the discussion for."""
+    """Return the URL of the page that giscus made the discussion for."""
     links = _LINK.findall(discussion.text("body"))
     return links[-1].rstrip(".") if links else discussion.text("title")
 

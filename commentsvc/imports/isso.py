@@ -1,6 +1,6 @@
 """Isso: its SQLite database, or the generic JSON that its own importer reads.
 
-Authors and websites are stored with HTML escapes. The text is Markdown in which HTML counts.
+Authors and web sites are stored HTML-escaped. The text is Markdown that may contain HTML.
 """
 
 from html import unescape
@@ -22,11 +22,11 @@ from commentsvc.imports.sqlite_source import Columns, text
 
 NAME: Final = "isso"
 _STATUSES: Final[dict[int, Fate]] = {1: "approved", 2: "pending", 4: "deleted"}
-NEWEST: Final = 5  # user_version of Isso 0.14
+NEWEST: Final = 5  # the user_version of Isso 0.14
 
 
 def recognises(source: SourceFile, head: bytes) -> str:
-    """Return by what the file is seen to be one of Isso; "" where it is none."""
+    """Return what shows that the file is from Isso; "" if it is not."""
     if head.startswith(sqlite_source.MAGIC):
         with sqlite_source.opened(source) as database:
             is_ours = {"uri", "title"} <= database.columns("threads")
@@ -108,7 +108,7 @@ def _generic_comment(
     return ImportedComment(
         position=position,
         page=page,
-        id="",  # often 0 for all
+        id="",  # often 0 for all comments
         parent="",
         identity=f"{page} {author} {date} {comment.text('text')}",
         created=dates.moment(date, options.zone),

@@ -1,6 +1,6 @@
-"""JSON exports, one object after the other, so that memory does not grow with the file.
+"""JSON exports, read one object after the other, so that memory does not grow with the file.
 
-InvalidInput    the JSON is broken; what stands before it was given
+A part that is invalid is passed to `skip` as an InvalidInput; the objects before it were yielded.
 """
 
 import contextlib
@@ -16,12 +16,12 @@ from commentsvc.imports.files import SourceFile
 from commentsvc.imports.records import InvalidInput
 
 LINE_LIMIT: Final = 16 * 1024 * 1024  # bytes of one line of NDJSON
-WHOLE_LIMIT: Final = 64 * 1024 * 1024  # bytes of a file that is not read piece by piece
+WHOLE_LIMIT: Final = 64 * 1024 * 1024  # bytes of a file that is read as a whole
 PIECE: Final = 65_536  # bytes that are read at once
 
 
 class Value:
-    """A JSON object of an export, whose fields may be missing, null or of another type."""
+    """A JSON object of an export; its fields may be missing, null or of another type."""
 
     __slots__ = ("fields",)
 
@@ -29,7 +29,7 @@ class Value:
         self.fields = fields
 
     def text(self, *names: str) -> str:
-        """Return the first of the fields `names` that is not empty, as text."""
+        """Return the first non-empty field of `names`, as text."""
         for name in names:
             value = self.fields.get(name)
             if isinstance(value, str) and value:
@@ -39,7 +39,7 @@ class Value:
         return ""
 
     def number(self, name: str) -> int:
-        """Return a field that is a whole number, also as text; else 0."""
+        """Return a field that is a whole number or the text of one; else 0."""
         value = self.fields.get(name)
         try:
             return int(value) if value is not None else 0
@@ -47,16 +47,16 @@ class Value:
             return 0
 
     def flag(self, name: str) -> bool:
-        """Return whether a field is true, also as text or as 1."""
+        """Return whether a field is true, "true" or 1."""
         return self.fields.get(name) in (True, "true", "True", "1", 1)
 
     def object(self, name: str) -> "Value":
-        """Return a field that is an object; an empty one for all else."""
+        """Return a field that is an object, else an empty one."""
         value = self.fields.get(name)
         return Value(value if isinstance(value, dict) else {})
 
     def objects(self, name: str) -> "list[Value]":
-        """Return the objects of a field that is an array; none for all else."""
+        """Return the objects in a field that is an array, else []."""
         value = self.fields.get(name)
         return (
             [Value(each) for each in value if isinstance(each, dict)]
@@ -66,7 +66,7 @@ class Value:
 
 
 def items(source: SourceFile, prefix: str, skip: Callable[[InvalidInput], None]) -> Iterator[Value]:
-    """Yield the objects at `prefix`, as ijson names it: ``item``, ``comments.item``.
+    """Yield the objects at `prefix`, in ijson's notation: ``item``, ``comments.item``.
 
     Raise ImportFailed, or what `skip` raises.
     """
@@ -85,7 +85,7 @@ def items(source: SourceFile, prefix: str, skip: Callable[[InvalidInput], None])
 
 
 def first_number(source: SourceFile, prefix: str) -> int:
-    """Return the number at `prefix`, 0 where there is none. Raise ImportFailed."""
+    """Return the number at `prefix`, 0 if there is none. Raise ImportFailed."""
     with source.open() as stream, contextlib.suppress(ijson.JSONError, UnicodeDecodeError):
         for found in ijson.items(_Text(stream), prefix, use_float=True, buf_size=PIECE):
             return found if isinstance(found, int) else 0
@@ -93,9 +93,9 @@ def first_number(source: SourceFile, prefix: str) -> int:
 
 
 def documents(source: SourceFile, skip: Callable[[InvalidInput], None]) -> Iterator[Any]:
-    """Yield the JSON values of a file that has one or several of them, whole.
+    """Yield the JSON values of a file with one or several of them; each is read as a whole.
 
-    Raise ImportFailed where they are too large, or what `skip` raises.
+    Raise ImportFailed if the file is too large, or what `skip` raises.
     """
     text = source.read_all(WHOLE_LIMIT)
     text = to_utf8(text)(text, True)
@@ -106,14 +106,14 @@ def documents(source: SourceFile, skip: Callable[[InvalidInput], None]) -> Itera
 
 
 class _Text:
-    """The bytes of a file as UTF-8, whatever they were."""
+    """The bytes of a file as UTF-8, whatever its encoding is."""
 
     def __init__(self, stream: Any) -> None:  # Any: ijson wants any stream
         self._stream = stream
         self._convert: ToUtf8 | None = None
 
     def read(self, size: int) -> bytes:
-        if size == 0:  # ijson asks what comes out
+        if size == 0:  # ijson calls read(0) to find out the type
             return b""
         while data := self._stream.read(size):
             if self._convert is None:
@@ -124,7 +124,7 @@ class _Text:
 
 
 def lines(source: SourceFile, skip: Callable[[InvalidInput], None]) -> Iterator[tuple[int, Value]]:
-    """Yield the objects of a file with one on each line, with the line's number.
+    """Yield the objects of a file with one object per line, with the numbers of the lines.
 
     Raise ImportFailed, or what `skip` raises.
     """
@@ -143,7 +143,7 @@ def lines(source: SourceFile, skip: Callable[[InvalidInput], None]) -> Iterator[
 def raw_lines(
     source: SourceFile, skip: Callable[[InvalidInput], None]
 ) -> Iterator[tuple[int, bytes]]:
-    """Yield the lines of a file that are not empty, with their numbers.
+    """Yield the non-empty lines of a file, with their numbers.
 
     Raise ImportFailed, or what `skip` raises.
     """

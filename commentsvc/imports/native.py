@@ -25,14 +25,14 @@ _decode = msgspec.json.Decoder(exported.Record).decode
 
 
 def recognises(_source: SourceFile, head: bytes) -> str:
-    """Return by what the file is seen to be our export; "" where it is none."""
+    """Return what shows that the file is our export; "" if it is not."""
     line = head.partition(b"\n")[0]
     is_ours = b'"type":"header"' in line and b'"format":"commentsvc"' in line
     return "its first line" if is_ours else ""
 
 
 def parse(source: SourceFile, options: ParseOptions) -> Records:
-    """Return the pages, the comments and all else in `source`. Raise ImportFailed."""
+    """Return the records of `source`: pages, comments and others. Raise ImportFailed."""
     number, ended = 0, False
     for number, line in json_source.raw_lines(source, options.skip):
         try:
@@ -57,7 +57,7 @@ def parse(source: SourceFile, options: ParseOptions) -> Records:
 
 
 def _refuse_newer(source: SourceFile, line: bytes) -> None:
-    """Raise ImportFailed where `line` is the header of a newer version."""
+    """Raise ImportFailed if `line` is the header of a newer version."""
     try:
         header = msgspec.json.decode(line)
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):

@@ -1,7 +1,7 @@
-"""Storing what only our own export has: history, votes one by one, bans, aliases, training.
+"""Stores the parts that only our own export has: history, votes, bans, aliases, training.
 
-Ids, and what the spam filter has learned of all comments together, are taken over into an empty
-service only: elsewhere ids are in use, and some of the comments may have been counted before.
+Comment ids, and the totals of the spam filter's training, are imported only into an empty service:
+elsewhere the ids are in use, and some of the comments may have been counted before.
 """
 
 import struct
@@ -115,7 +115,7 @@ def is_free(tx: Transaction, comment_id: int) -> bool:
 def add_details(
     tx: Transaction, line: bytes, comment_id: int, ref: ThreadRef, *, keeps_ids: bool
 ) -> None:
-    """Store what the record `line` of the comment, which is stored already, has besides."""
+    """Store the remaining parts of `line`, the record of a comment that is stored already."""
     record = _decode(line)
     assert isinstance(record, CommentRecord), "the parser has read it before"
     tx.change(_judge, comment_id, record.score, _digest(record.network))
@@ -176,7 +176,7 @@ def _add_history(
 
 
 def add_other(tx: Transaction, line: bytes, site: str, *, keeps_ids: bool) -> None:
-    """Store a record that is no comment, if it is not there; of the site `site`, "" for its own."""
+    """Store a record that is not a comment, unless it is there; `site` "" means its own site."""
     record = _decode(line)
     match record:
         case ThreadRecord():
@@ -205,10 +205,10 @@ def add_other(tx: Transaction, line: bytes, site: str, *, keeps_ids: bool) -> No
 
 
 def _add_thread(tx: Transaction, record: ThreadRecord, site: str) -> None:
-    """Give a thread its state and aliases, also where it has no comments."""
+    """Set the state and aliases of a thread, also if it has no comments."""
     row = tx.execute(statements.FIND_THREAD, (record.url, site)).fetchone()
     if row is None or row[5] is not None:
-        return  # there is no such site, or the page has moved here
+        return  # no such site, or the page has another url here
     site_id, _, thread_id, title, state, _ = row
     if thread_id is None:
         thread_id = tx.insert(statements.INSERT_THREAD, (site_id, record.url))

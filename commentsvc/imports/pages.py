@@ -1,8 +1,8 @@
-"""Pages: which page of ours a url of the source means.
+"""Pages: finds the page here for a url of the source.
 
-The operator's map goes first, then the blog's list of old addresses, then our rules for urls. A
-host that is no origin of a configured site does not matter: previews, old domains and http have
-their comments under the same paths, and nothing may be lost. The report tells of such hosts.
+The operator's map has priority, then the blog's list of old addresses, then our rules for urls. A
+host that is not an origin of a configured site is accepted: previews, old domains and http have
+their comments under the same paths, and no comments should be lost. The report lists such hosts.
 """
 
 import csv
@@ -20,17 +20,17 @@ _ABSOLUTE: Final = ("http://", "https://")
 
 
 class PageFinder:
-    """Finds pages for an import into the site `name`, or into each url's own where it is ""."""
+    """Finds pages for an import into the site `name`; "" means the site of each url."""
 
     def __init__(self, sites: Sequence[Site], name: str, moved: Mapping[str, str]) -> None:
-        """Take the settings' sites, and for old urls the new ones. Raise UnknownSiteError."""
+        """Take the settings' sites, and a map of old urls to new ones. Raise UnknownSiteError."""
         self._sites = Sites(sites)
         self._name = self._sites.named(name) if name else ""
         self._has_origins = any(site.origins for site in sites)
         self._moved = {**{_form(old): new for old, new in moved.items()}, **moved}
 
     def __call__(self, url: str, site: str = "") -> Located:
-        """Return the page of `url`, of the site called `site` where that is known."""
+        """Return the page for `url`, on the site `site` if that is known."""
         url = self._moved.get(url) or self._moved.get(_form(url)) or url
         if not url:
             return Located("", "", "its page has no address in the file")
@@ -59,7 +59,7 @@ class PageFinder:
 
 
 def _form(url: str) -> str:
-    """Return the path of a url in the form in which urls of the map are compared."""
+    """Return the path of a url in the form in which the map's urls are compared."""
     if url.lower().startswith(_ABSOLUTE):
         url = "/" + url.split("/", 3)[3] if url.count("/") > 2 else "/"
     try:

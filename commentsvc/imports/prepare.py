@@ -1,4 +1,4 @@
-"""Preparing an import: files are recognised, parsed and put on a stage."""
+"""Prepares an import: recognises and parses the files, and fills the staging database."""
 
 import hashlib
 from collections.abc import Callable, Sequence
@@ -17,7 +17,7 @@ from commentsvc.imports.stage import Stage
 class ImportSource(msgspec.Struct, frozen=True):
     """The files of an import, and their format.
 
-    `recognised_by` is by what it was recognised, "" where it was named.
+    `recognised_by` is what showed the format, "" if it was named.
     """
 
     format: Format
@@ -26,7 +26,7 @@ class ImportSource(msgspec.Struct, frozen=True):
 
     @property
     def size(self) -> int:
-        """The bytes of all files."""
+        """The size of all files in bytes."""
         return sum(file.size for file in self.files)
 
     def digest(self) -> bytes:
@@ -41,7 +41,10 @@ class ImportSource(msgspec.Struct, frozen=True):
 
 
 def open_source(name: str, paths: Sequence[Path]) -> ImportSource:
-    """Find the format called `name`, or that of the files. Raise ImportFailed and OSError."""
+    """Return the files in `paths` with their format, or the one called `name`.
+
+    Raise ImportFailed and OSError.
+    """
     found = files.sources(list(paths))
     chosen, reason = detect.choose(name, found)
     return ImportSource(chosen, found, reason)
@@ -55,10 +58,10 @@ def read(
     keep_going: bool,
     advance: Callable[[int, int], None],
 ) -> None:
-    """Put all that is in the files on the stage.
+    """Read all files into the staging database.
 
-    `advance` is told, now and then, how many bytes and comments were read. What cannot be read
-    is noted where the import is to `keep_going`; else it raises InvalidInput. Raise ImportFailed.
+    `advance` is called with how many bytes and comments were read. Invalid parts are noted if the
+    import is to `keep_going`; else they raise InvalidInput. Raise ImportFailed.
     """
 
     def skip(problem: InvalidInput) -> None:

@@ -1,10 +1,11 @@
-"""What a parser makes of a file: pages and comments, in the order in which the file has them.
+"""The records that parsers make: pages and comments, in the order of the file.
 
-A parser knows its format alone. It gives texts as the file has them, says what they are, and where
-they stand; urls, duplicates, parents and statuses are settled by `stage`, for all formats alike.
+A parser only knows its format. It returns texts as they are in the file, with their markup and
+their position; `stage` handles urls, duplicates, parents and statuses, in the same way for all
+formats.
 
     ImportFailed     the file cannot be imported; the text says why, and where
-      InvalidInput   one place of it cannot be read
+      InvalidInput   one part of it cannot be read
 """
 
 from collections.abc import Callable, Iterator
@@ -13,9 +14,9 @@ from zoneinfo import ZoneInfo
 
 import msgspec
 
-# What a text is; in html_lines a line break is one, and a blank line begins a paragraph.
+# The markup of a text; html_lines is HTML with line breaks and blank lines between paragraphs.
 Markup: TypeAlias = Literal["html", "html_lines", "markdown", "text"]
-# What becomes of a comment.
+# The status of an imported comment.
 Fate: TypeAlias = Literal["approved", "pending", "spam", "deleted"]
 
 TEXT_LIMIT: Final = 200_000  # characters of a comment; longer ones are left out
@@ -27,7 +28,7 @@ class ImportFailed(Exception):
 
 
 class InvalidInput(ImportFailed):
-    """What stands at `position` cannot be read."""
+    """The part of a file at `position` cannot be read."""
 
     def __init__(self, position: str, problem: str) -> None:
         super().__init__(f"{position}: {problem}")
@@ -36,9 +37,9 @@ class InvalidInput(ImportFailed):
 
 
 class ImportedPage(msgspec.Struct, frozen=True, gc=False):
-    """A page, or thread, of the source. `key` is what its comments name it by.
+    """A page, or thread, of the source. `key` is its identifier in the comments of the source.
 
-    `site` is the name of the site that it is of, where the source knows our sites.
+    `site` is the name of its site, if the source knows our sites.
     """
 
     key: str
@@ -52,18 +53,20 @@ class ImportedPage(msgspec.Struct, frozen=True, gc=False):
 class ImportedComment(msgspec.Struct, frozen=True, gc=False):
     """A comment of the source.
 
-    `page` is the key of its page; `id` and `parent` are the source's, `parent` is "" on the first
-    level. `created`, `published` and `edited` are Unix milliseconds; `created` is None where there
-    is no date that can be read, `published` where it is the same. `identity` is what tells the
-    comment from all others of this source, again in the next export. `avatar` is the MD5 digest of
-    the address, where the source has no more.
-    With a `drop`, the reason, only the place of the comment is kept, where it is answered.
-    `anchor` is what links to the comment name it by there, without #. `account` is what the source
-    calls the author's account, `is_admin` whether it marks the author as one who runs the blog;
-    `is_pinned` whether the comment stands first on its page.
-    `ours` is the whole line of a comment of our own export, from which the rest is read, and `html`
-    its HTML. It knows the author's `role`, what a moderator was told (`reasons`, a line each), and
-    whether one has approved it.
+    `page` is the key of its page; `id` and `parent` are the source's, and `parent` is "" on the
+    first level. `created`, `published` and `edited` are Unix milliseconds; `created` is None if
+    there is no readable date, `published` if it is the same. `identity` distinguishes the comment
+    from all others of this source, also in its next export. `avatar` is the MD5 digest of the
+    address, if the source has no more.
+
+    With a `drop`, which is the reason, only the place of the comment is kept, if it has replies.
+    `anchor` is the fragment of links to the comment in the source, without #. `account` is the
+    author's account in the source, `is_admin` whether the source marks the author as an
+    administrator; `is_pinned` whether the comment is pinned.
+
+    For a comment of our own export, `ours` is its whole line, from which the rest is read, `html`
+    its HTML, `role` the author's role, `reasons` the verdict (a line each), and `is_decided`
+    whether a moderator has approved it.
     """
 
     position: str
@@ -95,16 +98,16 @@ class ImportedComment(msgspec.Struct, frozen=True, gc=False):
 
 
 class OtherRecord(msgspec.Struct, frozen=True, gc=False):
-    """A line of our own export that is no comment."""
+    """A line of our own export that is not a comment."""
 
     line: bytes
 
 
 class ParseOptions(msgspec.Struct, frozen=True):
-    """What a parser may need to know besides the file.
+    """What a parser needs besides the file.
 
-    `zone` is that of moments without one. `skip` is told of each place that cannot be read, and
-    raises InvalidInput where the import is to stop there.
+    `zone` is the time zone of dates without one. `skip` is called for each invalid part, and raises
+    InvalidInput if the import must stop there.
     """
 
     zone: ZoneInfo

@@ -1,7 +1,7 @@
-"""Remark42: its backup, NDJSON, mostly packed with gzip.
+"""Remark42: its backup, NDJSON, usually compressed with gzip.
 
-The first line tells of users and pages, each further one is a comment; the newest pages come first,
-so an answer may stand before what it answers. `orig` is Markdown and may be empty, `text` is HTML.
+The first line has users and pages, each further one a comment; the newest pages come first, so a
+reply may precede its parent. `orig` is Markdown and may be empty, `text` is HTML.
 """
 
 from typing import Final
@@ -22,7 +22,7 @@ VERSION: Final = 1
 
 
 def recognises(_source: SourceFile, head: bytes) -> str:
-    """Return by what the file is seen to be one of Remark42; "" where it is none."""
+    """Return what shows that the file is from Remark42; "" if it is not."""
     line = head.partition(b"\n")[0]
     is_meta = line.startswith(b'{"version"') and b'"users"' in line and b'"posts"' in line
     is_comment = b'"locator"' in line and b'"pid"' in line

@@ -1,4 +1,4 @@
-"""What is told of an import: a summary for the terminal, and every row in a CSV file."""
+"""The report of an import: a summary for the terminal, and a CSV file with every row."""
 
 import csv
 from collections.abc import Container, Iterable, Iterator
@@ -8,7 +8,7 @@ from typing import Final
 from commentsvc.imports.stage import LEFT_OUT, MERGED, PRESENT, Stage, StagedRow
 from commentsvc.model import APPROVED, DELETED, PENDING, SPAM
 
-LINES: Final = 20  # of reasons; the file of --report has all
+LINES: Final = 20  # lines of reasons; the file of --report has all
 NOT_ON_BLOG: Final = "its page is not on the blog"
 _HEADINGS: Final = {
     "skipped": "cannot be read",
@@ -18,9 +18,9 @@ _HEADINGS: Final = {
 
 
 def summary(stage: Stage, *, dry: bool, on_blog: Container[str] | None = None) -> Iterator[str]:
-    """Yield the lines of the summary of an import; where it is `dry`, nothing was stored.
+    """Yield the lines of the summary of an import; with `dry`, nothing was stored.
 
-    `on_blog` are the pages of the blog, if they are known: those that it has not are told.
+    `on_blog` are the pages of the blog, if they are known: missing ones are listed.
     """
     counts = stage.counts()
     pages = len(stage.pages())
@@ -43,7 +43,7 @@ def summary(stage: Stage, *, dry: bool, on_blog: Container[str] | None = None) -
 
 
 def _missing(stage: Stage, on_blog: Container[str]) -> Iterator[str]:
-    """Tell of pages with comments that the blog has not; the most comments first."""
+    """Yield the pages with comments that are not on the blog, those with most comments first."""
     missing = [(count, url) for site, url, count in stage.pages() if f"{site}:{url}" not in on_blog]
     missing.sort(key=lambda page: (-page[0], page[1]))
     yield f"not on the blog {len(missing):>8}   pages with {sum(n for n, _ in missing)} comments"
@@ -54,7 +54,7 @@ def _missing(stage: Stage, on_blog: Container[str]) -> Iterator[str]:
 
 
 def write(path: Path, rows: Iterable[StagedRow], on_blog: Container[str] | None = None) -> None:
-    """Write what became of each row to the CSV file `path`. Raise OSError."""
+    """Write the outcome of each row to the CSV file `path`. Raise OSError."""
     with path.open("w", newline="", encoding="utf-8") as file:
         writer = csv.writer(file)
         writer.writerow(StagedRow._fields)
@@ -65,5 +65,5 @@ def write(path: Path, rows: Iterable[StagedRow], on_blog: Container[str] | None 
 
 
 def _cell(value: object) -> object:
-    """Keep a spreadsheet from taking a text for a formula."""
+    """Return a value that a spreadsheet does not take for a formula."""
     return f"'{value}" if isinstance(value, str) and value[:1] in ("=", "+", "@") else value

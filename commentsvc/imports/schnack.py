@@ -1,4 +1,4 @@
-"""Schnack: its SQLite database. Dates are in UTC; pages have names that the theme chose."""
+"""Schnack: its SQLite database. Dates are in UTC; the theme chose the names of the pages."""
 
 from typing import Final
 
@@ -16,7 +16,7 @@ _ROWS: Final = (
 
 
 def recognises(source: SourceFile, head: bytes) -> str:
-    """Return by what the file is seen to be one of Schnack; "" where it is none."""
+    """Return what shows that the file is from Schnack; "" if it is not."""
     if not head.startswith(sqlite_source.MAGIC):
         return ""
     with sqlite_source.opened(source) as database:

@@ -1,7 +1,7 @@
-"""SQLite databases of other systems: read, never written.
+"""SQLite databases of other systems, which are only read.
 
-A file is opened read-only, with its log (``-wal``) where it has one. A file that no program uses is
-read without locks, so that it may lie in a folder that cannot be written.
+A file is opened read-only, with its log (``-wal``) if it has one. A file that no program uses is
+read without locks, so its folder need not be writable.
 """
 
 import sqlite3
@@ -16,11 +16,11 @@ from commentsvc.imports.records import ImportFailed
 PATIENCE: Final = 5.0  # seconds to wait for another program's lock
 MAGIC: Final = b"SQLite format 3\0"
 
-Columns = dict[str, Any]  # Any: SQLite's values have no types that Python could know
+Columns = dict[str, Any]  # Any: Python cannot know the types of SQLite's values
 
 
 def text(row: Columns, name: str) -> str:
-    """Return a value as text, whatever SQLite holds there; "" for none and for no such column."""
+    """Return a column's value as text; "" for NULL and for a missing column."""
     value = row.get(name)
     if isinstance(value, bytes):
         return decode(value)
@@ -28,7 +28,7 @@ def text(row: Columns, name: str) -> str:
 
 
 class SourceDatabase:
-    """A database to read; its tables and columns may be those of several versions."""
+    """A database to read; its tables and columns depend on the version of the source."""
 
     def __init__(self, name: str, connection: sqlite3.Connection) -> None:
         self.name = name
@@ -36,12 +36,12 @@ class SourceDatabase:
         self.version = int(connection.execute("PRAGMA user_version").fetchone()[0])
 
     def columns(self, table: str) -> set[str]:
-        """Return the columns of a table in lower case; none where there is no such table."""
+        """Return the columns of a table in lower case; none if there is no such table."""
         rows = self._connection.execute("SELECT name FROM pragma_table_info(?)", (table,))
         return {name.lower() for (name,) in rows}
 
     def rows(self, sql: str) -> Iterator[Columns]:
-        """Yield the rows of a query, by the names of its columns. Raise ImportFailed."""
+        """Yield the rows of a query by their columns' names. Raise ImportFailed."""
         try:
             cursor = self._connection.execute(sql)
             names = [column[0].lower() for column in cursor.description]
@@ -53,7 +53,7 @@ class SourceDatabase:
 
 @contextmanager
 def opened(source: SourceFile) -> Iterator[SourceDatabase]:
-    """Open the database in `source`. Raise ImportFailed where it is none, damaged or locked."""
+    """Open the database in `source`. Raise ImportFailed if it is invalid, damaged or locked."""
     if source.packed:
         raise ImportFailed(f"{source.name} is packed. Unpack the database first.")
     try:

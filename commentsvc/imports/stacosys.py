@@ -1,7 +1,7 @@
 """Stacosys: its SQLite database, of any version.
 
-Dates are in the server's local time. The address of an author is not stored, but its MD5 digest for
-the avatar. Up to 1.1 a row names its site, whose url begins that of the page.
+Dates are in the server's local time. An author's address is not stored, only its MD5 digest for the
+avatar. Up to 1.1 a row names its site, whose url is the beginning of the page's.
 """
 
 from typing import Final
@@ -19,7 +19,7 @@ _SITES: Final = (
 
 
 def recognises(source: SourceFile, head: bytes) -> str:
-    """Return by what the file is seen to be one of Stacosys; "" where it is none."""
+    """Return what shows that the file is from Stacosys; "" if it is not."""
     if not head.startswith(sqlite_source.MAGIC):
         return ""
     with sqlite_source.opened(source) as database:

@@ -1,12 +1,12 @@
-"""The stage: a temporary database in which an import is prepared before anything is stored.
+"""The stage: a temporary staging database in which an import is prepared.
 
-Parsers put in what they read, in the order of the file. `settle` then decides about each row what
-no parser can know: its page by our rules, twins, parents that come later or never, circles, and the
-order in which to store: by date, and no comment before the one that it answers. So the server has
-nothing to do but to insert rows, and a file that turns out to be broken changes nothing.
+Parsers add what they read, in the order of the file. `settle` then decides what no parser can know
+about each row: its page by our rules, duplicates, parents that come later or never, cycles, and the
+order of storing: by date, and parents before replies. So the server only inserts rows, and a file
+that turns out to be invalid changes nothing.
 """
 
-# ruff: noqa: S608 - each is put together from constants only
+# ruff: noqa: S608 - the SQL is built from constants only
 
 import hashlib
 import os
@@ -34,9 +34,9 @@ from commentsvc.model import APPROVED, DELETED, PENDING, SPAM
 from commentsvc.spam.reasons import said
 from commentsvc.util.text import one_line
 
-KEY_BYTES: Final = 16  # of the digest that stands for a comment of a source
-PIECE: Final = 1_000  # rows that are put in at once
-AHEAD: Final = 4  # batches whose texts may be read meanwhile
+KEY_BYTES: Final = 16  # size of the digest that identifies a comment of a source
+PIECE: Final = 1_000  # rows inserted at once
+AHEAD: Final = 4  # batches whose texts are rendered in parallel
 CACHE: Final = 32_768  # KiB
 ANONYMOUS: Final = "Anonymous"
 
@@ -62,12 +62,12 @@ CREATE TABLE ready (number INTEGER PRIMARY KEY, n INTEGER);
 _ITEM: Final = "INSERT INTO item VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, NULL, NULL, NULL, NULL)"
 _BODY: Final = f"INSERT INTO body VALUES ({', '.join('?' * 18)})"
 
-# What is in the way of an item: `outcome` is one of these, or NULL for what is to be stored.
+# Why an item is not stored; `outcome` is NULL for one that will be.
 MERGED: Final = "merged"
 LEFT_OUT: Final = "left out"
 PRESENT: Final = "already there"
 
-# Items of a level, then those that answer them; who answers itself in a circle is never reached.
+# The items of the first level, then the replies to them; cycles of replies are never reached.
 _PLACE: Final = (
     "WITH RECURSIVE tree (n, rank, depth) AS ({first} UNION ALL SELECT i.n, max(i.rank, t.rank),"
     " t.depth + 1 FROM tree AS t JOIN item AS i ON i.up = t.n WHERE i.outcome IS NULL)"
@@ -81,7 +81,7 @@ _CIRCLE: Final = (
 
 
 class StagedRow(NamedTuple):
-    """What became of a row of the source; `comment_id` is None where no comment did."""
+    """The outcome of a row of the source; `comment_id` is None if no comment was stored."""
 
     file: str
     position: str
@@ -93,14 +93,14 @@ class StagedRow(NamedTuple):
 
 
 class Locate(Protocol):
-    """Finds the page of ours that a url of the source means."""
+    """Finds the page here for a url of the source."""
 
     def __call__(self, url: str, site: str = "") -> "Located":
-        """Return where it is, or why nowhere; `site` is its site's name, where that is known."""
+        """Return the page, or why there is none; `site` is its site's name, if known."""
 
 
 class Located(NamedTuple):
-    """A page's site and canonical url, or the reason why there is none, and what to tell of it."""
+    """A page's site and canonical url, or the reason why there is none; and a note."""
 
     site: str
     url: str
@@ -109,9 +109,9 @@ class Located(NamedTuple):
 
 
 class _Whose(NamedTuple):
-    """Who is named as the author, a moderator with `role` and `moderator_id`; none of it: nobody.
+    """The author of an imported comment; a moderator has a `role` and a `moderator_id`.
 
-    `reasons` is what a moderator is told, `doubt` why the comment has to wait, "" where it has not.
+    `reasons` is for moderators; `doubt` is why the comment has to wait, "" if it need not.
     """
 
     name: str = ""
@@ -124,19 +124,19 @@ class _Whose(NamedTuple):
     doubt: str = ""
 
 
-_NOBODY: Final = _Whose()  # of a comment of which only the place is kept
+_NOBODY: Final = _Whose()  # for a comment of which only the place is kept
 
-# The file, its comments, why each is dropped, and the texts of those that are not.
+# The file, its comments, why each is dropped, and the texts of the others.
 _ReadBatch = tuple[int, list[ImportedComment], list[str], Future[list[CommentText]]]
 
 
 class Stage:
-    """The database at `path`, which is made anew; the folder is the data folder, or temporary."""
+    """The staging database at `path`, which is created, in the data folder or a temporary one."""
 
     def __init__(
         self, path: Path, source: str, statuses: Sequence[str], authors: AuthorRules
     ) -> None:
-        """Take the name of the format, the statuses that are wanted, and what knows authors."""
+        """Take the name of the format, the statuses to import, and the rules for authors."""
         path.unlink(missing_ok=True)
         os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
         self.path = path
@@ -154,23 +154,23 @@ class Stage:
         self._db.executescript(_SCHEMA)
         self._db.execute("BEGIN")
         self._file = 0
-        self._modified: dict[int, int] = {}  # when each file was changed
+        self._modified: dict[int, int] = {}  # the time of each file's last change
         self._threads: dict[tuple[int, str], int] = {}
         self._batch: list[ImportedComment] = []
         self._waiting: deque[_ReadBatch] = deque()
         self._workers = TextWorkers()
         self._last_moment = 0
-        self._number = 0  # of the comment that was put in last
+        self._number = 0  # the number of the last added comment
         self.read = 0  # comments so far
 
     def begin_file(self, name: str, modified: int) -> None:
-        """Let what follows be of the file `name`, last changed at `modified` (Unix ms)."""
+        """Begin the file `name`, last changed at `modified` (Unix milliseconds)."""
         self._file += 1
         self._modified[self._file] = modified
         self._db.execute("INSERT INTO file VALUES (?, ?)", (self._file, name))
 
     def add(self, record: Record) -> None:
-        """Put in a page or a comment."""
+        """Add a record."""
         if isinstance(record, ImportedPage):
             self._db.execute(
                 "INSERT INTO thread (id, file, position, url, title, closed, site)"
@@ -191,7 +191,7 @@ class Stage:
             self._add_comment(record)
 
     def skipped(self, position: str, problem: str) -> None:
-        """Note a place of the file that cannot be read."""
+        """Note a part of the file that cannot be read."""
         self._db.execute("INSERT INTO skipped VALUES (?, ?, ?)", (self._file, position, problem))
 
     def _thread(self, key: str, file: int) -> int:
@@ -204,7 +204,7 @@ class Stage:
             self._send_batch()
 
     def _send_batch(self) -> None:
-        """Have the texts of the batch read; meanwhile the next is parsed."""
+        """Start rendering the texts of the batch, while the next one is parsed."""
         dropped = [self._dropped(comment) for comment in self._batch]
         wanted = [
             (comment.text, comment.markup)
@@ -217,9 +217,9 @@ class Stage:
             self._put_batch()
 
     def _dropped(self, comment: ImportedComment) -> str:
-        """Return why `comment` is not stored, whatever its text is; "" for nothing."""
+        """Return why `comment` is not stored, apart from its text; "" if it is."""
         if comment.drop or (comment.ours and comment.status == DELETED):
-            return comment.drop  # our own deleted comments can still be undone
+            return comment.drop  # deletions of our own comments can be undone
         if comment.status not in self._statuses:
             return f"it is {comment.status}, which --status leaves out"
         if len(comment.text) > TEXT_LIMIT and not comment.ours:
@@ -227,7 +227,7 @@ class Stage:
         return ""
 
     def _put_batch(self) -> None:
-        """Put in the oldest batch whose texts are, or will be, read."""
+        """Insert the oldest batch, after its texts are rendered."""
         file, batch, dropped, read = self._waiting.popleft()
         texts = iter(read.result())
         items, bodies = [], []
@@ -245,7 +245,7 @@ class Stage:
     def _item(
         self, file: int, comment: ImportedComment, dropped: str, status: str
     ) -> tuple[Any, ...]:
-        """Return the row of `item` of a comment, with `dropped`, why it is not stored."""
+        """Return the row of `item` for a comment; `dropped` is why it is not stored."""
         created = comment.created
         if created is None:
             created = self._last_moment or self._modified[file]
@@ -270,7 +270,7 @@ class Stage:
     def _body(
         self, comment: ImportedComment, author: _Whose, text: CommentText | None
     ) -> tuple[Any, ...]:
-        """Return the row of `body` of a comment; of a dropped one hardly anything is kept."""
+        """Return the row of `body` for a comment; a dropped one has hardly any content."""
         moment, who = self._last_moment, author[:-1]
         if author is _NOBODY:
             return (self._number, moment, None, None, 0, *who, "", "", 0, comment.anchor, 0, b"")
@@ -293,7 +293,7 @@ class Stage:
         )
 
     def _author(self, comment: ImportedComment) -> _Whose:
-        """Return who is named as the author of a comment, after a look at who may write so."""
+        """Return the author of a comment, after the check of protected names."""
         profile = self._authors.moderator(comment)
         if profile is not None and not comment.role:
             shown = (profile.author, profile.email, avatar(profile.email), profile.site)
@@ -334,7 +334,7 @@ class Stage:
         return _Whose(author, email, digest, site, "", None, doubt, doubt)
 
     def _note(self, text: str) -> None:
-        """Note what is to be told of the comment that is put in."""
+        """Store a note for the report about the current comment."""
         self._db.execute("INSERT INTO note VALUES (?, ?)", (self._number, text))
 
     def _flush(self) -> None:
@@ -343,9 +343,9 @@ class Stage:
             self._put_batch()
 
     def settle(self, locate: Locate, database: Path | None) -> int:
-        """Decide about all rows; return how many are to be stored.
+        """Decide about all rows; return how many will be stored.
 
-        `database` is where comments may be stored already; None where there is no database yet.
+        `database` may have stored comments; it is None if there is no database yet.
         """
         self._flush()
         self._find_pages(locate)
@@ -412,7 +412,7 @@ class Stage:
         run("CREATE INDEX item_by_parent ON item (up) WHERE up IS NOT NULL")
 
     def _drop(self) -> None:
-        """Leave out what is dropped, but for the places of those that something living answers."""
+        """Exclude dropped comments, except the places of those with replies that are stored."""
         self._db.execute(
             "WITH RECURSIVE needed (n) AS (SELECT up FROM item WHERE dropped IS NULL AND outcome"
             " IS NULL AND up IS NOT NULL UNION SELECT i.up FROM needed AS d JOIN item AS i"
@@ -438,7 +438,7 @@ class Stage:
         )  # our own export, imported where it was made
 
     def _attach(self, database: Path) -> None:
-        """Let queries see our database as `service`; it is not written."""
+        """Attach our database as `service`, read-only."""
         names = [name for _, name, _ in self._db.execute("PRAGMA database_list")]
         if "service" not in names:
             self._db.execute("ATTACH ? AS service", (f"{database.absolute().as_uri()}?mode=ro",))
@@ -461,17 +461,17 @@ class Stage:
         run("INSERT INTO ready (n) SELECT n FROM placed ORDER BY rank, depth, n")
 
     def ready_count(self) -> int:
-        """Return how many comments are to be stored, once it is settled."""
+        """Return how many comments will be stored, after `settle`."""
         return int(self._db.execute("SELECT count(*) FROM ready").fetchone()[0])
 
     def other_count(self) -> int:
-        """Return how many records besides comments there are."""
+        """Return how many records are not comments."""
         return int(self._db.execute("SELECT count(*) FROM other").fetchone()[0])
 
     def counts(self) -> Counter[str]:
-        """Return how many comments have each outcome, "stored" for those that are to be stored.
+        """Return how many comments have each outcome; "stored" are those that will be stored.
 
-        Those that are stored, but not shown, are counted by their status, too.
+        Stored comments that are not published are also counted by their status.
         """
         counts: Counter[str] = Counter(
             dict(
@@ -487,7 +487,7 @@ class Stage:
         return counts
 
     def reasons(self) -> list[tuple[str, str, int]]:
-        """Return what was left out or changed, and why: outcome, reason, number, the most first."""
+        """Return outcomes, reasons and their numbers of comments, the most frequent first."""
         rows = self._db.execute(
             "SELECT outcome, reason, count(*) FROM item WHERE reason IS NOT NULL GROUP BY 1, 2"
             " UNION ALL SELECT 'note', text, count(*) FROM note GROUP BY 2"
@@ -499,14 +499,14 @@ class Stage:
         return rows.fetchall()
 
     def pages(self) -> list[tuple[str, str, int]]:
-        """Return the pages whose comments are stored: site, url, comments."""
+        """Return the site, url and number of comments of each page with stored comments."""
         return self._db.execute(
             "SELECT p.site, p.url, count(*) FROM item AS i JOIN page AS p ON p.id = i.page"
             " WHERE i.outcome IS NULL GROUP BY p.id ORDER BY p.site, p.url"
         ).fetchall()
 
     def rows(self, database: Path | None) -> Iterator[StagedRow]:
-        """Yield what became of each row of the source, in its order."""
+        """Yield the outcome of each row of the source, in its order."""
         if database is not None:
             self._attach(database)
         ids = "service.imported_comment" if database else "(SELECT NULL AS key, NULL AS comment_id)"
@@ -526,7 +526,7 @@ class Stage:
             yield StagedRow(*row)
 
     def close(self) -> None:
-        """Remove the stage."""
+        """Delete the staging database."""
         self._workers.close()
         self._db.close()
         self.path.unlink(missing_ok=True)

@@ -1,7 +1,7 @@
-"""What a stage hands out to be stored.
+"""Reads the staging database, to store its comments.
 
-It is apart from `stage`, which fills one: each command, and the server, know how to store, but only
-an import needs the parsers and processes that filling takes.
+This is separate from `stage`, which fills it: every command and the server can store, but only an
+import needs the parsers and processes for filling it.
 """
 
 import sqlite3
@@ -21,7 +21,7 @@ READY: Final = (
 
 
 class ReadyComment(NamedTuple):
-    """A comment as the stage hands it out, for `store`; the fields are those of READY."""
+    """A comment of the staging database, for `store`; the fields are those of READY."""
 
     number: int
     key: bytes
@@ -52,7 +52,7 @@ class ReadyComment(NamedTuple):
 
 
 def other_lines(path: Path, first: int, last: int) -> list[bytes]:
-    """Return lines of our own export that are no comments from the stage at `path`."""
+    """Return the lines of our own export that are not comments, from `first` to `last`."""
     with closing(_reading(path)) as connection:
         rows = connection.execute(
             "SELECT line FROM other WHERE number BETWEEN ? AND ? ORDER BY number", (first, last)
@@ -61,7 +61,7 @@ def other_lines(path: Path, first: int, last: int) -> list[bytes]:
 
 
 def ready(path: Path, first: int, last: int) -> list[ReadyComment]:
-    """Return the comments of the stage at `path` that are to be stored, from `first` to `last`."""
+    """Return the comments to store, from number `first` to `last`."""
     with closing(_reading(path)) as connection:
         return [ReadyComment(*row) for row in connection.execute(READY, (first, last))]
 

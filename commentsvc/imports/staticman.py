@@ -1,7 +1,7 @@
-"""Staticman: a file for each comment, in YAML, JSON or as front matter, in a folder for each page.
+"""Staticman: a file for each comment, in YAML, JSON or as front matter, by page in folders.
 
-Which fields there are is up to the blog's form and `staticman.yml`; those of the common themes are
-known. Give the folder that holds the pages' folders, such as ``data/comments``.
+The fields depend on the blog's form and `staticman.yml`; those of the common themes are known.
+Import the folder that contains the pages' folders, such as ``data/comments``.
 """
 
 import re
@@ -24,14 +24,14 @@ from commentsvc.imports.records import (
 NAME: Final = "staticman"
 LIMIT: Final = 1024 * 1024  # bytes of a file
 _ENDINGS: Final = (".yml", ".yaml", ".json", ".md")
-_ID: Final = re.compile(rb"(?:^|[\s\"'{])_id[\"']?\s*:")  # the field, no part of another's name
+_ID: Final = re.compile(rb"(?:^|[\s\"'{])_id[\"']?\s*:")  # the whole name of the field
 _TEXTS: Final = ("message", "comment", "body", "content", "text")
 _PARENTS: Final = ("_parent", "replying_to_uid", "reply_to", "replying_to", "replyTo", "parent_id")
 _DATES: Final = ("date", "timestamp", "created", "createdAt")
 
 
 def recognises(source: SourceFile, head: bytes) -> str:
-    """Return by what the file is seen to be a comment of Staticman; "" where it is none."""
+    """Return what shows that the file is from Staticman; "" if it is not."""
     if PurePath(source.relative).suffix not in _ENDINGS or source.packed != source.is_member:
         return ""
     has_text = head.startswith(b"---") or any(text.encode() in head for text in _TEXTS)
@@ -53,7 +53,7 @@ def parse(source: SourceFile, options: ParseOptions) -> Records:
 
 
 def _fields(text: str) -> Value:
-    """Return the fields of a file; JSON is YAML, too."""
+    """Return the fields of a file; JSON is read as YAML."""
     body = ""
     if text.startswith("---"):
         _, text, body = (text + "\n---\n").split("---\n", 2)

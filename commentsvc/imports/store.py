@@ -1,7 +1,7 @@
-"""Storing what a stage has prepared, and taking it back: functions for `Database.write`.
+"""Stores staged comments, and undoes an import: functions for `Database.write`.
 
-Each call does a piece in one transaction, which is whole or not there. Which comments are stored is
-known by their keys (`imported_comment`), so doing a piece again changes nothing.
+Each call stores a batch in one transaction, completely or not at all. The keys of stored comments
+(`imported_comment`) are known, so storing a batch again changes nothing.
 """
 
 from collections import Counter
@@ -62,7 +62,7 @@ _INSERT: Final = insertion(
     CommentTable.token_hash,
     CommentTable.token_expires_at,
 )
-_NO_TOKEN: Final = (b"", 0)  # what follows the columns that an import has
+_NO_TOKEN: Final = (b"", 0)  # the values of the remaining columns
 _INSERT_IMPORTED: Final = insertion(
     ImportedCommentTable.comment_id,
     ImportedCommentTable.import_id,
@@ -87,7 +87,7 @@ def _mark_imported(thread_id: Param) -> Select:
 
 
 def _placed_before(import_id: int, before: int, most: int) -> Select:
-    """Return the query for the last comments of an import that have an id below `before`."""
+    """Return the query for the last comments of an import with an id below `before`."""
     answers = CommentTable.alias("answers")
     answered = answers.select(answers.id).where(answers.parent == CommentTable.id)
     return (
@@ -139,7 +139,7 @@ def _forget_key(comment_id: Param) -> Select:
 
 
 def _made_threads(import_id: int) -> Select:
-    """Return the query for the threads that an import has made, and whether they are in use."""
+    """Return the query for threads that an import made, and whether they are in use."""
     alias = ThreadTable.alias("alias")
     aliases = alias.select(alias.id).where(alias.aliased == ThreadTable.id)
     has_comments = ThreadTable.id.in_(CommentTable.select(CommentTable.thread))
@@ -158,11 +158,11 @@ def _made_threads(import_id: int) -> Select:
 
 
 class UnknownImport(CommentsError):
-    """No import has this number, or it was taken back before."""
+    """No import has this id, or it was undone before."""
 
 
 class ImportRun(msgspec.Struct, frozen=True):
-    """An import that was begun. Moments are Unix milliseconds; `comments` is what is left of it."""
+    """An import. Times are Unix milliseconds; `comments` is how many of them still exist."""
 
     id: int
     source: str
@@ -191,7 +191,7 @@ def runs(reader: Reader) -> list[ImportRun]:
 
 
 def is_done(reader: Reader, source: str, digest: bytes) -> bool:
-    """Return whether an import of files with that digest is complete, and was not taken back."""
+    """Return whether an import of files with that digest is complete, and not undone."""
     complete = _of_files(source, digest).where(ImportTable.finished_at.is_null(False))
     return reader.first(complete) is not None
 
@@ -205,9 +205,10 @@ def _of_files(source: str, digest: bytes) -> Select:
 
 
 def begin(tx: Transaction, source: str, files: str, digest: bytes, now: int) -> int:
-    """Return the id of the import of these files: of one that was not finished, or a new one.
+    """Return the id of the import of these files: of an unfinished one, or of a new one.
 
-    `source` is the name of the format, `digest` is of the contents, `now` is in Unix milliseconds.
+    `source` is the name of the format, `digest` that of the contents, `now` is in Unix
+    milliseconds.
     """
     begun = _of_files(source, digest).where(ImportTable.finished_at.is_null())
     row = tx.first(begun.order_by(ImportTable.id.desc()))
@@ -229,11 +230,10 @@ def finish(tx: Transaction, import_id: int, now: int) -> None:
 
 
 def add(tx: Transaction, import_id: int, path: Path, first: int, last: int, now: int) -> int:
-    """Store a piece of the stage at `path`; return how many comments were new.
+    """Store a batch from the staging database at `path`; return how many comments were new.
 
-    What another system dates later than `now` (Unix milliseconds) gets that date: it would stay
-    the newest.
-    Raise UnknownSite.
+    A comment of another system with a date after `now` (Unix milliseconds) gets that time, since it
+    would stay the newest one. Raise UnknownSite.
     """
     rows = [row for row in staged.ready(path, first, last) if not tx.first(_has_key, row.key)]
     pages = _Pages(tx, import_id)
@@ -288,7 +288,7 @@ def add(tx: Transaction, import_id: int, path: Path, first: int, last: int, now:
 def add_others(
     tx: Transaction, import_id: int, path: Path, first: int, last: int, site: str
 ) -> None:
-    """Store a piece of what our own export has besides comments: into `site`, or "" its own."""
+    """Store a batch of our own export's other records in `site`, or for "" in their own."""
     keeps_ids = _keeps_ids(tx, import_id)
     for line in staged.other_lines(path, first, last):
         native_store.add_other(tx, line, site, keeps_ids=keeps_ids)
@@ -301,7 +301,7 @@ def _keeps_ids(tx: Transaction, import_id: int) -> bool:
 
 
 def _dates(row: ReadyComment, now: int) -> tuple[int, int | None]:
-    """Return when a comment was created, and published."""
+    """Return when a comment was created, and when it was published."""
     if row.ours:
         return row.created, row.published
     if row.status != APPROVED:
@@ -311,12 +311,15 @@ def _dates(row: ReadyComment, now: int) -> tuple[int, int | None]:
 
 
 def _may_pin(row: ReadyComment) -> bool:
-    """As in `moderation.pins`; our own export may know a pinned comment that is not shown."""
+    """Return whether a comment may be pinned, as in `moderation.pins`.
+
+    In our own export, a pinned comment may be unpublished.
+    """
     return row.status == APPROVED and row.parent_key is None
 
 
 class _Numbers:
-    """Gives comments their ids: those of our own export, where it may keep them, or the next."""
+    """Assigns ids to comments: those of our own export if they are free, or the next ones."""
 
     def __init__(self, tx: Transaction, *, keeps_ids: bool) -> None:
         self.keeps_ids = keeps_ids
@@ -383,7 +386,7 @@ class _Pages:
 
 
 def learn(tx: Transaction, import_id: int, label: str) -> int:
-    """Let the newest comments of an import with that status teach the spam filter; how many."""
+    """Train the spam filter with the newest comments of an import; return how many."""
     newest = (
         ImportedCommentTable.select(CommentTable.id)
         .join(CommentTable, on=CommentTable.id == ImportedCommentTable.comment_id)
@@ -395,10 +398,10 @@ def learn(tx: Transaction, import_id: int, label: str) -> int:
 
 
 def remove(tx: Transaction, import_id: int, before: int, most: int, now: int) -> tuple[int, int]:
-    """Take back at most `most` comments of an import, of those with an id below `before`.
+    """Delete at most `most` comments of an import, of those with an id below `before`.
 
-    Return how many were taken back, and before which id to go on: 0 at the end. A comment that
-    others have answered since becomes an empty, deleted one. Raise UnknownImport.
+    Return how many were deleted, and the next value of `before`, 0 at the end. A comment with
+    replies of others becomes an empty, deleted one. Raise UnknownImport.
     """
     rows = tx.query(_placed_before(import_id, before, most))
     if not rows:
@@ -409,7 +412,7 @@ def remove(tx: Transaction, import_id: int, before: int, most: int, now: int) ->
     for number, status, site, url, site_id, thread_id, answered in rows:
         if status == APPROVED:
             shown[ThreadRef(site, url, site_id, thread_id)] -= 1
-        # One after the other: an answer that goes first leaves its parent unanswered.
+        # One after the other: deleting a reply may leave its parent without replies.
         if answered and tx.first(_has_answer, number):
             tx.change(_empty, number)
         elif status is not None:
@@ -420,7 +423,7 @@ def remove(tx: Transaction, import_id: int, before: int, most: int, now: int) ->
 
 
 def _remove_run(tx: Transaction, import_id: int, now: int) -> None:
-    """Take back what an import made of threads, and note that it is undone."""
+    """Delete the threads that an import made, and mark it as undone."""
     undone = ImportTable.update(undone_at=now)
     if not tx.change(undone.where(ImportTable.id == import_id, ImportTable.undone_at.is_null())):
         raise UnknownImport(f"there is no import {import_id} that could be undone")

@@ -1,6 +1,6 @@
-"""Reading texts on another processor: sanitizing and rendering is half of the work of an import.
+"""Text workers: processes that sanitize and render texts, half of the work of an import.
 
-Small imports have it done here and now; a process is started for large ones only.
+Small imports are rendered in this process; others are started only for large imports.
 """
 
 import os
@@ -13,20 +13,20 @@ from commentsvc.imports import texts
 from commentsvc.imports.records import Markup
 from commentsvc.imports.texts import CommentText
 
-LARGE: Final = 20  # batches that are read here, before processes are started: some 2 s
+LARGE: Final = 20  # batches that are rendered here before processes are started: some 2 s
 
 Batch = Sequence[tuple[str, Markup]]
 
 
 class TextWorkers:
-    """Reads batches of texts, in any order; `results` come by futures."""
+    """Renders batches of texts, in any order; `submit` returns futures."""
 
     def __init__(self) -> None:
         self._pool: ProcessPoolExecutor | None = None
         self._batches = 0
 
     def submit(self, batch: Batch) -> Future[list[CommentText]]:
-        """Have a batch read."""
+        """Return a future for the texts of a batch."""
         self._batches += 1
         if self._batches > LARGE:
             if self._pool is None:
@@ -38,11 +38,11 @@ class TextWorkers:
         return done
 
     def close(self) -> None:
-        """End the processes; what is not read is dropped."""
+        """Stop the processes; unfinished batches are dropped."""
         if self._pool is not None:
             self._pool.shutdown(cancel_futures=True)
 
 
 def read_all(batch: Batch) -> list[CommentText]:
-    """Read the texts of a batch."""
+    """Return the rendered texts of a batch."""
     return [texts.read(text, markup) for text, markup in batch]

@@ -1,8 +1,8 @@
-"""Texts of other systems: from what an export has to the source and the HTML of a comment of ours.
+"""Texts of other systems: makes the source and the HTML of a comment from a text of an export.
 
-Markdown is rendered as that of our readers. HTML passes our sanitizer and is kept; its source is
-Markdown that says the same, for whoever edits the comment later. Other systems let their Markdown
-hold HTML: such a text is rendered with it, and then treated as HTML.
+Markdown is rendered like that of our readers. HTML is sanitized and kept; its source becomes
+Markdown with the same content, for later edits. Other systems allow HTML in Markdown: such a text
+is rendered with the HTML, and then handled as HTML.
 """
 
 import re
@@ -14,7 +14,7 @@ import comrak
 from commentsvc.comments import markdown
 from commentsvc.imports.records import Markup
 
-# What of other systems' HTML has another name in ours, or none.
+# Tags of other systems, and the tags of our HTML that replace them.
 _RENAMED: Final = {
     "b": "strong", "i": "em", "s": "del", "strike": "del", "tt": "code", "kbd": "code",
     "samp": "code", "h1": "h4", "h2": "h5", "h3": "h6", "div": "p", "cite": "em", "ins": "em",
@@ -30,7 +30,7 @@ _BLOCK: Final = re.compile(
 )
 _BLANK: Final = re.compile(r"\n\s*\n")
 _BREAK: Final = re.compile(r"\s*<br\s*/?>\s*$|\n", re.IGNORECASE)
-# A tag, as people or programs write it, that Markdown is not likely to mean otherwise.
+# A tag that is probably meant as HTML in Markdown.
 _HAS_TAG: Final = re.compile(
     r"</(?:p|a|b|i|u|em|strong|blockquote|pre|code|ul|ol|li|div|span|del|h[1-6]|kbd|img)>"
     r"|<(?:br|hr|img|p)\b[^>]*>",
@@ -46,11 +46,11 @@ _OPTIONS.unsafe_ = _OPTIONS.hardbreaks = True
 
 _TOKEN: Final = re.compile(r"(<[^>\"]*(?:\"[^\"]*\"[^>\"]*)*>)")
 _HREF: Final = re.compile(r'href="([^"]*)"')
-# What Markdown would not show as it is: anywhere, or at the beginning of a line.
+# Characters that are special in Markdown: anywhere, or at the beginning of a line.
 _INLINE: Final = r"([\\`*\[~]|(?<![^\W_])_|_(?![^\W_])|%s(?=[A-Za-z/!?])|%s(?=#?\w+;))"
 _BEGINNING: Final = r"^([ ]*)(\#{1,6}(?=\s|$)|[+-](?=\s|$)|\d+[.)](?=\s|$)|%s|=+$|[-|: ]+$)"
 _SPECIAL: Final = re.compile(f"{_INLINE % ('<', '&')}|{_BEGINNING % '>'}", re.MULTILINE)
-# The same in HTML, with the tags that need no look at what is around them.
+# The same in HTML, with the tags that do not depend on the text around them.
 _SIMPLE: Final = re.compile(
     r"<(/?)(p|br|a|strong|em|del)\b((?:[^>\"]|\"[^\"]*\")*)>|" + _INLINE % ("&lt;", "&amp;")
 )
@@ -70,7 +70,7 @@ _BEGINS: Final = {
 
 
 class CommentText(NamedTuple):
-    """A comment's text. `kept` is whether `html` is not what our renderer makes of `source`."""
+    """A comment's text. `kept` is True if `html` differs from the rendered `source`."""
 
     source: str
     html: str
@@ -78,7 +78,7 @@ class CommentText(NamedTuple):
 
 
 def read(text: str, markup: Markup) -> CommentText:
-    """Return the text of a comment; its source is "" where nothing is to be read."""
+    """Return the text of a comment; its source is "" if it is empty."""
     if _CONTROL.search(text) or "\r" in text:
         text = _CONTROL.sub("", text.replace("\r\n", "\n").replace("\r", "\n"))
     text = text.strip()
@@ -115,7 +115,7 @@ def _html(text: str) -> CommentText:
 
 
 def _link(image: re.Match[str]) -> str:
-    """Make a link of an image, as in our Markdown."""
+    """Return a link in place of an image, as in our Markdown."""
     src, alt = _SRC.search(image[1]), _ALT.search(image[1])
     if not src:
         return ""
@@ -125,7 +125,7 @@ def _link(image: re.Match[str]) -> str:
 
 
 def paragraphs(text: str) -> str:
-    """Return HTML for HTML in which a line break is one, and a blank line begins a paragraph."""
+    """Return HTML with tags for line breaks, and for paragraphs between blank lines."""
     parts, end = [], 0
     for block in _BLOCK.finditer(text):
         parts += [*_broken_lines(text[end : block.start()]), block[0]]
@@ -142,7 +142,7 @@ def _broken_lines(text: str) -> list[str]:
 
 
 def _escaped(match: re.Match[str]) -> str:
-    """Put a backslash before what Markdown would not show as it is."""
+    """Return a match of _SPECIAL with a backslash before the special character."""
     if match[1]:
         return "\\" + match[1]
     return match[2] + _escaped_marker(match[3])
@@ -153,7 +153,7 @@ def _escaped_marker(marker: str) -> str:
 
 
 def to_markdown(html: str) -> str:
-    """Return Markdown that says what `html`, which our sanitizer gave, says."""
+    """Return Markdown with the content of `html`, which our sanitizer has made."""
     if _BLOCKS.search(html):
         return _Writer().convert(html)
     links: list[str] = []
@@ -179,21 +179,21 @@ def to_markdown(html: str) -> str:
 
 
 def _address(attributes: str) -> str:
-    """Return the address of a link, as HTML has it, without what would end it in Markdown."""
+    """Return the URL of a link, HTML-escaped, without characters that would end it in Markdown."""
     match = _HREF.search(attributes)
     return match[1].replace("&lt;", "%3C").replace("&gt;", "%3E") if match else ""
 
 
 class _Writer:
-    """Writes Markdown for sanitised HTML that has blocks within each other."""
+    """Writes Markdown for sanitized HTML with nested blocks."""
 
     def __init__(self) -> None:
         self._parts: list[str] = []
-        self._prefix = ""  # of each line: quotes and lists
+        self._prefix = ""  # of each line, for quotes and lists
         self._outer: list[str] = []  # the prefixes around it
         self._links: list[str] = []
-        self._numbers: list[int] = []  # of the items of each list; -1: it has none
-        self._lines = 2  # line ends behind the last text, or as if
+        self._numbers: list[int] = []  # the number of the next item of each list; -1: no number
+        self._lines = 2  # line ends after the last text
         self._raw = ""  # "pre" or "code" within one
 
     def convert(self, html: str) -> str:
@@ -224,7 +224,7 @@ class _Writer:
         self._lines = 0
 
     def _line(self, number: int) -> None:
-        """End the line, with a blank one behind it where `number` is 2."""
+        """End the line; with `number` 2, add a blank line."""
         while self._lines < number:
             if self._lines:
                 self._parts[-1] = self._parts[-1].rstrip(" ")
@@ -302,7 +302,7 @@ class _Writer:
         self._prefix += prefix
 
     def _outdent(self) -> None:
-        """Go back to the prefix outside; line ends that were written have the inner one."""
+        """Return to the outer prefix, also for line ends already written."""
         if not self._outer:
             return
         while (

@@ -1,6 +1,6 @@
 """Waline: the JSON of "Export" in its administration, or its SQLite database.
 
-Ids are numbers or, with LeanCloud and MongoDB, texts. `pid` is what a comment answers, `rid` the
+Ids are numbers or, with LeanCloud and MongoDB, texts. `pid` is the parent of a comment, `rid` the
 first comment of the conversation.
 """
 
@@ -30,7 +30,7 @@ _ADMIN: Final = "administrator"  # the type of a user
 
 
 def recognises(source: SourceFile, head: bytes) -> str:
-    """Return by what the file is seen to be one of Waline; "" where it is none."""
+    """Return what shows that the file is from Waline; "" if it is not."""
     if head.startswith(sqlite_source.MAGIC):
         with sqlite_source.opened(source) as database:
             return "its table wl_Comment" if database.columns("wl_Comment") else ""
@@ -56,19 +56,19 @@ def parse(source: SourceFile, options: ParseOptions) -> Records:
 
 
 def _ignore(_problem: InvalidInput) -> None:
-    """A fault of the file is told when its comments are read."""
+    """Ignore an error, since it is reported when the comments are read."""
 
 
 def _rows(source: SourceFile, table: str, skip: Callable[[InvalidInput], None]) -> Iterator[Value]:
     if source.head().startswith(sqlite_source.MAGIC):
         with sqlite_source.opened(source) as database:
             if database.columns(f"wl_{table}"):
-                query = f"SELECT * FROM wl_{table} ORDER BY id"  # noqa: S608 - a name of ours
+                query = f"SELECT * FROM wl_{table} ORDER BY id"  # noqa: S608 - a constant name
                 yield from map(Value, database.rows(query))
         return
     prefix = f"data.{table}.item"
     if not any(True for _ in json_source.items(source, prefix, _ignore)):
-        prefix = f"data.{prefix}"  # the answer of the interface, as it came
+        prefix = f"data.{prefix}"  # the unchanged answer of the API
     yield from json_source.items(source, prefix, skip)
 
 
@@ -99,7 +99,7 @@ def _comment(
 
 
 def _date(comment: Value, *names: str) -> str:
-    """Return a date: a text, or LeanCloud's object."""
+    """Return a date, which is a text or LeanCloud's object."""
     for name in names:
         if text := comment.text(name) or comment.object(name).text("iso", "$date"):
             return text

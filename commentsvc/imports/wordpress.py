@@ -1,7 +1,7 @@
 """WordPress: the WXR file (RSS with comments) of Tools → Export, in versions 1.0 to 1.2.
 
-Comments stand in the ``item`` of their post; their parents are in the same item. WordPress stores
-texts as typed: HTML in which a line break is one, and a blank line begins a paragraph.
+Comments are in the ``item`` of their post, with their parents. WordPress stores texts as typed:
+HTML with plain line breaks, and blank lines between paragraphs.
 """
 
 from collections.abc import Mapping
@@ -31,19 +31,19 @@ _STATUSES: Final[dict[str, Fate]] = {
     "trash": "deleted",
     "post-trashed": "deleted",
 }
-_COMMENTS: Final = ("", "comment", "review")  # other types are made by programs
+_COMMENTS: Final = ("", "comment", "review")  # programs make the other types
 _NO_DATE: Final = "0000-00-00"
 
 
 def recognises(source: SourceFile, head: bytes) -> str:
-    """Return by what the file is seen to be one of WordPress; "" where it is none."""
+    """Return what shows that the file is from WordPress; "" if it is not."""
     is_wxr = b"<rss" in head and (b"wordpress.org/export/" in head or b"<wp:" in head)
     return "its XML namespace wp" if is_wxr else ""
 
 
 def parse(source: SourceFile, options: ParseOptions) -> Records:
     """Return the pages and comments of `source`. Raise ImportFailed."""
-    logins: dict[str, str] = {}  # of those who write the blog, by their ids
+    logins: dict[str, str] = {}  # the authors of the blog, by their ids
     for record in xml_records.read(source, _NESTING, options.skip):
         if record.name == "author":
             logins[record.text("author_id")] = record.text("author_login")

@@ -1,9 +1,9 @@
-"""XML exports, read piece by piece.
+"""XML exports, read in chunks.
 
-expat is let see neither entities that the file defines (billion laughs) nor other files. Exports in
-the wild hold control characters, bytes in another encoding and undefined entities as ``&nbsp;``:
-these are mended. Where the XML is broken for good, the rest is read from the next record on, if
-the caller says so.
+expat gets neither entities that the file defines (billion laughs attack) nor other files. Real
+exports contain control characters, bytes in another encoding and undefined entities such as
+``&nbsp;``: these are corrected. If the XML is invalid beyond that, reading continues with the next
+record, if the caller wants it.
 """
 
 import re
@@ -20,16 +20,16 @@ from commentsvc.imports.records import ImportFailed, InvalidInput
 
 PIECE: Final = 262_144  # bytes that are read at once
 HEAD: Final = 1_024  # bytes in which the file names its encoding
-DEPTH_LIMIT: Final = 200  # elements within each other
+DEPTH_LIMIT: Final = 200  # nesting of elements
 FIELD_LIMIT: Final = 1_000_000  # characters of one element that are kept
 
-# Which records may begin in a record, by its name; "" is outside of all.
+# The records that may be inside of a record, by its name; "" is the outermost level.
 Nesting: TypeAlias = Mapping[str, frozenset[str]]
 
 _BAD_REFERENCE: Final = re.compile(
     rb"&#(?:0*(?:[0-8]|1[124-9]|2[0-9]|3[01])|[xX]0*(?:[0-8bBcCeEfF]|1[0-9a-fA-F]));"
 )
-# Written by programs that read Disqus' files, and by hand.
+# Attributes without quotation marks, written by other programs and by hand.
 _UNQUOTED: Final = re.compile(rb"(?<= dsq:id=)([A-Za-z0-9_-]+)(?=[\s/>])")
 _ENCODING: Final = re.compile(rb"<\?xml[^>]*encoding\s*=\s*[\"']([A-Za-z0-9._-]+)")
 
@@ -37,8 +37,8 @@ _ENCODING: Final = re.compile(rb"<\?xml[^>]*encoding\s*=\s*[\"']([A-Za-z0-9._-]+
 class XmlRecord(msgspec.Struct, frozen=True, gc=False):
     """An element of interest: the texts of its descendants by path, as ``author/name``.
 
-    Names are without prefix. The attribute ``dsq:id`` of the record is ``@id``, that of its child
-    ``thread`` is ``thread@id``. `outer` is the number of the record that encloses it, or -1.
+    Names have no prefix. The attribute ``dsq:id`` of the record is ``@id``, that of its child
+    ``thread`` is ``thread@id``. `outer` is the number of the enclosing record, or -1.
     """
 
     name: str
@@ -49,18 +49,18 @@ class XmlRecord(msgspec.Struct, frozen=True, gc=False):
 
     @property
     def position(self) -> str:
-        """Where it begins."""
+        """The line where it begins."""
         return f"line {self.line}"
 
     def text(self, path: str) -> str:
-        """Return the text at `path`, "" where there is none."""
+        """Return the text at `path`, "" if there is none."""
         return self.fields.get(path, "").strip()
 
 
 def read(
     source: SourceFile, nesting: Nesting, skip: Callable[[InvalidInput], None]
 ) -> Iterator[XmlRecord]:
-    """Yield the records of `source`, each as it ends. Raise ImportFailed, or what `skip` raises."""
+    """Yield the records of `source` when each ends. Raise ImportFailed, or what `skip` raises."""
     reader = _Reader(nesting, skip)
     with source.open() as stream:
         piece = stream.read(PIECE)
@@ -73,7 +73,7 @@ def read(
 
 
 def _mender(head: bytes) -> Callable[[bytes, bool], bytes]:
-    """Return what makes UTF-8 without control characters of the bytes of a file."""
+    """Return a converter of a file's bytes to UTF-8 without control characters."""
     match = _ENCODING.search(head, 0, HEAD)
     convert = to_utf8(head, match[1].decode() if match else "utf-8")
 
@@ -100,7 +100,7 @@ class _Open:
 
 
 class _Reader:
-    """Collects the records that expat tells of."""
+    """Collects records from the events of expat."""
 
     def __init__(self, nesting: Nesting, skip: Callable[[InvalidInput], None]) -> None:
         self._nesting = nesting
@@ -112,22 +112,22 @@ class _Reader:
         self._open: list[_Open] = []
         self._ready: list[XmlRecord] = []
         self._may_begin: dict[str, bool] = {}  # whether an element may be a record, by its name
-        self._child_depth = 0  # of the children of the innermost record
+        self._child_depth = 0  # the depth of the innermost record's children
         self._text: list[str] = []
         self._number = 0
-        self._first_line = 1  # that of the first byte of the present parser, or still to read
-        self._fed = 0  # bytes that the present parser got
-        self._broken = False  # looking for the next record
+        self._first_line = 1  # the line of the current parser's first byte
+        self._fed = 0  # bytes passed to the current parser
+        self._broken = False  # whether the next record is searched
         self._start_parser(())
 
     def skip_junk(self, data: bytes) -> bytes:
-        """Return the first bytes of the file without what stands before the first tag."""
+        """Return the first bytes of the file without anything before the first tag."""
         begin = max(data.find(b"<"), 0)
         self._first_line += data.count(b"\n", 0, begin)
         return data[begin:]
 
     def feed(self, data: bytes) -> list[XmlRecord]:
-        """Take the next bytes; return the records that ended in them."""
+        """Parse the next bytes; return the records that end in them."""
         while data:
             if self._broken:
                 data = self._resume(data)
@@ -146,7 +146,7 @@ class _Reader:
         return ready
 
     def close(self) -> list[XmlRecord]:
-        """Return the records that the end of the file cuts off, as far as they can be kept."""
+        """Return the records that the end of the file cuts off, as far as they are usable."""
         if not self._broken:
             try:
                 self._parser.Parse(b"", True)
@@ -157,7 +157,7 @@ class _Reader:
         return self._ready
 
     def _break(self, error: expat.ExpatError) -> None:
-        """Tell of an error, and forget the innermost record, which it is in."""
+        """Report an error, and drop the innermost record, which contains it."""
         line = self._first_line + error.lineno - 1
         what = expat.ErrorString(error.code) or "no XML"
         self._skip(InvalidInput(f"line {line}", f"the XML is broken here ({what})"))
@@ -169,7 +169,7 @@ class _Reader:
         self._broken = True
 
     def _resume(self, data: bytes) -> bytes:
-        """Begin anew at the next record in `data`, and return the bytes from there on."""
+        """Start again at the next record in `data`; return the bytes from there on."""
         match = self._start_tag.search(data)
         if match is None:
             self._first_line += data.count(b"\n")
@@ -182,7 +182,7 @@ class _Reader:
             self._elements = self._elements[: self._open[-1].depth]
         elif name in self._nesting[""]:
             del self._elements[2:]
-        else:  # what encloses it is lost
+        else:  # its enclosing record is lost
             self._first_line += data.count(b"\n", 0, match.end())
             return data[match.end() :]
         self._first_line += data.count(b"\n", 0, match.start())
@@ -191,10 +191,10 @@ class _Reader:
         return data[match.start() :]
 
     def _start_parser(self, elements: Sequence[str]) -> None:
-        """Make a parser that has read the start tags of `elements`."""
+        """Make a new parser as if it had read the start tags of `elements`."""
         parser = self._parser = expat.ParserCreate("utf-8")
         parser.buffer_text = True
-        parser.UseForeignDTD(True)  # then an undefined entity is no error
+        parser.UseForeignDTD(True)  # so that an undefined entity is not an error
         parser.SetParamEntityParsing(expat.XML_PARAM_ENTITY_PARSING_UNLESS_STANDALONE)
         parser.ExternalEntityRefHandler = self._empty_file
         parser.EntityDeclHandler = self._refuse_entity
@@ -208,7 +208,7 @@ class _Reader:
         parser.CharacterDataHandler = self._text.append
 
     def _empty_file(self, context: str, *_: object) -> int:
-        """Let expat read nothing where the file names another one."""
+        """Let expat read an empty file in place of an external one."""
         self._parser.ExternalEntityParserCreate(context).Parse(b"", True)
         return 1
 
@@ -231,7 +231,7 @@ class _Reader:
             self._start_record(name, attributes)
 
     def _start_record(self, name: str, attributes: dict[str, str]) -> None:
-        """Begin a record, where `name` begins one here, and note attributes."""
+        """Begin a record if `name` is one here, and store its attributes."""
         local = self._locals.get(name)
         if local is None:
             local = self._locals[name] = name.rpartition(":")[2]
@@ -255,7 +255,7 @@ class _Reader:
     def _end(self, name: str) -> None:
         elements = self._elements
         depth = len(elements)
-        if depth == self._child_depth:  # most elements are children of a record
+        if depth == self._child_depth:  # the most frequent case: a child of a record
             self._open[-1].fields.setdefault(self._locals[name], "".join(self._text))
         elif self._open:
             current = self._open[-1]
@@ -267,7 +267,7 @@ class _Reader:
         elements.pop()
 
     def _finish(self) -> None:
-        """The innermost record is complete."""
+        """Complete the innermost record."""
         done = self._open.pop()
         outer = self._open[-1] if self._open else None
         self._child_depth = outer.depth + 1 if outer else 0
@@ -275,7 +275,7 @@ class _Reader:
         self._ready.append(XmlRecord(done.name, done.line, done.number, number, done.fields))
 
     def _bound(self) -> None:
-        """Keep what is collected small, however large or deep an element is."""
+        """Limit what is collected, however large or deep an element is."""
         if len(self._elements) > DEPTH_LIMIT:
             raise ImportFailed(
                 f"line {self._line()}: the elements are nested {DEPTH_LIMIT} deep, as in no export."

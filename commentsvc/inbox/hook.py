@@ -1,4 +1,4 @@
-"""The hook by which a mail server hands over answers: POST /api/inbox."""
+"""The hook through which a mail server delivers answers: POST /api/inbox."""
 
 import hmac
 from collections.abc import Awaitable, Callable
@@ -22,10 +22,10 @@ RECEIVE = Operation(
 
 
 class InboxHook:
-    """The handler."""
+    """The handler of the hook."""
 
     def __init__(self, secret: str, take: Callable[[bytes], Awaitable[None]] | None) -> None:
-        """Take the secret of the settings, and who takes mails; none where no mail is answered."""
+        """Take the secret of the settings, and the receiver; None if mails cannot be answered."""
         self._secret = secret
         self._take = take
 
@@ -34,7 +34,7 @@ class InboxHook:
         return [route(RECEIVE, self.receive)]
 
     async def receive(self, request: Request) -> Response:
-        """POST /api/inbox with a mail: 202. 401 without the secret, 404 where none is set."""
+        """POST /api/inbox with a mail: 202. 401 without the secret, 404 if none is set."""
         if not self._secret or self._take is None:
             raise HttpError(404, "no_hook", "inbox.hook_secret is not set.")
         given = request.header("authorization") or ""

@@ -1,9 +1,9 @@
-"""The text of an HTML mail, for those that have no other.
+"""The text of an HTML mail, for mails without plain text.
 
-What a mail program marks as quoted, as a signature or as its own advertisement is left out; a quote
-that is not marked as one of the whole mail gets ">" before its lines, as in text. Nothing is kept
-of pictures, styles and scripts. nh3 mends the HTML first: Python's parser takes hours for what is
-broken on purpose.
+Parts that a mail program marks as a quotation, a signature or its own advertisement are left out; a
+quotation that is not marked as that of the whole mail gets ">" before its lines, as in plain text.
+Pictures, styles and scripts are ignored. nh3 corrects the HTML first: Python's parser can take
+hours for HTML that is invalid on purpose.
 """
 
 import re
@@ -24,7 +24,7 @@ _BLOCKS: Final = frozenset(
 _UNSEEN: Final = {"script", "style", "title", "template"}
 _KEPT: Final = {*_VOID, *_BLOCKS, "a", "b", "i", "span", "body"}
 _ATTRIBUTES: Final = {"*": {"class", "id", "type"}}
-# What programs call their quotes, signatures and lines about themselves.
+# Classes and ids of mail programs for quotations, signatures and lines about themselves.
 _LEFT_OUT: Final = re.compile(
     r"(?:^|\s|x_)(?:gmail_quote\S*|gmail_attr|gmail_signature\S*|yahoo_quoted|yQTDBase"
     r"|ydp\w*yahoo_quoted|moz-cite-prefix|moz-signature|protonmail_quote"
@@ -33,7 +33,7 @@ _LEFT_OUT: Final = re.compile(
     r"|ios-mail-signature)(?:\s|$)",
     re.IGNORECASE,
 ).search
-# Where a quote of the whole mail begins that has no element around it.
+# The beginning of a quotation of the whole mail that has no element around it.
 _CUT: Final = re.compile(
     r"(?:^|\s|x_)(?:divRplyFwdMsg|appendonsend|reply-intro|mail-editor-reference-message-container"
     r"|OLK_SRC_BODY_SECTION)(?:\s|$)",
@@ -43,13 +43,13 @@ _SPACES: Final = re.compile(r"[ \t\r\n\f]+")
 
 
 class _SeenText(HTMLParser):
-    """Collects the lines of a text."""
+    """Collects the visible lines of a text."""
 
     def __init__(self) -> None:
         super().__init__()
         self.lines = [""]
-        self._open: list[tuple[str, bool, bool]] = []  # tag, whether left out, whether a quote
-        self._tags: Counter[str] = Counter()  # of those, by tag
+        self._open: list[tuple[str, bool, bool]] = []  # tag, whether left out, whether a quotation
+        self._tags: Counter[str] = Counter()  # open elements by tag
         self._left_out = 0
         self._quotes = 0
         self._over = False
@@ -111,7 +111,7 @@ class _SeenText(HTMLParser):
 
 
 def text_of(html: str) -> str:
-    """Return what a mail says, a line for each line that is seen."""
+    """Return the visible text of an HTML mail, with its lines."""
     parser = _SeenText()
     parser.feed(
         nh3.clean(

@@ -1,9 +1,9 @@
-"""IMAP: answers are fetched from a mailbox (RFC 9051, and RFC 2177 to hear of new ones at once).
+"""IMAP: fetches answers from a mailbox (RFC 9051), with IDLE for new ones (RFC 2177).
 
-Only mails to a reply address are looked at, and those are marked as seen once they are stored; all
-others stay as they are. So nothing is lost while the server, or we, are away: what is not seen is
-read later. IMAPClient speaks, in a thread of its own, since it waits; a thread that is told to stop
-is woken by closing its connection.
+Only mails to a reply address are read, and marked as seen after they are stored; all others stay
+unchanged. So nothing is lost while the mail server or this service is down: unseen mails are read
+later. IMAPClient runs in a thread of its own, since it blocks; closing its connection wakes the
+thread when it has to stop.
 """
 
 import asyncio
@@ -23,22 +23,22 @@ from commentsvc.settings.schema import InboxSettings
 
 _log = logging.getLogger(__name__)
 
-# For each step of the conversation; in seconds.
+# Seconds for each step of a session.
 DEADLINE: Final = 60.0
-# After a conversation that failed; in seconds. It doubles up to the longest.
+# Seconds after a failed session, doubled each time up to the longest pause.
 FIRST_PAUSE: Final = 10.0
 LONGEST_PAUSE: Final = 600.0
-# While a thread that was told to stop is waited for; in seconds.
+# Seconds to wait for the thread to stop.
 GRACE: Final = 5.0
 
 Take = Callable[[bytes], Coroutine[Any, Any, None]]
 
 
 class ImapFetcher:
-    """Fetches answers from one mailbox, and has each taken by `take`."""
+    """Fetches answers from one mailbox, and passes each to `take`."""
 
     def __init__(self, settings: InboxSettings, take: Take) -> None:
-        """Take the settings. Raise OSError for the `ca_file`."""
+        """Take the settings. Raise OSError if `ca_file` cannot be read."""
         self._settings = settings
         self._take = take
         self._tls = ssl.create_default_context(cafile=settings.ca_file or certifi.where())
@@ -47,9 +47,9 @@ class ImapFetcher:
         self._fails = False
 
     async def run(self) -> None:
-        """Fetch what comes, until cancelled."""
+        """Fetch mails until cancelled."""
         loop = asyncio.get_running_loop()
-        # Not of the loop's pool: a server that hangs must not keep the program from ending.
+        # Not from the loop's pool: a server that hangs must not keep the program from ending.
         thread = threading.Thread(target=self._repeat, args=(loop,), name="imap", daemon=True)
         thread.start()
         try:
@@ -67,7 +67,7 @@ class ImapFetcher:
             try:
                 self._converse(loop)
                 pause = FIRST_PAUSE
-            except Exception as error:  # a mailbox may fail in any way; it is tried again
+            except Exception as error:  # any failure of a mailbox is retried
                 if self._stopping.is_set():
                     return
                 if not self._fails:
@@ -81,7 +81,7 @@ class ImapFetcher:
         return f"{self._settings.host}:{self._settings.port}"
 
     def _converse(self, loop: asyncio.AbstractEventLoop) -> None:
-        """Fetch until the conversation ends. Raise whatever ends it."""
+        """Fetch until the session ends. Raise the error that ends it."""
         wanted = self._settings
         secure = wanted.security != "none"
         client = IMAPClient(
@@ -106,14 +106,14 @@ class ImapFetcher:
                 self._wait(client, waits)
         finally:
             self._client = None
-            with contextlib.suppress(Exception):  # it is over, however it ends
+            with contextlib.suppress(Exception):  # the session is over in any case
                 if not self._stopping.is_set():
                     client.logout()
             with contextlib.suppress(Exception):
                 client.shutdown()
 
     def _fetch(self, client: IMAPClient, loop: asyncio.AbstractEventLoop) -> None:
-        """Have each new answer taken, and mark it as seen."""
+        """Pass on each new answer, and mark it as seen."""
         local = self._settings.address.partition("@")[0]
         for number in client.search(["UNSEEN", "TO", f"{local}+"]):
             if self._stopping.is_set():
@@ -127,7 +127,7 @@ class ImapFetcher:
             client.add_flags([number], [SEEN])
 
     def _wait(self, client: IMAPClient, idles: bool) -> None:
-        """Wait until something is new, or for as long as the settings say."""
+        """Wait for a new mail, or for as long as the settings say."""
         patience = 60.0 * self._settings.poll_minutes
         if idles:
             client.idle()

@@ -1,9 +1,8 @@
-"""Mails that come in: the bytes of one become an answer to a mail of ours, or it is not wanted.
+"""Received mails: parses the bytes of a mail that answers one of ours, or rejects it.
 
-Nothing is done with what no person wrote: answers of programs (RFC 3834), reports of undelivered
-mail, lists. So two programs never write to each other for ever. The bytes are bounded before they
-are parsed; header fields are looked at as they stand, not by grammars, which take long on what is
-made to.
+Mails that no person wrote are ignored: automatic replies (RFC 3834), bounces, mailing lists. So two
+programs never answer each other for ever. The size is limited before parsing. Header fields are
+read as plain texts, not by their grammars, which take long for malicious values.
 """
 
 import base64
@@ -21,19 +20,19 @@ from commentsvc.inbox import html_text, reply_text
 from commentsvc.inbox.reply_text import OwnWords
 from commentsvc.settings.schema import Settings
 
-# Of a whole mail, with pictures; in bytes.
+# Bytes of a whole mail, with pictures.
 MAIL_SIZE: Final = 4 * 1024 * 1024
-# Of what a mail says, as text or as HTML; in bytes.
+# Bytes of the text or HTML of a mail.
 TEXT_SIZE: Final = 256 * 1024
-# Of what a person wrote; in characters. The control socket takes no more.
+# Characters of an answer. The control socket takes no more.
 WORDS_LENGTH: Final = 20_000
 HEADERS_SIZE: Final = 128 * 1024  # bytes
 PARTS: Final = 50
-# Of HTML; what is deeply nested takes long by their square.
+# HTML tags: deep nesting takes quadratic time.
 TAGS: Final = 5_000
 _ID_LENGTH: Final = 1_000
 
-# Where the address stands that a mail came to.
+# Header fields with the address to which a mail was sent.
 _RECIPIENTS: Final = ("Delivered-To", "X-Original-To", "Envelope-To", "X-Envelope-To", "To", "Cc")
 _ROBOTS: Final = re.compile(
     r"(?:^|<|\s)(?:mailer-daemon|postmaster|no-?reply|do-?not-?reply|bounces?)[@+]", re.IGNORECASE
@@ -51,19 +50,19 @@ _CHARSET: Final = re.compile(r"[A-Za-z0-9._:-]{1,40}").fullmatch
 
 
 class Unwanted(Exception):
-    """Nothing is to be done with a mail; the text says why, for the log."""
+    """A mail is ignored; the text says why, for the log."""
 
 
 class MailReader:
     """Reads mails that answer ours."""
 
     def __init__(self, addresses: ReplyAddresses, settings: Settings) -> None:
-        """Take the addresses that mails come to, and what the settings say of our own mails."""
+        """Take the reply addresses, and the settings for our own mails."""
         self._addresses = addresses
         self._sender = settings.mail.sender.lower()
         names = (site.title or site.name for site in settings.sites)
         self._ours = (settings.mail.sender, *names)
-        # What stands in our mails is secret: whoever has a link may do what it is for.
+        # Links in our mails are secret: whoever has one may use it.
         self._secret = (settings.server.public_url.rstrip("/") + "/mail/", addresses.prefix)
 
     def read(self, raw: bytes) -> ReceivedMail:
@@ -94,7 +93,7 @@ class MailReader:
         return ReceivedMail(_digest(message, raw), *word, answer.words)
 
     def _automatic(self, message: Message) -> str:
-        """Say why no person has sent a mail; "" where one may have."""
+        """Return why a mail is automatic; "" if a person may have sent it."""
         if _value(message, "Auto-Submitted").split(";")[0].strip().lower() not in ("", "no"):
             return "it is automatic (Auto-Submitted)"
         if _value(message, "Precedence").strip().lower() in ("bulk", "list", "junk", "auto_reply"):
@@ -114,7 +113,7 @@ class MailReader:
         return ""
 
     def _answer(self, message: Message) -> OwnWords:
-        """Return what it says: as text, or where it has none, as HTML."""
+        """Return the words of a mail, from its plain text, or else from its HTML."""
         found: dict[str, str] = {}
         for number, part in enumerate(_parts(message)):
             if number > PARTS:
@@ -146,7 +145,7 @@ def _parts(message: Message) -> Iterator[Message]:
 
 
 def _text(part: Message) -> str:
-    """Return the text of a part. Raise Unwanted for one that is badly encoded."""
+    """Return the text of a part. Raise Unwanted for invalid encodings."""
     payload = part.get_payload()
     if not isinstance(payload, str):
         return ""
@@ -180,7 +179,7 @@ def _decoded(part: Message, data: bytes) -> str:
 
 
 def _unfolded(text: str, without_space: bool) -> str:
-    """Join the lines that a program has broken (RFC 3676)."""
+    """Join lines that a mail program has broken (format=flowed, RFC 3676)."""
     lines: list[str] = []
     joins = False
     for line in text.replace("\r\n", "\n").split("\n"):
@@ -202,7 +201,7 @@ def _value(message: Message, name: str) -> str:
 
 
 def _digest(message: Message, raw: bytes) -> bytes:
-    """Return what tells a mail from others: its Message-ID, all of it where it has none."""
+    """Return the digest of a mail's Message-ID, or of the whole mail if it has none."""
     name = _value(message, "Message-ID").strip()
     told = name.encode(errors="replace") if 0 < len(name) <= _ID_LENGTH else raw
     return hashlib.blake2b(told, digest_size=16).digest()

@@ -1,10 +1,10 @@
-"""What is done with a mail that came in: it is read, stored, and acted on when its turn comes.
+"""Receiver: reads a mail, stores it, and acts on it.
 
-A moderator's answer decides on the comment of the mail: "ok" or nothing at all approves it, "no"
-deletes it, "spam" marks it, and all other words are published as an answer. A reader's answer
-becomes a reply to the reply that the mail told of, and meets what every comment meets. Each mail of
-ours is answered once; whoever answered gets a mail that says what was done. That is mailed to whom
-the mail that was answered went, wherever the answer came from.
+A moderator's answer decides on the comment of the mail: "ok" or an empty answer approves it, "no"
+deletes it, "spam" marks it, and any other words are published as an answer. A reader's answer
+becomes a reply to the comment that the mail was about, and passes the same checks as every comment.
+Each mail of ours can be answered once; the result is mailed to the address that our mail went to,
+wherever the answer came from.
 """
 
 import asyncio
@@ -31,7 +31,7 @@ from commentsvc.util.timestamps import DAY_MS
 
 _log = logging.getLogger(__name__)
 
-PAUSE: Final = 1.0  # between two looks for mails that wait; in seconds
+PAUSE: Final = 1.0  # seconds between two searches for waiting mails
 WORDS: Final = {
     "": APPROVED,
     "ok": APPROVED,
@@ -44,11 +44,11 @@ _SIGNS: Final = " \n.,!?*_\"'“”"
 
 
 class NotActedOn(Exception):
-    """Nothing may be done with a mail; the text says why, for the log."""
+    """Nothing can be done with a mail; the text says why, for the log."""
 
 
 class MailReceiver:
-    """Takes mails for all sites."""
+    """Receives mails for all sites."""
 
     def __init__(self, service: ServiceContext, submissions: SubmissionService) -> None:
         settings = service.settings
@@ -63,7 +63,7 @@ class MailReceiver:
         self._submissions = submissions
 
     async def take(self, raw: bytes) -> None:
-        """Store a mail that is to be acted on. Raise DatabaseError; then it must come again."""
+        """Store a mail. Raise DatabaseError; then it must be delivered again."""
         try:
             mail = await asyncio.to_thread(self._reader.read, raw)
         except Unwanted as reason:
@@ -73,13 +73,13 @@ class MailReceiver:
             _log.info("nothing is done with a mail: %s", refusal)
 
     async def run(self, pause: float = PAUSE) -> None:
-        """Act on the mails that are stored, one after the other, until cancelled."""
+        """Act on stored mails, one after the other, until cancelled."""
         while True:
             try:
                 while waiting := self._database.read_now(inbox.next_waiting):
                     await self._act(*waiting)
             except DatabaseError:
-                pass  # whoever writes comments meets it too, and tells
+                pass  # submissions fail too, and that is logged
             except Exception:
                 _log.exception("the inbox goes on after a fault")
             await asyncio.sleep(pause)
@@ -102,7 +102,7 @@ class MailReceiver:
         except (CommentsError, SubmissionError) as reason:
             _log.info("nothing is done with a mail: %s", reason)
             await self._database.write(self._refuse, mail_id, mail, now)
-        except Exception:  # a fault of ours must not keep the others waiting
+        except Exception:  # a bug in one mail must not delay the others
             _log.exception("a mail cannot be acted on")
             await self._database.write(inbox.finish, mail_id, now)
 
@@ -149,7 +149,7 @@ class MailReceiver:
             site=own.comment.site,
             parent=entry.comment.id,
             title="",
-            # One mail is answered once; nobody else can know the key.
+            # Each mail is answered once; nobody else can know the key.
             key=hashlib.blake2b(key, key=self._secret, digest_size=16).hexdigest(),
             honeypot="",
             notify=True,
@@ -167,7 +167,7 @@ class MailReceiver:
         await self._database.write(conclude)
 
     def _refuse(self, tx: Transaction, mail_id: int, mail: ReceivedMail, now: int) -> None:
-        """Tell whoever wrote a mail that nothing can be done with it."""
+        """Mail the writer of an answer that nothing can be done with it."""
         recipient, language = "", self._language
         entry = queries.find(tx, mail.comment_id)
         if mail.purpose == MODERATE:
@@ -182,14 +182,14 @@ class MailReceiver:
         inbox.finish(tx, mail_id, now)
 
     def _moderator(self, mail: ReceivedMail) -> str:
-        """Return the moderator to whom the answered mail went. Raise NotActedOn."""
+        """Return the moderator who got the mail that is answered. Raise NotActedOn."""
         for address in self._moderators:
             if mail.recipient == digest(address):
                 return address
         raise NotActedOn("who wrote it is no moderator any more")
 
     def _use(self, tx: Transaction, mail: ReceivedMail, now: int) -> None:
-        """Note that a mail of ours was answered. Raise LinkExpired where it was before."""
+        """Note that a mail of ours was answered. Raise LinkExpired if it was before."""
         kept = max(mail.expires_day * DAY_MS - now, DAY_MS)
         what = f"answer by mail {mail.purpose} {mail.comment_id} {mail.post_id}"
         signed_links.mark_used(tx, what, now, kept)

@@ -1,9 +1,9 @@
-"""The words of an answer: a mail's text without what it quotes and without signatures.
+"""The words of an answer: a mail's text without quotations and signatures.
 
-Our mails begin with a line between ##- and -## that says where to write, so that what stands below
-it can be told from an answer in every program and language. Programs that quote with ">" may have
-the answer above the quote, below it, or between its lines. What is left then are the line above a
-quote that says who wrote it, signatures, and lines in which programs speak of themselves.
+Our mails begin with a line between ##- and -## that says where to write. So the text below it can
+be told from an answer in every program and language. In programs that quote with ">", the answer
+may be above the quotation, below it, or between its lines. What else is removed are the line above
+a quotation that says who wrote it, signatures, and lines in which programs advertise themselves.
 """
 
 import re
@@ -32,21 +32,21 @@ _OWN_LINE: Final = re.compile(
     r"|sender notified by|virus[- ]free\.? ?(?:www\.)?av|this email was sent with )",
     re.IGNORECASE,
 )
-_OWN_LINE_LENGTH: Final = 160  # characters; what a person writes below an answer may be longer
+_OWN_LINE_LENGTH: Final = 160  # characters; a longer line below an answer is the person's
 _ADDRESS_LINE: Final = re.compile(r"\s*[<(\[]?https?://\S+[>)\]]?\s*")
 _TRACKER: Final = re.compile(r"\s*(?:mailtrack|remove)\b.{0,80}", re.IGNORECASE)
 _ATTRIBUTION_LINES: Final = 3
 
 
 class OwnWords(NamedTuple):
-    """The words of an answer, "" for none, and whether the mail quotes anything."""
+    """The words of an answer, "" for none, and whether the mail has a quotation."""
 
     words: str
     quotes: bool
 
 
 def read(text: str, ours: Sequence[str]) -> OwnWords:
-    """Return what a person wrote in a mail; `ours` are names and addresses our mails came from."""
+    """Return what a person wrote in a mail; `ours` are the names and addresses of our mails."""
     plain = _UNSEEN.sub("", text.replace("\r\n", "\n").replace("\r", "\n").replace("\xa0", " "))
     lines = [line.rstrip() for line in plain.split("\n")]
     names = [name.lower() for name in ours if name]
@@ -58,7 +58,7 @@ def read(text: str, ours: Sequence[str]) -> OwnWords:
 
 
 def _above_the_cut(lines: list[str], names: Sequence[str]) -> tuple[list[str], bool]:
-    """Cut off a mail that is quoted without ">", and whether there is one."""
+    """Return the lines above a mail quoted without ">", and whether there is one."""
     for number, line in enumerate(lines):
         if line.lstrip().startswith(">"):
             continue
@@ -74,7 +74,7 @@ def _above_the_cut(lines: list[str], names: Sequence[str]) -> tuple[list[str], b
 
 
 def _is_followed_by_quote(lines: list[str], number: int, names: Sequence[str]) -> bool:
-    """Return whether what a separator parts from an answer is our mail."""
+    """Return whether our mail follows a separator line."""
     while number < len(lines) and not lines[number]:
         number += 1
     rest = lines[number : number + 12]
@@ -84,7 +84,7 @@ def _is_followed_by_quote(lines: list[str], number: int, names: Sequence[str]) -
 
 
 def _begins_fields(lines: list[str], number: int, names: Sequence[str]) -> bool:
-    """Return whether header fields of our mail begin there, as Outlook quotes them."""
+    """Return whether a block of our mail's header fields begins here, as Outlook quotes it."""
     block = lines[number : number + 8]
     length = next((n for n, line in enumerate(block) if not _FIELD.match(line)), len(block))
     return length >= 3 and any(_names_us(line, names) for line in block[:length])
@@ -100,7 +100,7 @@ def _begins_unmarked_quote(lines: list[str], number: int, names: Sequence[str]) 
 
 
 def _without_fields(lines: list[str], names: Sequence[str]) -> list[str]:
-    """Take what a program wrote above a quote from the end of `lines`."""
+    """Return `lines` without what a program wrote above a quotation at their end."""
     end = _end(lines, len(lines))
     start = end
     while start and _FIELD.match(lines[start - 1]):
@@ -113,7 +113,7 @@ def _without_fields(lines: list[str], names: Sequence[str]) -> list[str]:
 
 
 def _without_quotes(lines: list[str], names: Sequence[str]) -> tuple[list[str], bool]:
-    """Leave out quoted lines, and whether there are any."""
+    """Return the lines that are not quoted, and whether any were."""
     kept: list[str] = []
     quotes = False
     for line in lines:
@@ -130,7 +130,7 @@ def _without_quotes(lines: list[str], names: Sequence[str]) -> tuple[list[str], 
 
 
 def _attribution(lines: Sequence[str], end: int, names: Sequence[str]) -> int:
-    """Return where the line begins that says who wrote what comes after `end`; `end` for none."""
+    """Return the index of the attribution line before `end`; `end` if there is none."""
     if not end or not _ENDS_ATTRIBUTION.search(lines[end - 1]):
         return end
     for count in range(1, min(_ATTRIBUTION_LINES, end) + 1):

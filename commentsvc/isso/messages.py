@@ -1,11 +1,11 @@
-"""What Isso's clients send, and the JSON that they get.
+"""The JSON of Isso's clients: what they send, and what they get.
 
-They insert `author` and `website` into their pages as they are, so both are escaped here; `text` is
-our HTML, which the sanitizer has passed.
+They insert `author` and `website` into their pages without escaping, so both are escaped here;
+`text` is our sanitized HTML.
 
-Pictures are drawn from `hash`. Isso makes it of the author's e-mail address or network by a salt
-that everybody knows. Ours is keyed with a secret of the service: nobody can check a guessed
-address by it.
+Pictures are drawn from `hash`. Isso computes it from the author's e-mail address or network with a
+salt that everybody knows. Ours uses a secret key of the service: nobody can check a guessed address
+with it.
 """
 
 import hashlib
@@ -30,8 +30,8 @@ from commentsvc.http.messages import HttpError
 from commentsvc.isso.two_levels import Level, Shown, TwoLevels
 from commentsvc.model import APPROVED, Comment, Entry
 
-HASH_BYTES: Final = 6  # as Isso's: its pictures have 12 hex digits
-COUNTED: Final = 1_000  # pages of one count: an archive page may link them all
+HASH_BYTES: Final = 6  # as in Isso, whose pictures have 12 hex digits
+COUNTED: Final = 1_000  # pages of one request: an archive page may link them all
 WEBSITE_LENGTH: Final = 254  # characters
 SHOWN, WAITING, EMPTIED = 1, 2, 4  # Isso's modes of a comment
 
@@ -60,7 +60,7 @@ _is_long_enough = re.compile(rf"[\s\S]{{2,}}{_VISIBLE_END}").match
 
 
 class IssoSubmission(msgspec.Struct, frozen=True, gc=False):
-    """A comment as Isso's clients send it. Other keys do not matter."""
+    """A comment as Isso's clients send it. Other keys are ignored."""
 
     text: IssoText
     author: Author | None = None
@@ -72,13 +72,13 @@ class IssoSubmission(msgspec.Struct, frozen=True, gc=False):
 
 
 class IssoEdit(msgspec.Struct, frozen=True, gc=False):
-    """A new text for a comment. Other keys do not matter."""
+    """A new text for a comment. Other keys are ignored."""
 
     text: IssoText
 
 
 class IssoPreview(msgspec.Struct, frozen=True, gc=False):
-    """A text in Markdown, and in the answer as HTML."""
+    """A text in Markdown to be shown as HTML."""
 
     text: Annotated[str, Meta(extra_json_schema={"pattern": _VISIBLE_END, "x-setting": "message"})]
 
@@ -95,7 +95,7 @@ IssoPages = Annotated[
 
 
 class IssoConfig(msgspec.Struct, frozen=True, rename="kebab"):
-    """What Isso's clients are told of the server's settings."""
+    """The server's settings for Isso's clients."""
 
     reply_to_self: bool
     require_email: bool
@@ -106,17 +106,17 @@ class IssoConfig(msgspec.Struct, frozen=True, rename="kebab"):
 
 
 class IssoSettings(msgspec.Struct, frozen=True):
-    """The answer to a question for the settings."""
+    """The answer to a request for the settings."""
 
     config: IssoConfig
 
 
 class IssoComment(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """A comment as Isso's clients get it.
+    """A comment for Isso's clients.
 
     `created` and `modified` are seconds of Unix time. `mode` is 1 for a comment that is shown, 2
-    for one that waits for approval, 4 for one that was deleted but has replies. Only top comments
-    of a list have `replies`; only the latest comments have `uri` and `title`.
+    for one that waits for approval, 4 for one that was deleted but has replies. Only top-level
+    comments of a list have `replies`; only the latest comments have `uri` and `title`.
     """
 
     id: int
@@ -149,7 +149,7 @@ class IssoThread(msgspec.Struct, frozen=True):
 
 
 class IssoVotes(msgspec.Struct, frozen=True, omit_defaults=True):
-    """How many have voted for a comment and against it; `message` says why a vote is refused."""
+    """The votes for a comment and against it; `message` says why a vote was refused."""
 
     likes: int
     dislikes: int
@@ -165,7 +165,7 @@ T = TypeVar("T")
 
 
 def submission_fields(body: bytes, uri: str) -> SubmissionFields:
-    """Read a comment that is sent for the page `uri`. Raise MalformedError or HttpError."""
+    """Read a comment for the page `uri`. Raise MalformedError or HttpError."""
     sent = _read(_submission, body)
     _check_length(sent.text)
     if not sent.author:
@@ -197,12 +197,12 @@ def edited_text(body: bytes) -> str:
 
 
 def preview_text(body: bytes) -> str:
-    """Read a text that is to be shown as HTML. Raise MalformedError."""
+    """Read a text for a preview. Raise MalformedError."""
     return _read(_preview, body).text
 
 
 def pages(body: bytes) -> list[str]:
-    """Read the addresses of pages that are counted. Raise MalformedError."""
+    """Read the addresses of pages to count. Raise MalformedError."""
     return _read(_pages, body)
 
 
@@ -221,25 +221,25 @@ def _check_length(text: str) -> None:
 
 
 class IssoSerializer:
-    """Shows comments as Isso's clients expect them."""
+    """Makes the JSON of comments for Isso's clients."""
 
     def __init__(self, secret: bytes) -> None:
-        """Take the secret of this service that hashes are keyed with."""
+        """Take the secret key of this service for the hashes."""
         self._key = hashlib.blake2b(secret, person=b"isso hash key").digest()
 
     def thread(
         self, part: TwoLevels, parent: int | None, config: IssoConfig, *, plain: bool
     ) -> IssoThread:
-        """Show a part of a thread: the replies to `parent`, or all where that is None."""
+        """Return a part of a thread: the replies to `parent`, or all if that is None."""
         shown = [self._shown(each, plain) for each in part.level.comments]
         if parent is None:
             shown = [self._with_replies(each, part.below[each.id], plain) for each in shown]
         return IssoThread(parent, part.total, part.level.hidden, shown, config)
 
     def comment(self, comment: Comment, dislikes: int = 0, *, plain: bool = False) -> IssoComment:
-        """Show a comment, whose `parent_id` is that of its top comment.
+        """Return the JSON of a comment, whose `parent_id` is that of its top-level comment.
 
-        One that readers do not see looks as if it waited, whatever became of it.
+        A comment that readers do not see looks pending, whatever its status is.
         """
         moment = comment.created_at if comment.published_at is None else comment.published_at
         votes = tally(comment.votes, dislikes)
@@ -259,12 +259,12 @@ class IssoSerializer:
         )
 
     def latest(self, entry: Entry, dislikes: int) -> IssoComment:
-        """Show a comment with the page that it stands under."""
+        """Return the JSON of a comment with its page."""
         shown = self.comment(entry.comment, dislikes)
         return msgspec.structs.replace(shown, uri=entry.url, title=entry.title)
 
     def emptied(self, comment_id: int, created: float) -> IssoComment:
-        """Show what is left of a deleted top comment with replies."""
+        """Return the JSON of a deleted top-level comment with replies."""
         return IssoComment(
             id=comment_id,
             parent=None,
@@ -296,14 +296,14 @@ class IssoSerializer:
         )
 
     def _hash(self, comment: Comment) -> str:
-        """Tell authors apart: by their address, or by their name where they gave none."""
+        """Return the hash of an author's address, or of the name if there is no address."""
         email = comment.email.strip().lower()
         known = f"email {email}" if email else f"name {comment.author}"
         return hashlib.blake2b(known.encode(), key=self._key, digest_size=HASH_BYTES).hexdigest()
 
 
 def tally(votes: int, dislikes: int) -> IssoVotes:
-    """Return the votes for and against a comment, of which `votes` is the sum.
+    """Return the votes for and against a comment; `votes` is their sum.
 
     Imported comments have a sum without single votes, which may be negative.
     """

@@ -1,18 +1,18 @@
-"""Isso's HTTP interface (0.13 and 0.14), for its published clients on the same data as our own.
+"""Isso's HTTP API (0.13 and 0.14), for its published clients, on the same data as our own.
 
-A client knows paths of pages, and one address of the service; so each site with `isso` in its
+A client knows paths of pages, and one address of the service. So each site with `isso` in its
 settings has an address of its own: ``/isso`` for the first one, ``/isso-NAME`` for the others.
-What a comment meets on its way in is the same as for ours.
+Submissions pass the same checks as ours.
 
-Its clients send credentials with every request, for which browsers want the exact origin in the
-answer. A site with one origin has the same answer for everybody, so its lists are cached; one with
-several origins has them made anew each time. The author of a comment is known by a cookie that is
-named by the comment's id and holds our edit token; a second one, which the client itself sets on
-the blog, only says that the first is there.
+Isso's clients send credentials with every request, for which browsers require the exact origin in
+the answer. A site with one origin has the same answer for all clients, so its lists are cached; a
+site with several origins has them made anew each time. The author of a comment is recognised by a
+cookie that is named after the comment's id and contains our edit token. The client itself sets a
+second cookie on the blog, which only says that the first one exists.
 
-Version 0.13 adds the replies of each comment to the number of comments by itself, and goes on by
-`after`; version 0.14 wants the number of all, and goes on by `offset`, which it always sends. So a
-request with an `offset` is answered as by 0.14.
+Clients of version 0.13 add the replies of each comment to the number of comments, and continue a
+list with `after`; those of 0.14 expect the number of all comments, and continue with `offset`,
+which they always send. So a request with an `offset` is answered as by 0.14.
 
 Isso's errors are texts, which its clients write to the console.
 """
@@ -79,11 +79,11 @@ from commentsvc.util.i18n import translate
 from commentsvc.util.ratelimit import RateLimiter
 
 PREFIX: Final = "/isso"
-FILES: Final = "isso-client"  # the folder of the blog that Isso's own files are looked for in
-SHORT: Final = 100  # pages of a count that is read on the event loop
-MOST: Final = 10**15  # in a query; a page has fewer comments
-LATEST: Final = 100  # comments of the list of the latest
-ONCE: Final = "1/day"  # votes of one network on one comment, also where no network is stored
+FILES: Final = "isso-client"  # the folder of the blog with Isso's own files
+SHORT: Final = 100  # pages that are counted on the event loop
+MOST: Final = 10**15  # the greatest number in a query; a page has fewer comments
+LATEST: Final = 100  # comments in the list of the latest ones
+ONCE: Final = "1/day"  # votes of one network on one comment, if no network hashes are stored
 EXPOSED: Final = (
     ("Access-Control-Allow-Credentials", "true"),
     ("Access-Control-Expose-Headers", "X-Set-Cookie, Date"),
@@ -132,7 +132,7 @@ class IssoThreadQuery(IssoPageQuery, frozen=True):
 
 
 class IssoLatestQuery(Query, frozen=True):
-    """How many of the latest comments."""
+    """How many of the latest comments are listed."""
 
     limit: Annotated[
         int, Meta(ge=1, le=MOST, extra={"message": "This must be a whole number, at least 1."})
@@ -254,7 +254,7 @@ SCRIPT, STYLE = (
     )
     for folder, what in (("js", "scripts"), ("css", "style sheet"))
 )
-# The files of Isso that themes ask for.
+# The files of Isso that themes request.
 NAMES: Final = ("embed.min.js", "count.min.js", "isso.css")
 
 
@@ -262,7 +262,7 @@ Guarded = Callable[[Request], Response | Coroutine[Any, Any, Response]]
 
 
 class Handlers(NamedTuple):
-    """Those of our own handlers that do what is the same for Isso's clients."""
+    """Our own handlers for requests that Isso's clients make in the same way."""
 
     submissions: HttpSubmissions
     actions: AuthorActions
@@ -271,7 +271,7 @@ class Handlers(NamedTuple):
 
 
 def prefixes(sites: Iterable[Site]) -> dict[str, Site]:
-    """Return the sites that have `isso` in their settings, by where their interface is."""
+    """Return the sites with `isso` in their settings, by the prefix of their routes."""
     found: dict[str, Site] = {}
     for site in sites:
         if site.isso:
@@ -280,7 +280,7 @@ def prefixes(sites: Iterable[Site]) -> dict[str, Site]:
 
 
 def routes(service: ServiceContext, handlers: Handlers) -> list[Route]:
-    """Return the routes of all sites that have `isso` in their settings."""
+    """Return the routes of all sites with `isso` in their settings."""
     return [
         route
         for prefix, site in prefixes(service.settings.sites).items()
@@ -289,12 +289,12 @@ def routes(service: ServiceContext, handlers: Handlers) -> list[Route]:
 
 
 def questions(sites: Iterable[Site]) -> frozenset[str]:
-    """Return the paths at which POST only reads."""
+    """Return the paths whose POST requests only read."""
     return frozenset(f"{prefix}/count" for prefix in prefixes(sites))
 
 
 class IssoApi:
-    """The handlers for one site."""
+    """The handlers of Isso's API for one site."""
 
     def __init__(self, service: ServiceContext, handlers: Handlers, site: Site) -> None:
         settings = service.settings
@@ -325,7 +325,7 @@ class IssoApi:
         self._private: Headers = (cache_control, NO_SNIFFING)
 
     def routes(self, prefix: str) -> list[Route]:
-        """Return the table of routes below `prefix`; that of the first site is described."""
+        """Return the routes below `prefix`; only those of the first site are documented."""
         table: tuple[tuple[Operation[Any], Guarded], ...] = (
             (LIST, self.list_comments),
             (COUNT, self.count),
@@ -379,7 +379,7 @@ class IssoApi:
         return self._shown(request, shown, tags)
 
     def count(self, request: Request) -> Response | Coroutine[Any, Any, Response]:
-        """POST /isso/count with ``["/a/", …]``: 200 ``[2, …]``; 0 for what is no page here."""
+        """POST /isso/count with ``["/a/", …]``: 200 ``[2, …]``; 0 for pages of other sites."""
         urls = messages.pages(_json(request))
         places = {url: self._place_or_none(url) for url in urls}
 
@@ -407,7 +407,7 @@ class IssoApi:
     async def submit(self, request: Request) -> Response:
         """POST /isso/new?uri=U: 201 for a comment that is shown, 202 for one that waits.
 
-        400 for what is wrong with it, 403 where it is refused, 429. The author gets two cookies.
+        400 for invalid fields, 403 if it is refused, 429. The author gets two cookies.
         """
         place = self._submissions.admit(request)
         uri = NEW.read(request).uri
@@ -436,7 +436,7 @@ class IssoApi:
     async def edit(self, request: Request) -> Response:
         """PUT /isso/id/N with ``{"text"}``: 200 with the changed comment; 403 without the cookie.
 
-        A name or web site that comes along changes nothing.
+        A name or web site in the request is ignored.
         """
         cors = self._cors.check(request, self._site)
         text = messages.edited_text(_json(request))
@@ -449,7 +449,7 @@ class IssoApi:
         return Response(200, self._written(cors), encode(shown))
 
     async def delete(self, request: Request) -> Response:
-        """DELETE /isso/id/N: 200 ``null``, or what is left of a comment with replies; 403."""
+        """DELETE /isso/id/N: 200 ``null``, or the deleted comment if it has replies; 403."""
         cors = self._cors.check(request, self._site)
         _json(request)
         comment = self._claim(request, unknown=403).comment
@@ -465,8 +465,8 @@ class IssoApi:
     async def vote(self, request: Request, value: int) -> Response:
         """POST /isso/id/N/like or dislike: 200 ``{"likes", "dislikes", "message"?}``; 404.
 
-        A network votes once on a comment, and not on those that come from it. Further votes change
-        nothing, which `message` says.
+        A network has one vote on a comment, and none on its own comments. Further votes change
+        nothing, and `message` says so.
         """
         cors = self._cors.check(request, self._site)
         _json(request)
@@ -483,7 +483,7 @@ class IssoApi:
         return Response(200, self._written(cors), encode(votes))
 
     async def _cast(self, request: Request, number: int, value: int) -> IssoVotes:
-        """Let the network of a request vote. Raise HttpError 429 or TooManyVotes."""
+        """Store a vote of the network of a request. Raise HttpError 429 or TooManyVotes."""
         if value not in self._votes:
             raise TooManyVotes
         networks = self._actions.admit_vote(request, number)
@@ -545,10 +545,10 @@ class IssoApi:
         return self._shown(request, shown, LATEST_COMMENTS.tags(request, site_tag(self._site)))
 
     def lead_on(self, request: Request) -> Response:
-        """GET /isso/id/N/activate/KEY and the like, of old mails: 302 to the moderation pages.
+        """GET /isso/id/N/activate/KEY and similar links of old mails: 302 to the moderation pages.
 
-        Who wants no more mails is led to our page for that, which says that the link is not ours.
-        404 for all else, as for numbers that no comment can have.
+        A link to unsubscribe leads to our page for that, which says that the link is not ours. 404
+        for all other paths, also for invalid ids.
         """
         found = _OLD_LINK(request.path)
         if found is None or request.method not in ("GET", "HEAD"):
@@ -559,7 +559,7 @@ class IssoApi:
         )
 
     def file(self, request: Request) -> Response:
-        """GET /isso/js/embed.min.js and the like: 302 to the file in a folder of the blog."""
+        """GET /isso/js/embed.min.js and similar: 302 to the file in a folder of the blog."""
         name = request.path.rpartition("/")[2]
         if name not in NAMES or not self._blog:
             raise HttpError(404, *NOTHING_HERE)
@@ -567,7 +567,7 @@ class IssoApi:
         return Response(302, (("Location", location), NOT_STORED), b"")
 
     def preflight(self, request: Request, methods: Sequence[str]) -> Response:
-        """OPTIONS: 204 with what Isso's clients on pages of the site may send."""
+        """OPTIONS: 204 with the CORS headers for Isso's clients on pages of the site."""
         allowed = self._allowed(request)
         more: Headers = (("Vary", "Origin"),)
         if allowed:
@@ -580,7 +580,7 @@ class IssoApi:
         return Response(204, (("Allow", ", ".join((*methods, "OPTIONS"))), *more), b"")
 
     def _guarded(self, handler: Guarded) -> Handler:
-        """Return `handler`, with errors as the texts that Isso's clients can read."""
+        """Return `handler`, with errors as texts for Isso's clients."""
 
         def guarded(request: Request) -> HandlerResult:
             try:
@@ -598,7 +598,7 @@ class IssoApi:
             return self._refusal(request, error)
 
     def _refusal(self, request: Request, error: Exception) -> Response:
-        """Return the answer to a foreseen error, or raise it again where nobody foresaw it."""
+        """Return the answer to a foreseen error; raise any other again."""
         known = as_http(error)
         if known is None:
             raise error
@@ -617,12 +617,12 @@ class IssoApi:
             return None
 
     def _own(self, reader: Reader, comment: Comment, *, plain: bool = False) -> IssoComment:
-        """Show an author the comment, whatever its status."""
+        """Return the JSON of a comment for its author, whatever its status."""
         against = two_levels.dislikes(reader, [comment.id]).get(comment.id, 0)
         return self._serializer.comment(self._placed(reader, comment), against, plain=plain)
 
     def _placed(self, reader: Reader, comment: Comment) -> Comment:
-        """Return a comment below the top comment that it descends from."""
+        """Return a comment as a reply to the top-level comment that it descends from."""
         if comment.parent_id is None:
             return comment
         return msgspec.structs.replace(
@@ -630,9 +630,9 @@ class IssoApi:
         )
 
     def _claim(self, request: Request, unknown: int) -> Entry:
-        """Find the comment that a request is about, if the cookie is its author's.
+        """Return the comment of a request that has its author's cookie.
 
-        Raise HttpError 403, or `unknown` where there is no such comment.
+        Raise HttpError 403, or `unknown` if there is no such comment.
         """
         number = request.number()
         entry = self._database.read_now(queries.find, number)
@@ -647,7 +647,7 @@ class IssoApi:
         return entry
 
     def _cookies(self, number: int, token: str, seconds: int) -> Headers:
-        """Return the cookie with the edit token, and the one that tells the client of it."""
+        """Return the headers for the cookie with the edit token, and for the client's cookie."""
         cross_site = "SameSite=None; Secure" if self._is_secure else "SameSite=Lax"
         until = f"Max-Age={seconds}; Path=/"
         return (
@@ -656,7 +656,7 @@ class IssoApi:
         )
 
     def _allowed(self, request: Request) -> Headers:
-        """Return the CORS fields for the page that asks; none for a foreign one."""
+        """Return the CORS headers for the requesting page; none for a foreign one."""
         try:
             cors = self._cors.check(request, self._site)
         except HttpError:
@@ -664,11 +664,11 @@ class IssoApi:
         return (*cors, *EXPOSED) if cors else ()
 
     def _written(self, cors: Headers) -> Headers:
-        """Return the header fields of an answer in JSON for one client."""
+        """Return the headers of a JSON answer for one client."""
         return (("Content-Type", JSON), NOT_STORED, NO_SNIFFING, *cors, *(EXPOSED if cors else ()))
 
     def _reading(self, request: Request) -> Headers:
-        """Return the header fields of an answer that is the same for all pages of the site."""
+        """Return the headers of an answer that is the same for all pages of the site."""
         if self._has_one_answer:
             return self._shared
         return (*self._private, ("Vary", "Origin"), *self._allowed(request))
@@ -686,14 +686,14 @@ def _or_none(number: int | UnsetType) -> int | None:
 
 
 def _json(request: Request) -> bytes:
-    """Return the body of a request that a form of another page cannot have sent."""
+    """Return the JSON body of a request; a form on another page cannot send it."""
     if request.media_type() not in ("", JSON):
         raise HttpError(403, "csrf", "Send the body with Content-Type: application/json.")
     return request.body
 
 
 async def _given(later: Deferred) -> Response:
-    """Wait for an answer that is given later. Raise what is given instead of one."""
+    """Wait for the result of a Deferred. Raise the exception if it is one."""
     given: asyncio.Future[Response | Exception] = asyncio.get_running_loop().create_future()
 
     def listener(outcome: Response | Exception) -> None:

@@ -1,10 +1,10 @@
-"""A thread as Isso shows it: top comments, and below each of them all its replies in one level.
+"""A thread as Isso shows it: top-level comments, each with all its descendants in one level.
 
-Our threads may be of any depth, so a reply hangs under the top comment that it descends from. A
-deleted comment stands in the list only where it is a top comment with replies, since only such a
-one has any in Isso.
+Our threads may have any depth, so a reply is shown below the top-level comment that it descends
+from. A deleted comment is listed only if it is a top-level comment with replies, since no other
+comment has replies in Isso.
 
-What is read of the whole thread is small; texts are read only for the comments that are shown.
+Of the whole thread only ids and sort values are read; texts only for the comments that are shown.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -59,10 +59,10 @@ def _find_reply(comment_id: Param) -> Select:
 
 
 class Position(NamedTuple):
-    """Where a comment stands: `parent` is its top comment, None for a top comment itself.
+    """The place of a comment: `parent` is its top-level comment, None if it is one.
 
-    `created` is when it was published, in microseconds of Unix time. No two comments of a thread
-    have the same, so that a client can go on after it.
+    `created` is when it was published, in microseconds of Unix time. It is unique in a thread, so
+    that a client can continue after it.
     """
 
     id: int
@@ -73,10 +73,10 @@ class Position(NamedTuple):
 
 
 class IssoSelection(NamedTuple):
-    """What a client asks for; None for as many as there are.
+    """What a client asks for; None means all.
 
-    With a `parent` only its replies are listed. `after` is in microseconds, as `Position.created`.
-    Without an `offset`, the total of a page is that of its top comments.
+    With a `parent`, only its replies are listed. `after` is in microseconds, as `Position.created`.
+    Without an `offset`, the total of a page is that of its top-level comments.
     """
 
     parent: int | None = None
@@ -88,7 +88,7 @@ class IssoSelection(NamedTuple):
 
 
 class Shown(NamedTuple):
-    """A comment, its place, and how many have voted against it."""
+    """A comment, its place, and how many readers have voted against it."""
 
     place: Position
     comment: Comment | None
@@ -96,7 +96,7 @@ class Shown(NamedTuple):
 
 
 class Level(NamedTuple):
-    """Some comments beside each other: how many there are, and how many further ones are left."""
+    """Comments of one level: how many there are, how many further ones are left out, and these."""
 
     total: int
     hidden: int
@@ -104,9 +104,9 @@ class Level(NamedTuple):
 
 
 class TwoLevels(NamedTuple):
-    """A part of a thread: the level that was asked for, and those below its comments, by id.
+    """A part of a thread: the level that was asked for, and the levels below its comments, by id.
 
-    `total` is the number of comments of a page as its clients want it, see `IssoSelection`.
+    `total` is the number of a page's comments as the client expects it, see `IssoSelection`.
     """
 
     thread: Thread
@@ -116,7 +116,7 @@ class TwoLevels(NamedTuple):
 
 
 def read(reader: Reader, place: PageRef, selection: IssoSelection, most: int) -> TwoLevels:
-    """Read a part of the thread of a page, with at most `most` comments."""
+    """Return a part of the thread of a page, with at most `most` comments."""
     thread = queries.thread(reader, *place)
     levels = _levels(_positions(reader, thread.id), selection.after)
     counts = {parent: len(level) for parent, level in levels.items()}
@@ -150,7 +150,7 @@ def read(reader: Reader, place: PageRef, selection: IssoSelection, most: int) ->
 
 
 def top_of(reader: Reader, comment_id: int | None) -> int | None:
-    """Return the id of the top comment above a comment that is replied to; None for none."""
+    """Return the id of a comment's top-level ancestor, or its own; None for None."""
     if comment_id is None:
         return None
     row = reader.first(_find_top, comment_id)
@@ -158,12 +158,12 @@ def top_of(reader: Reader, comment_id: int | None) -> int | None:
 
 
 def has_replies(reader: Reader, comment_id: int) -> bool:
-    """Say whether somebody has replied to a comment, and the reply is shown."""
+    """Return whether a comment has visible replies."""
     return reader.first(_find_reply, comment_id) is not None
 
 
 def dislikes(reader: Reader, ids: Sequence[int]) -> dict[int, int]:
-    """Return how many have voted against the comments, by the id of each that has some."""
+    """Return how many readers have voted against the comments, by the ids of those with any."""
     query = VoteTable.select(VoteTable.comment, peewee.fn.COUNT(VoteTable.value)).where(
         VoteTable.comment.in_(ids), VoteTable.value == -1
     )
@@ -171,7 +171,7 @@ def dislikes(reader: Reader, ids: Sequence[int]) -> dict[int, int]:
 
 
 def _positions(reader: Reader, thread_id: int) -> list[Position]:
-    """Return the places of all comments of a thread that are shown, oldest first."""
+    """Return the places of all visible comments of a thread, oldest first."""
     rows = reader.query(_find_positions, thread_id)
     parents = {row[0]: row[1] for row in rows}
     gone = {each.id: each.parent for each in queries.deleted_above(reader, parents)}
@@ -194,7 +194,7 @@ def _positions(reader: Reader, thread_id: int) -> list[Position]:
 
 
 def _tops(parents: Mapping[int, int | None]) -> dict[int, int]:
-    """Return the id of the top comment of each; a parent's id is the smaller."""
+    """Return the id of each comment's top-level comment; a parent's id is the smaller one."""
     tops: dict[int, int] = {}
     for comment_id in sorted(parents):
         parent = parents[comment_id]
@@ -219,7 +219,7 @@ def _sorted(positions: list[Position], order: Order) -> list[Position]:
 
 
 def _read_comments(reader: Reader, places: Sequence[Position]) -> dict[int, Shown]:
-    """Read the comments at `places`, by id. Of a deleted one nothing is told."""
+    """Return the comments at `places` by id; a deleted one has no content."""
     ids = [each.id for each in places]
     if not ids:
         return {}

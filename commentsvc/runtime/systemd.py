@@ -64,9 +64,9 @@ class Notifier:
             client.sendto("\n".join(lines).encode(), address)
 
     async def watch(self, pause: Callable[[float], Awaitable[None]] = asyncio.sleep) -> None:
-        """Say that this loop is alive, twice in the time that is wanted, until cancelled.
+        """Send a sign of life twice per watchdog interval, until cancelled.
 
-        Raises nothing; returns at once where nobody wants to hear it.
+        Return at once if none are wanted.
         """
         wanted = int(self._watchdog) if self._watchdog.isascii() and self._watchdog.isdigit() else 0
         while wanted:
