@@ -13,33 +13,33 @@ _file = click.argument("file", metavar="FILE", type=click.Path(path_type=Path, d
 @click.command()
 @data_option
 @_file
-@click.option("--force", is_flag=True, help="Replace FILE also where it is no backup.")
+@click.option("--force", is_flag=True, help="Replace FILE even if it is not a backup.")
 def backup(data: Path, file: Path, force: bool) -> None:
-    """Copy the database to FILE, whether or not a server runs on it; the copy is checked.
+    """Copy the database to FILE, and check the copy.
 
-    An older backup in FILE is replaced as soon as the new one is whole. The settings and the secret
-    key are files of their own in the data folder: keep them, too.
+    The server may be running. A complete new backup replaces an older one in FILE. The settings and
+    the secret key are separate files in the data folder: back them up too.
     """
     from commentsvc.cli import client
     from commentsvc.db import backup as copying
 
     with progress("copying the database") as told:
         size = copying.write(client.database_file(data), file, replace=force, told=told)
-    click.echo(f"{file} is a whole copy ({size / 1e6:.1f} MB)")
+    click.echo(f"{file} is a complete copy ({size / 1e6:.1f} MB)")
 
 
 @click.command()
 @data_option
 @_file
-@click.option("--force", is_flag=True, help="Also a file whose counts are wrong.")
-@click.option("--send", is_flag=True, help="Also send the mails that waited in FILE.")
+@click.option("--force", is_flag=True, help="Restore FILE even if its counts are wrong.")
+@click.option("--send", is_flag=True, help="Send the mails that were waiting in FILE.")
 def restore(data: Path, file: Path, force: bool, send: bool) -> None:
-    """Put the backup FILE in the place of the database, while no server runs.
+    """Replace the database by the backup FILE.
 
-    FILE is checked first: that it is a whole database of this program, or of an older one, and that
-    its counts are right. The previous database is kept beside it. Mails and messages that
-    waited in FILE are not sent, since they may have been sent after it was made: moderators find
-    them among those that failed, and can send each.
+    The server must be stopped. The command first checks that FILE is a complete database of this
+    version or an older one, and that its counts are right. It keeps the previous database beside
+    the new one. Mails and messages that were waiting in FILE are not sent, because they may have
+    been sent after the backup: moderators find them on the mail page and can send each of them.
     """
     from commentsvc.db import backup as copying
     from commentsvc.util import timestamps
@@ -52,13 +52,13 @@ def restore(data: Path, file: Path, force: bool, send: bool) -> None:
         click.echo(f"fault: {fault}")
     if done.held:
         click.echo(
-            f"{done.held} mails and messages that waited in it are not sent: they may have been "
-            "since; see Mail at /moderation, or restore again with --send"
+            f"{done.held} mails and messages that were waiting in it are held back, because they "
+            "may have been sent since; see Mail at /moderation, or restore again with --send"
         )
     if done.kept:
         click.echo(f"the previous database is kept as {done.kept}")
     if not (data / data_dir.SECRET_KEY).exists():
         click.echo(
             f"{data} has no {data_dir.SECRET_KEY}: without the old one, sessions, links in mails "
-            "and edit tokens end"
+            "and edit tokens become invalid"
         )

@@ -12,7 +12,7 @@ from commentsvc.util.timestamps import DAY_MS
 
 @click.group()
 def ban() -> None:
-    """Ban authors, networks, words or domains; lift bans, list them."""
+    """Ban authors, networks, words or domains."""
 
 
 @ban.command()
@@ -23,13 +23,17 @@ def ban() -> None:
     "--days",
     type=click.IntRange(1, 36_500),
     default=None,
-    help="Lift it after N days.",
+    help="Lift the ban after N days.",
     metavar="N",
 )
 def add(
     data: Path, kind: Literal["author", "network", "word", "domain"], value: str, days: int | None
 ) -> None:
-    """File comments as spam: by an author's name or e-mail address, with a word, and so on."""
+    """Mark future comments that match VALUE as spam.
+
+    VALUE is the name or email address of an author, an IP address or network, a word or phrase, or
+    a domain that comments link to.
+    """
     from commentsvc.cli import client
     from commentsvc.runtime.control_commands import AddBan
 
@@ -42,7 +46,7 @@ def add(
 @data_option
 @click.argument("id_", metavar="ID", type=click.IntRange(1, 2**63 - 1))
 def remove(data: Path, id_: int) -> None:
-    """Lift the ban ID; what it filed as spam stays there."""
+    """Lift a ban. Comments that it marked as spam stay spam."""
     from commentsvc.cli import client
     from commentsvc.runtime.control_commands import RemoveBan
 
@@ -53,7 +57,7 @@ def remove(data: Path, id_: int) -> None:
 @ban.command("list")
 @data_option
 def list_(data: Path) -> None:
-    """Show bans: id, kind, what, by whom, until when."""
+    """List bans: ID, kind, value, moderator, end."""
     from commentsvc.cli import client
 
     found = client.bans_listing(data)

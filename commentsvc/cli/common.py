@@ -21,10 +21,10 @@ from commentsvc.settings.reader import SettingsError
 # An address where we may fail to listen: 127.0.0.1:8080, unix:/run/http.sock; and what helps.
 _ADDRESS: Final = re.compile(r"unix:.+|.+:\d+")
 _ADVICE: Final = {
-    errno.EADDRINUSE: "Another program listens there: stop that, or choose another address",
-    errno.EADDRNOTAVAIL: "This machine does not have that address: choose one of its own",
-    errno.EACCES: "Ports below 1024 are for root or a socket of systemd: choose another one",
-    errno.ENOENT: "Make the folder of the socket first, or choose another one",
+    errno.EADDRINUSE: "Another program listens there: stop it, or choose another address",
+    errno.EADDRNOTAVAIL: "This machine does not have that address: choose one that it has",
+    errno.EACCES: "Ports below 1024 need root or a systemd socket: choose another one",
+    errno.ENOENT: "Create the folder of the socket first, or choose another one",
 }
 
 

@@ -33,7 +33,7 @@ def _as_moment(_ctx: click.Context, _param: click.Parameter, value: str | None) 
     for text in (value, f"{value}T00:00:00Z"):
         with contextlib.suppress(ValueError):
             return timestamps.read(text)
-    raise click.BadParameter(f"{value!r} is no date like 2026-05-17 or 2026-05-17T08:30:00Z")
+    raise click.BadParameter(f"{value!r} is not a date like 2026-05-17 or 2026-05-17T08:30:00Z")
 
 
 @click.command()
@@ -46,27 +46,27 @@ def _as_moment(_ctx: click.Context, _param: click.Parameter, value: str | None) 
     type=click.Choice(["commentsvc", "wordpress", "disqus", "isso-json"]),
     default="commentsvc",
     show_default=True,
-    help="For which program the file is.",
+    help="The program that will read the file.",
 )
 @click.option(
     "--hugo",
     type=click.Path(path_type=Path, file_okay=False),
     metavar="DIR",
-    help="Instead of FILE: keep a file for each page in this folder of a Hugo blog.",
+    help="Instead of FILE: write one file per page into this folder of a Hugo blog.",
 )
-@click.option("--site", default="", metavar="NAME", help="Only this site; else all of them.")
+@click.option("--site", default="", metavar="NAME", help="Only this site. Default: all sites.")
 @click.option(
     "--since",
     callback=_as_moment,
     metavar="DATE",
-    help="Only comments that are new or changed since.",
+    help="Only comments that are new or changed since then.",
 )
 @click.option(
     "--anonymous",
     is_flag=True,
-    help="Without names, addresses, votes one by one, and hashes of networks.",
+    help="Leave out names, addresses, single votes, and hashes of networks.",
 )
-@click.option("--force", is_flag=True, help="Replace FILE if it is there.")
+@click.option("--force", is_flag=True, help="Replace FILE if it exists.")
 def export(
     data: Path,
     settings_file: Path | None,
@@ -78,21 +78,21 @@ def export(
     anonymous: bool,
     force: bool,
 ) -> None:
-    """Write all comments to FILE, whether or not a server runs on the data; `-` is the output.
+    """Write all comments to FILE (`-` for standard output).
 
-    Each line is a JSON object: threads, then comments with their history and votes, bans, what the
-    spam filter has learned. `commentsvc import` reads it; docs/export-format.md describes it.
-    Accounts of moderators and keys are not in it: for those there is `backup`.
+    The server may be running. Each line is a JSON object: threads, then comments with their history
+    and votes, bans, and what the spam filter has learned. `commentsvc import` can read the file;
+    docs/export-format.md describes it. To save accounts of moderators and keys, use `backup`.
 
-    The formats of other programs have less in them: the comments that are shown, and their threads.
-    docs/migrating.md says which one to take.
+    The formats of other programs contain less: only visible comments and their threads.
+    docs/migrating.md says which format to choose.
 
-    With --hugo, a file for each page is kept in DIR, such as data/comments of a Hugo blog: only
-    what has changed is written, and what is gone is removed. docs/embedding.md has the rest.
+    --hugo writes one file per page to DIR, such as data/comments of a Hugo blog. It writes only
+    files that have changed, and deletes those of pages without comments. See docs/embedding.md.
     """
     if hugo is not None:
         if file != STDOUT or form != "commentsvc" or since is not None or anonymous or force:
-            raise click.UsageError("--hugo goes with --site only, and without FILE.")
+            raise click.UsageError("With --hugo, give no FILE, and no other option but --site.")
         _write_data_files(data, site, hugo)
         return
 
@@ -151,7 +151,7 @@ def _output(file: str, *, force: bool) -> Iterator[BinaryIO]:
         return
     target = Path(file)
     if target.exists() and not force:
-        raise Failure([f"{target} is there already. Name another file, or replace it by --force."])
+        raise Failure([f"{target} already exists. Name another file, or replace it with --force."])
     part = target.with_name(target.name + PART)
     part.unlink(missing_ok=True)
     try:

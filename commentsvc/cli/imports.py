@@ -59,7 +59,7 @@ def _zone(_ctx: click.Context, _param: click.Parameter, value: str) -> ZoneInfo:
 def _statuses(_ctx: click.Context, _param: click.Parameter, value: str) -> tuple[str, ...]:
     names = tuple(name.strip() for name in value.split(","))
     if unknown := [name for name in names if name not in STATUSES]:
-        raise click.BadParameter(f"{unknown[0]!r} is none of {', '.join(STATUSES)}.")
+        raise click.BadParameter(f"{unknown[0]!r} is not one of {', '.join(STATUSES)}.")
     return names
 
 
@@ -80,8 +80,10 @@ Advance = Callable[[int, int], None]
 @config_option
 @click.argument("source", metavar="FORMAT", type=click.Choice(FORMATS), required=False)
 @click.argument("files", metavar="FILE...", nargs=-1, type=click.Path(exists=True, path_type=Path))
-@click.option("--site", default="", metavar="NAME", help="Into which site; else that of each URL.")
-@click.option("--dry-run", is_flag=True, help="Say what would be stored, and store nothing.")
+@click.option(
+    "--site", default="", metavar="NAME", help="The site to import into. Default: that of each URL."
+)
+@click.option("--dry-run", is_flag=True, help="Show what would be stored, but store nothing.")
 @click.option(
     "--map",
     "map_file",
@@ -93,14 +95,14 @@ Advance = Callable[[int, int], None]
     "--aliases",
     type=click.Path(exists=True, dir_okay=False, path_type=Path),
     metavar="FILE",
-    help="The list of old addresses that the blog's build wrote, as for `thread import`.",
+    help="The list of old addresses that the Hugo module writes.",
 )
 @click.option(
     "--pages",
     "blog",
     metavar="PLACE",
-    help="Tell which pages are not on the blog any more: by the address or file of its sitemap.xml,"
-    " or the folder that it was built into.",
+    help="List pages that the blog no longer has. PLACE is the URL or file of its sitemap.xml, or"
+    " the folder of the built blog.",
 )
 @click.option(
     "--timezone",
@@ -109,7 +111,7 @@ Advance = Callable[[int, int], None]
     show_default=True,
     metavar="TZ",
     callback=_zone,
-    help="The time zone of dates that name none, like Europe/Berlin.",
+    help="The time zone of dates without one, such as Europe/Berlin.",
 )
 @click.option(
     "--status",
@@ -126,24 +128,26 @@ Advance = Callable[[int, int], None]
     multiple=True,
     metavar="WHO[=NAME]",
     callback=_moderators,
-    help="WHO there is the moderator NAME (or the owner) here: an e-mail address, an account, or"
-    " `admins`, all who are marked as such.",
+    help="WHO in the other system is the moderator NAME here (default: the owner). WHO is an email"
+    " address, an account, or `admins` for everybody marked as such.",
 )
-@click.option("--keep-going", is_flag=True, help="Leave out what cannot be read, and go on.")
+@click.option("--keep-going", is_flag=True, help="Skip what cannot be read, and continue.")
 @click.option(
     "--report",
     "report_file",
     type=click.Path(dir_okay=False, path_type=Path),
     metavar="FILE",
-    help="Write what became of each comment to a CSV file.",
+    help="Write the outcome for each comment to a CSV file.",
 )
 @click.option(
     "--learn",
     type=click.Choice(["approved", "all"]),
-    help="Teach the spam filter by the newest approved comments; `all`: by spam, too.",
+    help="Train the spam filter with the newest approved comments; `all`: with spam too.",
 )
-@click.option("--list", "list_runs", is_flag=True, help="Show all imports so far.")
-@click.option("--undo", type=click.IntRange(1, 2**31), metavar="ID", help="Take an import back.")
+@click.option("--list", "list_runs", is_flag=True, help="List all imports.")
+@click.option(
+    "--undo", type=click.IntRange(1, 2**31), metavar="ID", help="Take back the import ID."
+)
 def import_(
     data: Path,
     settings_file: Path | None,
@@ -163,14 +167,14 @@ def import_(
     list_runs: bool,
     undo: int | None,
 ) -> None:
-    """Import comments that another system has exported.
+    """Import comments from another system.
 
-    FORMAT is the system's name, or `auto` to recognise it. It works while the server runs. A second
-    run stores nothing twice, and one that was interrupted is continued by running it again.
+    FORMAT is the name of the system, or `auto` to detect it. The server may be running. A second
+    run stores nothing twice. If an import was interrupted, run it again to continue.
     """
     if list_runs or undo is not None:
         if source:
-            raise click.UsageError("--list and --undo take no FORMAT and no FILE.")
+            raise click.UsageError("Use --list and --undo without FORMAT and FILE.")
         _show_runs(data) if undo is None else _undo(data, undo)
         return
     if source is None or not files:

@@ -24,15 +24,17 @@ PATIENCE = 30.0
 
 @click.group()
 def mail() -> None:
-    """Try the mail settings, or take answers to mails."""
+    """Test the mail settings, or receive answers to mails."""
 
 
 @mail.command()
 @data_option
 @config_option
-@click.option("--to", metavar="ADDRESS", help="Who gets it. Default: the first of mail.moderators.")
+@click.option(
+    "--to", metavar="ADDRESS", help="The recipient. Default: the first of mail.moderators."
+)
 def test(data: Path, settings_file: Path | None, to: str | None) -> None:
-    """Send a mail now by the SMTP server of the settings, and say what it answered."""
+    """Send a test mail now, and show the server's reply."""
     settings = loader.load(find_settings(settings_file, data))
     recipient = to or next(iter(settings.mail.moderators), "")
     if not settings.mail.host:
@@ -44,17 +46,17 @@ def test(data: Path, settings_file: Path | None, to: str | None) -> None:
         f" (security: {settings.mail.security}, login: {settings.mail.user or 'none'})"
     )
     asyncio.run(_send(settings, recipient))
-    click.echo(f"the server has taken a mail to {recipient}; look into that mailbox")
+    click.echo(f"the server has accepted a mail to {recipient}; look into that mailbox")
 
 
 @mail.command()
 @data_option
 @config_option
 def receive(data: Path, settings_file: Path | None) -> None:
-    """Read an answer to one of our mails from stdin, for the pipe of a mail server.
+    """Receive an answer to a mail on stdin, as a mail server's pipe.
 
-    What is no such answer is passed over, with a line on stderr. Exits with 75 where the mail
-    server should try again later.
+    Other mails are ignored, with a line on stderr. The exit code is 75 if the mail server should
+    try again later.
     """
     from commentsvc.auth import edit_tokens
     from commentsvc.auth.reply_addresses import ReplyAddresses
@@ -74,10 +76,10 @@ def receive(data: Path, settings_file: Path | None) -> None:
     except Unwanted as reason:
         refusal = str(reason)
     except expected() as error:
-        click.echo(f"commentsvc: the mail cannot be taken now: {error}", err=True)
+        click.echo(f"commentsvc: the mail cannot be received now: {error}", err=True)
         sys.exit(os.EX_TEMPFAIL)
     if refusal:
-        click.echo(f"commentsvc: nothing is done with a mail: {refusal}", err=True)
+        click.echo(f"commentsvc: a mail was ignored: {refusal}", err=True)
 
 
 async def _send(settings: Settings, recipient: str) -> None:

@@ -30,10 +30,10 @@ from commentsvc.settings.schema import Settings
 @click.group(cls=Program, context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(package_name="commentsvc", prog_name="commentsvc")
 def main() -> None:
-    """Comments for static blogs: one process, one data folder.
+    """commentsvc stores and serves the comments of static blogs.
 
-    Every setting can also be given as COMMENTSVC_<SECTION>_<KEY> in the environment; `init` writes
-    a file that explains them all.
+    All data is in one folder (--data). `init` writes a settings file there that explains every
+    setting. An environment variable COMMENTSVC_<SECTION>_<KEY> overrides a setting.
     """
 
 
@@ -61,15 +61,15 @@ for verb in (
     "--blog",
     type=click.Path(path_type=Path, exists=True, file_okay=False),
     metavar="DIR",
-    help="Also serve the static site in this folder, to try things out.",
+    help="Also serve the static site in this folder, for a trial.",
 )
 @click.option(
     "--take-over",
     is_flag=True,
-    help="Take the place of the server that runs on this data, if one does; no client notices.",
+    help="Replace the server that runs on this data, if any, without a failed request.",
 )
-@click.option("--trace", "traced", is_flag=True, help="Write a line for each request to stderr.")
-@click.option("--reload", is_flag=True, help="Start anew when a source or settings file changes.")
+@click.option("--trace", "traced", is_flag=True, help="Write one line per request to stderr.")
+@click.option("--reload", is_flag=True, help="Restart when a source or settings file changes.")
 def serve(
     data: Path,
     settings_file: Path | None,
@@ -80,12 +80,15 @@ def serve(
     traced: bool,
     reload: bool,
 ) -> None:
-    """Run the server until SIGTERM or Ctrl-C; what was read is answered before it ends."""
+    """Run the server until SIGTERM or Ctrl-C.
+
+    Before it ends, it answers the requests that it has read.
+    """
     file = find_settings(settings_file, data)
     options = {"server.listen": listen, "server.workers": workers}
     settings = loader.load(file, options=options)
     if reload and take_over:
-        raise click.UsageError("--reload and --take-over exclude each other.")
+        raise click.UsageError("Use either --reload or --take-over, not both.")
     if reload:
         from commentsvc.cli import reload as reloading
 
@@ -105,7 +108,7 @@ def serve(
     def announce(address: str) -> None:
         click.echo(f"commentsvc listens on {address}")
         if is_new:
-            click.echo(f"{data} held no database, so a new one was made")
+            click.echo(f"{data} had no database, so a new one was created")
         sys.stdout.flush()
 
     service_manager = systemd.from_environment()
@@ -116,7 +119,10 @@ def serve(
 @data_option
 @config_option
 def init(data: Path, settings_file: Path | None) -> None:
-    """Write a settings file that explains every setting; never over one that is there."""
+    """Write a settings file that explains every setting.
+
+    An existing file is never overwritten.
+    """
     from importlib import resources
 
     data_dir.prepare(data)
@@ -130,7 +136,7 @@ def init(data: Path, settings_file: Path | None) -> None:
                 os.fchown(new.fileno(), owner.st_uid, owner.st_gid)
     except FileExistsError as error:
         raise Failure([f"{file} already exists; not overwritten."]) from error
-    click.echo(f"{file} is written. Change it, then try: commentsvc check --data {data}")
+    click.echo(f"wrote {file}. Edit it, then run: commentsvc check --data {data}")
 
 
 def _private(path: str, flags: int) -> int:
@@ -142,7 +148,10 @@ def _private(path: str, flags: int) -> int:
 @data_option
 @config_option
 def check(data: Path, settings_file: Path | None) -> None:
-    """Look for faults: in the settings, in the database, in its counts. Exits with 1 if any."""
+    """Check the settings and the database.
+
+    The exit code is 1 if there is a fault.
+    """
     from commentsvc.cli import client
 
     problems: list[str] = []
@@ -152,14 +161,14 @@ def check(data: Path, settings_file: Path | None) -> None:
         problems += error.problems
     database = data / data_dir.DATABASE
     if (data / data_dir.SETTINGS).exists() and not database.exists():
-        click.echo("database: there is none yet; the first start of the server makes it")
+        click.echo("database: none yet; the server creates it at its first start")
     else:
         try:
             with progress("checking the database") as told:
                 faults = client.check(data, told)
             problems += faults
             if not faults:
-                click.echo(f"database: {database} is whole, and its counts are right")
+                click.echo(f"database: {database} is intact, and its counts are right")
         except expected() as error:
             problems.append(str(error))
     if problems:
@@ -168,16 +177,20 @@ def check(data: Path, settings_file: Path | None) -> None:
 
 def _say_settings(settings: Settings) -> None:
     names = ", ".join(site.name for site in settings.sites)
-    click.echo(f"settings: good; listens on {settings.server.listen}, serves {names}")
+    click.echo(f"settings: valid; listens on {settings.server.listen}, serves {names}")
     for site in settings.sites:
         if not site.origins:
-            click.echo(f"settings: site {site.name} has no origins, so only this service's own")
+            text = f"site {site.name} has no origins: only pages of this service can send comments"
+            click.echo(f"settings: {text}")
 
 
 @main.command()
 @data_option
 def healthcheck(data: Path) -> None:
-    """Ask the server on this data whether it is alive. Exits with 1 if it is not."""
+    """Check whether the server on this data is running.
+
+    The exit code is 1 if it is not.
+    """
     from commentsvc.cli import client
 
-    click.echo(f"{client.probe(data)} is alive")
+    click.echo(f"{client.probe(data)} is running")

@@ -14,7 +14,7 @@ from commentsvc.cli.common import config_option, data_option, find_settings
 
 _ids = click.argument("ids", metavar="ID...", nargs=-1, type=click.IntRange(1, 2**63 - 1))
 _id = click.argument("id_", metavar="ID", type=click.IntRange(1, 2**63 - 1))
-_all = click.option("--all", "everything", is_flag=True, help="All that are pending.")
+_all = click.option("--all", "everything", is_flag=True, help="All pending comments.")
 
 
 @click.command()
@@ -22,7 +22,10 @@ _all = click.option("--all", "everything", is_flag=True, help="All that are pend
 @_ids
 @_all
 def approve(data: Path, ids: tuple[int, ...], everything: bool) -> None:
-    """Show the comments ID... to readers. An unknown ID is an error, and changes nothing."""
+    """Approve comments, so that readers see them.
+
+    If an ID is unknown, no comment is changed.
+    """
     _change(data, "approved", ids, everything)
 
 
@@ -31,7 +34,7 @@ def approve(data: Path, ids: tuple[int, ...], everything: bool) -> None:
 @_ids
 @_all
 def spam(data: Path, ids: tuple[int, ...], everything: bool) -> None:
-    """Mark the comments ID... as spam; readers no longer see them."""
+    """Mark comments as spam, so that readers no longer see them."""
     _change(data, "spam", ids, everything)
 
 
@@ -40,7 +43,7 @@ def spam(data: Path, ids: tuple[int, ...], everything: bool) -> None:
 @_ids
 @_all
 def delete(data: Path, ids: tuple[int, ...], everything: bool) -> None:
-    """Delete the comments ID...; `undo` still brings them back."""
+    """Delete comments. `undo` restores them."""
     _change(data, "deleted", ids, everything)
 
 
@@ -48,7 +51,7 @@ def _change(
     data: Path, to: Literal["approved", "spam", "deleted"], ids: tuple[int, ...], everything: bool
 ) -> None:
     if bool(ids) == everything:
-        raise click.UsageError("Give the ids of comments, or --all.")
+        raise click.UsageError("Give the IDs of comments, or --all.")
     from commentsvc.cli import client
     from commentsvc.runtime.control_commands import ChangeStatus
 
@@ -56,7 +59,7 @@ def _change(
     for id_ in answer.changed:
         click.echo(f"comment {id_} is {to}")
     if everything and not answer.changed:
-        click.echo("no comment is pending")
+        click.echo("no comments are pending")
     for id_, status in sorted(answer.unchanged.items()):
         click.echo(f"comment {id_} is unchanged: it is {status}")
 
@@ -65,7 +68,7 @@ def _change(
 @data_option
 @_ids
 def undo(data: Path, ids: tuple[int, ...]) -> None:
-    """Take back what the last command changed, or the last change of each comment ID...."""
+    """Undo the last command, or the last change of each comment ID."""
     from commentsvc.cli import client
     from commentsvc.runtime.control_commands import UndoChange
 
@@ -73,7 +76,7 @@ def undo(data: Path, ids: tuple[int, ...]) -> None:
     for id_ in answer.changed:
         click.echo(f"comment {id_}: the last change is undone")
     for id_, status in sorted(answer.unchanged.items()):
-        click.echo(f"comment {id_} is unchanged: it was changed again, and is {status}")
+        click.echo(f"comment {id_} is unchanged: it has been changed again since, and is {status}")
 
 
 @click.command()
@@ -81,13 +84,16 @@ def undo(data: Path, ids: tuple[int, ...]) -> None:
 @config_option
 @_id
 def edit(data: Path, settings_file: Path | None, id_: int) -> None:
-    """Give the comment ID the text (Markdown) that stdin holds; `undo` brings the old one back."""
+    """Replace the text of a comment by the text on stdin.
+
+    The text is Markdown. `undo` restores the old text.
+    """
     from commentsvc.cli import client
     from commentsvc.runtime.control_commands import EditText
 
     message = _message(data, settings_file)
     changed = client.write(data, EditText(id=id_, message=message)).changed
-    outcome = "has the new text" if changed else "is unchanged: this is its text already"
+    outcome = "has the new text" if changed else "is unchanged: it already has this text"
     click.echo(f"comment {id_} {outcome}")
 
 
@@ -96,10 +102,17 @@ def edit(data: Path, settings_file: Path | None, id_: int) -> None:
 @config_option
 @_id
 @click.option(
-    "--as", "name", default="", metavar="NAME", help="The moderator who answers; else the owner."
+    "--as",
+    "name",
+    default="",
+    metavar="NAME",
+    help="The moderator who answers. Default: the owner.",
 )
 def answer(data: Path, settings_file: Path | None, id_: int, name: str) -> None:
-    """Answer the comment ID by the text (Markdown) that stdin holds, and approve it if it waits."""
+    """Answer a comment with the text on stdin.
+
+    The text is Markdown. If the comment is pending, it is approved.
+    """
     from commentsvc.cli import client
     from commentsvc.runtime.control_commands import AnswerComment
 
@@ -112,7 +125,10 @@ def answer(data: Path, settings_file: Path | None, id_: int, name: str) -> None:
 @data_option
 @_id
 def pin(data: Path, id_: int) -> None:
-    """Show the comment ID first on its page, in every order, instead of the one pinned there."""
+    """Pin a comment to the top of its page.
+
+    It comes first in every order and replaces the comment that was pinned there.
+    """
     _pin(data, id_, pinned=True)
     click.echo(f"comment {id_} is pinned")
 
@@ -121,7 +137,7 @@ def pin(data: Path, id_: int) -> None:
 @data_option
 @_id
 def unpin(data: Path, id_: int) -> None:
-    """Show the comment ID in its place again."""
+    """Unpin a comment, so that it is in its usual place again."""
     _pin(data, id_, pinned=False)
     click.echo(f"comment {id_} is not pinned")
 
@@ -152,14 +168,14 @@ def _message(data: Path, settings_file: Path | None) -> str:
 @data_option
 @_id
 def history(data: Path, id_: int) -> None:
-    """Show what happened to the comment ID, the newest first."""
+    """Show the history of a comment, newest change first."""
     from commentsvc.cli import client
 
     changes = client.history(data, id_)
     for each in changes:
         click.echo(client.change_line(each))
     if not changes:
-        click.echo(f"comment {id_} was never changed")
+        click.echo(f"comment {id_} has never been changed")
 
 
 @click.command("list")
@@ -169,18 +185,18 @@ def history(data: Path, id_: int) -> None:
     type=click.Choice(["pending", "approved", "spam", "deleted", "all"]),
     default="pending",
     show_default=True,
-    help="Which comments.",
+    help="Only comments with this status.",
 )
 @click.option(
     "--limit",
     type=click.IntRange(1, 100_000),
     default=50,
     show_default=True,
-    help="How many, the newest.",
+    help="The largest number of comments.",
 )
-@click.option("--json", "as_json", is_flag=True, help="One JSON object on each line.")
+@click.option("--json", "as_json", is_flag=True, help="Write one JSON object per line.")
 def list_(data: Path, status: str, limit: int, as_json: bool) -> None:
-    """Show comments: id, status, date, page, author and first line."""
+    """List comments: ID, status, date, page, author, first line."""
     from commentsvc.cli import client
 
     entries = client.listing(data, None if status == "all" else status, limit)
@@ -199,9 +215,10 @@ def list_(data: Path, status: str, limit: int, as_json: bool) -> None:
 @click.option("--site", default="", metavar="NAME", help="Only comments of this site.")
 @click.option("--limit", type=click.IntRange(1, 10_000), default=50, show_default=True)
 def search(data: Path, words: tuple[str, ...], status: str | None, site: str, limit: int) -> None:
-    """Find comments with all WORDS: of texts, authors, addresses, urls; the newest first.
+    """Find comments that contain all WORDS, newest first.
 
-    A word may name its field, as in author:ann, email:, site:, text: and page:.
+    The command searches texts, authors, email addresses, websites and pages. To search one field,
+    put its name before the word: author:, email:, site:, text: or page:, as in author:ann.
     """
     from commentsvc.cli import client
 
@@ -210,20 +227,23 @@ def search(data: Path, words: tuple[str, ...], status: str | None, site: str, li
         click.echo(client.as_line(entry))
     if not found.items:
         click.echo(
-            "no comments" if found.next is None else "none among the newest with these words"
+            "no comments" if found.next is None else "none of the newest comments has these words"
         )
     if found.unindexed:
-        click.echo(f"not searched yet: the newest {found.unindexed}", err=True)
+        click.echo(f"the newest {found.unindexed} are not searchable yet", err=True)
 
 
 @click.command()
 @data_option
 @click.argument("email", metavar="EMAIL")
-@click.confirmation_option(prompt="This cannot be undone. Forget all that this address wrote?")
+@click.confirmation_option(prompt="This cannot be undone. Erase everything that this author wrote?")
 def forget(data: Path, email: str) -> None:
-    """Erase all that the author with the address EMAIL has written; answers keep their place."""
+    """Erase everything that an author has written.
+
+    EMAIL identifies the author. Replies by others are kept. This cannot be undone.
+    """
     if "@" not in email.strip():
-        raise click.UsageError("Give an e-mail address: it is by what an author is known.")
+        raise click.UsageError("Give the email address of the author.")
     from commentsvc.cli import client
     from commentsvc.runtime.control_commands import ErasePerson
 
@@ -231,7 +251,7 @@ def forget(data: Path, email: str) -> None:
     for comment_id in erased:
         click.echo(f"comment {comment_id} is erased")
     if not erased:
-        click.echo("no comment has this address")
+        click.echo("no comment has this email address")
 
 
 ALL: Final = (approve, spam, delete, undo, edit, answer, pin, unpin, history, list_, search, forget)

@@ -19,10 +19,10 @@ _name = click.argument("name", metavar="NAME")
 
 @click.group()
 def moderator() -> None:
-    """Say who may sign in to the moderation pages.
+    """Manage the accounts for the moderation pages.
 
-    A password is asked for, or read from the first line of the standard input where that is no
-    terminal.
+    Commands that need a password ask for it. If standard input is not a terminal, they read its
+    first line.
     """
 
 
@@ -30,7 +30,7 @@ def moderator() -> None:
 @data_option
 @_name
 def add(data: Path, name: str) -> None:
-    """Let NAME sign in with a new password."""
+    """Create an account with a password."""
     _write(data, "add", name, _new_hash())
     click.echo(f"{name} may sign in at /moderation")
 
@@ -39,7 +39,7 @@ def add(data: Path, name: str) -> None:
 @data_option
 @_name
 def passwd(data: Path, name: str) -> None:
-    """Give NAME a new password; all browsers of NAME are signed out."""
+    """Set a new password, and sign out all browsers."""
     _write(data, "passwd", name, _new_hash())
     click.echo(f"{name} has a new password")
 
@@ -48,7 +48,7 @@ def passwd(data: Path, name: str) -> None:
 @data_option
 @_name
 def remove(data: Path, name: str) -> None:
-    """Remove NAME's account. Past decisions are kept."""
+    """Remove an account. Its past decisions are kept."""
     _write(data, "remove", name)
     click.echo(f"{name} may no longer sign in")
 
@@ -57,19 +57,22 @@ def remove(data: Path, name: str) -> None:
 @data_option
 @_name
 def no_code(data: Path, name: str) -> None:
-    """Let NAME, whose app and recovery codes are lost, sign in by the password alone."""
+    """Turn off two-factor sign-in, if app and codes are lost."""
     _write(data, "no-code", name)
-    click.echo(f"{name} needs no code any more, and may set up an app again")
+    click.echo(f"{name} signs in with the password alone, and may set up an app again")
 
 
 @moderator.command()
 @data_option
 @_name
-@click.option("--public-name", metavar="TEXT", help="The name over NAME's comments.")
-@click.option("--email", metavar="ADDRESS", help="Never shown; it gives the picture.")
+@click.option("--public-name", metavar="TEXT", help="The name that readers see.")
+@click.option("--email", metavar="ADDRESS", help="Never shown. Used for the avatar.")
 @click.option("--site", metavar="URL", help="The website that the name links to.")
 def profile(data: Path, name: str, **changes: str | None) -> None:
-    """Change what readers see of NAME, also of comments that NAME has written. "" removes it."""
+    """Change what readers see of a moderator.
+
+    Comments that NAME has written change too. An empty value ("") removes it.
+    """
     from commentsvc.cli import client
     from commentsvc.runtime.control_commands import ChangeProfile
 
@@ -82,14 +85,15 @@ def profile(data: Path, name: str, **changes: str | None) -> None:
 @_name
 @click.argument("given", metavar="ROLE", type=click.Choice(ROLES))
 @click.option(
-    "--site", "sites", metavar="SITE", multiple=True, help="Only on this site; may be repeated."
+    "--site", "sites", metavar="SITE", multiple=True, help="Only for this site. May be repeated."
 )
 def role(
     data: Path, name: str, given: Literal["owner", "moderator", "viewer"], sites: tuple[str, ...]
 ) -> None:
-    """Let NAME be an owner, a moderator, or a viewer, who reads everything and changes nothing.
+    """Change the role of an account: owner, moderator or viewer.
 
-    Without --site the role holds on all sites. Only owners of all sites manage accounts.
+    An owner may do everything, a moderator may read and decide, a viewer may only read. Without
+    --site the role applies to all sites. Only owners of all sites can manage accounts.
     """
     from commentsvc.cli import client
     from commentsvc.runtime.control_commands import AssignRole
@@ -100,7 +104,7 @@ def role(
 
 @moderator.group()
 def token() -> None:
-    """Make, list and revoke tokens for programs, which moderate in an account's name."""
+    """Manage tokens, with which programs use an account."""
 
 
 @token.command("add")
@@ -109,7 +113,7 @@ def token() -> None:
 @click.argument("label", metavar="LABEL")
 @click.option("--scope", type=click.Choice(SCOPES), default="read", show_default=True)
 @click.option(
-    "--site", "sites", metavar="SITE", multiple=True, help="Only on this site; may be repeated."
+    "--site", "sites", metavar="SITE", multiple=True, help="Only for this site. May be repeated."
 )
 @click.option("--days", type=click.IntRange(1, 3_650), default=90, show_default=True)
 def add_token(
@@ -120,7 +124,10 @@ def add_token(
     sites: tuple[str, ...],
     days: int,
 ) -> None:
-    """Give NAME a token, and show it once. LABEL says what it is for."""
+    """Create a token for an account, and show it once.
+
+    LABEL says what the token is for.
+    """
     from commentsvc.auth import api_tokens
     from commentsvc.cli import client
     from commentsvc.runtime.control_commands import AddToken
@@ -135,7 +142,7 @@ def add_token(
 @data_option
 @_name
 def list_tokens(data: Path, name: str) -> None:
-    """Show NAME's tokens: id, label, scope, sites, when last used, until when."""
+    """List tokens: ID, label, scope, sites, last use, end."""
     from commentsvc.cli import client
     from commentsvc.util import timestamps
 
@@ -154,7 +161,7 @@ def list_tokens(data: Path, name: str) -> None:
 @_name
 @click.argument("id_", metavar="ID", type=click.IntRange(1, 2**63 - 1))
 def remove_token(data: Path, name: str, id_: int) -> None:
-    """Revoke NAME's token ID."""
+    """Revoke a token of an account."""
     from commentsvc.cli import client
     from commentsvc.runtime.control_commands import RevokeToken
 
@@ -165,7 +172,7 @@ def remove_token(data: Path, name: str, id_: int) -> None:
 @moderator.command("list")
 @data_option
 def list_(data: Path) -> None:
-    """Show who may sign in: name, role and sites, since when, and the public profile."""
+    """List accounts: name, role, sites, since when, profile."""
     from commentsvc.cli import client
     from commentsvc.util import timestamps
 

@@ -12,7 +12,7 @@ import click
 
 from commentsvc.cli.common import config_option, counted, data_option, find_settings
 
-_site = click.option("--site", default="", metavar="NAME", help="Of which site; else the first.")
+_site = click.option("--site", default="", metavar="NAME", help="The site. Default: the first one.")
 
 
 def _of_page(command: Callable[..., None]) -> Callable[..., None]:
@@ -23,7 +23,7 @@ def _of_page(command: Callable[..., None]) -> Callable[..., None]:
 
 @click.group()
 def thread() -> None:
-    """Close a page, name it, move it, merge two pages, give a page another address."""
+    """Close, rename, move or merge pages."""
 
 
 def _locate(data: Path, settings_file: Path | None, site: str, *urls: str) -> tuple[str, list[str]]:
@@ -57,21 +57,21 @@ def _set(
 @thread.command()
 @_of_page
 def close(data: Path, settings_file: Path | None, site: str, url: str) -> None:
-    """Take no more comments for the page URL; what is there stays readable."""
+    """Close a page: it takes no new comments."""
     click.echo(f"closed {_set(data, settings_file, site, url, 'closed')}")
 
 
 @thread.command("open")
 @_of_page
 def open_(data: Path, settings_file: Path | None, site: str, url: str) -> None:
-    """Take comments for the page URL, however old it is."""
+    """Open a page: it takes comments, however old it is."""
     click.echo(f"open {_set(data, settings_file, site, url, 'open')}")
 
 
 @thread.command()
 @_of_page
 def age(data: Path, settings_file: Path | None, site: str, url: str) -> None:
-    """Let the page URL close by its age, as the site's close_days says; the usual state."""
+    """Close a page by its age, after close_days (the default)."""
     click.echo(f"closes by its age {_set(data, settings_file, site, url, 'aging')}")
 
 
@@ -79,7 +79,10 @@ def age(data: Path, settings_file: Path | None, site: str, url: str) -> None:
 @_of_page
 @click.argument("title", metavar="TITLE")
 def title(data: Path, settings_file: Path | None, site: str, url: str, title: str) -> None:
-    """Set the title of the page URL; "" takes it from the next approved comment."""
+    """Set the title of a page.
+
+    An empty TITLE ("") takes it from the next approved comment.
+    """
     from commentsvc.cli import client
     from commentsvc.runtime.control_commands import SetTitle
 
@@ -92,7 +95,7 @@ def title(data: Path, settings_file: Path | None, site: str, url: str, title: st
 @_of_page
 @click.argument("to", metavar="TO")
 def move(data: Path, settings_file: Path | None, site: str, url: str, to: str) -> None:
-    """Put the comments of the page URL under its new address TO; the old one leads there."""
+    """Move a page to a new address. The old one leads there."""
     from commentsvc.cli import client
     from commentsvc.runtime.control_commands import Move
 
@@ -105,7 +108,7 @@ def move(data: Path, settings_file: Path | None, site: str, url: str, to: str) -
 @_of_page
 @click.argument("into", metavar="INTO")
 def merge(data: Path, settings_file: Path | None, site: str, url: str, into: str) -> None:
-    """Put the comments of the page URL among those of the page INTO; it cannot be undone."""
+    """Merge the comments of two pages. This cannot be undone."""
     from commentsvc.cli import client
     from commentsvc.runtime.control_commands import Merge
 
@@ -118,7 +121,7 @@ def merge(data: Path, settings_file: Path | None, site: str, url: str, into: str
 @_of_page
 @click.argument("alias", metavar="ALIAS")
 def alias(data: Path, settings_file: Path | None, site: str, url: str, alias: str) -> None:
-    """Let the address ALIAS lead to the comments of the page URL."""
+    """Add an alias: another address of a page."""
     from commentsvc.cli import client
     from commentsvc.runtime.control_commands import Alias
 
@@ -133,13 +136,13 @@ def alias(data: Path, settings_file: Path | None, site: str, url: str, alias: st
 @_site
 @click.argument("alias", metavar="ALIAS")
 def unalias(data: Path, settings_file: Path | None, site: str, alias: str) -> None:
-    """Let the address ALIAS lead to no other page any more."""
+    """Remove an alias, so that it is a page of its own."""
     from commentsvc.cli import client
     from commentsvc.runtime.control_commands import Alias
 
     name, [other] = _locate(data, settings_file, site, alias)
     client.write(data, Alias(site=name, alias=other, url=None))
-    click.echo(f"{other} leads to no other page")
+    click.echo(f"{other} is no alias any more")
 
 
 @thread.command("import")
@@ -148,10 +151,11 @@ def unalias(data: Path, settings_file: Path | None, site: str, alias: str) -> No
 @_site
 @click.argument("file", type=click.File("rb"))
 def import_(data: Path, settings_file: Path | None, site: str, file: BinaryIO) -> None:
-    """Take over old addresses and closed pages from FILE, the list that a blog's build wrote.
+    """Import aliases and closed pages from a list of the blog.
 
-    FILE is `-` for standard input. Comments under an old address go to the page's own; where there
-    are comments under both, you are told, and decide. It may be done again after each build.
+    The blog's build writes FILE; `-` is standard input. Comments under an old address move to the
+    page. If there are comments under both addresses, the command shows how to merge them. You can
+    run it again after each build.
     """
     from commentsvc.cli import alias_import, client
     from commentsvc.comments.urls import Sites
@@ -180,11 +184,14 @@ def import_(data: Path, settings_file: Path | None, site: str, file: BinaryIO) -
 @thread.command("list")
 @data_option
 @click.option(
-    "--containing", default="", metavar="TEXT", help="Only those with this in url or title."
+    "--containing",
+    default="",
+    metavar="TEXT",
+    help="Only pages with this text in their URL or title.",
 )
 @click.option("--limit", type=click.IntRange(1, 100_000), default=50, show_default=True)
 def list_(data: Path, containing: str, limit: int) -> None:
-    """Show pages, the newest first: comments, state, address, other addresses, title."""
+    """List pages: comments, state, address, aliases, title."""
     from commentsvc.cli import client
 
     found = client.threads_listing(data, containing, limit)

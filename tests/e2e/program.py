@@ -131,7 +131,7 @@ class Service:
         if self._is_new:
             self._is_new = False
             line = self.read_line()
-            assert line == f"{self.data} held no database, so a new one was made\n"
+            assert line == f"{self.data} had no database, so a new one was created\n"
         return self
 
     def read_line(self) -> str:

@@ -45,7 +45,7 @@ def test_approving_all_leaves_nothing_pending(service: Service) -> None:
         == "comment 1 is approved\ncomment 2 is approved\ncomment 3 is approved\n"
     )
     assert counts(service) == [2, 1]
-    assert approve(service.data, "--all") == (0, "no comment is pending\n", "")
+    assert approve(service.data, "--all") == (0, "no comments are pending\n", "")
 
 
 @pytest.mark.parametrize("running", [True, False])
@@ -151,7 +151,7 @@ def test_check_after_init_finds_nothing_wrong(data: Path) -> None:
     command("init", "--data", data)
     outcome = command("check", "--data", data)
     assert (outcome.code, outcome.err) == (0, "")
-    assert "database: there is none yet; the first start of the server makes it" in outcome.out
+    assert "database: none yet; the server creates it at its first start" in outcome.out
 
 
 @pytest.mark.parametrize("words", [("approve", "--all"), ("list",), ("check",)])
@@ -200,7 +200,7 @@ def test_check_finds_nothing_in_good_data(service: Service) -> None:
     outcome = command("check", "--data", service.data)
     assert outcome.code == 0
     assert outcome.err == ""
-    assert "is whole, and its counts are right" in outcome.out
+    assert "is intact, and its counts are right" in outcome.out
 
 
 def test_check_finds_wrong_counts_and_wrong_settings_together(service: Service) -> None:
@@ -240,7 +240,7 @@ def test_a_live_server_is_healthy(data: Path, start: Start, tmp_path: Path) -> N
     for listen in ("127.0.0.1:0", f"unix:{tmp_path}/http.sock"):
         service = start(data, listen=listen)
         outcome = command("healthcheck", environ={"COMMENTSVC_DATA": str(data)})
-        assert outcome == (0, f"{service.address} is alive\n", "")
+        assert outcome == (0, f"{service.address} is running\n", "")
         service.stop()
 
 

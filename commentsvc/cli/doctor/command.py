@@ -24,20 +24,24 @@ _MARKS = {
 @click.command()
 @click.argument("url")
 @click.option(
-    "--origin", "origins", multiple=True, help="The blog's, such as https://blog.example."
+    "--origin", "origins", multiple=True, help="The blog's origin, such as https://blog.example."
 )
-@click.option("--proxy", default="", help="nginx, caddy or haproxy: advice for this one only.")
+@click.option(
+    "--proxy", default="", help="Show advice only for this proxy: nginx, caddy or haproxy."
+)
 @click.option(
     "--ca-file",
     type=click.Path(exists=True, dir_okay=False),
-    help="The certificate of an authority of your own, to be trusted too.",
+    help="Also trust this certificate of your own authority.",
 )
-@click.option("--address", default="", help="Where the service is, if DNS does not say so yet.")
-@click.option("--plain-port", default=80, help="Where http: is answered.", show_default=True)
+@click.option(
+    "--address", default="", help="The address of the service, if DNS does not have it yet."
+)
+@click.option("--plain-port", default=80, help="The port for plain HTTP.", show_default=True)
 @click.option(
     "--data",
     type=click.Path(path_type=Path, exists=True, file_okay=False),
-    help="The data folder, on the service's machine: then that is looked at, too.",
+    help="The data folder, to check it too. Only on the service's machine.",
 )
 @config_option
 def doctor(
@@ -50,9 +54,10 @@ def doctor(
     data: Path | None,
     settings_file: Path | None,
 ) -> None:
-    """Look at the service at URL as a browser does, and say what is set up wrong.
+    """Check the service at URL from outside, as a browser sees it.
 
-    Each finding is a line; a fault is followed by the line to change. Exits with 1 for a fault.
+    Each line is one finding. A fault is followed by the line to change. The exit code is 1 if there
+    is a fault.
     """
     import certifi
 
@@ -60,7 +65,7 @@ def doctor(
     from commentsvc.cli.doctor import remote as looking
 
     if not url.startswith(("https://", "http://")):
-        raise click.UsageError("Give the address with https://.")
+        raise click.UsageError("Give a URL that begins with https://.")
     trust = ssl.create_default_context()  # what this machine trusts
     trust.load_verify_locations(certifi.where())
     if ca_file:
@@ -79,7 +84,10 @@ def doctor(
         rights = local.socket_rights(data) if data else ""
         raise Failure([str(error), *([rights] if rights else [])]) from error
     if not data:
-        click.echo("-     give --data on the service's machine for files, mail and keep-alive")
+        click.echo(
+            "-     to check files, mail and keep-alive too, run this on the service's machine with "
+            "--data"
+        )
     if faults:
         raise Failure([f"{counted(faults, 'fault')} found"])
 

@@ -7,32 +7,32 @@ PROXIES: Final = ("nginx", "caddy", "haproxy")
 # By the name of the check: what to do where it is one thing, or each proxy's line.
 ADVICE: Final[dict[str, str | dict[str, str]]] = {
     "https": "see config/proxy for a proxy with TLS",
-    "certificate": "look why it is not renewed: journalctl -u certbot, or the proxy's own log",
+    "certificate": "find out why it is not renewed: journalctl -u certbot, or the proxy's own log",
     "hsts": {
         "nginx": 'in server: add_header Strict-Transport-Security "max-age=63072000" always;',
         "caddy": 'in the site: header Strict-Transport-Security "max-age=63072000"',
         "haproxy": "in frontend: http-after-response set-header Strict-Transport-Security "
         '"max-age=63072000"; in tcp mode, to the server: send-proxy-v2-ssl',
-        "commentsvc": "where the proxy does TLS alone, in the settings: server.hsts = "
+        "commentsvc": "if the proxy only terminates TLS, in the settings: server.hsts = "
         '"max-age=63072000"',
     },
     "redirect": {
         "nginx": "in server for port 80: return 308 https://$server_name$request_uri;",
-        "caddy": "no http:// before the site's name, and no auto_https off",
+        "caddy": "remove http:// before the site's name, and auto_https off",
         "haproxy": "in frontend: http-request redirect scheme https code 308 unless { ssl_fc }",
         "commentsvc": 'behind hitch, in the settings: server.redirect_listen = "0.0.0.0:80"',
     },
     "host": {
         "nginx": "in location: proxy_set_header Host $host;",
-        "caddy": "in reverse_proxy: no header_up Host",
-        "haproxy": "no http-request set-header Host",
+        "caddy": "in reverse_proxy: remove header_up Host",
+        "haproxy": "remove http-request set-header Host",
     },
     "client": {
         "nginx": "in location: proxy_set_header X-Forwarded-For $remote_addr;",
-        "caddy": "in reverse_proxy: no header_up -X-Forwarded-For",
+        "caddy": "in reverse_proxy: remove header_up -X-Forwarded-For",
         "haproxy": "in frontend: http-request set-header X-Forwarded-For %[src]",
-        "commentsvc": "and in the settings, where the proxy comes from: server.trusted_proxies; a "
-        "container's published port hides everybody behind one address (docs/installing.md)",
+        "commentsvc": "and in the settings the proxy's address: server.trusted_proxies; behind a "
+        "container's published port all clients have one address (docs/installing.md)",
     },
     "claim": {
         "nginx": "in location: proxy_set_header X-Forwarded-For $remote_addr;",
@@ -46,25 +46,25 @@ ADVICE: Final[dict[str, str | dict[str, str]]] = {
         "proxy that answers OPTIONS by itself must let it through"
     },
     "cors-twice": {
-        "nginx": "no add_header Access-Control-Allow-Origin: the service sends it",
-        "caddy": "no header Access-Control-Allow-Origin: the service sends it",
-        "haproxy": "no set-header Access-Control-Allow-Origin: the service sends it",
+        "nginx": "remove add_header Access-Control-Allow-Origin: the service sends it",
+        "caddy": "remove header Access-Control-Allow-Origin: the service sends it",
+        "haproxy": "remove set-header Access-Control-Allow-Origin: the service sends it",
     },
     "body": {
         "nginx": "in server: client_max_body_size 256k;",
         "caddy": "in the site: request_body { max_size 256KiB }",
-        "haproxy": "no http-request deny by req.body_size below 262144",
+        "haproxy": "remove http-request deny with req.body_size below 262144",
     },
-    "monitoring": "where you are not in server.monitoring_networks: let the proxy send "
-    "X-Forwarded-For, or, in tcp mode, the PROXY protocol",
-    "clock": "timedatectl set-ntp true, on the machine that is wrong",
+    "monitoring": "if you are not in server.monitoring_networks: let the proxy send "
+    "X-Forwarded-For or, in tcp mode, the PROXY protocol",
+    "clock": "timedatectl set-ntp true, on the machine whose clock is wrong",
     "keep-alive": {
         "nginx": "in upstream: keepalive 256; in location: proxy_http_version 1.1; "
         'proxy_set_header Connection "";',
-        "caddy": "in reverse_proxy: transport http with keepalive 60s, not keepalive off",
-        "haproxy": "in backend: http-reuse always, no option httpclose or http-server-close",
+        "caddy": "in reverse_proxy: transport http with keepalive 60s; remove keepalive off",
+        "haproxy": "in backend: http-reuse always; remove option httpclose and http-server-close",
     },
-    "public-url": "in [server]: public_url, as browsers ask for it, with https://",
+    "public-url": "in [server]: public_url, the address that browsers use, with https://",
 }
 
 

@@ -36,7 +36,7 @@ def examine(visitor: ProbeClient, data: Path, settings: Settings) -> Iterator[Fi
     try:
         yield keep_alive(visitor, control.ask(data / data_dir.CONTROL, Ping()))
     except (ControlError, OSError, http.client.HTTPException) as error:
-        yield Finding("keep-alive", None, f"the service cannot be asked here: {error}")
+        yield Finding("keep-alive", None, f"the service does not answer on this machine: {error}")
 
 
 def permissions(data: Path) -> Finding:
@@ -47,16 +47,16 @@ def permissions(data: Path) -> Finding:
         except OSError as error:
             return Finding("permissions", False, f"{path}: {error.strerror}")
         if mode & 0o077:
-            text = f"others may enter {path} (mode {mode:04o}): chmod go= {path}"
+            text = f"others can access {path} (mode {mode:04o}): chmod go= {path}"
             return Finding("permissions", False, text)
-    return Finding("permissions", True, f"{data} is its user's alone")
+    return Finding("permissions", True, f"only its user can access {data}")
 
 
 def public_url(visitor: ProbeClient, settings: Settings) -> Finding:
     """Return whether links in mails and feeds lead to the address that was given."""
     told = settings.server.public_url.rstrip("/")
     if not told:
-        return Finding("public-url", None, "server.public_url is not set; mails need it")
+        return Finding("public-url", None, "server.public_url is not set, but mails need it")
     scheme = "https" if visitor.secure else "http"
     same = told == f"{scheme}://{visitor.netloc}{visitor.prefix}"
     return Finding("public-url", same, f"links begin with {told}")
@@ -103,7 +103,7 @@ def keep_alive(visitor: ProbeClient, server: CommandResult) -> Finding:
     finally:
         connection.close()
     new = _accepted(server) - before - 1  # the look itself
-    text = f"{REQUESTS} requests came over {max(new, 0)} new connections from the proxy"
+    text = f"the proxy opened {max(new, 0)} new connections for {REQUESTS} requests"
     return Finding("keep-alive", new <= REQUESTS // 2, text)
 
 
@@ -122,11 +122,11 @@ def _accepted(server: CommandResult) -> int:
 async def mail(settings: Settings) -> Finding:
     """Return whether the mail server lets us in; nothing is sent."""
     if not settings.mail.host:
-        return Finding("mail", None, "mail.host is not set, so nothing is mailed")
+        return Finding("mail", None, "mail.host is not set, so no mail is sent")
     where = f"{settings.mail.host}:{settings.mail.port}"
     deadlines = Deadlines(remote.PATIENCE, remote.PATIENCE)
     try:
         async with Smtp(settings.mail, "localhost", deadlines).connect():
-            return Finding("mail", True, f"{where} lets us in; `mail test` sends one")
+            return Finding("mail", True, f"{where} accepts the login; `mail test` sends a mail")
     except DeliveryError as error:
         return Finding("mail", False, f"{where}: {error}")

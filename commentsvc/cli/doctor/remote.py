@@ -133,7 +133,7 @@ def examine(
         yield hsts(first)
         yield redirect(visitor)
     else:
-        yield Finding("https", False, "the address is http: give the one with https")
+        yield Finding("https", False, "the URL begins with http: give the one with https")
     yield host(visitor)
     known = address(visitor)
     yield known
@@ -152,29 +152,30 @@ def _reach(visitor: ProbeClient) -> ProbeResponse:
         seen = visitor.ask("GET", "/api/ping")
     except ssl.SSLCertVerificationError as error:
         raise Unreachable(
-            f"the certificate is not good: {error.verify_message}. If an authority of your own "
-            "signed it, name the file of that authority's certificate with --ca-file"
+            f"the certificate is not valid: {error.verify_message}. If an authority of your own "
+            "signed it, give the file of that authority's certificate with --ca-file"
         ) from error
     except (http.client.RemoteDisconnected, ConnectionResetError, ssl.SSLEOFError) as error:
         raise Unreachable(
-            f"{visitor.netloc} hangs up without a word: the proxy does not reach the service, or "
-            "does not tell it who asks. Look whether the service runs (commentsvc healthcheck) and "
-            "whether the proxy's user may write to the socket; where server.proxy_protocol is "
-            "true, the proxy needs send-proxy-v2-ssl (HAProxy) or write-proxy-v2 = on (hitch)"
+            f"{visitor.netloc} closes the connection without an answer: the proxy does not reach "
+            "the service, or does not pass on the client's address. Check that the service runs "
+            "(commentsvc healthcheck) and that the proxy's user may write to the socket. If "
+            "server.proxy_protocol is true, the proxy needs send-proxy-v2-ssl (HAProxy) or "
+            "write-proxy-v2 = on (hitch)"
         ) from error
     except (OSError, http.client.HTTPException) as error:
         raise Unreachable(f"{visitor.netloc} does not answer: {error}") from error
     if seen.status in (502, 503, 504):
         raise Unreachable(
-            f"the proxy answers {seen.status}: it does not reach the service. Look whether that "
-            "runs (commentsvc healthcheck), whether the proxy asks where server.listen says, and "
-            "whether the proxy's user may write to the socket"
+            f"the proxy answers {seen.status}: it does not reach the service. Check that the "
+            "service runs (commentsvc healthcheck), that the proxy uses the address in "
+            "server.listen, and that the proxy's user may write to the socket"
         )
     if (seen.status, seen.body) != (200, b"OK"):
         raise Unreachable(
-            f"GET {visitor.prefix}/api/ping gives {seen.status} and not our OK: something else "
-            "answers at this address, or the proxy changes the path, or it speaks the PROXY "
-            "protocol and server.proxy_protocol is not true"
+            f"GET {visitor.prefix}/api/ping returns {seen.status} and not OK from commentsvc: "
+            "another program answers at this address, or the proxy changes the path, or it speaks "
+            "the PROXY protocol but server.proxy_protocol is not true"
         )
     return seen
 
@@ -183,7 +184,7 @@ def certificate(seen: ProbeResponse, now_ms: int) -> Finding:
     """Return whether it is renewed in time."""
     until = ssl.cert_time_to_seconds(seen.certificate["notAfter"]) * 1_000
     days = (until - now_ms) // DAY_MS
-    return Finding("certificate", days >= DAYS_LEFT, f"the certificate is good for {days} days")
+    return Finding("certificate", days >= DAYS_LEFT, f"the certificate is valid for {days} days")
 
 
 def hsts(seen: ProbeResponse) -> Finding:
@@ -194,7 +195,7 @@ def hsts(seen: ProbeResponse) -> Finding:
         return Finding("hsts", False, f"the answer has {found}")
     age = _MAX_AGE.search(fields[0])
     seconds = int(age[1]) if age else 0
-    days = f"browsers keep to HTTPS for {seconds // 86_400} days"
+    days = f"browsers use only HTTPS for {seconds // 86_400} days"
     return Finding("hsts", seconds >= HSTS, days if seconds >= HSTS else f"{days}; a year is usual")
 
 
@@ -206,7 +207,7 @@ def redirect(visitor: ProbeClient) -> Finding:
         return Finding("redirect", False, f"http://{visitor.host} does not answer: {error}")
     there = (*seen.all("location"), "")[0]
     if seen.status not in (301, 308):
-        return Finding("redirect", False, f"http: is answered with {seen.status}, not redirected")
+        return Finding("redirect", False, f"http: gets status {seen.status} and is not redirected")
     parts = urlsplit(there)
     same = (parts.hostname, parts.path) == (visitor.host, f"{visitor.prefix}/api/ping")
     if parts.scheme != "https" or not same:
@@ -217,9 +218,9 @@ def redirect(visitor: ProbeClient) -> Finding:
 def host(visitor: ProbeClient) -> Finding:
     """Return whether the proxy passes the name on: a form of our own pages is known by it."""
     told = visitor.ask("GET", "/api/client").json().get("host")
-    text = f"the service is asked as {told or 'nobody'}"
+    text = f"the service sees the host name {told or '(none)'}"
     good = told in (visitor.netloc, visitor.host)
-    return Finding("host", good, text if good else f"{text}, not as {visitor.netloc}")
+    return Finding("host", good, text if good else f"{text}, not {visitor.netloc}")
 
 
 def address(visitor: ProbeClient) -> Finding:
@@ -231,15 +232,15 @@ def address(visitor: ProbeClient) -> Finding:
         for one in INVENTED
     ]
     if claimed == [*INVENTED]:
-        return Finding("claim", False, "who sends X-Forwarded-For is believed, whoever it is")
+        return Finding("claim", False, "the service believes X-Forwarded-For from any client")
     try:
         known = _unmapped(told) == _unmapped(seen.ours) or _unmapped(told).is_global
     except ValueError:
         known = False
     if not known:
-        text = f"the service takes everybody for {told or 'one and the same'}: all share one limit"
+        text = f"the service sees all clients as {told or 'one address'}: they share one limit"
         return Finding("client", False, text)
-    return Finding("client", True, f"the service knows who asks: you are {told}")
+    return Finding("client", True, f"the service sees the client's address: you are {told}")
 
 
 def _unmapped(address: str) -> IPv4Address | IPv6Address:
@@ -264,7 +265,9 @@ def cors(visitor: ProbeClient, origin: str) -> Finding:
     for seen in (read, before):
         fields = seen.all("access-control-allow-origin")
         if len(fields) > 1:
-            text = f"Access-Control-Allow-Origin comes {len(fields)} times: the proxy adds its own"
+            text = (
+                f"Access-Control-Allow-Origin is sent {len(fields)} times: the proxy adds its own"
+            )
             return Finding("cors-twice", False, text)
         if seen.status >= 300 or fields not in ([origin], ["*"]):
             may = "read" if seen is read else "write"
@@ -278,10 +281,10 @@ def body(visitor: ProbeClient, size: int = 200_000) -> Finding:
     try:
         seen = visitor.ask("POST", "/api/preview", message, Content_Type="application/json")
     except (OSError, http.client.HTTPException) as error:
-        return Finding("body", False, f"a body of {size // 1_000} kB is not taken: {error}")
+        return Finding("body", False, f"a body of {size // 1_000} kB is not accepted: {error}")
     if "error" in seen.json() or "html" in seen.json():
-        return Finding("body", True, f"a body of {size // 1_000} kB gets to the service")
-    text = f"a body of {size // 1_000} kB ends at the proxy, with {seen.status}"
+        return Finding("body", True, f"a body of {size // 1_000} kB reaches the service")
+    text = f"the proxy refuses a body of {size // 1_000} kB with {seen.status}"
     return Finding("body", False, text)
 
 
@@ -289,7 +292,9 @@ def monitoring(visitor: ProbeClient) -> Finding:
     """Return whether the service's figures are for its operator alone."""
     seen = visitor.ask("GET", "/metrics")
     if seen.status == 200:
-        return Finding("monitoring", False, "you can read /metrics from here; can everybody?")
+        return Finding(
+            "monitoring", False, "/metrics can be read from here, and perhaps by everybody"
+        )
     return Finding("monitoring", True, "/metrics is not public")
 
 
@@ -299,6 +304,6 @@ def clock(visitor: ProbeClient, local: Clock) -> Finding:
     try:
         apart = datetime.fromisoformat(str(told)).timestamp() - local.now_ms() / 1_000
     except ValueError:
-        return Finding("clock", False, "the service does not tell its time")
-    text = f"its clock and this one are {abs(apart):.0f} s apart"
+        return Finding("clock", False, "the service does not report its time")
+    text = f"its clock and this machine's are {abs(apart):.0f} s apart"
     return Finding("clock", abs(apart) <= CLOCKS, text)

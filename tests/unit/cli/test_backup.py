@@ -25,7 +25,7 @@ def run(verb: str, data: Path, *words: object) -> Result:
 
 def test_a_backup_and_its_way_back_say_what_was_done(data: Path) -> None:
     done = run("backup", data, data / "copy")
-    assert re.fullmatch(rf"{data}/copy is a whole copy \(0\.\d MB\)\n", done.output)
+    assert re.fullmatch(rf"{data}/copy is a complete copy \(0\.\d MB\)\n", done.output)
     assert done.exit_code == 0
     done = run("restore", data, data / "copy")
     assert done.output.startswith("restored 1 comment, the newest of 20")

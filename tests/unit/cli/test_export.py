@@ -58,7 +58,7 @@ def test_a_file_is_for_its_owner_and_replaced_by_force_only(data: Path) -> None:
     assert written == run(data).stdout_bytes
     refused = run(data, file, "--anonymous")
     assert refused.exit_code == 1
-    assert "is there already" in refused.output
+    assert "already exists" in refused.output
     assert file.read_bytes() == written
     assert run(data, file, "--anonymous", "--force").exit_code == 0
     assert b"Ann" not in file.read_bytes()
@@ -81,7 +81,7 @@ def test_a_day_is_a_moment(data: Path) -> None:
     )
     refused = run(data, "--since", "yesterday")
     assert refused.exit_code == 2
-    assert "is no date like" in refused.output
+    assert "is not a date like" in refused.output
 
 
 def test_a_server_that_writes_meanwhile_changes_nothing(data: Path) -> None:

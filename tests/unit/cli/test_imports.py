@@ -181,9 +181,9 @@ def test_the_spam_filter_learns_where_that_is_wanted(
     [
         (["disqus"], "Give a FORMAT (or auto) and at least one FILE."),
         (["nothing", "FILE"], "'nothing' is not one of"),
-        (["auto", "FILE", "--undo", "1"], "take no FORMAT"),
+        (["auto", "FILE", "--undo", "1"], "without FORMAT and FILE"),
         (["auto", "FILE", "--timezone", "Mars"], "like Europe/Berlin"),
-        (["auto", "FILE", "--status", "approved,none"], "'none' is none of"),
+        (["auto", "FILE", "--status", "approved,none"], "'none' is not one of"),
         (["auto", "FILE", "--site", "other"], "There is no site of this name"),
         (["wordpress", "BROKEN"], "line 2: the XML is broken here"),
         (["auto", "/dev/null"], "null is not recognised"),

@@ -72,7 +72,7 @@ def test_a_mail_is_sent_and_every_step_told(run: Run) -> None:
     assert lines[0].startswith(f"connecting to localhost:{server.port} (security: none")
     assert lines[1:] == [
         "connected",
-        "the server has taken a mail to mo@blog.example; look into that mailbox",
+        "the server has accepted a mail to mo@blog.example; look into that mailbox",
     ]
 
 
@@ -128,4 +128,4 @@ def test_a_mail_server_pipes_answers_into_the_database(tmp_path: Path) -> None:
     with Lock(tmp_path):  # a server that does not answer
         busy = receive(mail.replace(b"<1@x>", b"<2@x>"))
     assert busy.exit_code == 75
-    assert "cannot be taken now" in busy.output
+    assert "cannot be received now" in busy.output

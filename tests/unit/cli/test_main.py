@@ -51,8 +51,8 @@ def served(monkeypatch: pytest.MonkeyPatch) -> Served:
 
 def test_serve_says_where_it_listens(run: Run, served: Served, tmp_path: Path) -> None:
     result = run("serve", "--data", tmp_path)
-    said = f"commentsvc listens on http://127.0.0.1:1\n{tmp_path} held no database, so a new one"
-    assert (result.exit_code, result.output) == (0, f"{said} was made\n")
+    said = f"commentsvc listens on http://127.0.0.1:1\n{tmp_path} had no database, so a new one"
+    assert (result.exit_code, result.output) == (0, f"{said} was created\n")
     assert served.settings == Settings()
     assert (served.data, served.blog, served.traced) == (tmp_path, None, False)
 
@@ -72,7 +72,7 @@ def test_a_server_takes_over_when_it_is_told_to(run: Run, served: Served, tmp_pa
 def test_a_server_that_reloads_takes_over_from_nobody(run: Run, tmp_path: Path) -> None:
     result = run("serve", "--data", tmp_path, "--take-over", "--reload")
     assert result.exit_code == 2
-    assert "exclude each other" in result.stderr
+    assert "not both" in result.stderr
 
 
 def test_the_data_folder_may_come_from_the_environment(
@@ -169,7 +169,7 @@ def test_init_writes_where_it_is_told(run: Run, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     ("faults", "code", "said"),
-    [([], 0, "is whole, and its counts are right"), (["site blog counts 7, has 2"], 1, "has 2")],
+    [([], 0, "is intact, and its counts are right"), (["site blog counts 7, has 2"], 1, "has 2")],
 )
 def test_check_exits_with_1_when_something_is_wrong(
     run: Run,
@@ -199,4 +199,4 @@ def test_healthcheck_names_the_server(
     run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(client, "probe", lambda _data: "unix:/x")
-    assert run("healthcheck", "--data", tmp_path).output == "unix:/x is alive\n"
+    assert run("healthcheck", "--data", tmp_path).output == "unix:/x is running\n"

@@ -77,12 +77,12 @@ def test_a_decision_wants_ids_or_all(run: Run, verb: str, words: list[object]) -
             "comment 1 is deleted\n",
         ),
         (["approve", "--all"], ChangeStatus(to="approved", all=True), CommandResult(),
-         "no comment is pending\n"),
+         "no comments are pending\n"),
         (["undo"], UndoChange(), CommandResult((1, 2)),
          "comment 1: the last change is undone\ncomment 2: the last change is undone\n"),
         (["undo", 7, 8], UndoChange(ids=(7, 8)), CommandResult((8,), {7: "spam"}),
          "comment 8: the last change is undone\n"
-         "comment 7 is unchanged: it was changed again, and is spam\n"),
+         "comment 7 is unchanged: it has been changed again since, and is spam\n"),
     ],
 )  # fmt: skip
 def test_a_verb_says_what_became_of_each_comment(
@@ -111,7 +111,7 @@ def test_the_history_is_told_or_that_there_is_none(
     change = Changed(1, 1, 7, "status", "pending", "spam", 0, "Mo\x1b", None, None)
     monkeypatch.setattr(client, "history", lambda _data, id_: [change] if id_ == 7 else [])
     assert run("history", 7).output.endswith("  pending -> spam  by Mo\N{REPLACEMENT CHARACTER}\n")
-    assert run("history", 8).output == "comment 8 was never changed\n"
+    assert run("history", 8).output == "comment 8 has never been changed\n"
 
 
 def test_a_search_tells_what_it_found_and_what_it_did_not_search(
@@ -128,7 +128,7 @@ def test_a_search_tells_what_it_found_and_what_it_did_not_search(
     monkeypatch.setattr(client, "find", find)
     result = run("search", "author:ann", "tea", "--status", "spam", "--limit", 7)
     assert "blog:/post/  Ann: Hi" in result.stdout
-    assert result.stderr == "not searched yet: the newest 3\n"
+    assert result.stderr == "the newest 3 are not searchable yet\n"
     assert run("search", "tea", "--site", "blog").stdout == "no comments\n"
     assert asked == [("author:ann tea", "spam", "", 7), ("tea", "", "blog", 50)]
     assert run("search").exit_code == 2
@@ -149,7 +149,7 @@ def test_an_edit_reads_the_text_and_minds_its_bounds(
     monkeypatch.setattr(client, "write", write)
     assert edit("*Better*\r\n\x00\n").output == "comment 7 has the new text\n"
     assert asked == [EditText(id=7, message="*Better*")]
-    assert edit("*Better*").output == "comment 7 is unchanged: this is its text already\n"
+    assert edit("*Better*").output == "comment 7 is unchanged: it already has this text\n"
     for text, reason in ((" \n", "Please write a comment"), ("x" * 8_001, "at most 8000")):
         result = edit(text)
         assert result.exit_code == 2
@@ -183,4 +183,4 @@ def test_an_address_is_forgotten_after_a_yes(
 
 def test_that_there_was_nothing_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(client, "write", lambda _data, _order: CommandResult())
-    assert forget(tmp_path, "a@b.example", "--yes").output == "no comment has this address\n"
+    assert forget(tmp_path, "a@b.example", "--yes").output == "no comment has this email address\n"

@@ -88,7 +88,7 @@ def test_who_has_lost_the_app_signs_in_without_a_code(run: Run, tmp_path: Path) 
     with closing(sqlite3.connect(tmp_path / DATABASE)) as rows, rows:
         rows.execute("INSERT INTO two_factor VALUES (1, x'00', 0, 1)")
         rows.execute("INSERT INTO recovery_code (moderator_id, digest) VALUES (1, x'00')")
-    assert run("no-code", "Ann").output.startswith("Ann needs no code any more")
+    assert run("no-code", "Ann").output.startswith("Ann signs in with the password alone")
     with closing(sqlite3.connect(tmp_path / DATABASE)) as rows:
         left = rows.execute(
             "SELECT 1 FROM two_factor UNION ALL SELECT 1 FROM recovery_code"

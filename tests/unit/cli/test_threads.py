@@ -48,7 +48,7 @@ def run(tmp_path: Path) -> Run:
         (["move", "/a", "/b"], Move("blog", "/a/", "/b/"), "moved /a/ to /b/\n"),
         (["merge", "/a", "/b"], Merge("blog", "/a/", "/b/"), "merged /a/ into /b/: 3 comments\n"),
         (["alias", "/a", "/b"], Alias("blog", "/b/", "/a/"), "/b/ leads to /a/\n"),
-        (["unalias", "/b"], Alias("blog", "/b/", None), "/b/ leads to no other page\n"),
+        (["unalias", "/b"], Alias("blog", "/b/", None), "/b/ is no alias any more\n"),
     ],
 )  # fmt: skip
 def test_a_verb_orders_by_canonical_urls(

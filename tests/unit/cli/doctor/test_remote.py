@@ -73,8 +73,8 @@ def test_an_address_that_is_not_the_askers_is_found(told: str, good: bool) -> No
     ("status", "body", "match"),
     [
         (502, b"", "does not reach the service"),
-        (200, b"Welcome to nginx", "something else answers"),
-        (404, b"", r"/in/api/ping gives 404"),
+        (200, b"Welcome to nginx", "another program answers"),
+        (404, b"", r"/in/api/ping returns 404"),
     ],
 )
 def test_another_answer_than_ours_ends_the_look(status: int, body: bytes, match: str) -> None:
