@@ -43,17 +43,16 @@ REFUSED: Final = {
     score.TRAPPED: (
         "rejected",
         _(
-            "A field that has to stay empty is filled, as programs do, so this was taken for spam"
-            " and is not stored. If you wrote it, load the page again and send it without that"
-            " field."
+            "A hidden field was filled in, as spam programs do, so this was treated as spam and "
+            "is not stored. If you wrote it, reload the page and leave that field empty."
         ),
     ),
     score.UNKNOWN_FORM: (
         "form_token",
         _(
-            "To keep programs out, this form has to be sent once more. Your text is still here:"
-            " please send it again. (Programs get a form token from GET /api/form-token, and wait"
-            " some seconds.)"
+            "To keep spam programs out, this form must be sent once more. Your text is still "
+            "here: please send it again. (API clients: get a form token from GET /api/form-token, "
+            "and wait a few seconds.)"
         ),
     ),
 }

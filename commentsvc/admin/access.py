@@ -132,8 +132,8 @@ def no_cookie() -> HttpError:
         403,
         "no_cookie",
         _(
-            "Your browser did not send our cookie back. The moderation pages need cookies, and a"
-            " browser keeps ours only where the address begins with https:// or is localhost."
+            "Your browser did not send our cookie. The moderation pages need cookies, and "
+            "browsers accept ours only if the address begins with https:// or is localhost."
         ),
     )
 

@@ -261,9 +261,9 @@ def _problem(error: Exception) -> Text:
     """Return the message for an account that cannot be made."""
     match error:
         case NameTaken():
-            return _("There is an account of that name already.")
+            return _("An account with this name already exists.")
         case NameRefused():
-            return _("A name has 1 to 40 letters, digits, or signs of @ . + - _.")
+            return _("A name may have 1 to 40 letters, digits, or the characters @ . + - _.")
         case ProfileRefused():
             return _("This cannot be saved: %(reason)s.", reason=error)
     return str(error)

@@ -156,7 +156,7 @@ class CommentPage:
         try:
             found = await self._database.read(work)
         except UnknownComment as error:
-            gone = _("This comment does not exist (any more).")
+            gone = _("This comment does not exist or was removed.")
             raise HttpError(404, "not_found", gone) from error
         entry = found.entry
         return await self._layout.render(

@@ -90,8 +90,8 @@ class Viewer:
 
     def _doubt(self, score: int) -> str:
         if score < self.spam_from:
-            return str(_("Doubt %(score)s of %(most)s", score=score, most=self.spam_from))
-        return str(_("Doubt %(score)s", score=score))
+            return str(_("Spam score %(score)s of %(most)s", score=score, most=self.spam_from))
+        return str(_("Spam score %(score)s", score=score))
 
 
 @lru_cache(REMEMBERED)

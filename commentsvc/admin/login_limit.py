@@ -37,7 +37,7 @@ def _too_many(wait: int) -> HttpError:
 
 def _busy() -> HttpError:
     """Return the error for a guess while too many others wait."""
-    message = _("Too many people try to sign in just now. Try again in a moment.")
+    message = _("Too many people are trying to sign in right now. Try again in a moment.")
     return HttpError(503, "busy", message, headers=(("Retry-After", "5"),))
 
 

@@ -38,7 +38,7 @@ _log = logging.getLogger(__name__)
 
 WRONG: Final = _("Wrong name or password.")
 UNKNOWN_PASSKEY: Final = _("This passkey does not belong to any account here.")
-TOO_LATE: Final = _("That took too long. Please begin anew.")
+TOO_LATE: Final = _("That took too long. Please start again.")
 STEP: Final = "second step"
 STEP_TIME: Final = 5 * MINUTE_MS  # milliseconds to find the phone and type the code
 

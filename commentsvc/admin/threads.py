@@ -30,9 +30,9 @@ DONE: Final = {
     "state": _("Saved."),
     "title": _("Title saved."),
     "move": _("The page has moved; its old address still leads to its comments."),
-    "merge": _("The two pages are one now."),
-    "alias": _("That address leads to this page now."),
-    "unalias": _("That address stands for itself again."),
+    "merge": _("The two pages are now merged."),
+    "alias": _("That address now leads to this page."),
+    "unalias": _("That address no longer leads to this page."),
 }
 
 
@@ -123,7 +123,7 @@ class ThreadPages:
         if verb not in DONE or (verb == "state" and value not in STATES):
             raise unreadable_decision()
         if verb == "merge" and not first(form, "sure"):
-            raise HttpError(400, "invalid", _("This cannot be undone: tick the box to go on."))
+            raise HttpError(400, "invalid", _("This cannot be undone. Tick the box to continue."))
         return decisions.thread_change(self._sites, thread, verb, value)
 
     async def _find(self, context: RequestContext, text: str) -> ThreadSummary:

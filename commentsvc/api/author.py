@@ -229,7 +229,7 @@ class AuthorActions:
         place = network(self._proxies.client(request))
         wait = self._limiter.take(place, self._clock.monotonic_ms())
         if wait:
-            message = _("You vote too often. Please wait %(seconds)s seconds.", seconds=wait)
+            message = _("You are voting too often. Please wait %(seconds)s seconds.", seconds=wait)
             raise HttpError(429, "too_many", message, headers=(("Retry-After", str(wait)),))
         wide = wide_network(place)
         if wide != place and self._wide.take(b"%d %b" % (number, wide), self._clock.monotonic_ms()):
@@ -249,7 +249,9 @@ class AuthorActions:
         place = wide_network(network(self._proxies.client(request)))
         wait = self._reports.take(place, self._clock.monotonic_ms())
         if wait:
-            message = _("You report too often. Please wait %(seconds)s seconds.", seconds=wait)
+            message = _(
+                "You are reporting too often. Please wait %(seconds)s seconds.", seconds=wait
+            )
             raise HttpError(429, "too_many", message, headers=(("Retry-After", str(wait)),))
         now_ms = self._clock.now_ms()
         await self._database.write(reports.report, number, sent.reporter, now_ms)
@@ -279,10 +281,12 @@ class AuthorActions:
         headers = self._check(request, entry)
         scheme, _space, token = (request.header("authorization") or "").partition(" ")
         if scheme.lower() != "bearer" or not self._tokens.check(token.strip(), own.token_hash):
-            message = _("Only its author can change a comment, in the browser that sent it.")
+            message = _(
+                "Only the author can change a comment, and only in the browser that sent it."
+            )
             raise HttpError(401, "token", message, headers=CHALLENGE)
         if own.token_expires_at <= self._clock.now_ms():
-            message = _("The time in which this comment could be changed is over.")
+            message = _("The time in which you could change this comment is over.")
             raise HttpError(403, "too_late", message)
         return AuthorizedComment(entry, headers)
 

@@ -35,7 +35,9 @@ def as_http(error: Exception) -> HttpError | None:
             message = "This is not where a list can go on. Start again without `after`."
             return HttpError(400, "invalid", message, {"after": message})
         case DatabaseFull():
-            full = _("Comments cannot be stored just now: the server's disk is full or failing.")
+            full = _(
+                "Comments cannot be stored at the moment: the server's disk is full or failing."
+            )
             return HttpError(503, "storage", full, headers=(("Retry-After", FULL_SECONDS),))
         case DatabaseError():
             busy = _("The server is busy. Please try again in a few seconds.")
@@ -47,7 +49,7 @@ def _contradiction(error: errors.CommentsError) -> HttpError:
     """Return the HTTP error for a request that contradicts the stored state."""
     match error:
         case errors.UnknownParent():
-            unknown = _("The comment that you answer to is not on this page (any more).")
+            unknown = _("The comment that you are answering is not on this page, or no longer.")
             return HttpError(400, "unknown_parent", unknown, {"parent": unknown})
         case errors.KeyConflict():
             message = "This key was used for another comment. Send this one with a new key."
@@ -59,7 +61,7 @@ def _contradiction(error: errors.CommentsError) -> HttpError:
             return HttpError(429, "too_many_pending", error.message, headers=headers)
         case errors.ThreadClosed():
             return HttpError(
-                400, "closed", pgettext("widget.closed", "This page takes no more comments.")
+                400, "closed", pgettext("widget.closed", "This page no longer accepts comments.")
             )
         case errors.UnknownComment() | errors.UnknownThread() | errors.UnknownBan():
             return HttpError(404, "not_found", _("Not found: %(reason)s.", reason=error))

@@ -37,8 +37,8 @@ def hash_password(password: str) -> str:
     if not SHORTEST <= len(password) <= LONGEST:
         raise PasswordRefused(
             _(
-                "A password has %(shortest)s to %(longest)s characters. A few words make a good"
-                " one.",
+                "A password must have %(shortest)s to %(longest)s characters. A few words make a "
+                "good one.",
                 shortest=SHORTEST,
                 longest=LONGEST,
             )

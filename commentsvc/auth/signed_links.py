@@ -27,7 +27,7 @@ LENGTH: Final = 512
 # Days for which a link to a person's own data works: few, since it allows much and is used at once.
 OWN_DAYS: Final = 2
 
-USED: Final = _("This link was used before. Each link in a mail works once.")
+USED: Final = _("This link has already been used. Each link in a mail works only once.")
 
 
 class LinkError(Exception):
@@ -61,7 +61,10 @@ class SignedLinks:
             content: list[Any] = self._serializer(purpose).loads(token)
         except (BadData, ValueError) as error:
             raise LinkError(
-                _("This link is not complete, or not ours. Please copy all of it from the mail.")
+                _(
+                    "This link is incomplete, or not one of ours. Please copy the whole link from "
+                    "the mail."
+                )
             ) from error
         if now // 1_000 >= content.pop(0):
             raise LinkExpired(

@@ -335,8 +335,8 @@ def check(
     _check_email(wrong, email, bool(fields.notify))
     if site and not is_site(site):
         wrong["site"] = _(
-            "A website must begin with http:// or https:// and have no spaces and at most %(limit)s"
-            " characters. Please correct it, or leave it empty.",
+            "A website must begin with http:// or https://, and may have at most %(limit)s "
+            "characters and no spaces. Please correct it, or leave it empty.",
             limit=SITE_LENGTH,
         )
     if fields.parent is not None and not 0 < fields.parent <= BIGGEST_ID:
@@ -385,7 +385,7 @@ def _check_text(wrong: dict[str, Text], name: str, text: str, length: int, most:
 
 def _check_email(wrong: dict[str, Text], email: str, needed: bool) -> None:
     if needed and not email:
-        wrong.setdefault("email", _("To be told of answers by mail, please enter your address."))
+        wrong.setdefault("email", _("To get mails about replies, please enter your email address."))
     if email and not is_email(email):
         wrong["email"] = _("This is not an email address. Please correct it, or leave it empty.")
 

@@ -145,7 +145,7 @@ def remove_alias(tx: Transaction, site: str, alias: str) -> None:
     ref = find(tx, site, alias)
     if ref.url == alias:
         raise UnknownThread(
-            _("%(url)s is no alias of another page on %(site)s", url=alias, site=site)
+            _("%(url)s is not an alias of another page on %(site)s", url=alias, site=site)
         )
     tx.change(
         ThreadTable.update(aliased=None).where(
@@ -163,7 +163,7 @@ def merge(tx: Transaction, site: str, url: str, into: str, who: str, now: int) -
     """
     source, target = find(tx, site, url), find(tx, site, into)
     if source == target:
-        raise UrlTaken(_("%(url)s and %(other)s are one page already", url=url, other=into))
+        raise UrlTaken(_("%(url)s and %(other)s are already the same page", url=url, other=into))
     [(count, title)] = tx.query(
         ThreadTable.select(ThreadTable.count, ThreadTable.title).where(
             ThreadTable.id == source.thread_id

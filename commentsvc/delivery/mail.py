@@ -80,7 +80,7 @@ RECEIVED: Final = {
         PENDING: _("Your reply is waiting for approval."),
         APPROVED: _("Your reply is published."),
     },
-    "refused": dict.fromkeys(_IS_NOW, _("Your mail did nothing")),
+    "refused": dict.fromkeys(_IS_NOW, _("Your mail had no effect")),
 }
 QUOTED: Final = 4_000  # characters of a comment; some mail servers refuse very long mails
 
@@ -273,7 +273,7 @@ class MailComposer:
         return self._letter(
             "invitation",
             post.recipient,
-            _("An invitation to look after comments"),
+            _("An invitation to moderate comments"),
             post.id,
             post.created_at,
             None,

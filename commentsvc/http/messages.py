@@ -310,8 +310,8 @@ class CorsPolicy:
                 403,
                 "forbidden_origin",
                 gettext(
-                    "Pages at %(origin)s may not write here. The operator can allow it by adding"
-                    " this address to the origins of the site %(site)s in the settings.",
+                    "Pages at %(origin)s may not send comments. The operator can allow it by "
+                    "adding this address to the origins of the site %(site)s in the settings.",
                     origin=sent[:200],
                     site=site,
                 ),

@@ -114,7 +114,7 @@ def undo(tx: Transaction, act: int, who: str, now: int) -> ChangeResult:
     """
     rows = tx.execute(statements.CHANGES_OF_ACT, (act,)).fetchall()
     if not rows:
-        raise NothingToUndo(_("decision %(number)s does not exist, or is undone", number=act))
+        raise NothingToUndo(_("decision %(number)s does not exist, or has been undone", number=act))
     return _undo(tx, rows, who, now)
 
 
@@ -128,7 +128,7 @@ def undo_last(tx: Transaction, ids: Iterable[int], who: str, now: int) -> Change
         row = tx.execute(statements.LAST_CHANGE, (comment_id,)).fetchone()
         if row is None:
             raise NothingToUndo(
-                _("comment %(number)s was not changed, or all is undone", number=comment_id)
+                _("comment %(number)s has no change that could be undone", number=comment_id)
             )
         rows.append(row)
     return _undo(tx, rows, who, now)

@@ -54,7 +54,7 @@ def undo(tx: Transaction, who: Actor, decision_id: int, now: int) -> ChangeResul
         permissions.confine(tx, who, [comment_id for (comment_id,) in ids])
     except UnknownComment as error:
         raise NothingToUndo(
-            _("decision %(number)s does not exist, or is undone", number=decision_id)
+            _("decision %(number)s does not exist, or has been undone", number=decision_id)
         ) from error
     return actions.undo(tx, decision_id, who.name, now)
 

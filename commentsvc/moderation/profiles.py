@@ -150,7 +150,7 @@ def keep_an_owner(reader: Reader, changed: Profile | None, removed: str = "") ->
     after = [changed if changed and each.id == changed.id else each for each in before]
     after = [each for each in after if each.name.casefold() != removed.casefold()]
     if any(map(_is_owner, before)) and after and not any(map(_is_owner, after)):
-        raise ProfileRefused(_("one owner of all sites must be left"))
+        raise ProfileRefused(_("there must always be an owner of all sites"))
 
 
 def _is_owner(profile: Profile) -> bool:

@@ -94,9 +94,9 @@ class FollowPages:
         self._requests.count(request, email)
         tag, now = request.language().tag, self._clock.now_ms()
         await self._database.write(follows.request, place, email, tag, now)
-        text = _("The comments come after you confirm by the link in the mail.")
+        text = _("You get the comments after you confirm with the link in the mail.")
         return rendered(
-            "personal_data.html", 200, title=_("Please look into your mailbox"), texts=(text,)
+            "personal_data.html", 200, title=_("Please check your mailbox"), texts=(text,)
         )
 
     async def ask_to_follow(self, request: Request) -> Response:

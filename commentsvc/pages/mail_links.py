@@ -54,9 +54,9 @@ WORDS = {
     DELETED: (_("Delete this comment?"), _("Delete"), _("The comment is deleted.")),
 }
 ALREADY = {
-    APPROVED: _("The comment is published already."),
-    SPAM: _("The comment is marked as spam already."),
-    DELETED: _("The comment is deleted already."),
+    APPROVED: _("The comment is already published."),
+    SPAM: _("The comment is already marked as spam."),
+    DELETED: _("The comment is already deleted."),
 }
 
 
@@ -228,7 +228,7 @@ class LinkPages:
         profile = await self._database.read(profiles.of_address, email)
         entry = await self._find(comment_id)
         if profile is None or not profile.actor.may_decide(entry.site):
-            raise LinkExpired(_("No moderator has the address of this mail any more."))
+            raise LinkExpired(_("No moderator has this email address any more."))
         return AnswerTo(entry, profile, post_id)
 
     def _ask_answer(self, to: AnswerTo, text: str = "", problem: str = "") -> Response:

@@ -43,13 +43,16 @@ PER_ADDRESS: Final = "3/day"
 
 ABOUT: Final = (
     _(
-        "Enter the address that you wrote your comments with. You get a mail with two links: one"
-        " to download all that is kept of you here, one to erase it."
+        "Enter the email address that you used for your comments. You get a mail with two links: "
+        "one to download everything that is stored about you here, one to erase it."
     ),
 )
 SENT: Final = (
     _("If comments were written with this address, a mail is on its way to it."),
-    _("If none comes within an hour, look into the spam folder, or try another address of yours."),
+    _(
+        "If no mail arrives within an hour, look in your spam folder, or try another of your "
+        "addresses."
+    ),
 )
 
 
@@ -104,7 +107,7 @@ class MailRequests:
     def require_mail(self) -> None:
         """Raise HttpError 404 if the service sends no mail."""
         if not self._sends:
-            message = _("This service sends no mail. Please ask whoever runs the blog.")
+            message = _("This service does not send mail. Please ask the owner of the blog.")
             raise HttpError(404, "no_mail", message)
 
     def count(self, request: Request, email: str) -> None:
@@ -114,7 +117,7 @@ class MailRequests:
         wait = self._networks.take(place, now_ms) or self._addresses.take(email.lower(), now_ms)
         if wait:
             message = _(
-                "That was asked several times today. Try again in %(hours)s h.",
+                "This was requested several times today. Try again in %(hours)s h.",
                 hours=-(-wait // 3600),
             )
             raise HttpError(429, "too_many", message, headers=(("Retry-After", str(wait)),))
@@ -158,12 +161,12 @@ class PersonalDataPages:
         self._requests.count(request, email)
         now = self._clock.now_ms()
         await self._database.write(outbox.own, email, now, request.language().tag)
-        return _shown(title=_("Please look into your mailbox"), texts=SENT)
+        return _shown(title=_("Please check your mailbox"), texts=SENT)
 
     async def ask_to_export(self, request: Request) -> Response:
         """GET /mail/export?t=T: 200 with a page that has one button. 404, 410 as for all links."""
         [email] = self._read("export", request)
-        texts = (_("All that was written with %(email)s, as JSON.", email=email),)
+        texts = (_("Everything that was written with %(email)s, as JSON.", email=email),)
         return _shown(title=_("Download your comments?"), texts=texts, button=_("Download"))
 
     async def export(self, request: Request) -> Response:
@@ -194,8 +197,8 @@ class PersonalDataPages:
                 email=email,
             ),
             _(
-                "This cannot be undone. Answers of others stay, and the place of what they answer"
-                " is left empty."
+                "This cannot be undone. Replies by others stay; the comments that they answer "
+                "become empty places."
             ),
         )
         title, button = _("Erase all your comments?"), _("Erase them for good")
@@ -212,7 +215,7 @@ class PersonalDataPages:
 
         number = await self._database.write(work)
         done = ngettext("%(num)s comment was erased.", "%(num)s comments were erased.", number)
-        return _shown(title=_("All is erased"), texts=(done,))
+        return _shown(title=_("Everything is erased"), texts=(done,))
 
     def _read(self, purpose: str, request: Request) -> list[Any]:  # Any: as in Links
         token = ASK_TO_EXPORT.read(request).t

@@ -90,7 +90,12 @@ HSTS = "add_header Strict-Transport-Security $commentsvc_hsts always;"
         ("host", "Host $host", "Host $proxy_host", "proxy_set_header Host $host;"),
         ("client", FORWARDED, 'proxy_set_header X-Forwarded-For "";', FORWARDED),
         ("claim", FORWARDED, "", FORWARDED),
-        ("cors-twice", HSTS, f"{HSTS} add_header Access-Control-Allow-Origin *;", "remove add_header"),
+        (
+            "cors-twice",
+            HSTS,
+            f"{HSTS} add_header Access-Control-Allow-Origin *;",
+            "remove add_header",
+        ),
         ("cors", HSTS, f"{HSTS} if ($request_method = OPTIONS) {{ return 405; }}", "[[site]]"),
         ("body", "client_max_body_size 256k", "client_max_body_size 10k", "client_max_body_size"),
         ("keep-alive", 'Connection ""', "Connection close", "keepalive 256;"),
@@ -231,7 +236,9 @@ def test_a_terminator_that_does_not_agree_with_the_service_is_told(
     assert "it speaks the PROXY protocol but server.proxy_protocol is not true" in done.err
 
 
-@pytest.mark.parametrize(("name", "said"), [("hitch", "closes the connection"), ("haproxy", "answers 503")])
+@pytest.mark.parametrize(
+    ("name", "said"), [("hitch", "closes the connection"), ("haproxy", "answers 503")]
+)
 def test_a_proxy_without_rights_to_the_socket_is_told_who_has_them(
     begin: Begin, examine: Examine, by_proxy_header: tuple[Service, int], name: str, said: str
 ) -> None:

@@ -159,7 +159,7 @@ def test_a_change_that_waits_for_approval_says_so(
     mine.get_by_role("button", name="Edit").click()
     mine.get_by_label("Comment").fill("Three coats.")
     mine.get_by_role("button", name="Save").click()
-    expect(mine.locator(".commentsvc-note")).to_contain_text("waits for approval")
+    expect(mine.locator(".commentsvc-note")).to_contain_text("is waiting for approval")
     expect(mine.locator(".commentsvc-body")).to_have_text("Three coats.")
 
 

@@ -53,8 +53,8 @@ def test_a_comment_that_waits_is_shown_to_its_author_and_not_counted(
     new = page.locator("#commentsvc-101")
     expect(new).to_be_focused()
     expect(new.locator(".commentsvc-badge")).to_have_text("Awaiting approval")
-    expect(new.locator(".commentsvc-note")).to_contain_text("waits for approval")
-    expect(page.locator(".commentsvc-status")).to_contain_text("waits for approval")
+    expect(new.locator(".commentsvc-note")).to_contain_text("is waiting for approval")
+    expect(page.locator(".commentsvc-status")).to_contain_text("is waiting for approval")
     expect(new.get_by_role("button", name="Edit")).to_be_visible()
     expect(new.get_by_role("button")).to_have_count(2)  # the other one deletes
     expect(page.get_by_role("heading", name="No comments")).to_be_visible()
@@ -136,7 +136,7 @@ REFUSALS = {
     ),
     "unreachable": (
         (0, None, None),
-        "The comment service cannot be reached, or takes no comments from this page.",
+        "The comment service cannot be reached, or does not accept comments from this page.",
     ),
     "too long": ((413, None, None), "Your comment is too long. Please shorten it."),
     "not allowed": ((403, None, None), "The service says why."),

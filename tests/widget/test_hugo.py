@@ -286,7 +286,7 @@ def test_a_build_has_the_comments_that_are_there(site: Site, tmp_path: Path) -> 
     for name in ("form.css", "comments.css"):
         assert f'<link rel="stylesheet" href="{service.address}/static/{name}">' in element
     assert "<noscript><a" not in element
-    assert "takes no more comments" in files["posts/old/index.html"]
+    assert "no longer accepts comments" in files["posts/old/index.html"]
     assert "<form" not in files["posts/old/index.html"]
 
 

@@ -45,7 +45,7 @@ def test_a_comment_waits_is_approved_and_raises_the_count(
     tab.get_by_role("link", name="What wet wood knows").click()
     write(tab, TEXT)
     new = tab.locator(".commentsvc-comment")
-    expect(new.locator(".commentsvc-note")).to_contain_text("waits for approval")
+    expect(new.locator(".commentsvc-note")).to_contain_text("is waiting for approval")
     expect(new.locator("em")).to_have_text("the same")
     tab.reload()
     tab.locator("comment-thread").scroll_into_view_if_needed()
@@ -129,7 +129,7 @@ def test_a_blog_that_may_not_write_is_told_so(start: Callable[..., Service], tab
     start(COMMENTSVC_SITE_ORIGINS="https://elsewhere.example")
     write(tab, TEXT)
     expect(tab.locator("form").get_by_role("alert")).to_contain_text(
-        "takes no comments from this page"
+        "does not accept comments from this page"
     )
 
 

@@ -171,7 +171,7 @@ def test_what_was_typed_is_kept_where_the_page_has_closed_meanwhile(
     expect(tab.get_by_label("Comment")).to_have_value("Typed early")
     tab.get_by_label("Name").fill("Rosa")
     tab.get_by_role("button", name="Send comment").click()
-    expect(tab.get_by_role("alert").last).to_contain_text("takes no more comments")
+    expect(tab.get_by_role("alert").last).to_contain_text("no longer accepts comments")
     expect(tab.get_by_label("Comment")).to_have_value("Typed early")
 
 

@@ -215,7 +215,7 @@ def test_a_closed_thread_is_read_and_not_written(
     if closed == "by the service":
         answers.closes = "2026-11-21T11:00:00Z"
     page = open_thread(**({"closed": ""} if closed == "by the page" else {}))
-    expect(page.get_by_text("This page takes no more comments.")).to_be_visible()
+    expect(page.get_by_text("This page no longer accepts comments.")).to_be_visible()
     expect(page.locator("#commentsvc-1")).to_be_visible()
     expect(page.get_by_role("button", name="Reply")).to_have_count(0)
     expect(page.locator("form")).to_have_count(0)

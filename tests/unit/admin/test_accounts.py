@@ -87,7 +87,7 @@ def test_an_invitation_ends_by_time_by_revoking_and_with_its_owner(
 @pytest.mark.parametrize(
     ("fields", "told"),
     [
-        ({"name": "rosa"}, "There is an account of that name"),
+        ({"name": "rosa"}, "An account with this name"),
         ({"name": "R0sa"}, "looks like the name of rosa"),
         ({"name": "a b"}, "1 to 40 letters"),
         ({"name": "mo", "again": "another good one"}, "passwords differ"),
@@ -137,10 +137,10 @@ def test_an_owner_changes_roles_and_removes_accounts(service: Served, owner: Sea
     assert header(changed, "Location") == "accounts?done=role"
     assert account(service, "mo") == ("viewer", "notes")
     assert mo.get("bans").status == 403
-    assert "one owner of all sites" in text(
+    assert "an owner of all sites" in text(
         owner.send("accounts", do="role", id=1, role="moderator")
     )
-    assert "one owner of all sites" in text(owner.send("accounts", do="remove", id=1))
+    assert "an owner of all sites" in text(owner.send("accounts", do="remove", id=1))
     assert owner.send("accounts", do="role", id=2, role="king").status == 400
     assert owner.send("accounts", do="role", id=2, role="owner", sites=["x"]).status == 400
     assert owner.send("accounts", do="remove", id=2).status == 303

@@ -18,7 +18,7 @@ def test_a_comments_page_has_all_that_is_known_of_it(seat: Seat) -> None:
     assert "<p>Hello <em>you</em></p>" in html
     assert "Hello *you*</textarea>" in html
     assert '<div class="words" dir="auto">' in html, "in the direction of its first letter"
-    assert "Doubt 5 of 9" in html
+    assert "Spam score 5 of 9" in html
     assert "Sent by Ann" in html
     assert ">waiting</span>" in html
 

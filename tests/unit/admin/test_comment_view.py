@@ -74,8 +74,8 @@ def test_a_card_tells_what_its_list_wants_to_know() -> None:
     assert " checked" not in html(entry())
     assert " checked" in html(entry(), ticked=True)
     assert 'class="tag pending">waiting' in html(entry(), found=True)
-    assert "Doubt 3 of 9<" in html(entry(), told=StoredVerdict(3, ("many links",)))
-    assert "Doubt 12<" in html(entry(), told=StoredVerdict(12, ("many links",)))
+    assert "Spam score 3 of 9<" in html(entry(), told=StoredVerdict(3, ("many links",)))
+    assert "Spam score 12<" in html(entry(), told=StoredVerdict(12, ("many links",)))
 
 
 def test_a_page_is_linked_where_its_blog_is_known() -> None:

@@ -22,7 +22,7 @@ def test_a_token_can_stand_in_an_address_as_it_is() -> None:
 
 
 def test_a_link_of_one_purpose_is_none_of_another() -> None:
-    with pytest.raises(LinkError, match="not ours"):
+    with pytest.raises(LinkError, match="not one of ours"):
         LINKS.read("stop", TOKEN, NOW)
 
 
@@ -46,7 +46,7 @@ def test_no_altered_link_says_anything_else() -> None:
 
 @pytest.mark.parametrize("text", ["", ".", "x", "x.y", "é.é", "A" * 10_000, TOKEN + "x", "\x00.a"])
 def test_what_is_no_link_of_ours_is_refused(text: str) -> None:
-    with pytest.raises(LinkError, match="not complete, or not ours"):
+    with pytest.raises(LinkError, match="incomplete, or not one of ours"):
         LINKS.read("comment", text, NOW)
 
 
@@ -65,7 +65,7 @@ def test_after_a_change_of_the_key_old_links_are_believed_and_new_ones_made() ->
 def test_what_a_link_does_is_done_once(tmp_path: Path) -> None:
     with opened(tmp_path) as database:
         database.write_now(signed_links.mark_used, "approved 7 3", NOW, HOUR)
-        with pytest.raises(LinkExpired, match="used before"):
+        with pytest.raises(LinkExpired, match="already been used"):
             database.write_now(signed_links.mark_used, "approved 7 3", NOW + 1, HOUR)
         database.write_now(signed_links.mark_used, "spam 7 3", NOW + 1, HOUR)
 

@@ -150,7 +150,7 @@ def test_a_merge_stands_in_each_history_and_is_not_undone(database: Database) ->
 
 def test_a_page_is_not_merged_with_itself_or_with_nothing(database: Database) -> None:
     do(database, threads.add_alias, "/a/", "/x/")
-    with pytest.raises(UrlTaken, match="one page already"):
+    with pytest.raises(UrlTaken, match="already the same page"):
         do(database, threads.merge, "/x/", "/a/", "Mo", NOW)
     for pair in (("/a/", "/nobody/"), ("/nobody/", "/a/")):
         with pytest.raises(UnknownThread, match="/nobody/ on blog"):

@@ -137,7 +137,7 @@ def test_a_decision_is_undone_as_one_and_only_once(database: Database, purged: l
     assert shown(database) == []
     assert set(purged) == TAGS
     with pytest.raises(
-        NothingToUndo, match=f"decision {first.decision_id} does not exist, or is undone"
+        NothingToUndo, match=f"decision {first.decision_id} does not exist, or has been undone"
     ):
         undo(database, first.decision_id)
     with pytest.raises(NothingToUndo):
@@ -160,7 +160,7 @@ def test_the_last_change_of_each_comment_is_undone(database: Database) -> None:
     decide(database, "deleted", ids[0])
     assert undo_last(database, ids[0], ids[1]).changed == (ids[0], ids[1])
     assert [row[1] for row in state(database)] == ["approved", "pending", "approved"]
-    with pytest.raises(NothingToUndo, match=f"comment {ids[1]} was not changed, or all is undone"):
+    with pytest.raises(NothingToUndo, match=f"comment {ids[1]} has no change that could be undone"):
         undo_last(database, ids[0], ids[1])
     assert shown(database) == [ids[0], ids[2]], "a failure changes nothing"
     with pytest.raises(UnknownComment):

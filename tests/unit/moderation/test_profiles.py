@@ -91,7 +91,7 @@ def test_a_removed_account_takes_its_badge_along(database: Database, purged: lis
     add(database)
     rosa = database.read_now(profiles.named, "rosa")
     answer = database.write_now(answers.answer, 1, "Yes", rosa, NOW).comment
-    with pytest.raises(ProfileRefused, match="one owner"):
+    with pytest.raises(ProfileRefused, match="an owner"):
         database.write_now(profiles.retire, "rosa")
     database.write_now(profiles.assign, "mo", "owner", [])
     purged.clear()

@@ -23,7 +23,7 @@ def test_a_closed_page_is_readable_and_has_no_form(service: Served) -> None:
         answer = service.get(target)
         html = answer.body.decode()
         assert (answer.status, "Hello" in html) == (200, True)
-        assert ("<form" in html) != ("takes no more comments" in html)
+        assert ("<form" in html) != ("no longer accepts comments" in html)
         return "<form" in html
 
     assert has_form()
@@ -32,7 +32,7 @@ def test_a_closed_page_is_readable_and_has_no_form(service: Served) -> None:
     assert not has_form()
     answer = service.form("/embed/thread", "url=/p/&author=Ann&message=More")
     assert answer.status == 400
-    assert b"This page takes no more comments." in answer.body
+    assert b"This page no longer accepts comments." in answer.body
     assert b">\nMore</textarea>" in answer.body, "what was typed is kept"
 
 
@@ -243,7 +243,7 @@ def test_a_posted_form_may_have_to_wait(tmp_path: Path) -> None:
     with served(tmp_path, settings) as service:
         answer = service.form("/embed/thread?site=notes", "url=/p/&author=Ann&message=Hi")
         assert answer.status == 202
-        assert "waits for approval" in answer.body.decode()
+        assert "is waiting for approval" in answer.body.decode()
         assert 'href="/p/"' in answer.body.decode()
 
 

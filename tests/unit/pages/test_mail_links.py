@@ -80,7 +80,7 @@ def test_a_link_works_once(service: Served) -> None:
     service.database.write_now(actions.undo_last, [1], "Mo", 5)
     answer = service.form(link(service, "approved"), "")
     assert answer.status == 410
-    assert b"used before" in answer.body
+    assert b"already been used" in answer.body
     assert status(service) == "pending"
 
 
@@ -94,7 +94,7 @@ def test_what_is_so_already_has_no_button(service: Served) -> None:
     service.form(link(service, "deleted"), "")
     for action in ("approved", "spam", "deleted"):
         answer = service.get(link(service, action, post=2))
-        assert title(answer) == "The comment is deleted already."
+        assert title(answer) == "The comment is already deleted."
         assert b"<form" not in answer.body
 
 
@@ -234,7 +234,7 @@ def test_a_link_to_answer_is_of_one_moderator_and_one_purpose(moderator: Served)
 def test_what_was_marked_as_spam_meanwhile_is_not_answered(moderator: Served) -> None:
     target = answer_link(moderator)
     moderator.form(link(moderator, "spam"), "")
-    assert title(moderator.get(target)) == "The comment is marked as spam already."
+    assert title(moderator.get(target)) == "The comment is already marked as spam."
     assert moderator.form(target, "message=Yes").status == 409
     assert len(moderator.stored()) == 1
 

@@ -178,7 +178,7 @@ def test_where_no_mail_is_sent_the_page_says_whom_to_ask(tmp_path: Path) -> None
     with served(tmp_path) as service:
         for answer in (service.get("/mail/own"), ask(service)):
             assert answer.status == 404
-            assert b"ask whoever runs the blog" in answer.body
+            assert b"ask the owner of the blog" in answer.body
 
 
 def test_a_body_that_is_no_form_is_refused(service: Served) -> None:
