@@ -1,10 +1,9 @@
-"""The composed program: the only place that knows all parts.
+"""The composition root: the only module that knows all parts.
 
-Each part is built from the ones above it and pushed on one exit stack, so that a failure at
-any step undoes the steps before, in the reverse order, and a stop is the same way back: no more
-commands, answer what is in flight, write what is queued, give the lock back. Where a new server
-waits for our place, it gets our sockets and the lock at the very end; where it fails, all of it is
-composed anew.
+Each part is built from the previous ones and pushed on one exit stack. So a failure at any step
+undoes the steps before, in reverse order, and a stop does the same: accept no more commands, answer
+what is in flight, write what is queued, release the lock. If a new server takes over, it gets our
+sockets and the lock at the very end; if it fails, everything is built again.
 """
 
 import asyncio
@@ -71,24 +70,23 @@ from commentsvc.util.clock import Clock
 
 _log = logging.getLogger(__name__)
 
-# Where lines about requests go.
+# The file descriptor for lines about requests.
 STDERR: Final = 2
-# Commands that are being answered at a stop; in seconds.
+# Seconds for running commands at a stop.
 COMMAND_GRACE: Final = 2.0
-# A mail that is under way at a stop; in seconds.
+# Seconds for a mail that is being sent at a stop.
 MAIL_GRACE: Final = 3.0
-# What file systems say that know no sockets: those of some networks and memory cards.
+# Errors of file systems without sockets: those of some networks and memory cards.
 WITHOUT_SOCKETS: Final = (errno.ENOSYS, errno.EOPNOTSUPP, errno.EPERM)
-# Objects made and not yet gone between two looks of the garbage collector at the young ones.
+# Allocations minus deallocations before the garbage collector examines the youngest generation.
 COLLECT_AFTER: Final = 20_000
 
 
 class Start(NamedTuple):
     """How the program is started: on the folder `data`, with a demo `blog` or none.
 
-    `announce` gets the address when all is ready. With `takes_over`, the server that runs on this
-    data, if one does, is asked for its place. When `traced`, a line for each request is written to
-    stderr.
+    `announce` is called with the address when all is ready. With `takes_over`, the server that runs
+    on this data is asked to hand over. With `traced`, a line for each request is written to stderr.
     """
 
     data: Path
@@ -102,8 +100,8 @@ class Start(NamedTuple):
 def run(settings: Settings, start: Start) -> None:
     """Serve until a signal, or a successor, asks to stop.
 
-    Raise DataUnusable, KeyUnusable, SocketsUnusable, ControlError, DatabaseError or OSError where
-    it cannot start.
+    Raise DataUnusable, KeyUnusable, SocketsUnusable, ControlError, DatabaseError or OSError if it
+    cannot start.
     """
     process.set_up_logging()
     process.raise_file_limit(settings.server.max_connections)
@@ -115,7 +113,7 @@ def run(settings: Settings, start: Start) -> None:
 async def _serve(
     settings: Settings, start: Start, place: InheritedState | None
 ) -> InheritedState | None:
-    """Serve, at the `place` that was ours or at one to be found; ours, if a successor failed."""
+    """Serve with the state `place` or a new one; return our state if a successor failed."""
     told_to_stop = process.expect_stop()
     succession = Handover(told_to_stop, place)
     try:
@@ -198,9 +196,9 @@ async def _compose(
 def _inbox(
     service: ServiceContext, submissions: SubmissionService
 ) -> tuple[InboxHook, list[Coroutine[None, None, None]]]:
-    """Return the hook for answers by mail and its background tasks; loaded only if needed.
+    """Return the hook for answers by mail and its background tasks; imported only if needed.
 
-    Raise OSError where `inbox.ca_file` cannot be used.
+    Raise OSError if `inbox.ca_file` cannot be read.
     """
     settings = service.settings.inbox
     if not settings.address:
@@ -217,7 +215,7 @@ def _inbox(
 
 
 async def _find_place(start: Start, succession: Handover) -> None:
-    """What others have opened for us: the service manager, the server whose place we take."""
+    """Get what others have opened for us: the service manager, or the server that we replace."""
     if succession.place.lock >= 0:
         return
     passed = start.manager.sockets()
@@ -235,7 +233,7 @@ def _open(
     bridge: Bridge,
     watchers: Sequence[Callable[[Sequence[str]], None]],
 ) -> Database:
-    """Open the database; the `watchers` are told of the tags of each purge, before it."""
+    """Open the database; the `watchers` are called with the tags of each purge, before it."""
 
     def purge(tags: Sequence[str]) -> None:
         for watcher in watchers:
@@ -248,7 +246,7 @@ def _open(
 
 
 async def _listen(control: Control, data: Path) -> None:
-    """Let commands reach us, unless the folder `data` cannot hold sockets, as some network's."""
+    """Listen for commands, unless the folder `data` cannot hold sockets, as on some networks."""
     try:
         await control.start()
     except OSError as error:
@@ -264,7 +262,7 @@ async def _listen(control: Control, data: Path) -> None:
 
 @asynccontextmanager
 async def _meanwhile(*works: Coroutine[None, None, None]) -> AsyncIterator[None]:
-    """Have `works` done during the block; then they are cancelled, and ended before it is left."""
+    """Run `works` during the block; then cancel them, and wait until they have ended."""
     tasks = [asyncio.create_task(work) for work in works]
     try:
         yield
@@ -275,7 +273,7 @@ async def _meanwhile(*works: Coroutine[None, None, None]) -> AsyncIterator[None]
 
 
 async def _stop(bridge: Bridge, grace: float, succession: Handover, lock: Lock) -> None:
-    """Answer what was read; keep the sockets where somebody waits for them."""
+    """Answer what was read; keep the sockets for a server that waits for them."""
     if succession.has_other_server:
         await bridge.stop(min(grace, handover.GRACE), keep=True)
         succession.hold(bridge.release(), lock.fileno())
@@ -284,7 +282,7 @@ async def _stop(bridge: Bridge, grace: float, succession: Handover, lock: Lock) 
 
 
 async def _tell(database: Database, settings: Settings) -> None:
-    """Bring what the database knows of the settings in line with them."""
+    """Update the sites and recipients in the database from the settings."""
     names = [site.name for site in settings.sites]
     await database.write(queries.sync_sites, names)
     targets = channels.targets(settings)
@@ -323,7 +321,7 @@ def _router(
 
 @contextmanager
 def _observed(bridge: Bridge, traced: bool) -> Iterator[None]:
-    """Log what the core has counted whenever SIGUSR1 comes, and each request when `traced`."""
+    """Log the core's counters at each SIGUSR1, and each request when `traced`."""
 
     def tell() -> None:
         for line in metrics.statistics(bridge.stats(), Path("/proc/self/status").read_text()):
@@ -340,10 +338,10 @@ def _observed(bridge: Bridge, traced: bool) -> Iterator[None]:
 
 @contextmanager
 def spared_collector() -> Iterator[None]:
-    """Let the garbage collector pass over what is there for good, and come less often.
+    """Let the garbage collector ignore permanent objects, and run less often.
 
-    A request leaves no cycles; each collection looked through 100,000 objects of modules and
-    classes, which was a tenth of what a submission costs.
+    A request leaves no reference cycles, but each collection examined 100,000 objects of modules
+    and classes, which took a tenth of the time of a submission.
     """
     before = gc.get_threshold()
     gc.collect()

@@ -1,4 +1,4 @@
-"""What most parts of the service stand on, made once by `app`.
+"""The service context: the objects that most parts need, made once by `app`.
 
 A part that needs only one of these takes that one, so that its constructor says what it uses.
 """
@@ -14,7 +14,10 @@ from commentsvc.util.clock import Clock
 
 @dataclass(frozen=True, slots=True)
 class ServiceContext:
-    """The settings and what is made of them. The first of the secret `keys` signs, all verify."""
+    """The settings, and the objects made from them. The first of the secret `keys` signs.
+
+    All keys are accepted.
+    """
 
     settings: Settings
     database: Database

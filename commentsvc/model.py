@@ -1,6 +1,6 @@
-"""What a comment is, and the words that stand for it everywhere.
+"""The model: a comment, and the constants for its states, roles and changes.
 
-Values only: nothing is imported from the package, and nothing here knows a database.
+These are values only: the module imports nothing from the package, and knows no database.
 """
 
 from typing import Final
@@ -12,31 +12,31 @@ APPROVED: Final = "approved"
 SPAM: Final = "spam"
 DELETED: Final = "deleted"
 STATUSES: Final = (PENDING, APPROVED, SPAM, DELETED)
-# Whether a thread takes comments: as its age and the site's settings say, always, or no more.
+# Whether a thread takes comments: until it is too old for the site's settings, always, or never.
 AGING: Final = "aging"
 OPEN: Final = "open"
 CLOSED: Final = "closed"
 STATES: Final = (AGING, OPEN, CLOSED)
-# What of a comment a moderator may change.
+# What a change of a comment can be about.
 STATUS: Final = "status"
 TEXT: Final = "text"
 THREAD: Final = "thread"
 CHANGES: Final = (STATUS, TEXT, THREAD)
-# What an account may do, from the most to the least; see `moderation.permissions`.
+# The roles of accounts, the most powerful first; see `moderation.permissions`.
 OWNER: Final = "owner"
 MODERATOR: Final = "moderator"
 VIEWER: Final = "viewer"
 ROLES: Final = (OWNER, MODERATOR, VIEWER)
-# What a token of an account may do at most.
+# The scopes of API tokens.
 SCOPES: Final = ("read", "decide", "administer")
-# What may stand over a comment that an account wrote; "" over one of a reader.
+# The roles that are shown as a badge with an account's comments; a reader's role is "".
 BADGES: Final = (OWNER, MODERATOR)
-# What may be banned.
+# The kinds of bans.
 BANS: Final = ("author", "network", "word", "domain")
-# Who changed a comment where no moderator did; no moderator can have this name.
+# The actor of a change by the comment's author; no moderator can have this name.
 AUTHOR: Final = "its author"
-# Which statuses a comment may be in when it is moved to the one named first. Back to pending leads
-# an edit by its author; out of deleted, undoing alone.
+# The statuses from which a comment may change to each status. Only an edit by its author leads back
+# to pending; only undoing leads away from deleted.
 MOVES: Final = {
     PENDING: (APPROVED,),
     APPROVED: (PENDING, SPAM),
@@ -46,11 +46,10 @@ MOVES: Final = {
 
 
 class Comment(msgspec.Struct, frozen=True, gc=False):
-    """A comment as stored. `site` is the author's own web site, "" where there is none.
+    """A comment as stored. `site` is the author's own web site, "" if there is none.
 
-    Moments are Unix milliseconds; `published_at` is None until the comment is approved, `edited_at`
-    until its author changes it. `email` must never stand in an answer. `role` is the author's, see
-    BADGES.
+    Times are Unix milliseconds; `published_at` is None until the comment is approved, `edited_at`
+    until it is edited. `email` must never be part of an answer. `role` is the author's, see BADGES.
     """
 
     id: int
@@ -71,7 +70,7 @@ class Comment(msgspec.Struct, frozen=True, gc=False):
 
 
 class Entry(msgspec.Struct, frozen=True):
-    """A comment together with the page it stands under: for feeds and the moderator's list."""
+    """A comment together with its page: for feeds and lists of moderators."""
 
     comment: Comment
     site: str
@@ -85,27 +84,27 @@ def thread_tag(site: str, url: str) -> str:
 
 
 def thread_of(tag: str) -> tuple[str, str] | None:
-    """Return the site and the url of which `tag` is the `thread_tag`; None for other tags."""
+    """Return the site and url whose `thread_tag` is `tag`; None for other tags."""
     kind, _, rest = tag.partition(":")
     site, _, url = rest.partition(":")
     return (site, url) if kind == "thread" else None
 
 
 def site_tag(site: str) -> str:
-    """Return the surrogate key of every answer that shows something of all of `site`."""
+    """Return the surrogate key of all answers that show something about a whole site."""
     return f"site:{site}"
 
 
-# Our links to a comment end so, and its id. No comment of another system is called so.
+# The fragment of our links to a comment, before its id. No other system uses it.
 ANCHOR: Final = "commentsvc-"
 
 
 def fragment(comment_id: int) -> str:
-    """Return the end of a link to a comment."""
+    """Return the fragment of a link to a comment."""
     return f"#{ANCHOR}{comment_id}"
 
 
-MODERATORS_TAG: Final = "moderators"  # of what is kept of moderators' names in memory
-# Who decided, where no moderator did: see `delivery.akismet` and `delivery.classifier`.
+MODERATORS_TAG: Final = "moderators"  # purged after changes of moderators' names, which are cached
+# The actors of decisions by programs: see `delivery.akismet` and `delivery.classifier`.
 AKISMET: Final = "Akismet"
 CLASSIFIER: Final = "the classifier"

@@ -1,11 +1,11 @@
-"""The one way of a new comment into the database, whoever brings it.
+"""The submission service: judges and stores every new comment, whoever sends it.
 
-What is done here with each: its HTML is made, the spam checks and the site's policy judge it, it
-gets an edit token, and it is stored with the status that follows. It knows nothing of HTTP;
-`api.submit` is what submissions by HTTP pass before.
+It renders the comment's HTML, runs the spam checks and the site's policy, makes an edit token, and
+stores the comment with the status of the verdict. It knows nothing of HTTP; submissions by HTTP
+pass `api.submit` first.
 
-What comes within a turn of the loop is gathered and rendered by a `RenderQueue`, and goes to the
-writer when the turn is over, which thus has it all in one transaction.
+Submissions that arrive within a turn of the event loop are rendered together by a `RenderQueue`,
+and go to the writer at the end of the turn, which stores all of them in one transaction.
 """
 
 import asyncio
@@ -35,10 +35,10 @@ from commentsvc.util.client_network import NetworkHashes
 from commentsvc.util.i18n import gettext as _
 from commentsvc.util.timestamps import MINUTE_MS
 
-# What becomes of a submission by the verdict on it.
+# The status of a submission by its verdict.
 STATUS: Final = {"accept": APPROVED, "hold": PENDING, "spam": SPAM}
 
-# The code and the message where nothing is stored.
+# The code and the message of refused submissions.
 REFUSED: Final = {
     score.TRAPPED: (
         "rejected",
@@ -69,24 +69,24 @@ class Accepted(NamedTuple):
 
 
 class PreparedComment(NamedTuple):
-    """What is about to be stored, when, and its edit token."""
+    """A comment that is about to be stored, the time, and its edit token."""
 
     new: NewComment
     now_ms: int
     token: str
 
 
-# Gets what was stored, or why nothing was; on the loop. It raises nothing.
+# Called on the event loop with the stored comment, or with the exception; must not raise.
 Done = Callable[[Accepted | Exception], None]
 
 
 class SubmissionService:
-    """Takes submissions for all sites. A `network` is as `util.client_network` gives it."""
+    """Accepts submissions for all sites. A `network` is a result of `client_network.network`."""
 
     def __init__(self, service: ServiceContext, bans: Bans, names: ProtectedNames) -> None:
-        """Take what a submission meets.
+        """Take the service, and the caches of bans and protected names.
 
-        `bans` and `names` are told of changes by whoever has them too.
+        The caller of `bans.forget` and `names.forget` has the same objects.
         """
         settings, database, keys = service.settings, service.database, service.keys
         self._edit = settings.moderation.edit_minutes * MINUTE_MS
@@ -102,11 +102,11 @@ class SubmissionService:
         self._clock = service.clock
 
     def form_token(self, site: str) -> str:
-        """Return a form token alone, for a form of `site` that cannot do any work."""
+        """Return a form token for a form of `site` that cannot do proof of work."""
         return self._spam_checker.form_token(site, self._clock.now_ms())
 
     def invite(self, site: str, network: bytes) -> dict[str, Any]:  # Any: see SpamChecker
-        """Return what a form of `site` needs, asked for from `network`."""
+        """Return what a form of `site` needs; `network` is the client's."""
         now_ms, monotonic_ms = self._clock.now_ms(), self._clock.monotonic_ms()
         return self._spam_checker.invite(site, now_ms, monotonic_ms, network)
 
@@ -129,11 +129,11 @@ class SubmissionService:
         return await stored
 
     def begin(self, submission: Submission, network: bytes, done: Done) -> None:
-        """As `submit`, but `done` is called with the outcome."""
+        """Do as `submit`, but call `done` with the result."""
         self._rendering.add(submission.message, partial(self._store, submission, network, done))
 
     def preview(self, message: str, done: Rendered) -> None:
-        """Call `done`, which raises nothing, with the HTML that `message` would have."""
+        """Call `done` with the HTML of `message`; `done` must not raise."""
         self._rendering.add(message, done)
 
     async def check_edit(self, submission: Submission, network: bytes) -> Verdict:
@@ -170,7 +170,8 @@ class SubmissionService:
         verdict = self._spam_checker.check(submission, html, network, policy, now_ms, monotonic_ms)
         if verdict.decision == "reject":
             raise SubmissionRefused(*REFUSED[verdict])
-        # The queue's bounds are for moderators; the classifier takes comments as fast as they come.
+        # The limits of the queue protect moderators; the classifier takes comments as fast as they
+        # come.
         if verdict.decision == "hold" and not opinion.waits(verdict.reasons):
             refusal = self._pending_limit.take(submission.place[0], network, monotonic_ms)
             if refusal:

@@ -1,8 +1,8 @@
 """Invitations: links with which somebody can make an account.
 
 A link contains the invitation's id, signed (see `signed_links`), so nobody can make a link from the
-database. It works while its row exists: using or revoking it deletes the row, and so does removing
-the account of the owner who made it.
+database. Using or revoking it deletes its row. It also ends when its maker is no longer an owner of
+all sites.
 
     ModeratorError
       InvitationOver   the link was used or revoked, or has expired

@@ -1,12 +1,11 @@
-"""Importing aliases: what a blog tells of the old addresses of its pages.
+"""Importing aliases: a blog's list of its pages' old addresses.
 
-A build of the blog writes a list (that of Hugo is made by `static/hugo`), and whoever runs
-the service hands it to a command. Readers' browsers have no part in it: whoever could send an alias
-could put one page's comments under another. What follows from the list are orders as a moderator
-gives them one by one; they are made for what the database does not have yet, so the same list may
-be handed in after each build.
+A build of the blog writes the list (for Hugo, `static/hugo` does), and the operator passes it to a
+command. Readers' browsers cannot send it: whoever could send an alias could move one page's
+comments to another. The list becomes commands as a moderator gives them one by one. They are made
+only for what the database does not have yet, so the same list can be passed after each build.
 
-Error: BadList, alone.
+The only error is InvalidAliasList.
 """
 
 from collections.abc import Iterator, Sequence
@@ -21,16 +20,16 @@ from commentsvc.db.sqlite import Reader
 from commentsvc.model import CLOSED
 from commentsvc.runtime.control_commands import Alias, Close, Move
 
-# A blog of 20,000 pages with five old addresses each; in bytes.
+# Bytes of a list: enough for a blog of 20,000 pages with five old addresses each.
 LIMIT: Final = 16 * 1024 * 1024
 
 
 class InvalidAliasList(UrlError):
-    """This is no list of pages."""
+    """The file is not a list of pages."""
 
 
 class AliasedPage(msgspec.Struct, frozen=True):
-    """A page, the addresses it had, and whether it takes no more comments."""
+    """A page, its old addresses, and whether it takes no more comments."""
 
     url: str
     aliases: tuple[str, ...] = ()
@@ -42,7 +41,7 @@ class _List(msgspec.Struct, frozen=True):
 
 
 class Clash(msgspec.Struct, frozen=True):
-    """There are comments under the page and under its old address: somebody has to decide."""
+    """Both the page and its old address have comments, so somebody has to decide."""
 
     site: str
     alias: str
@@ -53,7 +52,7 @@ _decode = msgspec.json.Decoder(_List).decode
 
 
 def read(text: bytes) -> tuple[AliasedPage, ...]:
-    """Return the pages of a list, JSON of at most `LIMIT` bytes. Raise BadList."""
+    """Return the pages of a list, JSON of at most `LIMIT` bytes. Raise InvalidAliasList."""
     if len(text) > LIMIT:
         raise InvalidAliasList(f"The list is larger than {LIMIT} bytes.")
     try:
@@ -68,10 +67,9 @@ def read(text: bytes) -> tuple[AliasedPage, ...]:
 def plan(
     reader: Reader, sites: Sites, name: str, pages: Sequence[AliasedPage]
 ) -> Iterator[Alias | Move | Close | Clash]:
-    """Yield what is to be done so that comments are where `pages` says, of the site `name`.
+    """Yield the commands that move comments of the site `name` to where `pages` says.
 
-    Pages under which nothing was ever said are left out. Raise UrlError for an address that is
-    none of the site's.
+    Pages without comments are left out. Raise UrlError for an address of another site.
     """
     for page in pages:
         site, url = sites.locate(page.url, name)
@@ -93,6 +91,6 @@ def plan(
 
 
 def _talked(reader: Reader, site: str, url: str) -> Thread | None:
-    """Return the thread that `url` leads to; None where nothing was said under it."""
+    """Return the thread that `url` leads to; None if it has no comments."""
     thread = queries.thread(reader, site, url)
     return thread if threads.has_comments(reader, thread.id) else None

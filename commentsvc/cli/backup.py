@@ -1,4 +1,4 @@
-"""The commands that copy the database, and put a copy back."""
+"""The commands that back up and restore the database."""
 
 from pathlib import Path
 

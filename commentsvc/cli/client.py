@@ -1,8 +1,8 @@
-"""What the commands do to the data, whether or not a server runs on it.
+"""Reads and writes the data for commands, whether or not a server runs.
 
-Only one program may write. So a command that writes asks the server over its control
-socket; where nobody answers, it takes the lock and writes itself. A server that has just started
-holds the lock and does not answer yet, so both are tried for a while. Reading needs no lock.
+Only one process may write. So a command that writes asks the server through its control socket; if
+no server answers, it takes the lock and writes itself. A server that has just started holds the
+lock and does not answer yet, so both are tried for a while. Reading needs no lock.
 """
 
 import contextlib
@@ -47,23 +47,23 @@ from commentsvc.util.clock import SYSTEM_CLOCK
 P = ParamSpec("P")
 T = TypeVar("T")
 
-# A server that holds the lock answers within this, or is stuck.
+# Milliseconds within which a server that holds the lock answers, unless it hangs.
 START_PATIENCE_MS: Final = 5_000
-# Time between two tries; in seconds.
+# Seconds between two attempts.
 PAUSE: Final = 0.05
-# A live server answers a probe at once; in seconds.
+# Seconds for a probe, which a running server answers at once.
 PROBE_DEADLINE: Final = 5.0
 HEALTH: Final = b"GET /healthz HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n"
-# Memory of a command that writes alone, in KiB: an import changes pages all over the indexes.
+# The page cache in KiB of a command that writes itself: an import changes pages in all indexes.
 ALONE_CACHE: Final = 65_536
-# How long another program may hold the database before a reading command gives up; in seconds.
+# Seconds that a reading command waits for another program's lock.
 READ_PATIENCE: Final = 5.0
-# As much of a comment's first line is shown, in characters.
+# Characters of a comment's first line that are shown.
 LINE_LENGTH: Final = 60
 
 
 def write(data: Path, order: Order) -> CommandResult:
-    """Have `order` written, by the running server or alone; returns what changed.
+    """Run `order` in the server or in this process; return what changed.
 
     Raise ControlError, CommentsError, ModeratorError or DatabaseError; then nothing is changed.
     """
@@ -72,13 +72,13 @@ def write(data: Path, order: Order) -> CommandResult:
 
 
 class Writer:
-    """Has orders written: by the server that runs on `data`, or alone where none does.
+    """Runs commands in the server of `data`, or in this process if there is none.
 
-    Whoever writes alone keeps the lock, so no server can start until the block is left.
+    This process then keeps the lock, so no server can start until the block ends.
     """
 
     def __init__(self, data: Path) -> None:
-        """Raise DatabaseUnusable where there is no database."""
+        """Raise DatabaseUnusable if there is no database."""
         self._data = data
         self._path = database_file(data)
         self._held = contextlib.ExitStack()
@@ -92,11 +92,11 @@ class Writer:
 
     @property
     def is_alone(self) -> bool:
-        """Whether the last order was written without a server."""
+        """Whether the last command ran in this process."""
         return self._database is not None
 
     def write(self, order: Order) -> CommandResult:
-        """Have `order` written, in one transaction; returns what changed.
+        """Run `order` in one transaction; return what changed.
 
         Raise ControlError, CommentsError, ModeratorError or DatabaseError.
         """
@@ -125,7 +125,7 @@ class Writer:
 
 
 def ensure_database(data: Path) -> Path:
-    """Return the file of the database in the folder `data`; make it where it is missing.
+    """Return the database file in the folder `data`; make it if it does not exist.
 
     Raise DataUnusable and DatabaseError.
     """
@@ -141,7 +141,7 @@ def ensure_database(data: Path) -> Path:
 def check(data: Path, told: Callable[[float], None] = lambda _: None) -> list[str]:
     """Return the faults of the database, one line each. Raise DatabaseError.
 
-    `told` is called with the share that is done.
+    `told` is called with the share that is done, from 0 to 1.
     """
     path = database_file(data)
     upgrade.refuse_empty(path)
@@ -155,7 +155,7 @@ def listing(data: Path, status: str | None, limit: int) -> list[Entry]:
 
 
 def history(data: Path, comment_id: int) -> list[HistoryEntry]:
-    """Return what happened to a comment, the newest first. Raise DatabaseError."""
+    """Return the history of a comment, the newest change first. Raise DatabaseError."""
     return _read(data, actions.history, comment_id)
 
 
@@ -177,7 +177,7 @@ def is_imported(data: Path, source: str, digest: bytes) -> bool:
 def author_rules(
     data: Path, settings: Settings, moderators: Sequence[tuple[str, str]]
 ) -> AuthorRules:
-    """Return what an import knows of authors. Raise DatabaseError and ProfileRefused."""
+    """Return the rules for authors of an import. Raise DatabaseError and ProfileRefused."""
     return _read(data, authors.read, settings, moderators)
 
 
@@ -238,7 +238,7 @@ def read_snapshot(
 ) -> T:
     """Run `work` on one state of the database, however long it takes. Raise DatabaseError.
 
-    It holds up no server, whose log cannot be brought into the file meanwhile.
+    It does not delay a server, but no checkpoint is made meanwhile.
     """
     path = database_file(data)
     upgrade.refuse_empty(path)
@@ -271,7 +271,7 @@ def as_line(entry: Entry) -> str:
 
 
 def change_line(change: HistoryEntry) -> str:
-    """Return one line for a terminal: when, from what to what, who, and who took it back."""
+    """Return a change as a line for a terminal: when, what, who, and who undid it."""
     what = "another text" if change.field == TEXT else f"{change.old} -> {change.new}"
     line = f"{timestamps.local(change.created_at)}  {what}  by {change.actor}"
     if change.undone_at is not None:
@@ -280,26 +280,26 @@ def change_line(change: HistoryEntry) -> str:
 
 
 def thread_line(thread: ThreadSummary) -> str:
-    """Return one line for a terminal: comments, state, page, its aliases, title."""
+    """Return a thread as a line for a terminal: comments, state, page, its aliases, title."""
     page = " = ".join((thread.url, *thread.aliases))
     return _printable(f"{thread.count:>6}  {thread.state:<6}  {thread.site}:{page}  {thread.title}")
 
 
 def ban_line(ban: Ban) -> str:
-    """Return one line for a terminal: id, kind, what is banned, by whom, until when."""
+    """Return a ban as a line for a terminal: id, kind, value, who made it, when it ends."""
     end = "for good" if ban.expires_at is None else f"until {timestamps.local(ban.expires_at)}"
     return _printable(f"{ban.id:>6}  {ban.kind:<7}  {ban.value}  by {ban.actor}, {end}")
 
 
 def _printable(text: str) -> str:
-    """`text` without what could command a terminal or turn the order of letters around."""
+    """Return `text` without terminal commands and bidirectional control characters."""
     return "".join(
         letter if letter.isprintable() else "\N{REPLACEMENT CHARACTER}" for letter in text
     )
 
 
 def as_json(entry: Entry) -> str:
-    """Return one line for a program; times are RFC 3339."""
+    """Return a comment as a JSON line for a program; times are RFC 3339."""
     comment = entry.comment
     when = {
         "created": comment.created_at,

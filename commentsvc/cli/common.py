@@ -1,8 +1,8 @@
-"""What all commands share, whatever they do.
+"""Common parts of all commands: errors, options, colours, progress.
 
-A command that fails says why in one line on stderr and exits with 1 (2 for a wrong command
-line), never with a traceback: the errors that we raise on purpose are listed in `expected`.
-Colours and progress are shown on a terminal only, colours not where NO_COLOR is set.
+A command that fails says why in one line on stderr and exits with 1 (2 for a wrong command line),
+never with a traceback; `expected` lists the exceptions that it reports in this way. Colours and
+progress are shown on a terminal only, and colours not if NO_COLOR is set.
 """
 
 import contextlib
@@ -18,7 +18,7 @@ import click
 from commentsvc.settings import data_dir, loader
 from commentsvc.settings.reader import SettingsError
 
-# An address where we may fail to listen: 127.0.0.1:8080, unix:/run/http.sock; and what helps.
+# An address to listen on: 127.0.0.1:8080, unix:/run/http.sock; and what to do about an error.
 _ADDRESS: Final = re.compile(r"unix:.+|.+:\d+")
 _ADVICE: Final = {
     errno.EADDRINUSE: "Another program listens there: stop it, or choose another address",
@@ -29,7 +29,7 @@ _ADVICE: Final = {
 
 
 class Failure(click.ClickException):
-    """What went wrong, one line for each reason. Exit code 1."""
+    """An error, with one line for each reason. Exit code 1."""
 
     def __init__(self, lines: Iterable[str]) -> None:
         self.lines = [" ".join(line.split()) for line in lines]
@@ -42,12 +42,12 @@ class Failure(click.ClickException):
 
 
 class Program(click.Group):
-    """A group whose commands turn the errors that we expect into a Failure."""
+    """A group of commands that turns expected errors into a Failure."""
 
     def invoke(self, ctx: click.Context) -> Any:  # Any: as in click
         ctx.color = show_colours()
         for stream in (sys.stdout, sys.stderr):
-            with contextlib.suppress(AttributeError):  # tests put other things there
+            with contextlib.suppress(AttributeError):  # tests replace them by other objects
                 stream.reconfigure(errors="backslashreplace")  # type: ignore[union-attr] # same
         try:
             return super().invoke(ctx)
@@ -75,13 +75,13 @@ def counted(number: int, thing: str) -> str:
 
 
 def show_colours() -> bool | None:
-    """Return False where the user wants none; None where it is the terminal's choice."""
+    """Return False if the user wants no colours; None lets click decide."""
     return False if loader.is_set("NO_COLOR") else None
 
 
 @contextlib.contextmanager
 def progress(label: str) -> Iterator[Callable[[float], None]]:
-    """Show how far a long command is; the function that is given takes the share, 0 to 1."""
+    """Show the progress of a long command; yield a function that takes the share, 0 to 1."""
     with click.progressbar(
         length=100, label=label, file=sys.stderr, hidden=not sys.stderr.isatty()
     ) as bar:
@@ -89,7 +89,7 @@ def progress(label: str) -> Iterator[Callable[[float], None]]:
 
 
 def expected() -> tuple[type[Exception], ...]:
-    """Return what may fail for reasons outside the program."""
+    """Return the exceptions with reasons outside of the program."""
     from commentsvc.auth.accounts import ModeratorError
     from commentsvc.auth.edit_tokens import KeyUnusable
     from commentsvc.auth.passwords import PasswordRefused
@@ -119,7 +119,7 @@ def expected() -> tuple[type[Exception], ...]:
 
 
 def _or_variable(ctx: click.Context, param: click.Parameter, value: Path | None) -> Path | None:
-    """Return the option, else its variable; --data is needed."""
+    """Return the option, else the value of its variable; --data is required."""
     value = value or loader.place(f"COMMENTSVC_{param.opts[0].removeprefix('--').upper()}")
     if value is None and param.name == "data":
         raise click.MissingParameter(ctx=ctx, param=param)
@@ -128,7 +128,7 @@ def _or_variable(ctx: click.Context, param: click.Parameter, value: Path | None)
 
 data_option = click.option(
     "--data",
-    type=click.Path(path_type=Path, readable=False),  # datadir says it better
+    type=click.Path(path_type=Path, readable=False),  # data_dir has a better message
     metavar="DIR",
     callback=_or_variable,
     help="The folder with all data. Default: the variable COMMENTSVC_DATA.",
@@ -150,5 +150,5 @@ def find_settings(given: Path | None, data: Path) -> Path | None:
     try:
         return given or (usual if usual.exists() else None)
     except PermissionError:
-        data_dir.prepare(data)  # it says whose the folder is, and what to do
+        data_dir.prepare(data)  # raises an error that says what to do
         raise

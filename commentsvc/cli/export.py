@@ -1,4 +1,4 @@
-"""The command that writes comments into a file, for other programs or for another service."""
+"""The command `export`, which writes comments to a file for other programs or services."""
 
 import contextlib
 import os
@@ -12,20 +12,20 @@ import click
 from commentsvc.cli.common import Failure, config_option, data_option, find_settings
 
 STDOUT: Final = "-"
-ABSOLUTE: Final = ("wordpress", "disqus")  # the formats whose addresses of pages are whole
-# A file that grows, or was left behind by a crash, is called so.
+ABSOLUTE: Final = ("wordpress", "disqus")  # the formats with absolute addresses of pages
+# The end of the name of an unfinished file, also of one left behind by a crash.
 PART: Final = ".part"
 
 
 def _origins(data: Path, settings_file: Path | None) -> dict[str, str]:
-    """Return where the pages of each site are. Raise SettingsError."""
+    """Return the origin of each site's pages. Raise SettingsError."""
     from commentsvc.settings import loader, schema
 
     return schema.origins(loader.load(find_settings(settings_file, data)).sites)
 
 
 def _as_moment(_ctx: click.Context, _param: click.Parameter, value: str | None) -> int | None:
-    """Return the Unix milliseconds of a moment in RFC 3339, or of the begin of a day of UTC."""
+    """Return the Unix milliseconds of a time in RFC 3339, or of the beginning of a day in UTC."""
     from commentsvc.util import timestamps
 
     if value is None:
@@ -142,9 +142,9 @@ def _write_data_files(data: Path, site: str, folder: Path) -> None:
 
 @contextlib.contextmanager
 def _output(file: str, *, force: bool) -> Iterator[BinaryIO]:
-    """Open what is written to. A file gets its name, and may be read by its owner only, at the end.
+    """Open the output. A file gets its name at the end; only its owner may read it.
 
-    Raise Failure where the file is there and may not be replaced.
+    Raise Failure if the file exists and may not be replaced.
     """
     if file == STDOUT:
         yield sys.stdout.buffer
@@ -171,7 +171,7 @@ def _private(path: str, flags: int) -> int:
 
 @contextlib.contextmanager
 def _progress(length: int) -> Iterator[Callable[[int], object]]:
-    """Show on a terminal how far it is, and the time left."""
+    """Show the progress and the remaining time on a terminal."""
     with click.progressbar(
         length=length, label="comments", show_pos=True, file=sys.stderr, hidden=not _is_terminal()
     ) as bar:

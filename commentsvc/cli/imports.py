@@ -1,7 +1,7 @@
-"""The command that imports what another system has exported.
+"""The command `import`, which imports what another system has exported.
 
-The files are read and checked here, in a stage beside the database; only then is something stored,
-in small transactions, by the running server or by us.
+The files are read and checked in this process, in a staging file beside the database. Only then the
+comments are stored in small transactions, by the running server or by this process.
 """
 
 import contextlib
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from commentsvc.imports.stage import Stage
     from commentsvc.settings.schema import Settings
 
-# Comments that are stored in one transaction. While a server runs, submissions wait for it.
+# Comments stored in one transaction. While a server runs, submissions wait for it.
 ALONE: Final = 20_000
 BESIDE_SERVER: Final = 250
 STAGE: Final = "import.sqlite3"  # in the data folder
@@ -66,12 +66,12 @@ def _statuses(_ctx: click.Context, _param: click.Parameter, value: str) -> tuple
 def _moderators(
     _ctx: click.Context, _param: click.Parameter, values: tuple[str, ...]
 ) -> list[tuple[str, str]]:
-    """Return who somebody was there, and the moderator's name here, "" for the owner."""
+    """Return pairs of an author there and a moderator's name here, "" for the owner."""
     pairs = [value.rpartition("=") if "=" in value else (value, "", "") for value in values]
     return [(who, name) for who, _, name in pairs]
 
 
-# Is told how far the work is, and how many comments that is.
+# Called with how far the work is, and with the number of comments.
 Advance = Callable[[int, int], None]
 
 
@@ -224,7 +224,7 @@ def _learn(data: Path, run: int, *, with_spam: bool) -> None:
 
 
 def _has_news(data: Path, found: "ImportSource", stage: "Stage") -> bool:
-    """Return whether records that are no comments are to be stored."""
+    """Return whether there are new records that are not comments."""
     from commentsvc.cli import client
 
     name, digest = found.format.NAME, found.digest()
@@ -232,7 +232,7 @@ def _has_news(data: Path, found: "ImportSource", stage: "Stage") -> bool:
 
 
 def _pages_on_blog(place: str, settings: "Settings", locate: "PageFinder") -> set[str]:
-    """Return the pages of the blog at `place`, as reports name pages."""
+    """Return the pages of the blog at `place`, in the form of reports."""
     from commentsvc.imports import blog_pages
 
     urls = blog_pages.read(place, settings.hooks.allowed_networks)
@@ -252,7 +252,7 @@ def _aliases(path: Path | None) -> dict[str, str]:
 
 @contextlib.contextmanager
 def _alone(path: Path) -> Iterator[None]:
-    """Hold the lock file `path`, so that no other import uses the same stage."""
+    """Hold the lock file `path`, so that no other import uses the same staging file."""
     import fcntl
 
     with path.open("w") as file:
@@ -265,9 +265,9 @@ def _alone(path: Path) -> Iterator[None]:
 
 @contextlib.contextmanager
 def _progress(label: str, length: int) -> Iterator[Advance]:
-    """Give what takes how far we are, of `length`, and how many comments that is.
+    """Yield a function that takes the progress, of `length`, and the number of comments.
 
-    On a terminal it shows a bar with the time left and comments per second.
+    On a terminal it shows a bar with the remaining time and comments per second.
     """
     stream = sys.stderr
     if not stream.isatty():
@@ -296,7 +296,7 @@ def _progress(label: str, length: int) -> Iterator[Advance]:
 def _store(
     data: Path, found: "ImportSource", stage: "Stage", sites: tuple[str, tuple[str, ...]]
 ) -> int:
-    """Store what the stage has; return the number of the import.
+    """Store the staged comments; return the id of the import.
 
     `sites` are the site that was named, "" for none, and all sites of the settings.
     """
@@ -325,7 +325,7 @@ def _store(
 
 
 def _pieces(writer: "Writer", number: int) -> Iterator[tuple[int, int]]:
-    """Yield the first and the last of each piece of `number` rows.
+    """Yield the first and the last row of each batch of `number` rows.
 
     While a server runs, its readers and submissions get as much time as the import.
     """

@@ -1,8 +1,8 @@
-"""The commands that concern mail.
+"""The commands for mail.
 
-`mail test` needs no running server and leaves nothing in the outbox: it talks to the mail
-server itself, and tells at which step that ends. `mail receive` stores a mail, which the server
-acts on, now or when it starts.
+`mail test` needs no running server and writes nothing to the outbox: it connects to the mail server
+itself, and reports which step fails. `mail receive` stores a mail; the server acts on it now, or
+when it starts.
 """
 
 import asyncio
@@ -18,7 +18,7 @@ from commentsvc.settings import data_dir, loader
 from commentsvc.settings.schema import Settings
 from commentsvc.util.clock import SYSTEM_CLOCK
 
-# A mail server that works answers faster; in seconds, for each step.
+# Seconds for each step: a working mail server answers faster.
 PATIENCE = 30.0
 
 
@@ -89,7 +89,7 @@ async def _send(settings: Settings, recipient: str) -> None:
     from commentsvc.delivery.smtp import Deadlines, Smtp
 
     now = SYSTEM_CLOCK.now_ms()
-    mails = MailComposer(settings, SignedLinks([b""]))  # it holds no link that needs a key
+    mails = MailComposer(settings, SignedLinks([b""]))  # it has no link that needs a key
     smtp = Smtp(settings.mail, mails.hostname, Deadlines(PATIENCE, PATIENCE))
     try:
         async with smtp.connect() as conversation:

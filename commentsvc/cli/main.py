@@ -1,8 +1,7 @@
-"""The command line.
+"""The command line: commands to run, set up and watch a service.
 
-The commands that run, set up and watch a service are here, all others in the modules
-beside this one; `common` holds what they share. What a command needs is imported when it runs, so
-that `healthcheck` does not load the web server.
+The other commands are in the modules beside this one; `common` has what they share. What a command
+needs is imported when it runs, so that `healthcheck` does not load the web server.
 """
 
 import os
@@ -131,7 +130,7 @@ def init(data: Path, settings_file: Path | None) -> None:
     try:
         with open(file, "xb", opener=_private) as new:
             new.write(text)
-            if os.geteuid() == 0:  # who sets a service up must not lock it out
+            if os.geteuid() == 0:  # root must not take the file from the service's user
                 owner = file.absolute().parent.stat()
                 os.fchown(new.fileno(), owner.st_uid, owner.st_gid)
     except FileExistsError as error:
@@ -140,7 +139,7 @@ def init(data: Path, settings_file: Path | None) -> None:
 
 
 def _private(path: str, flags: int) -> int:
-    """Open a file that only its owner may read, since passwords may be written into it."""
+    """Open a file that only its owner may read, since it may contain passwords."""
     return os.open(path, flags, mode=0o600)
 
 

@@ -1,8 +1,8 @@
-"""The commands that moderate.
+"""The commands that moderate comments.
 
-Commands that write take the lock on the data and do it themselves; while a server holds the
-lock, they ask it over its control socket instead (see `client`). Each says what became of every
-comment it was given, so that nothing is left undone in silence.
+Commands that write take the lock on the data and write themselves; while a server holds the lock,
+they ask it through its control socket (see `client`). Each reports the outcome for every comment it
+was given, so that nothing fails silently.
 """
 
 from pathlib import Path
@@ -150,7 +150,7 @@ def _pin(data: Path, id_: int, *, pinned: bool) -> None:
 
 
 def _message(data: Path, settings_file: Path | None) -> str:
-    """Return the text of a comment that stdin holds, within the bounds of the settings."""
+    """Return the text of a comment from stdin, with a length that the settings allow."""
     from commentsvc.comments.submission import SubmissionError, message_from_text
     from commentsvc.settings import loader
     from commentsvc.util.i18n import translate

@@ -1,7 +1,7 @@
-"""The commands for who may moderate on the web pages.
+"""The commands for the accounts of moderators.
 
-The password is hashed here, so that it goes neither through the control socket nor into a
-process list. Who may write the data folder may do all this without knowing anybody's password.
+The password is hashed in this process, so that it goes neither through the control socket nor into
+a process list. Whoever may write the data folder may run these commands without a password.
 """
 
 import os

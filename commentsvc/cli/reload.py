@@ -1,9 +1,9 @@
-"""`serve --reload`: run the server as a child and start it anew when a file changes.
+"""`serve --reload`: runs the server as a child and restarts it when a file changes.
 
-Modules cannot be unloaded, an extension least of all; so a small parent looks at the files
+Modules cannot be unloaded, an extension least of all. So a small parent process checks the files
 twice a second and replaces the whole child. (In an editable checkout, importing the package
-recompiles the core.) The child has a process group of its own: Ctrl-C reaches the parent alone,
-which passes it on, once. A child that fails is not restarted until a file changes.
+recompiles the core.) The child has a process group of its own: Ctrl-C reaches only the parent,
+which passes it on once. A child that fails is not restarted until a file changes.
 """
 
 import contextlib
@@ -16,9 +16,9 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Final
 
-# Fast enough for a person, and next to no work; in seconds.
+# Seconds between two checks: fast enough for a person, and hardly any work.
 INTERVAL: Final = 0.5
-# What the server is made of; editors' temporary files are not.
+# The suffixes of source files; editors' temporary files have others.
 SUFFIXES: Final = frozenset(
     ".py .c .h .build .html .xml .js .css .svg .toml".split()  # noqa: SIM905 - easier to read
 )
@@ -38,7 +38,7 @@ def look(paths: Sequence[Path]) -> State:
     state: State = {}
     for path in paths:
         for file in _walk(path):
-            with contextlib.suppress(OSError):  # it was removed just now
+            with contextlib.suppress(OSError):  # it was just removed
                 status = file.stat()
                 state[str(file)] = (status.st_mtime_ns, status.st_size)
     return state
@@ -56,10 +56,10 @@ def _walk(path: Path) -> Iterator[Path]:
 
 
 def run(command: Sequence[str], paths: Sequence[Path], *, grace: float) -> int:
-    """Keep `command` running, restarted whenever a file in `paths` changes.
+    """Keep `command` running, and restart it whenever a file in `paths` changes.
 
-    Ends at SIGINT or SIGTERM, or when the command ends well by itself; returns its exit code.
-    A child that does not stop within `grace` seconds, or at a second signal, is killed.
+    This ends at SIGINT or SIGTERM, or when the command ends successfully; return its exit code. A
+    child that does not stop within `grace` seconds, or before a second signal, is killed.
     """
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, signal.default_int_handler)

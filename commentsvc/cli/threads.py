@@ -1,7 +1,7 @@
 """The commands that moderate whole pages.
 
-As in `moderate`. A page's address is brought to its canonical form here, by the settings of its
-site, so that what a moderator copies from a browser names the thread that readers see.
+They work as those in `moderate`. A page's address is made canonical here, by the settings of its
+site, so that an address copied from a browser names the thread that readers see.
 """
 
 from collections.abc import Callable
@@ -16,7 +16,7 @@ _site = click.option("--site", default="", metavar="NAME", help="The site. Defau
 
 
 def _of_page(command: Callable[..., None]) -> Callable[..., None]:
-    """Return a command the parameters `data`, `settings_file`, `site` and `url`."""
+    """Return a command with the parameters `data`, `settings_file`, `site` and `url` added."""
     url = click.argument("url", metavar="URL")
     return data_option(config_option(_site(url(command))))
 

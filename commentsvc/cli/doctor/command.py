@@ -1,4 +1,4 @@
-"""The command that looks for what is set up wrong."""
+"""The command `doctor`, which finds mistakes in the set-up."""
 
 import asyncio
 import ssl
@@ -93,7 +93,7 @@ def doctor(
 
 
 def _tell(findings: "Iterable[Finding]", proxy: str) -> int:
-    """Print the findings and what to do; returns how many are faults."""
+    """Print the findings and what to do; return how many are faults."""
     from commentsvc.cli.doctor import hints
 
     faults = 0

@@ -1,10 +1,10 @@
-"""Hints: the line to change, for each fault that `remote` and `local` find."""
+"""Hints: the line to change for each fault that `remote` and `local` find."""
 
 from typing import Final
 
 PROXIES: Final = ("nginx", "caddy", "haproxy")
 
-# By the name of the check: what to do where it is one thing, or each proxy's line.
+# By the name of the check: what to do, or the line to change in each proxy.
 ADVICE: Final[dict[str, str | dict[str, str]]] = {
     "https": "see config/proxy for a proxy with TLS",
     "certificate": "find out why it is not renewed: journalctl -u certbot, or the proxy's own log",

@@ -1,7 +1,7 @@
-"""Local checks of `doctor`: on the machine itself, given the data folder and the settings.
+"""Local checks of `doctor`, with access to the data folder and the settings.
 
-What the proxy does between itself and the service shows nowhere else than in the service's own
-counters; whether mail works, only by trying; and who may read the files, only by looking.
+Only the service's own counters show how the proxy connects to it, only an attempt shows whether
+mail works, and only the file modes show who may read the data.
 """
 
 import grp
@@ -22,15 +22,15 @@ from commentsvc.runtime.control_commands import CommandResult
 from commentsvc.settings import data_dir
 from commentsvc.settings.schema import Settings
 
-# Requests that are sent one after the other over one connection.
+# Requests that are sent one after the other on one connection.
 REQUESTS: Final = 20
-# What only the service's user may read.
+# Files that only the service's user may read.
 PRIVATE: Final = (data_dir.DATABASE, data_dir.SECRET_KEY)
 _ACCEPTED: Final = re.compile(rb"^commentsvc_core_accepted_total (\S+)$", re.MULTILINE)
 
 
 def examine(visitor: ProbeClient, data: Path, settings: Settings) -> Iterator[Finding]:
-    """Yield all checks that need the machine, but for mail."""
+    """Yield all local checks, except that of mail."""
     yield permissions(data)
     yield public_url(visitor, settings)
     try:
@@ -40,7 +40,7 @@ def examine(visitor: ProbeClient, data: Path, settings: Settings) -> Iterator[Fi
 
 
 def permissions(data: Path) -> Finding:
-    """Return whether only the service's own user may read what is not for others."""
+    """Check that only the service's own user may read private files."""
     for path in (data, *(data / name for name in PRIVATE)):
         try:
             mode = path.stat().st_mode & 0o777
@@ -53,7 +53,7 @@ def permissions(data: Path) -> Finding:
 
 
 def public_url(visitor: ProbeClient, settings: Settings) -> Finding:
-    """Return whether links in mails and feeds lead to the address that was given."""
+    """Check that links in mails and feeds lead to the address that was given."""
     told = settings.server.public_url.rstrip("/")
     if not told:
         return Finding("public-url", None, "server.public_url is not set, but mails need it")
@@ -63,7 +63,7 @@ def public_url(visitor: ProbeClient, settings: Settings) -> Finding:
 
 
 def socket_rights(data: Path) -> str:
-    """Return who may connect to the running service's unix socket; "" where it has none."""
+    """Return who may connect to the running service's Unix socket; "" if it has none."""
     try:
         address = control.ask(data / data_dir.CONTROL, Ping()).address
         status = Path(address.removeprefix("unix:")).stat()
@@ -93,7 +93,7 @@ def _group(number: int) -> str:
 
 
 def keep_alive(visitor: ProbeClient, server: CommandResult) -> Finding:
-    """Return whether the proxy keeps its connections to the service, which a Ping told of."""
+    """Check that the proxy keeps its connections; `server` is the service's answer to a Ping."""
     before = _accepted(server)
     connection = visitor.dial()
     try:
@@ -108,7 +108,7 @@ def keep_alive(visitor: ProbeClient, server: CommandResult) -> Finding:
 
 
 def _accepted(server: CommandResult) -> int:
-    """Return how many connections the service has accepted so far. Raise OSError, HTTPException."""
+    """Return how many connections the service has accepted. Raise OSError, HTTPException."""
     connection = http.client.HTTPConnection("localhost")
     connection.sock = control.connect(server, remote.PATIENCE)
     try:
@@ -120,7 +120,7 @@ def _accepted(server: CommandResult) -> int:
 
 
 async def mail(settings: Settings) -> Finding:
-    """Return whether the mail server lets us in; nothing is sent."""
+    """Check that the mail server accepts our login; nothing is sent."""
     if not settings.mail.host:
         return Finding("mail", None, "mail.host is not set, so no mail is sent")
     where = f"{settings.mail.host}:{settings.mail.port}"

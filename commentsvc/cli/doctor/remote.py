@@ -1,8 +1,7 @@
-"""Doctor: looks at a running service from outside, as a browser does, for usual mistakes.
+"""Remote checks of `doctor`: examine a running service from outside, as a browser does.
 
-Each check asks something and gives one finding: well, or what is wrong. How a proxy is told
-to do it right is in `advice`, by the check's name. Nothing is written: no comment is sent, and what
-is posted is a preview.
+Each check sends a request and returns one finding. `hints` has the correction in a proxy for each
+check. Nothing is written: no comment is sent, and the POST request is a preview.
 """
 
 import http.client
@@ -19,23 +18,23 @@ from urllib.parse import urlsplit
 from commentsvc.util.clock import SYSTEM_CLOCK, Clock
 from commentsvc.util.timestamps import DAY_MS
 
-# A service that works answers faster, each time; in seconds.
+# Seconds to wait for an answer: a working service is faster.
 PATIENCE: Final = 10.0
-# As much of an answer is read, in bytes.
+# Bytes of an answer that are read.
 ANSWER: Final = 65_536
-# What browsers ask for before they keep a host in their own list: a year, in seconds.
+# The seconds of HSTS that browsers require for their preload lists: a year.
 HSTS: Final = 31_536_000
-# A certificate that is renewed by itself never gets so old; in days.
+# Days: a certificate that is renewed automatically always has more left.
 DAYS_LEFT: Final = 10
-# Stamps, links and sessions bear clocks that differ by less; in seconds.
+# Seconds by which clocks may differ without a problem for tokens, links and sessions.
 CLOCKS: Final = 30.0
-# Networks of documentation (RFC 5737): nobody really comes from there.
+# Addresses for documentation (RFC 5737), which no client really has.
 INVENTED: Final = ("192.0.2.66", "198.51.100.77")
 _MAX_AGE: Final = re.compile(r'(?:^|;)\s*max-age\s*=\s*"?(\d+)', re.IGNORECASE)
 
 
 class Finding(NamedTuple):
-    """What a check found: nothing wrong (True), a fault (False), or nothing to look at (None)."""
+    """The result of a check: good (True), a fault (False), or nothing to check (None)."""
 
     check: str
     good: bool | None
@@ -43,7 +42,7 @@ class Finding(NamedTuple):
 
 
 class ProbeResponse(NamedTuple):
-    """An answer, from where it was asked, and the certificate that came with it."""
+    """An answer, the local address of its request, and the server's certificate."""
 
     status: int
     headers: list[tuple[str, str]]
@@ -56,7 +55,7 @@ class ProbeResponse(NamedTuple):
         return [value for given, value in self.headers if given.lower() == name]
 
     def json(self) -> dict[str, Any]:
-        """Return the object in the body, {} where there is none."""
+        """Return the JSON object in the body, {} if there is none."""
         try:
             value = json.loads(self.body)
         except ValueError:
@@ -65,13 +64,13 @@ class ProbeResponse(NamedTuple):
 
 
 class Unreachable(Exception):
-    """The service gave no answer; the text says why, and what to look at."""
+    """The service did not answer; the text says why, and what to check."""
 
 
 class ProbeClient:
-    """Asks the service at `url`, whose http: address is on the port `plain`.
+    """Sends requests to the service at `url`, whose http: address is on the port `plain`.
 
-    With a `there` that address is dialled, whatever DNS says of the name.
+    If `there` is set, that address is used in place of what DNS says.
     """
 
     def __init__(self, url: str, trust: ssl.SSLContext, plain: int = 80, there: str = "") -> None:
@@ -106,7 +105,10 @@ class ProbeClient:
         plainly: bool = False,
         **more: str,
     ) -> ProbeResponse:
-        """Return one request on a connection of its own. Raise OSError or HTTPException."""
+        """Send a request on a connection of its own; return the answer.
+
+        Raise OSError or HTTPException.
+        """
         connection = self.dial(plainly=plainly)
         try:
             ours = connection.sock.getsockname()[0]
@@ -137,7 +139,7 @@ def examine(
     yield host(visitor)
     known = address(visitor)
     yield known
-    if known.good:  # else that is why they are public
+    if known.good:  # if not, that is the reason why metrics are public
         yield monitoring(visitor)
     for origin in origins:
         yield cors(visitor, origin)
@@ -181,14 +183,14 @@ def _reach(visitor: ProbeClient) -> ProbeResponse:
 
 
 def certificate(seen: ProbeResponse, now_ms: int) -> Finding:
-    """Return whether it is renewed in time."""
+    """Check that the certificate is renewed in time."""
     until = ssl.cert_time_to_seconds(seen.certificate["notAfter"]) * 1_000
     days = (until - now_ms) // DAY_MS
     return Finding("certificate", days >= DAYS_LEFT, f"the certificate is valid for {days} days")
 
 
 def hsts(seen: ProbeResponse) -> Finding:
-    """RFC 6797: exactly one field, of a year or more."""
+    """Check Strict-Transport-Security (RFC 6797): exactly one field, of a year or more."""
     fields = seen.all("strict-transport-security")
     if len(fields) != 1:
         found = "no Strict-Transport-Security" if not fields else "Strict-Transport-Security twice"
@@ -200,7 +202,7 @@ def hsts(seen: ProbeResponse) -> Finding:
 
 
 def redirect(visitor: ProbeClient) -> Finding:
-    """Return whether who comes by HTTP is sent to the same place by HTTPS, for good."""
+    """Check that HTTP requests are redirected permanently to the same address with HTTPS."""
     try:
         seen = visitor.ask("GET", "/api/ping", plainly=True)
     except (OSError, http.client.HTTPException) as error:
@@ -216,7 +218,7 @@ def redirect(visitor: ProbeClient) -> Finding:
 
 
 def host(visitor: ProbeClient) -> Finding:
-    """Return whether the proxy passes the name on: a form of our own pages is known by it."""
+    """Check that the proxy passes the Host header on: the origin check of our forms needs it."""
     told = visitor.ask("GET", "/api/client").json().get("host")
     text = f"the service sees the host name {told or '(none)'}"
     good = told in (visitor.netloc, visitor.host)
@@ -224,7 +226,7 @@ def host(visitor: ProbeClient) -> Finding:
 
 
 def address(visitor: ProbeClient) -> Finding:
-    """Return whether the service knows who asks, and nobody can claim to be somebody else."""
+    """Check that the service knows the client's address, and that nobody can forge it."""
     seen = visitor.ask("GET", "/api/client")
     told = str(seen.json().get("address"))
     claimed = [
@@ -244,16 +246,16 @@ def address(visitor: ProbeClient) -> Finding:
 
 
 def _unmapped(address: str) -> IPv4Address | IPv6Address:
-    """Return an address; an IPv4 address written as IPv6, ::ffff:192.0.2.1, as the IPv4 address.
+    """Return an address; an IPv4-mapped one, such as ::ffff:192.0.2.1, as the IPv4 address.
 
-    A proxy that listens for both at one socket writes it so. Raise ValueError.
+    A proxy with one socket for both protocols writes mapped addresses. Raise ValueError.
     """
     read = ip_address(address)
     return getattr(read, "ipv4_mapped", None) or read
 
 
 def cors(visitor: ProbeClient, origin: str) -> Finding:
-    """Return whether a page at `origin` may read and write (CORS; Fetch standard, 3.2)."""
+    """Check that a page at `origin` may read and write (CORS; Fetch standard, 3.2)."""
     read = visitor.ask("GET", "/api/comments/count", Origin=origin)
     before = visitor.ask(
         "OPTIONS",
@@ -276,7 +278,7 @@ def cors(visitor: ProbeClient, origin: str) -> Finding:
 
 
 def body(visitor: ProbeClient, size: int = 200_000) -> Finding:
-    """Return whether what the service takes gets to it."""
+    """Check that a body of `size` bytes, which the service accepts, passes the proxy."""
     message = json.dumps({"message": "x" * size}).encode()
     try:
         seen = visitor.ask("POST", "/api/preview", message, Content_Type="application/json")
@@ -289,7 +291,7 @@ def body(visitor: ProbeClient, size: int = 200_000) -> Finding:
 
 
 def monitoring(visitor: ProbeClient) -> Finding:
-    """Return whether the service's figures are for its operator alone."""
+    """Check that only the operator can read the service's metrics."""
     seen = visitor.ask("GET", "/metrics")
     if seen.status == 200:
         return Finding(
@@ -299,7 +301,7 @@ def monitoring(visitor: ProbeClient) -> Finding:
 
 
 def clock(visitor: ProbeClient, local: Clock) -> Finding:
-    """Return whether its time is ours."""
+    """Check that the service's clock agrees with ours."""
     told = visitor.ask("GET", "/api/client").json().get("time")
     try:
         apart = datetime.fromisoformat(str(told)).timestamp() - local.now_ms() / 1_000
