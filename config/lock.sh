@@ -19,8 +19,8 @@ compile() {
 }
 
 # All together first, so that no two files differ in a version.
-compile dev --upgrade --group dev pyproject.toml
-compile runtime --upgrade --constraints "$folder/dev.txt" pyproject.toml
+compile dev --upgrade --group dev --extra oidc pyproject.toml
+compile runtime --upgrade --extra oidc --constraints "$folder/dev.txt" pyproject.toml
 for group in build demo dist loadtest test; do
     compile "$group" --upgrade --constraints "$folder/dev.txt" --group "$group"
 done

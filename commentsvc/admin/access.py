@@ -43,7 +43,7 @@ from commentsvc.util.i18n import gettext as _
 from commentsvc.util.timestamps import DAY_MS, HOUR_MS
 
 TOKEN_FIELD: Final = "csrf_token"  # noqa: S105 - the name of a field
-TARGET_LENGTH: Final = 1_000  # characters of the address to return to after signing in
+TARGET_LENGTH: Final = 4_000  # characters of the address to return to after signing in
 SIGN_IN: Final = "sign-in"
 
 
@@ -188,7 +188,10 @@ class AccessControl:
         """Return a handler for everybody; it sets the cookie if there is none."""
 
         async def answer(request: Request) -> Response:
-            context, given = self._greet(request)
+            context = self._visit(request)
+            if context is None and request.header("sec-fetch-site") == "cross-site":
+                return _again(request)  # a new cookie would take the place of one that is hidden
+            context, given = (context, ()) if context else self._greet()
             return _with(await handler(request, context), given)
 
         return _told(answer)
@@ -252,11 +255,8 @@ class AccessControl:
         session = self._database.read_now(sessions.find, token, self._lifetime, now)
         return RequestContext(token, session, now)
 
-    def _greet(self, request: Request) -> tuple[RequestContext, Headers]:
-        """Return the context of a request, with a new cookie if there is none yet."""
-        context = self._visit(request)
-        if context is not None:
-            return context, ()
+    def _greet(self) -> tuple[RequestContext, Headers]:
+        """Return the context of somebody without a cookie, and the header that sets one."""
         token, given = self.renew()
         return RequestContext(token, None, self._clock.now_ms()), given
 

@@ -12,6 +12,7 @@ from commentsvc.admin.json_api import ModerationApi
 from commentsvc.admin.layout import Layout
 from commentsvc.admin.outbox import OutboxPages
 from commentsvc.admin.passkeys import PasskeyPages
+from commentsvc.admin.provider import ProviderPages
 from commentsvc.admin.queue_stream import QueueStream
 from commentsvc.admin.review_queue import ReviewPages
 from commentsvc.admin.sign_in import SignIn
@@ -36,8 +37,10 @@ class AdminPages:
         layout = Layout(database)
         authentication = Authentication.of(service)
         access = AccessControl(service, authentication)
+        sign_in = SignIn(service, access, authentication)
         self._parts = (
-            SignIn(service, access, authentication),
+            sign_in,
+            ProviderPages(service, access, authentication, sign_in),
             ReviewPages(service, access, layout),
             CommentPage(service, access, layout),
             ThreadPages(service, access, layout),

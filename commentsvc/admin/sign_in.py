@@ -19,7 +19,7 @@ from commentsvc.admin.access import (
     public_address,
 )
 from commentsvc.admin.render import HOME, redirect, render, target
-from commentsvc.auth import accounts, passkeys, passwords, sessions, signed_links, two_factor
+from commentsvc.auth import accounts, oidc, passkeys, passwords, sessions, signed_links, two_factor
 from commentsvc.auth.accounts import Moderator
 from commentsvc.auth.passkeys import Passkey, PasskeyRefused, RelyingParty
 from commentsvc.auth.signed_links import LinkError, SignedLinks
@@ -67,6 +67,7 @@ class SignIn:
         self._clock = service.clock
         self._links = SignedLinks(service.keys)
         self._public_url = service.settings.server.public_url
+        self._provider = oidc.provider_name(service.settings.oidc)
         self._proxies = TrustedProxies(service.settings.server.trusted_proxies)
         self._access = access
         self._cookies = authentication.cookies
@@ -113,8 +114,13 @@ class SignIn:
         if account is None or not fits:
             _log.warning("somebody could not sign in as %s", ascii(name[:40]))
             return await self._form(request, context, 403, name=name[:40], to=to, problem=WRONG)
-        number = account.id
-        if await self._database.read(two_factor.is_on, number):
+        return await self.go_on(request, context, account, to)
+
+    async def go_on(
+        self, request: Request, context: RequestContext, account: Moderator, to: str
+    ) -> Response:
+        """Let in who proved to be `account`, or ask for the code that it needs."""
+        if await self._database.read(two_factor.is_on, account.id):
             step = self._links.make(
                 STEP, account.name, context.csrf_token, expires=context.now + STEP_TIME
             )
@@ -219,6 +225,7 @@ class SignIn:
             empty=empty,
             challenge=challenge,
             options=options,
+            provider=self._provider,
         )
 
     async def sign_out(self, request: Request, context: RequestContext, form: Form) -> Response:

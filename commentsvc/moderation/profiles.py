@@ -22,6 +22,7 @@ from commentsvc.db.schema.comments import (
     ModeratorTable,
     SiteTable,
     ThreadTable,
+    has_address,
     is_called,
 )
 from commentsvc.db.sqlite import Reader, Transaction
@@ -91,8 +92,7 @@ def of_address(reader: Reader, email: str) -> Profile | None:
     """Return the profile with that e-mail address, ignoring case; None if there is none."""
     if not email:
         return None
-    has_it = fn.LOWER(ModeratorTable.email) == fn.LOWER(email)
-    row = reader.first(_profiles().where(has_it))
+    row = reader.first(_profiles().where(has_address(email)))
     return Profile(*row) if row else None
 
 

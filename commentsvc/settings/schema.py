@@ -237,6 +237,18 @@ class HooksSettings(Struct, frozen=True, kw_only=True):
         return "Hooks(...)"
 
 
+class OidcSettings(Struct, frozen=True, kw_only=True):
+    """Signing in by a service that knows the moderators (OpenID Connect)."""
+
+    issuer: Annotated[str, URL] = ""
+    client_id: Annotated[str, USER] = ""
+    client_secret: Annotated[str, SECRET] = ""
+    name: Annotated[str, TITLE] = ""
+
+    def __repr__(self) -> str:
+        return f"Oidc({self.issuer!r}, ...)"
+
+
 class BackupSettings(Struct, frozen=True, kw_only=True):
     """Scheduled backups; without a `directory` none are made."""
 
@@ -280,6 +292,7 @@ class Settings(Struct, frozen=True, kw_only=True):
     mail: MailSettings = MailSettings()
     inbox: InboxSettings = InboxSettings()
     hooks: HooksSettings = HooksSettings()
+    oidc: OidcSettings = OidcSettings()
     backup: BackupSettings = BackupSettings()
     stacosys: StacosysSettings = StacosysSettings()
     feed: FeedSettings = FeedSettings()

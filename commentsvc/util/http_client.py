@@ -25,6 +25,7 @@ import certifi
 
 DEADLINE: Final = 20.0  # seconds for the whole request, by default
 ANSWER: Final = 2_048  # bytes of an answer that `post` reads: enough for an error message
+EMPTY: Final[Mapping[str, str]] = {}
 
 # RFC 6052: IPv6 addresses that stand for an IPv4 address behind a translator.
 _TRANSLATED: Final = IPv6Network("64:ff9b::/96")
@@ -41,7 +42,7 @@ class RemoteError(Exception):
 
 
 class HttpResponse(NamedTuple):
-    """The status and the first ANSWER bytes of the answer, decoded as UTF-8."""
+    """The status and the first bytes of the answer, decoded as UTF-8."""
 
     status: int
     text: str
@@ -86,22 +87,29 @@ async def post(
     headers: Mapping[str, str],
     networks: Sequence[str] = (),
     deadline: float = DEADLINE,
+    most: int = ANSWER,
 ) -> HttpResponse:
     """POST `body` to `url`, and wait for the answer for `deadline` seconds at most.
 
-    Addresses in `networks` (CIDR) are allowed although they are not public. Raise RemoteError.
+    Addresses in `networks` (CIDR) are allowed although they are not public; `most` bytes of the
+    answer are read. Raise RemoteError.
     """
     request = ("POST", url, body, headers)
-    found = await _ask(request, ANSWER, networks, deadline)
-    return HttpResponse(found.status, found.body[:ANSWER].decode(errors="replace"))
+    found = await _ask(request, most, networks, deadline)
+    return HttpResponse(found.status, found.body[:most].decode(errors="replace"))
 
 
-async def get(url: str, most: int, networks: Sequence[str] = ()) -> Fetched:
+async def get(
+    url: str,
+    most: int,
+    networks: Sequence[str] = (),
+    headers: Mapping[str, str] = EMPTY,
+) -> Fetched:
     """GET `url`; `networks` are as for `post`.
 
     Raise RemoteError, also if the answer has more than `most` bytes.
     """
-    found = await _ask(("GET", url, b"", {}), most + 1, networks, DEADLINE)
+    found = await _ask(("GET", url, b"", headers), most + 1, networks, DEADLINE)
     if len(found.body) > most:
         raise RemoteError(f"the answer has more than {most} bytes")
     return found

@@ -219,6 +219,17 @@ INITIAL: Final = (
     "CREATE INDEX passkey_moderator_id ON passkey (moderator_id)",
     "CREATE UNIQUE INDEX passkey_credential_id ON passkey (credential_id)",
     """
+    CREATE TABLE identity (
+        id INTEGER NOT NULL PRIMARY KEY,
+        moderator_id INTEGER NOT NULL REFERENCES moderator (id) ON DELETE CASCADE,
+        issuer TEXT NOT NULL,
+        subject TEXT NOT NULL,
+        created_at INTEGER NOT NULL
+    ) STRICT
+    """,
+    "CREATE INDEX identity_moderator_id ON identity (moderator_id)",
+    "CREATE UNIQUE INDEX identity_issuer_subject ON identity (issuer, subject)",
+    """
     CREATE TABLE outbox (
         id INTEGER NOT NULL PRIMARY KEY AUTOINCREMENT,
         channel TEXT NOT NULL,

@@ -113,6 +113,11 @@ def is_called(name: str) -> peewee.Expression:
     return peewee.fn.LOWER(ModeratorTable.name) == peewee.fn.LOWER(name)
 
 
+def has_address(email: str) -> peewee.Expression:
+    """Return the condition that a moderator has that address, with letters in any case."""
+    return peewee.fn.LOWER(ModeratorTable.email) == peewee.fn.LOWER(email)
+
+
 ModeratorTable.add_index(
     ModeratorTable.index(peewee.SQL("lower(name)"), unique=True, name="moderator_name")
 )
@@ -329,6 +334,20 @@ class PasskeyTable(Table):
         table_name = "passkey"
 
 
+class IdentityTable(Table):
+    """Who a moderator is to an issuer of OpenID Connect: see `auth.identities`."""
+
+    id = peewee.AutoField()
+    moderator = peewee.ForeignKeyField(ModeratorTable, on_delete="CASCADE")
+    issuer = peewee.TextField()
+    subject = peewee.TextField()
+    created_at = peewee.IntegerField()
+
+    class Meta:
+        table_name = "identity"
+        indexes = ((("issuer", "subject"), True),)
+
+
 class VoteTable(Table):
     """The vote of a reader on a comment: 1 for it, -1 against it.
 
@@ -377,6 +396,7 @@ TABLES: Final = (
     InvitationTable,
     ApiTokenTable,
     PasskeyTable,
+    IdentityTable,
     VoteTable,
     ReportTable,
 )

@@ -10,7 +10,7 @@ import os
 import sqlite3
 import sys
 
-from flask import Flask, g, jsonify, request  # type: ignore[import-not-found]  # its environment
+from flask import Flask, g, jsonify, request
 
 application = Flask(__name__)
 DATABASE = os.environ.get("DATABASE") or sys.argv[1]

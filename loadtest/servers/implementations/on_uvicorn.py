@@ -9,7 +9,7 @@ import json
 import sys
 from pathlib import Path
 
-import uvicorn  # type: ignore[import-not-found]  # it has its own environment
+import uvicorn
 
 told = json.loads(Path(sys.argv[2]).read_text())
 body = told["body"].encode()

@@ -27,6 +27,8 @@ ROUTES = {
     "POST /moderation/session": "account",
     "GET /moderation/factor": "account",
     "POST /moderation/factor": "account",
+    "GET /moderation/provider": "anybody",
+    "GET /moderation/provider-return": "anybody",
     "GET /moderation/passkeys": "account",
     "POST /moderation/passkeys": "account",
     "GET /moderation/tokens": "account",

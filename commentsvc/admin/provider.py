@@ -1,0 +1,149 @@
+"""Signing in by a provider of OpenID Connect, where the settings name one.
+
+The state that goes to the provider and comes back is a signed word for this browser, and works
+once; the nonce and the PKCE verifier are made of it and the secret key (`auth.oidc.Attempt`). The
+browser comes back from another site, so its cookie comes with the second request alone: see
+`AccessControl.page`. Who has set up an app for codes is asked for one as after a password.
+"""
+
+import logging
+from os import urandom
+from typing import Final
+
+from commentsvc.admin.access import (
+    AccessControl,
+    Authentication,
+    RequestContext,
+    page_operation,
+    public_address,
+)
+from commentsvc.admin.render import redirect, target
+from commentsvc.admin.sign_in import SignIn
+from commentsvc.auth import identities, oidc, signed_links
+from commentsvc.auth.accounts import Moderator
+from commentsvc.auth.oidc import Attempt, Identity, OidcProvider, OidcRefused
+from commentsvc.auth.signed_links import LinkError, SignedLinks
+from commentsvc.context import ServiceContext
+from commentsvc.db.sqlite import Transaction
+from commentsvc.http.messages import HttpError, Request, Response, TrustedProxies, first
+from commentsvc.http.router import Route
+from commentsvc.moderation.permissions import Permission
+from commentsvc.util.i18n import gettext as _
+from commentsvc.util.timestamps import MINUTE_MS
+
+_log = logging.getLogger(__name__)
+
+STATE: Final = "provider"
+STATE_TIME: Final = 10 * MINUTE_MS  # to sign in there
+STATE_SIZE: Final = 16  # random bytes
+TARGET_LENGTH: Final = 200  # characters of the page to which one comes back
+RETURN: Final = "/moderation/provider-return"
+
+GO = page_operation(
+    "GET", "/moderation/provider", "Sign in by the provider of the settings", Permission.ANYBODY
+)
+COME_BACK = page_operation(
+    "GET", RETURN, "Come back from the provider, signed in there", Permission.ANYBODY
+)
+
+
+class ProviderPages:
+    """The handlers; without a provider in the settings they answer 404."""
+
+    def __init__(
+        self,
+        service: ServiceContext,
+        access: AccessControl,
+        authentication: Authentication,
+        sign_in: SignIn,
+    ) -> None:
+        settings = service.settings
+        self._database = service.database
+        self._clock = service.clock
+        self._keys = service.keys
+        self._links = SignedLinks(service.keys)
+        self._proxies = TrustedProxies(settings.server.trusted_proxies)
+        self._public_url = settings.server.public_url
+        self._access = access
+        self._sign_in = sign_in
+        self._provider = OidcProvider(settings.oidc, settings.hooks.allowed_networks, service.clock)
+        self._limiter = authentication.limiter
+        self._name = oidc.provider_name(settings.oidc)
+        if settings.oidc.issuer and not self._name:
+            _log.warning("oidc.issuer is set, which needs: pip install 'commentsvc[oidc]'")
+
+    def routes(self) -> list[Route]:
+        """Give the table of routes."""
+        access = self._access
+        return [access.page(GO, self.go), access.page(COME_BACK, self.come_back)]
+
+    async def go(self, request: Request, context: RequestContext) -> Response:
+        """GET /moderation/provider[?to=PAGE]: 303 to the provider; 502 where it does not answer."""
+        self._need_provider()
+        to = target(first(request.parameters(), "to"))
+        word = urandom(STATE_SIZE).hex()
+        state = self._links.make(
+            STATE,
+            context.csrf_token,
+            word,
+            to if len(to) <= TARGET_LENGTH else "",
+            expires=context.now + STATE_TIME,
+        )
+        try:
+            address = await self._provider.address(self._attempt(request, word), state)
+        except OidcRefused as error:
+            raise self._refused(502, error) from error
+        return redirect(address)
+
+    async def come_back(self, request: Request, context: RequestContext) -> Response:
+        """GET /moderation/provider-return: 303 as after a password; 403, 429.
+
+        The provider adds `state`, and a `code` or an `error`.
+        """
+        self._need_provider()
+        parameters = request.parameters()
+        code, state = first(parameters, "code"), first(parameters, "state")
+        try:
+            browser, word, to = self._links.read(STATE, state, context.now)
+            if browser != context.csrf_token:
+                raise OidcRefused("provider: the state is of another browser")
+            client = self._proxies.client(request)
+            self._limiter.count(client, word, self._clock.monotonic_ms(), known=False)
+            await self._database.write(signed_links.mark_used, word, context.now, STATE_TIME)
+            if not code:
+                raise OidcRefused(f"provider: {first(parameters, 'error')[:80]!a}")
+            identity = await self._provider.identity(self._attempt(request, word), code)
+            account = await self._account(identity, context.now)
+        except (OidcRefused, LinkError) as error:
+            raise self._refused(403, error) from error
+        return await self._sign_in.go_on(request, context, account, target(to))
+
+    async def _account(self, identity: Identity, now: int) -> Moderator:
+        """Return the account of an identity. Raise OidcRefused."""
+
+        def work(tx: Transaction) -> Moderator | None:
+            return identities.account_of(tx, identity, now)
+
+        account = await self._database.write(work)
+        if account is None:
+            raise OidcRefused(f"provider: no account belongs to {identity.subject[:80]!a}")
+        return account
+
+    def _need_provider(self) -> None:
+        """Raise HttpError where the settings name none."""
+        if not self._name:
+            raise HttpError(404, "not_found", _("There is no such page."))
+
+    def _refused(self, status: int, reason: Exception) -> HttpError:
+        """Return the error for who was not signed in; the log tells the reason."""
+        _log.warning("nobody was signed in by %s: %s", self._name, reason)
+        message = _(
+            "%(provider)s did not sign you in, or no account here has your email address. Try"
+            " again, or sign in with your name and password.",
+            provider=self._name,
+        )
+        return HttpError(status, "provider", message)
+
+    def _attempt(self, request: Request, word: str) -> Attempt:
+        base = public_address(self._public_url, request)
+        return Attempt.of(base + RETURN, word, self._keys[0])

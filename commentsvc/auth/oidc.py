@@ -1,0 +1,270 @@
+"""OpenID Connect: another service says who somebody is (OpenID Connect Core 1.0, code flow).
+
+We send the browser to the provider with a `state`, a nonce and the digest of a PKCE verifier (RFC
+7636), and it comes back with a code. For the code, the verifier and our secret the provider gives
+us an ID token, whose signature, issuer, audience, times and nonce are checked. Keys are fetched
+again when none of those that we know fits: providers change them. Only signatures with
+public keys count, so neither `none` nor a secret that somebody knows makes a token.
+
+What is fetched is kept for an hour. authlib and joserfc are imported when somebody signs in.
+"""
+
+import base64
+import hashlib
+from collections.abc import Mapping
+from importlib.util import find_spec
+from typing import TYPE_CHECKING, Any, Final, TypeVar
+from urllib.parse import quote, urlencode, urlsplit
+
+import msgspec
+
+from commentsvc.settings.schema import OidcSettings
+from commentsvc.util import http_client
+from commentsvc.util.clock import Clock
+from commentsvc.util.http_client import RemoteError
+from commentsvc.util.timestamps import HOUR_MS
+
+if TYPE_CHECKING:
+    from joserfc import jwt
+
+# Signatures with a public key alone (RFC 7518, RFC 8037).
+ALGORITHMS: Final = ("RS256", "RS384", "RS512", "PS256", "ES256", "ES384", "EdDSA", "Ed25519")
+WELL_KNOWN: Final = "/.well-known/openid-configuration"
+KEPT: Final = HOUR_MS  # that we do not ask for the provider's description and keys again
+KEYS: Final = 100  # of a provider that are tried
+ANSWER: Final = 256 * 1024  # bytes of an answer
+LEEWAY: Final = 60  # seconds by which two clocks may differ
+FORM: Final = {"Content-Type": "application/x-www-form-urlencoded", "Accept": "application/json"}
+
+S = TypeVar("S")
+
+
+def provider_name(settings: OidcSettings) -> str:
+    """Return what people call the provider; "" without one, or without what it needs."""
+    if not settings.issuer or find_spec("authlib") is None:
+        return ""
+    return settings.name or urlsplit(settings.issuer).hostname or ""
+
+
+class OidcRefused(Exception):
+    """The provider did not say who somebody is; the text is for the log."""
+
+
+class ProviderMetadata(msgspec.Struct, frozen=True):
+    """What a provider says of itself (OpenID Connect Discovery 1.0, section 3)."""
+
+    issuer: str
+    authorization_endpoint: str
+    token_endpoint: str
+    jwks_uri: str
+    userinfo_endpoint: str = ""
+    token_endpoint_auth_methods_supported: tuple[str, ...] = ("client_secret_basic",)
+
+
+class JwkSet(msgspec.Struct, frozen=True):
+    """A provider's public keys (RFC 7517, 5)."""
+
+    keys: list[dict[str, Any]]  # Any: as JWK have it
+
+
+class TokenAnswer(msgspec.Struct, frozen=True):
+    """What a provider gives for a code."""
+
+    id_token: str
+    access_token: str = ""
+
+
+class Identity(msgspec.Struct, frozen=True):
+    """Who somebody is: the `subject` is theirs for good at that issuer.
+
+    `email` is "" where the provider does not say that it was verified.
+    """
+
+    issuer: str
+    subject: str
+    email: str
+    name: str
+
+
+class Attempt(msgspec.Struct, frozen=True):
+    """What belongs to one sign-in: where the browser comes back to, the nonce and the verifier."""
+
+    redirect_uri: str
+    nonce: str
+    verifier: str
+
+    @classmethod
+    def of(cls, redirect_uri: str, word: str, key: bytes) -> "Attempt":
+        """Return the one of a random word: nobody without our secret `key` can make it."""
+        digests = [
+            hashlib.blake2b(word.encode(), digest_size=32, key=key[:64], person=person).digest()
+            for person in (b"OIDC nonce", b"OIDC verifier")
+        ]
+        return cls(redirect_uri, *map(_base64, digests))
+
+
+class OidcProvider:
+    """One provider, and what is known of it."""
+
+    def __init__(self, settings: OidcSettings, networks: tuple[str, ...], clock: Clock) -> None:
+        """Take the networks in which it may be although they are not public."""
+        self._settings = settings
+        self._networks = networks
+        self._clock = clock
+        self._metadata: ProviderMetadata | None = None
+        self._keys: list[dict[str, Any]] = []  # Any: as JWK have it
+        self._metadata_at = self._keys_at = 0
+
+    async def address(self, attempt: Attempt, state: str) -> str:
+        """Return where to send a browser. Raise OidcRefused."""
+        metadata = await self._described()
+        challenge = _base64(hashlib.sha256(attempt.verifier.encode()).digest())
+        query = urlencode(
+            {
+                "response_type": "code",
+                "client_id": self._settings.client_id,
+                "redirect_uri": attempt.redirect_uri,
+                "scope": "openid email profile",
+                "state": state,
+                "nonce": attempt.nonce,
+                "code_challenge": challenge,
+                "code_challenge_method": "S256",
+            },
+            quote_via=quote,
+        )
+        joint = "&" if "?" in metadata.authorization_endpoint else "?"
+        return f"{metadata.authorization_endpoint}{joint}{query}"
+
+    async def identity(self, attempt: Attempt, code: str) -> Identity:
+        """Return who came back with a code. Raise OidcRefused."""
+        metadata = await self._described()
+        given = await self._exchange(metadata, attempt, code)
+        claims = await self._verified(metadata, attempt, given)
+        if "email" not in claims and metadata.userinfo_endpoint and given.access_token:
+            more = await self._userinfo(metadata, given.access_token)
+            if more.get("sub") != claims["sub"]:
+                raise OidcRefused("provider: it describes somebody else")
+            claims = {**more, **claims}
+        verified = claims.get("email_verified") in (True, "true")
+        email, name = (str(claims.get(field) or "") for field in ("email", "name"))
+        return Identity(metadata.issuer, str(claims["sub"]), email if verified else "", name)
+
+    async def _described(self) -> ProviderMetadata:
+        """Return what the provider says of itself, which must be who we asked."""
+        now = self._clock.monotonic_ms()
+        if self._metadata is None or now - self._metadata_at >= KEPT:
+            issuer = self._settings.issuer
+            found = await self._get(issuer.rstrip("/") + WELL_KNOWN, ProviderMetadata)
+            if found.issuer.rstrip("/") != issuer.rstrip("/"):
+                raise OidcRefused(f"provider: it calls itself {found.issuer}")
+            for address in (found.authorization_endpoint, found.token_endpoint, found.jwks_uri):
+                if not address.startswith("https://" if issuer.startswith("https:") else "http"):
+                    raise OidcRefused(f"provider: an address without https, {address}")
+            self._metadata, self._metadata_at = found, now
+        return self._metadata
+
+    async def _exchange(
+        self, metadata: ProviderMetadata, attempt: Attempt, code: str
+    ) -> TokenAnswer:
+        """Return what the provider gives for a code (RFC 6749, 4.1.3)."""
+        fields = {
+            "grant_type": "authorization_code",
+            "code": code,
+            "redirect_uri": attempt.redirect_uri,
+            "code_verifier": attempt.verifier,
+        }
+        client, secret = self._settings.client_id, self._settings.client_secret
+        headers = dict(FORM)
+        if secret and "client_secret_basic" in metadata.token_endpoint_auth_methods_supported:
+            pair = f"{quote(client, safe='')}:{quote(secret, safe='')}".encode()
+            headers["Authorization"] = f"Basic {base64.b64encode(pair).decode()}"
+        else:
+            fields |= {"client_id": client} | ({"client_secret": secret} if secret else {})
+        body = urlencode(fields).encode()
+        try:
+            answer = await http_client.post(
+                metadata.token_endpoint, body, headers, self._networks, most=ANSWER
+            )
+        except RemoteError as error:
+            raise OidcRefused(f"provider: {error}") from error
+        if answer.status != 200:
+            raise OidcRefused(f"provider: {answer.status} {answer.text[:200]!a}")
+        return _decoded(answer.text.encode(), TokenAnswer)
+
+    async def _verified(
+        self, metadata: ProviderMetadata, attempt: Attempt, given: TokenAnswer
+    ) -> Mapping[str, Any]:  # Any: whatever a claim is
+        """Return the claims of an ID token that the provider made for us and this attempt."""
+        from authlib.oidc.core import CodeIDToken
+        from joserfc.errors import JoseError
+
+        token = _signed(given.id_token, await self._provider_keys(metadata, KEPT))
+        if token is None:  # the provider may have other keys now
+            token = _signed(given.id_token, await self._provider_keys(metadata, 0))
+        if token is None:
+            raise OidcRefused("provider: none of its keys made the ID token")
+        expected = {
+            "iss": {"essential": True, "value": metadata.issuer},
+            "aud": {"essential": True, "value": self._settings.client_id},
+            "sub": {"essential": True},
+        }
+        params = {
+            "nonce": attempt.nonce,
+            "client_id": self._settings.client_id,
+            "access_token": given.access_token,
+        }
+        try:
+            claims = CodeIDToken(token.claims, token.header, expected, params)
+            claims.validate(now=self._clock.now_ms() // 1_000, leeway=LEEWAY)
+        except (JoseError, ValueError, TypeError) as error:
+            raise OidcRefused(f"provider: its ID token is refused, {error}") from error
+        return dict(claims)
+
+    async def _provider_keys(
+        self, metadata: ProviderMetadata, kept: int
+    ) -> list[dict[str, Any]]:  # Any: as JWK have it
+        """Return the provider's keys, as they were at most `kept` milliseconds ago."""
+        now = self._clock.monotonic_ms()
+        if not self._keys or now - self._keys_at >= kept:
+            found = await self._get(metadata.jwks_uri, JwkSet)
+            self._keys, self._keys_at = found.keys[:KEYS], now
+        return self._keys
+
+    async def _userinfo(self, metadata: ProviderMetadata, token: str) -> dict[str, Any]:
+        headers = {"Authorization": f"Bearer {token}"}
+        return await self._get(metadata.userinfo_endpoint, dict[str, Any], headers)
+
+    async def _get(
+        self, address: str, kind: type[S], headers: Mapping[str, str] = http_client.EMPTY
+    ) -> S:
+        try:
+            found = await http_client.get(address, ANSWER, self._networks, headers)
+        except RemoteError as error:
+            raise OidcRefused(f"provider: {address}: {error}") from error
+        if found.status != 200:
+            raise OidcRefused(f"provider: {address}: {found.status}")
+        return _decoded(found.body, kind)
+
+
+def _signed(token: str, keys: list[dict[str, Any]]) -> "jwt.Token | None":  # Any: as JWK
+    """Return what a token says, if one of the keys made its signature."""
+    from joserfc import jwk, jwt
+    from joserfc.errors import JoseError
+
+    for key in keys:
+        try:
+            return jwt.decode(token, jwk.import_key(key), algorithms=ALGORITHMS)
+        except (JoseError, ValueError, TypeError, KeyError):
+            continue  # of another kind, or not the one
+    return None
+
+
+def _decoded(body: bytes, kind: type[S]) -> S:
+    try:
+        return msgspec.json.decode(body, type=kind)
+    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
+        raise OidcRefused(f"provider: {error}") from error
+
+
+def _base64(data: bytes) -> str:
+    return base64.urlsafe_b64encode(data).rstrip(b"=").decode()
