@@ -51,6 +51,7 @@ from commentsvc.http.miss_limit import MissLimiter
 from commentsvc.http.router import Route, Router
 from commentsvc.inbox.hook import InboxHook
 from commentsvc.isso import routes as isso
+from commentsvc.mentions.endpoint import WebmentionEndpoint
 from commentsvc.pages.embed import Embed
 from commentsvc.pages.follow import FollowPages
 from commentsvc.pages.mail_links import LinkPages
@@ -154,7 +155,8 @@ async def _compose(
         others = [*admin_pages.routes(), *programs.routes(), *ops.routes(), *files.routes()]
         submissions = SubmissionService(service, bans, names)
         inbox, fetching = _inbox(service, submissions)
-        others += inbox.routes()
+        others += [*inbox.routes(), *WebmentionEndpoint(service).routes()]
+        fetching += _mentions(service, submissions)
         router = _router(service, submissions, bridge, others)
         await stack.enter_async_context(redirecting(settings.server, succession))
         bridge.serve(router, succession.place.sockets)
@@ -212,6 +214,17 @@ def _inbox(
 
         works.append(ImapFetcher(settings, receiver.take).run())
     return InboxHook(settings.hook_secret, receiver.take), works
+
+
+def _mentions(
+    service: ServiceContext, submissions: SubmissionService
+) -> list[Coroutine[None, None, None]]:
+    """What is done for replies from elsewhere; loaded where a site has any."""
+    if not any(site.webmentions for site in service.settings.sites):
+        return []
+    from commentsvc.mentions.verifier import MentionVerifier
+
+    return [MentionVerifier(service, submissions).run()]
 
 
 async def _find_place(start: Start, succession: Handover) -> None:

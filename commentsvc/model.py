@@ -50,6 +50,7 @@ class Comment(msgspec.Struct, frozen=True, gc=False):
 
     Times are Unix milliseconds; `published_at` is None until the comment is approved, `edited_at`
     until it is edited. `email` must never be part of an answer. `role` is the author's, see BADGES.
+    `permalink` is the address of a reply from elsewhere, "" for what was written here.
     """
 
     id: int
@@ -67,6 +68,7 @@ class Comment(msgspec.Struct, frozen=True, gc=False):
     edited_at: int | None
     votes: int
     role: str = ""
+    permalink: str = ""
 
 
 class Entry(msgspec.Struct, frozen=True):

@@ -219,4 +219,5 @@ class SubmissionService:
             network=network_hash,
             notify=submission.notify and self._replies,
             language=submission.language or self._sites.language(site),
+            permalink=submission.permalink,
         )

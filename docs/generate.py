@@ -47,6 +47,7 @@ from commentsvc.exports import records
 from commentsvc.http.operation import Operation
 from commentsvc.inbox import hook
 from commentsvc.isso import routes as isso
+from commentsvc.mentions import endpoint as webmentions
 from commentsvc.pages import embed, follow, mail_links, personal_data
 from commentsvc.settings.schema import SECTIONS, Settings
 
@@ -104,6 +105,7 @@ PARTS = (
     ("Comments", "", (comments, stream, author, avatars)),
     ("Feeds", "", (feeds,)),
     ("Pages without JavaScript", "", (embed,)),
+    ("Replies from elsewhere", "See [Replies from elsewhere](mentions.md).", (webmentions,)),
     (
         "Links in mails",
         "A mail names the whole address. `GET` shows what a link does, `POST` does it.",

@@ -33,8 +33,9 @@ function avatar({ author, avatar: digest, picture }) {
 }
 
 function header(messages, comment, answered) {
-  const { author, site, role } = comment;
-  const link = /^https?:/.test(site) && { href: site, rel: "nofollow ugc noopener" };
+  const { author, site, role, permalink: href } = comment;
+  const rel = "nofollow ugc noopener";
+  const link = /^https?:/.test(site) && { href: site, rel };
   const name = h(link ? "a.author" : "span.author", { dir: "auto", ...link }, author);
   const time = h("time", { dateTime: comment.published || new Date().toJSON() });
   showRelativeTime(messages, time);
@@ -44,7 +45,8 @@ function header(messages, comment, answered) {
     date.append(" ", h("a", { href: "#" + anchorOf(answered) }, "↪ " + answered.author));
   }
   const badge = messages[comment.isWaiting ? "awaiting" : role];
-  return h("div.meta", {}, name, badge ? h("span.badge", {}, badge) : "", date);
+  const from = href ? h("a.badge", { href, rel }, href.split("/")[2]) : "";
+  return h("div.meta", {}, name, badge ? h("span.badge", {}, badge) : "", from, date);
 }
 
 /** Return the element of a comment; `answered` is not above it, and named */

@@ -1,6 +1,6 @@
 // What goes on while a page stays open: dates grow older, and new comments are announced
 
-import { base, showRelativeTime } from "./common.js";
+import { base, h, showRelativeTime } from "./common.js";
 import { showCounts } from "./counts.js";
 
 /** Offer comments that have come, unless a button offers some already. */
@@ -9,6 +9,15 @@ function announce(thread, count) {
   if (!button.hidden || count <= thread.page.count) return;
   thread.status.textContent = thread.messages.fresh;
   thread.offer("fresh");
+}
+
+/** Tell beside the heading how often the page was liked and shared on other sites. */
+function showLikes(thread) {
+  const heading = thread.querySelector(".commentsvc-heading");
+  const { likes, reposts } = thread.page;
+  const told = [likes && `♥ ${likes}`, reposts && `↻ ${reposts}`].filter(Boolean).join(" ");
+  heading.querySelector("span")?.remove();
+  if (told) heading.append(h("span", {}, ` ${told}`));
 }
 
 /** Return what lets comments that come into `thread` from now on slide into their places. */
@@ -27,7 +36,11 @@ function watchArrivals(thread) {
 /** Keep the dates in `thread` true, and let it announce what comes. Return what ends both. */
 export function follow(thread) {
   const url = base + thread.path("api/comments/stream");
-  const arrive = watchArrivals(thread);
+  const slide = watchArrivals(thread);
+  const arrive = () => {
+    slide();
+    showLikes(thread);
+  };
   let stream;
 
   /** Listen only while the page is seen: a browser has few connections. */
@@ -48,6 +61,7 @@ export function follow(thread) {
   document.addEventListener("visibilitychange", listen);
   thread.addEventListener("comments-shown", arrive);
   listen();
+  showLikes(thread);
   return () => {
     clearInterval(clock);
     document.removeEventListener("visibilitychange", listen);

@@ -14,6 +14,7 @@ export interface Comment {
   picture?: string;
   site?: string;
   role?: "owner" | "moderator";
+  permalink?: string;
   content: string;
   html: string;
   published: string;
@@ -49,6 +50,8 @@ export interface CommentPage {
   closes?: string;
   voting?: "up" | "both";
   votes?: Record<string, number>;
+  likes?: number;
+  reposts?: number;
 }
 
 /** The texts of a language; "#" stands for a number or name. */

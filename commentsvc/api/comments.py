@@ -294,6 +294,8 @@ class CommentsApi:
             voting=UNSET if voting == "off" else voting,
             votes=UNSET if page.votes is None else page.votes,
             deleted=page.deleted or UNSET,
+            likes=page.thread.likes,
+            reposts=page.thread.reposts,
         )
 
     def submit(self, request: Request) -> Deferred:

@@ -49,6 +49,7 @@ class FeedEntry(msgspec.Struct, frozen=True):
     author: str
     author_site: str
     role: str
+    permalink: str
     published: int
     updated: int
     html: str
@@ -228,6 +229,7 @@ def _entry(source: Source, entry: Entry) -> FeedEntry:
         author=_text(comment.author),
         author_site=_text(comment.site),
         role=comment.role,
+        permalink=_text(comment.permalink),
         published=published,
         updated=comment.edited_at or published,
         html=_text(comment.html),
@@ -245,6 +247,7 @@ def _json_item(entry: FeedEntry) -> dict[str, object]:
         "date_modified": rfc3339(entry.updated),
         "authors": [{"name": entry.author, **site}],
         **({"tags": [entry.role]} if entry.role else {}),
+        **({"external_url": entry.permalink} if entry.permalink else {}),
     }
 
 

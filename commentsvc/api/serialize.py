@@ -39,7 +39,7 @@ class Item(Answer, frozen=True, gc=False):
     published and edited (RFC 3339, UTC), votes; picture, an address relative to the service's, if
     the site shows pictures; anchor, the id that an imported comment had in its old system, so that
     old links lead to it (new links use "commentsvc-" and the id); role, if a moderator wrote it;
-    and pinned, if it is the first on its page.
+    pinned, if it is the first on its page; and permalink, the address of a reply from elsewhere.
     """
 
     id: int
@@ -57,6 +57,7 @@ class Item(Answer, frozen=True, gc=False):
     role: Literal["", "owner", "moderator"] = ""
     anchor: str = ""
     pinned: bool = False
+    permalink: str = ""
 
 
 class Receipt(Answer, frozen=True, gc=False):
@@ -93,7 +94,7 @@ class ListedComments(Answer, frozen=True):
     `count` is the number of all approved comments. Pass `next` as `after` for more. From `closes`
     on, the page takes no more comments. `voting` says which votes are possible. If changes since a
     time were asked for, `votes` has the votes of all comments by id. `deleted` are the ancestors of
-    those in `data` that are no longer shown.
+    those in `data` that are no longer shown. `likes` and `reposts` are those on other sites.
     """
 
     data: list[Item]
@@ -103,6 +104,8 @@ class ListedComments(Answer, frozen=True):
     voting: Literal["up", "both"] | UnsetType = UNSET
     votes: dict[int, int] | UnsetType = UNSET
     deleted: list[DeletedComment] | UnsetType = UNSET
+    likes: Number = 0
+    reposts: Number = 0
 
 
 class Preview(Answer, frozen=True, gc=False):
@@ -225,6 +228,7 @@ def _item(comment: Comment, avatar: str, pictures: str) -> Item:
         None if comment.edited_at is None else rfc3339(comment.edited_at),
         pictures.replace("*", avatar) if pictures and is_digest(avatar) else "",
         comment.role,  # type: ignore[arg-type]  # the table's CHECK says that it is one of them
+        permalink=comment.permalink,
     )
 
 

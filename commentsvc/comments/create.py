@@ -38,7 +38,7 @@ from commentsvc.model import AGING, APPROVED, CLOSED, Comment, site_tag, thread_
 from commentsvc.util.timestamps import HOUR_MS
 
 RETRY: Final = HOUR_MS  # milliseconds in which the same content counts as a retry
-_ROLE: Final = 18  # index in a `_row`
+_ROLE, _PERMALINK = 18, 20  # indexes in a `_row`
 KEY_BYTES: Final = 16  # size of a key's digest: the index stays small, and two keys never collide
 
 
@@ -54,7 +54,8 @@ class NewComment(msgspec.Struct, frozen=True, gc=False):
     the site takes comments; 0 means no limit. `score` and `reasons` (one on each line, see
     `spam.reasons`) are the verdict; `network` is a keyed hash. `language` is the tag of the
     language for the mails that `notify` asks for. `role` and `moderator_id` are set for a
-    moderator's comment, which is stored even if the thread is closed.
+    moderator's comment, which is stored even if the thread is closed. `permalink` is the address of
+    a reply from elsewhere.
     """
 
     site: str
@@ -80,6 +81,7 @@ class NewComment(msgspec.Struct, frozen=True, gc=False):
     language: str = ""
     role: str = ""
     moderator_id: int | None = None
+    permalink: str = ""
 
 
 class ThreadRef(NamedTuple):
@@ -251,12 +253,13 @@ def _row(new: NewComment, now: int, newest: int, ref: ThreadRef, key: bytes) -> 
         new.network,
         new.role,
         new.moderator_id,
+        new.permalink,
     )
 
 
 def _comment(comment_id: int, row: Row) -> Comment:
     """Return the comment that INSERT_COMMENT has stored with `row`."""
-    return Comment(*(comment_id, *row[1:12], None, 0, row[_ROLE]))
+    return Comment(*(comment_id, *row[1:12], None, 0, row[_ROLE], row[_PERMALINK]))
 
 
 def _insert(

@@ -47,6 +47,7 @@ ENTRY: Final = (
     CommentTable.edited_at,
     CommentTable.votes,
     CommentTable.role,
+    CommentTable.permalink,
     SiteTable.name,
     ThreadTable.url,
     ThreadTable.title,
@@ -57,7 +58,8 @@ class Thread(msgspec.Struct, frozen=True, gc=False):
     """A thread: its id (0 if it has no comments), url, number of approved comments, and state.
 
     `url` is the current one, even if the thread was asked for under an alias: answers are tagged
-    with it. `imported` is 1 if imported comments with anchors are in it.
+    with it. `imported` is 1 if imported comments with anchors are in it. `likes` and `reposts` are
+    those on other sites.
     """
 
     id: int
@@ -66,6 +68,8 @@ class Thread(msgspec.Struct, frozen=True, gc=False):
     state: str
     imported: int = 0
     pinned: int | None = None
+    likes: int = 0
+    reposts: int = 0
 
 
 class DeletedComment(msgspec.Struct, frozen=True, forbid_unknown_fields=True, gc=False):
@@ -113,9 +117,9 @@ def thread(reader: Reader, site: str, url: str) -> Thread:
     row = reader.execute(statements.THREAD, (site, url)).fetchone()
     if row is None:
         return Thread(0, url, 0, AGING)
-    if row[6] is not None:
-        row = reader.execute(statements.ALIASED, (row[6],)).fetchone()
-    return Thread(*row[:6])
+    if row[8] is not None:
+        row = reader.execute(statements.ALIASED, (row[8],)).fetchone()
+    return Thread(*row[:8])
 
 
 def page_title(reader: Reader, thread_id: int) -> str:

@@ -16,7 +16,8 @@ from typing import Final
 # A comment's columns in the order of Comment's fields; c is the comment in every query.
 COLUMNS: Final = (
     "c.id, c.thread_id, c.parent_id, c.status, c.author, c.email, c.avatar, c.author_site,"
-    " c.source, c.html, c.created_at, c.published_at, c.edited_at, c.votes, c.role"
+    " c.source, c.html, c.created_at, c.published_at, c.edited_at, c.votes, c.role,"
+    " c.permalink"
 )
 # An Entry's: the comment's, then the site's name, the thread's url and title.
 ENTRY: Final = f"{COLUMNS}, s.name, t.url, t.title"
@@ -45,8 +46,8 @@ INSERT_COMMENT: Final = (
     "INSERT INTO comment (site_id, thread_id, parent_id, status, author, email, avatar,"
     " author_site, source, html, created_at, published_at, key, token_hash, token_expires_at,"
     " score,"
-    " reasons, network, role, moderator_id)"
-    " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
+    " reasons, network, role, moderator_id, permalink)"
+    " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
     " ON CONFLICT (key) DO NOTHING"
 )
 RAISE_THREAD: Final = "UPDATE thread SET count = count + ? WHERE id = ?"
@@ -95,12 +96,14 @@ HISTORY: Final = (
 
 # Reading. THREAD is by (site, url), ALIASED by the id that an alias names, SITE_COUNT by site.
 THREAD: Final = (
-    "SELECT t.id, t.url, t.count, t.state, t.imported, t.pinned_id, t.alias_id"
+    "SELECT t.id, t.url, t.count, t.state, t.imported, t.pinned_id, t.likes,"
+    " t.reposts, t.alias_id"
     " FROM thread AS t JOIN site AS s"
     " ON s.id = t.site_id WHERE s.name = ? AND t.url = ?"
 )
 ALIASED: Final = (
-    "SELECT id, url, count, state, imported, pinned_id, alias_id FROM thread WHERE id = ?"
+    "SELECT id, url, count, state, imported, pinned_id, likes, reposts, alias_id FROM thread"
+    " WHERE id = ?"
 )
 # The pinned comment of a thread, if it is visible: by id and thread.
 PINNED: Final = (

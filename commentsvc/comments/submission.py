@@ -152,7 +152,7 @@ class Submission(msgspec.Struct, frozen=True, gc=False):
     """A parsed, valid comment that is not stored yet; `place` is its site's name and canonical url.
 
     `form_token` is None for clients of other systems, which know no token. `language` is the tag of
-    the page's language, if mails are wanted.
+    the page's language, if mails are wanted. `permalink` is the address of a reply from elsewhere.
     """
 
     place: tuple[str, str]
@@ -169,6 +169,7 @@ class Submission(msgspec.Struct, frozen=True, gc=False):
     form_token: str | None = ""
     proof_of_work: str = ""
     language: str = ""
+    permalink: str = ""
 
     def fingerprint(self) -> int:
         """Return a number that is equal for a retry of this submission, and hardly for others."""

@@ -57,6 +57,7 @@ def _comments(thread_id: Param) -> Select:
             CommentTable.author,
             CommentTable.author_site,
             CommentTable.role,
+            CommentTable.permalink,
             CommentTable.published_at,
             CommentTable.edited_at,
             CommentTable.html,
@@ -103,6 +104,7 @@ class _PageComment(NamedTuple):
     author: str
     site: str
     role: str
+    permalink: str
     published_at: int
     edited_at: int | None
     html: str
@@ -187,6 +189,7 @@ def _comment(
         "author": comment.author,
         "site": comment.site,
         "role": comment.role,
+        "permalink": comment.permalink,
         "pinned": comment.id == pinned,
         "date": rfc3339(comment.published_at),
         "edited": rfc3339(comment.edited_at) if comment.edited_at else "",

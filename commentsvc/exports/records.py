@@ -96,12 +96,12 @@ class CommentRecord(Struct, frozen=True, omit_defaults=True, gc=False, tag="comm
 
     `message` is what the author wrote, `html` how it is shown. With the `markup` "html", the
     comment was imported, and its HTML is that of the other system, not made from the message.
-    `anchor` is the fragment of links to it in that system, without "#". `role` is set if a
-    moderator wrote it. A `pinned` comment is the first on its page. `votes` is the sum of all
-    votes; `voters` are the known single votes. `proposed_title` is the page title that the comment
-    was sent with. `score` and `reasons` (a line each, see `spam.reasons`) are its verdict.
-    `network` is a digest with the service's secret key. `subscribed` says that replies are mailed
-    to the author.
+    `anchor` is the fragment of links to it in that system, without "#". `permalink` is the address
+    of a reply from elsewhere. `role` is set if a moderator wrote it. A `pinned` comment is the
+    first on its page. `votes` is the sum of all votes; `voters` are the known single votes.
+    `proposed_title` is the page title that the comment was sent with. `score` and `reasons` (a line
+    each, see `spam.reasons`) are its verdict. `network` is a digest with the service's secret key.
+    `subscribed` says that replies are mailed to the author.
     """
 
     id: Id
@@ -119,6 +119,7 @@ class CommentRecord(Struct, frozen=True, omit_defaults=True, gc=False, tag="comm
     email: str = ""
     avatar: str = ""
     author_site: str = ""
+    permalink: str = ""
     role: Literal["", "owner", "moderator"] = ""
     pinned: bool = False
     votes: int = 0

@@ -106,6 +106,7 @@ def _selected(site: str, since: int | None) -> Select:
             CommentTable.email,
             CommentTable.avatar,
             CommentTable.author_site,
+            CommentTable.permalink,
             CommentTable.role,
             Case(None, [(ThreadTable.pinned_id == CommentTable.id, 1)], 0),
             CommentTable.votes,
@@ -322,8 +323,8 @@ def _comment(
 ) -> CommentRecord:
     (
         comment_id, site, url, status, created, source, html, is_html, parent, published, edited,
-        author, email, avatar, author_site, role, pinned, votes, title, score, reasons, network,
-        anchor, subscription, label, tokens,
+        author, email, avatar, author_site, permalink, role, pinned, votes, title, score, reasons,
+        network, anchor, subscription, label, tokens,
     ) = row  # fmt: skip
     always = (comment_id, site, url, status, rfc3339_ms(created), source, html)
     markup: Literal["markdown", "html"] = "html" if is_html else "markdown"
@@ -347,6 +348,7 @@ def _comment(
         email,
         avatar,
         author_site,
+        permalink,
         role,
         bool(pinned),
         votes,

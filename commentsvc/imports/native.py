@@ -4,6 +4,7 @@ from typing import Final
 
 import msgspec
 
+from commentsvc.comments.submission import is_site
 from commentsvc.exports import records as exported
 from commentsvc.exports.records import CommentRecord, EndRecord, HeaderRecord, ThreadRecord
 from commentsvc.imports import dates, json_source
@@ -92,6 +93,7 @@ def _comment(record: CommentRecord, position: str, line: bytes) -> ImportedComme
         html=record.html,
         ours=line,
         role=record.role,
+        permalink=record.permalink if is_site(record.permalink) else "",
         reasons=record.reasons,
         is_decided=any(
             each.field == "status" and each.new == APPROVED and each.undone is None

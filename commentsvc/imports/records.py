@@ -65,8 +65,8 @@ class ImportedComment(msgspec.Struct, frozen=True, gc=False):
     administrator; `is_pinned` whether the comment is pinned.
 
     For a comment of our own export, `ours` is its whole line, from which the rest is read, `html`
-    its HTML, `role` the author's role, `reasons` the verdict (a line each), and `is_decided`
-    whether a moderator has approved it.
+    its HTML, `role` the author's role, `permalink` the address of a reply from elsewhere, `reasons`
+    the verdict (a line each), and `is_decided` whether a moderator has approved it.
     """
 
     position: str
@@ -93,6 +93,7 @@ class ImportedComment(msgspec.Struct, frozen=True, gc=False):
     html: str = ""
     ours: bytes = b""
     role: str = ""
+    permalink: str = ""
     reasons: str = ""
     is_decided: bool = False
 

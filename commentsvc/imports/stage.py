@@ -52,7 +52,7 @@ CREATE TABLE item (n INTEGER PRIMARY KEY, file INTEGER, position TEXT, source_id
 CREATE TABLE body (n INTEGER PRIMARY KEY, created INTEGER, published INTEGER, edited INTEGER,
     votes INTEGER, author TEXT, email TEXT, avatar TEXT, author_site TEXT, role TEXT,
     moderator INTEGER, reasons TEXT, source TEXT, html TEXT, is_html INTEGER, anchor TEXT,
-    pinned INTEGER, ours BLOB);
+    pinned INTEGER, ours BLOB, permalink TEXT);
 CREATE TABLE other (number INTEGER PRIMARY KEY, line BLOB);
 CREATE TABLE skipped (file INTEGER, position TEXT, problem TEXT);
 CREATE TABLE note (n INTEGER, text TEXT);
@@ -60,7 +60,7 @@ CREATE TABLE placed (n INTEGER PRIMARY KEY, rank INTEGER, depth INTEGER);
 CREATE TABLE ready (number INTEGER PRIMARY KEY, n INTEGER);
 """
 _ITEM: Final = "INSERT INTO item VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, NULL, NULL, NULL, NULL)"
-_BODY: Final = f"INSERT INTO body VALUES ({', '.join('?' * 18)})"
+_BODY: Final = f"INSERT INTO body VALUES ({', '.join('?' * 19)})"
 
 # Why an item is not stored; `outcome` is NULL for one that will be.
 MERGED: Final = "merged"
@@ -273,7 +273,21 @@ class Stage:
         """Return the row of `body` for a comment; a dropped one has hardly any content."""
         moment, who = self._last_moment, author[:-1]
         if author is _NOBODY:
-            return (self._number, moment, None, None, 0, *who, "", "", 0, comment.anchor, 0, b"")
+            return (
+                self._number,
+                moment,
+                None,
+                None,
+                0,
+                *who,
+                "",
+                "",
+                0,
+                comment.anchor,
+                0,
+                b"",
+                "",
+            )
         if text is None:  # our own export, which was checked when it was written
             html, is_html = markdown.clean(comment.html), comment.markup == "html"
             found = (comment.text, html, is_html)
@@ -290,6 +304,7 @@ class Stage:
             comment.anchor,
             comment.is_pinned,
             comment.ours,
+            comment.permalink,
         )
 
     def _author(self, comment: ImportedComment) -> _Whose:

@@ -13,7 +13,7 @@ READY: Final = (
     "SELECT r.number, i.key, u.key, p.site, p.url, p.title, p.closed,"
     " i.status, b.created, b.published, b.edited, b.votes, b.author, b.email,"
     " b.avatar, b.author_site, b.role, b.moderator, b.reasons, b.source,"
-    " b.html, b.is_html, b.anchor, b.pinned, b.ours, i.source_id"
+    " b.html, b.is_html, b.anchor, b.pinned, b.ours, b.permalink, i.source_id"
     " FROM ready AS r JOIN item AS i ON i.n = r.n"
     " JOIN body AS b ON b.n = r.n JOIN page AS p ON p.id = i.page LEFT JOIN item AS u ON u.n = i.up"
     " WHERE r.number BETWEEN ? AND ? ORDER BY r.number"
@@ -48,6 +48,7 @@ class ReadyComment(NamedTuple):
     anchor: str
     pinned: int
     ours: bytes
+    permalink: str
     source_id: str
 
 

@@ -59,6 +59,7 @@ _INSERT: Final = insertion(
     CommentTable.reasons,
     CommentTable.source,
     CommentTable.html,
+    CommentTable.permalink,
     CommentTable.token_hash,
     CommentTable.token_expires_at,
 )
@@ -263,6 +264,7 @@ def add(tx: Transaction, import_id: int, path: Path, first: int, last: int, now:
                 row.votes,
                 *(row.author, row.email, row.avatar, row.author_site),
                 *(row.role, row.moderator_id, row.reasons, row.source, row.html),
+                row.permalink,
                 *_NO_TOKEN,
             )
         )

@@ -64,7 +64,11 @@ def _remove(comment_id: Param) -> Select:
 @prepared
 def _empty(comment_id: Param, token_hash: Param) -> Select:
     nothing = dict.fromkeys(
-        ("author", "email", "avatar", "author_site", "source", "role", "html", "reasons"), ""
+        (
+            *("author", "email", "avatar", "author_site", "source", "role", "html", "reasons"),
+            "permalink",
+        ),
+        "",
     )
     emptied = CommentTable.update(
         **nothing,

@@ -82,6 +82,7 @@ ECHOED_MESSAGE, ECHOED_FIELD = 16_384, 2_048
 KNOWN = (
     *("id", "parent", "author", "avatar", "site", "published", "edited", "picture", "anchor"),
     "role",
+    "permalink",
 )
 
 WRONG_BASE = "This must be the public address of the service: see server.public_url."
@@ -226,6 +227,7 @@ class Embed:
         self._bounds = settings.comments
         self._mails = bool(settings.mail.host)
         self._replies = self._mails and settings.mail.reply_notifications
+        self._webmentions = {site.name for site in settings.sites if site.webmentions}
         self._thread = templates.get_template("thread.html")
         self._standalone = templates.get_template("standalone.html")
         self._result = templates.get_template("result.html")
@@ -294,6 +296,9 @@ class Embed:
             site=given.site,
             preset=given.closed or "",
             count=page.thread.count,
+            likes=page.thread.likes,
+            webmentions=place.site in self._webmentions,
+            reposts=page.thread.reposts,
             closed=given.closed or self._is_past(page.closes),
             url=place.url,
             action=f"{folder}thread{_query(given.site, language)}",

@@ -104,6 +104,8 @@ class Site(Struct, frozen=True, kw_only=True):
     build_hooks: Annotated[tuple[str, ...], SECRET_URLS] = ()
     build_delay: Annotated[int, whole(1, 86_400, "seconds")] = 60
     isso: Annotated[bool, SWITCH] = False
+    webmentions: Annotated[bool, SWITCH] = False
+    send_webmentions: Annotated[bool, SWITCH] = False
     token: Annotated[str, TOKEN] = ""
 
     def __repr__(self) -> str:
@@ -249,6 +251,13 @@ class OidcSettings(Struct, frozen=True, kw_only=True):
         return f"Oidc({self.issuer!r}, ...)"
 
 
+class MentionsSettings(Struct, frozen=True, kw_only=True):
+    """Replies from elsewhere; which of them a site has is said there."""
+
+    rate_limit: Annotated[str, RATE] = "60/hour"
+    follow_days: Annotated[int, whole(1, 3_650, "days")] = 90
+
+
 class BackupSettings(Struct, frozen=True, kw_only=True):
     """Scheduled backups; without a `directory` none are made."""
 
@@ -293,6 +302,7 @@ class Settings(Struct, frozen=True, kw_only=True):
     inbox: InboxSettings = InboxSettings()
     hooks: HooksSettings = HooksSettings()
     oidc: OidcSettings = OidcSettings()
+    mentions: MentionsSettings = MentionsSettings()
     backup: BackupSettings = BackupSettings()
     stacosys: StacosysSettings = StacosysSettings()
     feed: FeedSettings = FeedSettings()

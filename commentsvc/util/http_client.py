@@ -5,8 +5,8 @@ resolved here. If any of its addresses is not public (private, loopback, link-lo
 metadata address, multicast, or one of these inside an IPv6 address), nothing is sent, unless the
 operator allows that network. The connection goes to the address that was checked, even if the
 name resolves to another one a moment later. TLS still verifies the name, with the certificates of
-certifi. Redirects and the proxies of the environment are ignored, and the time and the size of
-the answer are bounded.
+certifi. Only `fetch` follows redirects, the proxies of the environment are ignored, and the time
+and the size of the answer are bounded.
 
 httpx2 is imported at the first request, since it takes 1.6 MiB and 20 ms, and most services send
 no requests.
@@ -19,11 +19,12 @@ from collections.abc import Mapping, Sequence
 from functools import cache
 from ipaddress import IPv4Address, IPv6Address, IPv6Network, ip_address, ip_network
 from typing import Final, NamedTuple
-from urllib.parse import urlsplit
+from urllib.parse import urljoin, urlsplit
 
 import certifi
 
 DEADLINE: Final = 20.0  # seconds for the whole request, by default
+REDIRECTS: Final = 5  # that `fetch` follows
 ANSWER: Final = 2_048  # bytes of an answer that `post` reads: enough for an error message
 EMPTY: Final[Mapping[str, str]] = {}
 
@@ -74,11 +75,20 @@ def _within(ip: IPv4Address | IPv6Address) -> list[IPv4Address | IPv6Address]:
 
 
 class Fetched(NamedTuple):
-    """An answer: its status, the media type without parameters, and the whole body."""
+    """An answer: its status, the media type without parameters, and the whole body.
+
+    `headers` have their names in lower case; `url` is where `fetch` found it after redirects.
+    """
 
     status: int
     type: str
     body: bytes
+    headers: tuple[tuple[str, str], ...] = ()
+    url: str = ""
+
+    def header(self, name: str) -> str:
+        """Return the values of a header, joined by commas; "" if there is none."""
+        return ", ".join(value for key, value in self.headers if key == name)
 
 
 async def post(
@@ -115,6 +125,24 @@ async def get(
     return found
 
 
+async def fetch(
+    url: str, most: int, headers: Mapping[str, str], networks: Sequence[str] = ()
+) -> Fetched:
+    """As `get`, but up to REDIRECTS redirects are followed; each address is looked at anew."""
+    for _ in range(REDIRECTS + 1):
+        found = await _ask(("GET", url, b"", headers), most + 1, networks, DEADLINE)
+        location = found.header("location")
+        if found.status not in (301, 302, 303, 307, 308) or not location:
+            if len(found.body) > most:
+                raise RemoteError(f"the answer has more than {most} bytes")
+            return found._replace(url=url)
+        try:
+            url = urljoin(url, location)
+        except ValueError as error:
+            raise RemoteError(f"it redirects to what is no address: {location[:200]}") from error
+    raise RemoteError(f"it redirects more than {REDIRECTS} times")
+
+
 async def _ask(
     request: tuple[str, str, bytes, Mapping[str, str]],
     most: int,
@@ -145,7 +173,9 @@ async def _send(
 
     parts = urlsplit(url)
     host = parts.hostname or ""
-    port = parts.port or {"http": 80, "https": 443}[parts.scheme]
+    port = parts.port or {"http": 80, "https": 443}.get(parts.scheme)
+    if not host or port is None:
+        raise RemoteError("it is no http address")
     address = await _resolve(host, port, networks)
     there = f"[{address}]" if ":" in address else address
     target = f"{parts.scheme}://{there}:{port}{parts.path or '/'}"
@@ -165,7 +195,8 @@ async def _send(
                 if len(read) >= most:
                     break
             media_type = response.headers.get("content-type", "").partition(";")[0].strip()
-            return Fetched(response.status_code, media_type.lower(), read)
+            fields = tuple((name.lower(), value) for name, value in response.headers.multi_items())
+            return Fetched(response.status_code, media_type.lower(), read, fields)
         finally:
             await response.aclose()
 

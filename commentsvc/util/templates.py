@@ -6,6 +6,7 @@ importlib.resources, since jinja2's PackageLoader does not find a package instal
 
 from importlib.resources import files
 from typing import Any
+from urllib.parse import urlsplit
 
 from jinja2 import Environment, FunctionLoader, StrictUndefined, Template, Undefined
 
@@ -27,6 +28,7 @@ def environment(
         auto_reload=False,
         extensions=["jinja2.ext.i18n"],
     )
+    made.filters["host"] = lambda address: urlsplit(address).hostname or ""
     made.policies["ext.i18n.trimmed"] = True  # line breaks inside {% trans %} become spaces
     made.install_gettext_callables(  # type: ignore[attr-defined] # the extension adds it
         _gettext, _ngettext, newstyle=True, pgettext=_pgettext

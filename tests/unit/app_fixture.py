@@ -36,6 +36,7 @@ from commentsvc.http.router import Route, Router
 from commentsvc.inbox.hook import InboxHook
 from commentsvc.inbox.receiver import MailReceiver
 from commentsvc.isso import routes as isso
+from commentsvc.mentions.endpoint import WebmentionEndpoint
 from commentsvc.model import Entry
 from commentsvc.pages.embed import Embed
 from commentsvc.pages.follow import FollowPages
@@ -122,7 +123,7 @@ class Served:
         self.database = database
         sites, cors = Sites(settings.sites), CorsPolicy(settings.sites)
         keys = [b"key" * 16]
-        service = ServiceContext(settings, database, sites, keys, clock)
+        self.service = service = ServiceContext(settings, database, sites, keys, clock)
         self.submissions = SubmissionService(service, *memory)
         submissions = HttpSubmissions(service, cors, self.submissions)
         self.receiver = MailReceiver(service, self.submissions)
@@ -152,6 +153,7 @@ class Served:
             *LinkPages(service).routes(),
             *PersonalDataPages(service).routes(),
             *FollowPages(service).routes(),
+            *WebmentionEndpoint(service).routes(),
             *InboxHook(settings.inbox.hook_secret, self.receiver.take).routes(),
             *ops.routes(),
             *Files(settings, blog).routes(),

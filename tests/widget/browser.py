@@ -128,6 +128,7 @@ class Answers:
         self.part = 1000  # comments in one answer
         self.work: object = None  # what a form has to do
         self.length = 8000  # characters that a message may have
+        self.likes = 0  # of the page, on other sites
         self.notify = False  # whether mails of answers are sent
         self.expires: str | None = "2026-11-21T12:15:00Z"  # until when what was sent can be changed
         self.closes: str | None = None
@@ -206,6 +207,8 @@ class Answers:
         step = -1 if query.get("sort") == ["newest"] else 1
         data = self.comments[::step][start : start + self.part]
         body: dict[str, object] = {"data": data, "count": len(self.comments)}
+        if self.likes:
+            body["likes"] = self.likes
         if self.deleted:
             body["deleted"] = self.deleted
         if self.closes:

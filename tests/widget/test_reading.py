@@ -171,14 +171,18 @@ def test_the_chosen_order_is_remembered(open_thread: OpenThread, answers: Answer
 
 
 def test_dates_go_on_while_the_page_is_open(open_thread: OpenThread, answers: Answers) -> None:
-    answers.comments = [comment(1, "x", published="2026-11-21T11:58:00Z")]
+    elsewhere = "https://rosa.example/reply"
+    answers.comments = [comment(1, "x", published="2026-11-21T11:58:00Z", permalink=elsewhere)]
+    answers.likes = 3
     page = open_thread()
     page.clock.install(time=NOW)
     page.reload()
     expect(page.locator("time")).to_have_text("2 minutes ago")
+    expect(page.get_by_role("link", name="rosa.example")).to_have_attribute("href", elsewhere)
     with page.expect_response("**/live.js"):
         page.clock.run_for(5_000)
     page.wait_for_load_state("networkidle")
+    expect(page.locator(".commentsvc-heading")).to_have_text("1 comment ♥ 3")
     page.clock.run_for(61_000)
     expect(page.locator("time")).to_have_text("3 minutes ago")
 

@@ -38,7 +38,9 @@ INITIAL: Final = (
             CHECK (state = 'aging' OR state = 'open' OR state = 'closed'),
         alias_id INTEGER REFERENCES thread (id),
         imported INTEGER NOT NULL DEFAULT 0,
-        pinned_id INTEGER
+        pinned_id INTEGER,
+        likes INTEGER NOT NULL DEFAULT 0,
+        reposts INTEGER NOT NULL DEFAULT 0
     ) STRICT
     """,
     "CREATE UNIQUE INDEX thread_site_id_url ON thread (site_id, url)",
@@ -70,7 +72,8 @@ INITIAL: Final = (
         html TEXT NOT NULL,
         score INTEGER NOT NULL DEFAULT 0,
         reasons TEXT NOT NULL DEFAULT '',
-        network BLOB
+        network BLOB,
+        permalink TEXT NOT NULL DEFAULT ''
     ) STRICT
     """,
     "CREATE UNIQUE INDEX comment_key ON comment (key)",
@@ -280,6 +283,25 @@ INITIAL: Final = (
     "CREATE UNIQUE INDEX received_mail_digest ON received_mail (digest)",
     "CREATE INDEX received_mail_recipient_received_at ON received_mail (recipient, received_at)",
     "CREATE INDEX received_mail_waiting ON received_mail (id) WHERE done_at IS NULL",
+    """
+    CREATE TABLE mention (
+        id INTEGER NOT NULL PRIMARY KEY AUTOINCREMENT,
+        site TEXT NOT NULL,
+        url TEXT NOT NULL,
+        source TEXT NOT NULL,
+        target TEXT NOT NULL,
+        kind TEXT NOT NULL
+            CHECK (kind = '' OR kind = 'reply' OR kind = 'mention' OR kind = 'like'
+                OR kind = 'repost'),
+        comment_id INTEGER,
+        attempts INTEGER NOT NULL,
+        received_at INTEGER NOT NULL,
+        next_at INTEGER
+    ) STRICT
+    """,
+    "CREATE UNIQUE INDEX mention_source_site_url ON mention (source, site, url)",
+    "CREATE INDEX mention_site_url ON mention (site, url)",
+    "CREATE INDEX mention_waiting ON mention (next_at) WHERE next_at IS NOT NULL",
     """
     CREATE TABLE recovery_code (
         id INTEGER NOT NULL PRIMARY KEY,

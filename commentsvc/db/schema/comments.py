@@ -56,6 +56,7 @@ class ThreadTable(Table):
 
     A row with an `alias_id` has no comments: its url is another name of that thread's page. So no
     url can be both. `imported` is 1 if comments were imported into the thread: they have anchors.
+    `likes` and `reposts` are those on other sites: see `mentions`.
     """
 
     id = peewee.AutoField()
@@ -70,6 +71,8 @@ class ThreadTable(Table):
     imported = peewee.IntegerField(constraints=[peewee.SQL("DEFAULT 0")])
     # No foreign key: ids are never used again, and deleting a comment must not search for it.
     pinned_id = peewee.IntegerField(null=True)
+    likes = peewee.IntegerField(constraints=[peewee.SQL("DEFAULT 0")])
+    reposts = peewee.IntegerField(constraints=[peewee.SQL("DEFAULT 0")])
 
     class Meta:
         table_name = "thread"
@@ -131,7 +134,7 @@ class CommentTable(Table):
     `key` is a digest of the submission's idempotency key, `token_hash` a digest of the edit token.
     The long texts come last, so that SQLite reads the columns before them without overflow pages.
     `score` and `reasons` are the verdict of the spam checks, for moderators; `network` is a keyed
-    hash.
+    hash. `permalink` is the address of a reply from elsewhere, "" for what was written here.
     """
 
     id = peewee.AutoField(constraints=[peewee.SQL("AUTOINCREMENT")])
@@ -157,6 +160,7 @@ class CommentTable(Table):
     score = peewee.IntegerField(constraints=[peewee.SQL("DEFAULT 0")])
     reasons = peewee.TextField(constraints=[peewee.SQL("DEFAULT ''")])
     network = peewee.BlobField(null=True)
+    permalink = peewee.TextField(constraints=[peewee.SQL("DEFAULT ''")])
 
     class Meta:
         table_name = "comment"

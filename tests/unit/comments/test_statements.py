@@ -38,7 +38,9 @@ COLUMNS = (
     C.edited_at,
     C.votes,
     C.role,
+    C.permalink,
 )
+THREAD = (*(T.id, T.url, T.count, T.state, T.imported, T.pinned_id, T.likes, T.reposts, T.aliased),)
 PLACE = peewee.Tuple(C.published_at, C.id)
 
 
@@ -146,13 +148,11 @@ READS: dict[str, tuple[Sequence[object], Any]] = {
     ),
     statements.THREAD: (
         ("blog", "/3/"),
-        thread_of(T.id, T.url, T.count, T.state, T.imported, T.pinned_id, T.aliased),
+        thread_of(*THREAD),
     ),
     statements.ALIASED: (
         (3,),
-        T.select(T.id, T.url, T.count, T.state, T.imported, T.pinned_id, T.aliased).where(
-            T.id == 3
-        ),
+        T.select(*THREAD).where(T.id == 3),
     ),
     statements.FIND_ALIASED: (
         (3,),
@@ -243,6 +243,7 @@ inserted: dict[str, object] = {
     "network": b"network",
     "role": "owner",
     "moderator_id": None,
+    "permalink": "https://rosa.example/",
 }
 token = {CommentTable.token_hash: b"new", CommentTable.token_expires_at: 6}
 

@@ -1,0 +1,48 @@
+"""The table of what was said elsewhere about pages of ours."""
+
+from typing import Final
+
+import peewee
+
+from commentsvc.db.schema.comments import Table, one_of
+
+# What somebody elsewhere did with a page: answered it, linked to it, liked it, shared it.
+REPLY: Final = "reply"
+MENTION: Final = "mention"
+LIKE: Final = "like"
+REPOST: Final = "repost"
+KINDS: Final = (REPLY, MENTION, LIKE, REPOST)
+
+
+class MentionTable(Table):
+    """A page elsewhere (`source`) that is said to link to the page `url` of `site`.
+
+    `target` is the address that it links to, as it was sent. `kind` is "" until it is found to do
+    so; where it does not, or no more, the row goes. `received_at` is when we heard of it first,
+    `next_at` when it is looked at next, null for never. Each look that fails adds one to
+    `attempts`. `comment_id` is the comment that was made of it; no foreign key, since that may be
+    gone.
+    """
+
+    id = peewee.AutoField(constraints=[peewee.SQL("AUTOINCREMENT")])
+    site = peewee.TextField()
+    url = peewee.TextField()
+    source = peewee.TextField()
+    target = peewee.TextField()
+    kind = peewee.TextField(constraints=[one_of("kind", ("", *KINDS))])
+    comment_id = peewee.IntegerField(null=True)
+    attempts = peewee.IntegerField()
+    received_at = peewee.IntegerField()
+    next_at = peewee.IntegerField(null=True)
+
+    class Meta:
+        table_name = "mention"
+        indexes = ((("source", "site", "url"), True), (("site", "url"), False))
+
+
+MentionTable.add_index(
+    MentionTable.index(
+        MentionTable.next_at, where=peewee.SQL("next_at IS NOT NULL"), name="mention_waiting"
+    )
+)
+TABLES: Final = (MentionTable,)

@@ -1,0 +1,125 @@
+"""The webmention endpoint: what is sent is checked for what can be seen at once, and stored.
+
+Whether the page really links to ours is found out later: see `verifier`. So an answer takes no
+longer because of a slow server, and nobody makes us ask for a page twice.
+https://www.w3.org/TR/webmention/#receiving-webmentions
+"""
+
+from typing import Annotated, Final
+from urllib.parse import urlsplit
+
+import msgspec
+from msgspec import Meta
+
+from commentsvc.comments.submission import SITE_LENGTH, is_site
+from commentsvc.comments.urls import PageRef, UrlError
+from commentsvc.context import ServiceContext
+from commentsvc.http.forms import FormError, parse_urlencoded
+from commentsvc.http.messages import (
+    ANY_ORIGIN,
+    NOT_STORED,
+    HttpError,
+    Request,
+    Response,
+    TrustedProxies,
+    first,
+)
+from commentsvc.http.operation import TEXT, Content, Operation, Query
+from commentsvc.http.router import Route, route
+from commentsvc.mentions import store
+from commentsvc.util.client_network import network
+from commentsvc.util.origin import origin
+from commentsvc.util.ratelimit import RateLimiter
+
+TAKEN: Final = b"Thank you. Your page is looked at soon.\n"
+
+
+class WebmentionFields(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """A webmention."""
+
+    source: Annotated[str, Meta(description="The page that links to ours.", max_length=SITE_LENGTH)]
+    target: Annotated[str, Meta(description="The page of ours.")]
+
+
+WEBMENTION = Operation(
+    method="POST",
+    path="/webmention",
+    summary="Take a webmention",
+    query=Query,
+    body=(Content("application/x-www-form-urlencoded", WebmentionFields),),
+    answers={202: TEXT},
+    errors=(400, 404, 429, 503),
+    note="By the recommendation of the W3C. The page is looked at later; 404 where no site has"
+    " `webmentions` on.",
+)
+
+
+class WebmentionEndpoint:
+    """The handler."""
+
+    def __init__(self, service: ServiceContext) -> None:
+        settings = service.settings
+        self._taking = {site.name for site in settings.sites if site.webmentions}
+        base = settings.server.public_url.rstrip("/")
+        self._plain = base and f"{base}/embed/thread?"
+        self._limiter = RateLimiter(settings.mentions.rate_limit)
+        self._proxies = TrustedProxies(settings.server.trusted_proxies)
+        self._sites = service.sites
+        self._database = service.database
+        self._clock = service.clock
+
+    def routes(self) -> list[Route]:
+        """Return the table of routes."""
+        return [route(WEBMENTION, self.receive)]
+
+    async def receive(self, request: Request) -> Response:
+        """POST /webmention with `source` and `target`: 202, and the page is looked at later.
+
+        400 where they cannot be what they should, 404 where no site takes webmentions, 429, 503.
+        """
+        if not self._taking:
+            raise HttpError(404, "no_webmentions", "No site here takes webmentions.")
+        form = request.form()
+        source, target = (first(form, name).strip() for name in ("source", "target"))
+        place = self._check(source, target)
+        now = self._clock.now_ms()
+        if not self._database.read_now(store.waits, place, source, now):
+            client, host = network(self._proxies.client(request)), urlsplit(source).hostname or ""
+            for key in (b"network " + client, f"host {host}"):
+                if wait := self._limiter.take(key, self._clock.monotonic_ms()):
+                    message = "There were too many webmentions. Please send it again later."
+                    raise HttpError(429, "too_fast", message, headers=(("Retry-After", str(wait)),))
+            if not await self._database.write(store.receive, place, source, target, now):
+                message = "Too many webmentions wait. Please send it again later."
+                raise HttpError(503, "busy", message, headers=(("Retry-After", "600"),))
+        headers = (("Content-Type", "text/plain; charset=utf-8"), NOT_STORED, ANY_ORIGIN)
+        return Response(202, headers, TAKEN)
+
+    def _place(self, target: str) -> PageRef:
+        """Return the page that an address means: its own, or our plain page of its comments."""
+        if not origin(target):
+            raise UrlError("This must be an http or https address.")
+        if self._plain and target.startswith(self._plain):
+            query = parse_urlencoded(urlsplit(target).query)
+            return self._sites.locate(first(query, "url"), first(query, "site"))
+        return self._sites.locate(target)
+
+    def _check(self, source: str, target: str) -> PageRef:
+        """Return the page that is the target. Raise HttpError 400."""
+        problems = {}
+        place = PageRef("", "")
+        if not is_site(source):
+            problems["source"] = (
+                f"This must be an http or https address of at most {SITE_LENGTH} characters."
+            )
+        elif source.partition("#")[0] == target.partition("#")[0]:
+            problems["source"] = "This must be another page than the target."
+        try:
+            place = self._place(target)
+            if place.site not in self._taking:
+                problems["target"] = "The site of this page takes no webmentions."
+        except (UrlError, FormError) as error:
+            problems["target"] = str(error)
+        if problems:
+            raise HttpError(400, "invalid", f"Please look at: {', '.join(problems)}.", problems)
+        return place

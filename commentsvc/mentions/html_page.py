@@ -1,0 +1,281 @@
+"""Pages of other sites: what they link to, and what their author says about a page of ours.
+
+Nothing of such a page is trusted. nh3, a real HTML5 parser, drops scripts, comments and all but a
+few elements first; so what follows sees well-formed HTML of a bounded size and depth, and what is
+only written about (in a comment, as escaped text) is no link. Microformats (mf2py, microformats2)
+say what kind of link it is and who wrote it. https://www.w3.org/TR/webmention/ is implemented by
+the other modules of this package.
+"""
+
+import re
+from collections.abc import Callable, Iterator
+from html.parser import HTMLParser
+from typing import Any, Final, NamedTuple
+from urllib.parse import urljoin, urlsplit
+
+import mf2py  # type: ignore[import-untyped]  # it has no types
+import msgspec
+import nh3
+
+from commentsvc.comments.submission import is_site
+from commentsvc.db.schema.mentions import LIKE, MENTION, REPLY, REPOST
+from commentsvc.imports import texts
+from commentsvc.util.http_client import Fetched
+from commentsvc.util.text import one_line
+
+# Of HTML that nh3 has cleaned: mf2py takes a second for 256 KiB.
+HTML_SIZE: Final = 262_144
+DEPTH: Final = 200
+ENTRIES: Final = 500  # items of a page that are looked at
+# Characters: what is longer is an article that links to us, of which the title is shown.
+ARTICLE: Final = 1_500
+NAME_LENGTH: Final = 80
+
+_TAGS: Final = {
+    *("a", "abbr", "area", "article", "aside", "audio", "b", "base", "blockquote", "br", "code"),
+    *("data", "dd", "del", "div", "dl", "dt", "em", "figure", "footer", "h1", "h2", "h3", "h4"),
+    *("h5", "h6", "header", "hr", "i", "img", "li", "link", "main", "nav", "ol", "p", "pre", "s"),
+    *("section", "source", "span", "strong", "time", "title", "ul", "video"),
+}
+_ATTRIBUTES: Final = {
+    "*": {"class"},
+    "a": {"href", "rel"},
+    "abbr": {"title"},
+    "area": {"href", "rel"},
+    "audio": {"src"},
+    "base": {"href"},
+    "data": {"value"},
+    "img": {"src", "alt"},
+    "link": {"href", "rel"},
+    "source": {"src"},
+    "time": {"datetime"},
+    "video": {"src", "poster"},
+}
+# Their classes say what the page is, and nh3 keeps no such elements.
+_ROOT: Final = re.compile(r"<(/?)(?:html|body)\b", re.IGNORECASE)
+_CHARSET: Final = re.compile(r"charset=[\"']?([\w-]+)", re.IGNORECASE)
+# Of a Link field (RFC 8288): the address, and its parameters.
+_LINK: Final = re.compile(r"<([^<>]*)>([^,<\"]*(?:\"[^\"]*\"[^,<\"]*)*)").findall
+_REL: Final = re.compile(r";\s*rel\s*=\s*(?:\"([^\"]*)\"|([^\s;,\"]+))", re.IGNORECASE).search
+_ADDRESS: Final = re.compile(r"https?://[^\s<>\"']+").findall
+_SIGNS: Final = ".,;:!?)"  # that end a sentence rather than an address
+_KINDS: Final = {"like-of": LIKE, "repost-of": REPOST, "in-reply-to": REPLY}
+
+# Whether a link leads to the page that is meant.
+Leads = Callable[[str], bool]
+
+
+class UnreadablePage(Exception):
+    """The page cannot be read; the text says why."""
+
+
+class FoundMention(NamedTuple):
+    """What a page says about one of ours: its kind, and for REPLY and MENTION a comment.
+
+    `text` is Markdown, `author_site` "" where none is given.
+    """
+
+    kind: str
+    author: str = ""
+    author_site: str = ""
+    text: str = ""
+
+
+class _Links(HTMLParser):
+    """Collects what a page links to. Raise UnreadablePage where it nests too deeply."""
+
+    _VOID: Final = frozenset(("area", "base", "br", "hr", "img", "link", "source"))
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.base = ""
+        self.title = ""
+        self.found: list[tuple[str, str, str]] = []  # tag, rel, address
+        self._depth = 0
+        self._in_title = False
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        given = dict(attrs)
+        if tag not in self._VOID:
+            self._depth += 1
+            if self._depth > DEPTH:
+                raise UnreadablePage(f"its elements nest more than {DEPTH} deep")
+        self._in_title = tag == "title"
+        if tag == "base":
+            self.base = self.base or given.get("href") or ""
+            return
+        for name in ("href", "src", "poster"):
+            if name in given:
+                self.found.append((tag, given.get("rel") or "", given[name] or ""))
+
+    def handle_endtag(self, tag: str) -> None:
+        self._depth -= 1
+        self._in_title = False
+
+    def handle_data(self, data: str) -> None:
+        if self._in_title and not self.title:
+            self.title = data
+
+
+class _Html(NamedTuple):
+    """HTML that was cleaned, the url of its page, and its links as _Links has them."""
+
+    text: str
+    url: str
+    title: str
+    links: list[tuple[str, str, str]]
+
+
+def endpoint(page: Fetched) -> str:
+    """Return where a page takes webmentions, "" where it takes none. Raise UnreadablePage.
+
+    By section 3.1.2 of the recommendation: the first Link field with that relation, else the first
+    <link> or <a> in the order of the document.
+    """
+    for address, parameters in _LINK(page.header("link")):
+        given = _REL(parameters)
+        if given and "webmention" in (given[1] or given[2]).lower().split():
+            return _absolute(page.url, address)
+    if page.type not in ("text/html", "application/xhtml+xml"):
+        return ""
+    html = _cleaned(page)
+    for tag, rel, address in html.links:
+        if tag in ("a", "link") and "webmention" in rel.lower().split():
+            return _absolute(html.url, address)
+    return ""
+
+
+def mention(page: Fetched, leads: Leads) -> FoundMention | None:
+    """Return what a page says about the one that links for which `leads` holds lead to.
+
+    None where it has no such link. Raise UnreadablePage.
+    """
+    if page.type in ("text/html", "application/xhtml+xml"):
+        return _html_mention(_cleaned(page), leads)
+    host = urlsplit(page.url).hostname or ""
+    named = FoundMention(MENTION, host, "", f"<{page.url}>")
+    if page.type == "application/json" or page.type.endswith("+json"):
+        return named if any(map(leads, _strings(page.body))) else None
+    if page.type.startswith("text/"):
+        links = (link.rstrip(_SIGNS) for link in _ADDRESS(_text(page)))
+        return named if any(map(leads, links)) else None
+    raise UnreadablePage(f"pages of the type {page.type or 'unknown'} are not read")
+
+
+def _text(page: Fetched) -> str:
+    charset = _CHARSET.search(page.header("content-type"))
+    try:
+        return page.body.decode(charset[1] if charset else "utf-8", errors="replace")
+    except LookupError:
+        return page.body.decode(errors="replace")
+
+
+def _strings(body: bytes) -> Iterator[str]:
+    try:
+        waiting = [msgspec.json.decode(body)]
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+        raise UnreadablePage("its JSON cannot be read") from None
+    while waiting:
+        value = waiting.pop()
+        if isinstance(value, str):
+            yield value
+        elif isinstance(value, dict):
+            waiting += value.values()
+        elif isinstance(value, list):
+            waiting += value
+
+
+def _cleaned(page: Fetched) -> _Html:
+    text = nh3.clean(
+        _ROOT.sub(r"<\1div", _text(page)),
+        tags=_TAGS,
+        attributes=_ATTRIBUTES,
+        clean_content_tags={"script", "style"},
+        link_rel=None,
+        url_schemes={"http", "https"},
+    )
+    parser = _Links()
+    parser.feed(text)
+    parser.close()
+    return _Html(text, _absolute(page.url, parser.base), one_line(parser.title), parser.found)
+
+
+def _absolute(url: str, address: str) -> str:
+    """Return the address of a link in the page at `url`; "" for what is none."""
+    try:
+        return urljoin(url, address)
+    except ValueError:
+        return ""
+
+
+def _html_mention(html: _Html, leads: Leads) -> FoundMention | None:
+    if not any(leads(_absolute(html.url, address)) for _tag, _rel, address in html.links):
+        return None
+    if len(html.text) > HTML_SIZE:
+        raise UnreadablePage(f"its HTML has more than {HTML_SIZE} characters")
+    try:
+        parsed = mf2py.parse(doc=html.text, url=html.url, html_parser="html.parser")
+    except (ValueError, RecursionError) as error:
+        raise UnreadablePage(f"its microformats cannot be read: {error}") from error
+    items = list(_items(parsed["items"]))
+    entries = [item for item in items if "h-entry" in item["type"]]
+    for entry in entries:
+        for name, kind in _KINDS.items():
+            if any(leads(url) for value in _values(entry, name) for url in _urls(value)):
+                return _said(kind, html, entry, items)
+    return _said(MENTION, html, entries[0] if entries else {"properties": {}}, items)
+
+
+def _items(found: list[Any]) -> Iterator[dict[str, Any]]:  # Any: microformats, as JSON
+    """Give the items of a page and those within them, the outer ones first."""
+    waiting = list(found)
+    for item in waiting:
+        if len(waiting) < ENTRIES:
+            waiting += item.get("children", ())
+        yield item
+
+
+def _values(item: dict[str, Any], name: str) -> list[Any]:  # Any: as above
+    values: list[Any] = item["properties"].get(name, [])
+    return values
+
+
+def _urls(value: Any) -> Iterator[str]:  # Any: as above
+    """Give the addresses that a value has: its own, and those of what is quoted there."""
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, dict):
+        yield str(value.get("value", ""))
+        yield from (url for url in value.get("properties", {}).get("url", ()) if url)
+
+
+def _said(
+    kind: str, html: _Html, entry: dict[str, Any], items: list[dict[str, Any]]
+) -> FoundMention:
+    if kind in (LIKE, REPOST):
+        return FoundMention(kind)
+    cards = [*_values(entry, "author"), *(item for item in items if "h-card" in item["type"])]
+    name, site = _author(cards[0]) if cards else ("", "")
+    host = urlsplit(html.url).hostname or ""
+    content = next(iter(_values(entry, "content")), "")
+    if isinstance(content, dict):
+        text = texts.read(str(content.get("html", "")), "html").source
+    else:
+        text = texts.read(str(content), "text").source
+    if not text or (kind == MENTION and len(text) > ARTICLE):
+        title = one_line(_plain(_values(entry, "name"))) or html.title or host
+        label = texts.read(title[:ARTICLE], "text").source.replace("]", "\\]")
+        text = f"[{label}](<{html.url}>)"
+    return FoundMention(kind, (name or host)[:NAME_LENGTH], site if is_site(site) else "", text)
+
+
+def _author(card: Any) -> tuple[str, str]:  # Any: as above
+    """Return the name and the web site of an author."""
+    if isinstance(card, str):
+        return (urlsplit(card).hostname or "", card) if is_site(card) else (one_line(card), "")
+    name = _plain(card.get("properties", {}).get("name", [])) or str(card.get("value", ""))
+    return one_line(name), _plain(card.get("properties", {}).get("url", []))
+
+
+def _plain(values: list[Any]) -> str:  # Any: as above
+    return next((value for value in values if isinstance(value, str)), "")

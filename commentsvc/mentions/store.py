@@ -1,0 +1,145 @@
+"""Mentions as they are stored: what is to be looked at, and what was found.
+
+The rules of `db.inbox` hold here too: what comes in is stored first and acted on afterwards, so
+nothing is lost at a stop, and the same mention any number of times is one row.
+"""
+
+from typing import Final, NamedTuple
+
+from peewee import fn
+
+from commentsvc.comments import queries, statements
+from commentsvc.comments.create import ThreadRef, add_to_counts
+from commentsvc.comments.urls import PageRef
+from commentsvc.db.query import Param, Select, prepared
+from commentsvc.db.schema.comments import SiteTable, ThreadTable
+from commentsvc.db.schema.mentions import LIKE, REPOST, MentionTable
+from commentsvc.db.sqlite import Reader, Transaction
+
+# Mentions that wait for a first look; more are refused until some were looked at.
+MOST_WAITING: Final = 1_000
+
+_MENTION: Final = (
+    MentionTable.id,
+    MentionTable.site,
+    MentionTable.url,
+    MentionTable.source,
+    MentionTable.target,
+    MentionTable.kind,
+    MentionTable.comment_id,
+    MentionTable.attempts,
+    MentionTable.received_at,
+)
+
+
+class Mention(NamedTuple):
+    """A row of the table; see MentionTable."""
+
+    id: int
+    site: str
+    url: str
+    source: str
+    target: str
+    kind: str
+    comment_id: int | None
+    attempts: int
+    received_at: int
+
+
+@prepared
+def _find_due(now: Param, most: Param) -> Select:
+    due = MentionTable.select(*_MENTION).where(
+        MentionTable.next_at.is_null(False), MentionTable.next_at <= now
+    )
+    return due.order_by(MentionTable.next_at).limit(most)
+
+
+@prepared
+def _find_waiting(most: Param) -> Select:
+    waiting = MentionTable.select(MentionTable.id).where(
+        MentionTable.next_at.is_null(False), MentionTable.kind == ""
+    )
+    return waiting.limit(most)
+
+
+@prepared
+def _find(source: Param, site: Param, url: Param) -> Select:
+    return MentionTable.select(*_MENTION, MentionTable.next_at).where(
+        MentionTable.source == source, MentionTable.site == site, MentionTable.url == url
+    )
+
+
+def waits(reader: Reader, place: PageRef, source: str, now: int) -> bool:
+    """Return whether a mention is to be looked at now anyway."""
+    row = reader.first(_find, source, *place)
+    return bool(row and row[-1] is not None and row[-1] <= now)
+
+
+def receive(tx: Transaction, place: PageRef, source: str, target: str, now: int) -> bool:
+    """Have a page looked at that is said to link to ours, at the moment `now` (Unix ms).
+
+    Return False, and do nothing, where too many wait.
+    """
+    row = tx.first(_find, source, *place)
+    if row is None and len(tx.query(_find_waiting, MOST_WAITING)) >= MOST_WAITING:
+        return False
+    if row:
+        again = MentionTable.update(target=target, attempts=0, next_at=now)
+        tx.change(again.where(MentionTable.id == row[0]))
+    else:
+        fields = {"site": place.site, "url": place.url, "source": source, "target": target}
+        tx.change(MentionTable.insert(**fields, kind="", attempts=0, received_at=now, next_at=now))
+    return True
+
+
+def due(reader: Reader, now: int, most: int) -> list[Mention]:
+    """Return mentions whose time to be looked at has come."""
+    return [Mention(*row) for row in reader.query(_find_due, now, most)]
+
+
+def remove(tx: Transaction, mention: Mention) -> None:
+    """Forget a mention: its page does not link to ours."""
+    tx.change(MentionTable.delete().where(MentionTable.id == mention.id))
+    if mention.kind in (LIKE, REPOST):
+        count(tx, mention.site, mention.url)
+
+
+def put_off(tx: Transaction, mention: Mention, next_at: int | None) -> None:
+    """Note that a look failed."""
+    failed = MentionTable.update(attempts=mention.attempts + 1, next_at=next_at)
+    tx.change(failed.where(MentionTable.id == mention.id))
+
+
+def conclude(
+    tx: Transaction, mention: Mention, kind: str, comment_id: int | None, next_at: int | None
+) -> None:
+    """Note what a look found, and the comment that was made of it."""
+    found = MentionTable.update(kind=kind, comment_id=comment_id, attempts=0, next_at=next_at)
+    tx.change(found.where(MentionTable.id == mention.id))
+    if {kind, mention.kind} & {LIKE, REPOST}:
+        count(tx, mention.site, mention.url)
+
+
+def count(tx: Transaction, site: str, url: str) -> None:
+    """Count the likes and reposts of a page anew, those of all addresses that it had."""
+    thread = queries.thread(tx, site, url)
+    [(site_id,)] = tx.query(SiteTable.select(SiteTable.id).where(SiteTable.name == site))
+    number = thread.id or tx.insert(statements.INSERT_THREAD, (site_id, url))
+    assert number is not None, "an INSERT gives an id"
+    counted = (
+        MentionTable.select(MentionTable.kind, fn.COUNT(MentionTable.id))
+        .join(
+            ThreadTable,
+            on=(ThreadTable.url == MentionTable.url) & (ThreadTable.site == site_id),
+        )
+        .where(
+            MentionTable.site == site,
+            (ThreadTable.id == number) | (ThreadTable.aliased == number),
+            MentionTable.kind << (LIKE, REPOST),
+        )
+        .group_by(MentionTable.kind)
+    )
+    numbers = dict[str, int](tx.query(counted))
+    row = ThreadTable.update(likes=numbers.get(LIKE, 0), reposts=numbers.get(REPOST, 0))
+    tx.change(row.where(ThreadTable.id == number))
+    add_to_counts(tx, {ThreadRef(site, thread.url, site_id, number): 0})  # for the purge alone

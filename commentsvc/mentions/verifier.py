@@ -1,0 +1,187 @@
+"""Looking at the pages that are said to link to ours, and making comments of what they say.
+
+A page is asked for through the guarded HTTP client: from public addresses only, in bounded time and
+size. What it says meets all that a submission meets; a later look brings an edit, or takes the
+comment away where the page is gone or links to ours no more. A page that cannot be reached is tried
+again. What a moderator has decided stays decided.
+"""
+
+import asyncio
+import contextlib
+import hashlib
+import logging
+import re
+from functools import partial
+from typing import Final
+from urllib.parse import urlsplit
+
+from msgspec.structs import replace
+
+from commentsvc.comments import queries
+from commentsvc.comments.errors import CommentsError, UnknownComment, UnknownParent
+from commentsvc.comments.submission import Submission
+from commentsvc.comments.urls import UrlError
+from commentsvc.context import ServiceContext
+from commentsvc.db.schema.mentions import LIKE, REPOST
+from commentsvc.db.sqlite import DatabaseError, Transaction
+from commentsvc.mentions import html_page, store
+from commentsvc.mentions.html_page import FoundMention, UnreadablePage
+from commentsvc.mentions.store import Mention
+from commentsvc.model import ANCHOR, DELETED
+from commentsvc.moderation import author_edits
+from commentsvc.submissions import SubmissionService
+from commentsvc.util.http_client import RemoteError, fetch
+from commentsvc.util.timestamps import DAY_MS, MINUTE_MS
+
+_log = logging.getLogger(__name__)
+
+PAUSE: Final = 1.0  # between two looks for mentions that wait; in seconds
+AT_ONCE: Final = 8  # pages that are asked for at the same time, each of another host
+SOURCE_SIZE: Final = 1_048_576  # bytes of a page
+TRIES: Final = 8  # after 1, 2, 4 … minutes
+AGAIN: Final = 7 * DAY_MS  # between two looks at a page that links to ours
+ACCEPT: Final = {"Accept": "text/html, application/xhtml+xml, application/json;q=0.8, text/*;q=0.5"}
+_PARENT: Final = re.compile(rf"{ANCHOR}([0-9]{{1,18}})")
+
+
+class MentionVerifier:
+    """Looks at the mentions of all sites."""
+
+    def __init__(self, service: ServiceContext, submissions: SubmissionService) -> None:
+        settings = service.settings
+        self._networks = settings.hooks.allowed_networks
+        self._followed = settings.mentions.follow_days * DAY_MS
+        self._length = settings.comments.message_length
+        self._secret = hashlib.blake2b(service.keys[0], person=b"mention key").digest()
+        self._sites = service.sites
+        self._database = service.database
+        self._clock = service.clock
+        self._submissions = submissions
+
+    async def run(self, pause: float = PAUSE) -> None:
+        """Look at what waits, until cancelled."""
+        while True:
+            try:
+                while await self.look():
+                    pass
+            except DatabaseError:
+                pass  # whoever writes comments meets it too, and tells
+            except Exception:
+                _log.exception("mentions go on after a fault")
+            await asyncio.sleep(pause)
+
+    async def look(self) -> int:
+        """Look at some mentions that wait, one of each host; return at how many."""
+        now = self._clock.now_ms()
+        if not (waiting := self._database.read_now(store.due, now, 10 * AT_ONCE)):
+            return 0
+        by_host = {urlsplit(mention.source).hostname: mention for mention in reversed(waiting)}
+        chosen = list(by_host.values())[:AT_ONCE]
+        await asyncio.gather(*map(self._look_at, chosen))
+        return len(chosen)
+
+    async def _look_at(self, mention: Mention) -> None:
+        now = self._clock.now_ms()
+        try:
+            await self._act(mention, await self._find(mention), now)
+        except DatabaseError:
+            raise
+        except (RemoteError, UnreadablePage, CommentsError) as error:
+            _log.info("%s is not taken as a mention: %s", mention.source, error)
+            await self._put_off(mention, now)
+        except Exception:  # a fault of ours must not keep the others waiting
+            _log.exception("%s cannot be taken as a mention", mention.source)
+            await self._put_off(mention, now)
+
+    async def _put_off(self, mention: Mention, now: int) -> None:
+        if mention.attempts < TRIES:
+            next_at = now + (MINUTE_MS << mention.attempts)
+            await self._database.write(store.put_off, mention, next_at)
+        elif mention.kind:
+            await self._database.write(store.put_off, mention, self._next(mention, now))
+        else:
+            await self._database.write(store.remove, mention)
+
+    def _next(self, mention: Mention, now: int) -> int | None:
+        """Return when a page that links to ours is looked at again, None for never."""
+        return now + AGAIN if now - mention.received_at < self._followed else None
+
+    async def _find(self, mention: Mention) -> FoundMention | None:
+        """Return what a page says, None if it is gone. Raise RemoteError or UnreadablePage."""
+        page = await fetch(mention.source, SOURCE_SIZE, ACCEPT, self._networks)
+        if page.status in (404, 410):
+            return None
+        if page.status != 200:
+            raise RemoteError(f"its server answers {page.status}")
+        return await asyncio.to_thread(html_page.mention, page, partial(self._leads, mention))
+
+    def _leads(self, mention: Mention, address: str) -> bool:
+        """Return whether a link leads to the page of a mention."""
+        if address == mention.target:
+            return True
+        try:
+            place = self._sites.locate(address) if address.startswith("http") else None
+        except UrlError:
+            return False
+        return place == (mention.site, mention.url)
+
+    async def _act(self, mention: Mention, found: FoundMention | None, now: int) -> None:
+        """Do what was found, None for no link. Raise CommentsError or DatabaseError."""
+        if found is None or found.kind in (LIKE, REPOST):
+            await self._database.write(self._withdraw, mention, found, now)
+        else:
+            comment_id = await self._show(mention, found, now)
+            next_at = self._next(mention, now)
+            await self._database.write(store.conclude, mention, found.kind, comment_id, next_at)
+
+    def _withdraw(
+        self, tx: Transaction, mention: Mention, found: FoundMention | None, now: int
+    ) -> None:
+        """Note that a page says nothing that could be a comment, and delete that which it was."""
+        if queries.find(tx, mention.comment_id or 0):
+            author_edits.delete(tx, mention.comment_id or 0, now)
+        if found:
+            store.conclude(tx, mention, found.kind, None, self._next(mention, now))
+        else:
+            store.remove(tx, mention)
+
+    async def _show(self, mention: Mention, found: FoundMention, now: int) -> int:
+        """Bring the comment in line with what was found; return its id."""
+        submission = self._submission(mention, found)
+        sender = f"={submission.site or urlsplit(mention.source).hostname}".encode()
+        if mention.comment_id is None:
+            try:
+                accepted = await self._submissions.submit(submission, sender)
+            except UnknownParent:  # what it answers was deleted, or is on another page
+                alone = replace(submission, parent=None)
+                accepted = await self._submissions.submit(alone, sender)
+            return accepted.comment.id
+        known = await self._database.read(queries.find, mention.comment_id)
+        if known and known.comment.status != DELETED and known.comment.source != submission.message:
+            verdict = await self._submissions.check_edit(submission, sender)
+            with contextlib.suppress(UnknownComment):  # a moderator has deleted it meanwhile
+                await self._database.write(
+                    author_edits.edit, mention.comment_id, submission.message, verdict, now
+                )
+        return mention.comment_id
+
+    def _submission(self, mention: Mention, found: FoundMention) -> Submission:
+        text, length = found.text, self._length
+        text = text if len(text) <= length else f"{text[: length - 1]}…"
+        parent = _PARENT.fullmatch(urlsplit(mention.target).fragment)
+        # What is submitted twice after a crash is stored once; nobody else can know the key.
+        key = f"{mention.id} {mention.received_at} {text}".encode()
+        return Submission(
+            place=(mention.site, mention.url),
+            author=found.author,
+            message=text,
+            email="",
+            avatar="",
+            site=found.author_site,
+            parent=int(parent[1]) if parent else None,
+            title="",
+            key=hashlib.blake2b(key, key=self._secret, digest_size=16).hexdigest(),
+            honeypot="",
+            form_token=None,
+            permalink=mention.source,
+        )
