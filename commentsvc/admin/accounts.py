@@ -10,7 +10,7 @@ from commentsvc.admin.access import (
 from commentsvc.admin.layout import Layout
 from commentsvc.admin.render import number, redirect, render
 from commentsvc.admin.review_queue import unreadable_decision
-from commentsvc.auth import accounts, invitations, passwords, sessions
+from commentsvc.auth import invitations, passwords, sessions
 from commentsvc.auth.accounts import Moderator, ModeratorError, NameRefused, NameTaken
 from commentsvc.auth.invitations import OVER, AccountInvitation, InvitationOver
 from commentsvc.auth.signed_links import LinkError, SignedLinks
@@ -111,8 +111,7 @@ class AccountPages:
             if profile is None:
                 return  # somebody else has removed it
             if verb == "remove":
-                profiles.retire(tx, profile.name)
-                accounts.remove(tx, profile.name)
+                profiles.remove(tx, profile.name)
             else:
                 profiles.assign(tx, profile.name, role, sites)
 

@@ -14,7 +14,6 @@ from msgspec.structs import asdict
 from commentsvc.admin.dashboard import told
 from commentsvc.admin.token_access import TokenAccess, answered, body
 from commentsvc.api.serialize import Answer, Moment
-from commentsvc.auth import accounts
 from commentsvc.comments import search, threads
 from commentsvc.comments.submission import MessageBody, message_from_json
 from commentsvc.comments.threads import ThreadSummary
@@ -649,9 +648,7 @@ class ModerationApi:
         number = request.number()
 
         def work(tx: Transaction) -> None:
-            name = _named_by(tx, number).name
-            profiles.retire(tx, name)
-            accounts.remove(tx, name)
+            profiles.remove(tx, _named_by(tx, number).name)
 
         await self._database.write(work)
         return DONE

@@ -74,13 +74,6 @@ def add(tx: Transaction, name: str, password: str, now: int) -> None:
     tx.purge(MODERATORS_TAG)
 
 
-def remove(tx: Transaction, name: str) -> None:
-    """Remove an account; its decisions keep its name. Raise UnknownModerator."""
-    if not tx.change(ModeratorTable.delete().where(is_called(name))):
-        raise UnknownModerator(name)
-    tx.purge(MODERATORS_TAG)
-
-
 def set_password(tx: Transaction, name: str, password: str) -> None:
     """Store the hash of a new password, and end the account's sessions. Raise UnknownModerator."""
     account = named(tx, name)

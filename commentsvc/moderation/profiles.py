@@ -157,8 +157,8 @@ def _is_owner(profile: Profile) -> bool:
     return profile.actor.may(Permission.ADMINISTER)
 
 
-def retire(tx: Transaction, name: str) -> None:
-    """Remove the badge from the comments of an account that is about to be removed.
+def remove(tx: Transaction, name: str) -> None:
+    """Remove an account. Its comments stay, without the badge; its decisions keep its name.
 
     Raise ProfileRefused.
     """
@@ -166,6 +166,7 @@ def retire(tx: Transaction, name: str) -> None:
     keep_an_owner(tx, None, removed=profile.name)
     _purge(tx, profile.id)
     tx.change(CommentTable.update(role="").where(CommentTable.moderator == profile.id))
+    tx.change(ModeratorTable.delete().where(ModeratorTable.id == profile.id))
 
 
 def _profiles() -> Select:

@@ -298,8 +298,7 @@ class ManageAccount(ControlCommand, frozen=True):
                 accounts.add(tx, self.name, self.password, now)
             case "remove":
                 accounts.named(tx, self.name)
-                profiles.retire(tx, self.name)
-                accounts.remove(tx, self.name)
+                profiles.remove(tx, self.name)
             case "passwd":
                 accounts.set_password(tx, self.name, self.password)
             case "no-code":

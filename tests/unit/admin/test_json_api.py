@@ -135,7 +135,7 @@ def test_a_token_is_refused_with_the_reason(service: Served) -> None:
     service.database.write_now(profiles.assign, "lea", "owner", ())
     service.database.write_now(profiles.assign, "rosa", "viewer", ())
     assert fresh.ask("POST", "/decisions", action="spam", ids=[1]).status == 403, "the role counts"
-    service.database.write_now(accounts.remove, "rosa")
+    service.database.write_now(profiles.remove, "rosa")
     assert code(f"Bearer {fresh.token}") == "token"
 
 

@@ -5,8 +5,8 @@ import logging
 import pytest
 
 from commentsvc.admin.render import HOME
-from commentsvc.auth import accounts
 from commentsvc.auth.sessions import COOKIE, KNOWN_COOKIE
+from commentsvc.moderation import profiles
 from tests.unit.admin_client import HASH, PASSWORD, Seat, employ, header, seated, text
 from tests.unit.app_fixture import Served
 
@@ -156,6 +156,6 @@ def test_a_network_is_believed_from_trusted_proxies_only(service: Served, seat: 
 
 def test_who_is_removed_is_out_at_once(service: Served) -> None:
     seat = seated(service)
-    service.database.write_now(accounts.remove, "ann")
+    service.database.write_now(profiles.remove, "ann")
     assert not seat.is_signed_in()
     assert seat.sign_in().status == 403

@@ -92,11 +92,10 @@ def test_a_removed_account_takes_its_badge_along(database: Database, purged: lis
     rosa = database.read_now(profiles.named, "rosa")
     answer = database.write_now(answers.answer, 1, "Yes", rosa, NOW).comment
     with pytest.raises(ProfileRefused, match="an owner"):
-        database.write_now(profiles.retire, "rosa")
+        database.write_now(profiles.remove, "rosa")
     database.write_now(profiles.assign, "mo", "owner", [])
     purged.clear()
-    database.write_now(profiles.retire, "rosa")
-    database.write_now(accounts.remove, "rosa")
+    database.write_now(profiles.remove, "rosa")
     entry = database.read_now(queries.find, answer.id)
     assert entry
     assert (entry.comment.author, entry.comment.role) == ("rosa", "")

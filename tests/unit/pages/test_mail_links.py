@@ -226,7 +226,7 @@ def test_a_link_to_answer_is_of_one_moderator_and_one_purpose(moderator: Served)
     token = answer_link(moderator).partition("t=")[2]
     assert moderator.form(f"/mail/comment?t={token}", "").status == 404
     target = answer_link(moderator)
-    moderator.database.write_now(accounts.remove, "mo")
+    moderator.database.write_now(profiles.remove, "mo")
     assert moderator.form(target, "message=Yes").status == 410
     assert len(moderator.stored()) == 1
 
