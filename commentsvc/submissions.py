@@ -170,10 +170,11 @@ class SubmissionService:
         verdict = self._spam_checker.check(submission, html, network, policy, now_ms, monotonic_ms)
         if verdict.decision == "reject":
             raise SubmissionRefused(*REFUSED[verdict])
-        # The limits of the queue protect moderators; the classifier takes comments as fast as they
-        # come.
-        if verdict.decision == "hold" and not opinion.waits(verdict.reasons):
-            refusal = self._pending_limit.take(submission.place[0], network, monotonic_ms)
+        if verdict.decision == "hold":
+            # The limit of a network protects moderators; the classifier takes comments as fast as
+            # they come. That of a site holds for it too: the classifier may be down.
+            counted = None if opinion.waits(verdict.reasons) else network
+            refusal = self._pending_limit.take(submission.place[0], counted, monotonic_ms)
             if refusal:
                 raise TooManyPending(refusal.text, refusal.retry_after)
         token, token_hash = self._tokens.new_token()

@@ -79,7 +79,7 @@ def tell_submitted(first: Param, last: Param, now: Param) -> Select:
     SQLite from reading the comments before it knows that there is a target.
     """
     is_digest = TargetTable.digest_ms > 0
-    due = now + TargetTable.digest_ms
+    due = now + TargetTable.digest_ms + TargetTable.delay_ms
     row = {
         OutboxTable.channel: TargetTable.channel,
         OutboxTable.kind: Case(None, [(is_digest, "digest")], "submitted"),
@@ -230,7 +230,7 @@ def sync_targets(tx: Transaction, targets: Iterable[Target]) -> None:
         tx.change(
             TargetTable.insert(row).on_conflict(
                 conflict_target=[TargetTable.channel, TargetTable.recipient],
-                preserve=[TargetTable.digest_ms, TargetTable.changes],
+                preserve=[TargetTable.digest_ms, TargetTable.changes, TargetTable.delay_ms],
             )
         )
 

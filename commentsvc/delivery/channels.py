@@ -33,6 +33,8 @@ if TYPE_CHECKING:
     from commentsvc.delivery.smtp import Envelope, Smtp
 
 
+# Seconds that the outbox and the classifier may need beyond the classifier's deadline.
+SPARE_SECONDS: Final = 3
 PERIODS: Final = {"off": 0, "hourly": HOUR_MS, "daily": DAY_MS}
 
 
@@ -56,9 +58,12 @@ def targets(settings: Settings) -> list[Target]:
     """Return the recipients of messages about new comments."""
     mail = settings.mail
     told = mail.moderators if mail.host else ()
-    by_mail = [Target(MAIL, address, PERIODS[mail.digest]) for address in told]
+    spam = settings.spam
+    # A mail is written when it is sent, and then says what the classifier answered in time.
+    delay = (spam.classifier_seconds + SPARE_SECONDS) * 1_000 if spam.classifier_url else 0
+    by_mail = [Target(MAIL, address, PERIODS[mail.digest], delay_ms=delay) for address in told]
     webhooks = _webhooks(settings.hooks)
-    asked = {AKISMET: settings.spam.akismet_key, CLASSIFIER: settings.spam.classifier_url}
+    asked = {AKISMET: spam.akismet_key, CLASSIFIER: spam.classifier_url}
     opinions = [Target(name, "", 0, True) for name, is_asked in asked.items() if is_asked]
     hooked = [Target(name, "", 0, name in webhooks) for name in _forms(settings.hooks)]
     return by_mail + hooked + opinions

@@ -69,7 +69,7 @@ class Classifier:
     def compose(self, reader: Reader, post: OutboxRow) -> ClassifierQuestion | None:
         """See `channel.Channel`."""
         entry = queries.find(reader, post.comment_id or 0)
-        if entry is None or not _is_open(reader, entry):
+        if entry is None or not _is_open(reader, entry, _reasons(reader, entry.comment.id)):
             return None
         page = self._origins.get(entry.site, "") + entry.url
         request = self._form(Notification(entry, post, page, self._clock.now_ms() // 1_000))
@@ -90,12 +90,12 @@ class Classifier:
         await self._database.write(_apply, question, judged, self._clock.now_ms())
 
 
-def _is_open(reader: Reader, entry: Entry) -> bool:
+def _is_open(reader: Reader, entry: Entry, reasons: tuple[str, ...]) -> bool:
     """Return whether a comment has neither an opinion nor a moderator's decision."""
     comment = entry.comment
     if comment.status != PENDING or comment.role or not comment.source:
         return False
-    if opinion.is_given(_reasons(reader, comment.id)):
+    if opinion.is_given(reasons):
         return False
     decision = next(
         (
@@ -120,9 +120,11 @@ def _apply(
 ) -> None:
     """Act on the `answer`, unless the comment was changed or decided on meanwhile."""
     entry = queries.find(tx, question.comment_id)
-    if entry is None or entry.comment.source != question.source or not _is_open(tx, entry):
+    if entry is None or entry.comment.source != question.source:
         return
     number, stored = entry.comment.id, _reasons(tx, entry.comment.id)
+    if not _is_open(tx, entry, stored):
+        return
     score = "" if answer.score is None else f"{answer.score:g}"
     said = (answer.decision, score, one_line(answer.reason[:REASON_LENGTH]))
     lines = opinion.with_opinion(stored, ", ".join(filter(None, said)))

@@ -69,13 +69,12 @@ class PendingLimit:
         self._sites: dict[str, _Count] = {}
         self._database = database
 
-    def take(self, site: str, network: bytes, now_ms: int) -> Refusal | None:
+    def take(self, site: str, network: bytes | None, now_ms: int) -> Refusal | None:
         """Count a pending comment of `network` on `site`; return None if it is allowed.
 
-        `now_ms` is monotonic.
+        Without a network it counts only for the site. `now_ms` is monotonic.
         """
-        wait = self._networks.take(network, now_ms)
-        if wait:
+        if network is not None and (wait := self._networks.take(network, now_ms)):
             return Refusal(NETWORK_FULL, wait)
         if self._most and self._is_full(site, now_ms):
             return Refusal(SITE_FULL, SITE_RETRY)

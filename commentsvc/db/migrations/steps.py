@@ -359,7 +359,8 @@ INITIAL: Final = (
         channel TEXT NOT NULL,
         recipient TEXT NOT NULL,
         digest_ms INTEGER NOT NULL,
-        changes INTEGER NOT NULL
+        changes INTEGER NOT NULL,
+        delay_ms INTEGER NOT NULL
     ) STRICT
     """,
     "CREATE UNIQUE INDEX target_channel_recipient ON target (channel, recipient)",

@@ -32,8 +32,8 @@ CONSENTS: Final = (ASKED, CONFIRMED, STOPPED)
 class TargetTable(Table):
     """A recipient of messages about new comments, from the settings.
 
-    A digest collects comments for `digest_ms`; 0 sends a message for each. `changes` is 1 if later
-    changes of a comment are sent too.
+    A digest collects comments for `digest_ms`; 0 sends a message for each, `delay_ms` after the
+    comment. `changes` is 1 if later changes of a comment are sent too.
     """
 
     id = peewee.AutoField()
@@ -41,6 +41,7 @@ class TargetTable(Table):
     recipient = peewee.TextField()
     digest_ms = peewee.IntegerField()
     changes = peewee.IntegerField()
+    delay_ms = peewee.IntegerField()
 
     class Meta:
         table_name = "target"
@@ -183,6 +184,7 @@ class Target(msgspec.Struct, frozen=True, gc=False):
     recipient: str
     digest_ms: int = 0
     changes: bool = False
+    delay_ms: int = 0
 
 
 class OutboxRow(msgspec.Struct, frozen=True, gc=False):

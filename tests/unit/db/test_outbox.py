@@ -222,3 +222,14 @@ def test_what_is_held_back_waits_for_a_moderator_to_send_it(database: Database) 
     assert database.write_now(outbox.retry, held, NOW) == held
     [_, digest, _] = sorted(due(database), key=lambda post: post.id)
     assert (digest.kind, digest.last_comment_id) == ("digest", last)
+
+
+def test_a_mail_may_be_due_later_than_its_comment(database: Database) -> None:
+    aim(database, Target("mail", "mo@blog.example", delay_ms=10_000))
+    add(database)
+    [row] = database.read_now(outbox.listing, "queued", 1 << 62, 9)
+    assert row.due_at - row.created_at == 10_000
+    aim(database, MO)
+    add(database)
+    rows = database.read_now(outbox.listing, "queued", 1 << 62, 9)
+    assert [each.due_at - each.created_at for each in rows] == [0, 10_000]

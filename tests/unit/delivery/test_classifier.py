@@ -213,6 +213,17 @@ def test_a_wrong_answer_leaves_the_comment_to_the_moderators(
     assert asking.ask() == []
 
 
+def test_while_it_is_away_the_queue_of_a_site_is_bounded(
+    tmp_path: Path, server: ThreadingHTTPServer
+) -> None:
+    known = settings(f"http://127.0.0.1:{server.server_address[1]}/")
+    bound = replace(known.spam, rate_limit="9/minute", pending_limit="1/day", site_pending_limit=2)
+    with served(tmp_path, replace(known, spam=bound)) as service:
+        statuses = [service.submit(f"accept {n}", author="Bea").status for n in range(3)]
+    assert statuses[:2] == [202, 202]
+    assert statuses[2] not in (201, 202)
+
+
 def test_while_it_is_away_comments_wait_and_it_is_asked_ever_less_often(asking: Asking) -> None:
     asking.server.answer = lambda _: (503, {})  # type: ignore[attr-defined] # as above
     attempts = 0

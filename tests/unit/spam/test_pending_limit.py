@@ -66,3 +66,11 @@ def test_other_sites_have_their_own_queue(database: Database) -> None:
 def test_without_a_rate_limit_nothing_is_bounded(database: Database) -> None:
     assert texts(limit(database, per_day=1, site=1, rate="off"), 3) == ["", "", ""]
     assert texts(limit(database, site=0), 3) == ["", "", ""]
+
+
+def test_what_waits_for_the_classifier_alone_counts_for_the_site(database: Database) -> None:
+    bound = limit(database, per_day=1, site=2)
+    assert [bound.take("blog", None, 0) for _ in range(2)] == [None, None]
+    refusal = bound.take("blog", None, 0)
+    assert refusal
+    assert refusal.text == SITE_FULL
