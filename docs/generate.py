@@ -108,27 +108,28 @@ PARTS = (
     ("Replies from elsewhere", "See [Replies from elsewhere](mentions.md).", (webmentions,)),
     (
         "Links in mails",
-        "A mail names the whole address. `GET` shows what a link does, `POST` does it.",
+        "Each mail contains the whole URL. `GET` shows what the link does, `POST` does it.",
         (mail_links, follow, personal_data, hook),
     ),
     (
         "Stacosys",
-        "Pages made for Stacosys keep working, or become ours by"
-        " [one line](embedding.md#pages-written-for-stacosys).",
+        "Pages made for Stacosys keep working. [One line](embedding.md#pages-written-for-stacosys)"
+        " puts our widget into them.",
         (stacosys,),
     ),
     (
         "Isso",
-        "Themes made for Isso work as they are, where a site has `isso = true`: see"
-        " [migrating](migrating.md#isso). A second such site has these below `/isso-NAME`.",
+        "Themes made for Isso work unchanged if the site has `isso = true`: see"
+        " [Migrating](migrating.md#isso). A second such site has these addresses below"
+        " `/isso-NAME`.",
         (isso,),
     ),
     (
         "Moderation",
-        "A token of an account stands in `Authorization: Bearer`, never in an address: see"
-        " [Moderating](moderating.md#for-programs). It sees and changes what its account may,"
-        " within its scope (read, decide, administer) and on its sites. No answer is cached or has"
-        " CORS fields. Lists go on by `after`, which is the `next` of the page before.",
+        "Send a token in `Authorization: Bearer`, never in a URL: see"
+        " [Moderating](moderating.md#for-programs). A token may do what its account may, within its"
+        " scope (read, decide, administer) and on its sites. No answer is cached or has CORS"
+        " headers. To get the next part of a list, send its `next` as `after`.",
         (json_api, queue_stream),
     ),
     ("Operation", "", (health, openapi, static_files)),
@@ -220,7 +221,7 @@ def _described(operation: Operation[Any], told: Json) -> Iterator[str]:
     yield f"### `{operation.method} {operation.path}`\n"
     yield _wrapped(f"{operation.summary}. {operation.note}") + "\n"
     if operation.by_token:
-        yield _wrapped("It wants the edit token: `Authorization: Bearer …`.") + "\n"
+        yield _wrapped("Needs the edit token: `Authorization: Bearer …`.") + "\n"
     for each in told.get("parameters", ()):
         yield _item(each["name"], each["schema"], each["required"], each.get("description", ""))
     if "parameters" in told:
@@ -253,7 +254,7 @@ def _content(media_type: str, content: Json) -> str:
 
 def _object(name: str, schema: Json) -> Iterator[str]:
     yield f"### {name}\n"
-    yield _wrapped(schema.get("description", "").replace("\n\n", " ")) + "\n"
+    yield _wrapped(" ".join(schema.get("description", "").split())) + "\n"
     for field, each in schema["properties"].items():
         described = next((one for one in each.get("anyOf", ()) if "description" in one), each)
         required = field in schema.get("required", ())

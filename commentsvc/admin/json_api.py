@@ -44,20 +44,21 @@ Id = Annotated[int, Meta(ge=1, le=10**18 - 1)]
 Cursor = Annotated[
     str,
     Meta(
-        description="Where the page before ended: its `next`.",
+        description="Continue here: `next` of the previous answer.",
         pattern=rf"^(?:|{CURSOR})(?![\s\S])",
         extra={"message": "This must be the `next` of a page."},
     ),
 ]
 IdCursor = Annotated[
-    int, Meta(ge=1, le=10**18 - 1, description="Where the page before ended: its `next`.")
+    int, Meta(ge=1, le=10**18 - 1, description="Continue here: `next` of the previous answer.")
 ]
-Limit = Annotated[int, Meta(ge=1, le=100, description="How many, at most.")]
-Words = Annotated[str, Meta(description="Words that all must occur, as on the pages.")]
+Limit = Annotated[int, Meta(ge=1, le=100, description="The largest number of results.")]
+Words = Annotated[str, Meta(description="Search words, all of which must occur.")]
 SiteOrAll = Annotated[
     str,
     Meta(
-        description="The name of a site; all without it.", extra_json_schema={"x-setting": "site"}
+        description="The name of a site. Default: all sites.",
+        extra_json_schema={"x-setting": "site"},
     ),
 ]
 
@@ -153,9 +154,9 @@ class DecisionBody(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class DecisionResult(Answer, frozen=True):
-    """What a decision changed, and its number for undoing it, 0 if there is nothing to undo.
+    """What a decision changed, and the number for undoing it (0 if there is nothing to undo).
 
-    `unchanged` are the comments that it left alone, with their status.
+    `unchanged` are the comments that it did not change, with their status.
     """
 
     decision: int
@@ -164,7 +165,7 @@ class DecisionResult(Answer, frozen=True):
 
 
 class AnswerResultBody(Answer, frozen=True):
-    """The id of the answer, and the decision that approved its parent, 0 for none."""
+    """The id of the answer, and the decision that approved its parent (0 if none did)."""
 
     id: int
     decision: int
@@ -200,7 +201,7 @@ class ThreadVerb(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class BanBody(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """What to ban, and for how many days, 0 for ever."""
+    """What to ban, and for how many days (0 for ever)."""
 
     kind: Literal["author", "network", "word", "domain"]
     value: Annotated[str, Meta(max_length=300)]
@@ -264,7 +265,7 @@ class DayNumber(Answer, frozen=True):
 
 
 class DayNumbers(Answer, frozen=True):
-    """The numbers of some days, and how many comments are pending and spam, at most 1,001."""
+    """The figures of each day, and how many comments are pending and spam (counted up to 1,001)."""
 
     data: list[DayNumber]
     pending: int
@@ -316,7 +317,7 @@ def _operation(
 
 READ, DECIDE = Permission.READ, Permission.DECIDE
 COMMENTS = _operation(
-    *("GET", "/comments", "Comments that wait, or others, or those with some words", READ),
+    *("GET", "/comments", "List or search comments; by default those that wait", READ),
     query=ReviewListQuery,
     answers={200: json_of(ModeratedComments)},
 )
@@ -348,7 +349,7 @@ UNPIN = _operation(
     errors=(404,),
 )
 DECISION = _operation(
-    *("POST", "/decisions", "Approve comments, mark as spam, delete or restore them", DECIDE),
+    *("POST", "/decisions", "Approve, mark as spam, delete or restore comments", DECIDE),
     body=(json_of(DecisionBody),),
     answers={200: json_of(DecisionResult)},
     errors=(404, 409, 415),
@@ -364,7 +365,12 @@ THREADS = _operation(
     answers={200: json_of(ModeratedThreads)},
 )
 THREAD = _operation(
-    *("POST", "/threads/{id}", "Close, move or merge a page; its title and addresses", DECIDE),
+    *(
+        "POST",
+        "/threads/{id}",
+        "Close, move, merge or rename a page, or change its aliases",
+        DECIDE,
+    ),
     body=(json_of(ThreadVerb),),
     answers={200: json_of(ModeratedThread)},
     errors=(404, 409, 415),
@@ -385,7 +391,12 @@ UNBAN = _operation(
     errors=(404,),
 )
 BAN_COMMENTS = _operation(
-    *("POST", "/bans/{id}/comments", "Mark what a ban covers as spam", Permission.DECIDE_SERVICE),
+    *(
+        "POST",
+        "/bans/{id}/comments",
+        "Mark the existing comments that a ban covers as spam",
+        Permission.DECIDE_SERVICE,
+    ),
     answers={200: json_of(DecisionResult)},
     errors=(404,),
 )
@@ -400,12 +411,12 @@ RETRY = _operation(
     errors=(404, 409),
 )
 DAYS = _operation(
-    *("GET", "/days", "How many comments came on each day, and what became of them", READ),
+    *("GET", "/days", "The number of comments of each day, by status", READ),
     query=DaysQuery,
     answers={200: json_of(DayNumbers)},
 )
 SETTINGS = _operation(
-    *("GET", "/settings", "The settings in effect; secrets are not told", Permission.READ_SERVICE),
+    *("GET", "/settings", "The settings in effect, without secrets", Permission.READ_SERVICE),
     answers={200: json_of(dict[str, dict[str, str]])},
 )
 ACCOUNTS = _operation(

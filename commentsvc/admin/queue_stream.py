@@ -35,9 +35,9 @@ HEADERS: Final[Headers] = (
 STREAM: Final = Operation(
     method="GET",
     path="/api/moderation/stream",
-    summary="Follow the queue (Server-Sent Events)",
-    note='An event with `{"pending": N, "spam": N, "newest": ID}` comes at once, and when one of'
-    " them changes; `newest` is the newest comment that waits, 0 for none.",
+    summary="Stream the state of the queue (Server-Sent Events)",
+    note='An event with `{"pending": N, "spam": N, "newest": ID}` is sent at once and at each'
+    " change. `newest` is the newest comment that waits, or 0.",
     query=Query,
     permission=Permission.READ,
     answers={200: Content("text/event-stream")},

@@ -59,7 +59,7 @@ Sent = TypeVar("Sent", bound=msgspec.Struct)
 Word = Annotated[
     str,
     Meta(
-        description="A random word that the browser makes once and keeps.",
+        description="A random word that the browser creates once and keeps.",
         pattern=rf"^{KEY}(?![\s\S])",
         extra={"message": "This must have 8 to 64 characters out of A-Z, a-z, 0-9, - . _ ~."},
     ),
@@ -67,12 +67,12 @@ Word = Annotated[
 
 
 class VoteRequest(msgspec.Struct, frozen=True, forbid_unknown_fields=True, gc=False):
-    """The body of a vote, see `AuthorActions.vote`."""
+    """A vote."""
 
     vote: Annotated[
         Literal[-1, 0, 1],
         Meta(
-            description="0 takes a vote back; -1 is possible where `voting` of a list is `both`.",
+            description="0 withdraws a vote; -1 is possible if `voting` of the list is `both`.",
             extra_json_schema={"x-setting": "vote"},
         ),
     ]
@@ -80,7 +80,7 @@ class VoteRequest(msgspec.Struct, frozen=True, forbid_unknown_fields=True, gc=Fa
 
 
 class ReportRequest(msgspec.Struct, frozen=True, forbid_unknown_fields=True, gc=False):
-    """The body of a report, see `AuthorActions.report`."""
+    """A report."""
 
     reporter: Word
 
@@ -88,7 +88,7 @@ class ReportRequest(msgspec.Struct, frozen=True, forbid_unknown_fields=True, gc=
 EDIT = Operation(
     method="PATCH",
     path="/api/comments/{id}",
-    summary="Change a comment of one's own",
+    summary="Edit your own comment",
     query=LanguageQuery,
     body=(json_of(MessageBody),),
     by_token=True,
@@ -98,7 +98,7 @@ EDIT = Operation(
 DELETE = Operation(
     method="DELETE",
     path="/api/comments/{id}",
-    summary="Delete a comment of one's own",
+    summary="Delete your own comment",
     query=LanguageQuery,
     by_token=True,
     answers={204: NOTHING},
@@ -107,7 +107,7 @@ DELETE = Operation(
 VOTE = Operation(
     method="POST",
     path="/api/comments/{id}/votes",
-    summary="Vote for a comment, or take the vote back",
+    summary="Vote for a comment, or withdraw the vote",
     query=LanguageQuery,
     body=(json_of(VoteRequest),),
     answers={200: json_of(Votes)},

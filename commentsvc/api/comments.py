@@ -84,7 +84,7 @@ class ListQuery(PageQuery, frozen=True):
         Annotated[
             int,
             Meta(
-                description="How many comments at most; the settings bound it (`list_limit`).",
+                description="The largest number of comments, at most the setting `list_limit`.",
                 ge=1,
                 le=MOST,
                 extra={"message": "This must be a whole number, at least 1."},
@@ -96,8 +96,8 @@ class ListQuery(PageQuery, frozen=True):
     since: Annotated[
         str,
         Meta(
-            description="Only what is new or changed since then, in the order `oldest` and without"
-            " `after`.",
+            description="Only comments that are new or changed since then. Only with the order "
+            "`oldest` and without `after`.",
             min_length=1,
             extra_json_schema={"format": "date-time"},
             extra={"message": "This must be a moment."},
@@ -149,7 +149,7 @@ SUBMIT = Operation(
 PREVIEW = Operation(
     method="POST",
     path="/api/preview",
-    summary="Show how a message would look",
+    summary="Render a message as HTML, for a preview",
     query=WriteQuery,
     body=(json_of(MessageBody),),
     answers={200: json_of(Preview)},
@@ -158,7 +158,7 @@ PREVIEW = Operation(
 FORM_TOKEN = Operation(
     method="GET",
     path="/api/form-token",
-    summary="Ask for what a form needs: a form token, and perhaps a proof of work",
+    summary="Get what a form needs: a form token, and perhaps a proof-of-work challenge",
     query=PageOrSiteQuery,
     answers={200: json_of(Invitation)},
     errors=(400,),

@@ -49,8 +49,10 @@ def _operation(path: str, summary: str, answer: Content, *errors: int) -> Operat
 
 
 CLIENT = _operation("/api/client", "The client's address as the service sees it", json_of(Client))
-HEALTH = _operation("/healthz", "Tell whether the program runs", json_of(State), 404)
-READY = _operation("/readyz", "Tell whether the program can work", json_of(State), 404, 503)
+HEALTH = _operation("/healthz", "Whether the service is running", json_of(State), 404)
+READY = _operation(
+    "/readyz", "Whether the service can serve and store comments", json_of(State), 404, 503
+)
 METRICS = _operation("/metrics", "Metrics in Prometheus' format", TEXT, 404)
 FORWARDED = ("x-forwarded-for", "x-real-ip")
 THIS_MACHINE = AddressList(("unix", "127.0.0.0/8", "::1/128"))

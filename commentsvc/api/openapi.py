@@ -1,5 +1,6 @@
 """The OpenAPI document of the HTTP API, made from the operations of the routes."""
 
+import inspect
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from http import HTTPStatus
@@ -48,7 +49,7 @@ PATH_ID: Final = {"type": "integer", "minimum": 1, "maximum": 10**18 - 1}
 DOCUMENT = Operation(
     method="GET",
     path="/openapi.json",
-    summary="The description of this interface",
+    summary="The OpenAPI description of this API",
     query=Query,
     answers={200: Content(JSON)},
     errors=(400,),
@@ -178,12 +179,14 @@ def _parameter(name: str, where: str, required: bool, schema: Json) -> Json:
 
 
 def _bounded(node: Any, bounds: Mapping[str, Json]) -> Any:
-    """Replace each key ``x-setting`` by the limits from the settings."""
+    """Replace each key ``x-setting`` by the limits from the settings; unindent descriptions."""
     if isinstance(node, list):
         return [_bounded(each, bounds) for each in node]
     if not isinstance(node, dict):
         return node
     made = {key: _bounded(value, bounds) for key, value in node.items() if key != "x-setting"}
+    if isinstance(text := made.get("description"), str):  # a docstring, as the source has it
+        made["description"] = inspect.cleandoc(text)
     return made | bounds[node["x-setting"]] if "x-setting" in node else made
 
 

@@ -40,8 +40,8 @@ PageUrls = Annotated[
 SiteName = Annotated[
     str,
     Meta(
-        description="The name of the site, as the settings have it. Without it, the site that `url`"
-        " belongs to, else the first one.",
+        description="The name of the site in the settings. Default: the site that `url` belongs "
+        "to, or else the first one.",
         extra_json_schema={"x-setting": "site"},
     ),
 ]
@@ -59,7 +59,7 @@ LanguageTag = Annotated[
 After = Annotated[
     str,
     Meta(
-        description="Go on with this: `next` of the answer before.",
+        description="Continue here: `next` of the previous answer.",
         pattern=PATTERN,
         extra={"message": "This must be `next` of an answer. Leave it out to begin."},
     ),
@@ -67,7 +67,7 @@ After = Annotated[
 
 Token = Annotated[
     str,
-    Meta(description="Names the site at Stacosys' addresses, where the settings have it so."),
+    Meta(description="The site's `token` in the settings, for clients of Stacosys."),
 ]
 
 

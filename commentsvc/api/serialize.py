@@ -34,12 +34,12 @@ class Answer(msgspec.Struct, frozen=True, omit_defaults=True, forbid_unknown_fie
 class Item(Answer, frozen=True, gc=False):
     """A comment in an answer. It never contains the e-mail address.
 
-    The keys of Stacosys: author, avatar (a digest, see CommentSerializer), content (Markdown), date
-    (the server's local time) and site, which is absent if it is empty. Ours: id, parent, html,
-    published and edited (RFC 3339, UTC), votes; picture, an address relative to the service's, if
-    the site shows pictures; anchor, the id that an imported comment had in its old system, so that
-    old links lead to it (new links use "commentsvc-" and the id); role, if a moderator wrote it;
-    pinned, if it is the first on its page; and permalink, the address of a reply from elsewhere.
+    The keys of Stacosys: author, avatar (a digest), content (Markdown), date (the server's local
+    time) and site, which is absent if it is empty. Our own keys: id, parent, html, published and
+    edited (RFC 3339, UTC), votes; picture, an address relative to the service's, if the site shows
+    pictures; anchor, the id that an imported comment had in its old system, so that old links still
+    lead to it (new links use "commentsvc-" and the id); role, if a moderator wrote it; pinned, if it
+    is the first on its page; and permalink, the address of a reply on another site.
     """
 
     id: int
@@ -77,13 +77,13 @@ class Revised(Answer, frozen=True, gc=False):
 
 
 class Count(Answer, frozen=True, gc=False):
-    """How many approved comments there are."""
+    """The number of approved comments."""
 
     count: Number
 
 
 class Counts(Answer, frozen=True, gc=False):
-    """How many approved comments each page has, by its url as it was sent."""
+    """The number of approved comments of each page, by the URL as it was sent."""
 
     counts: dict[str, Number]
 
@@ -91,10 +91,10 @@ class Counts(Answer, frozen=True, gc=False):
 class ListedComments(Answer, frozen=True):
     """Comments of a page.
 
-    `count` is the number of all approved comments. Pass `next` as `after` for more. From `closes`
-    on, the page takes no more comments. `voting` says which votes are possible. If changes since a
-    time were asked for, `votes` has the votes of all comments by id. `deleted` are the ancestors of
-    those in `data` that are no longer shown. `likes` and `reposts` are those on other sites.
+    `count` is the number of all approved comments. For more comments, send `next` as `after`. From
+    `closes` on, the page accepts no more comments. `voting` says which votes are possible. If
+    `since` was given, `votes` has the votes of all comments by id, and `deleted` the ancestors of
+    comments in `data` that are no longer shown. `likes` and `reposts` are those on other sites.
     """
 
     data: list[Item]

@@ -148,15 +148,15 @@ def _leading(path: str, summary: str) -> Operation[Query]:
 
 
 WEB, WEB_LOGIN, WEB_ADMIN = (
-    _leading(path, "Lead to the moderation pages (Stacosys)")
+    _leading(path, "Redirect to the moderation pages (Stacosys)")
     for path in ("/web", "/web/login", "/web/admin")
 )
 REPORT, ACCEPT, REJECT = (
-    _leading(path, "Lead from a link in an old mail to the moderation pages (Stacosys 1)")
+    _leading(path, "Redirect a link in an old mail to the moderation pages (Stacosys 1)")
     for path in ("/report", "/accept", "/reject")
 )
 UNSUBSCRIBE = _leading(
-    "/unsubscribe", "Lead from a link in an old mail to our page for that (Stacosys 1)"
+    "/unsubscribe", "Redirect a link in an old mail to our page for it (Stacosys 1)"
 )
 
 

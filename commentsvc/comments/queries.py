@@ -73,7 +73,7 @@ class Thread(msgspec.Struct, frozen=True, gc=False):
 
 
 class DeletedComment(msgspec.Struct, frozen=True, forbid_unknown_fields=True, gc=False):
-    """A comment that is no longer shown, but has replies that are."""
+    """A deleted comment with visible replies."""
 
     id: int
     parent: int | None

@@ -84,8 +84,8 @@ MessageText = Annotated[
 Email = Annotated[
     str,
     _described(
-        "The author's e-mail address, which is never shown. Addresses in other scripts than the"
-        " Latin one are taken, too.",
+        "The author's e-mail address, which is never shown. Addresses in other scripts than "
+        "Latin are accepted too.",
         pattern=PLAIN_EMAIL,
         maxLength=EMAIL_LENGTH,
     ),
@@ -101,20 +101,21 @@ Title = Annotated[str, _described("The title of the page.")]
 Key = Annotated[
     str,
     _described(
-        "A random word that the client keeps secret. A submission that is sent again with the same"
-        " key is stored once.",
+        "A random word that the client keeps secret. If a submission is sent again with the "
+        "same key, it is stored only once.",
         pattern=f"^(?:{KEY})?$",
     ),
 ]
 Notify = Annotated[
     bool,
     _described(
-        "Whether to mail the author when somebody replies. It wants an `email`, whose owner is"
-        " asked to confirm it once."
+        "Whether to mail the author when somebody replies. Needs an `email`; the author must "
+        "confirm it once."
     ),
 ]
 Honeypot = Annotated[
-    str, _described("Leave it empty: what fills it is taken for spam.", maxLength=0)
+    str,
+    _described("Leave it empty: a submission with a value here is treated as spam.", maxLength=0),
 ]
 FormToken = Annotated[str, _described("The `form_token` of GET /api/form-token.")]
 SolvedWork = Annotated[
@@ -123,9 +124,9 @@ SolvedWork = Annotated[
 
 
 class SubmissionFields(msgspec.Struct, frozen=True, forbid_unknown_fields=True, gc=False):
-    """A submission as it was sent. An optional field may be absent or null.
+    """A submission. An optional field may be absent or null.
 
-    Our forms hide `subject` from people, so a program has filled it in.
+    Our forms hide `subject` from people, so only programs fill it in.
     """
 
     url: Url
@@ -143,7 +144,7 @@ class SubmissionFields(msgspec.Struct, frozen=True, forbid_unknown_fields=True, 
 
 
 class MessageBody(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """A message alone."""
+    """Only a message."""
 
     message: MessageText
 

@@ -100,7 +100,7 @@ class ErrorDetail(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class Error(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """A request that was refused, or could not be served."""
+    """A request that was refused or failed."""
 
     error: ErrorDetail
 

@@ -10,14 +10,13 @@ from commentsvc.http.router import Route, route
 RECEIVE = Operation(
     method="POST",
     path="/api/inbox",
-    summary="Take a mail that answers one of ours",
+    summary="Receive a mail that answers one of ours",
     query=Query,
     body=(Content("message/rfc822"),),
     answers={202: NOTHING},
     errors=(400, 401, 404, 503),
-    note="For a mail server. `Authorization: Bearer` has the setting `inbox.hook_secret`; the body"
-    " is the mail as it came. What is no answer to a mail of ours is taken too, and nothing is done"
-    " with it.",
+    note="For mail servers. `Authorization: Bearer` holds the setting `inbox.hook_secret`; the "
+    "body is the mail as it arrived. Other mails are accepted too, but ignored.",
 )
 
 

@@ -95,9 +95,7 @@ _OLD_LINK: Final = re.compile(r"/id/[0-9]+/(unsubscribe|activate|edit|delete)/."
 _Whole = Annotated[int, Meta(ge=0, le=MOST, extra={"message": "This must be a whole number."})]
 
 
-Plain = Annotated[
-    Literal["0", "1"], Meta(description="1 for the Markdown that was written, 0 for HTML.")
-]
+Plain = Annotated[Literal["0", "1"], Meta(description="1 for the Markdown source, 0 for HTML.")]
 
 
 class IssoPageQuery(Query, frozen=True):
@@ -116,18 +114,21 @@ class IssoThreadQuery(IssoPageQuery, frozen=True):
     """Which comments of a page are listed."""
 
     parent: Annotated[_Whole, Meta(description="Only replies to this comment.")] | UnsetType = UNSET
-    limit: Annotated[_Whole, Meta(description="How many at most.")] | UnsetType = UNSET
+    limit: Annotated[_Whole, Meta(description="The largest number of comments.")] | UnsetType = (
+        UNSET
+    )
     nested_limit: (
-        Annotated[_Whole, Meta(description="How many replies to each at most.")] | UnsetType
+        Annotated[_Whole, Meta(description="The largest number of replies to each comment.")]
+        | UnsetType
     ) = UNSET
     after: Annotated[
         float,
         Meta(description="Only comments since then, in seconds of Unix time.", ge=0, le=1e11),
     ] = 0.0
     sort: Annotated[Order, Meta(description="The order.")] = "oldest"
-    offset: (
-        Annotated[_Whole, Meta(description="How many are left out at the beginning.")] | UnsetType
-    ) = UNSET
+    offset: Annotated[_Whole, Meta(description="The number of comments to skip.")] | UnsetType = (
+        UNSET
+    )
     plain: Plain = "0"
 
 
@@ -162,7 +163,7 @@ COUNT = Operation(
 CONFIG = Operation(
     method="GET",
     path="/isso/config",
-    summary="Tell Isso's clients what the server is set to",
+    summary="The server's settings, for Isso's clients",
     query=Query,
     ignores_unknown=True,
     answers={200: json_of(IssoSettings)},
@@ -179,30 +180,30 @@ NEW = Operation(
 VIEW = Operation(
     method="GET",
     path="/isso/id/{id}",
-    summary="Read a comment of one's own (Isso)",
+    summary="Read your own comment (Isso)",
     query=IssoPlainQuery,
     ignores_unknown=True,
     answers={200: _COMMENT, **_REFUSALS, 404: TEXT},
-    note="The author is known by the cookie that came with the comment.",
+    note="The cookie that came with the comment identifies the author.",
 )
 EDIT = Operation(
     method="PUT",
     path="/isso/id/{id}",
-    summary="Change a comment of one's own (Isso)",
+    summary="Edit your own comment (Isso)",
     query=Query,
     ignores_unknown=True,
     body=(json_of(IssoEdit),),
     answers={200: _COMMENT, **_REFUSALS, 404: TEXT},
-    note="The author is known by the cookie that came with the comment.",
+    note="The cookie that came with the comment identifies the author.",
 )
 DELETE = Operation(
     method="DELETE",
     path="/isso/id/{id}",
-    summary="Delete a comment of one's own (Isso)",
+    summary="Delete your own comment (Isso)",
     query=Query,
     ignores_unknown=True,
     answers={200: json_of(IssoComment | None), **_REFUSALS, 404: TEXT},
-    note="The author is known by the cookie that came with the comment.",
+    note="The cookie that came with the comment identifies the author.",
 )
 LIKE, DISLIKE = (
     Operation(
@@ -221,7 +222,7 @@ LIKE, DISLIKE = (
 PREVIEW = Operation(
     method="POST",
     path="/isso/preview",
-    summary="Show how a text would look (Isso)",
+    summary="Render a text as HTML, for a preview (Isso)",
     query=Query,
     ignores_unknown=True,
     body=(json_of(IssoPreview),),

@@ -131,8 +131,8 @@ class ThreadQuery(PageQuery, frozen=True):
     base: Annotated[
         str,
         Meta(
-            description="The address of this service, as its settings have it"
-            " (`server.public_url`). The form leads there, whether this is given or not.",
+            description="The address of this service, which must equal `server.public_url`. The "
+            "form is sent there in any case.",
             max_length=SITE_LENGTH,
             extra={"message": WRONG_BASE},
         ),
@@ -142,7 +142,10 @@ class ThreadQuery(PageQuery, frozen=True):
         | UnsetType
     ) = UNSET
     closed: (
-        Annotated[Literal["yes"], Meta(description="No form: the page is closed.")] | UnsetType
+        Annotated[
+            Literal["yes"], Meta(description="Leave out the form, because the page is closed.")
+        ]
+        | UnsetType
     ) = UNSET
     parent: (
         Annotated[
@@ -179,8 +182,8 @@ class FormFields(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     notify: Annotated[
         str,
         Meta(
-            description="Any text: mail the author when somebody replies. It wants an `email`,"
-            " whose owner is asked to confirm it once."
+            description="Any text: mail the author when somebody replies. Needs an `email`; the "
+            "author must confirm it once."
         ),
     ] = ""
     subject: Honeypot = ""
@@ -191,7 +194,7 @@ class FormFields(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 THREAD = Operation(
     method="GET",
     path="/embed/thread",
-    summary="The comments of a page and a form that works without a script, as HTML",
+    summary="The comments of a page and a form, as HTML that works without JavaScript",
     query=ThreadQuery,
     answers={200: PAGE},
     errors=(400, 503),
@@ -199,7 +202,7 @@ THREAD = Operation(
 SUBMIT = Operation(
     method="POST",
     path="/embed/thread",
-    summary="Submit a comment by a plain form; every answer is an HTML page",
+    summary="Submit a comment with a plain form. Every answer is an HTML page",
     query=WriteQuery,
     body=form_of(FormFields),
     answers=dict.fromkeys((201, 202, 400, 403, 409, 415, 429, 503), PAGE),

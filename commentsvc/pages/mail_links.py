@@ -80,8 +80,8 @@ def link_operation(
     )
 
 
-ASK = link_operation("GET", "/mail/comment", "Ask a moderator whether to do what the link says")
-ACT = link_operation("POST", "/mail/comment", "Do what the link says, once")
+ASK = link_operation("GET", "/mail/comment", "Ask a moderator to confirm what the link does")
+ACT = link_operation("POST", "/mail/comment", "Do what the link says. It works once")
 ASK_ANSWER = link_operation("GET", "/mail/answer", "Ask a moderator for an answer to a comment")
 ANSWER = replace(
     link_operation("POST", "/mail/answer", "Answer a comment, and approve it if it waits"),

@@ -62,7 +62,7 @@ class OwnForm(msgspec.Struct, frozen=True):
     email: Annotated[
         str,
         Meta(
-            description="The address that the comments were written with.",
+            description="The address that was used for the comments.",
             extra_json_schema={"pattern": PLAIN_EMAIL, "minLength": 1, "maxLength": EMAIL_LENGTH},
         ),
     ]

@@ -53,6 +53,12 @@ def test_every_reference_leads_to_something_and_nothing_is_left_over(told: Json)
     assert set(references(told)) == there
 
 
+def test_descriptions_are_not_indented_as_docstrings_are(told: Json) -> None:
+    described = [each["description"] for each in told["components"]["schemas"].values()]
+    assert any("\n" in text for text in described)
+    assert not [text for text in described if "\n " in text]
+
+
 def test_every_operation_has_a_name_of_its_own(told: Json) -> None:
     names = [
         operation["operationId"]
