@@ -1,4 +1,4 @@
-/* A bound of memory that many blocks share. Any thread may take from it and give back. */
+/* A memory limit that many blocks share. Any thread may take bytes from it and return them. */
 #ifndef CORE_BASE_BUDGET_H
 #define CORE_BASE_BUDGET_H
 
@@ -8,7 +8,7 @@
 
 struct budget {
     size_t limit;        /* bytes */
-    _Atomic size_t used; /* may be over the limit until its owner has acted on that */
+    _Atomic size_t used; /* may exceed the limit until its owner reacts */
 };
 
 static inline void budget_take(struct budget *budget, size_t size)

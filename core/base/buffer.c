@@ -1,5 +1,5 @@
-/* Growable bytes. An idle connection holds no memory here: that is what keeps ten thousand
- * cheap. */
+/* Growable byte arrays. An idle connection holds no memory here, so ten thousand of them are cheap.
+ */
 #include "base/buffer.h"
 
 #include <assert.h>
@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The first block, in bytes, at least: a usual request with its fields. */
+/* The least size of the first block, in bytes: a usual request with its fields. */
 enum { FIRST_CAPACITY = 1024 };
 
 void buffer_init(struct buffer *buffer)
@@ -27,7 +27,7 @@ bool buffer_reserve(struct buffer *buffer, size_t more)
         return true;
     if (more > SIZE_MAX / 2 - buffer->size)
         return false;
-    /* The first block is as large as it must be: often it is the only one. */
+    /* The first block has the needed size, since it is often the only one. */
     size_t capacity = buffer->capacity        ? 2 * buffer->capacity
                       : more > FIRST_CAPACITY ? more
                                               : FIRST_CAPACITY;

@@ -1,5 +1,5 @@
-/* The coarse clocks cost a tenth of the exact ones and are a few milliseconds off, which no
- * deadline here minds. */
+/* The coarse clocks cost a tenth of the exact ones and are a few milliseconds late, which does not
+ * matter for the deadlines here. */
 #include "base/clock.h"
 
 #include <stdio.h>
@@ -11,7 +11,7 @@ void clock_write_date(time_t second, char date[CLOCK_DATE_SIZE + 1])
     static const char months[][4] = {"Jan", "Feb", "Mar", "Apr", "May", "Jun",
                                      "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"};
     struct tm tm;
-    char text[80]; /* as the compiler sees it, an int may take eleven bytes */
+    char text[80]; /* for the compiler, an int may take eleven bytes */
     gmtime_r(&second, &tm);
     snprintf(text, sizeof text, "%s, %02d %s %04d %02d:%02d:%02d GMT", days[tm.tm_wday], tm.tm_mday,
              months[tm.tm_mon], tm.tm_year + 1900, tm.tm_hour, tm.tm_min, tm.tm_sec);

@@ -1,4 +1,4 @@
-/* The time of one pass of a worker: monotonic for deadlines, the date for heads. */
+/* The time of one pass of a worker: monotonic for deadlines, the date for response heads. */
 #ifndef CORE_BASE_CLOCK_H
 #define CORE_BASE_CLOCK_H
 
@@ -10,14 +10,14 @@ enum { CLOCK_DATE_SIZE = 29 };
 
 struct clock {
     int64_t now;   /* monotonic milliseconds */
-    time_t second; /* what `date` was written for */
+    time_t second; /* the second of `date` */
     char date[CLOCK_DATE_SIZE + 1];
 };
 
-/* Read both clocks; the date is written anew once a second. */
+/* Read both clocks; the date is written once a second. */
 void clock_update(struct clock *clock);
 
-/* Monotonic nanoseconds, read exactly, for what is measured. */
+/* The exact monotonic time in nanoseconds, for measurements. */
 int64_t clock_exact(void);
 
 /* Write the IMF-fixdate of `second` and a final NUL. */

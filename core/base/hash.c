@@ -1,11 +1,11 @@
-/* The keyed hash. Reads are unaligned and little-endian as the machine has them: a hash never
- * leaves the process except inside an ETag, where another machine's value is only a miss. */
+/* The keyed hash. Reads are unaligned and in the machine's byte order: a hash leaves the process
+ * only inside an ETag, where another machine's value only causes a miss. */
 #include "base/hash.h"
 
 #include <string.h>
 #include <sys/random.h>
 
-/* Odd constants with as many ones as zeros; their only task is to differ from each other. */
+/* Odd constants with as many ones as zeros; they only have to differ from each other. */
 #define ODD_1 0x9e3779b97f4a7c15u
 #define ODD_2 0xc2b2ae3d27d4eb4fu
 

@@ -22,7 +22,7 @@ static inline struct slice slice_of(const char *data, size_t size)
 /* Drop the first `count` bytes; `count` is at most the size. */
 static inline void slice_skip(struct slice *slice, size_t count)
 {
-    if (count > 0) /* else there may be no data, and C knows no NULL + 0 */
+    if (count > 0) /* NULL + 0 is undefined in C */
         slice->data += count;
     slice->size -= count;
 }
@@ -32,15 +32,15 @@ static inline bool slice_equal(struct slice a, struct slice b)
     return a.size == b.size && (a.size == 0 || memcmp(a.data, b.data, a.size) == 0);
 }
 
-/* Compare without regard to the case of ASCII letters; `lower` holds no upper-case letter. */
+/* Compare without regard to the case of ASCII letters; `lower` has no upper-case letters. */
 bool slice_equal_nocase(struct slice a, struct slice lower);
 
-/* Without the spaces and tabs at both ends. */
+/* The slice without the spaces and tabs at both ends. */
 struct slice slice_trim(struct slice slice);
 
-/* Take the next member of a comma-separated list (RFC 9110 section 5.6.1) off `list`, trimmed;
- * false when the list is used up. Empty members are skipped. Quoted commas are not understood:
- * for lists of tokens only. */
+/* Cut the next member, trimmed, off the comma-separated `list` (RFC 9110 section 5.6.1); false when
+ * the list is empty. Empty members are skipped. Quoted commas are not supported: this is for lists
+ * of tokens only. */
 bool slice_next_member(struct slice *list, struct slice *member);
 
 #endif

@@ -8,18 +8,18 @@
 enum {
     SMALL = 0,
     MAIN = 1,
-    /* Answers are counted as asked for three times at most (the paper's two bits). */
+    /* Requests for an entry are counted up to three (two bits, as in the paper). */
     FREQUENCY_LIMIT = 3,
-    /* Bytes of the limit for each bucket: a usual answer is of about this size. */
+    /* Bytes of the limit per bucket: the size of a usual response. */
     BYTES_PER_BUCKET = 512,
-    /* One part of this many of the limit is the allocator's: answers of many sizes that come and go
+    /* This fraction of the limit is left to the allocator: responses of many sizes that come and go
      * leave holes between them, 9 to 17 % where it was measured; our tables take 1 % more. */
     SPARE_PART = 5,
-    /* The small queue gets one part of this many; one answer may take as much. */
+    /* The small queue gets this fraction; one response may take as much. */
     SMALL_PART = 10,
-    /* Turns of the queues for the sake of one answer, while which hits wait: so many take up to 70
-     * us where nothing is in the caches. In the first of them the oldest answer may stay if it is
-     * wanted; without an end to that, it may be all of a cache, three times. */
+    /* Steps of eviction for one response, while hits wait: so many take up to 70 us if nothing is
+     * in the CPU's caches. In the first CHANCES of them, an entry that was requested again may
+     * stay. Without a limit, that could go through the whole cache three times. */
     TURNS = 160,
     CHANCES = 64,
 };
@@ -119,7 +119,7 @@ static bool is_fresh(const struct cache *cache, const struct entry *entry)
 
 void cache_prefetch(const struct cache *cache, const uint64_t *hashes, int count)
 {
-    enum { LINE = 64, LINES = 3 }; /* of a small answer */
+    enum { LINE = 64, LINES = 3 }; /* of a small response */
     const struct entry *first[CACHE_PREFETCH_MAX];
     assert(count <= CACHE_PREFETCH_MAX);
     for (int i = 0; i < count; i++) {
@@ -134,7 +134,7 @@ void cache_prefetch(const struct cache *cache, const uint64_t *hashes, int count
         if (!entry)
             continue;
         __builtin_prefetch(&cache->purges->last[entry->tags[0]]);
-        /* Its first lines may have been those of another answer in its bucket. */
+        /* Another entry may have been first in its bucket. */
         const char *own = entry_full(entry, false).rest.data;
         __builtin_prefetch(own);
         __builtin_prefetch(own + LINE);
@@ -165,8 +165,8 @@ struct entry *cache_take_stale(struct cache *cache)
     return entry;
 }
 
-/* The ghosts are a table of fingerprints, one to a place: an old one is forgotten when a new one
- * needs its place, which is about when the paper's ghost queue would have let it go. */
+/* The ghosts are a table with one fingerprint per place: an old one is overwritten when a new one
+ * needs its place, at about the time when the paper's ghost queue would drop it. */
 static uint32_t *ghost_of(struct cache *cache, uint64_t hash)
 {
     return &cache->ghosts[(hash >> 16) & cache->mask];
@@ -204,8 +204,8 @@ static void evict_from_main(struct cache *cache, bool has_chance)
     cache->evictions++;
 }
 
-/* Make room for `bytes`, a part of the limit; false when that would keep hits waiting. What room
- * has been made then is there when the answer comes again. */
+/* Make room for `bytes`, a part of the limit; false if that would delay hits. The room made so far
+ * remains for the next attempt. */
 static bool make_room(struct cache *cache, size_t bytes)
 {
     for (int turn = 0; cache_bytes(cache) + bytes > cache->limit; turn++) {

@@ -7,8 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The sizes of the compressed variant stand before it: few entries have one, and in `struct entry`
- * they would make the others larger than three cache lines. */
+/* The sizes of the compressed variant are stored in front of it: few entries have one, and in
+ * `struct entry` they would make the others larger than three cache lines. */
 static size_t variant_size(const struct rendered_variant *variant)
 {
     return sizeof *variant + variant->own_size + variant->body_size;

@@ -1,13 +1,13 @@
-/* Prefetch: the look-ups that the next requests of a pipeline will make, begun before they are
- * parsed. It runs in the worker's thread and owns nothing.
+/* Prefetch: starts the look-ups of a pipeline's next requests before they are parsed. It runs in
+ * the worker's thread and owns nothing.
  *
- * Only a benchmark sees it, since browsers and proxies do not pipeline: there it saves a third of a
- * hit among 10,000 responses. A hit that is alone pays one comparison.
+ * Only benchmarks profit, since browsers and proxies do not pipeline: there it saves a third of the
+ * time of a hit among 10,000 responses. A single hit costs one comparison more.
  *
- * With more entries than the CPU's caches hold, a look-up waits for its bucket and then for its
- * entry. So where the bytes behind a request look like more of the kind, their targets are guessed
- * and looked up all at once. A guess is checked before it is used, and nothing depends on it but
- * time. */
+ * If the CPU's caches do not hold all entries, a look-up waits for its bucket and then for its
+ * entry. So if the bytes after a request look like more requests of the same kind, their targets
+ * are guessed and looked up together. A guess is checked before it is used, and a wrong one only
+ * costs time. */
 #ifndef CORE_CACHE_PREFETCH_H
 #define CORE_CACHE_PREFETCH_H
 
@@ -15,9 +15,9 @@
 #include "cache/cache.h"
 #include "http/head.h"
 
-/* What is prefetched within one turn, in the order in which it is asked for. */
+/* The prefetched targets of one turn, in the order of their requests. */
 struct prefetch {
-    int next; /* the one that is asked for next */
+    int next; /* index of the next request */
     int count;
     struct slice targets[CACHE_PREFETCH_MAX];
     uint64_t hashes[CACHE_PREFETCH_MAX];
@@ -28,8 +28,8 @@ static inline void prefetch_init(struct prefetch *prefetch)
     prefetch->next = prefetch->count = 0;
 }
 
-/* Prefetch for the requests at the start of `in`, as far as they look like `head`, the one
- * before. */
+/* Prefetch for the requests at the start of `in`, as far as they look like `head`, the previous
+ * one. */
 void prefetch_scan(struct prefetch *prefetch, const struct cache *cache, struct slice in,
                    const struct head *head);
 

@@ -15,7 +15,7 @@ void purge_add(struct purge_table *purges, uint32_t place)
 {
     uint64_t moment = atomic_fetch_add(&purges->sequence, 1) + 1;
     uint64_t last = atomic_load(&purges->last[place]);
-    /* Two purges of one tag may arrive here in the wrong order: the later one stays. */
+    /* Two purges of one tag may arrive in the wrong order: the later number stays. */
     while (last < moment && !atomic_compare_exchange_weak(&purges->last[place], &last, moment))
         continue;
 }

@@ -1,15 +1,15 @@
-/* Purges: for every tag the number of its last purge, so that nothing stale is ever served.
+/* Purges: the number of the last purge of every tag, so that nothing stale is ever served.
  *
  * One sequence number grows with every purge. A request notes it (`purge_now`) when Python drains
- * it, before anything is read for it; its response carries that number and its tags. The response
- * is fresh as long as none of its tags was purged after that number. This is tested at every hit,
- * so a purge is one store into a table, however many responses carry the tag, and no worker has to
- * be told. A stale entry stays in memory until it is looked up or evicted.
+ * it, before anything is read for it; its response has that number and its tags. The response is
+ * fresh as long as none of its tags was purged after that number. This is tested at every hit, so a
+ * purge is one store into a table, however many responses have the tag, and no worker has to be
+ * told. A stale entry stays in memory until it is looked up or evicted.
  *
  * The table takes half a megabyte: eight bytes for each index of a tag (seam/tag.h).
  *
  * Any thread may call every function at any time. The caller keeps the order "commit, purge,
- * acknowledge"; then a reader who has seen the acknowledgement finds the purge. */
+ * acknowledge"; then a reader who has seen the acknowledgement gets no older response. */
 #ifndef CORE_CACHE_PURGE_H
 #define CORE_CACHE_PURGE_H
 
@@ -25,13 +25,13 @@ struct purge_table {
     _Atomic uint64_t last[TAG_INDEXES];
 };
 
-/* The sequence number of this moment. */
+/* The current sequence number. */
 uint64_t purge_now(struct purge_table *purges);
 
 /* The sequence number of the last purge of this tag; 0 when there was none. */
 uint64_t purge_last(struct purge_table *purges, uint32_t place);
 
-/* Make every answer with this tag stale, stored or still to come for an earlier request. */
+/* Make every response with this tag stale, cached or still to be made for an earlier request. */
 void purge_add(struct purge_table *purges, uint32_t place);
 
 /* True when none of the tags was purged after `since`. */

@@ -1,8 +1,8 @@
-/* The body decoder: a state machine that a byte at a time leads to the same end as all at once.
+/* The body decoder: a state machine with the same result for single bytes as for all at once.
  *
- * Chunk extensions and trailers are checked, bounded and dropped: no handler of ours wants them,
- * and a trailer merged into the head is a way to smuggle. White space in the line of the
- * size, which RFC 9112 section 7.1.1 tolerates around extensions, is refused: proxies differ on it.
+ * Chunk extensions and trailers are checked, limited and dropped: no handler uses them, and merging
+ * a trailer into the head allows request smuggling. White space in the line of the size, which RFC
+ * 9112 section 7.1.1 tolerates around extensions, is refused, since proxies handle it differently.
  */
 #include "http/body.h"
 
@@ -69,7 +69,7 @@ static int read_size(struct body *body, char byte)
     return 0;
 }
 
-/* The machine stands in `next` where the byte `fits`. */
+/* Go to the state `next` if the byte `fits`; else return 400. */
 static int go_on_if(struct body *body, bool fits, enum state next)
 {
     body->state = (unsigned char)next;
@@ -135,7 +135,7 @@ static int read_trailer(struct body *body, char byte)
     }
 }
 
-/* `byte` must be `due`; then the machine stands in `next`. */
+/* Go to the state `next` if `byte` is `due`; else return 400. */
 static int expect(struct body *body, char byte, char due, enum state next)
 {
     body->state = (unsigned char)next;

@@ -5,8 +5,8 @@
 
 enum { ABSENT = -1 };
 
-/* Cut the weight off a member of the list: its thousandths, 0 where it is malformed (RFC 9110
- * section 12.4.2). */
+/* Cut the weight off a member of the list and return its thousandths; 0 if it is malformed (RFC
+ * 9110 section 12.4.2). */
 static int take_weight(struct slice *coding)
 {
     const char *mark = memchr(coding->data, ';', coding->size);

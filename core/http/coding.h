@@ -6,8 +6,8 @@
 
 #include <stdbool.h>
 
-/* True when a client with this value of Accept-Encoding takes gzip at least as gladly as a body
- * without a coding. What is malformed is taken for a refusal. */
+/* True if a client with this value of Accept-Encoding accepts gzip with at least the weight of no
+ * coding. A malformed value counts as a refusal. */
 bool coding_prefers_gzip(struct slice accept_encoding);
 
 #endif

@@ -11,11 +11,11 @@
 enum { ETAG_SIZE = 34 };
 
 /* Write the strong tag of `body` into `text` and return it as a slice. The same body has the same
- * tag in every process, so that a restart invalidates nobody's cache. */
+ * tag in every process, so that a restart does not invalidate clients' caches. */
 struct slice etag_make(struct slice body, char text[ETAG_SIZE]);
 
-/* True when the value of an If-None-Match field names `etag`, by the weak comparison that the field
- * asks for, or is "*". A malformed value names nothing. */
+/* True if the value of an If-None-Match field is "*" or names `etag`, by the weak comparison that
+ * the field requires. A malformed value names nothing. */
 bool etag_is_named(struct slice value, struct slice etag);
 
 #endif

@@ -1,13 +1,12 @@
 /* The head parser.
  *
- * One pass over a head that is whole, which nearly every head is at its first read. When
- * it is not, the next calls only look for its end among the new bytes, and the pass is made again
- * when it has come. So the cost is linear however the bytes arrive, and no state lives between
- * calls but one offset.
+ * It makes one pass over a complete head, which nearly every head is at its first read. If it is
+ * not, the next calls only search for its end among the new bytes, and the pass is made again when
+ * the end has arrived. So the cost is linear however the bytes arrive, and the only state between
+ * calls is one offset.
  *
- * A cursor walks the bytes; each `take_` function moves it over one element and returns
- * HEAD_DONE, HEAD_NEED_MORE at the end of the bytes, or the status of a refusal.
- */
+ * A cursor walks the bytes; each `take_` function moves it over one element and returns HEAD_DONE,
+ * HEAD_NEED_MORE at the end of the bytes, or the status of a refusal. */
 #include "http/head.h"
 
 #include "base/limits.h"
@@ -27,7 +26,7 @@ static struct slice take_run(struct cursor *cursor, enum scan_class class)
     return slice_of(start, (size_t)(cursor->at - start));
 }
 
-/* Exactly CRLF: a bare CR or LF is where servers differ. */
+/* Exactly CRLF: servers treat a bare CR or LF differently. */
 static int take_line_end(struct cursor *cursor)
 {
     if (cursor->at == cursor->end)
@@ -108,9 +107,8 @@ static bool is_authority(struct slice text)
     return cursor.at == cursor.end && digits <= 5;
 }
 
-/* Reduce an absolute-form target (RFC 9112 section 3.2.2) to its path and query. A query right
- * behind the authority is refused: the origin-form of it, with a "/" put in, is not in the
- * bytes. */
+/* Reduce an absolute-form target (RFC 9112 section 3.2.2) to its path and query. A query directly
+ * after the authority is refused: its origin-form needs a "/", which is not among the bytes. */
 static int reduce_absolute(struct slice *target)
 {
     struct slice rest = *target;
@@ -169,21 +167,21 @@ static int take_version(struct cursor *cursor, struct head *head)
     return result == HEAD_DONE && (major != '1' || minor > '1') ? 505 : result;
 }
 
-/* What the fields have said so far about the frame of the message. */
+/* What the fields read so far say about the framing of the message. */
 struct framing {
     unsigned hosts;
     bool has_length;
-    bool is_chunked_last; /* of all codings, however many lines name them */
+    bool is_chunked_last; /* of all codings, in any number of lines */
     unsigned codings;
-    unsigned chunked; /* of them */
+    unsigned chunked; /* how many of them are "chunked" */
     bool close;
     bool keep_alive;
     bool conditional;
     bool accepts_codings;
 };
 
-/* A tab among the blanks behind a value does not belong to it (RFC 9110 section 5.5), but there are
- * servers to which it does. They would not know the length or the coding again. */
+/* A tab after a value does not belong to it (RFC 9110 section 5.5), but some servers think so, and
+ * then do not recognise the length or the coding. */
 static bool has_tab_behind(struct slice value)
 {
     const char *at = value.data + value.size;
@@ -209,8 +207,8 @@ static int read_length(struct slice value, struct head *head, struct framing *fr
     return HEAD_DONE;
 }
 
-/* Several lines are one list (RFC 9110 section 5.3). A comma that separates nothing is refused, as
- * is a list of nothing: "chunked" alone must be all that the line says. */
+/* Several lines are one list (RFC 9110 section 5.3). Empty members and an empty list are refused:
+ * "chunked" must be the whole value of its line. */
 static int read_codings(struct slice value, const struct head *head, struct framing *framing)
 {
     if (head->http10 || value.size == 0 || has_tab_behind(value))
@@ -226,7 +224,8 @@ static int read_codings(struct slice value, const struct head *head, struct fram
     return is_list && framing->codings - before < 2 ? 400 : HEAD_DONE;
 }
 
-/* RFC 9112 section 6.1: one final "chunked" is read, other codings are not implemented. */
+/* RFC 9112 section 6.1: a single, final "chunked" is supported; other codings are not implemented.
+ */
 static int check_codings(struct head *head, const struct framing *framing)
 {
     if (framing->codings == 0)
@@ -237,8 +236,8 @@ static int check_codings(struct head *head, const struct framing *framing)
     return framing->codings == 1 ? HEAD_DONE : 501;
 }
 
-/* Programs behind a CGI-like interface see one name where "-" and "_" differ (RFC 3875 section
- * 4.1.18), so that they might take for framing what others do not. */
+/* Behind an interface like CGI, names that differ in "-" and "_" are the same (RFC 3875 section
+ * 4.1.18), so such programs could see framing fields that others do not. */
 static bool is_alias(struct slice name, struct slice lower)
 {
     char dashed[32];
@@ -257,7 +256,7 @@ static void read_connection(struct slice value, struct framing *framing)
     }
 }
 
-/* Act on the few fields that concern the core; the length of a name tells most others apart. */
+/* Handle the few fields that matter to the core; the length of a name excludes most others. */
 static int read_field(struct slice name, struct slice value, struct head *head,
                       struct framing *framing)
 {
@@ -309,7 +308,7 @@ static int take_field(struct cursor *cursor, struct head *head, struct framing *
     struct slice name = take_run(cursor, SCAN_TOKEN);
     if (cursor->at == cursor->end)
         return HEAD_NEED_MORE;
-    /* A space here is obs-fold or a name with a space before its colon. */
+    /* A space here is obs-fold, or follows a name before its colon. */
     if (name.size == 0 || *cursor->at != ':')
         return 400;
     cursor->at++;
@@ -346,7 +345,7 @@ static int take_fields(struct cursor *cursor, struct head *head)
     return result == HEAD_DONE ? check_framing(head, &framing) : result;
 }
 
-/* Take over what was concluded from the same bytes in an earlier head; false when they differ. */
+/* Reuse the results from the same bytes of an earlier head; false if they differ. */
 static bool reuse_rest(struct cursor *cursor, struct head *head)
 {
     size_t size = head->rest.size;
@@ -378,8 +377,8 @@ static int take_rest(struct cursor *cursor, struct head *head)
     return result;
 }
 
-/* A method that is not implemented is refused once the rest of its line is in order. Its target may
- * have a form of its own (RFC 9112 section 3.2). */
+/* Refuse a method that is not implemented, if the rest of its line is valid. Its target may have a
+ * form of its own (RFC 9112 section 3.2). */
 static int refuse_method(struct cursor *cursor, struct head *head)
 {
     struct slice target;
@@ -389,13 +388,13 @@ static int refuse_method(struct cursor *cursor, struct head *head)
     return result == HEAD_DONE ? 501 : result;
 }
 
-/* What it says of any bytes it also says of them and more, or it has asked for more: so the answer
+/* The result for some bytes stays the same with more bytes, unless it was HEAD_NEED_MORE. So it
  * does not depend on how the bytes arrive. */
 static int parse_whole(struct slice input, struct head *head)
 {
     bool is_cut = input.size > LIMIT_HEAD;
     struct cursor cursor = {input.data, input.data + (is_cut ? LIMIT_HEAD : input.size)};
-    /* RFC 9112 section 2.2: one empty line before the request is forgiven. */
+    /* RFC 9112 section 2.2: one empty line before the request is accepted. */
     if (input.size > 0 && input.data[0] == '\r') {
         int result = take_line_end(&cursor);
         if (result != HEAD_DONE)
@@ -412,8 +411,8 @@ static int parse_whole(struct slice input, struct head *head)
     return result == HEAD_NEED_MORE && is_cut ? 431 : result;
 }
 
-/* True when the bytes from `*scanned` on hold the end of a head, or anything else that the whole
- * pass must judge: a bare LF, or more bytes than a head may have. */
+/* True if the bytes from `*scanned` on have the end of a head, or something else that the whole
+ * pass must check: a bare LF, or more bytes than a head may have. */
 static bool is_complete(struct slice input, size_t *scanned)
 {
     if (input.size > LIMIT_HEAD)

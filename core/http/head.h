@@ -1,5 +1,5 @@
-/* The head of a request (RFC 9112 sections 2 to 5), read strictly: whatever two servers could read
- * differently is refused. */
+/* The head of a request (RFC 9112 sections 2 to 5), parsed strictly: what two servers could
+ * interpret differently is refused. */
 #ifndef CORE_HTTP_HEAD_H
 #define CORE_HTTP_HEAD_H
 
@@ -34,26 +34,25 @@ struct head {
     struct slice fields;          /* the field lines, each with its CRLF */
     struct slice if_none_match;   /* empty when absent or given twice */
     struct slice accept_encoding; /* the same */
-    struct slice rest;            /* from the version to the empty line */
+    struct slice rest;            /* from the version to the empty line, for head_parse_next */
     size_t size;                  /* bytes of the whole head */
 };
 
 struct slice method_name(enum method method);
 
-/* Parse the head at the start of `input`. `*scanned` is 0 for a new request and the caller's to
- * keep while more is needed; with it a head that comes byte by byte is read twice, not a thousand
- * times. `head` holds a result only after HEAD_DONE. */
+/* Parse the head at the start of `input`. `*scanned` is 0 for a new request; the caller keeps it
+ * while more bytes are needed, so that a head that arrives byte by byte is read twice, not a
+ * thousand times. `head` has a result only after HEAD_DONE. */
 int head_parse(struct slice input, size_t *scanned, struct head *head);
 
-/* The same, where `head` is the one before in a pipeline, its bytes still in place, or all zero:
- * where only method and target differ, what was concluded from the rest is taken over. Only a
- * benchmark sees it, as browsers and proxies do not pipeline: together with the prefetch a
- * pipelined hit takes 40 ns in the core, and one that is alone 95
- * (loadtest/NOTES.md). */
+/* The same for the next request of a pipeline: `head` is that of the previous one, with its bytes
+ * still in place, or all zero. If only method and target differ, the results from the rest are
+ * reused. Only benchmarks profit, as browsers and proxies do not pipeline: together with the
+ * prefetch, a pipelined hit takes 40 ns in the core, and a single one 95 (loadtest/NOTES.md). */
 int head_parse_next(struct slice input, size_t *scanned, struct head *head);
 
-/* The value of the field `lower` (a name in small letters) in validated field lines: cut the
- * next such line off `fields`; false when there is none left. */
+/* Find the next line of the field `lower` (a name in small letters) in validated field lines, and
+ * cut `fields` behind it; false if there is none left. */
 bool head_next_field(struct slice *fields, struct slice lower, struct slice *value);
 
 #endif

@@ -9,8 +9,8 @@
 #include <string.h>
 #include <sys/socket.h>
 
-/* The PROXY header begins with these, then version and command, family and transport, and the
- * number of bytes that follow: addresses, then records of a type, a length and a value. */
+/* The PROXY header begins with the signature, then version and command, family and transport, and
+ * the number of bytes that follow: addresses, then records of type, length and value. */
 static const char SIGNATURE[] = "\r\n\r\n\0\r\nQUIT\n";
 enum { SIGNATURE_SIZE = sizeof SIGNATURE - 1, FIXED = SIGNATURE_SIZE + 4 };
 
@@ -23,7 +23,7 @@ static size_t read_16(const char *at)
     return (size_t)(uint8_t)at[0] << 8 | (uint8_t)at[1];
 }
 
-/* Bytes of the addresses and ports of this family and transport; -1 for one that is not known. */
+/* Bytes of the addresses and ports of this family and transport; -1 for an unknown one. */
 static ptrdiff_t addresses_size(char family)
 {
     switch (family) {
@@ -40,7 +40,7 @@ static ptrdiff_t addresses_size(char family)
     }
 }
 
-/* Read the records; false when they do not fill `in` to its end, or have two for TLS. */
+/* Read the records; false if they do not end at the end of `in`, or if two are for TLS. */
 static bool read_records(struct slice in, bool *secure)
 {
     bool has_tls = false;
@@ -62,7 +62,7 @@ static bool read_records(struct slice in, bool *secure)
     return true;
 }
 
-/* Read what follows the fixed part of a PROXY header that speaks for somebody else. */
+/* Read what follows the fixed part of a PROXY header for another client. */
 static bool read_client(struct peer *peer, char family, struct slice in)
 {
     ptrdiff_t size = addresses_size(family);
@@ -74,7 +74,7 @@ static bool read_client(struct peer *peer, char family, struct slice in)
     if (!read_records(in, &secure))
         return false;
     peer->secure = secure;
-    /* Of other families there is no address that means anything here. */
+    /* Other families have no address that means anything here. */
     if (family == TCP4 || family == TCP6)
         peer_write_address(peer->client, family == TCP4 ? AF_INET : AF_INET6, source);
     return true;
@@ -93,7 +93,7 @@ enum proxy_header_result proxy_header_read(struct peer *peer, struct slice *in)
         return PROXY_HEADER_ERROR;
     if (in->size - FIXED < size)
         return PROXY_HEADER_NEED_MORE;
-    /* A LOCAL one is the proxy's own, as to see whether we live: what follows means nothing. */
+    /* LOCAL is the proxy's own connection, such as a health check: ignore what follows. */
     if (command == PROXY && !read_client(peer, family, slice_of(in->data + FIXED, size)))
         return PROXY_HEADER_ERROR;
     slice_skip(in, FIXED + size);

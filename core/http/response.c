@@ -1,6 +1,5 @@
-/* Rendering. A head is written once, with a date that each use overwrites in its copy; so a hit
- * costs two copies, of what its head has in common with others and of the rest, and 29 bytes of
- * date. */
+/* Rendering. A head is written once, with a date that each use overwrites in its copy. So a hit
+ * costs two copies, of the shared part of its head and of the rest, and 29 bytes of date. */
 #include "http/response.h"
 
 #include "base/limits.h"
@@ -10,10 +9,10 @@
 #include <stdio.h>
 #include <string.h>
 
-/* A place for the date that is written at each use. */
+/* A placeholder for the date that is written at each use. */
 static const char DATE_FIELD[] = "Date: Thu, 01 Jan 1970 00:00:00 GMT\r\n";
 
-/* Bytes of status line, Content-Length, ETag's name, date and empty line, generously. */
+/* An upper bound for status line, Content-Length, ETag's name, date and empty line, in bytes. */
 enum { HEAD_ROOM = 256 };
 
 /* clang-format off */
@@ -90,14 +89,14 @@ static char *put_status(char *at, int status)
     return at + sprintf(at, "HTTP/1.1 %d %s\r\n", status, reason(status));
 }
 
-/* The line of the date, which ends what heads have in common. */
+/* The date's line, the last of the shared part of a head. */
 static char *put_date(char *at, const char *start, struct rendered *rendered)
 {
     rendered->date = (uint32_t)(at - start) + 6;
     return put(at, DATE_FIELD, sizeof DATE_FIELD - 1);
 }
 
-/* A cache between us and clients must ask again for those that may get another variant. */
+/* Shared caches must not send one variant to all clients. */
 static char *put_vary(char *at, const struct response *response)
 {
     struct slice vary = SLICE("Vary: Accept-Encoding\r\n");
@@ -123,7 +122,7 @@ char *response_write_full(char *at, const struct response *response, struct slic
     at = put(at, response->fields.data, response->fields.size);
     at = put_vary(at, response);
     at = put_date(at, start, rendered);
-    /* RFC 9110 section 8.6: none with 204. */
+    /* RFC 9110 section 8.6: no Content-Length with 204. */
     if (response->status != 204) {
         at += sprintf(at, "Content-Length: %zu\r\n", response->body.size);
         rendered->body_size = (uint32_t)response->body.size;
@@ -178,7 +177,7 @@ char *response_write_not_modified(char *at, const struct response *response, str
     char *start = at;
     struct slice fields = response->fields;
     at = put_status(at, 304);
-    /* All but what describes the body that is not sent. */
+    /* All fields except those that describe the body, which is not sent. */
     while (fields.size > 0) {
         const char *end = memchr(fields.data, '\n', fields.size);
         size_t size = (size_t)(end - fields.data) + 1;
@@ -221,15 +220,15 @@ bool response_append(struct buffer *out, const struct response_view *view,
     return true;
 }
 
-/* The statuses that the core answers by itself. */
+/* The statuses of the core's own refusals. */
 static const int REFUSED[REFUSALS] = {400, 408, 413, 414, 417, 431, 501, 503, 504, 505};
 
-/* "*" lets a script of another origin read the refusal; nothing secret is in one. */
+/* "*" lets scripts of other origins read the refusal; nothing secret is in it. */
 static const char REFUSAL_HEAD[] =
     "HTTP/1.1 %d %s\r\n%s%.*s%sContent-Length: %zu\r\nAccess-Control-Allow-Origin: *\r\n"
     "Cache-Control: no-store\r\n%s%.*sDate: %s\r\nConnection: close\r\n\r\n";
 
-/* With leave for a script of another origin to read it. */
+/* Retry-After, which scripts of other origins may read. */
 static const char RETRY[] = "Retry-After: 1\r\nAccess-Control-Expose-Headers: Retry-After\r\n";
 
 int response_refusal_status(size_t index)

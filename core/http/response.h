@@ -1,5 +1,5 @@
-/* A response as bytes: what a handler says, what is rendered of it once, what is sent of it each
- * time, and the refusals of the core itself. */
+/* A response as bytes: what a handler returns, what is rendered of it once, what is sent each time,
+ * and the refusals of the core itself. */
 #ifndef CORE_HTTP_RESPONSE_H
 #define CORE_HTTP_RESPONSE_H
 
@@ -12,17 +12,17 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* What Python answers; all slices are borrowed. */
+/* The answer of Python; all slices are borrowed. */
 struct response {
     int status;
     struct slice fields; /* lines, each with its CRLF, without those the core writes */
     struct slice body;
-    struct slice gzip;    /* the body with this coding, for clients that prefer it; empty: none */
+    struct slice gzip;    /* the body in this coding, for clients that prefer it; empty: none */
     const uint32_t *tags; /* indexes, see seam/tag.h */
-    size_t tag_count;     /* 0: not to be stored */
-    struct slice follows; /* the tag of whose events the answer goes on; empty: it ends */
-    uint32_t group;       /* of clients that share a bound of answers that go on, by any number */
-    uint32_t group_limit; /* that bound; 0: none */
+    size_t tag_count;     /* 0: it is not cached */
+    struct slice follows; /* of a stream: the tag whose events it sends; empty: no stream */
+    uint32_t group;       /* of clients that share a limit of streams, any number */
+    uint32_t group_limit; /* that limit; 0: none */
 };
 
 /* A part of a block: a head whose date is written at each use, and the body behind it. The lines up
@@ -34,17 +34,17 @@ struct rendered {
     uint32_t date; /* from `start` to the 29 bytes of the date */
 };
 
-/* The same, for an answer that differs from another one by its own lines, which come behind that of
- * the date, and by its body behind them. */
+/* The same for a variant of another response: its own lines, behind that of the date, and its body.
+ */
 struct rendered_variant {
     uint32_t start;    /* from the start of the block */
     uint32_t own_size; /* of its own lines and the empty one */
     uint32_t body_size;
 };
 
-/* What is sent one behind the other; it borrows the bytes from where they are kept. */
+/* What is sent, part after part; it borrows the bytes from where they are stored. */
 struct response_view {
-    struct slice shared; /* status line and fields, the last one that of the date */
+    struct slice shared; /* status line and fields up to the date's line */
     uint32_t date;       /* from the start of `shared` to the date */
     uint32_t body_size;
     struct slice rest; /* further fields, the empty line, and the body */
@@ -68,7 +68,7 @@ static inline struct response_view rendered_view(const void *block, const struct
     };
 }
 
-/* What ends the own lines of an answer with an entity tag, and is all of them in its 304. */
+/* The end of the own lines of a response with an entity tag, which are all of a 304's own lines. */
 enum { RESPONSE_TAIL_SIZE = sizeof "ETag: " - 1 + ETAG_SIZE + sizeof "\r\n\r\n" - 1 };
 
 /* The entity tag in own lines. */
@@ -92,65 +92,65 @@ static inline struct slice response_view_cut_body(struct response_view *view)
     return slice_of(view->rest.data + view->rest.size, size);
 }
 
-/* What a head says of the connection. */
+/* What a head says about the connection. */
 enum persistence {
-    PERSIST,        /* nothing: HTTP/1.1 keeps alive by itself */
-    PERSIST_SAY_SO, /* "keep-alive", to a client of HTTP/1.0 that asked */
+    PERSIST,        /* nothing: HTTP/1.1 is persistent by default */
+    PERSIST_SAY_SO, /* "keep-alive", for a client of HTTP/1.0 that asked for it */
     PERSIST_NOT,    /* "close" */
 };
 
-/* True when a handler may send this field: a token, a value that cannot end its line, and none of
- * the fields that the core itself decides. */
+/* True if a handler may send this field: its name is a token, its value cannot end the line, and
+ * the core does not write the field itself. */
 bool response_may_send(struct slice name, struct slice value);
 
 /* Append the line of one field; false without memory. */
 bool response_append_field(struct buffer *lines, struct slice name, struct slice value);
 
-/* At least the bytes that `response_write_full` or `response_write_not_modified` write for this
- * response. */
+/* An upper bound for the bytes that `response_write_full` or `response_write_not_modified` write
+ * for this response. */
 size_t response_max_size(const struct response *response, struct slice etag);
 
-/* Write head and body at `at`; fill `rendered` but its start. Returns the end. */
+/* Write head and body at `at`; fill `rendered` except its start. Return the end. */
 char *response_write_full(char *at, const struct response *response, struct slice etag,
                           struct rendered *rendered);
 
-/* Write the own lines and the body of the compressed variant at `at`; fill `variant` but its start.
- * Returns the end. */
+/* Write the own lines and the body of the compressed variant at `at`; fill `variant` except its
+ * start. Return the end. */
 char *response_write_gzip(char *at, const struct response *response, struct slice etag,
                           struct rendered_variant *variant);
 
-/* Write the head of an answer that goes on, and what it begins with; fill `rendered` but its start.
- * Returns the end. */
+/* Write the head of a stream and its first bytes; fill `rendered` except its start. Return the end.
+ */
 char *response_write_stream(char *at, const struct response *response, bool chunked,
                             struct rendered *rendered);
 
-/* Write `data`, which is not empty, as one chunk (RFC 9112 section 7.1). Returns the end. */
+/* Write `data`, which is not empty, as one chunk (RFC 9112 section 7.1). Return the end. */
 char *response_write_chunk(char *at, struct slice data);
 
-/* Write the head of the 304 answer in its place (RFC 9110 section 15.4.5). */
+/* Write the head of the 304 response (RFC 9110 section 15.4.5). */
 char *response_write_not_modified(char *at, const struct response *response, struct slice etag,
                                   struct rendered *rendered);
 
-/* Append an answer, dated now, with the lines `own` that only this client gets; false without
+/* Append a response with the current date and the lines `own` for this client only; false without
  * memory. */
 bool response_append(struct buffer *out, const struct response_view *view,
                      enum persistence persistence, struct slice own, const struct clock *clock);
 
-/* How many statuses the core refuses with by itself. */
+/* The number of statuses of the core's own refusals. */
 enum { REFUSALS = 10 };
 
 /* The bodies of refusals; all slices are borrowed. */
 struct refusals {
     struct slice type;             /* of all bodies: the value of Content-Type */
     struct slice bodies[REFUSALS]; /* in the order of `response_refusal_status` */
-    struct slice unanswered;       /* of the 500 to a request that died unanswered */
+    struct slice unanswered;       /* of the 500 for a request that Python dropped */
 };
 
-/* The status of the refusal at `index` in the table of them; 0 behind the last. */
+/* The status of the refusal at `index` in their table; 0 after the last. */
 int response_refusal_status(size_t index);
 
-/* Append the refusal with this status, with or without its body in `refusals` (NULL: there is
- * none), and with the lines `own`; it always says "close". False without memory. */
+/* Append the refusal with this status, with or without its body in `refusals` (NULL: none), and
+ * with the lines `own`; it always has "Connection: close". False without memory. */
 bool response_append_refusal(struct buffer *out, const struct refusals *refusals, int status,
                              bool with_body, struct slice own, const struct clock *clock);
 

@@ -6,7 +6,7 @@
 #include <sys/epoll.h>
 #include <unistd.h>
 
-/* Milliseconds until accepting is tried again when there were no descriptors. */
+/* Milliseconds until accepting is tried again after descriptors ran out. */
 enum { PAUSE_MS = 100 };
 
 void acceptor_init(struct acceptor *acceptor)
@@ -22,7 +22,8 @@ static void unwatch(struct acceptor *acceptor, struct poller *poller)
 
 void acceptor_fini(struct acceptor *acceptor, struct poller *poller)
 {
-    /* Others may hold the same socket, and then closing our name of it would leave it watched. */
+    /* Others may have a duplicate of the socket; then closing our descriptor would leave it
+     * watched. */
     unwatch(acceptor, poller);
     for (uint32_t i = 0; i < acceptor->count; i++)
         close(acceptor->listeners[i]);
@@ -44,7 +45,7 @@ int acceptor_add(struct acceptor *acceptor, int listener)
 
 int acceptor_start(struct acceptor *acceptor, struct poller *poller, uint64_t key)
 {
-    /* EPOLLEXCLUSIVE matters where workers share a socket: one of them wakes, not all. */
+    /* EPOLLEXCLUSIVE matters if workers share a socket: it wakes one of them, not all. */
     for (uint32_t i = 0; i < acceptor->count; i++) {
         if (poller_add(poller, acceptor->listeners[i], EPOLLIN | EPOLLEXCLUSIVE, key) < 0) {
             int error = errno;

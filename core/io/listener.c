@@ -114,7 +114,7 @@ static int set_option(int fd, int level, int option)
     return setsockopt(fd, level, option, &on, sizeof on);
 }
 
-/* close() that keeps errno, for the way out of a failure. */
+/* Close `fd` after a failure, keep errno, and return -1. */
 static int fail(int fd)
 {
     int error = errno;
@@ -136,9 +136,9 @@ int endpoint_claim(const struct endpoint *endpoint)
     return close(probe);
 }
 
-/* What accepted sockets inherit, which saves system calls for each. Of what a client does not take,
- * the kernel would keep 4 MB for us: some hundreds who never read took all memory that it has for
- * TCP, and everybody's packets were dropped. */
+/* Set options that accepted sockets inherit, which saves system calls for each. Without a limit,
+ * the kernel would buffer 4 MB for a client that reads nothing: a few hundred of these took all its
+ * memory for TCP, and it dropped everybody's packets. */
 static int prepare_clients(int fd)
 {
     unsigned unsent = LIMIT_UNSENT;

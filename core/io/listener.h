@@ -1,5 +1,5 @@
-/* Listening sockets: addresses as the operator writes them, and descriptors made from them, which
- * the caller owns. */
+/* Listening sockets: addresses as operators write them, and descriptors made from them, which the
+ * caller owns. */
 #ifndef CORE_IO_LISTENER_H
 #define CORE_IO_LISTENER_H
 
@@ -27,23 +27,23 @@ static inline bool endpoint_is_unix(const struct endpoint *endpoint)
     return endpoint->address.ss_family == AF_UNIX;
 }
 
-/* Refuse early when another program listens there (SO_REUSEPORT would share the port with it), and
- * remove a unix socket that nobody listens on any more. 0, or -1 with errno. */
+/* Fail early if another program listens there (SO_REUSEPORT would share the port with it), and
+ * remove a Unix socket on which nobody listens any more. 0, or -1 with errno. */
 int endpoint_claim(const struct endpoint *endpoint);
 
-/* A listening, non-blocking socket, or -1 with errno. `shared` lets others of this server bind the
- * same port. Writes the port that the kernel chose back into `endpoint`. */
+/* A listening, non-blocking socket, or -1 with errno. `shared` lets other sockets of this server
+ * bind the same port. The port that the kernel chose is written into `endpoint`. */
 int listener_open(struct endpoint *endpoint, bool shared);
 
-/* Prepare a listening socket that somebody else opened, and read where it listens. 0, or -1 with
- * errno: it is no listening stream socket of a family that we know. */
+/* Prepare a listening socket that another process opened, and read its address. 0, or -1 with
+ * errno: it is not a listening stream socket of a known family. */
 int listener_inherit(struct endpoint *endpoint, int listener);
 
-/* True when it was opened `shared`: it gets a part of the clients, its siblings get the others. */
+/* True if it was opened as `shared`: it gets a part of the clients, its siblings get the others. */
 bool listener_is_shared(int listener);
 
 /* Accept one client: its descriptor, or -1 with errno. Its address is written into `peer`, empty
- * over a unix socket. */
+ * for a Unix socket. */
 int listener_accept(int listener, struct peer *peer);
 
 /* Prepare a client's socket that another process accepted, and write its address in the same way.

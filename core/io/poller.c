@@ -1,4 +1,4 @@
-/* epoll, with the errors that can happen told apart from those that cannot. */
+/* epoll; handles the errors that can happen, and excludes the others. */
 #include "io/poller.h"
 
 #include <unistd.h>

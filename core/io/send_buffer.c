@@ -32,7 +32,8 @@ static void skip_both(struct slice *first, struct slice *second, size_t count)
     slice_skip(second, count - of_first);
 }
 
-/* Send as often as bytes are taken, and cut off what was; false when the client is gone. */
+/* Send as long as the socket takes bytes, and cut off what was sent; false if the client is gone.
+ */
 static bool send_some(int fd, struct slice *first, struct slice *second, counter *writes)
 {
     while (first->size + second->size > 0) {
@@ -43,7 +44,7 @@ static bool send_some(int fd, struct slice *first, struct slice *second, counter
         } else if (errno == EAGAIN || errno == EWOULDBLOCK) {
             break;
         } else if (errno != EINTR) {
-            /* ENOBUFS, too: the poller would not report its end. */
+            /* Also after ENOBUFS: the poller would not report its end. */
             return false;
         }
     }

@@ -1,5 +1,5 @@
-/* What is sent to one client: it sends what the client takes, and owns a copy of the rest. It runs
- * in the worker's thread. */
+/* The output of one client: sends what the socket takes, and owns a copy of the rest. It runs in
+ * the worker's thread. */
 #ifndef CORE_IO_SEND_BUFFER_H
 #define CORE_IO_SEND_BUFFER_H
 
@@ -13,8 +13,8 @@ struct send_buffer {
 };
 
 enum send_result {
-    SEND_OK,   /* or kept: see `send_buffer_has_unsent` */
-    SEND_GONE, /* the client does not listen any more */
+    SEND_OK,   /* sent, or stored: see `send_buffer_has_unsent` */
+    SEND_GONE, /* the client has disconnected */
     SEND_NO_MEMORY,
 };
 
@@ -26,8 +26,8 @@ static inline bool send_buffer_has_unsent(const struct send_buffer *send_buffer)
     return send_buffer->unsent.size > 0;
 }
 
-/* Send what is unsent, then `first`, then `second`, to the socket `fd`; both are borrowed for the
- * call. `*taken` becomes the number of bytes that the client took. */
+/* Send the unsent bytes, then `first`, then `second`, to the socket `fd`; both are borrowed for the
+ * call. `*taken` becomes the number of bytes that were sent. */
 enum send_result send_buffer_send(struct send_buffer *send_buffer, int fd, struct slice first,
                                   struct slice second, size_t *taken, counter *writes);
 

@@ -43,7 +43,7 @@ void timers_shorten(struct timers *timers, enum timer_kind kind, int64_t duratio
         return;
     struct timer *ring = &timers->queues[kind];
     for (struct timer *one = ring->later; one != ring; one = one->later)
-        one->moment -= earlier; /* all by the same, so the queue stays in order */
+        one->moment -= earlier; /* all by the same amount, so the queue stays in order */
     timers->durations[kind] = duration;
 }
 

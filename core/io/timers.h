@@ -1,6 +1,6 @@
 /* The timers of a worker's connections, in its thread. All timers of one kind have the same
- * duration, so each kind is a queue in order of time: setting one and finding the next are O(1). A
- * timer is a member of its owner and is linked into one queue at most. */
+ * duration, so each kind is a queue in order of time: setting a timer and finding the next are
+ * O(1). A timer is a member of its owner and is linked into at most one queue. */
 #ifndef CORE_IO_TIMERS_H
 #define CORE_IO_TIMERS_H
 
@@ -13,7 +13,7 @@ enum timer_kind {
     TIMER_BODY,         /* until the body is whole */
     TIMER_HANDLER,      /* until Python's reply */
     TIMER_WRITE,        /* until the client takes more of its answers */
-    TIMER_STREAM,       /* until a stream has to give a sign of life */
+    TIMER_STREAM,       /* until a stream has to send a heartbeat */
     TIMER_LINGER,       /* until the client closes its side */
     TIMER_KINDS,
 };
@@ -35,19 +35,19 @@ void timers_init(struct timers *timers, const int64_t durations[TIMER_KINDS]);
 
 void timer_init(struct timer *timer);
 
-/* Put `deadline` `kind`'s duration after `now`, out of the queue it was in. */
+/* Set `timer` to the duration of `kind` after `now`; this removes it from its previous queue. */
 void timer_set(struct timer *timer, struct timers *timers, enum timer_kind kind, int64_t now);
 
 void timer_clear(struct timer *timer);
 
-/* Let all deadlines of `kind`, set or still to be set, come earlier: `duration` milliseconds after
- * the moment that they count from, where that is less than now. */
+/* Shorten all timers of `kind`, also future ones, to `duration` milliseconds after they were set,
+ * if that is shorter than now. */
 void timers_shorten(struct timers *timers, enum timer_kind kind, int64_t duration);
 
 /* The oldest of a kind, or NULL. */
 struct timer *timers_oldest(struct timers *timers, enum timer_kind kind);
 
-/* One whose moment is not after `now`, or NULL. It stays in its queue. */
+/* A timer whose time is not after `now`, or NULL. It stays in its queue. */
 struct timer *timers_due(struct timers *timers, int64_t now);
 
 /* Milliseconds from `now` to the next one, at least 0; -1 when there is none. */

@@ -1,8 +1,8 @@
-/* The extension commentsvc._core, as commentsvc/_core.pyi describes it.
+/* The extension commentsvc._core, documented in commentsvc/_core.pyi.
  *
  * Each method converts its arguments, calls the server and converts the result, in a thread that
- * holds the GIL. A Request object owns its request until it is answered or dies, and holds its
- * Server, so that the mailbox of the reply outlives it. */
+ * holds the GIL. A Request object owns its request until it is answered or the object is freed, and
+ * holds a reference to its Server, so that the reply's mailbox outlives it. */
 #ifndef CORE_PYTHON_MODULE_H
 #define CORE_PYTHON_MODULE_H
 
@@ -24,17 +24,18 @@ typedef struct {
     PyObject_HEAD struct server *server; /* owns */
     struct refusals refusals;            /* borrows from the next two */
     PyObject *refusal_type;              /* str */
-    PyObject *refusal_bodies;            /* of int to bytes; a copy that nobody else has */
+    PyObject *refusal_bodies;            /* of int to bytes; a private copy */
 } ServerObject;
 
-/* Read `tag`, a str, as a place in the table of purges; false with an exception. */
+/* Read `tag`, a str, as its index in the table of purges; false with an exception. */
 bool module_read_tag(PyObject *tag, uint32_t *place);
 
 /* The types of both objects. */
 extern PyType_Spec server_spec;
 extern PyType_Spec request_spec;
 
-/* A Request object, which takes `request`; NULL with an exception, and then takes nothing. */
+/* Make a Request object, which takes `request`; NULL with an exception, and then it takes nothing.
+ */
 PyObject *request_object(ServerObject *server, struct request *request);
 
 #endif

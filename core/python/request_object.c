@@ -46,7 +46,7 @@ static PyObject *Request_method(PyObject *object, void *Py_UNUSED(closure))
     return Py_NewRef(state->methods[request->method]);
 }
 
-/* The target up to its first "?", or what is behind it: `which` is PATH or QUERY. */
+/* The target before its first "?", or after it: `which` is PATH or QUERY. */
 #define PATH ((void *)0)
 #define QUERY ((void *)1)
 
@@ -115,7 +115,7 @@ static PyObject *Request_header(PyObject *object, PyObject *name)
     return result;
 }
 
-/* Read a sequence of str as places in the table of purges. Their number, or -1. */
+/* Read a sequence of str as indexes in the table of purges. Return their number, or -1. */
 static Py_ssize_t read_tags(PyObject *tags, uint32_t places[LIMIT_TAGS])
 {
     PyObject *fast = PySequence_Fast(tags, "tags must be a sequence of str");
@@ -160,8 +160,8 @@ static int read_fields(PyObject *headers, struct buffer *lines)
     return result;
 }
 
-/* Render the answer and send it; the object then holds no request any more. 1, or 0 when there is
- * no place for one more stream, or -1 with an exception. */
+/* Render the response and send it; then the object has no request any more. 1, or 0 if the limit of
+ * streams is reached, or -1 with an exception. */
 static int answer(RequestObject *self, const struct response *response)
 {
     struct reply *reply = reply_new(self->request, response);

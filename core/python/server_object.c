@@ -12,10 +12,10 @@ static int64_t milliseconds(double seconds)
     return (int64_t)(seconds * 1000 + 0.5);
 }
 
-/* The field by which a browser learns to come by TLS for good (RFC 6797 section 6.1). */
+/* The field that makes browsers use TLS in future (RFC 6797 section 6.1). */
 static const char HSTS[] = "Strict-Transport-Security";
 
-/* What __init__ takes from the operator, before it is checked. */
+/* The arguments of __init__, before they are checked. */
 struct options {
     int workers;
     Py_ssize_t cache_bytes;
@@ -87,7 +87,7 @@ static bool read_refusal(PyObject *bodies, int status, struct slice *body)
     return false;
 }
 
-/* Read what refusals say into `self`, which keeps the objects alive; -1 with an exception. */
+/* Read the bodies of refusals into `self`, which keeps the objects alive; -1 with an exception. */
 static int read_refusals(ServerObject *self, PyObject *type, PyObject *bodies)
 {
     Py_ssize_t size;
@@ -192,7 +192,7 @@ static int *read_descriptors(PyObject *numbers, uint32_t *count)
     if (!fast)
         return NULL;
     Py_ssize_t size = PySequence_Fast_GET_SIZE(fast);
-    int *descriptors = PyMem_New(int, (size_t)size + 1); /* so that none is an array, too */
+    int *descriptors = PyMem_New(int, (size_t)size + 1); /* so that an empty array is not NULL */
     if (!descriptors)
         PyErr_NoMemory();
     for (Py_ssize_t i = 0; descriptors && i < size; i++) {
@@ -224,7 +224,7 @@ static struct handed_over *read_connections(PyObject *pairs, uint32_t *count)
         if (!PyTuple_Check(pair)) {
             PyErr_SetString(PyExc_TypeError, "connections must be pairs of int and str");
         } else if (PyArg_ParseTuple(pair, "is:connection", &handed_over[i].fd, &note)) {
-            /* One that is too long is none of ours, and stays so when it is cut. */
+            /* One that is too long is invalid, and stays so when it is cut. */
             snprintf(handed_over[i].note, sizeof handed_over[i].note, "%s", note);
             continue;
         }
@@ -287,7 +287,7 @@ static PyObject *Server_drain(PyObject *object, PyObject *Py_UNUSED(ignored))
     while (request) {
         struct request *next = (struct request *)request->message.next;
         PyObject *item = failed ? NULL : request_object((ServerObject *)object, request);
-        /* Once there is no memory the rest is dropped; their clients get 504 at the deadline. */
+        /* Without memory the rest is dropped; their clients get 504 at the deadline. */
         if (!item)
             request_free(request);
         failed = !item || PyList_Append(list, item) < 0;
@@ -399,8 +399,7 @@ static PyObject *Server_join(PyObject *object, PyObject *Py_UNUSED(ignored))
     Py_END_ALLOW_THREADS Py_RETURN_NONE;
 }
 
-/* Append an object that stands for `fd`, and takes it, to a list; NULL for both with an
- * exception. */
+/* Append `item`, an object for `fd`, to a list; take both. NULL for either, with an exception. */
 static PyObject *append(PyObject *list, PyObject *item, int fd)
 {
     if (!item || PyList_Append(list, item) < 0) {
@@ -461,7 +460,7 @@ static PyObject *Server_stats(PyObject *object, PyObject *Py_UNUSED(ignored))
     return dict;
 }
 
-/* Bytes of the trace taken at once: a line of each worker, if there are as many as there may be. */
+/* Bytes of the trace read at once: a line of each worker, for the greatest number of workers. */
 enum { TRACE_TAKEN = LIMIT_WORKERS * TRACE_LINE };
 
 static PyObject *Server_take_trace(PyObject *object, PyObject *Py_UNUSED(ignored))

@@ -49,7 +49,7 @@ void mailbox_wake(struct mailbox *mailbox)
         continue;
 }
 
-/* How many messages there are now; 0 when it was full and has not taken `message`. */
+/* The number of messages now; 0 if it was full and has not taken `message`. */
 static uint32_t append(struct mailbox *mailbox, struct message *message)
 {
     message->next = NULL;
@@ -80,7 +80,7 @@ bool mailbox_add(struct mailbox *mailbox, struct message *message)
 struct message *mailbox_take(struct mailbox *mailbox)
 {
     uint64_t ignored;
-    /* Before the look inside: what is pushed after it makes the descriptor readable again. */
+    /* Before taking the messages: a later push makes the descriptor readable again. */
     while (read(mailbox->event, &ignored, sizeof ignored) < 0 && errno == EINTR)
         continue;
     pthread_mutex_lock(&mailbox->lock);

@@ -1,8 +1,8 @@
 /* A bounded queue of messages, with a descriptor that is readable while it is not empty.
  *
  * Any thread may push, one takes. The lock covers a few pointers and is never held across a system
- * call or another module's function. The descriptor is written only when the mailbox was empty, so
- * a burst of messages wakes the other side once. */
+ * call or another module's function. The descriptor is written only if the mailbox was empty, so
+ * many messages wake the other side once. */
 #ifndef CORE_SEAM_MAILBOX_H
 #define CORE_SEAM_MAILBOX_H
 
@@ -24,17 +24,18 @@ struct mailbox {
 /* 0, or -1 with errno. `limit` is the number of messages it holds at most. */
 int mailbox_init(struct mailbox *mailbox, uint32_t limit);
 
-/* Nobody may push any more; the messages left are freed by `free`, without what they may hold. */
+/* Nobody may push any more; remaining messages are freed with `free`, without what they own. */
 void mailbox_fini(struct mailbox *mailbox);
 
 /* Takes `message` and returns true; when the mailbox is full returns false and takes nothing. */
 bool mailbox_push(struct mailbox *mailbox, struct message *message);
 
-/* As `mailbox_push`, but wakes nobody: who has added some calls `mailbox_wake` once, soon. */
+/* As `mailbox_push`, but wakes nobody: after adding some, the caller calls `mailbox_wake` once,
+ * soon. */
 bool mailbox_add(struct mailbox *mailbox, struct message *message);
 
-/* Take all messages, oldest first, linked by `next`; the caller owns them. NULL when empty.
- * Quiets the descriptor. */
+/* Take all messages, oldest first, linked by `next`; the caller owns them. NULL if it is empty. The
+ * descriptor is not readable after this. */
 struct message *mailbox_take(struct mailbox *mailbox);
 
 /* Make the descriptor readable although no message came. */

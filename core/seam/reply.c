@@ -18,19 +18,19 @@ static struct slice field_once(const struct request *request, struct slice lower
     return value;
 }
 
-/* Whether the client holds the answer named `etag` already (RFC 9110 section 13.1.2). */
+/* Whether the client has the response named `etag` already (RFC 9110 section 13.1.2). */
 static bool is_known(const struct request *request, struct slice etag)
 {
     return etag_is_named(field_once(request, SLICE("if-none-match")), etag);
 }
 
-/* HEAD is answered by the head that a stream would have, and that is all. */
+/* HEAD gets only the head that a stream would have. */
 static bool is_stream(const struct request *request, const struct response *response)
 {
     return response->follows.size > 0 && request->method != METHOD_HEAD;
 }
 
-/* What stands in the place of the target: a stream has one request, and is known by its tag. */
+/* What replaces the target: a stream is for one request, and is found by its tag. */
 static struct slice subject(const struct request *request, const struct response *response)
 {
     return is_stream(request, response) ? response->follows : request_target(request);
@@ -51,7 +51,7 @@ static void make_etags(struct etags *etags, const struct response *response, siz
         etags->gzip = etag_make(response->gzip, etags->texts[1]);
 }
 
-/* Write target, answer, 304 and compressed variant behind the tags; the end of it all. */
+/* Write target, full response, 304 and compressed variant behind the tags; return the end. */
 static char *render(struct reply *reply, const struct request *request,
                     const struct response *response, const struct etags *etags)
 {
@@ -73,7 +73,7 @@ static char *render(struct reply *reply, const struct request *request,
     return response_write_gzip(at, response, etags->gzip, &reply->gzip);
 }
 
-/* The bytes that all of it takes at most. */
+/* An upper bound for the bytes of all of it. */
 static size_t bound(const struct request *request, const struct response *response,
                     const struct etags *etags, size_t tag_count)
 {

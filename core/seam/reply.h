@@ -12,17 +12,17 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* A stream's target is the tag that it follows, since its answer is for one client only; an event's
- * is the tag whose streams get it, and it has no address. */
+/* The target of a stream is the tag that it follows, since its response is for one client only;
+ * that of an event is the tag of the streams that get it, and it has no address. */
 enum reply_kind { REPLY_ANSWER, REPLY_STREAM, REPLY_EVENT };
 
 struct reply {
     struct message message;
     struct address address;
-    uint64_t sequence; /* the moment of the request, by `purge_now` */
+    uint64_t sequence; /* of the request, by `purge_now` */
     uint32_t size;     /* of the block */
     uint32_t target_size;
-    uint32_t tag_count; /* 0: not to be stored */
+    uint32_t tag_count; /* 0: it is not cached */
     struct rendered full;
     struct rendered not_modified; /* the 304 answer; empty unless there are tags */
     struct rendered_variant gzip; /* the compressed variant; empty unless there is one */
@@ -34,10 +34,10 @@ struct reply {
     uint32_t group; /* of clients, as in the response */
     uint32_t group_limit;
     uint32_t python_us; /* microseconds from Python's taking the request to this answer */
-    uint32_t tags[];    /* then the bytes of target, full, not_modified, gzip */
+    uint32_t tags[];    /* followed by the bytes of target, full, not_modified, gzip */
 };
 
-/* Render the answer to `request`; NULL without memory, or when it would take 4 GiB. */
+/* Render the response to `request`; NULL without memory, or if it would take 4 GiB. */
 struct reply *reply_new(const struct request *request, const struct response *response);
 
 void reply_free(struct reply *reply);

@@ -11,8 +11,8 @@ static char *copy(char *to, struct slice from)
     return to + from.size;
 }
 
-/* Bytes of a body for which there is room from the start: a usual form. A larger body, or one of
- * unknown length, takes memory as it comes: saying a length must cost us nothing. */
+/* Bytes allocated for a body from the start: enough for a usual form. A larger body, or one of
+ * unknown length, gets memory as it arrives: announcing a length must cost us nothing. */
 enum { FIRST_BODY = 16 * 1024 };
 
 static size_t smaller(size_t one, size_t other)

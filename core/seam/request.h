@@ -22,15 +22,15 @@ struct request {
     bool storable; /* a GET or HEAD without a body */
     struct peer peer;
     struct budget *budget; /* borrows: where the block is counted, or NULL */
-    void *stale; /* owns: the block of the answer whose place the new one takes, or NULL */
+    void *stale;           /* owns: the stale entry that the new response replaces, or NULL */
     size_t target_size, fields_size;
     size_t body_size, body_capacity;
     size_t body_limit; /* bytes of the body, at most */
     char bytes[];      /* target, fields, body */
 };
 
-/* A message for `head`, which is counted in `budget` (NULL: nowhere) until it is freed; NULL
- * without memory. */
+/* Make a message for `head`, counted in `budget` (NULL: nowhere) until it is freed; NULL without
+ * memory. */
 struct request *request_new(const struct head *head, struct budget *budget);
 
 /* Append to the body. Returns the block, perhaps moved; NULL without memory, and then `request`

@@ -1,12 +1,12 @@
 /* The connection.
  *
- * A turn begins with bytes: read into the worker's shared block, or behind what was left
- * over in `input`. `pump` serves request after request from them; hits and refusals are collected
- * in the shared `context->out` and go out in one write. An idle connection therefore holds no
- * buffer. A miss ends the turn, so that answers keep their order without a queue of them.
+ * A turn begins with bytes, which are read into the worker's shared block, or behind the rest in
+ * `input`. `pump` serves one request after the other from them; hits and refusals are collected in
+ * the shared `context->out` and sent with one write. So an idle connection has no buffer. A miss
+ * ends the turn, so that responses keep their order without a queue.
  *
- * Memory is bounded for any client: `input` by one read beside one head, `send_buffer` by
- * LIMIT_UNSENT and one answer, since the pipeline is not served while that much is unsent. */
+ * Memory is limited for any client: `input` by one read and one head, `send_buffer` by LIMIT_UNSENT
+ * and one response, since the pipeline is not served while that much is unsent. */
 #include "server/conn.h"
 
 #include "cache/prefetch.h"
@@ -20,7 +20,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-/* Bytes to make room for behind a part of a head; most of what is still to come. */
+/* Bytes of room after a part of a head; enough for most of the rest. */
 enum { READ_BEHIND = 4096 };
 
 struct conn *conn_new(int fd, const struct peer *peer, struct context *context)
@@ -82,7 +82,7 @@ bool conn_is_idle(const struct conn *conn)
     return conn->state == CONN_READING && conn->input.size == 0 && !conn->request;
 }
 
-/* Send the answers of this turn, then `body`, behind what is unsent; false when the connection
+/* Send the responses of this turn, then `body`, after the unsent bytes; false if the connection
  * must close. */
 static bool send_with(struct conn *conn, struct context *context, struct slice body)
 {
@@ -106,7 +106,8 @@ bool conn_send(struct conn *conn, struct context *context)
 enum conn_next conn_linger(struct conn *conn, struct context *context)
 {
     conn->closed = CLOSED_ANSWERED;
-    /* RFC 9112 section 9.6: half close and read on, lest a reset destroy the last answer. */
+    /* RFC 9112 section 9.6: half-close and read on, so that a reset does not destroy the last
+     * response. */
     if (shutdown(conn->fd, SHUT_WR) < 0)
         return CONN_CLOSE;
     buffer_fini(&conn->input);
@@ -115,8 +116,8 @@ enum conn_next conn_linger(struct conn *conn, struct context *context)
     return CONN_GO_ON;
 }
 
-/* Trace the end of the request in hand. Its answer begins in `out` behind `before` bytes, and goes
- * on with `apart` others. */
+/* Trace the end of the current request. Its response begins in `out` after `before` bytes, and has
+ * `apart` bytes elsewhere. */
 static void trace_answer(const struct conn *conn, struct context *context, enum trace_kind kind,
                          size_t before, size_t apart, uint32_t python)
 {
@@ -124,7 +125,7 @@ static void trace_answer(const struct conn *conn, struct context *context, enum 
     trace_end(context->trace, conn->line, kind, slice_of(context->out.data + before, size), python);
 }
 
-/* What clients get who came by TLS, and others must not. */
+/* Fields for clients that use TLS, which others must not get. */
 static struct slice own_fields(const struct conn *conn, const struct context *context)
 {
     if (!conn->peer.secure)
@@ -150,7 +151,7 @@ static enum conn_next answer_refusal(struct conn *conn, struct context *context,
 enum conn_next conn_answer(struct conn *conn, struct context *context, struct response_view *view,
                            bool more, uint32_t python)
 {
-    /* At a stop all that was read is answered, so "close" goes with the last of it. */
+    /* At a stop everything that was read is answered, so the last response says "close". */
     if (context->stopping && !more)
         conn->persistence = PERSIST_NOT;
     if (conn->persistence == PERSIST_NOT)
@@ -262,8 +263,8 @@ static enum conn_next serve_proxy_header(struct conn *conn, struct slice *in)
     }
 }
 
-/* Serve one request, or a part of its body. `head` is that of the request before in the same turn,
- * and becomes that of this one. */
+/* Serve one request, or a part of its body. `head` is that of the previous request in the same
+ * turn, and becomes that of this one. */
 static enum conn_next serve(struct conn *conn, struct context *context, struct slice *in,
                             struct head *head, struct prefetch *prefetch)
 {
@@ -284,8 +285,8 @@ static enum conn_next serve(struct conn *conn, struct context *context, struct s
     return serve_head(conn, context, head, in, prefetch);
 }
 
-/* The deadline for more bytes. One that runs is left alone while the same request is still coming,
- * so that a trickle of bytes does not put it off. */
+/* Set the deadline for more bytes. A running one is not changed while the same request is still
+ * arriving, so that slow bytes do not extend it. */
 static void await_bytes(struct conn *conn, struct context *context, bool served)
 {
     enum timer_kind kind = conn->request               ? TIMER_BODY
@@ -296,7 +297,7 @@ static void await_bytes(struct conn *conn, struct context *context, bool served)
         context_set_timer(context, &conn->timer, kind);
 }
 
-/* Keep what was not served of `in`, which lies in `input` or in the shared block. */
+/* Keep the unserved rest of `in`, which is in `input` or in the shared block. */
 static bool keep_rest(struct conn *conn, struct slice in)
 {
     if (conn->input.size == 0)
@@ -305,7 +306,7 @@ static bool keep_rest(struct conn *conn, struct slice in)
     return true;
 }
 
-/* Serve what can be served of `in`, until the client does not take its answers. */
+/* Serve the requests in `in`, until the client does not take its responses. */
 static enum conn_next serve_all(struct conn *conn, struct context *context, struct slice *in,
                                 bool *served)
 {
@@ -326,7 +327,7 @@ static enum conn_next serve_all(struct conn *conn, struct context *context, stru
     return next;
 }
 
-/* Serve all that can be served of `in`, then send and say how it stands. */
+/* Serve the complete requests in `in`, send the responses, and return what comes next. */
 static enum conn_next pump(struct conn *conn, struct context *context, struct slice in)
 {
     enum conn_next next;
@@ -337,7 +338,7 @@ static enum conn_next pump(struct conn *conn, struct context *context, struct sl
         if (next == CONN_CLOSE || !keep_rest(conn, in) || !conn_send(conn, context))
             return CONN_CLOSE;
         in = buffer_slice(&conn->input);
-        /* The client may have taken the rest just now: nothing else will wake us for `in`. */
+        /* The client may have just taken the rest: nothing else would wake us for `in`. */
     } while (held_up && !send_buffer_has_unsent(&conn->send_buffer) && in.size > 0);
     if (next == CONN_MISS)
         return CONN_MISS;
@@ -350,13 +351,12 @@ static enum conn_next pump(struct conn *conn, struct context *context, struct sl
     if (conn->closing)
         return conn_linger(conn, context);
     conn->state = CONN_READING;
-    conn->rearm |= !conn_is_idle(conn); /* the rest may have come while this was served */
+    conn->rearm |= !conn_is_idle(conn); /* the rest may have arrived meanwhile */
     await_bytes(conn, context, served);
     return CONN_GO_ON;
 }
 
-/* recv() once: the count, 0 at the end, -1 when there is nothing now, -2 when the client is
- * gone. */
+/* recv() once: the count, 0 at the end, -1 if there is nothing now, -2 if the client is gone. */
 static ssize_t receive(int fd, char *data, size_t size)
 {
     ssize_t count;
@@ -457,11 +457,11 @@ enum conn_next conn_hang_up(struct conn *conn)
     return CONN_CLOSE;
 }
 
-/* Close a connection from which nothing came, unless it has come at the last moment. */
+/* Close a connection that has sent nothing in time, unless bytes have just arrived. */
 static enum conn_next close_unless_readable(struct conn *conn, struct context *context)
 {
     enum conn_next next = conn_read(conn, context);
-    bool is_due = conn->timer.moment <= context->clock.now; /* else it was served */
+    bool is_due = conn->timer.moment <= context->clock.now; /* otherwise it was served */
     if (next != CONN_GO_ON || !is_due)
         return next;
     conn->closed = context->stopping           ? CLOSED_STOPPED

@@ -1,10 +1,9 @@
 /* The stream on a connection.
  *
- * A client that does not take its events is let go: when more than LIMIT_STREAM_UNSENT bytes lie
- * here for it, or when a beat finds any. One that is gone without a word does not acknowledge the
- * beat, and then the kernel ends the connection after LIMIT_WRITE_MS (tcp(7), TCP_USER_TIMEOUT). So
- * what is unsent is bounded here and there.
- */
+ * A client that does not take its events is closed: when more than LIMIT_STREAM_UNSENT bytes wait
+ * for it here, or when a heartbeat finds any. A client that has vanished does not acknowledge the
+ * heartbeat, and the kernel ends the connection after LIMIT_WRITE_MS (tcp(7), TCP_USER_TIMEOUT). So
+ * unsent bytes are limited both here and in the kernel. */
 #include "server/conn_stream.h"
 
 #include "sse/event.h"
@@ -13,7 +12,7 @@
 #include <netinet/tcp.h>
 #include <sys/socket.h>
 
-/* Let the kernel report a client that acknowledges nothing any more. */
+/* Let the kernel report a client that no longer acknowledges anything. */
 static void set_user_timeout(int fd)
 {
     unsigned milliseconds = LIMIT_WRITE_MS;
@@ -80,7 +79,7 @@ enum conn_next conn_stream_end(struct conn *conn, struct context *context)
     subscription_free(conn->subscription);
     conn->subscription = NULL;
     enum conn_next next = send_piece(conn, context, last);
-    /* A client that has not taken all of it gets no more: we do not wait at a stop. */
+    /* A client that has not taken everything gets no more: a stop does not wait for it. */
     if (next == CONN_GO_ON)
         next = send_buffer_has_unsent(&conn->send_buffer) ? CONN_CLOSE : conn_linger(conn, context);
     conn->closed = CLOSED_STOPPED;

@@ -1,4 +1,4 @@
-/* What the connections of a worker share: one of each, used by the connection that is being served.
+/* What the connections of a worker share; each part is used by the connection that is being served.
  * The worker owns it and uses it in its own thread; others may read the numbers in `stats`. */
 #ifndef CORE_SERVER_CONTEXT_H
 #define CORE_SERVER_CONTEXT_H
@@ -18,14 +18,14 @@
 
 struct context {
     const struct limits *limits; /* borrows */
-    struct budget budget;        /* of what clients make this worker hold */
+    struct budget budget;        /* of the memory that this worker holds for clients */
     struct cache cache;
     struct subscriptions subscriptions;
     struct clock clock;
     struct timers timers;
-    struct buffer out;   /* the answers of this turn, one behind the other; empty between turns */
-    char *in;            /* owns LIMIT_READ bytes, for connections with nothing left over */
-    bool stopping;       /* what answers the last request read is a connection's last */
+    struct buffer out;   /* the responses of this turn; empty between turns */
+    char *in;            /* owns LIMIT_READ bytes, for connections without unserved bytes */
+    bool stopping;       /* each connection ends after the last request that was read */
     struct trace *trace; /* owns; NULL: nothing is traced */
     struct stats stats;
 };
@@ -36,7 +36,7 @@ int context_init(struct context *context, const struct limits *limits, size_t ca
                  struct purge_table *purges, struct subscribers *subscribers, struct hash_key key);
 void context_fini(struct context *context);
 
-/* Let a deadline of this kind begin now, in the place of the one that runs. */
+/* Start a timer of this kind now, in place of a running one. */
 static inline void context_set_timer(struct context *context, struct timer *timer,
                                      enum timer_kind kind)
 {

@@ -31,7 +31,7 @@ static void unlink_holder(struct holders *holders, struct conn *conn)
         holders->newest = conn->older;
 }
 
-/* Let `held` bytes be what is counted of `conn`. */
+/* Set the counted bytes of `conn` to `held`. */
 static void count(struct holders *holders, struct conn *conn, size_t held)
 {
     if (held > conn->counted)

@@ -1,9 +1,9 @@
 /* The connections of a worker that hold memory between two turns: a part of a request, or responses
- * that their client does not take. They stand in the order in which they began to hold some, so
- * that the oldest can be closed first where clients hold too much. It runs in the worker's thread.
+ * that their client does not take. The list is in the order in which they began to hold memory, so
+ * that the oldest can be closed first if clients hold too much. It runs in the worker's thread.
  *
- * A usual client is never among them: its request comes at once, and the socket takes its response.
- */
+ * A usual client is never in the list: its request arrives at once, and the socket takes its
+ * response. */
 #ifndef CORE_SERVER_HOLDERS_H
 #define CORE_SERVER_HOLDERS_H
 
@@ -18,7 +18,7 @@ struct holders {
 
 void holders_init(struct holders *holders, struct budget *budget);
 
-/* Count anew what `conn` holds, and where it stands. */
+/* Count again what `conn` holds, and update its place in the list. */
 void holders_recount(struct holders *holders, struct conn *conn);
 
 /* After a turn of `conn`. */
@@ -28,7 +28,7 @@ static inline void holders_update(struct holders *holders, struct conn *conn)
         holders_recount(holders, conn);
 }
 
-/* `conn` ends: it holds nothing any more. */
+/* Remove `conn`, which ends. */
 void holders_remove(struct holders *holders, struct conn *conn);
 
 #endif

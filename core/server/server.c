@@ -47,8 +47,8 @@ static int open_listener(struct server *server, bool shared)
     return 0;
 }
 
-/* Where TCP sockets may share the port, each worker gets its own: the kernel deals out the clients
- * more evenly than the workers would. */
+/* If TCP sockets can share the port, each worker gets its own: the kernel distributes clients more
+ * evenly than the workers would. */
 static int open_listeners(struct server *server)
 {
     if (server->listener_count == 0 && (endpoint_claim(&server->endpoint) < 0 ||
@@ -62,7 +62,7 @@ static int open_listeners(struct server *server)
     return 0;
 }
 
-/* Of listeners that share a port, each has one worker; all others are everybody's. */
+/* Listeners that share a port belong to one worker each; all others to every worker. */
 static int listen_to(struct server *server, uint32_t index)
 {
     for (uint32_t i = 0; i < server->listener_count; i++) {
@@ -93,7 +93,7 @@ static int init_workers(struct server *server, uint32_t adopted, uint32_t *initi
     return 0;
 }
 
-/* A unix socket stays in its folder when it is closed. */
+/* Remove the path of a Unix socket, which remains when it is closed. */
 static void remove_socket(const struct server *server)
 {
     if (endpoint_is_unix(&server->endpoint) && !server->borrowed)
@@ -149,7 +149,7 @@ int server_start(struct server *server, const struct sockets *sockets)
     server->running = 0;
     for (uint32_t i = 0; i < initialised; i++)
         worker_fini(&server->workers[i]);
-    /* One that was taken keeps its path: whoever gave it away may go on in our place. */
+    /* An inherited one keeps its path: the process that passed it may go on with it. */
     if (initialised > 0 && sockets->listener_count == 0)
         remove_socket(server);
     close_listeners(server);
@@ -164,7 +164,7 @@ void server_stop(struct server *server, int64_t grace, bool for_handover)
     struct clock clock = {0};
     clock_update(&clock);
     if (server->state == SERVER_RUNNING && !for_handover)
-        close_listeners(server); /* the workers close theirs when they have let in who waits */
+        close_listeners(server); /* the workers close theirs after accepting the waiting clients */
     server->state = SERVER_STOPPING;
     for (uint32_t i = 0; i < server->running; i++)
         worker_stop(&server->workers[i], clock.now + (grace > 0 ? grace : 0), for_handover);
@@ -201,7 +201,7 @@ struct handed_over server_take_connection(struct server *server)
     return handed_over;
 }
 
-/* Whoever waits to be taken; a request may hold a stale answer, too. */
+/* Free the waiting requests; a request may also own a stale entry. */
 static void free_requests(struct server *server)
 {
     struct request *next;
@@ -231,7 +231,7 @@ struct request *server_drain(struct server *server)
 {
     struct request *first = (struct request *)mailbox_take(&server->requests);
     int64_t now = clock_exact();
-    /* Python reads what it answers with from now on, so purges until now do not concern it. */
+    /* Python reads its data after this, so earlier purges do not affect its responses. */
     uint64_t sequence = purge_now(&server->purges);
     for (struct request *each = first; each; each = (struct request *)each->message.next) {
         each->drained_at = now;

@@ -1,6 +1,6 @@
-/* A server: its workers, the mailbox of requests that Python drains, the purge table and the
- * subscriber counts, all of which it owns. Its functions run in threads that hold the GIL, one at a
- * time, but `server_join`, which waits without it. */
+/* A server: its workers, the mailbox of requests for Python, the purge table and the subscriber
+ * counts, all of which it owns. Its functions run in threads that hold the GIL, one at a time,
+ * except `server_join`, which waits without it. */
 #ifndef CORE_SERVER_SERVER_H
 #define CORE_SERVER_SERVER_H
 
@@ -20,9 +20,9 @@ struct server {
     struct endpoint endpoint; /* of the first listener */
     struct hash_key key;
     struct mailbox requests;
-    int listeners[LIMIT_LISTENERS]; /* owns; the workers have names of their own for them */
+    int listeners[LIMIT_LISTENERS]; /* owns; the workers have duplicates of them */
     uint32_t listener_count;
-    bool borrowed;          /* whoever opened the listeners keeps them: their path is not ours */
+    bool borrowed;          /* another process opened the listeners: their path is not ours */
     struct worker *workers; /* owns */
     uint32_t worker_count;  /* as asked for */
     uint32_t running;       /* with a thread */
@@ -32,14 +32,14 @@ struct server {
     struct subscribers subscribers;
 };
 
-/* A server that does not run yet; NULL with errno. */
+/* Make a server that does not run yet; NULL with errno. */
 struct server *server_new(const struct endpoint *endpoint, uint32_t workers,
                           const struct limits *limits);
 
-/* Stops at once if it runs. */
+/* Free the server; stop it immediately if it runs. */
 void server_free(struct server *server);
 
-/* Sockets that were opened elsewhere: by a service manager, or by the server that ran before us. */
+/* Sockets opened by another process: a service manager, or the previous server. */
 struct sockets {
     const int *listeners; /* none: the server opens its own */
     uint32_t listener_count;
@@ -48,43 +48,44 @@ struct sockets {
     uint32_t connection_count;
 };
 
-/* Bind and start. Takes the descriptors in `sockets`, also when it fails. 0, or -1 with errno and
- * then nothing runs. Once only. */
+/* Bind and start; take the descriptors in `sockets`, also after a failure. 0, or -1 with errno and
+ * then nothing runs. Call it once only. */
 int server_start(struct server *server, const struct sockets *sockets);
 
-/* Begin a graceful stop that ends in `grace` milliseconds at the latest. Where it `keeps` its
- * sockets (the first call says so), they are to be taken after the end, for another server. */
+/* Begin a graceful stop that ends after at most `grace` milliseconds. With `for_handover`, which
+ * the first call decides, the sockets are kept, to be taken for another server after the end. */
 void server_stop(struct server *server, int64_t grace, bool for_handover);
 
 /* Wait for the end of a stop that has begun. */
 void server_join(struct server *server);
 
-/* After the end: a listener, a parked connection, which the caller owns; -1 when none is left. */
+/* After the end: a listener, or a connection to hand over, which the caller then owns; -1 if none
+ * is left. */
 int server_take_listener(struct server *server);
 struct handed_over server_take_connection(struct server *server);
 
-/* The requests that wait, linked by their messages; the caller owns them. */
+/* Take the waiting requests, linked by their messages; the caller owns them. */
 struct request *server_drain(struct server *server);
 
-/* Takes `reply`, sends it to its worker and returns true. When it begins a stream, and there is no
- * place for one more, returns false and takes nothing. */
+/* Take `reply`, send it to its worker and return true. If it begins a stream, and the limit of
+ * streams is reached, return false and take nothing. */
 bool server_send(struct server *server, struct reply *reply);
 
-/* Between the two, which one thread calls as it sends, replies wait for the second: it wakes each
- * worker once for all of them. */
+/* Between these two calls, which only the sending thread may make, replies are held back; the
+ * second one wakes each worker once for all of them. */
 void server_cork(struct server *server);
 void server_uncork(struct server *server);
 
-/* Let all streams that follow `tag` have the event `data`, of 1 to LIMIT_EVENT bytes. Those that
- * were sent before have it, in the order of the calls. False where none has it, for want of memory
- * or since the workers have too many events to deal out: publish again, later. */
+/* Send the event `data`, of 1 to LIMIT_EVENT bytes, on all streams that follow `tag`. Streams that
+ * have begun before get it, in the order of the calls. False if none gets it, without memory or
+ * because the workers have too many events to deliver: publish again later. */
 bool server_publish(struct server *server, struct slice tag, struct slice data);
 
 /* The sums of all workers' counters, and the depths of the mailboxes. */
 void server_stats(struct server *server, struct stats *sum);
 
-/* Take lines of the trace as text, from every worker some; `room` is at least TRACE_LINE for each
- * of them. Returns their bytes. For one thread at a time, after the start. */
+/* Read lines of the trace as text, some from every worker; `room` is at least TRACE_LINE for each
+ * of them. Return the number of bytes. One thread at a time, after the start. */
 size_t server_read_trace(struct server *server, char *text, size_t room);
 
 #endif

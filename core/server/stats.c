@@ -1,4 +1,4 @@
-/* The statistics. The names of the numbers stand here and nowhere else. */
+/* The statistics. The names of the counters are defined only here. */
 #include "server/stats.h"
 
 #include "http/response.h"
@@ -34,7 +34,7 @@ void stats_add(struct stats *sum, const struct stats *more)
         counter_add(&to[i], atomic_load_explicit(&from[i], memory_order_relaxed));
 }
 
-/* Those with a name of their own; the rest is named by what it is an array of. */
+/* The counters with names of their own; the others are named after the index in their array. */
 static const struct {
     const char *name;
     size_t offset;

@@ -47,7 +47,7 @@ static size_t measure(struct slice bytes)
 void trace_begin(struct trace_line *line, struct slice bytes)
 {
     if (bytes.size >= 2 && memcmp(bytes.data, "\r\n", 2) == 0)
-        slice_skip(&bytes, 2); /* the parser forgives it too */
+        slice_skip(&bytes, 2); /* as the parser does */
     /* A longer line need not be measured to its end. */
     bool more = bytes.size > TRACE_BYTES;
     bytes.size = more ? TRACE_BYTES : bytes.size;
@@ -82,7 +82,7 @@ void trace_end(struct trace *trace, struct trace_line *line, enum trace_kind kin
     atomic_store_explicit(&trace->written, written + 1, memory_order_release);
 }
 
-/* Write bytes of a client's; "-" where there are none. */
+/* Write escaped bytes of a client; "-" if there are none. */
 static char *put_escaped(char *at, struct slice bytes)
 {
     if (bytes.size == 0)

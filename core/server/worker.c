@@ -1,10 +1,9 @@
 /* The worker's loop.
  *
- * A pass takes a batch of events, gives each connection its turn, delivers replies, lets deadlines
- * expire. Pointers to connections live no longer than a turn: events, replies and deadlines lead to
- * them through slot and serial, or through the deadline inside the connection itself. An event for
- * a connection that was closed earlier in the same batch is expected and finds another serial.
- */
+ * A pass takes a batch of events, gives each connection its turn, delivers replies, and handles
+ * deadlines. Pointers to connections live no longer than a turn: events, replies and deadlines find
+ * them by slot and serial, or by the timer inside the connection. An event for a connection that
+ * was closed earlier in the same batch is expected, and finds another serial. */
 #include "server/worker.h"
 
 #include "io/listener.h"
@@ -15,14 +14,15 @@
 #include <signal.h>
 #include <unistd.h>
 
-/* Names of the descriptors that are no connections; a slot number is never that large. */
+/* Keys of the descriptors that are not connections; a slot number is never that large. */
 #define KEY_LISTENER UINT64_MAX
 #define KEY_MAILBOX (UINT64_MAX - 1)
 
 /* Milliseconds between two notices that descriptors ran out. */
 enum { NOTICE_INTERVAL_MS = 1000 };
 
-/* What one worker may hold for its clients: at least one body, whatever the operator says. */
+/* The memory that one worker may hold for its clients: at least one body, whatever the settings
+ * say. */
 static size_t client_bytes(const struct worker_setup *setup)
 {
     size_t share = setup->limits->client_bytes / setup->workers;
@@ -51,7 +51,7 @@ int worker_init(struct worker *worker, uint32_t index, const struct worker_setup
     holders_init(&worker->holders, &worker->context.budget);
     counter_set(&worker->context.stats.max_connections, limit);
     counter_set(&worker->context.stats.max_client_bytes, worker->context.budget.limit);
-    /* Replies need no bound of their own: there is one at most for each request in flight. */
+    /* Replies need no limit of their own: there is at most one for each request in flight. */
     if (mailbox_init(&worker->replies, UINT32_MAX) < 0 || poller_init(&worker->poller) < 0)
         return -1;
     return poller_add(&worker->poller, worker->replies.event, EPOLLIN, KEY_MAILBOX);
@@ -74,26 +74,26 @@ static void release(struct worker *worker, struct conn *conn)
     conn_table_remove(&worker->conns, conn);
 }
 
-/* Free a connection for a reason of the worker's. */
+/* Free a connection for a reason of the worker. */
 static void end_conn(struct worker *worker, struct conn *conn, enum closed reason)
 {
     conn->closed = reason;
     release(worker, conn);
 }
 
-/* Leave an idle connection alone until it is taken away. Its slot has another tenant from now on,
- * since an event for it may already have been fetched. */
+/* Keep an idle connection until it is taken. Its slot gets a new serial, since an event for it may
+ * already have been fetched. */
 static void hand_over(struct worker *worker, struct conn *conn)
 {
     poller_remove(&worker->poller, conn->fd);
     timer_clear(&conn->timer);
     conn_table_hand_over(&worker->conns, conn);
-    counter_add(&worker->context.stats.closed[CLOSED_STOPPED], 1); /* as far as we know */
+    counter_add(&worker->context.stats.closed[CLOSED_STOPPED], 1); /* as seen from this server */
     counter_set(&worker->context.stats.connections, worker->context.stats.connections - 1);
 }
 
-/* Whether one more request may be given to Python: where clients hold too much, somebody else must
- * have held some of it for longer, who is closed soon. */
+/* Whether one more request may be passed to Python: if clients hold too much, another one must have
+ * held memory for longer, which will be closed soon. */
 static bool has_room(const struct worker *worker, const struct conn *conn)
 {
     const struct conn *oldest = worker->holders.oldest;
@@ -142,8 +142,8 @@ static void finish_turn(struct worker *worker, struct conn *conn, enum conn_next
     release(worker, conn);
 }
 
-/* While clients hold too much memory, close those who have held some for longest. A client that
- * is still sending a request gets 503; the others do not take what was sent before. */
+/* While clients hold too much memory, close those that have held some for the longest time. A
+ * client that is still sending a request gets 503; the others have not taken earlier responses. */
 static void enforce_budget(struct worker *worker)
 {
     while (budget_is_exceeded(&worker->context.budget) && worker->holders.oldest) {
@@ -161,7 +161,7 @@ static void handle_conn_events(struct worker *worker, struct conn *conn, uint32_
     struct context *context = &worker->context;
     enum conn_next next = CONN_GO_ON;
     if (events & EPOLLIN && !(conn->input_pending && conn->state == CONN_WAITING)) {
-        /* The end of its bytes makes no event of its own when it came with the last of them. */
+        /* The end of the client's bytes is no separate event if it came with the last of them. */
         conn->rearm = events & EPOLLRDHUP && conn->state != CONN_WAITING;
         next = conn_read(conn, context);
     } else if (events & (EPOLLERR | EPOLLHUP)) {
@@ -193,9 +193,8 @@ void worker_fini(struct worker *worker)
     poller_fini(&worker->poller);
 }
 
-/* Free the connection that has been idle longest, or whose PROXY header is still to come; false
- * when there is none. One that has sent something which we have not read is none: it may have been
- * accepted a moment ago. */
+/* Free the connection that has been idle longest, or whose PROXY header has not arrived; false if
+ * there is none. A connection with unread bytes is not idle: it may have just been accepted. */
 static bool reap(struct worker *worker)
 {
     struct timers *timers = &worker->context.timers;
@@ -219,7 +218,7 @@ static bool reap(struct worker *worker)
     return false;
 }
 
-/* Every connection is at work: say so, as far as the socket takes it, and close. */
+/* All connections are busy: send a refusal, as far as the socket takes it, and close. */
 static void reject_overload(struct worker *worker, int fd)
 {
     struct context *context = &worker->context;
@@ -261,13 +260,13 @@ void worker_adopt(struct worker *worker, const struct handed_over *handed_over)
 {
     struct peer peer = {0};
     if (!peer_read_note(&peer, handed_over->note) || listener_adopt(handed_over->fd, &peer) < 0)
-        close(handed_over->fd); /* it was reset on its way */
+        close(handed_over->fd); /* it was reset during the handover */
     else
         register_conn(worker, handed_over->fd, &peer);
 }
 
-/* No descriptor is left, or no memory: make room, or wait a while. Python looks at the counter when
- * it is woken without a request. Whether there is room. */
+/* No descriptor or memory is left: make room, or pause. Python checks the counter when it is woken
+ * without a request. Return whether there is room. */
 static bool make_room(struct worker *worker)
 {
     int64_t now = worker->context.clock.now;
@@ -302,7 +301,7 @@ static bool accept_from(struct worker *worker, int listener)
     return true;
 }
 
-/* The same, from all listeners. */
+/* Accept from all listeners; true if more clients may wait. */
 static bool accept_some(struct worker *worker)
 {
     bool more = false;
@@ -330,7 +329,7 @@ static void deliver_replies(struct worker *worker)
             subscriptions_add_event(&worker->context.subscriptions, reply);
             continue;
         }
-        /* First into the cache, so that the rest of the same pipeline finds it there. */
+        /* First store it, so that the rest of the same pipeline finds it in the cache. */
         if (reply->tag_count > 0)
             cache_put(&worker->context.cache, reply);
         uint64_t key = (uint64_t)reply->address.serial << 32 | reply->address.slot;
@@ -350,7 +349,7 @@ static void deliver_replies(struct worker *worker)
     counter_set(&worker->context.stats.stale, worker->context.cache.stale);
 }
 
-/* Let some streams have their events. */
+/* Send events on some streams. */
 static void deliver_events(struct worker *worker)
 {
     const struct reply *event;
@@ -365,14 +364,14 @@ static void deliver_events(struct worker *worker)
     enforce_budget(worker);
 }
 
-/* Whether much of what was held for clients is free again. */
+/* Whether much of the memory that was held for clients is free again. */
 static bool is_to_trim(const struct worker *worker)
 {
     return worker->most_held >= budget_used(&worker->context.budget) + LIMIT_FREE_KEPT;
 }
 
-/* Give memory back to the system after many clients have left. By itself the allocator keeps what
- * lies below a block in use, which was nearly half of what a flood had taken. */
+/* Return memory to the system after many clients have left. Otherwise the allocator keeps all
+ * memory below a block in use, which was nearly half of what a flood of clients had taken. */
 static void trim(struct worker *worker)
 {
     size_t used = budget_used(&worker->context.budget);
@@ -404,13 +403,13 @@ static void hand_over_idle(struct worker *worker)
     }
 }
 
-/* No new connections. Either another server has those who wait and those who are idle from now on,
- * or the former are let in, and the latter go when they have been quiet for a while: a client in
- * the midst of its work has a request under way, which a close would lose. */
+/* Accept no new connections. For a handover, waiting and idle connections are left to the other
+ * server. Otherwise waiting ones are accepted, and idle ones closed after a time of silence: a busy
+ * client may have a request on its way, which closing would lose. */
 static void begin_stop(struct worker *worker)
 {
     worker->stopping = true;
-    /* As many as can wait now: who goes on dialling does not put off the end. */
+    /* As many as can wait now: further clients do not delay the stop. */
     for (int passes = LIMIT_BACKLOG / LIMIT_ACCEPTS; passes > 0 && !worker->for_handover; passes--)
         if (!accept_some(worker))
             break;
@@ -496,8 +495,8 @@ static bool is_done(struct worker *worker)
     return worker->context.stats.connections == 0 || worker->context.clock.now >= stop_at;
 }
 
-/* Wake Python once for all requests of a pass. On one core it would else push the worker aside at
- * the first of them, and each request would cost two changes of threads. */
+/* Wake Python once for all requests of a pass. On a single CPU, Python would otherwise preempt the
+ * worker at the first of them, and each request would cost two thread switches. */
 static void wake_python(struct worker *worker)
 {
     if (worker->python_pending)
@@ -530,7 +529,7 @@ int worker_start(struct worker *worker)
 {
     if (acceptor_start(&worker->acceptor, &worker->poller, KEY_LISTENER) < 0)
         return -1;
-    /* Signals are for the interpreter. */
+    /* The interpreter handles signals. */
     sigset_t all, before;
     sigfillset(&all);
     pthread_sigmask(SIG_SETMASK, &all, &before);

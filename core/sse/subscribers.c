@@ -1,7 +1,7 @@
 /* The counts of subscribers; see subscribers.h. */
 #include "sse/subscribers.h"
 
-/* Count one more; false where that would be more than `limit`. */
+/* Add one; false if that would exceed `limit`. */
 static bool take(_Atomic uint32_t *count, uint32_t limit)
 {
     if (atomic_fetch_add(count, 1) < limit)

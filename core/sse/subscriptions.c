@@ -15,7 +15,7 @@ int subscriptions_init(struct subscriptions *subscriptions, struct subscribers *
     return subscriptions->buckets ? 0 : -1;
 }
 
-/* Free the oldest event in hand. */
+/* Free the oldest event. */
 static void drop_oldest_event(struct subscriptions *subscriptions)
 {
     struct message *first = subscriptions->events;
