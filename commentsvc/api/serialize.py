@@ -38,8 +38,8 @@ class Item(Answer, frozen=True, gc=False):
     time) and site, which is absent if it is empty. Our own keys: id, parent, html, published and
     edited (RFC 3339, UTC), votes; picture, an address relative to the service's, if the site shows
     pictures; anchor, the id that an imported comment had in its old system, so that old links still
-    lead to it (new links use "commentsvc-" and the id); role, if a moderator wrote it; pinned, if it
-    is the first on its page; and permalink, the address of a reply on another site.
+    lead to it (new links use "commentsvc-" and the id); role, if a moderator wrote it; pinned, if
+    it is the first on its page; and permalink, the address of a reply on another site.
     """
 
     id: int
