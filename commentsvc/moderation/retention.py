@@ -11,6 +11,8 @@ waiting mails. The search index is updated by triggers (see `db.schema.search`).
 they are moderators' decisions. SQLite overwrites deleted data when it needs the space.
 """
 
+from typing import Final
+
 from peewee import fn
 
 from commentsvc.comments import follows
@@ -25,13 +27,22 @@ from commentsvc.spam import training
 from commentsvc.util.timestamps import DAY_MS
 
 
-def networked(before: int, most: int) -> Select:
+def _networked(before: Param, most: Param) -> Select:
     """Return the query for the ids of comments older than that time with a network hash."""
     return (
         CommentTable.select(CommentTable.id)
         .where(CommentTable.network.is_null(False), CommentTable.created_at < before)
         .limit(most)
     )
+
+
+find_networked: Final = prepared(_networked)  # each second
+
+
+@prepared
+def _drop_networks(before: Param, most: Param) -> Select:
+    chosen = CommentTable.id.in_(_networked(before, most))
+    return CommentTable.update(network=None).where(chosen)
 
 
 def spam_since(before: int, most: int) -> Select:
@@ -84,13 +95,12 @@ def _empty(comment_id: Param, token_hash: Param) -> Select:
 
 def is_due(reader: Reader, before: int) -> bool:
     """Return whether a comment older than that time (Unix ms) still has a network hash."""
-    return reader.first(networked(before, 1)) is not None
+    return reader.first(find_networked, before, 1) is not None
 
 
 def drop_networks(tx: Transaction, before: int, most: int) -> None:
     """Delete the network hashes of at most `most` comments older than that time."""
-    dropped = CommentTable.update(network=None)
-    tx.change(dropped.where(CommentTable.id.in_(networked(before, most))))
+    tx.change(_drop_networks, before, most)
 
 
 def old_spam(reader: Reader, before: int, most: int) -> list[int]:

@@ -30,7 +30,8 @@ SMALL_PIECE: Final = 100  # the most while nothing differs: half a percent of a 
 BUDGET_MS: Final = 50
 
 
-def _piece(after: int, newest: int, most: int) -> Select:
+@prepared
+def _piece(after: Param, newest: Param, most: Param) -> Select:
     """Return the query for `most` comments with ids above `after`, up to `newest`.
 
     HTML beyond the renderer's limit, which is in bytes (at most 4 per character), certainly
@@ -109,7 +110,7 @@ def look(reader: Reader, after: int, newest: int, most: int) -> Looked:
     end = SYSTEM_CLOCK.monotonic_ms() + BUDGET_MS
     outdated: list[Outdated] = []
     last: int | None = None
-    for number, source, html, is_html in reader.each(_piece(after, newest, most)):
+    for number, source, html, is_html in reader.each(_piece, after, newest, most):
         last = number
         try:
             now = clean(html) if is_html else render(source)

@@ -94,7 +94,7 @@ def test_hashes_of_networks_are_dropped_when_they_are_old(database: Database) ->
 
 
 def test_old_hashes_are_found_by_their_index(database: Database) -> None:
-    steps = plan(database, retention.networked(NOW, 9))
+    steps = plan(database, retention.find_networked, NOW, 9)
     assert any("comment_by_network (created_at<?)" in step for step in steps)
 
 
