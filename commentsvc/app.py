@@ -19,7 +19,6 @@ from pathlib import Path
 from typing import Final, NamedTuple
 
 from commentsvc.admin.routes import AdminPages, ProgramInterface
-from commentsvc.api import metrics
 from commentsvc.api.author import AuthorActions
 from commentsvc.api.avatars import Avatars
 from commentsvc.api.comments import CommentsApi
@@ -50,7 +49,6 @@ from commentsvc.http.messages import CorsPolicy
 from commentsvc.http.miss_limit import MissLimiter
 from commentsvc.http.router import Route, Router
 from commentsvc.inbox.hook import InboxHook
-from commentsvc.isso import routes as isso
 from commentsvc.mentions.endpoint import WebmentionEndpoint
 from commentsvc.pages.embed import Embed
 from commentsvc.pages.follow import FollowPages
@@ -313,6 +311,7 @@ def _router(
     api = CommentsApi(service, cors, submissions, serializer)
     actions = AuthorActions(service, cors, submissions, serializer)
     feeds = Feeds(service)
+    isso, isso_questions = _isso(service, submissions, actions, feeds, cors)
     routes = [
         *api.routes(),
         *actions.routes(),
@@ -321,7 +320,7 @@ def _router(
         *feeds.routes(),
         *Embed(service, submissions, serializer).routes(),
         *Stacosys(service, submissions, api, feeds).routes(),
-        *isso.routes(service, isso.Handlers(submissions, actions, feeds, cors)),
+        *isso,
         *LinkPages(service).routes(),
         *PersonalDataPages(service).routes(),
         *FollowPages(service).routes(),
@@ -329,7 +328,27 @@ def _router(
     ]
     description = ApiDescription(settings, routes)
     router = Router([*description.routes(), *routes, *below_web(routes)], cors, as_http)
-    return MissLimiter(router, settings.server, service.clock, isso.questions(settings.sites))
+    return MissLimiter(router, settings.server, service.clock, isso_questions)
+
+
+def _isso(
+    service: ServiceContext,
+    submissions: HttpSubmissions,
+    actions: AuthorActions,
+    feeds: Feeds,
+    cors: CorsPolicy,
+) -> tuple[Sequence[Route], frozenset[str]]:
+    """Return the routes for Isso's clients, and the paths at which POST only reads.
+
+    The package is imported only if a site has such clients: it takes 3 ms.
+    """
+    sites = service.settings.sites
+    if not any(site.isso for site in sites):
+        return (), frozenset()
+    from commentsvc.isso import routes
+
+    handlers = routes.Handlers(submissions, actions, feeds, cors)
+    return routes.routes(service, handlers), routes.questions(sites)
 
 
 @contextmanager
@@ -337,6 +356,8 @@ def _observed(bridge: Bridge, traced: bool) -> Iterator[None]:
     """Log the core's counters at each SIGUSR1, and each request when `traced`."""
 
     def tell() -> None:
+        from commentsvc.api import metrics
+
         for line in metrics.statistics(bridge.stats(), Path("/proc/self/status").read_text()):
             _log.info("%s", line)
 
@@ -360,6 +381,7 @@ def spared_collector() -> Iterator[None]:
     gc.collect()
     gc.freeze()
     gc.set_threshold(COLLECT_AFTER, 20, 50)
+    gc.enable()  # `serve` switched it off for the start
     try:
         yield
     finally:

@@ -14,7 +14,8 @@ from pathlib import Path
 import pytest
 from jinja2 import nodes
 
-from commentsvc.util import i18n, templates
+from commentsvc.util import i18n
+from commentsvc.util.templates import Templates
 
 PACKAGE = Path(i18n.__file__).parent.parent
 TEMPLATES = sorted(
@@ -104,7 +105,7 @@ def words(text: str) -> list[str]:
 def unmarked(template: Path) -> Iterator[str]:
     """Give the texts of a template that stand outside of {% trans %} and `_`."""
     folder = template.parent.relative_to(PACKAGE / "templates").as_posix()
-    environment = templates.environment("" if folder == "." else folder)
+    environment = Templates("" if folder == "." else folder).environment
     tree = environment.parse(template.read_text("utf-8"))
     # What is computed stands as a name that is no word; HTML tags may span several pieces.
     pieces = []

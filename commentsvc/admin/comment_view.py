@@ -97,7 +97,8 @@ class Viewer:
 @lru_cache(REMEMBERED)
 def html(shown: CommentView) -> Markup:
     """Return the HTML of a comment as an item of a list."""
-    listed: Callable[[CommentView], Markup] = vars(render.template("item.html").module)["listed"]
+    module = render.TEMPLATES.find("item.html").module
+    listed: Callable[[CommentView], Markup] = vars(module)["listed"]
     return listed(shown)
 
 

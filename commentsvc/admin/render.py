@@ -12,16 +12,14 @@ import re
 import zlib
 from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
-from functools import cache, lru_cache
+from functools import lru_cache
 from typing import Any, Final
-
-from jinja2 import Environment, Template
 
 from commentsvc.http.messages import NO_SNIFFING, NOT_STORED, Headers, HttpError, Response
 from commentsvc.spam import reasons
-from commentsvc.util import templates
 from commentsvc.util.i18n import Message, ngettext, pgettext, spoken
 from commentsvc.util.i18n import gettext as _
+from commentsvc.util.templates import Templates
 from commentsvc.util.text import whole_number
 from commentsvc.util.timestamps import DAY_MS, HOUR_MS, MINUTE_MS
 
@@ -128,17 +126,17 @@ def browser(agent: str) -> str:
     return names[0] if names else str(_("An unknown browser"))
 
 
-@cache
-def _environment() -> Environment:
-    environment = templates.environment("moderation")
-    environment.filters.update(ago=ago, browser=browser, exactly=exactly, hue=hue, machine=machine)
-    environment.filters["said_reason"] = reasons.said
-    return environment
-
-
-def template(name: str) -> Template:
-    """Return the template of that name, compiled once."""
-    return _environment().get_template(name)
+TEMPLATES: Final = Templates(
+    "moderation",
+    {
+        "ago": ago,
+        "browser": browser,
+        "exactly": exactly,
+        "hue": hue,
+        "machine": machine,
+        "said_reason": reasons.said,
+    },
+)
 
 
 def render(
@@ -149,8 +147,7 @@ def render(
     **values: Any,  # Any: what the template shows
 ) -> Response:
     """Return the page made from the template `name` with `values`."""
-    text = templates.render(template(name), spoken(), **values)
-    body = text.encode(errors="replace")
+    body = TEMPLATES.render(name, spoken(), **values).encode(errors="replace")
     return Response(code, (HTML, *HEADERS, *headers), body)
 
 

@@ -13,12 +13,11 @@ import re
 from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
 from email.utils import format_datetime
-from functools import cache
+from typing import Final
 from urllib.parse import urlencode
 from uuid import NAMESPACE_URL, uuid5
 
 import msgspec
-from jinja2 import Environment
 
 from commentsvc.api.parameters import PageOrSiteQuery
 from commentsvc.comments import queries
@@ -29,9 +28,9 @@ from commentsvc.http.messages import ANY_ORIGIN, NO_SNIFFING, Request, Response,
 from commentsvc.http.operation import Content, Operation
 from commentsvc.http.router import HandlerResult, Route, route
 from commentsvc.model import ANCHOR, Entry, site_tag, thread_tag
-from commentsvc.util import templates
-from commentsvc.util.i18n import ENGLISH, Text, translate
+from commentsvc.util.i18n import ENGLISH, Text, find_language, translate
 from commentsvc.util.i18n import gettext as _
+from commentsvc.util.templates import Templates
 from commentsvc.util.timestamps import rfc3339
 
 JSON_FEED = "https://jsonfeed.org/version/1.1"
@@ -105,12 +104,12 @@ def make_feed(source: Source, entries: Sequence[Entry]) -> Feed:
 
 def atom(feed: Feed) -> bytes:
     """Return the feed as an Atom document in UTF-8."""
-    return _templates().get_template("atom.xml").render(feed=feed).encode()
+    return _TEMPLATES.render("atom.xml", find_language(ENGLISH), feed=feed).encode()
 
 
 def rss(feed: Feed) -> bytes:
     """Return the feed as an RSS 2.0 document in UTF-8."""
-    return _templates().get_template("rss.xml").render(feed=feed).encode()
+    return _TEMPLATES.render("rss.xml", find_language(ENGLISH), feed=feed).encode()
 
 
 def json_feed(feed: Feed) -> bytes:
@@ -264,9 +263,4 @@ def _rfc822(moment: int) -> str:
     return format_datetime(datetime.fromtimestamp(moment // 1_000, UTC), usegmt=True)
 
 
-@cache
-def _templates() -> Environment:
-    environment = templates.environment("feeds")
-    environment.filters["rfc3339"] = rfc3339
-    environment.filters["rfc822"] = _rfc822
-    return environment
+_TEMPLATES: Final = Templates("feeds", {"rfc3339": rfc3339, "rfc822": _rfc822})

@@ -10,7 +10,9 @@ from collections.abc import Callable, Iterable, Mapping
 from itertools import accumulate
 from typing import Final
 
+from prometheus_client import CONTENT_TYPE_LATEST, ProcessCollector, generate_latest
 from prometheus_client.core import (
+    CollectorRegistry,
     CounterMetricFamily,
     GaugeMetricFamily,
     HistogramMetricFamily,
@@ -149,6 +151,28 @@ class BackupCollector(Collector):
         yield CounterMetricFamily(
             "commentsvc_backup_failures", "attempts that failed since the start", state.failures
         )
+
+
+class Metrics:
+    """All metrics of the service and its process."""
+
+    def __init__(
+        self,
+        stats: Callable[[], Stats],
+        database: Database,
+        outbox: OutboxWorker,
+        backups: ScheduledBackup,
+    ) -> None:
+        self._registry = CollectorRegistry(auto_describe=False)
+        self._registry.register(CoreCollector(stats))
+        self._registry.register(DatabaseCollector(database))
+        self._registry.register(OutboxCollector(outbox))
+        self._registry.register(BackupCollector(backups))
+        ProcessCollector(registry=self._registry)
+
+    def exposition(self) -> tuple[str, bytes]:
+        """Return the media type of Prometheus' text format, and the text."""
+        return CONTENT_TYPE_LATEST, generate_latest(self._registry)
 
 
 def _seconds(microseconds: int | None) -> str:

@@ -3,8 +3,8 @@
 import inspect
 import re
 from collections.abc import Iterable, Mapping, Sequence
+from functools import cached_property
 from http import HTTPStatus
-from importlib.metadata import version
 from typing import Any, Final
 
 import msgspec
@@ -61,9 +61,9 @@ class ApiDescription:
 
     def __init__(self, settings: Settings, routes: Sequence[Route]) -> None:
         own = self.routes()
-        operations = [each.operation for each in (*routes, *own) if each.operation]
+        self._operations = [each.operation for each in (*routes, *own) if each.operation]
         self._headers = (("Content-Type", JSON), *public_headers(settings))
-        self._document = encode(document(settings, operations))
+        self._settings = settings
 
     def routes(self) -> list[Route]:
         """Return the table of routes."""
@@ -74,9 +74,16 @@ class ApiDescription:
         DOCUMENT.read(request)
         return Response(200, self._headers, self._document, TAG)
 
+    @cached_property
+    def _document(self) -> bytes:
+        """Return the document, made at the first request: it takes 30 ms, and few ask for it."""
+        return encode(document(self._settings, self._operations))
+
 
 def document(settings: Settings, operations: Iterable[Operation[Any]]) -> Json:
     """Return the OpenAPI 3.1 document of those `operations` that are public."""
+    from importlib.metadata import version  # only for this, and not small
+
     public = [operation for operation in operations if not operation.for_moderators]
     kinds = [Error, *(each.type for each in _contents(public) if each.type is not None)]
     kinds += [operation.path_type for operation in public]

@@ -9,6 +9,7 @@ from collections.abc import Iterable
 from importlib.resources import files
 from importlib.resources.abc import Traversable
 from pathlib import Path
+from typing import Final
 from urllib.parse import quote, unquote
 
 from commentsvc.http.compression import BEST, compressed
@@ -25,10 +26,11 @@ from commentsvc.http.messages import (
 from commentsvc.http.operation import Content, Operation, Query
 from commentsvc.http.router import Route, route
 from commentsvc.settings.schema import Settings
-from commentsvc.util import templates
 from commentsvc.util.i18n import find_language, languages, requested_language
+from commentsvc.util.templates import Templates
 
 TAG = ("static",)
+TEMPLATES: Final = Templates("")
 # By the suffix of a file; others are sent as bytes, which browsers save.
 TYPES = {
     ".css": "text/css; charset=utf-8",
@@ -111,7 +113,6 @@ class Files:
             self._shipped[f"locales/{tag}.json"] = language.widget_json
             self._shipped[f"locales/{tag}-tools.json"] = language.tools_json
         self._blog = blog_paths(blog) if blog else {}
-        self._root = templates.environment("").get_template("root.html")
         self._sites = settings.sites
 
     def routes(self) -> list[Route]:
@@ -122,7 +123,7 @@ class Files:
     def root(self, request: Request) -> Response:
         """GET /[?lang=L]: 200 with a page that says what this service is. Cached."""
         language = find_language(requested_language(request.query))
-        page = templates.render(self._root, language, sites=self._sites).encode()
+        page = TEMPLATES.render("root.html", language, sites=self._sites).encode()
         return Response(200, (("Content-Type", TYPES[".html"]), *self._public), page, TAG)
 
     def static(self, request: Request) -> Response:

@@ -6,7 +6,7 @@ was given, so that nothing fails silently.
 """
 
 from pathlib import Path
-from typing import Final, Literal
+from typing import Literal
 
 import click
 
@@ -252,6 +252,3 @@ def forget(data: Path, email: str) -> None:
         click.echo(f"comment {comment_id} is erased")
     if not erased:
         click.echo("no comment has this email address")
-
-
-ALL: Final = (approve, spam, delete, undo, edit, answer, pin, unpin, history, list_, search, forget)

@@ -12,7 +12,6 @@ Errors: SubmissionError > MalformedError.
 import hashlib
 import re
 from collections.abc import Callable, Mapping
-from difflib import get_close_matches
 from typing import Annotated, Any
 
 import msgspec
@@ -309,6 +308,8 @@ def _convert(values: dict[str, object], problems: dict[str, Text]) -> Submission
 
 
 def _unknown(name: str) -> str:
+    from difflib import get_close_matches  # only for a message, and not small
+
     near = get_close_matches(name[:NAME_LENGTH], _TYPES, 1)
     if near:
         return f"There is no such field. Did you mean {near[0]}?"

@@ -16,11 +16,8 @@ from datetime import UTC, datetime
 from email.headerregistry import Address
 from email.message import EmailMessage
 from email.policy import SMTP
-from functools import cache
 from typing import Any, Final
 from urllib.parse import urlsplit
-
-from jinja2 import Environment
 
 from commentsvc.auth import invitations
 from commentsvc.auth.reply_addresses import MODERATE, REPLY, ReplyAddresses
@@ -35,9 +32,9 @@ from commentsvc.delivery.smtp import Envelope
 from commentsvc.model import APPROVED, DELETED, PENDING, SPAM, Entry, fragment
 from commentsvc.moderation import personal_data, profiles
 from commentsvc.settings.schema import Settings, Site
-from commentsvc.util import templates
 from commentsvc.util.i18n import Message, find_language, ngettext, speaking, spoken
 from commentsvc.util.i18n import gettext as _
+from commentsvc.util.templates import Templates
 from commentsvc.util.text import one_line
 from commentsvc.util.timestamps import DAY_MS
 
@@ -437,8 +434,8 @@ class MailComposer:
         message["Auto-Submitted"] = "auto-generated"  # RFC 3834: no answering machine answers
         values |= {"subject": one_line(str(subject)), "site": name, "days": self._mail.link_days}
         text, html = (
-            templates.render(_environment(form).get_template(TEMPLATES[kind]), spoken(), **values)
-            for form in ("txt", "html")
+            templates.render(TEMPLATES[kind], spoken(), **values)
+            for templates in (_AS_TEXT, _AS_HTML)
         )
         message.set_content(_GAPS.sub("\n\n", text), cte="quoted-printable")
         message.add_alternative(html, subtype="html", cte="quoted-printable")
@@ -455,10 +452,10 @@ def _quoted(text: str) -> str:
     return "\n".join(f"> {each}".rstrip() for each in text.splitlines())
 
 
-@cache
-def _environment(form: str) -> Environment:
-    """Return the Environment for the plain text (`txt`) or the HTML of mails."""
-    environment = templates.environment("mail", autoescape=form == "html")
-    environment.filters["quoted"] = _quoted
-    environment.globals |= {"layout": f"layout.{form}", "parts": f"parts.{form}"}
-    return environment
+# Each mail is one template, which writes it as text and as HTML.
+_AS_TEXT: Final = Templates(
+    "mail", {"quoted": _quoted}, {"layout": "layout.txt", "parts": "parts.txt"}, autoescape=False
+)
+_AS_HTML: Final = Templates(
+    "mail", {"quoted": _quoted}, {"layout": "layout.html", "parts": "parts.html"}
+)

@@ -15,12 +15,10 @@ another address is an error. So nobody can make a form lead elsewhere, or have a
 ever new addresses.
 """
 
-from functools import cache
-from typing import Annotated, Literal
+from typing import Annotated, Final, Literal
 from urllib.parse import urlencode
 
 import msgspec
-from jinja2 import ChainableUndefined, Environment
 from msgspec import UNSET, Meta, UnsetType
 
 from commentsvc.api.errors import as_http
@@ -62,7 +60,6 @@ from commentsvc.http.router import Route, route
 from commentsvc.model import APPROVED, fragment, thread_tag
 from commentsvc.settings.schema import origins
 from commentsvc.submissions import Accepted
-from commentsvc.util import templates as templating
 from commentsvc.util.i18n import (
     ENGLISH,
     Language,
@@ -71,6 +68,7 @@ from commentsvc.util.i18n import (
     requested_language,
     translate,
 )
+from commentsvc.util.templates import Templates
 from commentsvc.util.timestamps import MINUTE_MS, rfc3339
 
 # Milliseconds by which a comment that is committed later may be older than the newest one. The
@@ -114,14 +112,9 @@ def _since(page: CommentList) -> str:
     return rfc3339(newest - OVERLAP) if newest else ""
 
 
-@cache
-def _environment() -> Environment:
-    """Return the Environment of the templates; compiling them takes 20 ms."""
-    environment = templating.environment("", ChainableUndefined)
-    environment.filters["moment"] = _moment
-    environment.filters["translate"] = translate
-    environment.filters["known"] = _known
-    return environment
+TEMPLATES: Final = Templates(
+    "", {"moment": _moment, "translate": translate, "known": _known}, is_lenient=True
+)
 
 
 class ThreadQuery(PageQuery, frozen=True):
@@ -226,14 +219,10 @@ class Embed:
         self._base = settings.server.public_url.rstrip("/")
         cache_control = ("Cache-Control", settings.server.cache_control)
         self._fragment = (HTML, cache_control, ANY_ORIGIN, NO_SNIFFING, POLICY)
-        templates = _environment()
         self._bounds = settings.comments
         self._mails = bool(settings.mail.host)
         self._replies = self._mails and settings.mail.reply_notifications
         self._webmentions = {site.name for site in settings.sites if site.webmentions}
-        self._thread = templates.get_template("thread.html")
-        self._standalone = templates.get_template("standalone.html")
-        self._result = templates.get_template("result.html")
 
     def routes(self) -> list[Route]:
         """Return the table of routes."""
@@ -282,9 +271,8 @@ class Embed:
         whole = not (given.view or given.after or page.next)
         # Our own page uses a relative path, since it may be in a folder of its host.
         folder = "" if given.view else f"{self._base}/embed/"
-        template = self._standalone if given.view else self._thread
-        return templating.render(
-            template,
+        return TEMPLATES.render(
+            "standalone.html" if given.view else "thread.html",
             language,
             since=_since(page) if whole else "",
             bounds=self._bounds,
@@ -331,8 +319,8 @@ class Embed:
     def _thanked(self, accepted: Accepted, place: tuple[str, str], language: Language) -> Response:
         comment = accepted.comment
         shown = comment.status == APPROVED
-        html = templating.render(
-            self._result,
+        html = TEMPLATES.render(
+            "result.html",
             language,
             message=language.widget[status(comment)],
             comment=comment,
@@ -357,8 +345,8 @@ class Embed:
             )
         except (UrlError, HttpError):
             name = back = ""
-        html = templating.render(
-            self._result,
+        html = TEMPLATES.render(
+            "result.html",
             language,
             bounds=self._bounds,
             replies=self._replies,

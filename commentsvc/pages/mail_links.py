@@ -7,11 +7,9 @@ frames, and it sends no referrer, since its URL contains the key.
 
 from collections.abc import Awaitable, Callable
 from dataclasses import replace
-from functools import cache
-from typing import Any, NamedTuple
+from typing import Any, Final, NamedTuple
 
 import msgspec
-from jinja2 import ChainableUndefined, Environment
 
 from commentsvc.api.errors import as_http
 from commentsvc.api.parameters import LinkQuery
@@ -30,11 +28,12 @@ from commentsvc.moderation import actions, decisions, profiles
 from commentsvc.moderation.answers import AnswerResult
 from commentsvc.moderation.profiles import Profile
 from commentsvc.settings.schema import origins
-from commentsvc.util import templates
 from commentsvc.util.i18n import gettext as _
 from commentsvc.util.i18n import speaking, spoken
+from commentsvc.util.templates import Templates
 from commentsvc.util.timestamps import DAY_MS
 
+TEMPLATES: Final = Templates("", is_lenient=True)
 HEADERS = (
     ("Content-Type", "text/html; charset=utf-8"),
     NOT_STORED,
@@ -290,10 +289,5 @@ def _failed(error: HttpError) -> Response:
 
 def rendered(template: str, status: int, **values: Any) -> Response:  # Any: what it shows
     """Return a page made from a template."""
-    html = templates.render(_environment().get_template(template), spoken(), **values)
+    html = TEMPLATES.render(template, spoken(), **values)
     return Response(status, HEADERS, html.encode(errors="replace"))
-
-
-@cache
-def _environment() -> Environment:
-    return templates.environment("", ChainableUndefined)

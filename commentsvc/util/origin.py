@@ -3,8 +3,6 @@
 import re
 from functools import lru_cache
 
-import idna
-
 ORIGINS = 1_024  # addresses in the cache of `origin`
 HOST_LENGTH = 253  # characters of a host name: RFC 1035, 2.3.4, without the final dot
 REMEMBERED_LENGTH = 300  # characters: longer addresses are not cached, so the cache stays small
@@ -44,6 +42,8 @@ def host_name(name: str) -> str:
         return ""
     if name.isascii():
         return name.lower()
+    import idna  # only for these, and not small
+
     try:
         return idna.encode(name, uts46=True).decode()
     except idna.IDNAError:

@@ -27,6 +27,7 @@ LATER = (
     "encodings.idna",
     "encodings.utf_8_sig",
     "ijson",
+    "jinja2.ext",
     "lzma",
     "xml.parsers.expat",
     "yaml",

@@ -1,12 +1,15 @@
 """The command line: what it takes, and how it says that something is wrong."""
 
+import pkgutil
 from collections.abc import Callable
+from importlib import import_module
 from pathlib import Path
 
+import click
 import pytest
 from click.testing import CliRunner, Result
 
-from commentsvc import app
+from commentsvc import app, cli
 from commentsvc.cli import client, main, reload
 from commentsvc.settings import loader
 from commentsvc.settings.schema import Settings
@@ -200,3 +203,23 @@ def test_healthcheck_names_the_server(
 ) -> None:
     monkeypatch.setattr(client, "probe", lambda _data: "unix:/x")
     assert run("healthcheck", "--data", tmp_path).output == "unix:/x is running\n"
+
+
+def below(command: click.Command, name: str = "") -> dict[str, click.Command]:
+    """Return a command and all below it, by the words with which they are called."""
+    found = {name: command}
+    if isinstance(command, click.Group):
+        context = click.Context(command)
+        for word in command.list_commands(context):
+            inner = command.get_command(context, word)
+            assert inner is not None
+            assert inner.name == word
+            found.update(below(inner, f"{name} {word}".strip()))
+    return found
+
+
+def test_every_command_of_the_package_can_be_called() -> None:
+    reached = {id(command) for command in below(main.main).values()}
+    for module in pkgutil.walk_packages(cli.__path__, "commentsvc.cli."):
+        for name, value in vars(import_module(module.name)).items():
+            assert not isinstance(value, click.Command) or id(value) in reached, name
