@@ -41,8 +41,10 @@ from commentsvc.db.database import Database
 from commentsvc.db.lock import Lock
 from commentsvc.db.migrations import upgrade
 from commentsvc.db.scheduled_backup import ScheduledBackup
+from commentsvc.db.schema.outbox import WEBMENTIONS
 from commentsvc.delivery import builds, channels
 from commentsvc.delivery.builds import ChangedSites
+from commentsvc.delivery.channel import Channel
 from commentsvc.delivery.worker import OutboxWorker
 from commentsvc.http.bridge import Bridge
 from commentsvc.http.messages import CorsPolicy
@@ -50,6 +52,7 @@ from commentsvc.http.miss_limit import MissLimiter
 from commentsvc.http.router import Route, Router
 from commentsvc.inbox.hook import InboxHook
 from commentsvc.mentions.endpoint import WebmentionEndpoint
+from commentsvc.pages.comment_page import CommentPermalink
 from commentsvc.pages.embed import Embed
 from commentsvc.pages.follow import FollowPages
 from commentsvc.pages.mail_links import LinkPages
@@ -144,6 +147,7 @@ async def _compose(
         clock = Clock()
         service = ServiceContext(settings, database, Sites(settings.sites), keys, clock)
         ways = channels.channels(settings, SignedLinks(keys), clock, database)
+        ways.update(_sent_mentions(service))
         outbox = OutboxWorker(database, ways, clock)
         backups = ScheduledBackup(settings.backup, data / data_dir.DATABASE, clock)
         ops = Health(service, bridge.stats, outbox, backups)
@@ -223,6 +227,15 @@ def _mentions(
     from commentsvc.mentions.verifier import MentionVerifier
 
     return [MentionVerifier(service, submissions).run()]
+
+
+def _sent_mentions(service: ServiceContext) -> dict[str, Channel]:
+    """Return the channel of webmentions, by its name, if a site sends them."""
+    if not any(site.send_webmentions for site in service.settings.sites):
+        return {}
+    from commentsvc.mentions.sender import WebmentionSender
+
+    return {WEBMENTIONS: WebmentionSender(service)}
 
 
 async def _find_place(start: Start, succession: Handover) -> None:
@@ -319,6 +332,7 @@ def _router(
         *Avatars(settings, service.sites, service.clock).routes(),
         *feeds.routes(),
         *Embed(service, submissions, serializer).routes(),
+        *CommentPermalink(service, serializer).routes(),
         *Stacosys(service, submissions, api, feeds).routes(),
         *isso,
         *LinkPages(service).routes(),

@@ -48,7 +48,7 @@ from commentsvc.http.operation import Operation
 from commentsvc.inbox import hook
 from commentsvc.isso import routes as isso
 from commentsvc.mentions import endpoint as webmentions
-from commentsvc.pages import embed, follow, mail_links, personal_data
+from commentsvc.pages import comment_page, embed, follow, mail_links, personal_data
 from commentsvc.settings.schema import SECTIONS, Settings
 
 PAGE = Path(__file__).with_name("api.md")
@@ -105,7 +105,11 @@ PARTS = (
     ("Comments", "", (comments, stream, author, avatars)),
     ("Feeds", "", (feeds,)),
     ("Pages without JavaScript", "", (embed,)),
-    ("Replies from elsewhere", "See [Replies from elsewhere](mentions.md).", (webmentions,)),
+    (
+        "Replies from elsewhere",
+        "See [Replies from elsewhere](mentions.md).",
+        (webmentions, comment_page),
+    ),
     (
         "Links in mails",
         "Each mail contains the whole URL. `GET` shows what the link does, `POST` does it.",

@@ -1,7 +1,8 @@
 """Channels: who is told of comments, and how, according to the settings.
 
 `targets` are stored in the database, and the outbox sends through `channels`. Both have the same
-channel names, except for build hooks, which have no targets. A row for a channel that is no longer
+channel names, except for build hooks, which have no targets, and webmentions, whose channel is
+`mentions.sender`. A row for a channel that is no longer
 configured waits until it is again, or until its deadline. The modules for mail are imported only if
 mail is configured: they take 1 MiB.
 """
@@ -14,7 +15,7 @@ from urllib.parse import urlsplit
 
 from commentsvc.auth.signed_links import SignedLinks
 from commentsvc.db.database import Database
-from commentsvc.db.schema.outbox import MAIL, OutboxRow, Target
+from commentsvc.db.schema.outbox import MAIL, WEBMENTIONS, OutboxRow, Target
 from commentsvc.db.sqlite import Reader
 from commentsvc.delivery import builds
 from commentsvc.delivery import webhooks as hooks
@@ -66,7 +67,9 @@ def targets(settings: Settings) -> list[Target]:
     asked = {AKISMET: spam.akismet_key, CLASSIFIER: spam.classifier_url}
     opinions = [Target(name, "", 0, True) for name, is_asked in asked.items() if is_asked]
     hooked = [Target(name, "", 0, name in webhooks) for name in _forms(settings.hooks)]
-    return by_mail + hooked + opinions
+    sends = any(site.send_webmentions for site in settings.sites)
+    mentions = [Target(WEBMENTIONS, "", 0, True)] if sends else []
+    return by_mail + hooked + opinions + mentions
 
 
 def channels(

@@ -73,6 +73,7 @@ def load(
                 f'The {what} "{value}" stands in more than one [[site]]. Keep it in one of them.'
             )
     reading.problems += _contradictions(Settings(**parts, sites=sites))
+    reading.problems += _mention_contradictions(Settings(**parts, sites=sites))
     reading.problems += _inbox_contradictions(parts["mail"], parts["inbox"])
     if reading.problems:
         raise SettingsError(reading.problems)
@@ -111,6 +112,16 @@ def _contradictions(settings: Settings) -> Iterator[str]:
         yield (
             'mail.user is set, but mail.security is "none": anybody on the way could read the '
             'password. Use "starttls" or "tls".'
+        )
+
+
+def _mention_contradictions(settings: Settings) -> Iterator[str]:
+    """As `_contradictions`, for replies from elsewhere."""
+    sends = any(site.send_webmentions for site in settings.sites)
+    if sends and not settings.server.public_url:
+        yield (
+            "site.send_webmentions is set, but server.public_url is not: webmentions name a page of"
+            " this service. Set it too."
         )
 
 

@@ -38,6 +38,7 @@ from commentsvc.inbox.receiver import MailReceiver
 from commentsvc.isso import routes as isso
 from commentsvc.mentions.endpoint import WebmentionEndpoint
 from commentsvc.model import Entry
+from commentsvc.pages.comment_page import CommentPermalink
 from commentsvc.pages.embed import Embed
 from commentsvc.pages.follow import FollowPages
 from commentsvc.pages.mail_links import LinkPages
@@ -148,6 +149,7 @@ class Served:
             *Avatars(settings, sites, clock).routes(),
             *feeds.routes(),
             *Embed(service, submissions, serializer).routes(),
+            *CommentPermalink(service, serializer).routes(),
             *Stacosys(service, submissions, api, feeds).routes(),
             *isso.routes(service, isso.Handlers(submissions, readers, feeds, cors)),
             *LinkPages(service).routes(),

@@ -12,6 +12,7 @@ import peewee
 
 from commentsvc.db.schema.comments import CommentTable, SiteTable, Table, ThreadTable, one_of
 
+WEBMENTIONS: Final = "webmentions"  # the channel of those that are sent
 MAIL: Final = "mail"  # the channel of all mails; each webhook is a channel of its own
 
 # The states of a row of the outbox. An open one is a digest that still collects comments.

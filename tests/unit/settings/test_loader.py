@@ -197,6 +197,11 @@ def test_hooks_need_their_secrets() -> None:
     assert found[1].startswith("hooks.telegram_token and hooks.telegram_chat belong together")
 
 
+def test_webmentions_that_are_sent_need_a_page_of_ours() -> None:
+    (problem,) = problems({"COMMENTSVC_SITE_SEND_WEBMENTIONS": "true"})
+    assert problem.startswith("site.send_webmentions is set, but server.public_url is not")
+
+
 def test_a_promise_of_tls_needs_to_know_who_came_by_tls() -> None:
     environ = {"COMMENTSVC_SERVER_HSTS": "max-age=63072000; includeSubDomains"}
     (problem,) = problems(environ)

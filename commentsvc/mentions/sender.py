@@ -1,0 +1,97 @@
+"""Sends webmentions: a page that an approved comment links to is told of it.
+
+Their source is our page of the comment (`pages.comment_page`). A change of the comment is told to
+all pages that it ever linked to, so that those can look again; once the comment is deleted, they
+find its page gone. https://www.w3.org/TR/webmention/#sending-webmentions
+"""
+
+import asyncio
+import contextlib
+import re
+from collections.abc import AsyncIterator
+from html import unescape
+from typing import Final, NamedTuple
+from urllib.parse import urlencode
+
+from commentsvc.comments import queries
+from commentsvc.comments.markdown import render
+from commentsvc.comments.urls import UrlError
+from commentsvc.context import ServiceContext
+from commentsvc.db.schema.outbox import OutboxRow
+from commentsvc.db.sqlite import Reader
+from commentsvc.delivery.channel import TemporaryFailure
+from commentsvc.mentions import html_page
+from commentsvc.mentions.html_page import UnreadablePage
+from commentsvc.model import TEXT
+from commentsvc.moderation import actions
+from commentsvc.util.http_client import RemoteError, fetch, post
+
+PAGE_SIZE: Final = 1_048_576  # bytes of a page in which an endpoint is looked for
+TARGETS: Final = 20  # pages that one comment's webmentions go to
+_HEADERS: Final = {"Content-Type": "application/x-www-form-urlencoded"}
+_LINK: Final = re.compile(r"<a href=\"(https?://[^\"]*)\"").findall
+
+
+class OwnMentions(NamedTuple):
+    """What is to be sent: the page of a comment, and the pages that it links or linked to."""
+
+    source: str
+    targets: list[str]
+
+
+class WebmentionSender:
+    """A channel of the outbox."""
+
+    def __init__(self, service: ServiceContext) -> None:
+        settings = service.settings
+        self._sending = {site.name for site in settings.sites if site.send_webmentions}
+        self._networks = settings.hooks.allowed_networks
+        self._base = settings.server.public_url.rstrip("/")
+        self._sites = service.sites
+
+    def compose(self, reader: Reader, post: OutboxRow) -> OwnMentions | None:
+        """As delivery.Channel says; None for a comment that was never shown, or has no links."""
+        entry = queries.find(reader, post.comment_id or 0)
+        if entry is None or entry.site not in self._sending or entry.comment.published_at is None:
+            return None
+        history = actions.history(reader, entry.comment.id)
+        texts = [each.old for each in history if each.field == TEXT]
+        links = _LINK("".join([entry.comment.html, *map(render, texts)]))
+        targets = [url for url in dict.fromkeys(map(unescape, links)) if not self._is_ours(url)]
+        source = f"{self._base}/comment/{entry.comment.id}"
+        return OwnMentions(source, targets[:TARGETS]) if targets else None
+
+    @contextlib.asynccontextmanager
+    async def connect(self) -> AsyncIterator["WebmentionSender"]:
+        """As delivery.Channel says; each page has connections of its own."""
+        yield self
+
+    async def send(self, mentions: OwnMentions) -> None:
+        """As delivery.Connection says. A page that takes no webmentions is passed over."""
+        failed = []
+        for target in mentions.targets:
+            try:
+                await self._tell(mentions.source, target)
+            except UnreadablePage:
+                continue
+            except RemoteError as error:
+                failed.append(f"{target}: {error}")
+        if failed:
+            raise TemporaryFailure("; ".join(failed))
+
+    async def _tell(self, source: str, target: str) -> None:
+        """Tell a page's endpoint, if it has one. Raise RemoteError or UnreadablePage."""
+        page = await fetch(target, PAGE_SIZE, {"Accept": "text/html"}, self._networks)
+        endpoint = await asyncio.to_thread(html_page.endpoint, page)
+        if endpoint:
+            body = urlencode({"source": source, "target": target}).encode()
+            answer = await post(endpoint, body, _HEADERS, self._networks)
+            if answer.status == 429 or answer.status >= 500:
+                raise RemoteError(f"its endpoint answers {answer.status}")
+
+    def _is_ours(self, url: str) -> bool:
+        try:
+            self._sites.locate(url)
+        except UrlError:
+            return url.startswith(f"{self._base}/")
+        return True

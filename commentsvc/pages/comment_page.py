@@ -1,0 +1,66 @@
+"""The page of one comment: what a webmention that we send names as its source.
+
+It is a microformats2 h-entry, with the links of the comment. Once the comment is no longer shown,
+the page is gone (410), by which other sites know that they have to remove what they made of it.
+"""
+
+from commentsvc.api.serialize import CommentSerializer
+from commentsvc.comments import queries
+from commentsvc.comments.errors import UnknownComment
+from commentsvc.context import ServiceContext
+from commentsvc.http.messages import ANY_ORIGIN, NO_SNIFFING, HttpError, Request, Response
+from commentsvc.http.operation import HTML as PAGE
+from commentsvc.http.operation import Operation, Query
+from commentsvc.http.router import Route, route
+from commentsvc.model import APPROVED, fragment, thread_tag
+from commentsvc.pages.embed import HTML, POLICY
+from commentsvc.settings.schema import origins
+from commentsvc.util import templates
+from commentsvc.util.i18n import find_language
+
+COMMENT = Operation(
+    method="GET",
+    path="/comment/{id}",
+    summary="Show one comment",
+    query=Query,
+    answers={200: PAGE},
+    errors=(400, 404, 410, 503),
+    note="Webmentions that we send name it as their source.",
+)
+
+
+class CommentPermalink:
+    """The handler."""
+
+    def __init__(self, service: ServiceContext, serializer: CommentSerializer) -> None:
+        self._database = service.database
+        self._serializer = serializer
+        self._sites = service.sites
+        self._origins = origins(service.settings.sites)
+        cache_control = ("Cache-Control", service.settings.server.cache_control)
+        self._headers = (HTML, cache_control, ANY_ORIGIN, NO_SNIFFING, POLICY)
+        self._template = templates.environment("").get_template("comment.html")
+
+    def routes(self) -> list[Route]:
+        """Return the table of routes."""
+        return [route(COMMENT, self.show)]
+
+    async def show(self, request: Request) -> Response:
+        """GET /comment/ID: 200 with its page; 404, 410 for one that is shown no more. Stored."""
+        COMMENT.read(request)
+        entry = await self._database.read_for_public(queries.find, request.number())
+        if entry is None or entry.comment.published_at is None:
+            raise UnknownComment([request.number()])
+        language = find_language(self._sites.language(entry.site))
+        if entry.comment.status != APPROVED:
+            raise HttpError(410, "gone", language.widget["gone"])
+        html = templates.render(
+            self._template,
+            language,
+            comment=self._serializer.item(entry.comment, entry.site),
+            page=self._origins.get(entry.site, "") + entry.url,
+            fragment=fragment(entry.comment.id),
+            title=entry.title or entry.url,
+        )
+        tags = (thread_tag(entry.site, entry.url),)
+        return Response(200, self._headers, html.encode(), tags)
