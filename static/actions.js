@@ -1,4 +1,4 @@
-// Which module does what readers do with a thread and its comments
+// The actions of buttons: each loads its module at the first use
 
 import { storage } from "./common.js";
 /** @import { About } from "./types.d.ts" */
@@ -6,7 +6,7 @@ import { storage } from "./common.js";
 const menu = () => import("./menu.js");
 const replying = () => import("./replying.js");
 
-/** The modules by the names of buttons; each has a function of that name. */
+/** The module for each button's name; it exports a function of that name. */
 const MODULES = {
   copy: menu,
   delete: () => import("./deletion.js"),
@@ -18,7 +18,7 @@ const MODULES = {
   vote: () => import("./voting.js"),
 };
 
-/** React to an event of `control`; say below it if that fails. `detail` is the event's. */
+/** Handle an event of `control`, with its `detail`; show a failure below it. */
 export async function act(thread, control, type, detail) {
   const { name } = control;
   if (type == "comment-submitted") {
@@ -49,7 +49,7 @@ async function press(thread, button) {
 }
 
 /**
- * Return what each form needs.
+ * Return the properties that each form needs.
  * @returns {About}
  */
 export const about = ({ messages, url }) => ({ messages, url });

@@ -1,14 +1,14 @@
-// Text that no rule of the blog has coloured is black, even where the blog is dark
+// Keeps text readable on a dark blog that sets no colour for it: it would be black
 
 /** Return the lightness of a computed colour from 0 to 1; undefined if it is transparent. */
 function lightness(color) {
   const [first, second, third, alpha = 1] = color.match(/[\d.]+/g).map(Number);
   if (alpha < 0.5) return undefined;
-  if (!color.startsWith("rgb")) return first; // oklch(), oklab(): their first number is it
+  if (!color.startsWith("rgb")) return first; // oklch() and oklab() begin with the lightness
   return (0.2126 * first + 0.7152 * second + 0.0722 * third) / 255;
 }
 
-/** Make the text of `element` light while what is behind it is dark. */
+/** Make the text of `element` light while its background is dark. */
 export function keepContrast(element) {
   const system = matchMedia("(prefers-color-scheme: dark)");
   const observer = new MutationObserver(update);
@@ -28,7 +28,7 @@ export function keepContrast(element) {
     document.removeEventListener("transitionend", update);
   }
 
-  // A blog's switch changes an attribute, and colours may take a while to follow
+  // A blog's theme switch changes an attribute, and colours may change after a transition
   for (const node of [document.documentElement, document.body]) {
     observer.observe(node, { attributes: true });
   }

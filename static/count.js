@@ -2,7 +2,7 @@
 
 const waiting = new Set();
 
-// When one count comes near the viewport, all of the page are fetched
+// When one count is near the viewport, all counts of the page are fetched
 const observer = new IntersectionObserver((entries) => {
   if (!entries.some((entry) => entry.isIntersecting)) return;
   observer.disconnect();

@@ -1,4 +1,4 @@
-// Deleting a comment of one's own, which can be undone for a while
+// Deleting one's own comment, which can be undone for a few seconds
 
 import { commentOf } from "./actions.js";
 import { h, loadMessages } from "./common.js";
@@ -7,7 +7,7 @@ import { reload } from "./submitted.js";
 
 const UNDO_MS = 8000;
 
-/** Hide a comment; delete it when its author did not want it back, or leaves the page. */
+/** Hide a comment; delete it after a while, or when its author leaves, unless it is undone. */
 async function remove(thread, button) {
   const comment = commentOf(thread, button);
   const { deleted, undo } = await loadMessages(thread, "-tools");

@@ -3,24 +3,24 @@
 import { get, h, loadStylesheet, storage } from "./common.js";
 /** @import { About, FormToken } from "./types.d.ts" */
 
-/** What Control and a letter do with the text. */
+/** The formats of the text by the letter that is pressed with Control. */
 const KEYS = { b: "bold", i: "italic", k: "link", e: "code" };
-const PATIENCE_MS = 1500; // a comment waits no longer for its proof of work
-const PAUSE_MS = 800; // without a key, before it says that the draft is stored
-const FEW = 200; // characters: when no more are left, their number is shown
+const PATIENCE_MS = 1500; // that a comment waits for its proof of work
+const PAUSE_MS = 800; // without typing, before it shows that the draft is stored
+const FEW = 200; // remaining characters from which on their number is shown
 
-// Who writes; hidden while that is known
+// The author's fields; hidden while the author is known
 const IDENTITY = {
   author: { required: true, autocomplete: "name" },
   email: { type: "email", autocomplete: "email" },
   site: { type: "url", autocomplete: "url" },
 };
 
-let lastId = 0; // of an element
+let lastId = 0; // of elements
 
 await loadStylesheet("form.css");
 
-/** Put the form of a new comment in the place of `box`, a text field, with its text and focus. */
+/** Replace `box`, a text field, by the form for a new comment, with its text and focus. */
 export function replaceBox(box, about) {
   if (!box.isConnected) return; // it has been replaced
   const hadFocus = document.activeElement == box;
@@ -36,27 +36,27 @@ export class CommentForm {
   /** @type {any} its fields are properties */
   element = h("form.form");
   about;
-  key; // names the comment, so that one that is sent twice is stored once
+  key; // identifies the comment: sent twice, it is stored once
   /** @type {FormToken} */
   token = {};
   error = h("p.error", { role: "alert" });
 
-  draft; // the name under which the text is stored until the service has it
-  proof; // the promise of the token with its work done
-  #preview; // once it is asked for
+  draft; // the key under which the text is stored until the comment is sent
+  proof; // the promise of the token and its proof of work
+  #preview; // from its first use on
 
-  errors = {}; // the elements that say what is wrong with a field, by its name
+  errors = {}; // the elements for errors by the names of fields
   identity = h("div.identity");
-  #known = h("p.hint"); // stands for identity while that is hidden
-  #charactersLeft = h("small.hint"); // or that the draft is stored
+  #known = h("p.hint"); // replaces `identity` while that is hidden
+  #charactersLeft = h("small.hint"); // or the note that the draft is stored
   #timer;
   #formatButton = h("button.link", { type: "button", ariaExpanded: "false" }, "Aa");
   #previewButton = h("button.link", { type: "button", ariaExpanded: "false" });
   #sendButton = h("button.button");
 
   /**
-   * A form for a page, to reply to the comment `parent`, or to change it, if it is `own`. It begins
-   * with the draft, or with `message`.
+   * Make a form for a page, for a reply to the comment `parent`, or for changing it if it is `own`.
+   * Its text is the draft, or else `message`.
    * @param {About} about
    */
   constructor(about) {
@@ -118,7 +118,7 @@ export class CommentForm {
     this.showIdentity(!CommentForm.writer);
   }
 
-  /** Show the fields that say who writes, or only the name. */
+  /** Show the author's fields, or only the name. */
   showIdentity(isShown) {
     const { messages } = this.about;
     this.identity.hidden = !isShown;
@@ -147,7 +147,7 @@ export class CommentForm {
 
   #pressKey(event) {
     const { key, target } = event;
-    if (event.isComposing) return; // the key is for the input method
+    if (event.isComposing) return; // the key belongs to the input method
     if (key == "Escape" && this.about.parent) this.element.reset();
     if (!event.ctrlKey && !event.metaKey) return;
     if (key == "Enter") this.element.requestSubmit();
@@ -156,7 +156,7 @@ export class CommentForm {
     this.#format(KEYS[key]);
   }
 
-  /** An address that is pasted over a text makes a link of it. */
+  /** Make a link when an address is pasted over selected text. */
   #paste(event) {
     const { selectionStart, selectionEnd } = event.target;
     const url = event.clipboardData.getData("text").trim();
@@ -193,7 +193,7 @@ export class CommentForm {
     this.#countCharacters();
   }
 
-  /** Say below a field what is wrong with it; "" for nothing. */
+  /** Show an error below a field; "" removes it. */
   mark(name, text) {
     if (!this.errors[name]) return;
     this.element[name].ariaInvalid = String(Boolean(text));
@@ -211,7 +211,7 @@ export class CommentForm {
     this.#timer = setTimeout(() => (this.#charactersLeft.textContent = messages.stored), PAUSE_MS);
   }
 
-  /** Ask for a token and do its work, once for each comment; return when it is done or failed. */
+  /** Get a token and do its proof of work, once per comment; resolve also after a failure. */
   begin() {
     this.proof ??= this.about.own ? Promise.resolve() : this.#prove().catch(() => {});
     return this.proof;
@@ -244,10 +244,10 @@ export class CommentForm {
     this.error.textContent = text + " " + messages.kept;
   }
 
-  /** Send the comment. When the service has it, the form is empty and says `comment-submitted`. */
+  /** Send the comment; then clear the form and dispatch `comment-submitted`. */
   async #send() {
     const { message } = this.element;
-    if (message.readOnly) return; // it is on its way
+    if (message.readOnly) return; // it is being sent
     const label = this.#sendButton.textContent;
     message.readOnly = true;
     this.#sendButton.textContent = this.about.messages.sending;

@@ -1,9 +1,9 @@
-// What keys and the toolbar's buttons do to the text
+// Markdown formats for the text, for keys and the toolbar's buttons
 
 const AROUND = { bold: "**", italic: "*" };
 const BEFORE_LINES = { quote: "> ", list: "- " };
 
-/** Change the text of `field` where it is selected; `url` is that of a link. */
+/** Format the selected text of `field`; `url` is for a link. */
 export function format(field, name, url = "https://") {
   const { value, selectionStart, selectionEnd } = field;
   const selected = value.slice(selectionStart, selectionEnd);
@@ -14,7 +14,7 @@ export function format(field, name, url = "https://") {
   else surround(field, selected, AROUND[name] ?? "`");
 }
 
-/** Put `mark` around the selected text, or take it away. */
+/** Put `mark` around the selected text, or remove it there. */
 function surround(field, text, mark) {
   const { value, selectionStart: start, selectionEnd: end } = field;
   const isMarked = value.slice(0, start).endsWith(mark) && value.slice(end).startsWith(mark);
@@ -28,7 +28,7 @@ function surround(field, text, mark) {
   }
 }
 
-/** Make a link of the selected text; what is still to be typed is selected. */
+/** Make a link from the selected text; then select the part to type next. */
 function insertLink(field, text, url) {
   const start = field.selectionStart;
   replace(field, `[${text}](${url})`);
@@ -37,7 +37,7 @@ function insertLink(field, text, url) {
   else if (url == "https://") field.setSelectionRange(end - url.length, end);
 }
 
-/** Put `mark` before each line of the selection, or take it away where each has it. */
+/** Put `mark` before each line of the selection, or remove it if each has it. */
 function changeLines(field, mark) {
   const { value, selectionStart, selectionEnd } = field;
   const start = value.lastIndexOf("\n", selectionStart - 1) + 1;
@@ -48,7 +48,7 @@ function changeLines(field, mark) {
   replace(field, changed.join("\n"));
 }
 
-/** Write `text` over the selection, so that the browser can undo it. */
+/** Replace the selection by `text`, so that the browser can undo it. */
 export function replace(field, text) {
   const command = text ? "insertText" : "delete";
   if (document.execCommand(command, false, text)) return;

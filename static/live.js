@@ -1,9 +1,9 @@
-// What goes on while a page stays open: dates grow older, and new comments are announced
+// Updates of an open page: relative dates, and the announcement of new comments
 
 import { base, h, showRelativeTime } from "./common.js";
 import { showCounts } from "./counts.js";
 
-/** Offer comments that have come, unless a button offers some already. */
+/** Show a button for new comments, unless there is one. */
 function announce(thread, count) {
   const button = thread.querySelector(".commentsvc-thread > .commentsvc-button");
   if (!button.hidden || count <= thread.page.count) return;
@@ -11,7 +11,7 @@ function announce(thread, count) {
   thread.offer("fresh");
 }
 
-/** Tell beside the heading how often the page was liked and shared on other sites. */
+/** Show next to the heading how often the page was liked and shared on other sites. */
 function showLikes(thread) {
   const heading = thread.querySelector(".commentsvc-heading");
   const { likes, reposts } = thread.page;
@@ -20,7 +20,7 @@ function showLikes(thread) {
   if (told) heading.append(h("span", {}, ` ${told}`));
 }
 
-/** Return what lets comments that come into `thread` from now on slide into their places. */
+/** Return a function that animates the comments which are new in `thread`. */
 function watchArrivals(thread) {
   const items = () => thread.querySelectorAll(".commentsvc-comment");
   const known = new WeakSet(items());
@@ -33,7 +33,7 @@ function watchArrivals(thread) {
   };
 }
 
-/** Keep the dates in `thread` true, and let it announce what comes. Return what ends both. */
+/** Update the dates of `thread` and announce new comments; return a function that stops both. */
 export function follow(thread) {
   const url = base + thread.path("api/comments/stream");
   const slide = watchArrivals(thread);
@@ -43,7 +43,7 @@ export function follow(thread) {
   };
   let stream;
 
-  /** Listen only while the page is seen: a browser has few connections. */
+  /** Listen only while the page is visible: a browser has few connections. */
   function listen() {
     stream?.close();
     if (document.hidden) return;

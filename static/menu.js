@@ -1,4 +1,4 @@
-// What readers seldom do with a comment; its buttons stand behind that of the menu
+// The menu of rare actions on a comment
 
 import { commentOf } from "./actions.js";
 import { actionButton, anchorOf, loadMessages } from "./common.js";
@@ -10,7 +10,7 @@ const ICONS = {
   share: "M8 10V2.5M5 5l3-3 3 3M4.5 7.5H3v6h10v-6h-1.5",
 };
 
-/** Show the buttons, or no longer. */
+/** Show or hide the menu's buttons. */
 export async function menu(thread, button) {
   const isOpen = button.ariaExpanded == "true";
   button.ariaExpanded = String(!isOpen);
@@ -42,7 +42,7 @@ export async function report(thread, button) {
   say(thread, button, reported);
 }
 
-/** Say what was done, in place of what the button said. */
+/** Show what was done, in place of the button's text. */
 function say(thread, button, text) {
   thread.status.textContent = text;
   button.replaceChildren(button.firstChild, text);
@@ -50,5 +50,5 @@ function say(thread, button, text) {
 
 export async function share(thread, button) {
   const url = addressOf(thread, button);
-  await navigator.share({ title: document.title, url }).catch(() => {}); // the reader thought better
+  await navigator.share({ title: document.title, url }).catch(() => {}); // the reader cancelled
 }

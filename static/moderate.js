@@ -1,8 +1,8 @@
-// Links to the moderation pages, for a browser that has come from there to the blog
+// Links to the moderation pages, for a browser that once followed a link from there to the blog
 
 import { base, h, storage } from "./common.js";
 
-/** Show the links from now on, in this browser; `thread.target` says so, and then no more. */
+/** Show the links in this browser from now on; remove that request from `thread.target`. */
 export function begin(thread) {
   storage.set("moderator", true);
   thread.target = thread.target.split("?")[0];
@@ -10,7 +10,7 @@ export function begin(thread) {
   addLinks(thread);
 }
 
-/** Add a link to each comment of `thread` that has none. The pages ask who comes, not this. */
+/** Add a link to each comment of `thread` that has none. The moderation pages check the access. */
 export function addLinks(thread) {
   for (const actions of thread.querySelectorAll("article > .commentsvc-actions")) {
     if (actions.querySelector("[href]")) continue;

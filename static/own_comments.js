@@ -1,4 +1,4 @@
-// The reader's own comments, which they can change for a while, and see before they are approved
+// The reader's own comments: for a while they can be changed, and seen before approval
 
 import { actionButton, storage } from "./common.js";
 
@@ -7,17 +7,17 @@ const ICONS = {
   delete: "M3 4.5h10M6.5 4V2.5h3V4M4.5 4.5l.5 9h6l.5-9M7 7v4M9 7v4",
 };
 
-/** Those that were written on the page `url`. */
+/** The own comments on the page `url`. */
 export class OwnComments {
   #url;
-  #byId = storage.get("own-comments") ?? {}; // what the service answered to each, of all pages
-  #newest; // of them, sent since the page was opened
+  #byId = storage.get("own-comments") ?? {}; // the service's answers by id, of all pages
+  #newest; // the last one sent since the page was opened
 
   constructor(url) {
     this.#url = url;
   }
 
-  /** Keep what the service answered to one that was sent. */
+  /** Store the service's answer to a new comment. */
   add(answer) {
     const { id } = answer.comment;
     this.#newest = { ...this.#byId[id], ...answer, url: this.#url };
@@ -25,13 +25,13 @@ export class OwnComments {
     storage.set("own-comments", this.#byId);
   }
 
-  /** Forget one that was deleted. */
+  /** Remove a deleted comment. */
   remove(id) {
     delete this.#byId[id];
     storage.set("own-comments", this.#byId);
   }
 
-  /** Add buttons to those of `thread` that can be changed. */
+  /** Add buttons to the own comments of `thread` that can be changed. */
   addButtons({ tree, messages }) {
     for (const { comment, token } of Object.values(this.#byId)) {
       const actions = tree.find(comment.id)?.querySelector("article > .commentsvc-actions");
@@ -41,8 +41,8 @@ export class OwnComments {
   }
 
   /**
-   * Add them to `comments`, a Map by id. `own` is the answer to each, `isWaiting` says that others
-   * do not see it yet, `note` thanks for the newest.
+   * Add the own comments to `comments`, a Map by id. `own` is the service's answer to one,
+   * `isWaiting` says that others do not see it yet, `note` thanks for the newest one.
    */
   addTo(comments, messages) {
     for (const own of Object.values(this.#byId)) {
@@ -50,7 +50,7 @@ export class OwnComments {
       if (own != this.#newest && new Date(own.token_expires) < new Date()) {
         delete this.#byId[id];
       } else if (own.url == this.#url) {
-        const isShown = comments.has(id) && own != this.#newest; // it has been approved since
+        const isShown = comments.has(id) && own != this.#newest; // it was approved meanwhile
         const isWaiting = own.status == "pending" && !isShown;
         const note = own == this.#newest && messages[own.status];
         comments.set(id, { ...own.comment, ...comments.get(id), own, isWaiting, note });

@@ -1,8 +1,8 @@
-// A thread that the blog's build has put into the page, taken over by the widget
+// The widget on a page into which the blog's build has put the thread
 
 import { get, storage } from "./common.js";
 
-/** Return the page at `path`, for which only what is newer than the build is fetched. */
+/** Return the thread at `path`; only what is newer than the build is fetched. */
 export async function fetchChanges(thread, path, sort) {
   const since = sort == "oldest" && thread.querySelector("[data-since]")?.dataset.since;
   const page = await get(since ? `${path}&since=${since}` : path);
@@ -20,7 +20,7 @@ export async function fetchChanges(thread, path, sort) {
     }
   }
   for (const comment of page.data) comments.set(comment.id, comment);
-  if (comments.size != page.count) return get(path); // some are shown no more
+  if (comments.size != page.count) return get(path); // some are no longer shown
   const place = ({ pinned, published }) => (pinned ? "" : published);
   page.data = [...comments.values()].sort((a, b) => place(a).localeCompare(place(b)));
   page.deleted = deleted;
@@ -28,7 +28,7 @@ export async function fetchChanges(thread, path, sort) {
   return page;
 }
 
-/** Store what was typed into the plain form as a draft; say whether that has the focus. */
+/** Store the text typed into the plain form as a draft; return whether it has the focus. */
 export function keepDraft(thread) {
   const form = thread.querySelector("form.commentsvc-form");
   if (!form) return false;

@@ -1,10 +1,10 @@
-// The preview of what is being written, kept in step with it
+// The preview of a comment, updated while its author types
 
 import { h, setHTML } from "./common.js";
 import { explain } from "./sending.js";
 import { send } from "./send.js";
 
-const PAUSE_MS = 700; // without a key, before the preview follows
+const PAUSE_MS = 700; // without typing, before the preview is updated
 
 export class Preview {
   #element = h("div.preview", { role: "status", dir: "auto" });
@@ -19,13 +19,13 @@ export class Preview {
     form.error.before(this.#element);
   }
 
-  /** Show what the text will look like, or no longer. */
+  /** Show or hide the preview. */
   async toggle() {
     this.#isOpen = !this.#isOpen;
     await this.#show();
   }
 
-  /** The text has changed. */
+  /** Update the preview after a change of the text. */
   update() {
     clearTimeout(this.#timer);
     if (!this.#form.element.message.value.trim()) this.#isOpen = false;

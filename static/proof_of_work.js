@@ -1,9 +1,9 @@
-// ALTCHA's proof of work, with PBKDF2, which browsers compute beside the page's scripts
+// ALTCHA's proof of work, with PBKDF2, which browsers compute outside of the page's thread
 
 const fromHex = (text) => Uint8Array.from(text.match(/../g), (pair) => parseInt(pair, 16));
 const toHex = (bytes) => Array.from(bytes, (byte) => byte.toString(16).padStart(2, "0")).join("");
 
-/** Return the solution of `challenge`, as the field `proof_of_work` has it. */
+/** Return the solution of `challenge`, for the field `proof_of_work`. */
 export async function solve(challenge) {
   const { nonce, salt, cost, keyLength, keyPrefix } = challenge.parameters;
   const algorithm = { name: "PBKDF2", hash: "SHA-256", salt: fromHex(salt), iterations: cost };

@@ -1,4 +1,4 @@
-// Forms below a comment: to reply to it, and to change one's own
+// Forms below a comment: for a reply, and for changing one's own comment
 
 import { about, commentOf } from "./actions.js";
 import { CommentForm } from "./form.js";
@@ -10,7 +10,7 @@ export function reply(thread, button) {
   return toggleForm(button, { ...about(thread), title, parent, message });
 }
 
-/** Return what is selected in `body` as a quotation. */
+/** Return the text selected in `body` as a quotation. */
 function quotation(body) {
   const selection = getSelection();
   const text = selection.toString().trim();
@@ -24,7 +24,7 @@ export function edit(thread, button) {
   return toggleForm(button, { ...about(thread), title, parent, own: parent.own });
 }
 
-/** Show a form below `button`, instead of another one in the list; or close it. */
+/** Show a form below `button` and close any other one; or close it. */
 function toggleForm(button, properties) {
   const isOpen = button.ariaExpanded == "true";
   button.closest(".commentsvc-list").querySelector("form")?.reset();

@@ -1,19 +1,19 @@
-// What is sent to the comment service, and what is said when it refuses
+// Requests that write to the service, and the texts for their errors
 
 import { base, storage, TIMEOUT_MS } from "./common.js";
 /** @import { Failure } from "./types.d.ts" */
 
-/** Return a random text to name a comment, or a voter. */
+/** Return a random id for a comment or a voter. */
 export const randomId = () => crypto.getRandomValues(new Uint32Array(4)).join("-");
 
-/** Return the random word by which the service knows this browser's votes and reports. */
+/** Return the random word that identifies this browser's votes and reports. */
 export function readerWord() {
   const word = storage.get("voter") ?? randomId();
   storage.set("voter", word);
   return word;
 }
 
-/** Return the JSON that the service answers, or true for none; throw what errorText() explains. */
+/** Return the JSON of the service's answer, or true for none; throw a Failure for errorText(). */
 export async function send(method, path, body, token) {
   /** @type {Failure} */
   const failure = { status: navigator.onLine ? "unreached" : "offline" };
@@ -33,11 +33,11 @@ export async function send(method, path, body, token) {
     const answer = response.status == 204 || (await response.json());
     if (response.ok) return answer;
     Object.assign(failure, answer.error);
-  } catch {} // no answer, or none of ours
+  } catch {} // no answer, or not from our service
   throw failure;
 }
 
-/** Say in words why send() failed. */
+/** Return the text for a Failure of send(). */
 export function errorText(messages, { status, retryAfter, message, fields = {} }) {
   const known = messages[status > 500 ? 500 : status];
   const text = known || Object.values(fields).join(" ") || message || messages.unreached;

@@ -1,12 +1,12 @@
-// Sending what was written in a form
+// Sending the comment in a form
 
 import { storage } from "./common.js";
 import { CommentForm } from "./form.js";
 import { errorText, randomId, send } from "./send.js";
 
 /**
- * Send what was written in `form`; return the service's answer, or nothing where it refuses. When
- * the promise `patience` is kept, the comment waits no longer for its proof of work.
+ * Send the comment in `form`; return the service's answer, or undefined if it refuses. The comment
+ * waits for its proof of work until the promise `patience` is resolved.
  */
 export async function submit(form, patience) {
   form.key ||= randomId();
@@ -20,7 +20,7 @@ export async function submit(form, patience) {
   }
 }
 
-/** The service has the comment: begin another one, of the same writer. */
+/** Clear the form after the comment was sent, and keep the author. */
 function forget(form, { author, email, site, remember }) {
   if (!form.about.own) {
     CommentForm.writer = { author, email, site };
@@ -55,10 +55,10 @@ async function post(form, patience, { remember, ...fields }) {
   return send("POST", pathOf(about, "comments"), body);
 }
 
-/** Say what is wrong with a field beside it, all else above the buttons. */
+/** Show the error of a field beside it, all others above the buttons. */
 export function explain(form, failure) {
   const { messages } = form.about;
-  const isOtherText = failure.status == 409; // the service has another text by this key
+  const isOtherText = failure.status == 409; // the service has another text with this key
   if (isOtherText) form.key = undefined;
   const fields = { ...failure.fields };
   const marked = Object.keys(form.errors).filter((name) => fields[name]);

@@ -1,8 +1,8 @@
-// A thread after its reader has changed it
+// Updates of a thread after the reader has changed it
 
 import { showCounts } from "./counts.js";
 
-/** Show what the service answered to a comment of the reader. */
+/** Show the reader's new comment from the service's answer. */
 export async function showSubmitted(thread, answer) {
   await thread.loadOwn();
   thread.own.add(answer);
@@ -11,7 +11,7 @@ export async function showSubmitted(thread, answer) {
   reload(thread, thread.messages[answer.status]);
 }
 
-/** Load the thread anew, and say `text` about it. */
+/** Load the thread again, and announce `text`. */
 export async function reload(thread, text) {
   thread.status.textContent = text;
   await thread.load();

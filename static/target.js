@@ -1,9 +1,9 @@
-// The comment that the address names, also as the system did that it was imported from
+// Scrolls to the comment in the page's address, also by its id in an old system
 
-/** How other systems called the whole thread */
+/** Ids of the whole thread in other systems */
 const THREADS = /^(disqus_thread|isso-thread|remark42|commento|comentario|schnack|cusdis_thread)$/;
 
-/** Go to what `thread.target` names. It may be on a later page */
+/** Scroll to `thread.target`, which may be on a later page of the list */
 export async function seekTarget(thread) {
   if (thread.target.endsWith("?moderate")) (await import("./moderate.js")).begin(thread);
   const { target, page, tree } = thread;

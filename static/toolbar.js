@@ -12,7 +12,7 @@ const ICONS = {
   list: "M6 4h8M6 8h8M6 12h8M2.5 4h0m0 4h0m0 4h0",
 };
 
-/** Show the toolbar above `field`, or no longer; `opener` is the button that does it. */
+/** Show or hide the toolbar above `field`; `opener` is its button. */
 export async function toggleToolbar(field, opener) {
   const shown = field.parentNode.querySelector(".commentsvc-toolbar");
   storage.set("toolbar", !shown);
@@ -31,7 +31,7 @@ export async function toggleToolbar(field, opener) {
   toolbar.firstElementChild.tabIndex = 0;
 }
 
-/** Arrow keys go from button to button; the Tab key comes to one of them only. */
+/** Move the focus with arrow keys; the Tab key reaches one button only (roving tabindex). */
 function move({ key, target, currentTarget }) {
   const isReversed = getComputedStyle(currentTarget).direction == "rtl";
   const step = { ArrowRight: 1, ArrowLeft: -1 }[key] * (isReversed ? -1 : 1);

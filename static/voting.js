@@ -1,4 +1,4 @@
-// Votes on comments: one of each browser on each
+// Votes on comments: one per browser and comment
 
 import { commentOf } from "./actions.js";
 import { storage } from "./common.js";

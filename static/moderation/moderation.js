@@ -1,6 +1,6 @@
-/* The moderation pages work without this. It adds the keys, a box that ticks all, and keeps the
-   place in the list: a decision loads the page anew, and then the next comment is in focus; after
-   it is undone, the comment that came back. */
+/* The moderation pages work without this script. It adds the keys and a checkbox for all comments,
+   and keeps the place in the list: after a decision, which loads the page again, it focuses the
+   next comment; after undoing it, the restored comment. */
 
 const PLACE = "commentsvc-place"; // in sessionStorage: page and number of the comment in focus
 
@@ -8,19 +8,19 @@ const comments = [...document.querySelectorAll(".comments .comment")];
 const others = document.querySelector(".others"); // what is selected on other pages
 const boxes = comments.map((comment) => comment.querySelector("[type=checkbox]"));
 
-/** The number of the comment that has the focus, or in which it is; -1 for none. */
+/** Return the index of the comment with the focus; -1 for none. */
 function current() {
   return comments.findIndex((comment) => comment.contains(document.activeElement));
 }
 
-/** Go to the comment of that number, the first or last at the ends. */
+/** Focus the comment with that index, or the first or last one. */
 function go(number) {
   const comment = comments[Math.max(0, Math.min(number, comments.length - 1))];
   comment?.focus({ preventScroll: true });
   comment?.scrollIntoView({ block: "nearest" });
 }
 
-/** The button or link of that key: of the comment in focus, else of the page. */
+/** Return the button or link for a key: of the comment with the focus, else of the page. */
 function find(key) {
   const inside = comments[current()] ?? document.querySelector(".comment.whole");
   const selector = `[data-key="${CSS.escape(key)}"]`;
@@ -63,7 +63,7 @@ function press(event) {
   }
 }
 
-/** Say how many are ticked, and let the buttons for them wait until some are. */
+/** Show how many comments are ticked, and disable the buttons for them if none is. */
 function count() {
   const ticked = boxes.filter((box) => box.checked).length;
   const number = ticked + (others?.isConnected ? Number(others.dataset.number) : 0);
@@ -76,7 +76,7 @@ function count() {
   }
 }
 
-/** Put a box that ticks all in the place of the link that does. */
+/** Replace the link that ticks all comments by a checkbox. */
 function boxForAll() {
   const box = document.createElement("input");
   box.type = "checkbox";
@@ -97,7 +97,7 @@ function boxForAll() {
   return box;
 }
 
-/** Remember where we are, so that the page that comes back can go on there. */
+/** Store the place in the list, for the page that is loaded next. */
 function leave(event) {
   const number = current();
   if (number >= 0 && ["one", "act", "answer"].includes(event.submitter?.name)) {

@@ -1,9 +1,9 @@
 /* Signing in with a passkey, and adding one. A form has the options in `data-get` or `data-create`;
-   what the device answers goes with it, as JSON. Browsers since spring 2025 read and write that. */
+   the device's answer is sent with it, as JSON. Browsers since spring 2025 support this JSON. */
 
 const TOO_OLD = !globalThis.PublicKeyCredential?.parseCreationOptionsFromJSON;
 
-/** Ask the device; the promise fails where the moderator or the browser says no. */
+/** Ask the device; the promise is rejected if the moderator or the browser refuses. */
 function ask({ create, get }) {
   if (create) {
     const publicKey = PublicKeyCredential.parseCreationOptionsFromJSON(JSON.parse(create));

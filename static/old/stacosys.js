@@ -1,4 +1,4 @@
-// Turns a page that was written for Stacosys into one with our widget
+// Replaces the elements for Stacosys on a page by our widget
 import "../comments.js";
 import "../count.js";
 
@@ -13,7 +13,7 @@ function make(tag, url) {
 for (const counter of document.querySelectorAll(".comments-counter")) {
   const url = counter.textContent.trim();
   if (url) counter.replaceChildren(make("comment-count", url));
-  counter.style.removeProperty("display"); // it was hidden until its number came
+  counter.style.removeProperty("display"); // it was hidden until its number was known
 }
 
 const [place, ...others] = IDS.map((id) => document.getElementById(id)).filter(Boolean);

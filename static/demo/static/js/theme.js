@@ -1,5 +1,5 @@
-// Dark or light: what the reader chose here, else what the system says. Runs before the first
-// paint, so that nothing flashes.
+// The dark or light theme: the reader's choice, else the system's. This runs before the first
+// paint, so that the page does not flash.
 const root = document.documentElement;
 const chosen = localStorage.getItem("theme");
 if (chosen) root.dataset.theme = chosen;
