@@ -15,8 +15,8 @@ from commentsvc.http.router import Route, route
 from commentsvc.model import APPROVED, fragment, thread_tag
 from commentsvc.pages.embed import HTML, POLICY
 from commentsvc.settings.schema import origins
-from commentsvc.util import templates
 from commentsvc.util.i18n import find_language
+from commentsvc.util.templates import Templates
 
 COMMENT = Operation(
     method="GET",
@@ -39,7 +39,7 @@ class CommentPermalink:
         self._origins = origins(service.settings.sites)
         cache_control = ("Cache-Control", service.settings.server.cache_control)
         self._headers = (HTML, cache_control, ANY_ORIGIN, NO_SNIFFING, POLICY)
-        self._template = templates.environment("").get_template("comment.html")
+        self._templates = Templates("")
 
     def routes(self) -> list[Route]:
         """Return the table of routes."""
@@ -54,8 +54,8 @@ class CommentPermalink:
         language = find_language(self._sites.language(entry.site))
         if entry.comment.status != APPROVED:
             raise HttpError(410, "gone", language.widget["gone"])
-        html = templates.render(
-            self._template,
+        html = self._templates.render(
+            "comment.html",
             language,
             comment=self._serializer.item(entry.comment, entry.site),
             page=self._origins.get(entry.site, "") + entry.url,
