@@ -13,7 +13,6 @@ from commentsvc.imports.records import (
     ImportedComment,
     ImportedPage,
     ImportFailed,
-    InvalidInput,
     ParseOptions,
     Records,
 )
@@ -61,15 +60,11 @@ def parse(source: SourceFile, options: ParseOptions) -> Records:
     return read(source, options)
 
 
-def _ignore(_problem: InvalidInput) -> None:
-    """Ignore an error, since it is reported when the comments are read."""
-
-
 def _authors(source: SourceFile, *names: str) -> dict[str, _Author]:
     """Return the authors by the first field of `names`; the second has their web sites."""
     key, site = names
     authors: dict[str, _Author] = {}
-    for each in json_source.items(source, "commenters.item", _ignore):
+    for each in json_source.items(source, "commenters.item", json_source.ignore):
         link = each.text(site, "link", "websiteUrl")
         authors.setdefault(
             each.text(key),
@@ -123,7 +118,7 @@ def _absolute(host: str) -> str:
 
 def _third_version(source: SourceFile, options: ParseOptions) -> Records:
     authors = _authors(source, "id", "websiteUrl")
-    for page in json_source.items(source, "pages.item", options.skip):
+    for page in json_source.items(source, "pages.item", json_source.ignore):
         yield ImportedPage(
             page.text("id"),
             page.text("path"),

@@ -1,6 +1,6 @@
 """Cusdis: its SQLite database, or the rows of its tables `pages` and `comments` as JSON."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Final
 
 from commentsvc.imports import dates, json_source, sqlite_source
@@ -9,6 +9,7 @@ from commentsvc.imports.json_source import Value
 from commentsvc.imports.records import (
     ImportedComment,
     ImportedPage,
+    InvalidInput,
     ParseOptions,
     Records,
 )
@@ -27,21 +28,21 @@ def recognises(source: SourceFile, head: bytes) -> str:
 
 def parse(source: SourceFile, options: ParseOptions) -> Records:
     """Return the pages and comments of `source`. Raise ImportFailed."""
-    for number, page in enumerate(_rows(source, "pages", options), 1):
+    for number, page in enumerate(_rows(source, "pages", json_source.ignore), 1):
         yield ImportedPage(
             page.text("id"), page.text("url", "slug"), f"page {number}", page.text("title")
         )
-    for number, comment in enumerate(_rows(source, "comments", options), 1):
+    for number, comment in enumerate(_rows(source, "comments", options.skip), 1):
         yield _comment(comment, f"comment {number}", options)
 
 
-def _rows(source: SourceFile, table: str, options: ParseOptions) -> Iterator[Value]:
+def _rows(source: SourceFile, table: str, skip: Callable[[InvalidInput], None]) -> Iterator[Value]:
     if source.head().startswith(sqlite_source.MAGIC):
         with sqlite_source.opened(source) as database:
             query = f"SELECT * FROM {table} ORDER BY rowid"  # noqa: S608 - a constant name
             yield from map(Value, database.rows(query))
     else:
-        yield from json_source.items(source, f"{table}.item", options.skip)
+        yield from json_source.items(source, f"{table}.item", skip)
 
 
 def _comment(comment: Value, position: str, options: ParseOptions) -> ImportedComment:

@@ -5,7 +5,12 @@ A part that is invalid is passed to `skip` as an InvalidInput; the objects befor
 
 import contextlib
 import io
+import re
+from bisect import bisect_left
 from collections.abc import Callable, Iterator
+from copy import copy
+from decimal import Decimal
+from itertools import accumulate
 from typing import Any, Final
 
 import ijson  # type: ignore[import-untyped]  # it ships no types
@@ -18,6 +23,15 @@ from commentsvc.imports.records import InvalidInput
 LINE_LIMIT: Final = 16 * 1024 * 1024  # bytes of one line of NDJSON
 WHOLE_LIMIT: Final = 64 * 1024 * 1024  # bytes of a file that is read as a whole
 PIECE: Final = 65_536  # bytes that are read at once
+# Arrays and objects within each other. ijson builds a path of all that are open at each value: a
+# file of 50,000 of them would take it ten seconds.
+DEPTH_LIMIT: Final = 500
+DIGITS: Final = 300  # of one number; ijson crashes where Python refuses one: at 4,300
+BIGGEST: Final = 2**31  # what counts may be; of votes nothing has more
+
+_STEPS: Final = {ord("["): 1, ord("{"): 1, ord("]"): -1, ord("}"): -1}
+_OTHERS: Final = bytes(set(range(256)) - set(_STEPS))
+_LONG_NUMBER: Final = re.compile(rb"\d{%d}" % DIGITS)
 
 
 class Value:
@@ -34,16 +48,17 @@ class Value:
             value = self.fields.get(name)
             if isinstance(value, str) and value:
                 return value
-            if isinstance(value, int | float) and not isinstance(value, bool):
+            if isinstance(value, int | float | Decimal) and not isinstance(value, bool):
                 return str(value)
         return ""
 
     def number(self, name: str) -> int:
-        """Return a field that is a whole number or the text of one; else 0."""
+        """Return a field that is a number below `BIGGEST` or its text, as a whole one; else 0."""
         value = self.fields.get(name)
         try:
-            return int(value) if value is not None else 0
-        except (TypeError, ValueError, OverflowError):
+            number = Decimal(value if value is not None else 0)
+            return int(number) if -BIGGEST < number < BIGGEST else 0
+        except (TypeError, ValueError, ArithmeticError):
             return 0
 
     def flag(self, name: str) -> bool:
@@ -65,6 +80,10 @@ class Value:
         )
 
 
+def ignore(_problem: InvalidInput) -> None:
+    """Ignore an error, since it is reported when the comments are read."""
+
+
 def items(source: SourceFile, prefix: str, skip: Callable[[InvalidInput], None]) -> Iterator[Value]:
     """Yield the objects at `prefix`, in ijson's notation: ``item``, ``comments.item``.
 
@@ -73,7 +92,7 @@ def items(source: SourceFile, prefix: str, skip: Callable[[InvalidInput], None])
     number = 0
     with source.open() as stream:
         try:
-            for found in ijson.items(_Text(stream), prefix, use_float=True, buf_size=PIECE):
+            for found in ijson.items(_BoundedText(stream), prefix, buf_size=PIECE):
                 number += 1
                 if isinstance(found, dict):
                     yield Value(found)
@@ -82,12 +101,17 @@ def items(source: SourceFile, prefix: str, skip: Callable[[InvalidInput], None])
         except (ijson.JSONError, UnicodeDecodeError, RecursionError) as error:
             reason = " ".join(str(error).split())[:120]
             skip(InvalidInput(f"behind element {number}", f"the JSON is broken here ({reason})"))
+        except InvalidInput as problem:
+            skip(problem)
 
 
 def first_number(source: SourceFile, prefix: str) -> int:
-    """Return the number at `prefix`, 0 if there is none. Raise ImportFailed."""
+    """Return the number at `prefix`, 0 if there is none before the JSON is invalid.
+
+    Raise ImportFailed.
+    """
     with source.open() as stream, contextlib.suppress(ijson.JSONError, UnicodeDecodeError):
-        for found in ijson.items(_Text(stream), prefix, use_float=True, buf_size=PIECE):
+        for found in ijson.items(_BoundedText(stream), prefix, buf_size=PIECE):
             return found if isinstance(found, int) else 0
     return 0
 
@@ -98,11 +122,43 @@ def documents(source: SourceFile, skip: Callable[[InvalidInput], None]) -> Itera
     Raise ImportFailed if the file is too large, or what `skip` raises.
     """
     text = source.read_all(WHOLE_LIMIT)
-    text = to_utf8(text)(text, True)
     try:
-        yield from ijson.items(io.BytesIO(text), "", multiple_values=True, use_float=True)
+        yield from ijson.items(_BoundedText(io.BytesIO(text)), "", multiple_values=True)
     except (ijson.JSONError, UnicodeDecodeError, RecursionError) as error:
         skip(InvalidInput("the file", f"its JSON is broken ({' '.join(str(error).split())[:120]})"))
+    except InvalidInput as problem:
+        skip(problem)
+
+
+class _Bounds:
+    """Looks for what no export has and ijson cannot bear, at a fraction of what reading costs.
+
+    That are too many arrays and objects within each other, and numbers that are too long. It looks
+    at what is left of a JSON text without the strings: once no backslash is there that is escaped,
+    and no quotation mark that is, each one begins or ends a string.
+    """
+
+    def __init__(self) -> None:
+        self._depth = 0
+        self._in_string = False
+        self._backslash = b""  # that ended the last piece
+        self._end = b""  # of the last piece
+
+    def problem(self, data: bytes) -> str:
+        """Take the next bytes; return what is wrong with them, "" for nothing."""
+        text = (self._backslash + data).replace(b"\\\\", b"")
+        self._backslash = b"\\" if text.endswith(b"\\") else b""
+        parts = text.removesuffix(self._backslash).replace(b'\\"', b"").split(b'"')
+        bare = b"".join(parts[self._in_string :: 2])
+        self._in_string ^= len(parts) % 2 == 0
+        brackets = bare.translate(None, _OTHERS)
+        depths = list(accumulate(map(_STEPS.__getitem__, brackets), initial=self._depth))
+        self._depth = depths[-1]
+        if max(depths) > DEPTH_LIMIT:
+            return f"the JSON is nested more than {DEPTH_LIMIT} deep here, as in no export"
+        numbers = self._end + bare
+        self._end = numbers[-DIGITS:]
+        return f"a number has more than {DIGITS} digits" if _LONG_NUMBER.search(numbers) else ""
 
 
 class _Text:
@@ -121,6 +177,30 @@ class _Text:
             if text := self._convert(data, False):
                 return text
         return self._convert(b"", True) if self._convert else b""
+
+
+class _BoundedText(_Text):
+    """As `_Text`, up to where `_Bounds` are exceeded; behind it, InvalidInput is raised."""
+
+    def __init__(self, stream: Any) -> None:  # Any: as above
+        super().__init__(stream)
+        self._bounds = _Bounds()
+        self._read = 0  # bytes
+        self._problem = ""
+
+    def read(self, size: int) -> bytes:
+        if self._problem:
+            raise InvalidInput(f"byte {self._read + 1}", self._problem)
+        text = super().read(size)
+        before = copy(self._bounds)
+        self._problem = self._bounds.problem(text)
+        if self._problem:
+            good = bisect_left(
+                range(len(text)), True, key=lambda end: bool(copy(before).problem(text[: end + 1]))
+            )
+            text = text[:good]
+        self._read += len(text)
+        return text or (b" " if self._problem else b"")  # nothing would be the end
 
 
 def lines(source: SourceFile, skip: Callable[[InvalidInput], None]) -> Iterator[tuple[int, Value]]:

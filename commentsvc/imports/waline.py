@@ -43,7 +43,7 @@ def parse(source: SourceFile, options: ParseOptions) -> Records:
     known: set[str] = set()
     admins = {
         user.text("objectId", "objectid", "id", "_id")
-        for user in _rows(source, "Users", _ignore)
+        for user in _rows(source, "Users", json_source.ignore)
         if user.text("type") == _ADMIN
     }
     for number, comment in enumerate(_rows(source, "Comment", options.skip), 1):
@@ -55,10 +55,6 @@ def parse(source: SourceFile, options: ParseOptions) -> Records:
         yield _comment(comment, url, f"comment {number}", options, is_admin=is_admin)
 
 
-def _ignore(_problem: InvalidInput) -> None:
-    """Ignore an error, since it is reported when the comments are read."""
-
-
 def _rows(source: SourceFile, table: str, skip: Callable[[InvalidInput], None]) -> Iterator[Value]:
     if source.head().startswith(sqlite_source.MAGIC):
         with sqlite_source.opened(source) as database:
@@ -67,7 +63,7 @@ def _rows(source: SourceFile, table: str, skip: Callable[[InvalidInput], None]) 
                 yield from map(Value, database.rows(query))
         return
     prefix = f"data.{table}.item"
-    if not any(True for _ in json_source.items(source, prefix, _ignore)):
+    if not any(True for _ in json_source.items(source, prefix, json_source.ignore)):
         prefix = f"data.{prefix}"  # the unchanged answer of the API
     yield from json_source.items(source, prefix, skip)
 

@@ -4,6 +4,7 @@ import gzip
 import io
 import json
 import sqlite3
+import time
 import zipfile
 from contextlib import closing
 from pathlib import Path
@@ -295,6 +296,38 @@ def test_json_that_is_none_is_named(tmp_path: Path, text: str) -> None:
         assert "element" in faults[0]
         with pytest.raises(InvalidInput):
             parsed(path, "isso")
+
+
+@pytest.mark.parametrize("name", ["isso", "artalk", "waline", "cusdis", "giscus"])
+def test_json_that_is_nested_too_deep_is_refused_at_once(tmp_path: Path, name: str) -> None:
+    deep = '[{"id": "a", "a\\\\": "]}\\"\\\\", "comments": []}, ' + "[" * 50_000
+    faults: list[str] = []
+    begun = time.process_time()
+    records = parsed(written(tmp_path, "deep.json", deep), name, faults=faults)
+    assert time.process_time() - begun < 2  # it took ten times as long
+    assert len(records) == {"isso": 1, "artalk": 2}.get(name, 0)  # what stands before it
+    fault = "the JSON is nested more than 500 deep here, as in no export"
+    assert faults == [f"byte {deep.index('[[') + 500}: {fault}"]
+
+
+@pytest.mark.parametrize("depth", [10, 490])
+def test_brackets_in_texts_do_not_nest(tmp_path: Path, depth: int) -> None:
+    text = json.dumps("[{" * 40_000 + '\\"' * 40_000)
+    inner = "[" * depth + "]" * depth
+    path = written(tmp_path, "a.json", f'[{{"id": "1", "content": {text}, "x": {inner}}}]')
+    [comment] = comments(parsed(path, "artalk"))
+    assert comment.text == json.loads(text)
+
+
+def test_numbers_may_have_any_length(tmp_path: Path) -> None:
+    big, huge = "9" * 40, "9" * 5_000
+    items = [f'{{"id": {n}, "content": "a", "vote_up": {n}}}' for n in ("1", big, "1e999999999")]
+    path = written(tmp_path, "a.json", f"[{', '.join(items)}, [{huge}]]")
+    faults: list[str] = []
+    found = comments(parsed(path, "artalk", faults=faults))
+    assert [(each.id, each.votes) for each in found] == [("1", 1), (big, 0), ("1E+999999999", 0)]
+    place = path.read_text().index(huge) + 300
+    assert faults == [f"byte {place}: a number has more than 300 digits"]
 
 
 def brief(comment: ImportedComment) -> tuple[str, ...]:
