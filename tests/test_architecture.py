@@ -122,7 +122,7 @@ TESTED_ELSEWHERE: dict[str, str] = {
     "imports.stacosys": "test_detect: each format by a file of it",
     "imports.staticman": "test_detect: each format by a file of it",
     "imports.waline": "test_detect: each format by a file of it",
-    "imports.text_workers": "test_store: texts are read by processes",
+    "imports.convert": "test_store: comments are converted by processes",
     "imports.wordpress": "test_detect: each format by a file of it",
     "settings.schema": "test_loader: each value in and out of its bounds",
     "settings.types": "test_loader: each value in and out of its bounds",

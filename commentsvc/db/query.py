@@ -73,7 +73,10 @@ class Prepared:
         self, rows: Iterable[Sequence[object]]
     ) -> tuple[str, Iterator[Sequence[object]]]:
         """Return the SQL and the values for its placeholders for each of `rows`."""
-        return self.sql, (self.bound(values)[1] for values in rows)
+        sql, places = self.sql, self._places
+        if places == list(range(len(places))):
+            return sql, iter(rows)
+        return sql, ([values[place] for place in places] for values in rows)
 
 
 prepared: Final = Prepared  # as a decorator

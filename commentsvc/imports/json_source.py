@@ -23,11 +23,11 @@ from commentsvc.imports.records import InvalidInput
 LINE_LIMIT: Final = 16 * 1024 * 1024  # bytes of one line of NDJSON
 WHOLE_LIMIT: Final = 64 * 1024 * 1024  # bytes of a file that is read as a whole
 PIECE: Final = 65_536  # bytes that are read at once
-# Arrays and objects within each other. ijson builds a path of all that are open at each value: a
-# file of 50,000 of them would take it ten seconds.
+# Nesting of arrays and objects. The time that ijson takes is quadratic in it: 50,000 levels would
+# take ten seconds.
 DEPTH_LIMIT: Final = 500
-DIGITS: Final = 300  # of one number; ijson crashes where Python refuses one: at 4,300
-BIGGEST: Final = 2**31  # what counts may be; of votes nothing has more
+DIGITS: Final = 300  # of a number; ijson crashes at 4,300, which is Python's limit
+BIGGEST: Final = 2**31  # of counts such as votes
 
 _STEPS: Final = {ord("["): 1, ord("{"): 1, ord("]"): -1, ord("}"): -1}
 _OTHERS: Final = bytes(set(range(256)) - set(_STEPS))
@@ -131,21 +131,20 @@ def documents(source: SourceFile, skip: Callable[[InvalidInput], None]) -> Itera
 
 
 class _Bounds:
-    """Looks for what no export has and ijson cannot bear, at a fraction of what reading costs.
+    """Checks JSON for too much nesting and for too long numbers, much faster than it is parsed.
 
-    That are too many arrays and objects within each other, and numbers that are too long. It looks
-    at what is left of a JSON text without the strings: once no backslash is there that is escaped,
-    and no quotation mark that is, each one begins or ends a string.
+    The strings are removed first: without escaped backslashes and escaped quotation marks, each
+    other quotation mark begins or ends a string.
     """
 
     def __init__(self) -> None:
         self._depth = 0
         self._in_string = False
-        self._backslash = b""  # that ended the last piece
-        self._end = b""  # of the last piece
+        self._backslash = b""  # at the end of the last piece
+        self._end = b""  # the end of the last piece
 
     def problem(self, data: bytes) -> str:
-        """Take the next bytes; return what is wrong with them, "" for nothing."""
+        """Check the next bytes; return the problem, "" if there is none."""
         text = (self._backslash + data).replace(b"\\\\", b"")
         self._backslash = b"\\" if text.endswith(b"\\") else b""
         parts = text.removesuffix(self._backslash).replace(b'\\"', b"").split(b'"')
@@ -180,7 +179,7 @@ class _Text:
 
 
 class _BoundedText(_Text):
-    """As `_Text`, up to where `_Bounds` are exceeded; behind it, InvalidInput is raised."""
+    """As `_Text`, but raise InvalidInput where the JSON exceeds `_Bounds`."""
 
     def __init__(self, stream: Any) -> None:  # Any: as above
         super().__init__(stream)
@@ -200,7 +199,7 @@ class _BoundedText(_Text):
             )
             text = text[:good]
         self._read += len(text)
-        return text or (b" " if self._problem else b"")  # nothing would be the end
+        return text or (b" " if self._problem else b"")  # b"" would be the end of the file
 
 
 def lines(source: SourceFile, skip: Callable[[InvalidInput], None]) -> Iterator[tuple[int, Value]]:

@@ -8,37 +8,23 @@ that turns out to be invalid changes nothing.
 
 # ruff: noqa: S608 - the SQL is built from constants only
 
-import hashlib
 import os
 import sqlite3
 from collections import Counter, deque
 from collections.abc import Iterator, Sequence
 from concurrent.futures import Future
 from pathlib import Path
-from typing import Any, Final, NamedTuple, Protocol
+from typing import Final, NamedTuple, Protocol
 
-from commentsvc.comments import markdown
-from commentsvc.comments.submission import avatar, is_email, is_site, page_title
+from commentsvc.comments.submission import page_title
+from commentsvc.db.sqlite import register_adapters
 from commentsvc.imports.authors import AuthorRules
-from commentsvc.imports.records import (
-    SHORT_LIMIT,
-    TEXT_LIMIT,
-    ImportedComment,
-    ImportedPage,
-    OtherRecord,
-    Record,
-)
-from commentsvc.imports.text_workers import TextWorkers
-from commentsvc.imports.texts import CommentText
-from commentsvc.model import APPROVED, DELETED, PENDING, SPAM
-from commentsvc.spam.reasons import said
-from commentsvc.util.text import one_line
+from commentsvc.imports.convert import ConversionPool, ConvertedComment, Converter
+from commentsvc.imports.records import ImportedComment, ImportedPage, OtherRecord, Record
 
-KEY_BYTES: Final = 16  # size of the digest that identifies a comment of a source
 PIECE: Final = 1_000  # rows inserted at once
-AHEAD: Final = 4  # batches whose texts are rendered in parallel
+AHEAD: Final = 4  # batches that are converted in parallel
 CACHE: Final = 32_768  # KiB
-ANONYMOUS: Final = "Anonymous"
 
 _SCHEMA: Final = """
 CREATE TABLE file (id INTEGER PRIMARY KEY, name TEXT);
@@ -49,10 +35,7 @@ CREATE TABLE thread (id INTEGER PRIMARY KEY, file INTEGER, position TEXT, url TE
 CREATE TABLE item (n INTEGER PRIMARY KEY, file INTEGER, position TEXT, source_id TEXT, parent TEXT,
     thread INTEGER, rank INTEGER, status TEXT, dropped TEXT, key BLOB, page INTEGER, up INTEGER,
     outcome TEXT, reason TEXT);
-CREATE TABLE body (n INTEGER PRIMARY KEY, created INTEGER, published INTEGER, edited INTEGER,
-    votes INTEGER, author TEXT, email TEXT, avatar TEXT, author_site TEXT, role TEXT,
-    moderator INTEGER, reasons TEXT, source TEXT, html TEXT, is_html INTEGER, anchor TEXT,
-    pinned INTEGER, ours BLOB, permalink TEXT);
+CREATE TABLE body (n INTEGER PRIMARY KEY, created INTEGER, is_ours INTEGER, content BLOB);
 CREATE TABLE other (number INTEGER PRIMARY KEY, line BLOB);
 CREATE TABLE skipped (file INTEGER, position TEXT, problem TEXT);
 CREATE TABLE note (n INTEGER, text TEXT);
@@ -60,7 +43,7 @@ CREATE TABLE placed (n INTEGER PRIMARY KEY, rank INTEGER, depth INTEGER);
 CREATE TABLE ready (number INTEGER PRIMARY KEY, n INTEGER);
 """
 _ITEM: Final = "INSERT INTO item VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, NULL, NULL, NULL, NULL)"
-_BODY: Final = f"INSERT INTO body VALUES ({', '.join('?' * 19)})"
+_BODY: Final = "INSERT INTO body VALUES (?, ?, ?, ?)"
 
 # Why an item is not stored; `outcome` is NULL for one that will be.
 MERGED: Final = "merged"
@@ -108,26 +91,8 @@ class Located(NamedTuple):
     note: str = ""
 
 
-class _Whose(NamedTuple):
-    """The author of an imported comment; a moderator has a `role` and a `moderator_id`.
-
-    `reasons` is for moderators; `doubt` is why the comment has to wait, "" if it need not.
-    """
-
-    name: str = ""
-    email: str = ""
-    avatar: str = ""
-    site: str = ""
-    role: str = ""
-    moderator_id: int | None = None
-    reasons: str = ""
-    doubt: str = ""
-
-
-_NOBODY: Final = _Whose()  # for a comment of which only the place is kept
-
-# The file, its comments, why each is dropped, and the texts of the others.
-_ReadBatch = tuple[int, list[ImportedComment], list[str], Future[list[CommentText]]]
+# The file, its comments, and the converted comments.
+_ReadBatch = tuple[int, list[ImportedComment], Future[list[ConvertedComment]]]
 
 
 class Stage:
@@ -140,9 +105,7 @@ class Stage:
         path.unlink(missing_ok=True)
         os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
         self.path = path
-        self._source = source
-        self._statuses = frozenset(statuses)
-        self._authors = authors
+        register_adapters()
         self._db = sqlite3.connect(path, isolation_level=None, uri=True)
         for pragma in (
             "journal_mode=OFF",
@@ -158,7 +121,7 @@ class Stage:
         self._threads: dict[tuple[int, str], int] = {}
         self._batch: list[ImportedComment] = []
         self._waiting: deque[_ReadBatch] = deque()
-        self._workers = TextWorkers()
+        self._pool = ConversionPool(Converter(source, statuses, authors))
         self._last_moment = 0
         self._number = 0  # the number of the last added comment
         self.read = 0  # comments so far
@@ -204,149 +167,42 @@ class Stage:
             self._send_batch()
 
     def _send_batch(self) -> None:
-        """Start rendering the texts of the batch, while the next one is parsed."""
-        dropped = [self._dropped(comment) for comment in self._batch]
-        wanted = [
-            (comment.text, comment.markup)
-            for comment, reason in zip(self._batch, dropped, strict=True)
-            if not reason and not comment.ours
-        ]
-        self._waiting.append((self._file, self._batch, dropped, self._workers.submit(wanted)))
+        """Start the conversion of the batch, while the next one is parsed."""
+        self._waiting.append((self._file, self._batch, self._pool.submit(self._batch)))
         self._batch = []
         while len(self._waiting) > AHEAD:
             self._put_batch()
 
-    def _dropped(self, comment: ImportedComment) -> str:
-        """Return why `comment` is not stored, apart from its text; "" if it is."""
-        if comment.drop or (comment.ours and comment.status == DELETED):
-            return comment.drop  # deletions of our own comments can be undone
-        if comment.status not in self._statuses:
-            return f"it is {comment.status}, which --status leaves out"
-        if len(comment.text) > TEXT_LIMIT and not comment.ours:
-            return f"its text is longer than {TEXT_LIMIT:,} characters"
-        return ""
-
     def _put_batch(self) -> None:
-        """Insert the oldest batch, after its texts are rendered."""
-        file, batch, dropped, read = self._waiting.popleft()
-        texts = iter(read.result())
+        """Insert the oldest batch, after it is converted."""
+        file, batch, converted = self._waiting.popleft()
         items, bodies = [], []
-        for comment, reason in zip(batch, dropped, strict=True):
+        for comment, kept in zip(batch, converted.result(), strict=True):
             self._number += 1
-            text = None if reason or comment.ours else next(texts)
-            why = reason if text is None or text.source else "it has no text"
-            author = _NOBODY if why else self._author(comment)
-            status = PENDING if author.doubt and comment.status == APPROVED else comment.status
-            items.append(self._item(file, comment, why, status))
-            bodies.append(self._body(comment, author, text))
+            created = comment.created
+            if created is None:
+                created = self._last_moment or self._modified[file]
+                self._note("its date cannot be read: it has that of the comment before it")
+            self._last_moment = created
+            items.append(
+                (
+                    self._number,
+                    file,
+                    comment.position,
+                    comment.id,
+                    comment.parent,
+                    self._thread(comment.page, file),
+                    int(comment.id) if comment.ours else created,
+                    kept.status,
+                    kept.dropped or None,
+                    kept.key,
+                )
+            )
+            bodies.append((self._number, created, bool(comment.ours), kept.content))
+            for note in kept.notes:
+                self._note(note)
         self._db.executemany(_ITEM, items)
         self._db.executemany(_BODY, bodies)
-
-    def _item(
-        self, file: int, comment: ImportedComment, dropped: str, status: str
-    ) -> tuple[Any, ...]:
-        """Return the row of `item` for a comment; `dropped` is why it is not stored."""
-        created = comment.created
-        if created is None:
-            created = self._last_moment or self._modified[file]
-            self._note("its date cannot be read: it has that of the comment before it")
-        self._last_moment = created
-        key = hashlib.blake2b(
-            f"{self._source}\0{comment.identity}".encode(errors="replace"), digest_size=KEY_BYTES
-        ).digest()
-        return (
-            self._number,
-            file,
-            comment.position,
-            comment.id,
-            comment.parent,
-            self._thread(comment.page, file),
-            int(comment.id) if comment.ours else created,
-            DELETED if dropped else status,
-            dropped or None,
-            key,
-        )
-
-    def _body(
-        self, comment: ImportedComment, author: _Whose, text: CommentText | None
-    ) -> tuple[Any, ...]:
-        """Return the row of `body` for a comment; a dropped one has hardly any content."""
-        moment, who = self._last_moment, author[:-1]
-        if author is _NOBODY:
-            return (
-                self._number,
-                moment,
-                None,
-                None,
-                0,
-                *who,
-                "",
-                "",
-                0,
-                comment.anchor,
-                0,
-                b"",
-                "",
-            )
-        if text is None:  # our own export, which was checked when it was written
-            html, is_html = markdown.clean(comment.html), comment.markup == "html"
-            found = (comment.text, html, is_html)
-        else:
-            found = (text.source, text.html, text.kept)
-        return (
-            self._number,
-            moment,
-            comment.published,
-            comment.edited,
-            comment.votes,
-            *who,
-            *found,
-            comment.anchor,
-            comment.is_pinned,
-            comment.ours,
-            comment.permalink,
-        )
-
-    def _author(self, comment: ImportedComment) -> _Whose:
-        """Return the author of a comment, after the check of protected names."""
-        profile = self._authors.moderator(comment)
-        if profile is not None and not comment.role:
-            shown = (profile.author, profile.email, avatar(profile.email), profile.site)
-            return _Whose(*shown, profile.role, profile.id, comment.reasons)
-        author = self._our_author(comment) if comment.ours else self._their_author(comment)
-        if author.doubt:
-            self._note(f"it {said(author.doubt).text}: it waits for a moderator")
-        return author
-
-    def _our_author(self, comment: ImportedComment) -> _Whose:
-        shown = (comment.author, comment.email, comment.avatar, comment.site)
-        owner = self._authors.owner(comment)
-        doubt = ""
-        if owner is None and not comment.is_decided and comment.status == APPROVED:
-            doubt = self._authors.doubt(*shown[:3])
-        if doubt:
-            reasons = "\n".join(filter(None, (comment.reasons, doubt)))
-            return _Whose(*shown, "", None, reasons, doubt)
-        return _Whose(*shown, comment.role, owner.id if owner else None, comment.reasons)
-
-    def _their_author(self, comment: ImportedComment) -> _Whose:
-        email, site = comment.email.strip(), comment.site.strip()
-        if email and not is_email(email):
-            self._note("its e-mail address is none, and is not stored")
-            email = ""
-        if site and "://" not in site[:9]:
-            site = f"http://{site}"
-        if site and not is_site(site):
-            self._note("the author's web site is no http address, and is not stored")
-            site = ""
-        author = one_line(comment.author)
-        if len(author) > SHORT_LIMIT:
-            self._note(f"the author's name is cut to {SHORT_LIMIT} characters")
-        author, digest = author[:SHORT_LIMIT] or ANONYMOUS, comment.avatar
-        if email:
-            digest = avatar(email)
-        doubt = "" if comment.status == SPAM else self._authors.doubt(author, email, digest)
-        return _Whose(author, email, digest, site, "", None, doubt, doubt)
 
     def _note(self, text: str) -> None:
         """Store a note for the report about the current comment."""
@@ -448,7 +304,7 @@ class Stage:
         self._db.execute(
             "UPDATE item SET outcome = ? WHERE outcome IS NULL AND n IN (SELECT i.n FROM item AS i"
             " JOIN body AS b ON b.n = i.n JOIN service.comment AS c ON c.id = i.rank"
-            " WHERE b.ours <> x'' AND c.created_at = b.created)",
+            " WHERE b.is_ours AND c.created_at = b.created)",
             (PRESENT,),
         )  # our own export, imported where it was made
 
@@ -542,6 +398,6 @@ class Stage:
 
     def close(self) -> None:
         """Delete the staging database."""
-        self._workers.close()
+        self._pool.close()
         self._db.close()
         self.path.unlink(missing_ok=True)

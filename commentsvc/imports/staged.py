@@ -9,15 +9,43 @@ from contextlib import closing
 from pathlib import Path
 from typing import Final, NamedTuple
 
+import msgspec
+
 READY: Final = (
-    "SELECT r.number, i.key, u.key, p.site, p.url, p.title, p.closed,"
-    " i.status, b.created, b.published, b.edited, b.votes, b.author, b.email,"
-    " b.avatar, b.author_site, b.role, b.moderator, b.reasons, b.source,"
-    " b.html, b.is_html, b.anchor, b.pinned, b.ours, b.permalink, i.source_id"
-    " FROM ready AS r JOIN item AS i ON i.n = r.n"
+    "SELECT r.number, i.key, u.key, p.site, p.url, p.title, p.closed, i.status, i.source_id,"
+    " b.created, b.content FROM ready AS r JOIN item AS i ON i.n = r.n"
     " JOIN body AS b ON b.n = r.n JOIN page AS p ON p.id = i.page LEFT JOIN item AS u ON u.n = i.up"
     " WHERE r.number BETWEEN ? AND ? ORDER BY r.number"
 )
+
+
+class CommentContent(msgspec.Struct, frozen=True, array_like=True, gc=False):
+    """The text, the author and the dates of a comment; the staging database has it as MessagePack.
+
+    One value is faster than a column per field, which took a tenth of the time of an import.
+    """
+
+    published: int | None = None
+    edited: int | None = None
+    votes: int = 0
+    author: str = ""
+    email: str = ""
+    avatar: str = ""
+    author_site: str = ""
+    role: str = ""
+    moderator_id: int | None = None
+    reasons: str = ""
+    source: str = ""
+    html: str = ""
+    is_html: bool = False
+    anchor: str = ""
+    pinned: bool = False
+    ours: bytes = b""
+    permalink: str = ""
+
+
+encode: Final = msgspec.msgpack.Encoder().encode
+_decode: Final = msgspec.msgpack.Decoder(CommentContent).decode
 
 
 class ReadyComment(NamedTuple):
@@ -31,25 +59,9 @@ class ReadyComment(NamedTuple):
     title: str
     closed: int
     status: str
-    created: int
-    published: int | None
-    edited: int | None
-    votes: int
-    author: str
-    email: str
-    avatar: str
-    author_site: str
-    role: str
-    moderator_id: int | None
-    reasons: str
-    source: str
-    html: str
-    is_html: int
-    anchor: str
-    pinned: int
-    ours: bytes
-    permalink: str
     source_id: str
+    created: int
+    content: CommentContent
 
 
 def other_lines(path: Path, first: int, last: int) -> list[bytes]:
@@ -64,7 +76,8 @@ def other_lines(path: Path, first: int, last: int) -> list[bytes]:
 def ready(path: Path, first: int, last: int) -> list[ReadyComment]:
     """Return the comments to store, from number `first` to `last`."""
     with closing(_reading(path)) as connection:
-        return [ReadyComment(*row) for row in connection.execute(READY, (first, last))]
+        rows = connection.execute(READY, (first, last))
+        return [ReadyComment._make((*row[:-1], _decode(row[-1]))) for row in rows]
 
 
 def _reading(path: Path) -> sqlite3.Connection:

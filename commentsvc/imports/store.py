@@ -14,7 +14,7 @@ from peewee import JOIN, fn
 from commentsvc.comments import statements
 from commentsvc.comments.create import ThreadRef, add_to_counts
 from commentsvc.comments.errors import CommentsError, UnknownSite
-from commentsvc.db.query import Param, Select, insertion, prepared
+from commentsvc.db.query import Param, Prepared, Select, insertion, prepared
 from commentsvc.db.schema.comments import CommentTable, SiteTable, ThreadTable
 from commentsvc.db.schema.imports import ImportedCommentTable, ImportedThreadTable, ImportTable
 from commentsvc.db.sqlite import Reader, Transaction
@@ -22,6 +22,8 @@ from commentsvc.imports import native_store, staged
 from commentsvc.imports.staged import ReadyComment
 from commentsvc.model import AGING, APPROVED, CLOSED, DELETED, site_tag, thread_tag
 from commentsvc.spam import bans, training
+
+KEYS: Final = 250  # keys per query
 
 
 @prepared
@@ -33,13 +35,13 @@ def _find_key(key: Param) -> Select:
     )
 
 
-@prepared
-def _has_key(key: Param) -> Select:
-    return ImportedCommentTable.select(ImportedCommentTable.comment_id).where(
-        ImportedCommentTable.key == key
+def _have_keys(*keys: Param) -> Select:
+    return ImportedCommentTable.select(ImportedCommentTable.key).where(
+        ImportedCommentTable.key.in_(keys)
     )
 
 
+_HAVE_KEYS: Final = Prepared(_have_keys, KEYS)
 _INSERT: Final = insertion(
     CommentTable.id,
     CommentTable.site,
@@ -50,20 +52,20 @@ _INSERT: Final = insertion(
     CommentTable.published_at,
     CommentTable.edited_at,
     CommentTable.votes,
+    CommentTable.role,
+    CommentTable.moderator,
+    CommentTable.token_hash,
+    CommentTable.token_expires_at,
     CommentTable.author,
     CommentTable.email,
     CommentTable.avatar,
     CommentTable.author_site,
-    CommentTable.role,
-    CommentTable.moderator,
-    CommentTable.reasons,
     CommentTable.source,
     CommentTable.html,
+    CommentTable.reasons,
     CommentTable.permalink,
-    CommentTable.token_hash,
-    CommentTable.token_expires_at,
 )
-_NO_TOKEN: Final = (b"", 0)  # the values of the remaining columns
+_NO_TOKEN: Final = (b"", 0)
 _INSERT_IMPORTED: Final = insertion(
     ImportedCommentTable.comment_id,
     ImportedCommentTable.import_id,
@@ -78,6 +80,25 @@ def _pin(comment_id: Param, thread_id: Param) -> Select:
     return ThreadTable.update(pinned_id=comment_id).where(
         ThreadTable.id == thread_id, ThreadTable.pinned_id.is_null()
     )
+
+
+@prepared
+def _note_thread(import_id: Param, thread_id: Param, is_new: Param) -> Select:
+    row = {
+        ImportedThreadTable.import_id: import_id,
+        ImportedThreadTable.thread: thread_id,
+        ImportedThreadTable.is_new: is_new,
+    }
+    return ImportedThreadTable.insert(row).on_conflict(
+        action="NOTHING",
+        conflict_target=[ImportedThreadTable.import_id, ImportedThreadTable.thread],
+    )
+
+
+@prepared
+def _describe_thread(thread_id: Param, title: Param, state: Param) -> Select:
+    described = ThreadTable.update(title=title, state=state)
+    return described.where(ThreadTable.id == thread_id)
 
 
 @prepared
@@ -236,7 +257,7 @@ def add(tx: Transaction, import_id: int, path: Path, first: int, last: int, now:
     A comment of another system with a date after `now` (Unix milliseconds) gets that time, since it
     would stay the newest one. Raise UnknownSite.
     """
-    rows = [row for row in staged.ready(path, first, last) if not tx.first(_has_key, row.key)]
+    rows = _missing(tx, staged.ready(path, first, last))
     pages = _Pages(tx, import_id)
     numbers = _Numbers(tx, keeps_ids=_keeps_ids(tx, import_id))
     ids: dict[bytes, tuple[int, int]] = {}  # the comment and its thread, by key
@@ -251,6 +272,7 @@ def add(tx: Transaction, import_id: int, path: Path, first: int, last: int, now:
             shown[ref] += 1
         parent = row.parent_key and (ids.get(row.parent_key) or _find(tx, row.parent_key))
         created, published = _dates(row, now)
+        content = row.content
         comments.append(
             (
                 number,
@@ -260,31 +282,40 @@ def add(tx: Transaction, import_id: int, path: Path, first: int, last: int, now:
                 row.status,
                 created,
                 published,
-                row.edited,
-                row.votes,
-                *(row.author, row.email, row.avatar, row.author_site),
-                *(row.role, row.moderator_id, row.reasons, row.source, row.html),
-                row.permalink,
-                *_NO_TOKEN,
+                content.edited,
+                content.votes,
+                *(content.role, content.moderator_id, *_NO_TOKEN),
+                *(content.author, content.email, content.avatar, content.author_site),
+                *(content.source, content.html, content.reasons, content.permalink),
             )
         )
-        imported.append((number, import_id, row.key, row.anchor, row.is_html))
-        if row.ours:
-            details.append((row.ours, number, ref))
+        imported.append((number, import_id, row.key, content.anchor, content.is_html))
+        if content.ours:
+            details.append((content.ours, number, ref))
     tx.change_each(_INSERT, comments)
     tx.change_each(_INSERT_IMPORTED, imported)
     tx.change_each(
         _pin,
-        [ids[row.key] for row in rows if row.pinned and (row.ours or _may_pin(row))],
+        [ids[row.key] for row in rows if row.content.pinned and _may_pin(row)],
     )
     tx.change_each(
         _mark_imported,
-        [(thread,) for thread in {ids[row.key][1] for row in rows if row.anchor}],
+        [(thread,) for thread in {ids[row.key][1] for row in rows if row.content.anchor}],
     )
     for line, comment_id, ref in details:
         native_store.add_details(tx, line, comment_id, ref, keeps_ids=numbers.keeps_ids)
     add_to_counts(tx, shown)
     return len(rows)
+
+
+def _missing(tx: Transaction, rows: list[ReadyComment]) -> list[ReadyComment]:
+    """Return the `rows` that are not stored yet."""
+    stored: set[bytes] = set()
+    for first in range(0, len(rows), KEYS):
+        keys = [row.key for row in rows[first : first + KEYS]]
+        keys += [b""] * (KEYS - len(keys))
+        stored.update(key for (key,) in tx.query(_HAVE_KEYS, *keys))
+    return [row for row in rows if row.key not in stored] if stored else rows
 
 
 def add_others(
@@ -304,12 +335,12 @@ def _keeps_ids(tx: Transaction, import_id: int) -> bool:
 
 def _dates(row: ReadyComment, now: int) -> tuple[int, int | None]:
     """Return when a comment was created, and when it was published."""
-    if row.ours:
-        return row.created, row.published
+    published = row.content.published
+    if row.content.ours:
+        return row.created, published
     if row.status != APPROVED:
         return min(row.created, now), None
-    published = row.created if row.published is None else row.published
-    return min(row.created, now), min(published, now)
+    return min(row.created, now), min(row.created if published is None else published, now)
 
 
 def _may_pin(row: ReadyComment) -> bool:
@@ -317,7 +348,7 @@ def _may_pin(row: ReadyComment) -> bool:
 
     In our own export, a pinned comment may be unpublished.
     """
-    return row.status == APPROVED and row.parent_key is None
+    return bool(row.content.ours) or (row.status == APPROVED and row.parent_key is None)
 
 
 class _Numbers:
@@ -331,7 +362,7 @@ class _Numbers:
 
     def next(self, row: ReadyComment) -> int:
         number = self._last + 1
-        if row.ours and self.keeps_ids:
+        if row.content.ours and self.keeps_ids:
             wanted = int(row.source_id)
             if wanted not in self._given and native_store.is_free(self._tx, wanted):
                 number = wanted
@@ -372,17 +403,8 @@ class _Pages:
             url, title, state = comment.url, "", AGING
             thread_id = self._tx.insert(statements.INSERT_THREAD, (site_id, url))
         becomes = CLOSED if comment.closed and is_new else state
-        note = ImportedThreadTable.insert(
-            import_id=self._import_id, thread=thread_id, is_new=int(is_new)
-        )
-        if self._tx.change(
-            note.on_conflict(
-                action="NOTHING",
-                conflict_target=[ImportedThreadTable.import_id, ImportedThreadTable.thread],
-            )
-        ):
-            described = ThreadTable.update(title=title or comment.title, state=becomes)
-            self._tx.change(described.where(ThreadTable.id == thread_id))
+        if self._tx.change(_note_thread, self._import_id, thread_id, int(is_new)):
+            self._tx.change(_describe_thread, thread_id, title or comment.title, becomes)
             self._tx.purge(thread_tag(comment.site, url))
         return ThreadRef(comment.site, url, site_id, thread_id)
 

@@ -54,10 +54,18 @@ _SPECIAL: Final = re.compile(f"{_INLINE % ('<', '&')}|{_BEGINNING % '>'}", re.MU
 _SIMPLE: Final = re.compile(
     r"<(/?)(p|br|a|strong|em|del)\b((?:[^>\"]|\"[^\"]*\")*)>|" + _INLINE % ("&lt;", "&amp;")
 )
+_SIMPLE_TAG: Final = re.compile(r"<(/?)(p|br|a|strong|em|del)\b((?:[^>\"]|\"[^\"]*\")*)>()")
+_MAY_BE_SPECIAL: Final = re.compile(r"[\\`*\[~_]|&(?:lt|amp);")
 _BLOCKS: Final = re.compile(r"<(?!/?(?:p|br|a|strong|em|del)\b)")
+# The plain paragraphs of most comments: the sanitizer changes nothing in them. It writes a no-break
+# space as an entity.
+_PARAGRAPHS: Final = re.compile(
+    r"(?:<p>(?:[^<>&\xa0]++|<br>|&(?:amp|lt|gt);)*+</p>[ \t\n]*+)++"
+).fullmatch
 _LINE_BEGINNING: Final = re.compile(_BEGINNING % ">", re.MULTILINE)
+_MAY_BE_MARKER: Final = re.compile(r"\n *[#+\-\d>=|:]")
 _SPACES: Final = re.compile(r"[ \t\n]+")
-_LINES: Final = re.compile(r"[ ]*\n[ ]*(?:\n[ \n]*)?")
+_BLANK_LINES: Final = re.compile(r"\n\n+")
 _LINE_END: Final = re.compile(r"\n[> ]*").fullmatch
 _ENDS_PARAGRAPH: Final = frozenset(
     ("p", "table", "h4", "h5", "h6", "hr", "blockquote", "ul", "ol", "pre")
@@ -103,15 +111,20 @@ def _plain(text: str) -> CommentText:
 
 
 def _html(text: str) -> CommentText:
-    if "<" in text:
-        text = _RENAME.sub(lambda match: f"<{match[1]}{_RENAMED[match[2].lower()]}", text)
-        if "<im" in text or "<IM" in text:
-            text = _IMAGE.sub(_link, text)
-    html = markdown.clean(text)
+    html = text if _PARAGRAPHS(text) else _sanitized(text)
     if "<" not in html:
         html = f"<p>{html}</p>" if html.strip() else ""
     source = to_markdown(html)
     return CommentText(source, html, True) if source else CommentText("", "", False)
+
+
+def _sanitized(text: str) -> str:
+    """Return HTML after the sanitizer, with tags of other systems replaced by ours."""
+    if "<" in text:
+        text = _RENAME.sub(lambda match: f"<{match[1]}{_RENAMED[match[2].lower()]}", text)
+        if "<im" in text or "<IM" in text:
+            text = _IMAGE.sub(_link, text)
+    return markdown.clean(text)
 
 
 def _link(image: re.Match[str]) -> str:
@@ -172,9 +185,13 @@ def to_markdown(html: str) -> str:
             return f"](&lt;{address}&gt;)" if address else ""
         return "\n" if name == "br" else "\n\n"
 
-    text = _SIMPLE.sub(convert, html.replace("\n", " "))
+    pattern = _SIMPLE if _MAY_BE_SPECIAL.search(html) else _SIMPLE_TAG  # which is faster
+    text = pattern.sub(convert, html.replace("\n", " "))
     text = unescape(text) if "&" in text else text
-    text = _LINES.sub(lambda match: "\n\n" if match[0].count("\n") > 1 else "\n", text).strip()
+    lines = [line.strip(" ") for line in text.split("\n")]
+    text = _BLANK_LINES.sub("\n\n", "\n".join(lines)).strip()
+    if not _MAY_BE_MARKER.search(f"\n{text}"):
+        return text
     return _LINE_BEGINNING.sub(lambda match: match[1] + _escaped_marker(match[2]), text)
 
 

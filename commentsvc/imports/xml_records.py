@@ -7,7 +7,7 @@ record, if the caller wants it.
 """
 
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from html import unescape
 from typing import Final, TypeAlias
 from xml.parsers import expat
@@ -22,6 +22,8 @@ PIECE: Final = 262_144  # bytes that are read at once
 HEAD: Final = 1_024  # bytes in which the file names its encoding
 DEPTH_LIMIT: Final = 200  # nesting of elements
 FIELD_LIMIT: Final = 1_000_000  # characters of one element that are kept
+SHAPE_LIMIT: Final = 10_000  # different elements per file that are kept in memory
+PATH_LIMIT: Final = 1_000  # characters of the path of an element
 
 # The records that may be inside of a record, by its name; "" is the outermost level.
 Nesting: TypeAlias = Mapping[str, frozenset[str]]
@@ -30,7 +32,7 @@ _BAD_REFERENCE: Final = re.compile(
     rb"&#(?:0*(?:[0-8]|1[124-9]|2[0-9]|3[01])|[xX]0*(?:[0-8bBcCeEfF]|1[0-9a-fA-F]));"
 )
 # Attributes without quotation marks, written by other programs and by hand.
-_UNQUOTED: Final = re.compile(rb"(?<= dsq:id=)([A-Za-z0-9_-]+)(?=[\s/>])")
+_UNQUOTED: Final = re.compile(rb" dsq:id=([A-Za-z0-9_-]+)(?=[\s/>])")
 _ENCODING: Final = re.compile(rb"<\?xml[^>]*encoding\s*=\s*[\"']([A-Za-z0-9._-]+)")
 
 
@@ -81,9 +83,49 @@ def _mender(head: bytes) -> Callable[[bytes, bool], bytes]:
         clean = convert(data, final)
         if b"&#" in clean:
             clean = _BAD_REFERENCE.sub(b"", clean)
-        return _UNQUOTED.sub(rb'"\1"', clean)
+        return _UNQUOTED.sub(rb' dsq:id="\1"', clean)
 
     return mend
+
+
+class _Shape:
+    """What all elements of a file share: the records, and how many more elements are kept."""
+
+    def __init__(self, nesting: Nesting) -> None:
+        self.nesting = nesting
+        self.left = SHAPE_LIMIT
+
+
+class _Element(dict[str, "_Element"]):
+    """A node of the tree of all different elements of a file: its children by name.
+
+    An element of the file is found with one dictionary lookup, however deep it is. `path` is
+    relative to the enclosing record, "" outside of records. `record` is the record's name; `begins`
+    is whether the element itself is a record.
+    """
+
+    __slots__ = ("begins", "name", "path", "record", "shape")
+
+    def __init__(self, shape: _Shape, name: str, record: str, path: str, *, begins: bool) -> None:
+        self.shape = shape
+        self.name = name
+        self.record = record
+        self.path = path
+        self.begins = begins
+
+    def __missing__(self, name: str) -> "_Element":
+        local, shape = name.rpartition(":")[2], self.shape
+        if local in shape.nesting.get(self.record, ()):
+            child = _Element(shape, name, local, "", begins=True)
+        elif not self.record or len(self.path) > PATH_LIMIT:
+            child = _Element(shape, name, self.record, self.path, begins=False)
+        else:
+            path = f"{self.path}/{local}" if self.path else local
+            child = _Element(shape, name, self.record, path, begins=False)
+        if shape.left:
+            shape.left -= 1
+            self[name] = child
+        return child
 
 
 class _Open:
@@ -107,18 +149,16 @@ class _Reader:
         self._skip = skip
         names = "|".join(sorted(frozenset().union(*nesting.values()))).encode()
         self._start_tag = re.compile(rb"<(?:[\w.-]+:)?(" + names + rb")[\s>/]")
-        self._locals: dict[str, str] = {}
-        self._elements: list[str] = []  # the names, as written, of the elements that are open
+        root = _Element(_Shape(nesting), "", "", "", begins=False)
+        self._elements = [root]  # the open elements
         self._open: list[_Open] = []
         self._ready: list[XmlRecord] = []
-        self._may_begin: dict[str, bool] = {}  # whether an element may be a record, by its name
-        self._child_depth = 0  # the depth of the innermost record's children
         self._text: list[str] = []
         self._number = 0
         self._first_line = 1  # the line of the current parser's first byte
         self._fed = 0  # bytes passed to the current parser
         self._broken = False  # whether the next record is searched
-        self._start_parser(())
+        self._start_parser()
 
     def skip_junk(self, data: bytes) -> bytes:
         """Return the first bytes of the file without anything before the first tag."""
@@ -163,9 +203,8 @@ class _Reader:
         self._skip(InvalidInput(f"line {line}", f"the XML is broken here ({what})"))
         self._first_line = line
         if self._open and self._open[-1].name not in self._nesting:
-            self._elements = self._elements[: self._open.pop().depth - 1]
+            del self._elements[self._open.pop().depth :]
         self._text.clear()
-        self._child_depth = self._open[-1].depth + 1 if self._open else 0
         self._broken = True
 
     def _resume(self, data: bytes) -> bytes:
@@ -176,22 +215,22 @@ class _Reader:
             return b""
         name = match[1].decode()
         while self._open and name not in self._nesting.get(self._open[-1].name, ()):
-            self._elements = self._elements[: self._open[-1].depth - 1]
+            del self._elements[self._open[-1].depth :]
             self._finish()
         if self._open:
-            self._elements = self._elements[: self._open[-1].depth]
+            del self._elements[self._open[-1].depth + 1 :]
         elif name in self._nesting[""]:
-            del self._elements[2:]
+            del self._elements[3:]
         else:  # its enclosing record is lost
             self._first_line += data.count(b"\n", 0, match.end())
             return data[match.end() :]
         self._first_line += data.count(b"\n", 0, match.start())
         self._broken = False
-        self._start_parser(self._elements)
+        self._start_parser()
         return data[match.start() :]
 
-    def _start_parser(self, elements: Sequence[str]) -> None:
-        """Make a new parser as if it had read the start tags of `elements`."""
+    def _start_parser(self) -> None:
+        """Make a new parser as if it had read the start tags of the open elements."""
         parser = self._parser = expat.ParserCreate("utf-8")
         parser.buffer_text = True
         parser.UseForeignDTD(True)  # so that an undefined entity is not an error
@@ -199,7 +238,7 @@ class _Reader:
         parser.ExternalEntityRefHandler = self._empty_file
         parser.EntityDeclHandler = self._refuse_entity
         parser.SkippedEntityHandler = self._entity
-        prefix = "".join(f"<{name}>" for name in elements).encode()
+        prefix = "".join(f"<{element.name}>" for element in self._elements[1:]).encode()
         if prefix:
             parser.Parse(prefix, False)
         self._fed = len(prefix)
@@ -225,58 +264,35 @@ class _Reader:
             self._text.append(unescape(f"&{name};"))
 
     def _start(self, name: str, attributes: dict[str, str]) -> None:
-        self._elements.append(name)
+        element = self._elements[-1][name]
+        self._elements.append(element)
         self._text.clear()
-        if attributes or self._may_begin.get(name, True):
-            self._start_record(name, attributes)
-
-    def _start_record(self, name: str, attributes: dict[str, str]) -> None:
-        """Begin a record if `name` is one here, and store its attributes."""
-        local = self._locals.get(name)
-        if local is None:
-            local = self._locals[name] = name.rpartition(":")[2]
-            self._may_begin[name] = any(local in names for names in self._nesting.values())
-        records = self._open
-        current = records[-1] if records else None
-        if local in self._nesting.get(current.name if current else "", ()):
-            current = _Open(local, self._line(), self._number, len(self._elements))
+        if element.begins:
+            record = _Open(element.record, self._line(), self._number, len(self._elements) - 1)
             self._number += 1
-            records.append(current)
-            self._child_depth = current.depth + 1
-        if current is not None and attributes:
-            path = self._path(current)
+            self._open.append(record)
+        if attributes and element.record:
             for key, value in attributes.items():
-                current.fields[f"{path}@{key.rpartition(':')[2]}"] = value
+                path = f"{element.path}@{key.rpartition(':')[2]}"
+                self._open[-1].fields[path] = value
 
-    def _path(self, record: _Open) -> str:
-        inner = self._elements[record.depth :]
-        return "/".join([self._locals[each] for each in inner])
-
-    def _end(self, name: str) -> None:
-        elements = self._elements
-        depth = len(elements)
-        if depth == self._child_depth:  # the most frequent case: a child of a record
-            self._open[-1].fields.setdefault(self._locals[name], "".join(self._text))
-        elif self._open:
-            current = self._open[-1]
-            if depth == current.depth:
-                self._finish()
-            else:
-                current.fields.setdefault(self._path(current), "".join(self._text))
+    def _end(self, _name: str) -> None:
+        element = self._elements.pop()
+        if element.path:
+            self._open[-1].fields.setdefault(element.path, "".join(self._text))
+        elif element.begins:
+            self._finish()
         self._text.clear()
-        elements.pop()
 
     def _finish(self) -> None:
         """Complete the innermost record."""
         done = self._open.pop()
-        outer = self._open[-1] if self._open else None
-        self._child_depth = outer.depth + 1 if outer else 0
-        number = outer.number if outer else -1
-        self._ready.append(XmlRecord(done.name, done.line, done.number, number, done.fields))
+        outer = self._open[-1].number if self._open else -1
+        self._ready.append(XmlRecord(done.name, done.line, done.number, outer, done.fields))
 
     def _bound(self) -> None:
         """Limit what is collected, however large or deep an element is."""
-        if len(self._elements) > DEPTH_LIMIT:
+        if len(self._elements) > DEPTH_LIMIT + 1:
             raise ImportFailed(
                 f"line {self._line()}: the elements are nested {DEPTH_LIMIT} deep, as in no export."
             )

@@ -139,7 +139,7 @@ def test_comments_are_stored_with_what_they_had(importer: Importer, purged: list
 def test_texts_of_a_large_import_are_read_by_processes(
     importer: Importer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("commentsvc.imports.text_workers.LARGE", 0)
+    monkeypatch.setattr("commentsvc.imports.convert.LARGE", 0)
     monkeypatch.setattr("commentsvc.imports.stage.PIECE", 10)
     made = [comment(n, drop="gone" if n % 7 == 0 else "", text=f"*{n}*") for n in range(1, 96)]
     stage = importer.run(PAGE, *made)

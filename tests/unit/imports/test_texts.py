@@ -52,6 +52,14 @@ def test_html_is_sanitised() -> None:
     assert text.html == '<p>a<a rel="nofollow ugc noopener">b</a></p>'
 
 
+@given(
+    st.lists(st.sampled_from(["a", " ", "\n", "<br>", "&amp;", "&lt;", '"', "\xa0", "&nbsp;", "é"]))
+)
+def test_paragraphs_are_what_the_sanitizer_would_leave(inner: list[str]) -> None:
+    html = f"<p>{''.join(inner)}</p>\n<p>b</p>"
+    assert read(html, "html").html == clean(html)
+
+
 def test_line_breaks_of_wordpress_are_kept() -> None:
     assert paragraphs("a\nb\n\nc <b>d</b>\n<ul>\n<li>e</li>\n</ul>\nf") == (
         "<p>a<br>b</p><p>c <b>d</b></p><ul>\n<li>e</li>\n</ul><p>f</p>"

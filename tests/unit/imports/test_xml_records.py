@@ -87,6 +87,17 @@ def test_deep_nesting_is_refused(tmp_path: Path) -> None:
         read(tmp_path, "<rss>" + "<a>" * 100_000)
 
 
+def test_elements_of_any_name_and_depth_are_read(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("commentsvc.imports.xml_records.SHAPE_LIMIT", 100)
+    names = [f"x{number}" for number in range(400)]
+    many = "".join(f"<{name}>a</{name}>" for name in names)
+    deep = [name * 20 for name in names[:150]]
+    nested = "".join(f"<{name}>" for name in deep) + "".join(f"</{name}>" for name in deep[::-1])
+    assert read(tmp_path, wxr(f"<item>{many}{nested}</item>", item("one", "two"))) == ["one", "two"]
+
+
 def test_broken_xml_is_named_by_its_line(tmp_path: Path) -> None:
     with pytest.raises(InvalidInput, match=r"line 4: the XML is broken here \(mismatched tag\)"):
         read(tmp_path, wxr(item("one", "two <b>")))

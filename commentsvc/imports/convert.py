@@ -1,0 +1,192 @@
+"""The conversion of parsed comments for the staging database, in parallel processes.
+
+It needs one comment at a time and is half of the work of an import. Small imports are converted in
+this process, since another one takes half a second to start.
+"""
+
+import hashlib
+import os
+from collections.abc import Sequence
+from concurrent.futures import Future, ProcessPoolExecutor
+from multiprocessing import get_context
+from typing import Final, NamedTuple
+
+from commentsvc.comments import markdown
+from commentsvc.comments.submission import avatar, is_email, is_site
+from commentsvc.imports import texts
+from commentsvc.imports.authors import AuthorRules
+from commentsvc.imports.records import SHORT_LIMIT, TEXT_LIMIT, ImportedComment
+from commentsvc.imports.staged import CommentContent, encode
+from commentsvc.imports.texts import CommentText
+from commentsvc.model import APPROVED, DELETED, PENDING, SPAM
+from commentsvc.spam.reasons import said
+from commentsvc.util.text import one_line
+
+KEY_BYTES: Final = 16  # size of the digest that identifies a comment of a source
+LARGE: Final = 20  # batches that are converted here before processes are started: some 2 s
+ANONYMOUS: Final = "Anonymous"
+
+
+class ConvertedComment(NamedTuple):
+    """A converted comment. `dropped` is why it is not stored, "" if it is.
+
+    `key` is a digest that identifies it; `content` is an encoded CommentContent. `notes` are for
+    the report.
+    """
+
+    dropped: str
+    status: str
+    key: bytes
+    content: bytes
+    notes: list[str]
+
+
+class _Whose(NamedTuple):
+    """The author of an imported comment; a moderator has a `role` and a `moderator_id`.
+
+    `reasons` is for moderators; `doubt` is why the comment has to wait, "" if it need not.
+    """
+
+    name: str
+    email: str
+    avatar: str
+    site: str
+    role: str
+    moderator_id: int | None
+    reasons: str
+    doubt: str = ""
+
+
+_NO_TEXT: Final = CommentText("", "", kept=False)
+
+
+class Converter:
+    """Converts comments of the format `source`; `statuses` are those to be stored."""
+
+    def __init__(self, source: str, statuses: Sequence[str], authors: AuthorRules) -> None:
+        self._source = source
+        self._statuses = frozenset(statuses)
+        self._authors = authors
+
+    def convert(self, comment: ImportedComment) -> ConvertedComment:
+        """Return the converted comment."""
+        key = hashlib.blake2b(
+            f"{self._source}\0{comment.identity}".encode(errors="replace"), digest_size=KEY_BYTES
+        ).digest()
+        dropped = self._dropped(comment)
+        text = _NO_TEXT
+        if not dropped:
+            text = _our_text(comment) if comment.ours else texts.read(comment.text, comment.markup)
+            dropped = "" if text.source or comment.ours else "it has no text"
+        if dropped:  # its place may be needed for replies
+            content = CommentContent(anchor=comment.anchor)
+            return ConvertedComment(dropped, DELETED, key, encode(content), [])
+        notes: list[str] = []
+        who = self._author(comment, notes)
+        status = PENDING if who.doubt and comment.status == APPROVED else comment.status
+        content = CommentContent(
+            published=comment.published,
+            edited=comment.edited,
+            votes=comment.votes,
+            author=who.name,
+            email=who.email,
+            avatar=who.avatar,
+            author_site=who.site,
+            role=who.role,
+            moderator_id=who.moderator_id,
+            reasons=who.reasons,
+            source=text.source,
+            html=text.html,
+            is_html=text.kept,
+            anchor=comment.anchor,
+            pinned=comment.is_pinned,
+            ours=comment.ours,
+            permalink=comment.permalink,
+        )
+        return ConvertedComment("", status, key, encode(content), notes)
+
+    def convert_each(self, batch: Sequence[ImportedComment]) -> list[ConvertedComment]:
+        """Return the converted comments."""
+        return list(map(self.convert, batch))
+
+    def _dropped(self, comment: ImportedComment) -> str:
+        """Return why `comment` is not stored, apart from its text; "" if it is."""
+        if comment.drop or (comment.ours and comment.status == DELETED):
+            return comment.drop  # deletions of our own comments can be undone
+        if comment.status not in self._statuses:
+            return f"it is {comment.status}, which --status leaves out"
+        if len(comment.text) > TEXT_LIMIT and not comment.ours:
+            return f"its text is longer than {TEXT_LIMIT:,} characters"
+        return ""
+
+    def _author(self, comment: ImportedComment, notes: list[str]) -> _Whose:
+        """Return the author of a comment, after the check of protected names."""
+        profile = self._authors.moderator(comment)
+        if profile is not None and not comment.role:
+            shown = (profile.author, profile.email, avatar(profile.email), profile.site)
+            return _Whose(*shown, profile.role, profile.id, comment.reasons)
+        author = self._our_author(comment) if comment.ours else self._their_author(comment, notes)
+        if author.doubt:
+            notes.append(f"it {said(author.doubt).text}: it waits for a moderator")
+        return author
+
+    def _our_author(self, comment: ImportedComment) -> _Whose:
+        shown = (comment.author, comment.email, comment.avatar, comment.site)
+        owner = self._authors.owner(comment)
+        doubt = ""
+        if owner is None and not comment.is_decided and comment.status == APPROVED:
+            doubt = self._authors.doubt(*shown[:3])
+        if doubt:
+            reasons = "\n".join(filter(None, (comment.reasons, doubt)))
+            return _Whose(*shown, "", None, reasons, doubt)
+        return _Whose(*shown, comment.role, owner.id if owner else None, comment.reasons)
+
+    def _their_author(self, comment: ImportedComment, notes: list[str]) -> _Whose:
+        email, site = comment.email.strip(), comment.site.strip()
+        if email and not is_email(email):
+            notes.append("its e-mail address is none, and is not stored")
+            email = ""
+        if site and "://" not in site[:9]:
+            site = f"http://{site}"
+        if site and not is_site(site):
+            notes.append("the author's web site is no http address, and is not stored")
+            site = ""
+        author = one_line(comment.author)
+        if len(author) > SHORT_LIMIT:
+            notes.append(f"the author's name is cut to {SHORT_LIMIT} characters")
+        author, digest = author[:SHORT_LIMIT] or ANONYMOUS, comment.avatar
+        if email:
+            digest = avatar(email)
+        doubt = "" if comment.status == SPAM else self._authors.doubt(author, email, digest)
+        return _Whose(author, email, digest, site, "", None, doubt, doubt)
+
+
+def _our_text(comment: ImportedComment) -> CommentText:
+    """Return the text of a comment of our own export, which was checked when it was written."""
+    return CommentText(comment.text, markdown.clean(comment.html), comment.markup == "html")
+
+
+class ConversionPool:
+    """Converts batches of comments, in any order; `submit` returns futures."""
+
+    def __init__(self, converter: Converter) -> None:
+        self._converter = converter
+        self._pool: ProcessPoolExecutor | None = None
+        self._batches = 0
+
+    def submit(self, batch: Sequence[ImportedComment]) -> Future[list[ConvertedComment]]:
+        """Return a future for the converted comments of a batch."""
+        self._batches += 1
+        if self._batches > LARGE:
+            if self._pool is None:
+                others = max((os.cpu_count() or 2) - 1, 1)
+                self._pool = ProcessPoolExecutor(others, get_context("spawn"))
+            return self._pool.submit(self._converter.convert_each, batch)
+        done: Future[list[ConvertedComment]] = Future()
+        done.set_result(self._converter.convert_each(batch))
+        return done
+
+    def close(self) -> None:
+        """Stop the processes; unfinished batches are dropped."""
+        if self._pool is not None:
+            self._pool.shutdown(cancel_futures=True)
