@@ -62,8 +62,8 @@ INTRODUCTION = """\
 
 Public reads are cached, open to every origin, with `ETag` and without cookies; they refuse
 parameters that are not listed. Errors are JSON, `{"error": {"code", "message", "fields"?}}`, with a
-message that a reader understands. Times are RFC 3339 in UTC. The service describes itself at
-`/openapi.json`; the bounds on this page are those of the default settings.
+message for readers. Times are RFC 3339 in UTC. The service describes itself at
+`/openapi.json`; the limits on this page are those of the default settings.
 """
 
 SETTINGS_FILE = Path(__file__).parent.parent / "config" / "commentsvc.toml"
@@ -73,8 +73,8 @@ SETTINGS_INTRODUCTION = """\
 # Configuring
 
 `commentsvc init` writes `commentsvc.toml` into the data folder, with every setting of this page
-commented out. `commentsvc check` says whether your changes are valid, and `commentsvc reload` makes
-a running server use them.
+commented out. Remove the `#` before a setting to change it. `commentsvc check` says whether your
+changes are valid; restart the server to apply them.
 
 ```toml
 [[site]]
@@ -85,16 +85,17 @@ origins = ["https://blog.example"]
 public_url = "https://comments.example"
 ```
 
-The same as environment variables, as containers use them; a list has commas between its items:
+Or set environment variables, for example in a container:
 `COMMENTSVC_SITE_ORIGINS=https://blog.example` and
-`COMMENTSVC_SERVER_PUBLIC_URL=https://comments.example`. A variable that ends with `_FILE` names a
-file that holds the value, which keeps secrets out of the environment. Variables win over the file.
+`COMMENTSVC_SERVER_PUBLIC_URL=https://comments.example`. Separate the items of a list by commas. A
+variable whose name ends with `_FILE` holds the path of a file with the value, which keeps secrets
+out of the environment. Variables override the file.
 """
 
 MODERATION = """\
 ## Moderation pages
 
-They work without JavaScript, on a phone and by keyboard.
+These pages work without JavaScript, on phones and by keyboard.
 
 | request | page |
 | --- | --- |
