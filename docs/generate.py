@@ -16,6 +16,7 @@ from msgspec import Meta
 
 from commentsvc.admin import (
     account,
+    account_api,
     accounts,
     bans,
     comment,
@@ -135,7 +136,7 @@ PARTS = (
         " [Moderating](moderating.md#for-programs). A token may do what its account may, within its"
         " scope (read, decide, administer) and on its sites. No answer is cached or has CORS"
         " headers. To get the next part of a list, send its `next` as `after`.",
-        (json_api, queue_stream),
+        (json_api, account_api, queue_stream),
     ),
     ("Operation", "", (health, openapi, static_files)),
 )

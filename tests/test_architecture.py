@@ -69,6 +69,8 @@ MOST_OF_A_CONSTRUCTOR = 5
 TESTED_ELSEWHERE: dict[str, str] = {
     "": "it holds nothing but a docstring",
     "__main__": "tests/e2e: the program is started as `python -m commentsvc`",
+    "admin.account_api": "admin/test_json_api: accounts, invitations, tokens, profiles",
+    "admin.invite": "admin/test_accounts and test_json_api: what a link makes",
     "admin.queue_stream": "admin/test_json_api: what is told, and to whom",
     "admin.token_access": "admin/test_json_api: each operation by each token",
     "auth.api_tokens": "admin/test_json_api: what a token may do, and what ends it",

@@ -28,7 +28,7 @@ TEMPLATES = sorted(
 TECHNICAL = {
     "cli", "db", "exports", "imports", "inbox", "isso", "runtime", "settings",
     "api/health.py", "api/metrics.py", "api/openapi.py", "auth/edit_tokens.py",
-    "admin/json_api.py", "admin/queue_stream.py", "admin/token_access.py",
+    "admin/json_api.py", "admin/account_api.py", "admin/queue_stream.py", "admin/token_access.py",
     "mentions", "http/forms.py", "http/operation.py", "http/refusals.py", "util/http_client.py",
 }  # fmt: skip
 SPEAKING = sorted(

@@ -1,12 +1,7 @@
 """Accounts page: owners change roles, remove accounts and invite; and accepting an invitation."""
 
-from commentsvc.admin.access import (
-    AccessControl,
-    Authentication,
-    RequestContext,
-    page_operation,
-    public_address,
-)
+from commentsvc.admin.access import AccessControl, Authentication, RequestContext, page_operation
+from commentsvc.admin.invite import Inviter
 from commentsvc.admin.layout import Layout
 from commentsvc.admin.render import number, redirect, render
 from commentsvc.admin.review_queue import unreadable_decision
@@ -17,7 +12,6 @@ from commentsvc.auth.signed_links import LinkError, SignedLinks
 from commentsvc.comments.errors import ProfileRefused
 from commentsvc.comments.submission import is_email
 from commentsvc.context import ServiceContext
-from commentsvc.db import outbox
 from commentsvc.db.sqlite import Reader, Transaction
 from commentsvc.http.forms import Form
 from commentsvc.http.messages import Request, Response, TrustedProxies, first
@@ -26,7 +20,7 @@ from commentsvc.model import ROLES
 from commentsvc.moderation import profiles
 from commentsvc.moderation.permissions import Permission
 from commentsvc.moderation.profiles import Profile
-from commentsvc.util.i18n import Text, spoken
+from commentsvc.util.i18n import Text
 from commentsvc.util.i18n import gettext as _
 
 # The message after a change, by the value of `done` in the page's address.
@@ -69,8 +63,7 @@ class AccountPages:
         self._clock = service.clock
         self._links = SignedLinks(service.keys)
         self._proxies = TrustedProxies(settings.server.trusted_proxies)
-        self._base = settings.server.public_url
-        self._mails = bool(settings.mail.host)
+        self._inviter = Inviter(service)
         self._sites = [site.name for site in settings.sites]
         self._title = settings.sites[0].title or settings.sites[0].name
         self._access = access
@@ -130,20 +123,9 @@ class AccountPages:
         role, email = first(form, "role"), first(form, "email").strip()
         if role not in ROLES or (email and not is_email(email)):
             raise unreadable_decision()
-        who, sites = context.moderator.moderator_id, "\n".join(self._chosen(form))
-        mailed = email if self._mails else ""
-        language = spoken().tag
-
-        def work(tx: Transaction) -> AccountInvitation:
-            made = invitations.add(tx, who, role, sites, mailed, context.now)
-            if mailed:
-                outbox.invite(tx, mailed, context.now, language)
-            return made
-
-        made = await self._database.write(work)
-        token = self._links.make(invitations.PURPOSE, made.id, expires=made.expires_at)
-        base = public_address(self._base, request)
-        return await self._show(context, link=f"{base}/moderation/invitation?t={token}")
+        owner, sites = context.moderator.moderator_id, self._chosen(form)
+        _made, link = await self._inviter.invite(request, owner, role, sites, email)
+        return await self._show(context, link=link)
 
     async def invitation(self, request: Request, context: RequestContext) -> Response:
         """GET /moderation/invitation?t=T: 200 with a form for name and password; 410."""
@@ -249,7 +231,7 @@ class AccountPages:
             roles=ROLES,
             sites=self._sites,
             days=invitations.DAYS,
-            mails=self._mails,
+            mails=self._inviter.mails,
             link=link,
             done=done,
             problem=problem,

@@ -25,12 +25,11 @@ from commentsvc.http.messages import NOT_STORED, HttpError, Request, Response
 from commentsvc.http.operation import NOTHING, Operation, Query, json_of
 from commentsvc.http.router import Route
 from commentsvc.model import STATES, Entry
-from commentsvc.moderation import actions, decisions, lists, profiles, review
+from commentsvc.moderation import actions, decisions, lists, review
 from commentsvc.moderation.actions import ChangeResult, HistoryEntry
 from commentsvc.moderation.decisions import TAKE_BACK
 from commentsvc.moderation.lists import CURSOR, StoredVerdict
 from commentsvc.moderation.permissions import Actor, Permission
-from commentsvc.moderation.profiles import Profile
 from commentsvc.moderation.review import ReviewQuery
 from commentsvc.spam import bans
 from commentsvc.spam.bans import Ban
@@ -272,29 +271,7 @@ class DayNumbers(Answer, frozen=True):
     spam: int
 
 
-class ListedAccount(Answer, frozen=True):
-    """An account; `sites` is empty if it has all sites."""
-
-    id: int
-    name: str
-    role: Literal["owner", "moderator", "viewer"]
-    sites: list[str]
-
-
-class ListedAccounts(Answer, frozen=True):
-    """All accounts, by name."""
-
-    data: list[ListedAccount]
-
-
-class RoleBody(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """The role of an account on `sites`, or on all sites if there are none."""
-
-    role: Literal["owner", "moderator", "viewer"]
-    sites: list[str] = []
-
-
-def _operation(
+def operation_of(
     method: str,
     path: str,
     summary: str,
@@ -316,55 +293,55 @@ def _operation(
 
 
 READ, DECIDE = Permission.READ, Permission.DECIDE
-COMMENTS = _operation(
+COMMENTS = operation_of(
     *("GET", "/comments", "List or search comments; by default those that wait", READ),
     query=ReviewListQuery,
     answers={200: json_of(ModeratedComments)},
 )
-COMMENT = _operation(
+COMMENT = operation_of(
     *("GET", "/comments/{id}", "One comment and its history", READ),
     answers={200: json_of(CommentWithHistory)},
     errors=(404,),
 )
-EDIT = _operation(
+EDIT = operation_of(
     *("PATCH", "/comments/{id}", "Change the text of a comment", DECIDE),
     body=(json_of(MessageBody),),
     answers={200: json_of(DecisionResult)},
     errors=(404, 415),
 )
-ANSWER = _operation(
+ANSWER = operation_of(
     *("POST", "/comments/{id}/answers", "Answer a comment, and approve it if it waits", DECIDE),
     body=(json_of(MessageBody),),
     answers={201: json_of(AnswerResultBody)},
     errors=(404, 409, 415),
 )
-PIN = _operation(
+PIN = operation_of(
     *("PUT", "/comments/{id}/pin", "Pin a comment to the top of its page", DECIDE),
     answers={204: NOTHING},
     errors=(404, 409),
 )
-UNPIN = _operation(
+UNPIN = operation_of(
     *("DELETE", "/comments/{id}/pin", "Unpin a comment", DECIDE),
     answers={204: NOTHING},
     errors=(404,),
 )
-DECISION = _operation(
+DECISION = operation_of(
     *("POST", "/decisions", "Approve, mark as spam, delete or restore comments", DECIDE),
     body=(json_of(DecisionBody),),
     answers={200: json_of(DecisionResult)},
     errors=(404, 409, 415),
 )
-UNDO = _operation(
+UNDO = operation_of(
     *("DELETE", "/decisions/{id}", "Undo a decision", DECIDE),
     answers={200: json_of(DecisionResult)},
     errors=(404, 409),
 )
-THREADS = _operation(
+THREADS = operation_of(
     *("GET", "/threads", "The pages of the blog that have comments", READ),
     query=ThreadListQuery,
     answers={200: json_of(ModeratedThreads)},
 )
-THREAD = _operation(
+THREAD = operation_of(
     *(
         "POST",
         "/threads/{id}",
@@ -375,22 +352,22 @@ THREAD = _operation(
     answers={200: json_of(ModeratedThread)},
     errors=(404, 409, 415),
 )
-BANS = _operation(
+BANS = operation_of(
     *("GET", "/bans", "All bans", Permission.READ_SERVICE),
     answers={200: json_of(ListedBans)},
 )
-BAN = _operation(
+BAN = operation_of(
     *("POST", "/bans", "Ban somebody or something", Permission.DECIDE_SERVICE),
     body=(json_of(BanBody),),
     answers={201: json_of(MadeBan)},
     errors=(409, 415),
 )
-UNBAN = _operation(
+UNBAN = operation_of(
     *("DELETE", "/bans/{id}", "Lift a ban", Permission.DECIDE_SERVICE),
     answers={204: NOTHING},
     errors=(404,),
 )
-BAN_COMMENTS = _operation(
+BAN_COMMENTS = operation_of(
     *(
         "POST",
         "/bans/{id}/comments",
@@ -400,41 +377,25 @@ BAN_COMMENTS = _operation(
     answers={200: json_of(DecisionResult)},
     errors=(404,),
 )
-OUTBOX = _operation(
+OUTBOX = operation_of(
     *("GET", "/outbox", "Mails and webhooks: sent, waiting or failed", Permission.READ_SERVICE),
     query=OutboxListQuery,
     answers={200: json_of(ListedPosts)},
 )
-RETRY = _operation(
+RETRY = operation_of(
     *("POST", "/outbox/{id}/retry", "Send something again", Permission.DECIDE_SERVICE),
     answers={204: NOTHING},
     errors=(404, 409),
 )
-DAYS = _operation(
+DAYS = operation_of(
     *("GET", "/days", "The number of comments of each day, by status", READ),
     query=DaysQuery,
     answers={200: json_of(DayNumbers)},
 )
-SETTINGS = _operation(
+SETTINGS = operation_of(
     *("GET", "/settings", "The settings in effect, without secrets", Permission.READ_SERVICE),
     answers={200: json_of(dict[str, dict[str, str]])},
 )
-ACCOUNTS = _operation(
-    *("GET", "/accounts", "All accounts", Permission.ADMINISTER),
-    answers={200: json_of(ListedAccounts)},
-)
-ROLE = _operation(
-    *("PUT", "/accounts/{id}/role", "Give an account a role", Permission.ADMINISTER),
-    body=(json_of(RoleBody),),
-    answers={204: NOTHING},
-    errors=(404, 409, 415),
-)
-REMOVE = _operation(
-    *("DELETE", "/accounts/{id}", "Remove an account", Permission.ADMINISTER),
-    answers={204: NOTHING},
-    errors=(404, 409),
-)
-
 DONE: Final = Response(204, (NOT_STORED,), b"")
 
 
@@ -470,9 +431,6 @@ class ModerationApi:
                 (RETRY, self.retry),
                 (DAYS, self.days),
                 (SETTINGS, self.settings),
-                (ACCOUNTS, self.accounts),
-                (ROLE, self.role),
-                (REMOVE, self.remove),
             ]
         )
 
@@ -636,42 +594,6 @@ class ModerationApi:
         names = [name for name, _ in sections]
         return answered(_named(names, [dict(rows) for _, rows in sections]))
 
-    async def accounts(self, request: Request, _who: Actor) -> Response:
-        """GET /accounts."""
-        ACCOUNTS.read(request)
-        known = await self._database.read(profiles.everyone)
-        return answered(ListedAccounts([*map(_account, known)]))
-
-    async def role(self, request: Request, _who: Actor) -> Response:
-        """PUT /accounts/{id}/role."""
-        ROLE.read(request)
-        sent, number = body(request, RoleBody), request.number()
-
-        def work(tx: Transaction) -> None:
-            profiles.assign(tx, _named_by(tx, number).name, sent.role, sent.sites)
-
-        await self._database.write(work)
-        return DONE
-
-    async def remove(self, request: Request, _who: Actor) -> Response:
-        """DELETE /accounts/{id}."""
-        REMOVE.read(request)
-        number = request.number()
-
-        def work(tx: Transaction) -> None:
-            profiles.remove(tx, _named_by(tx, number).name)
-
-        await self._database.write(work)
-        return DONE
-
-
-def _named_by(tx: Transaction, number: int) -> Profile:
-    """Return the account of that id. Raise HttpError 404."""
-    profile = profiles.find(tx, number)
-    if profile is None:
-        raise HttpError(404, "not_found", f"There is no account with the id {number}.")
-    return profile
-
 
 def _named(names: list[str], sections: list[dict[str, str]]) -> dict[str, dict[str, str]]:
     """Return sections by name; those with the same name are numbered."""
@@ -754,8 +676,3 @@ def _post(row: OutboxRow) -> ListedPost:
         rfc3339(row.created_at),
         rfc3339(row.due_at),
     )
-
-
-def _account(profile: Profile) -> ListedAccount:
-    sites = [*filter(None, profile.sites.split("\n"))]
-    return ListedAccount(profile.id, profile.name, profile.role, sites)  # type: ignore[arg-type]  # same

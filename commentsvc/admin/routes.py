@@ -4,6 +4,7 @@ from collections.abc import Callable
 
 from commentsvc.admin.access import AccessControl, Authentication
 from commentsvc.admin.account import Account
+from commentsvc.admin.account_api import AccountApi
 from commentsvc.admin.accounts import AccountPages
 from commentsvc.admin.bans import BanPages
 from commentsvc.admin.comment import CommentPage
@@ -66,8 +67,8 @@ class ProgramInterface:
         """Take the core as `publisher`, which sends the streams' events."""
         access = TokenAccess(service)
         self.queue = QueueStream(service, access, publisher)
-        self._api = ModerationApi(service, access)
+        self._parts = (ModerationApi(service, access), AccountApi(service, access), self.queue)
 
     def routes(self) -> list[Route]:
         """Return the table of routes."""
-        return [*self._api.routes(), *self.queue.routes()]
+        return [route for part in self._parts for route in part.routes()]

@@ -84,9 +84,10 @@ def mailed_to(reader: Reader, email: str, now: int) -> AccountInvitation | None:
     return AccountInvitation(*row) if row else None
 
 
-def revoke(tx: Transaction, invitation_id: int) -> None:
-    """Revoke an invitation."""
-    tx.change(InvitationTable.delete().where(InvitationTable.id == invitation_id))
+def revoke(tx: Transaction, invitation_id: int) -> bool:
+    """Revoke an invitation; return whether it existed."""
+    gone = InvitationTable.delete().where(InvitationTable.id == invitation_id)
+    return bool(tx.change(gone))
 
 
 def accept(

@@ -12,7 +12,7 @@ from commentsvc.comments import search
 from commentsvc.http.messages import Response
 from commentsvc.moderation import profiles
 from commentsvc.util.timestamps import DAY_MS
-from tests.unit.admin_client import HASH
+from tests.unit.admin_client import HASH, PASSWORD, Seat
 from tests.unit.app_fixture import Served, data, served
 from tests.unit.database_fixture import add
 
@@ -40,6 +40,14 @@ TABLE = {
     "GET /accounts": "a",
     "PUT /accounts/{id}/role": "a",
     "DELETE /accounts/{id}": "a",
+    "GET /invitations": "a",
+    "POST /invitations": "a",
+    "DELETE /invitations/{id}": "a",
+    "GET /tokens": "a",
+    "POST /tokens": "a",
+    "DELETE /tokens/{id}": "a",
+    "GET /profile": "rda1",
+    "PATCH /profile": "da1",
     "GET /stream": "rda1",
 }
 SCOPES = {"r": "read", "d": "decide", "a": "administer", "1": "decide"}
@@ -261,3 +269,60 @@ def test_a_stream_tells_what_changes_for_its_token_alone(service: Served) -> Non
     publisher.followed.clear()
     queue.look()
     assert not queue._told
+
+
+def test_owners_invite_by_program_and_the_link_makes_the_account(service: Served) -> None:
+    program = Program(service, "administer")
+    made = data(program.ask("POST", "/invitations", role="moderator", sites=["notes"]))
+    told = made["invitation"]
+    assert (told["role"], told["sites"], told["actor"]) == ("moderator", ["notes"], "rosa")
+    assert program.get("/invitations")["data"] == [told]
+    path = made["link"].partition("/moderation/")[2]
+    seat = Seat(service)
+    assert seat.get(path).status == 200
+    sent = {"name": "kim", "password": PASSWORD, "again": PASSWORD, "t": path.partition("t=")[2]}
+    assert seat.send("invitation", **sent).status == 303
+    kim = next(each for each in program.get("/accounts")["data"] if each["name"] == "kim")
+    assert (kim["role"], kim["sites"]) == ("moderator", ["notes"])
+    other = data(program.ask("POST", "/invitations", role="viewer"))["invitation"]["id"]
+    for status in (204, 404):
+        assert program.ask("DELETE", f"/invitations/{other}").status == status
+    assert program.get("/invitations")["data"] == []
+    assert program.ask("POST", "/invitations", role="viewer", sites=["other"]).status == 409
+    assert program.ask("POST", "/invitations", role="viewer", email="nobody").status == 400
+    assert program.ask("POST", "/invitations", role="king").status == 400
+
+
+def test_an_owners_program_makes_and_revokes_tokens_of_its_account(service: Served) -> None:
+    program = Program(service, "administer")
+    made = data(program.ask("POST", "/tokens", name="Backup", scope="read", sites=["notes"]))
+    [new, old] = program.get("/tokens")["data"]
+    assert (new["id"], new["name"], new["scope"]) == (made["id"], "Backup", "read")
+    assert (new["sites"], new["used"], old["used"] is None) == (["notes"], None, False)
+    reader = Program(service, "read")
+    reader.token = made["token"]
+    assert reader.get("/comments")["data"] == []
+    assert reader.ask("GET", "/settings").status == 403
+    for status in (204, 404):
+        assert program.ask("DELETE", f"/tokens/{made['id']}").status == status
+    assert reader.ask("GET", "/comments").status == 401
+    foreign = Program(service, "read", name="lea")
+    number = service.database.read_now(api_tokens.find, foreign.token)
+    assert number
+    assert program.ask("DELETE", f"/tokens/{number.id}").status == 404
+    for wrong in ({"name": ""}, {"scope": "all"}, {"days": 0}):
+        fields = {"name": "x", "scope": "read", **wrong}
+        assert program.ask("POST", "/tokens", **fields).status == 400
+    assert program.ask("POST", "/tokens", name="x", scope="read", sites=["other"]).status == 409
+
+
+def test_a_program_reads_and_changes_the_profile_of_its_account(service: Served) -> None:
+    program = Program(service, "decide")
+    changed = data(program.ask("PATCH", "/profile", public_name="Rosa Miller", email="r@b.example"))
+    assert (changed["public_name"], changed["email"]) == ("Rosa Miller", "r@b.example")
+    assert (changed["name"], changed["role"], changed["sites"]) == ("rosa", "owner", [])
+    data(program.ask("PATCH", "/profile", email=""))
+    told = program.get("/profile")
+    assert (told["public_name"], told["email"]) == ("Rosa Miller", "")
+    assert program.ask("PATCH", "/profile", public_name="lea").status == 409
+    assert program.ask("PATCH", "/profile", role="owner").status == 400
