@@ -47,14 +47,14 @@ COMMANDS: dict[str, click.Command] = {
 
 
 class Group(click.Group):
-    """Commands in the order in which they are listed above; known failures are one line."""
+    """The commands in the order above; expected failures are shown as one line."""
 
     def list_commands(self, _: click.Context) -> list[str]:
         """Return the names in our order."""
         return list(self.commands)
 
     def invoke(self, context: click.Context) -> object:
-        """Run a command. Raises ClickException for what a user can do something about."""
+        """Run a command. Raise ClickException for what a user can do something about."""
         try:
             return super().invoke(context)
         except ERRORS as error:

@@ -84,7 +84,7 @@ def fetch(url: str, body: bytes, headers: dict[str, str]) -> Json:
 
 
 def is_signed(headers: Any, body: bytes, secret: str) -> bool:  # Any: a mapping of strings
-    """Whether a request comes from who has the secret, and is not old (Standard Webhooks 1.0)."""
+    """Return whether a request is signed with the secret and recent (Standard Webhooks 1.0)."""
     number, moment = headers.get("webhook-id", ""), headers.get("webhook-timestamp", "")
     if not moment.isdigit() or abs(time.time() - int(moment)) > OLDEST:
         return False

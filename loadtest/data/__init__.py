@@ -1,1 +1,1 @@
-"""What is in the database: a blog, its comments, their texts, accounts."""
+"""The data: a blog, its comments, their texts, accounts."""

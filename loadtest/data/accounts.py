@@ -1,7 +1,7 @@
-"""Moderators of a data folder, signed in by as many browsers as wanted.
+"""Moderators in a data folder, each signed in by a browser of its own.
 
-The rows are written as creating accounts and signing in write them, but without hashing a password
-for each: all accounts have the same one.
+The rows are those that making accounts and signing in write, but all accounts have the same
+password hash, so that it is computed once.
 """
 
 import os
@@ -22,7 +22,7 @@ PASSWORD = "correct horse battery"
 
 @dataclass(frozen=True, slots=True)
 class Browser:
-    """A moderator's browser: its Cookie header, and what its forms carry."""
+    """A moderator's browser: its Cookie header, and the CSRF token of its forms."""
 
     name: str
     cookie: str
@@ -30,12 +30,12 @@ class Browser:
 
 
 def sign_in(data: Path, browsers: int = 1) -> list[Browser]:
-    """Return so many browsers, each of a moderator of its own, who is signed in."""
+    """Return so many signed-in browsers, each of another moderator."""
     return _browsers(data, browsers, signed_in=True)
 
 
 def sign_out(data: Path, browsers: int) -> list[Browser]:
-    """Return so many browsers that are signed out; each has signed its moderator in before."""
+    """Return so many signed-out browsers, in each of which a moderator has signed in before."""
     return _browsers(data, browsers, signed_in=False)
 
 

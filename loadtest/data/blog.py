@@ -1,9 +1,9 @@
-"""The blog that all scenarios share: its pages, who commented on them, how often they are read.
+"""The blog of all scenarios: its pages, comments and readers.
 
-Everything follows from fixed seeds, so that two runs ask and store the same. Pages are
-ranked: the page of rank r has a share of 1/r of the comments and of the readers (Zipf's law with
-exponent 1, close to what is observed of web pages: Breslau et al., INFOCOM 1999, found 0.64 to
-0.83). A smaller exponent would spread the requests further; 1,000 counts fit the store either way.
+Everything follows from fixed seeds, so that two runs request and store the same. Pages are ranked:
+the page of rank r has a share of 1/r of the comments and of the readers (Zipf's law with exponent
+1, close to what is observed of web pages: Breslau et al., INFOCOM 1999, found 0.64 to 0.83). A
+smaller exponent would spread the requests further; 1,000 counts fit into the cache either way.
 """
 
 import itertools
@@ -41,7 +41,7 @@ class Page:
 
 @dataclass(frozen=True, slots=True)
 class Text:
-    """What a reader writes."""
+    """A comment as a reader writes it."""
 
     author: str
     email: str
@@ -49,7 +49,7 @@ class Text:
 
 
 def shares(total: int, ranks: int) -> list[int]:
-    """Divide `total` among `ranks` by Zipf's law; the parts are whole and sum up to it."""
+    """Return `total` divided among `ranks` by Zipf's law, in whole numbers with the same sum."""
     weight = sum(1 / rank for rank in range(1, ranks + 1))
     exact = [total / rank / weight for rank in range(1, ranks + 1)]
     parts = [int(part) for part in exact]
@@ -60,13 +60,13 @@ def shares(total: int, ranks: int) -> list[int]:
 
 
 def pages(number: int = PAGES) -> list[Page]:
-    """All pages, the most read one first."""
+    """Return all pages, the most read one first."""
     counts = shares(COMMENTS, number)
     return [Page(f"/post/{rank}/", count) for rank, count in enumerate(counts, 1)]
 
 
 def draw(count: int, ranks: int, seed: int) -> list[int]:
-    """Draw `count` indices of ranks by Zipf's law."""
+    """Return `count` random indices of ranks by Zipf's law."""
     weights = list(itertools.accumulate(1 / rank for rank in range(1, ranks + 1)))
     return random.Random(seed).choices(range(ranks), cum_weights=weights, k=count)
 
@@ -79,7 +79,7 @@ def visits(ranked: Sequence[Page]) -> list[Page]:
 
 
 def texts(seed: int) -> Iterator[Text]:
-    """Comments without end: one to five sentences, 190 characters on average, some Markdown."""
+    """Yield comments without end: one to five sentences of 190 characters on average."""
     source = random.Random(seed)
     while True:
         author = source.choice(_AUTHORS)

@@ -1,6 +1,6 @@
 """Bulk databases: many comments of every status, made by SQL in a minute per million.
 
-They are for measurements where the number of comments matters and not what they say. Words and
+They are for measurements in which the number of comments matters, and not their content. Words and
 pages are drawn by arithmetic that gives few common and many rare ones.
 """
 
@@ -18,11 +18,11 @@ SITES: Final = ("blog", "notes")  # the second has a hundredth of the comments
 PAGES: Final = 50  # comments have one page among them
 FIRST: Final = 1_700_000_000_000  # Unix milliseconds of the first comment
 STEP: Final = 60_000  # milliseconds between two comments
-PIECE: Final = 100_000  # comments that are added in a transaction
-FEED: Final = 20_000  # comments that are indexed in a transaction
+PIECE: Final = 100_000  # comments added in one transaction
+FEED: Final = 20_000  # comments indexed in one transaction
 
-# Of the comment i: numbers below 65,536 that look drawn by chance; and one below {1}, the smaller
-# the more often. No product leaves the 63 bits of SQLite's integers.
+# For the comment i: a pseudo-random number below 65,536; and one below {1} in which small values
+# are more frequent. No product exceeds the 63 bits of SQLite's integers.
 _DRAWN: Final = "((i * 2654435761 + {0} * 104729) % 4294967291 * 48271 % 2147483647 / 32768)"
 _SKEWED: Final = f"({_DRAWN} * {_DRAWN.replace('{0}', '{0}7')} * {{1}} / 4294967296)"
 _STATUS: Final = (
@@ -40,10 +40,10 @@ def make(
     *,
     indexed: bool = True,
 ) -> None:
-    """Make the database at `path` with a `number` of comments of so many `words`, and feed it.
+    """Make the database at `path` with a `number` of comments of so many `words`, and index it.
 
-    `progress` gets how many comments are made and fed, up to twice the number. Two `sites`. Where
-    nothing is searched for, they need not be `indexed`.
+    `progress` gets how many comments are made and indexed, up to twice the number. There must be
+    two `sites`. With `indexed` False, they are not indexed for the search.
     """
     upgrade.upgrade(path)
     database = Database(path, DatabaseSettings(synchronous="normal"), purge=lambda tags: None)

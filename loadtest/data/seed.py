@@ -1,4 +1,4 @@
-"""Seeding: the database that rounds start with, written by the program's own modules."""
+"""Seeding: writes the database for the beginning of rounds with the program's own modules."""
 
 import hashlib
 import itertools
@@ -46,7 +46,7 @@ def seed(data: Path, ranked: Sequence[Page], progress: Callable[[int], None]) ->
 
 
 def add_waiting(data: Path, ranked: Sequence[Page], number: int) -> list[int]:
-    """Add a `number` of comments that wait for approval to the data folder; their ids."""
+    """Add a `number` of pending comments to the data folder; return their ids."""
     written = zip(itertools.cycle(ranked), texts(seed=8), range(number), strict=False)
     made = (_comment(COMMENTS + index, page, text) for page, text, index in written)
     news = [(msgspec.structs.replace(new, status=PENDING), now) for new, now in made]
@@ -65,7 +65,7 @@ def _add(tx: Transaction, news: Sequence[tuple[NewComment, int]]) -> None:
 
 
 def _comment(number: int, page: Page, text: Text) -> tuple[NewComment, int]:
-    """Return the comment and the moment at which it is written."""
+    """Return a comment and the time at which it is written."""
     now = FIRST + number * STEP
     new = NewComment(
         site=SITE,

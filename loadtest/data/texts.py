@@ -1,10 +1,10 @@
-"""Texts of people and spammers, put together at random, the same for the same seed.
+"""Random texts of people and spammers, the same for the same seed.
 
-Each text is a template with words drawn for its gaps, a sentence or two more, and for spam a link:
+Each text is a template with random words in its gaps, a sentence or two more, and for spam a link:
 some 10^8 texts of each sort. To make the filter's work realistic, half of the spam contains a
-sentence that people write too, a third has no commercial word but praise and a web site with the
-name, and some people link or write of money and pills. It stays synthetic: the figures show what
-the spam checks do, not how clever the spammers of a certain year are.
+sentence that people write too, a third has praise and a web site in place of commercial words, and
+some people post links or write about money and pills. It stays synthetic: the figures show what the
+spam checks do, not how clever the spammers of a certain year are.
 """
 
 import random
@@ -15,7 +15,7 @@ from loadtest.data.blog import SENTENCES
 
 
 class FormFields(NamedTuple):
-    """What is written into a form."""
+    """The fields of a filled form."""
 
     author: str
     email: str
@@ -93,7 +93,7 @@ _TLDS: Final = ("top", "xyz", "icu", "click", "shop", "online")
 
 
 def person(source: random.Random) -> FormFields:
-    """Return what a reader writes; half give an address, some a web site or a sentence more."""
+    """Return a person's comment; half have an address, some a web site or one more sentence."""
     author = source.choice(_NAMES)
     text = _filled(source, source.choice(_PEOPLE))
     if source.random() < 0.3:
@@ -106,7 +106,7 @@ def person(source: random.Random) -> FormFields:
 
 
 def spammer(source: random.Random) -> FormFields:
-    """Return what one program writes: every text, name and address is another one."""
+    """Return a spammer's comment; every text, name and address is different."""
     text = _filled(source, source.choice(_SPAM))
     if source.random() < 0.5:
         parts = [text, source.choice(SENTENCES)]
@@ -118,7 +118,7 @@ def spammer(source: random.Random) -> FormFields:
 
 
 def _filled(source: random.Random, template: str) -> str:
-    """Return the template, each of whose gaps gets words of its own."""
+    """Return the template with random words in its gaps."""
     gaps: dict[str, Sequence[str]] = {
         "topic": _TOPICS,
         "place": _PLACES,

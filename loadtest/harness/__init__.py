@@ -1,1 +1,1 @@
-"""How one measurement is made: the server, its clients, their cores, what the kernel says."""
+"""How a measurement is made: the server, its clients, their cores, and the kernel's counters."""

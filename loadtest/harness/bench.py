@@ -1,8 +1,8 @@
-"""A bench: plays one scenario on a running server and checks its answers.
+"""The bench: plays one scenario on a running server and checks its answers.
 
 Before the clients start, every distinct request is sent once and its answer checked, which also
-fills the cache. The generator demands the same bodies; wrk looks at none. Afterwards a sample is
-checked again. The server's own counters must agree that the cache, or Python, answered.
+fills the cache. The generator requires the same bodies; wrk does not check bodies. Afterwards a
+sample is checked again. The server's own counters must agree that the cache, or Python, answered.
 """
 
 import json
@@ -20,11 +20,11 @@ from loadtest.harness.service import JSON, Service, ServiceError, Visitor
 SAMPLE = 50  # answers checked after a run
 TEMPLATES = 2_000  # different submissions; the key makes each one sent unique
 HITS, MISSES = "hits_total", "misses_total"
-SLACK = 0.01  # share of answers that may come from elsewhere: what we ask ourselves meanwhile
+SLACK = 0.01  # share of answers that may come from the other side: our own requests
 
 
 class Bench:
-    """Where measurements are made: a server, the blog that it knows, and the cores."""
+    """Measures scenarios on one server with its blog."""
 
     def __init__(self, service: Service, pages: Sequence[Page], folder: Path) -> None:
         """Take a running server; `folder` is for the clients' files."""
@@ -37,7 +37,7 @@ class Bench:
     def measure(
         self, scenario: Scenario, round_number: int, seconds: float, cores: tuple[int, int]
     ) -> Measurement:
-        """Play `scenario` once. Raises ServiceError or ClientError for what is not right."""
+        """Play `scenario` once. Raise ServiceError or ClientError for wrong answers."""
         questions = scenario.ask(self._pages)
         file = self._write(scenario, questions, self._check(questions))
         counters = self._counters()
@@ -60,7 +60,7 @@ class Bench:
         return client.generate(port, file, clients, depth, seconds, first, core)
 
     def _next_serial(self, count: int) -> int:
-        """Reserve `count` serial numbers that are never given again; the first of them."""
+        """Reserve `count` unused serial numbers; return the first of them."""
         self._serial += count
         return self._serial - count
 
@@ -85,7 +85,7 @@ class Bench:
         return file
 
     def _check(self, questions: Sequence[Question]) -> list[bytes]:
-        """Ask all of `questions`; what was answered, which is right."""
+        """Send all `questions` once; return the answers, which are checked."""
         visitor, bodies = Visitor(self._service.port), []
         for question in questions:
             target = question.target.replace(MARK, f"{self._next_serial(1):010}")
@@ -96,7 +96,7 @@ class Bench:
         return bodies
 
     def _submit_one(self) -> None:
-        """Submit a comment and see that the count, stored before, tells of it at once."""
+        """Submit a comment and check that the cached count changes at once."""
         visitor = Visitor(self._service.port)
         url = f"/submitted/{self._next_serial(1)}/"
         count = f"/api/comments/count?url={url}"
@@ -116,7 +116,7 @@ class Bench:
 
 
 def submissions(pages: Sequence[Page], port: int) -> list[Request]:
-    """Submissions as they go over the wire; each has a key that the generator makes unique."""
+    """Return submissions as bytes of requests; the generator makes the key of each unique."""
     drawn = zip(draw(TEMPLATES, len(pages), seed=5), texts(seed=6), strict=False)
     return [submission(pages[index].url, text, f"load-{MARK}", port) for index, text in drawn]
 
@@ -142,7 +142,7 @@ def _body(
 def judge(
     scenario: Scenario, outcome: Outcome, before: dict[str, int], after: dict[str, int]
 ) -> None:
-    """Raise ClientError unless all went well, ServiceError unless the right side answered."""
+    """Raise ClientError for failed requests, ServiceError if the wrong side answered."""
     client.demand(scenario.name, outcome)
     other = MISSES if scenario.answered_by == "store" else HITS
     strange = after[other] - before[other]

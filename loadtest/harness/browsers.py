@@ -1,6 +1,6 @@
-"""The patient clients (native/browsers): what they saw of a server, beside what it cost.
+"""The patient clients (native/browsers): what they measured, and what it cost the server.
 
-They are for comparisons with published figures: they count errors where the generator stops.
+They are for comparisons with published figures: they count errors, where the generator would stop.
 """
 
 import json
@@ -18,7 +18,7 @@ from loadtest.harness.scenario import Goal
 
 @dataclass(frozen=True, slots=True)
 class Seen:
-    """What the browsers saw; µs. `late` answers took more than 10 s, `failed` never came."""
+    """The clients' measurements in µs; `late` answers took over 10 s, `failed` ones never came."""
 
     outcome: Outcome
     min: float
@@ -29,7 +29,7 @@ class Seen:
 
     @property
     def errors(self) -> int:
-        """Return what the article calls an error, and wrong answers."""
+        """Return the number of errors as in the article, and wrong answers."""
         return self.late + self.outcome.failed + self.outcome.wrong
 
 
@@ -44,9 +44,10 @@ def browse(
     first: int = 0,
     trusted: Path | None = None,
 ) -> Seen:
-    """Have the browsers play the `plan` (see client.pack); over TLS where there are `trusted`.
+    """Let the browsers play the `plan` (see client.pack); over TLS if there are `trusted`.
 
-    They ask as fast as they are answered, or at a `rate`. Raises ClientError or ProgramError.
+    They send requests as fast as they are answered, or at a `rate`. Raise ClientError or
+    ProgramError.
     """
     numbers = [str(port), str(clients), str(seconds), str(rate), str(first)]
     words = [str(programs.browsers()), *numbers, str(plan)]
@@ -55,7 +56,7 @@ def browse(
 
 
 def parse(said: str) -> Seen:
-    """Read the browsers' line."""
+    """Return the measurements in the browsers' output."""
     told = json.loads(said)
     latency = told["latency"]
     counts = (told["answered"] - told["wrong"], told["seconds"], told["wrong"], told["failed"])
@@ -66,7 +67,7 @@ def parse(said: str) -> Seen:
 
 
 def row(name: str, number: int, seen: Seen, used: Reading, rss: float, **more: float) -> Row:
-    """Put together a row. Raises ClientError where nothing at all was answered."""
+    """Return a row of figures. Raise ClientError if nothing was answered."""
     if not seen.outcome.answered:
         raise ClientError(f"{name}: no right answer at all, {seen.errors} errors: {seen.statuses}")
     measurement = Measurement.of(name, number, seen.outcome, used, rss)
@@ -75,16 +76,18 @@ def row(name: str, number: int, seen: Seen, used: Reading, rss: float, **more: f
 
 
 def names(rows: Sequence[Row]) -> list[str]:
-    """Return what was measured, in the order of the first round."""
+    """Return the names of what was measured, in the order of the first round."""
     return list(dict.fromkeys(one["scenario"] for one in rows))
 
 
 def ratio(
     rows: Sequence[Row], above: str, below: Sequence[str], goal: Goal, figure: str
 ) -> Verdict:
-    """`figure` of `above` by the greatest of those `below`, in each round that has both; judged.
+    """Judge the ratio of `figure` of `above` to the greatest one of `below`, taken in each round.
 
-    Raises KeyError where no round has both.
+    Rounds that do not have both are left out.
+
+    Raise KeyError where no round has both.
     """
     rounds: dict[int, dict[str, Row]] = {}
     for one in rows:

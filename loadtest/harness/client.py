@@ -1,6 +1,6 @@
-"""The clients: wrk, the public yardstick, and our generator, on a core of their own.
+"""The clients: wrk, a well-known tool, and our own generator, on a core of their own.
 
-Both are started, waited for, and read; what they report becomes an Outcome.
+Both run as programs; their reports become an Outcome.
 """
 
 import json
@@ -25,12 +25,12 @@ class ClientError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """What a client saw. Latencies are µs, 0 where it cannot tell them.
+    """The result of a client. Latencies are in µs, 0 if unknown.
 
-    `wrong` counts answers that are none (of wrk: statuses that are no success),
-    `failed` connections that broke and answers that never came; `client_share` is the part of its
-    core that the client worked: near 1 the client is the bound, not the server. `waiting_share` is
-    the part that it spent awake, with nothing to do.
+    `wrong` counts answers with a wrong body (for wrk: with a status of failure), `failed` broken
+    connections and missing answers. `client_share` is the share of its core that the client used:
+    near 1, the client is the limit, not the server. `waiting_share` is the share that it spent
+    waiting awake.
     """
 
     answered: int
@@ -47,7 +47,7 @@ class Outcome:
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """A request as it goes over the wire, and what must be answered; None: any body is right."""
+    """The bytes of a request, and the status and body of the right answer; None: any body."""
 
     text: bytes
     status: int
@@ -55,7 +55,7 @@ class Request:
 
 
 def find_wrk() -> str:
-    """Return the path of wrk. Raises ClientError with the line that installs it."""
+    """Return the path of wrk. Raise ClientError with the line that installs it."""
     path = shutil.which("wrk")
     if path is None:
         raise ClientError("wrk is missing. Run: apt-get install -y wrk")
@@ -63,7 +63,7 @@ def find_wrk() -> str:
 
 
 def ask(port: int, targets: Path, clients: int, depth: int, seconds: float, core: str) -> Outcome:
-    """Have wrk ask the `targets` (one per line) for whole `seconds`. Raises ClientError."""
+    """Let wrk request the `targets` (one per line) for whole `seconds`. Raise ClientError."""
     words = [find_wrk(), "-t1", f"-c{clients}", f"-d{seconds:.0f}s", "--timeout", PATIENCE]
     words += ["-s", str(WRK_SCRIPT), f"http://127.0.0.1:{port}/", "--"]
     said, share = run([*words, str(targets), str(depth)], core)
@@ -81,9 +81,9 @@ def generate(
     *,
     awake: bool = False,
 ) -> Outcome:
-    """Have the generator play the `plan` (see `pack`) for `seconds`; `awake`, it never sleeps.
+    """Let the generator play the `plan` (see `pack`) for `seconds`; `awake`, it never sleeps.
 
-    Raises ClientError or ProgramError.
+    Raise ClientError or ProgramError.
     """
     numbers = [str(port), str(clients), str(depth), str(seconds), str(first)]
     words = [str(programs.generator()), *numbers, str(plan), *["awake"] * awake]
@@ -101,7 +101,7 @@ def demand(name: str, outcome: Outcome) -> None:
 
 
 def pack(requests: Sequence[Request], order: Sequence[int]) -> bytes:
-    """Write what the generator reads: distinct requests, and in which order they are asked."""
+    """Return the generator's input: distinct requests, and their order."""
     parts = [b"%d %d\n" % (len(requests), len(order))]
     for request in requests:
         body = -1 if request.body is None else len(request.body)
@@ -111,7 +111,7 @@ def pack(requests: Sequence[Request], order: Sequence[int]) -> bytes:
 
 
 def parse_wrk(said: str, depth: int, share: float) -> Outcome:
-    """Read what ask.lua printed at the end of wrk's own words.
+    """Return the result in the output of wrk.lua, the last line.
 
     wrk adds samples for requests that waited unsent behind slow ones, and takes the time between
     two answers for the time between two writes: in a pipeline its percentiles are wrong.
@@ -126,7 +126,7 @@ def parse_wrk(said: str, depth: int, share: float) -> Outcome:
 
 
 def parse_generator(said: str) -> Outcome:
-    """Read the generator's line."""
+    """Return the result in the generator's output."""
     told = json.loads(said)
     right, seconds = told["answered"] - told["wrong"], told["seconds"]
     waited = told["waited"] / seconds
@@ -136,7 +136,7 @@ def parse_generator(said: str) -> Outcome:
 
 
 def run(words: Sequence[str], core: str) -> tuple[str, float]:
-    """Run a client on `core`; what it said, and the share of the core that it used."""
+    """Run a client on `core`; return its output, and the share of the core that it used."""
     before, begin = os.times(), time.perf_counter()  # os.times() has whole ticks of 10 ms
     done = subprocess.run(
         ["taskset", "-c", core, *words], capture_output=True, text=True, check=False

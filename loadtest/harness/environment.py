@@ -38,7 +38,7 @@ class Environment:
 def prepare(extent: Extent, pages: int = blog.PAGES, parent: Path = BUILD) -> Iterator[Environment]:
     """Seed a database of so many `pages` in a new folder in `parent`; remove it afterwards.
 
-    Raises ServiceError or ProgramError.
+    Raise ServiceError or ProgramError.
     """
     with prepare_empty(extent, parent) as empty:
         ranked = blog.pages(pages)
@@ -49,7 +49,7 @@ def prepare(extent: Extent, pages: int = blog.PAGES, parent: Path = BUILD) -> It
 
 @contextmanager
 def prepare_empty(extent: Extent, parent: Path = BUILD) -> Iterator[Environment]:
-    """Do the same without a database."""
+    """Do as `prepare`, without a database."""
     cores = machine.choose_cores()
     parent.mkdir(parents=True, exist_ok=True)
     about = {**machine.commit(), "date": machine.now(), "machine": machine.describe()}
@@ -61,7 +61,7 @@ def prepare_empty(extent: Extent, parent: Path = BUILD) -> Iterator[Environment]
 
 
 def rotated(entries: Sequence[Entry], number: int) -> list[Entry]:
-    """Return the entries beginning with another one in each round."""
+    """Return the entries, beginning with another one in each round."""
     begin = number % len(entries)
     return [*entries[begin:], *entries[:begin]]
 
@@ -73,7 +73,7 @@ def sum_up(
     judge: Judge,
     before: Result | None = None,
 ) -> Result:
-    """Return the medians of all rows; the rows of `before`, if any, are the first rounds."""
+    """Return the medians of all rows; those of `before`, if any, are the first rounds."""
     every = [*(before.rounds if before else ()), *rows]
     known = {one.name: one.text for one in before.summaries} | dict(texts) if before else texts
     summaries = tuple(summarise(name, known.get(name, name), every) for name in names(every))

@@ -10,9 +10,9 @@ REVISIONS = BUILD / "revisions"
 
 
 def find(revision: str) -> tuple[str, Path]:
-    """Return the commit and the program of a git revision, which is built if it was not before.
+    """Return the commit and the program of a git revision, which is built if necessary.
 
-    "" is the working tree. A path to a program is taken as it is. Raises ProgramError.
+    "" is the working tree. A path to a program is used as it is. Raise ProgramError.
     """
     if not revision:
         return "working tree", PROGRAM

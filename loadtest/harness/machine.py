@@ -1,4 +1,4 @@
-"""The machine and the program that a result belongs to, without paths or host names."""
+"""The machine and the commit of a result, without paths or host names."""
 
 import datetime
 import json
@@ -13,8 +13,8 @@ from pathlib import Path
 from loadtest.harness.programs import ROOT
 from loadtest.harness.service import ServiceError
 
-FSYNCS = 50  # measured, to tell how fast the disk is
-MEMORY_ONLY = ("tmpfs", "ramfs")  # an fsync there is nothing
+FSYNCS = 50  # measured, for the speed of the disk
+MEMORY_ONLY = ("tmpfs", "ramfs")  # where an fsync does nothing
 BUILD_OPTIONS = ("buildtype", "optimization", "c_args", "b_ndebug", "b_lto")
 
 
@@ -31,7 +31,7 @@ def describe() -> dict[str, str | int]:
 
 
 def choose_cores() -> tuple[int, int]:
-    """Return the server's core and the clients', and move there. Raises ServiceError."""
+    """Return the server's core and the clients', and move there. Raise ServiceError."""
     cores = sorted(os.sched_getaffinity(0))
     if len(cores) < 2:
         raise ServiceError("there is one core only: server and clients need one each")
@@ -84,7 +84,7 @@ def fsync_us(folder: Path) -> float:
 
 
 def _build(folder: Path) -> dict[str, str]:
-    """Return what meson says of the core's build; nothing where it was built elsewhere."""
+    """Return meson's settings of the core's build; nothing if it was built elsewhere."""
     about = folder / "meson-info"
     try:
         compilers = json.loads((about / "intro-compilers.json").read_text())
@@ -101,7 +101,7 @@ def _plain(value: object) -> str:
 
 
 def _git(*words: str) -> str:
-    """Return what git says; nothing where it is not installed."""
+    """Return the output of git; "" if it is not installed."""
     words = ("git", *words)
     try:
         done = subprocess.run(words, cwd=ROOT, capture_output=True, text=True, check=False)

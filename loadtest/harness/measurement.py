@@ -1,8 +1,8 @@
-"""A measurement: the server's CPU time, and who else was on its cores.
+"""A measurement: the server's CPU time, and that of other processes on its cores.
 
-What else ran on the server's cores is their busy time, less the server, less kernel threads (they
-write the server's files to the disk). What else ran on the client's core takes nothing from the
-server but spoils rates and latencies. If either is above DISTURBED, the measurement is not used.
+The time of others on the server's cores is their busy time without the server and the kernel's
+threads (which write the server's files to the disk). Others on the client's core do not slow the
+server, but spoil rates and latencies. If either is above DISTURBED, the measurement is not used.
 """
 
 import time
@@ -19,8 +19,11 @@ DISTURBED = 0.05  # share of a core that others may use
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """Nanoseconds: of the clock, the server, its cores, their thieves, the kernel's threads, and
-    the client's core, which is 0 where it is one of the server's."""
+    """Nanoseconds of the clock, the server, its cores, and of others.
+
+    `stolen` is the time stolen from its cores, `kernel` that of the kernel's threads; `client_busy`
+    is 0 if the client's core is one of the server's.
+    """
 
     clock: int
     server: int
@@ -31,7 +34,7 @@ class Reading:
 
     @classmethod
     def take(cls, server: int, cores: Collection[int], client_core: int) -> "Reading":
-        """Look at the server's `cores` and the client's now; the server has used `server` ns."""
+        """Return the current times; `server` is the CPU time of the server so far, in ns."""
         now = [process.core(core) for core in cores]
         busy, stolen = sum(core.busy for core in now), sum(core.stolen for core in now)
         clock = time.perf_counter_ns()
@@ -75,7 +78,7 @@ class Measurement:
     def of(
         cls, name: str, round_number: int, outcome: Outcome, used: Reading, rss: float
     ) -> "Measurement":
-        """Put together what the client saw and what the kernel says."""
+        """Return the figures from the client's result and the kernel's counters."""
         client = int((outcome.client_share + outcome.waiting_share) * outcome.seconds * 1e9)
         shared = not used.client_busy
         others = max(0, used.busy - used.server - used.kernel - client * shared)
@@ -106,7 +109,7 @@ class Measurement:
 
     @property
     def disturbance(self) -> float:
-        """Return the share of a core that somebody else used; of the core where it is greater."""
+        """Return the share of a core that others used, on the core where it is greater."""
         return max(self.others_share + self.stolen_share, self.client_others_share)
 
     @property
@@ -115,6 +118,6 @@ class Measurement:
         return self.disturbance > DISTURBED
 
     def row(self) -> Row:
-        """Return all figures, the derived ones too."""
+        """Return all figures, also the derived ones."""
         names = ("client_ns", "disturbance", "disturbed")
         return asdict(self) | {name: getattr(self, name) for name in names}

@@ -1,8 +1,8 @@
-"""What the kernel says about processes and cores.
+"""The kernel's counters of processes and cores.
 
-The CPU time of a process is its CPU clock: user and system time of all its threads, in
-nanoseconds. /proc counts cores and kernel threads in ticks of 10 ms, which is 0.2 % of a run of 5
-s. The kernel charges the handling of a loopback packet to the sender, so it belongs to that side.
+The CPU time of a process is its CPU clock: user and system time of all its threads, in nanoseconds.
+/proc counts cores and kernel threads in ticks of 10 ms, which is 0.2 % of a run of 5 s. The kernel
+charges the handling of a loopback packet to the sender, so it counts for that side.
 """
 
 import contextlib
@@ -53,7 +53,7 @@ def is_kernel_thread(stat: str) -> bool:
 
 
 def is_dead(stat: str) -> bool:
-    """Return whether a line of /proc/PID/stat is of a process that holds nothing any more."""
+    """Return whether a line of /proc/PID/stat is that of a dead process."""
     return stat.rpartition(")")[2].split()[_STATE] in ("Z", "X")
 
 
@@ -77,12 +77,12 @@ def parse_rss(status: str) -> float:
 
 
 def core(number: int) -> Core:
-    """Look at a core now."""
+    """Return the counters of a core now."""
     return parse_core(Path("/proc/stat").read_text(), number)
 
 
 def cpu(pid: int) -> int:
-    """Return the nanoseconds of CPU that a process used so far. Raises OSError without one."""
+    """Return the nanoseconds of CPU that a process used so far. Raise OSError without one."""
     return time.clock_gettime_ns(~pid << 3 | _SCHEDULED)  # as clock_getcpuclockid(3) makes it
 
 

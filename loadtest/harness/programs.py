@@ -1,4 +1,4 @@
-"""Our C programs, compiled where they are older than their sources."""
+"""Our C programs, compiled if they are older than their sources."""
 
 import os
 import subprocess
@@ -11,27 +11,27 @@ FLAGS = ("-O2", "-std=gnu11", "-D_GNU_SOURCE", "-Wall", "-Wextra", "-Werror")
 
 
 class ProgramError(Exception):
-    """One of our own programs cannot be built; the message says what to do about it."""
+    """One of our own programs cannot be built; the message says what to do."""
 
 
 class MissingError(Exception):
-    """A program of somebody else is not installed; the message says what to do about it."""
+    """A program of others is not installed; the message says what to do."""
 
 
 def generator() -> Path:
-    """Return the load generator. Raises ProgramError."""
+    """Return the load generator. Raise ProgramError."""
     return build("generator", sorted((NATIVE / "generator").glob("*.c")), FLAGS)
 
 
 def browsers() -> Path:
-    """Return the patient clients, which share the generator's questions. Raises ProgramError."""
+    """Return the patient clients, which share the generator's questions. Raise ProgramError."""
     shared = [NATIVE / "generator" / f"{name}.c" for name in ("plan", "answer", "histogram", "die")]
     sources = sorted((NATIVE / "browsers").glob("*.c")) + shared
     return build("browsers", sources, FLAGS, ("-lssl", "-lcrypto"))
 
 
 def baseline(*, vectors: bool | None = None) -> Path:
-    """Return the baseline, with AVX2 where the processor has it. Raises ProgramError."""
+    """Return the baseline, with AVX2 where the processor has it. Raise ProgramError."""
     if vectors is None:
         vectors = has_avx2(Path("/proc/cpuinfo").read_text())
     kind, flags = ("avx2", ("-mavx2",)) if vectors else ("plain", ())
@@ -40,7 +40,7 @@ def baseline(*, vectors: bool | None = None) -> Path:
 
 
 def has_avx2(cpuinfo: str) -> bool:
-    """Read it from /proc/cpuinfo."""
+    """Return whether the text of /proc/cpuinfo has AVX2."""
     flags = (line for line in cpuinfo.splitlines() if line.startswith("flags"))
     return "avx2" in next(flags, "").split()
 
@@ -48,7 +48,7 @@ def has_avx2(cpuinfo: str) -> bool:
 def build(
     name: str, sources: list[Path], flags: tuple[str, ...], libraries: tuple[str, ...] = ()
 ) -> Path:
-    """Compile `sources` to build/loadtest/`name`. Raises ProgramError."""
+    """Compile `sources` to build/loadtest/`name`. Raise ProgramError."""
     program = BUILD / name
     headers = [path for source in sources for path in source.parent.glob("*.h")]
     newest = max(path.stat().st_mtime for path in (*sources, *headers))

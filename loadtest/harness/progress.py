@@ -10,7 +10,7 @@ from loadtest.data import blog
 
 
 def progress() -> Any:  # Any: a callable that writes over its own line
-    """Return what shows how far the seeding is."""
+    """Return a function that shows the progress of the seeding."""
     begin = time.monotonic()
     terminal = sys.stdout.isatty()
 

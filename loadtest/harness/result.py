@@ -19,11 +19,11 @@ from loadtest.harness.scenario import MEMORY, Goal, Scenario
 
 ROUNDS = BUILD / "rounds"
 RESULTS = ROOT / "loadtest" / "results"
-FORMAT = 2  # raised when a reader of older files would go wrong
+FORMAT = 2  # increased when readers of older files would fail
 SUMMARY = "summary"  # the format of what is published
 DIGITS = 4  # significant, in the files
 LINES = 40  # of a summary, at most
-# What identifies or qualifies a measurement instead of being its outcome.
+# What identifies or qualifies a measurement, and is not its result.
 UNPUBLISHED = {
     *("round", "number", "seconds", "answered", "comments", "clients", "client_ns", "p90", "min"),
     *("disturbance", "server_share", "others_share", "stolen_share", "client_others_share"),
@@ -32,9 +32,9 @@ UNPUBLISHED = {
 
 @dataclass(frozen=True, slots=True)
 class Summary:
-    """The medians of an entry over its rounds; `disturbed` when no quiet round was left.
+    """The medians of an entry over its rounds; `disturbed` if no quiet round was left.
 
-    `spread` holds the least and the greatest value of each figure.
+    `spread` has the least and the greatest value of each figure.
     """
 
     name: str
@@ -46,9 +46,9 @@ class Summary:
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """A goal, what was reached, and whether that is enough; None where nothing quiet was left.
+    """A goal, the value, and whether it is enough; None if no quiet round was left.
 
-    `spread` is the least and the greatest value of a round, where the rounds are judged singly.
+    `spread` is the least and the greatest value of a round, if rounds are judged separately.
     """
 
     name: str
@@ -60,9 +60,9 @@ class Verdict:
 
 @dataclass(frozen=True, slots=True)
 class Result:
-    """A whole run. `about` holds commit, date, machine, command and the run's own numbers.
+    """A whole run. `about` has commit, date, machine, command and the run's own numbers.
 
-    `rounds` is empty where a published summary was read.
+    `rounds` is empty for a published summary.
     """
 
     about: dict[str, Any]  # Any: it is shown, never computed with
@@ -89,7 +89,7 @@ class Result:
 
     @classmethod
     def read(cls, path: Path) -> Self:
-        """Read what `write` or `publish` wrote. Raises ValueError for anything else."""
+        """Read what `write` or `publish` wrote. Raise ValueError for anything else."""
         stored = json.loads(path.read_text())
         if isinstance(stored, dict) and stored.get("format") == SUMMARY:
             return cls(stored["about"], tuple(_entries(stored["entries"])), (), ())
@@ -122,7 +122,7 @@ class Result:
         path.write_text(json.dumps(_rounded(stored), indent=1) + "\n")
 
     def publish(self, path: Path) -> None:
-        """Write the summary to `path`: a line for each entry, as many as LINES leave place for."""
+        """Write the summary to `path`: a line for each entry, at most LINES in all."""
         goals = {one.name: _told(one) for one in self.verdicts}
         place = LINES - len(goals) - (8 if goals else 7)  # of the braces and heads below
         shown = self.summaries[:place]
@@ -137,7 +137,7 @@ class Result:
 
 
 def summarise(name: str, text: str, rows: Sequence[Row]) -> Summary:
-    """Return the medians of the quiet rows of this name, of all where none was quiet."""
+    """Return the medians of the quiet rows of this name, or of all if none was quiet."""
     mine = [one for one in rows if one["scenario"] == name]
     quiet = [one for one in mine if not one["disturbed"]]
     used = quiet or mine
@@ -165,7 +165,7 @@ def _told(verdict: Verdict) -> dict[str, Any]:  # Any: it becomes JSON
 
 
 def _figures(summary: Summary) -> dict[str, Any]:  # Any: it becomes JSON
-    """Return each figure as [median, least, greatest], or alone where all rounds agree."""
+    """Return each figure as [median, least, greatest], or alone if all rounds agree."""
     found: dict[str, Any] = {"disturbed": True} if summary.disturbed else {}
     for name, median in summary.medians.items():
         if name not in UNPUBLISHED:
@@ -198,7 +198,7 @@ def _lines(values: dict[str, Any]) -> str:  # Any: JSON
 
 
 def _rounded(value: Any) -> Any:  # Any: it is JSON
-    """Return the value with its figures cut to what they are worth."""
+    """Return the value with figures rounded to DIGITS digits."""
     if isinstance(value, float):
         return float(f"{value:.{DIGITS}g}")
     if isinstance(value, dict):

@@ -1,7 +1,7 @@
 """Rounds: each plays every scenario once, on a fresh server with a fresh copy of the database.
 
-Rounds are interleaved, so whatever drifts on a machine drifts for all scenarios. Submissions come
-last in a round, since they change the counts that the others check. A disturbed measurement is
+Rounds are interleaved, so that slow changes of the machine affect all scenarios. Submissions are
+the last in a round, since they change the counts that the others check. A disturbed measurement is
 repeated, `tries` times in all; if none is quiet, the least disturbed one is kept and marked.
 """
 
@@ -25,7 +25,7 @@ from loadtest.harness.service import Service, ServiceError
 
 @dataclass(frozen=True, slots=True)
 class Extent:
-    """How much is measured: rounds, seconds of each measurement, tries to have it undisturbed."""
+    """How much is measured: rounds, seconds of each measurement, and tries for a quiet one."""
 
     rounds: int = 3
     seconds: float = 6  # at least 5, since that of cores is counted in ticks of 10 ms
@@ -34,7 +34,7 @@ class Extent:
 
 @dataclass(frozen=True, slots=True)
 class Round:
-    """One round: memory in MiB, the start in ms, and how many measurements were thrown away."""
+    """One round: memory in MiB, the start in ms, and how many measurements were dropped."""
 
     number: int
     start_ms: float
@@ -56,7 +56,7 @@ class Rounds:
         cores: tuple[int, int],
         report: Callable[[Measurement], None],
     ) -> None:
-        """Take all that rounds have in common; `report` gets each measurement as it is made."""
+        """Take the common parts of rounds; `report` gets each measurement as it is made."""
         self._scenarios = sorted(scenarios, key=lambda scenario: scenario.submits)
         self._pages = pages
         self._folder = folder
@@ -65,7 +65,7 @@ class Rounds:
         self._report = report
 
     def play(self, number: int) -> Round:
-        """Play one round. Raises ServiceError or ClientError for what is not right."""
+        """Play one round. Raise ServiceError or ClientError for what is not right."""
         data = self._folder / "round"
         shutil.rmtree(data, ignore_errors=True)
         shutil.copytree(self._folder / "data", data)
@@ -81,7 +81,7 @@ class Rounds:
         return Round(number, service.start_ms, start, end, thrown_away, kept)
 
     def _measure(self, bench: Bench, scenario: Scenario, number: int) -> list[Measurement]:
-        """All measurements that were made, until one was quiet."""
+        """Return all measurements until one was quiet, a few at most."""
         made: list[Measurement] = []
         while not made or (made[-1].disturbed and len(made) < self._extent.tries):
             made.append(bench.measure(scenario, number, self._extent.seconds, self._cores))
@@ -90,7 +90,7 @@ class Rounds:
 
 
 def verify(path: Path, rows: int) -> None:
-    """Raise ServiceError unless the database is whole and has `rows` comments, none lost."""
+    """Raise ServiceError unless the database is undamaged and has `rows` comments."""
     with closing(sqlite3.connect(path)) as connection:
         found = connection.execute("SELECT count(*) FROM comment").fetchone()[0]
         faults = integrity.check(Reader(connection))

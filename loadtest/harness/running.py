@@ -1,4 +1,4 @@
-"""Another server: started on its cores, waited for, and ended with all its processes."""
+"""Another server: starts it on its cores, waits for it, and ends all of its processes."""
 
 import contextlib
 import os
@@ -17,7 +17,7 @@ from loadtest.harness.service import PATIENCE, ServiceError
 
 
 class Running:
-    """A server of somebody else's; all processes of its session count."""
+    """A server of others; all processes of its session are counted."""
 
     def __init__(
         self,
@@ -27,9 +27,9 @@ class Running:
         cores: Collection[int],
         environment: Mapping[str, str] | None = None,
     ) -> None:
-        """Start it and wait until it can be connected to, `where` it has its port or unix socket.
+        """Start it and wait until it accepts connections on its port or Unix socket `where`.
 
-        `environment` is what it gets beside our own. Raises ServiceError.
+        `environment` is added to our own. Raise ServiceError.
         """
         self.port = where if isinstance(where, int) else 0
         self._where = where
@@ -55,7 +55,7 @@ class Running:
     def __exit__(
         self, _: type[BaseException] | None, __: BaseException | None, ___: TracebackType | None
     ) -> None:
-        """End it; how is of no interest."""
+        """Kill it with all its processes."""
         self._end()
 
     def cpu(self) -> int:
@@ -88,7 +88,7 @@ class Running:
 
 
 def _dial(where: int | Path) -> None:
-    """See whether somebody listens there. Raises OSError."""
+    """Connect to check that it listens. Raise OSError."""
     if isinstance(where, int):
         socket.create_connection(("127.0.0.1", where)).close()
         return

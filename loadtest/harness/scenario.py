@@ -1,8 +1,8 @@
-"""The scenarios: what is requested, by how many clients, what a right answer is, the goals.
+"""The scenarios: requests, numbers of clients, right answers, and goals.
 
-A scenario is data. Its questions are the distinct targets with the answers that the seeded
-database demands; `order` is the sequence in which they are sent, over and over. A mark of ten '#'
-in a target is replaced by a serial number that is never used twice.
+A scenario is data. Its questions are the distinct targets with the answers for the seeded database;
+`order` is the sequence in which they are sent repeatedly. A mark of ten '#' in a target is replaced
+by a serial number that is never used twice.
 """
 
 import json
@@ -28,7 +28,7 @@ Check = Callable[[bytes], bool]
 
 @dataclass(frozen=True, slots=True)
 class Goal:
-    """What a median must reach: at most, or at least, `bound`."""
+    """The value that a median must reach: at most, or at least, `bound`."""
 
     figure: Figure
     sense: Literal["most", "least"]
@@ -42,7 +42,7 @@ class Goal:
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """A target, and whether a body answers it rightly."""
+    """A target, and a check of its answer's body."""
 
     target: str
     is_right: Check
@@ -50,9 +50,9 @@ class Question:
 
 @dataclass(frozen=True, slots=True)
 class Scenario:
-    """A load pattern. `answered_by` is the store (hits only) or Python (no hit at all).
+    """A load pattern. `answered_by` is the cache (hits only) or Python (no hit).
 
-    The generator plays it, but for what is compared with other people's figures: they used wrk.
+    The generator plays it, except in comparisons with published figures, which used wrk.
     """
 
     name: str
@@ -66,12 +66,12 @@ class Scenario:
 
     @property
     def submits(self) -> bool:
-        """Return whether it stores comments instead of asking questions."""
+        """Return whether it stores comments."""
         return self.clients == WRITERS
 
 
 def order(questions: int) -> list[int]:
-    """Return which of the questions is asked when: by Zipf's law, the first most often."""
+    """Return the indices of questions in the order of requests, by Zipf's law."""
     return draw(SEQUENCE, questions, seed=3)
 
 
@@ -165,7 +165,7 @@ MEMORY = Goal("rss_mib", "most", MIB_RSS, "of the server after all scenarios of 
 
 
 def named(names: Sequence[str]) -> tuple[Scenario, ...]:
-    """Return the scenarios of these names in our order, all without names. Raises KeyError."""
+    """Return the scenarios of these names in our order, all without names. Raise KeyError."""
     known = {scenario.name: scenario for scenario in SCENARIOS}
     chosen = {known[name].name for name in names} or set(known)
     return tuple(scenario for scenario in SCENARIOS if scenario.name in chosen)

@@ -16,12 +16,11 @@ from loadtest.harness import process
 from loadtest.harness.install import PROGRAM
 
 PATIENCE = 30.0  # seconds for a start, an answer or a stop
-# Of every version: what it says first ends in its address.
+# The first line of every version, which ends with its address.
 START = re.compile(r"commentsvc .*?(?:unix:.+|\S*:(\d+))/?$")
 JSON = "application/json"
 
-# Comments are shown at once and at any rate, and one network may take all streams: the program is
-# measured, not its rules.
+# Comments are published at once and without limits, since the program is measured, not its rules.
 ENVIRONMENT = {
     "COMMENTSVC_MODERATION_POLICY": "none",
     "COMMENTSVC_SPAM_RATE_LIMIT": "off",
@@ -31,7 +30,7 @@ ENVIRONMENT = {
 
 
 class ServiceError(Exception):
-    """The server did not start, or did not answer as it must."""
+    """The server did not start, or gave a wrong answer."""
 
 
 class Service:
@@ -46,10 +45,10 @@ class Service:
         listen: str = "127.0.0.1:0",
         program: Path = PROGRAM,
     ) -> None:
-        """Start it on `cores` and wait until it listens. Raises ServiceError.
+        """Start it on `cores` and wait until it listens. Raise ServiceError.
 
-        `settings` are further ones, named as in the environment, or None to leave one of ours out.
-        `port` is 0 for a unix socket.
+        `settings` are further ones, named as in the environment; None removes one of ours. `port`
+        is 0 for a Unix socket.
         """
         data.mkdir(mode=0o700, parents=True, exist_ok=True)
         self._log = data.with_suffix(".log")
@@ -74,7 +73,7 @@ class Service:
     def __exit__(
         self, kind: type[BaseException] | None, _: BaseException | None, __: TracebackType | None
     ) -> None:
-        """Stop it gracefully. Raises ServiceError if it does not end well."""
+        """Stop it gracefully. Raise ServiceError if it does not end well."""
         self._process.send_signal(signal.SIGTERM)
         try:
             code = self._process.wait(PATIENCE)
@@ -91,7 +90,7 @@ class Service:
         return process.cpu(self._process.pid)
 
     def rss(self) -> float:
-        """Its resident memory in MiB."""
+        """Return its resident memory in MiB."""
         return process.rss(self._process.pid)
 
     def _wait_for_port(self) -> int:
@@ -110,26 +109,26 @@ class Service:
 
 
 class Visitor:
-    """A keep-alive connection that asks one thing after the other, to check the answers."""
+    """A keep-alive connection for requests one after the other, to check the answers."""
 
     def __init__(self, port: int) -> None:
-        """Connect at the first question."""
+        """Take the port; the first request connects."""
         self._connection = HTTPConnection("127.0.0.1", port, timeout=PATIENCE)
 
     def get(self, target: str) -> bytes:
-        """Return the body of a 200 answer. Raises ServiceError for any other."""
+        """Return the body of a 200 answer. Raise ServiceError for any other."""
         return self._ask("GET", target, None, 200)
 
     def post(self, target: str, body: bytes) -> bytes:
-        """Return the body of a 201 answer to JSON. Raises ServiceError for any other."""
+        """Return the body of a 201 answer to JSON. Raise ServiceError for any other."""
         return self._ask("POST", target, body, 201)
 
     def counters(self, names: Iterable[str]) -> dict[str, int]:
-        """Return the core's counters of these names, from /metrics. Raises ServiceError."""
+        """Return the core's counters of these names, from /metrics. Raise ServiceError."""
         return parse_counters(self.get("/metrics").decode(), names)
 
     def close(self) -> None:
-        """Hang up."""
+        """Close the connection."""
         self._connection.close()
 
     def _ask(self, method: str, target: str, body: bytes | None, status: int) -> bytes:
@@ -143,9 +142,9 @@ class Visitor:
 
 
 def parse_counters(text: str, names: Iterable[str]) -> dict[str, int]:
-    """Read whole numbers from Prometheus' text format, each by the end of its metric's name.
+    """Return whole numbers from Prometheus' text format, each by the end of its metric's name.
 
-    So a metric is found under the prefixes of all versions. Raises ServiceError unless there is
+    So a metric is found with the prefix of any version. Raise ServiceError unless there is exactly
     one metric for each name.
     """
     values = re.findall(r"^(\w+) ([0-9.e+]+)$", text, re.MULTILINE)

@@ -1,7 +1,7 @@
-"""The command `proxies`: what each file of config/proxy costs, and what single settings are worth.
+"""The command `proxies`: the cost of each file of config/proxy, and the effect of single settings.
 
 Rounds are interleaved. A measurement during which another process used more than a twentieth of a
-core is repeated, three times in all; the quietest one counts.
+core is repeated, three times in all; the quietest one is used.
 """
 
 import statistics
@@ -26,33 +26,33 @@ Measure = Callable[[RunningProxy], Row]
 
 
 class Bench:
-    """Where setups are measured, `seconds` each, on the two `cores`."""
+    """Measures setups for `seconds` each on the two `cores`."""
 
     def __init__(self, folder: Path, cores: tuple[int, int], seconds: float) -> None:
-        """`folder` holds the seeded `data`, and the `targets`."""
+        """Take the `folder` with the seeded `data` and the `targets`."""
         self._folder, self._cores, self._seconds = folder, cores, seconds
         self._targets = folder / "targets"
         self._first = self._targets.read_text().splitlines()[0]
 
     def apart(self) -> Iterator[Row]:
-        """Every file, over TLS and plain: the proxy has a core for itself."""
+        """Yield each file, with TLS and plain: the proxy has a core for itself."""
         for setup in (*variants.SHIPPED, *variants.PLAIN_HTTP, variants.MICROCACHE):
             yield self._keep_alive(setup, "apart")
 
     def together(self) -> Iterator[Row]:
-        """Return the same, where all share both cores, and with other numbers of workers."""
+        """Yield the same with all processes on both cores, and with other numbers of workers."""
         for setup in (*variants.SHIPPED, *variants.PLAIN_HTTP, *variants.WORKERS):
             yield self._keep_alive(setup, "together")
 
     def changes(self) -> Iterator[Row]:
-        """One change of a file each, beside the file as it is; and what is not ours, if there."""
+        """Yield each file as it is, with single changes, and nginx's stream module if present."""
         shipped = [setup for setup in variants.SHIPPED if setup.front != "caddy"]
         stream = variants.STREAM if configs.STREAM_MODULE.exists() else ()
         for setup in (*shipped, *variants.CHANGES, *variants.FIXED, *stream):
             yield self._keep_alive(setup, "apart")
 
     def connections(self) -> Iterator[Row]:
-        """New connections, with and without resumption, and with an RSA certificate."""
+        """Yield new connections, with and without resumption, and with an RSA certificate."""
         for setup in (*variants.SHIPPED, *variants.RSA):
             for resumed in (False, True):
 
@@ -64,7 +64,7 @@ class Bench:
                 yield self._measure(setup, "apart", measure)
 
     def http2(self) -> Iterator[Row]:
-        """HTTP/2 and HTTP/1.1 by the same client, where both are spoken."""
+        """Yield HTTP/2 and HTTP/1.1 by the same client, for proxies with both."""
         for setup in variants.SHIPPED:
             if variants.uses_proxy_protocol(setup):
                 continue
@@ -88,7 +88,7 @@ class Bench:
         )
 
     def _measure(self, setup: Setup, placement: str, measure: Measure) -> Row:
-        """Return the quietest of a few tries. Raises MissingError, ServiceError or ClientError."""
+        """Return the quietest of a few tries. Raise MissingError, ServiceError or ClientError."""
         made: list[Row] = []
         with running_proxy(setup, self._folder, self._cores, placement) as stand:
             while not made or (made[-1]["others_share"] > DISTURBED and len(made) < TRIES):
@@ -132,7 +132,7 @@ def _play(bench: Bench, parts: Sequence[str], rounds: int) -> Iterator[Row]:
 
 
 def key(row: Row) -> tuple[str, ...]:
-    """Return what rows of several rounds have in common."""
+    """Return what identifies a row in all rounds."""
     return tuple(str(row.get(name, "")) for name in ("part", "setup", "resumed", "version"))
 
 
@@ -148,7 +148,7 @@ def summarise(rows: Sequence[Row]) -> list[Row]:
 
 
 def line(row: Row) -> str:
-    """Return a row for a reader."""
+    """Return a row as text."""
     _, setup, resumed, version = key(row)
     name = " ".join(filter(None, (setup, resumed and f"resumed={resumed}", version)))
     return (
@@ -159,7 +159,7 @@ def line(row: Row) -> str:
 
 
 def judge(medians: Sequence[Row]) -> Iterator[tuple[str, float, str]]:
-    """Return what was aimed at, as far as it was measured: a name, the value, the goal."""
+    """Yield the goals that were measured: a name, the value, the goal."""
     changes = {row["setup"]: row for row in medians if row["part"] == "changes"}
     for setup in variants.FIXED:
         if setup.front in changes and setup.name in changes:
@@ -191,5 +191,5 @@ def judge(medians: Sequence[Row]) -> Iterator[tuple[str, float, str]]:
 
 
 def key_of(setup: Setup) -> str:
-    """Return the name that its rows have."""
+    """Return the name in a setup's rows."""
     return setup.name

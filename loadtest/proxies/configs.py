@@ -20,7 +20,7 @@ STREAM_MODULE = Path("/usr/lib/nginx/modules/ngx_stream_module.so")
 
 
 class Place(NamedTuple):
-    """What a proxy is started for and with; `workers` where it does not count the cores itself."""
+    """The values for a proxy's file; `workers` is for a proxy that does not count the cores."""
 
     folder: Path
     upstream: str  # HOST:PORT or unix:PATH
@@ -33,7 +33,7 @@ class Place(NamedTuple):
 
 
 class Command(NamedTuple):
-    """How a proxy is started, and how its own program checks the same file."""
+    """The command that starts a proxy, and the one that checks its file."""
 
     start: list[str]
     check: list[str]
@@ -41,7 +41,7 @@ class Command(NamedTuple):
 
 
 def find(name: str) -> str:
-    """Return the path of a program. Raises MissingError."""
+    """Return the path of a program. Raise MissingError."""
     path = shutil.which(name, path=f"{os.environ['PATH']}:/usr/sbin")
     if path is None:
         raise MissingError(f"{name} is missing. Run: apt-get install -y {name}")
@@ -51,7 +51,7 @@ def find(name: str) -> str:
 def changed(name: str, changes: Mapping[str, str], marks: Sequence[str] = ()) -> str:
     """Return the file of that name with `changes`, each of which must find its text.
 
-    The lines after each of `marks` are switched on. Raises ValueError.
+    The lines after each of `marks` are switched on. Raise ValueError.
     """
     text = (PROXY / name).read_text()
     for old, new in changes.items():
@@ -66,7 +66,7 @@ def changed(name: str, changes: Mapping[str, str], marks: Sequence[str] = ()) ->
 def nginx(
     place: Place, name: str = "nginx.conf", marks: Sequence[str] = (), more: Mapping[str, str] = {}
 ) -> Command:
-    """nginx with the file `name`; `more` changes more of it, for `marks` see `changed`."""
+    """Return nginx with the file `name`; `more` are further changes, for `marks` see `changed`."""
     program = find("nginx")
     example = "comments.example" if name == "nginx.conf" else "blog.example"
     certificate = f"/etc/letsencrypt/live/{example}"
@@ -111,7 +111,10 @@ def _nginx_version(program: str) -> tuple[int, ...]:
 
 
 def nginx_stream(place: Place) -> Command:
-    """nginx doing TLS alone by its stream module, by no file of ours. Raises MissingError."""
+    """Return nginx with its stream module for TLS alone, without a file of ours.
+
+    Raise MissingError.
+    """
     if not STREAM_MODULE.exists():
         raise MissingError("nginx's stream is missing. Run: apt-get install -y libnginx-mod-stream")
     main = place.folder / "stream.conf"
@@ -129,20 +132,20 @@ def nginx_stream(place: Place) -> Command:
 
 
 def blog(place: Place) -> Path:
-    """Return the folder of the blog that stands beside its comments."""
+    """Return the folder of the blog on the same host."""
     folder = place.folder / "blog"
     folder.mkdir(exist_ok=True)
     return folder
 
 
 def caddy(place: Place, more: Mapping[str, str] = {}) -> Command:
-    """Caddy with our Caddyfile, and a certificate of its own instead of one from the Internet."""
+    """Return Caddy with our Caddyfile and a local certificate instead of one from the Internet."""
     own = "#tls /etc/ssl/comments.pem /etc/ssl/comments.key"
     return _caddy(place, changed("Caddyfile", {own: f"tls {place.chain} {place.key}", **more}))
 
 
 def caddy_in_folder(place: Place) -> Command:
-    """Return the same with the other site of the file, instead of the first one."""
+    """Return Caddy with the second site of the file in place of the first."""
     changes = {
         "blog.example {": f"{place.host} {{\n\ttls {place.chain} {place.key}",
         "/var/www/blog": str(blog(place)),
@@ -175,9 +178,9 @@ def haproxy(
     marks: Sequence[str] = (),
     more: Mapping[str, str] = {},
 ) -> Command:
-    """HAProxy with the file `name`; what it says of variables is true of the environment.
+    """Return HAProxy with the file `name`; its variables come from the environment.
 
-    The blog, where there is one, is a server at the socket `blog.sock` beside the service's.
+    The blog, if there is one, is a server at the socket `blog.sock` beside the service's.
     """
     root = socket_folder(place) if os.geteuid() == 0 else Path("/")
     own = {"chroot /run/commentsvc": f"chroot {root}"}
@@ -205,13 +208,13 @@ def socket_folder(place: Place) -> Path:
 
 
 def _seen_from(root: Path, upstream: str) -> str:
-    """Return the address of a server as HAProxy writes it, which sees no file outside `root`."""
+    """Return a server's address for HAProxy, which sees no file outside `root`."""
     path = Path(upstream.removeprefix("unix:"))
     return f"unix@/{path.relative_to(root)}" if path.is_absolute() else upstream
 
 
 def hitch(place: Place, more: Mapping[str, str] = {}) -> Command:
-    """hitch, whose redirect is the service's."""
+    """Return hitch; its redirect is the service's."""
     host, _, port = place.upstream.rpartition(":")
     backend = port if host == "unix" else f"[{host}]:{port}"
     changes = {
@@ -258,7 +261,7 @@ HTTP_3: dict[str, tuple[Make, str]] = {
 
 
 def knows_http_3(name: str) -> bool:
-    """Return whether a program of HTTP_3 was built with it. Raises MissingError."""
+    """Return whether a program of HTTP_3 was built with it. Raise MissingError."""
     program, mark = find(name), HTTP_3[name][1]
     words = [program, "version" if name == "caddy" else "-vv" if name == "haproxy" else "-V"]
     said = subprocess.run(words, capture_output=True, text=True, check=False)

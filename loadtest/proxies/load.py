@@ -1,9 +1,9 @@
-"""A proxy and a service behind it under load: CPU of each per request and per connection.
+"""A proxy and a service behind it under load: the CPU time of each per request and connection.
 
-The proxy's processes are told apart by their session, so that CPU per request means something also
-where cores are shared. "apart": the proxy has the first core for itself, service and clients share
-the second one. "together": all are on both, as on a small machine. Whatever else ran on either
-core is reported as others.
+The proxy's processes are identified by their session, so that the CPU time per request is right
+also on shared cores. "apart": the proxy has the first core for itself, service and clients share
+the second one. "together": all are on both, as on a small machine. The time of other processes on
+either core is reported as others.
 """
 
 import http.client
@@ -48,7 +48,7 @@ class Used(NamedTuple):
 
 
 class RunningProxy:
-    """A running proxy before a running service; asked at `origin`."""
+    """A running proxy in front of a running service, at `origin`."""
 
     def __init__(
         self, setup: Setup, server: Service | Running, proxy: Running, https: bool
@@ -61,7 +61,7 @@ class RunningProxy:
         self.setup = setup
 
     def used(self, cores: tuple[int, int]) -> Used:
-        """Return what all have used so far."""
+        """Return the times used so far."""
         busy = sum(process.core(core).busy for core in cores)
         clock = time.monotonic_ns()
         return Used(clock, self._proxy.cpu(), self._server.cpu(), busy, process.kernel_cpu())
@@ -76,7 +76,7 @@ class RunningProxy:
 def running_proxy(
     setup: Setup, folder: Path, cores: tuple[int, int], placement: str
 ) -> Iterator[RunningProxy]:
-    """Start service and proxy. Raises MissingError or ServiceError."""
+    """Start service and proxy. Raise MissingError or ServiceError."""
     proxy_cores, other = placed(cores, placement)
     listen = "127.0.0.1:0" if setup.tcp else f"unix:{folder}/http.sock"
     settings = {"COMMENTSVC_SERVER_PROXY_PROTOCOL": "true"} if uses_proxy_protocol(setup) else {}
@@ -119,7 +119,7 @@ def placed(cores: tuple[int, int], placement: str) -> tuple[list[int], list[int]
 def keep_alive(
     stand: RunningProxy, targets: Path, seconds: float, cores: tuple[int, int], placement: str
 ) -> Row:
-    """250 connections that are kept, by wrk. Raises ClientError for what is not right."""
+    """Measure 250 kept connections with wrk. Raise ClientError for wrong answers."""
     words = [client.find_wrk(), "-t1", f"-c{CLIENTS}", "--timeout", client.PATIENCE]
     words += ["-s", str(client.WRK_SCRIPT)]
     asked = [f"{stand.origin}/", "--", str(targets), "1"]
@@ -139,7 +139,7 @@ def by_http_2(
     placement: str,
     version: str,
 ) -> Row:
-    """Measure the same by h2load, over HTTP/2 or, to compare, over HTTP/1.1."""
+    """Measure with h2load, over HTTP/2 or, to compare, over HTTP/1.1."""
     program = shutil.which("h2load")
     if program is None:
         raise MissingError("h2load is missing. Run: apt-get install -y nghttp2-client")
@@ -152,7 +152,7 @@ def by_http_2(
 
 
 def parse_h2load(said: str, share: float) -> Outcome:
-    """Read what h2load says; it tells no percentiles. Raises ClientError where it says nothing."""
+    """Return the result in h2load's output, which has no percentiles. Raise ClientError."""
     done = re.search(r"finished in ([\d.]+)(ms|s|us)", said)
     counts = re.search(r"(\d+) succeeded, (\d+) failed, (\d+) errored, (\d+) timeout", said)
     codes = re.search(r"status codes: (\d+) 2xx", said)
@@ -166,7 +166,7 @@ def parse_h2load(said: str, share: float) -> Outcome:
 def connections(
     stand: RunningProxy, target: str, seconds: float, cores: tuple[int, int], *, resumed: bool
 ) -> Row:
-    """New connections one after the other, each for one request. Raises ServiceError."""
+    """Measure new connections one after the other, each for one request. Raise ServiceError."""
     trust = ssl.create_default_context()
     trust.check_hostname, trust.verify_mode = False, ssl.CERT_NONE
     request = f"GET {target} HTTP/1.1\r\nHost: {HOST}\r\nConnection: close\r\n\r\n".encode()

@@ -16,7 +16,7 @@ class HttpsNginx(Running):
     """A running nginx; `trusted` is the certificate that its clients have to trust."""
 
     def __init__(self, folder: Path, upstream: str, cores: Collection[int]) -> None:
-        """Start it before `upstream`, HOST:PORT or unix:PATH. Raises MissingError, ServiceError."""
+        """Start it before `upstream`, HOST:PORT or unix:PATH. Raise MissingError, ServiceError."""
         folder = folder.resolve()
         self.trusted, key = certificate(folder)
         ports = free_ports()
@@ -28,7 +28,7 @@ class HttpsNginx(Running):
 def certificate(folder: Path, kind: str = "ec") -> tuple[Path, Path]:
     """Return a certificate for localhost that signs itself, made once in a folder, and its key.
 
-    `kind` is one of KINDS. Raises MissingError.
+    `kind` is one of KINDS. Raise MissingError.
     """
     path, key = folder / f"{kind}.crt", folder / f"{kind}.key"
     if not path.exists():

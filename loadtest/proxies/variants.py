@@ -1,4 +1,4 @@
-"""What is measured of the proxies: each file of config/proxy as shipped, and single changes."""
+"""The proxies that are measured: each file of config/proxy as shipped, and with one change."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -9,12 +9,12 @@ from loadtest.proxies.configs import CONFIGS, TLS_ONLY
 
 @dataclass(frozen=True, slots=True)
 class Setup:
-    """A proxy and its way to the service; `more` are changes of its file beyond what it asks for.
+    """A proxy and its way to the service; `more` are changes of its file beyond the required ones.
 
-    Where it is `plain` there is no TLS. `key` is the certificate's kind. Over `tcp` the service is
-    reached by a port instead of a unix socket. `marks` switch lines on. `fixed` puts a program in
-    the service's place that answers the same bytes to everything: what the proxy could do at most.
-    `workers` are the proxy's, else one for each of its cores; `environ` is added to what it gets.
+    `plain` is without TLS. `key` is the kind of certificate. With `tcp` the service is reached by a
+    port in place of a Unix socket. `marks` switch lines on. `fixed` replaces the service by a
+    program with a constant answer, which shows the proxy's limit. `workers` are the proxy's, else
+    one for each of its cores; `environ` is added to its environment.
     """
 
     name: str
@@ -33,7 +33,7 @@ _REDIRECT: Final = (
     '    http-request redirect code 308 location "https://${COMMENTSVC_HOST}%[capture.req.uri]"'
     " unless { ssl_fc }\n"
 )
-# How a file speaks plain HTTP instead of redirecting. hitch knows none.
+# Changes of a file for plain HTTP in place of a redirect. hitch has no plain HTTP.
 PLAIN: Final[dict[str, Mapping[str, str]]] = {
     "nginx": {
         "    if ($scheme = http) {\n"
@@ -78,7 +78,7 @@ _UNBUFFERED: Final = {"proxy_buffers 8 32k;": "proxy_buffers 8 32k; proxy_buffer
 _GLOBAL: Final = "    tune.ssl.lifetime 86400\n"
 _EDGES: Final = "    expose-experimental-directives\n    tune.fd.edge-triggered on\n"
 _TLS: Final = "ssl-min-ver TLSv1.2\n"
-# One change of a shipped file each, to see what it is worth.
+# Single changes of a shipped file, to measure their effect.
 CHANGES: Final = (
     Setup("nginx: TCP to the service", "nginx", tcp=True),
     Setup("nginx: no kept connections", "nginx", more={"    keepalive 256;\n": ""}),
@@ -106,7 +106,7 @@ CHANGES: Final = (
     Setup("haproxy-tcp: TLS 1.2", "haproxy-tcp", more={_TLS: f"{_TLS[:-1]} ssl-max-ver TLSv1.2\n"}),
     Setup("hitch: TCP to the service", "hitch", tcp=True),
     Setup("hitch: TLS 1.2", "hitch", more={"TLSv1.2 TLSv1.3": "TLSv1.2"}),
-    # What it waits with: libev takes epoll by itself, and is told of each change one by one.
+    # libev chooses epoll by default, which needs a system call for each change.
     Setup("hitch: poll()", "hitch", environ={"LIBEV_FLAGS": "2"}),
 )
 # Where new connections are measured.
@@ -121,8 +121,8 @@ WORKERS: Final = (
     Setup("haproxy-tcp: one thread", "haproxy-tcp", more={_GLOBAL: f"{_GLOBAL}    nbthread 1\n"}),
     Setup("hitch: one worker", "hitch", workers=1),
 )
-# nginx doing TLS alone. It knows only version 1 of the PROXY protocol, which the service does not
-# read, so nobody would know who asks: this is measured, and not shipped.
+# nginx for TLS alone. It has only version 1 of the PROXY protocol, which the service does not read,
+# so the service would not know the client: this is measured, and not shipped.
 STREAM: Final = (
     Setup("nginx's stream module", "nginx-stream"),
     Setup("nginx's stream module, plain HTTP", "nginx-stream", plain=True),

@@ -226,7 +226,7 @@ CHARTS: dict[str, Callable[[Result], str]] = {
 
 
 def draw(result: Result, path: Path) -> Path:
-    """Write the chart of a result to `path`. Raises KeyError if it has none."""
+    """Write the chart of a result to `path`. Raise KeyError if it has none."""
     path.write_text(CHARTS[result.about["kind"]](result))
     return path
 

@@ -1,4 +1,4 @@
-"""What commands have in common: their options, and what they do with a result."""
+"""Common parts of commands: their options, and what is done with a result."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -54,7 +54,7 @@ def extent_of(short: bool, rounds: int, seconds: float) -> Extent:
 def finish(
     result: Result, kind: str, table: str, *, short: bool = False, add: Path | None = None
 ) -> None:
-    """Print the table and the goals. Store all rounds, in place of `add` where it was continued."""
+    """Print the table and the goals. Store all rounds, in `add` if that was continued."""
     click.echo(f"\n{table}\n")
     if result.verdicts:
         click.echo(f"{goals(result.verdicts)}\n")

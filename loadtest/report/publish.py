@@ -13,9 +13,9 @@ from loadtest.report import chart
 @click.argument("rounds", type=click.Path(path_type=Path, exists=True, dir_okay=False))
 @click.argument("name", required=False)
 def main(rounds: Path, name: str | None) -> None:
-    """Write the summary that is committed, with its chart.
+    """Write the summary to commit, with its chart.
 
-    It goes to loadtest/results/NAME.json. NAME is the command that measured them, unless given.
+    It is written to loadtest/results/NAME.json. NAME is the command that measured it, by default.
     """
     result = Result.read(rounds)
     if not result.rounds:

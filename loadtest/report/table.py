@@ -7,7 +7,7 @@ import click
 from loadtest.harness.measurement import Row
 from loadtest.harness.result import Result, Summary, Verdict
 
-FULL = 0.95  # share of its core from which on a client may have been the bound
+FULL = 0.95  # share of its core from which on a client may be the limit
 UNITS = {
     "cpu_ns": "CPU-ns per request",
     "rate": "requests/s",
@@ -20,7 +20,7 @@ UNITS = {
 
 
 def align(rows: Sequence[Sequence[str]]) -> str:
-    """Set rows in columns, the first to the left, the others to the right."""
+    """Return rows in columns, the first to the left, the others to the right."""
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     return "\n".join(
         "  ".join(
@@ -32,17 +32,17 @@ def align(rows: Sequence[Sequence[str]]) -> str:
 
 
 def number(value: float) -> str:
-    """Write a figure as people read it: 1,234,567 or 12.3."""
+    """Return a figure for people: 1,234,567 or 12.3."""
     return f"{value:,.0f}" if abs(value) >= 100 else f"{value:.3g}"
 
 
 def milliseconds(microseconds: float) -> str:
-    """Write a latency in ms, a dash where it is not known."""
+    """Return a latency in ms, a dash if it is not known."""
     return f"{microseconds / 1_000:.2f}" if microseconds else "–"
 
 
 def line(row: Row) -> str:
-    """Return one measurement as a line, for those who wait."""
+    """Return one measurement as a line for the terminal."""
     told = f"round {row['round']}  {row['scenario']:<28}{number(row['rate']):>10}/s"
     if "cpu_ns" in row:
         told += f" {number(row['cpu_ns']):>9} CPU-ns"
@@ -67,7 +67,7 @@ def result(run: Result) -> str:
 
 
 def entries(run: Result) -> str:
-    """Return the figures of contests, and how many times the floor they are."""
+    """Return the figures of contests, and their ratios to the baseline."""
     medians = {summary.name: summary.medians["cpu_ns"] for summary in run.summaries}
     head = ("contest", "requests/s", "CPU-ns", "× baseline", "p50 ms", "p99 ms", "client", "its ns")
     rows: list[tuple[str, ...]] = [head]
@@ -95,7 +95,7 @@ def goals(verdicts: Sequence[Verdict]) -> str:
 
 
 def comparison(before: Result, after: Result) -> str:
-    """Return two results, scenario by scenario: rates, CPU-ns, p99, and what became of them."""
+    """Return two results by scenario: rates, CPU-ns, p99, and their changes."""
     rows = [["scenario", "requests/s", "", "", "CPU-ns", "", "", "p99 ms", "", ""]]
     old = {summary.name: summary for summary in before.summaries}
     for new in after.summaries:

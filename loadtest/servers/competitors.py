@@ -1,8 +1,8 @@
 """Other comment servers, with the same pages and comments as ours.
 
-A competitor says how a count is asked of it, how its answer is read, and how it is started on a
-folder in which its own data is made. Its environment comes from PyPI. What is in no registry is
-taken from a checkout that somebody names; what cannot be had raises MissingError.
+A competitor has functions for the request of a count, for reading its answer, and for starting it
+on a folder with its own data. Its environment comes from PyPI. A program that is in no registry is
+taken from a checkout named by the user; an unavailable one raises MissingError.
 """
 
 import json
@@ -46,7 +46,7 @@ PRAGMA user_version = 5"""
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """One request, for one count or for those of a list page, and how its answer is read."""
+    """One request for the count of one page or of a list of pages, and how to read its answer."""
 
     target: str
     read: Callable[[bytes], list[int]]
@@ -54,7 +54,7 @@ class Question:
     body: bytes = b""
 
     def text(self, host: str) -> bytes:
-        """Return the request as it goes over the wire."""
+        """Return the bytes of the request."""
         fields = f"Host: {host}\r\n"
         if self.body:
             fields += f"Content-Type: application/json\r\nContent-Length: {len(self.body)}\r\n"
@@ -63,7 +63,7 @@ class Question:
 
 @dataclass(frozen=True, slots=True)
 class Start:
-    """How to start a server: its words, further environment, and where it runs."""
+    """How to start a server: its command, further environment, and its folder."""
 
     words: Command
     environment: Mapping[str, str] = field(default_factory=dict)
@@ -71,7 +71,7 @@ class Start:
 
 @dataclass(frozen=True, slots=True)
 class Competitor:
-    """A server, what is asked of it, and how it is started with the comments of the pages."""
+    """A server, its requests, and how it is started with the comments of the pages."""
 
     name: str
     text: str
@@ -94,12 +94,12 @@ def our_batch(urls: Sequence[str]) -> Question:
 
 
 def isso_count(urls: Sequence[str], prefix: str = "") -> Question:
-    """Return what Isso's client asks for counts, of an Isso at `prefix`."""
+    """Return the request of Isso's client for counts, for an Isso at `prefix`."""
     return Question(f"{prefix}/count", json.loads, "POST", json.dumps(list(urls)).encode())
 
 
 def stacosys_database(folder: Path, pages: Sequence[Page]) -> Path:
-    """Return the comments in Stacosys' table."""
+    """Return a database with the comments in Stacosys' table."""
     path = folder / "stacosys.sqlite"
     if not path.exists():
         with closing(sqlite3.connect(path)) as connection, connection:
@@ -134,7 +134,7 @@ def _sanic(workers: int, cached: int) -> Callable[[Path, Sequence[Page], int], S
 
 
 def _stacosys(folder: Path, pages: Sequence[Page], port: int) -> Start:
-    """Stacosys itself, from a checkout of its sources: no registry has it."""
+    """Return Stacosys itself, from a checkout of its sources, since no registry has it."""
     sources = Path(os.environ.get("STACOSYS_SOURCES", ""), "src")
     if not (sources / "stacosys" / "run.py").exists():
         raise MissingError(

@@ -1,7 +1,7 @@
 """The contests: our server and others under the same load, and the ratios to reach.
 
-A contest is data, like a scenario. Absolute figures drift from hour to hour and machine to machine;
-ratios of figures that were measured in turn, in one run, hold. So every goal here is a ratio to the
+A contest is data, like a scenario. Absolute figures change with the time and the machine; ratios of
+figures that were measured in turn, in one run, do not. So every goal here is a ratio to the
 baseline or to another server.
 """
 
@@ -19,7 +19,7 @@ OURS = "ours"  # any other server is a peer
 
 Figure = Literal["cpu_ns", "rate", "client_ns", "p50", "p90"]
 
-# What Chrome 142 sends for a fetch() from another origin, but for the target.
+# The header of Chrome 142 for a fetch() from another origin, without the target.
 CHROME = (
     "Host: comments.example.org\r\n"
     "Connection: keep-alive\r\n"
@@ -42,7 +42,7 @@ WRK = "Host: 127.0.0.1:8080\r\n\r\n"  # what wrk sends
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """A server under a client. Two workers run on both cores, and the client with them."""
+    """A server with a client. Two workers run on both cores, together with the client."""
 
     name: str
     server: str = OURS
@@ -52,7 +52,7 @@ class Entry:
 
 @dataclass(frozen=True, slots=True)
 class Ratio:
-    """What the `figure` of an entry, divided by that of another one, has to be."""
+    """The goal for the `figure` of an entry divided by that of another one."""
 
     entry: str
     by: str
@@ -64,9 +64,10 @@ class Ratio:
 
 @dataclass(frozen=True, slots=True)
 class Contest:
-    """A load, who is put under it, and what the ratios should be.
+    """A load, the servers that get it, and the goals for ratios.
 
-    `awake` is the generator where it has a core of its own: then no server pays for waking it.
+    With `awake` the generator never sleeps, if it has a core of its own: then waking it costs no
+    server.
     """
 
     name: str
@@ -78,19 +79,19 @@ class Contest:
     awake: bool = True
 
     def targets(self, pages: Sequence[str]) -> list[str]:
-        """Return what is asked: counts. A browser's script encodes the page's path."""
+        """Return the targets: counts. A browser's script encodes the page's path."""
         encoded = (page.replace("/", "%2F") if self.chrome else page for page in pages)
         return [f"/api/comments/count?url={page}" for page in encoded]
 
     def requests(self, pages: Sequence[str], bodies: Sequence[bytes]) -> list[Request]:
-        """Distinct requests with what must be answered."""
+        """Return distinct requests with their right answers."""
         rest = CHROME if self.chrome else WRK
         texts = (f"GET {target} HTTP/1.1\r\n{rest}".encode() for target in self.targets(pages))
         return [Request(text, 200, body) for text, body in zip(texts, bodies, strict=True)]
 
 
 def order(pages: int) -> list[int]:
-    """Return which of the `pages` is asked when, by Zipf's law."""
+    """Return the indices of the `pages` in the order of requests, by Zipf's law."""
     return draw(SEQUENCE, pages, seed=3)
 
 
@@ -119,7 +120,7 @@ PLAIN = Contest(
         *map(_below, ("nginx", "libreactor", "hyper")),
     ),
 )
-# Japronto's own test, and who of those that it was compared with, or might be, can be installed.
+# Japronto's own test, and those of its competitors then and now that can be installed.
 FRAMEWORKS = (
     *("japronto", "hyper", "nginx", "uvicorn", "go-http", "go-fasthttp"),
     *("fastwsgi", "granian", "robyn", "socketify", "sanic"),

@@ -1,4 +1,4 @@
-"""Locust, from PyPI, playing the talk's mix: what is asked is the same, request by request."""
+"""Locust, from PyPI, with the requests of the talk's mix."""
 
 import json
 import os
@@ -35,7 +35,7 @@ def script(requests: Sequence[Request], order: Sequence[int]) -> str:
 
 
 def play(file: Path, port: int, rate: float, seconds: int, core: str) -> Seen:
-    """Have it play the script in `file` at a rate. Raises MissingError or ClientError."""
+    """Let Locust send the requests in `file` at a rate. Raise MissingError or ClientError."""
     python = environment("locust", sys.executable, WANTED, alone=False)
     os.environ.update({"SCRIPT": str(file), "EACH": str(rate / USERS)})
     words = [str(python), "-m", "locust", "-f", str(PEERS / "on_locust.py"), "--headless"]
@@ -45,7 +45,7 @@ def play(file: Path, port: int, rate: float, seconds: int, core: str) -> Seen:
 
 
 def parse(said: str, share: float) -> Seen:
-    """Read its statistics; its times are whole ms, and coarser above 100 of them."""
+    """Return the result in Locust's statistics; its times are whole ms, and coarser above 100."""
     told = [one for one in json.loads(said) if one["name"] == "all"]  # one for each method
     if not told:
         raise ClientError(f"Locust asked nothing: {said[-300:]}")
@@ -68,7 +68,7 @@ def _sum(told: Sequence[dict[str, Any]], figure: str) -> Any:
 
 
 def percentile(times: Counter[Any], part: float) -> float:
-    """Return what the share `part` of all times did not exceed."""
+    """Return the time that the share `part` of all times did not exceed."""
     wanted, seen = times.total() * part, 0
     for time in sorted(times):
         seen += times[time]

@@ -1,8 +1,8 @@
 """The other servers: how each is built or found, and started.
 
-A peer is a function from a port and an answer to a command line. What has to be built for it goes
-to build/loadtest, from public registries. What cannot be had raises MissingError with the reason;
-the table shows it, and the run goes on.
+A peer is a function from a port and an answer to a command line. What it needs is built in
+build/loadtest, from public registries. An unavailable peer raises MissingError with the reason; the
+table shows it, and the run goes on.
 
 All peers give the same answer as we do: our header fields, except those they write themselves, and
 our body.
@@ -31,7 +31,7 @@ Command = list[str]
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """An answer as it goes over the wire, in two files for peers to read."""
+    """The bytes of an answer, and two files with it for peers."""
 
     text: bytes
     raw: Path
@@ -39,7 +39,7 @@ class Answer:
 
     @classmethod
     def write(cls, answer: bytes, folder: Path) -> "Answer":
-        """Write it as it is, and as JSON without the fields that servers write themselves."""
+        """Write it unchanged, and as JSON without the fields that servers write themselves."""
         made = cls(answer, folder / "answer", folder / "answer.json")
         made.raw.write_bytes(answer)
         made.json.write_text(json.dumps({"fields": made.fields, "body": made.body}))
@@ -47,7 +47,7 @@ class Answer:
 
     @property
     def body(self) -> str:
-        """Return what stands behind the head."""
+        """Return the body."""
         return self.text.partition(b"\r\n\r\n")[2].decode()
 
     @property
@@ -59,12 +59,12 @@ class Answer:
 
 
 def baseline(port: int, answer: Answer) -> Command:
-    """Our floor."""
+    """Return our minimal C server, the lower bound of all costs."""
     return [str(programs.baseline()), str(port), str(answer.raw)]
 
 
 def bridge(port: int, answer: Answer) -> Command:
-    """Our core with a trivial handler in Python."""
+    """Return our core with a trivial handler in Python."""
     return [
         sys.executable,
         "-m",
@@ -75,7 +75,7 @@ def bridge(port: int, answer: Answer) -> Command:
 
 
 def nginx(port: int, answer: Answer) -> Command:
-    """Debian's nginx with `return 200`."""
+    """Return Debian's nginx with `return 200`."""
     program = shutil.which("nginx", path=f"{os.environ['PATH']}:/usr/sbin")
     if program is None:
         raise MissingError("nginx is missing. Run: apt-get install -y nginx-light")
@@ -96,7 +96,7 @@ def nginx(port: int, answer: Answer) -> Command:
 
 
 def japronto(port: int, answer: Answer) -> Command:
-    """Japronto from PyPI. Its wheel is for Python 3.6, and its uvloop has to be an old one."""
+    """Return Japronto from PyPI. Its wheel is for Python 3.6, and needs an old uvloop."""
     python = next(filter(_runs, PYTHON36), None)
     if python is None:
         raise MissingError("Japronto needs Python 3.6. Run: pyenv install 3.6.15")
@@ -105,13 +105,13 @@ def japronto(port: int, answer: Answer) -> Command:
 
 
 def uvicorn(port: int, answer: Answer) -> Command:
-    """Return the usual asyncio server, at its fastest, from PyPI."""
+    """Return the usual asyncio server from PyPI, in its fastest form."""
     interpreter = environment("uvicorn", sys.executable, UVICORN)
     return [str(interpreter), str(PEERS / "on_uvicorn.py"), str(port), str(answer.json)]
 
 
 def hyper(port: int, answer: Answer) -> Command:
-    """Rust's usual HTTP library, from crates.io."""
+    """Return Rust's usual HTTP library, from crates.io."""
     if shutil.which("cargo") is None:
         raise MissingError("hyper needs Rust. Run: apt-get install -y cargo, or https://rustup.rs")
     words = ["cargo", "build", "--release", "--locked", "--quiet"]
@@ -126,7 +126,7 @@ def hyper(port: int, answer: Answer) -> Command:
 
 
 def libreactor(port: int, answer: Answer) -> Command:
-    """Return a C library for servers; in no registry."""
+    """Return a C library for servers, which is in no registry."""
     told = subprocess.run(
         ["pkg-config", "--cflags", "--libs", "libreactor"],
         capture_output=True,
@@ -183,9 +183,10 @@ PEER: dict[str, Callable[[int, Answer], Command]] = {
 
 
 def environment(name: str, python: str, wanted: tuple[str, ...], *, alone: bool = True) -> Path:
-    """Make a virtual environment with `wanted`; its interpreter. Raises MissingError.
+    """Return the interpreter of a virtual environment with `wanted`. Raise MissingError.
 
-    `alone`: without what they need in turn, where all of it is pinned and old pins would not build.
+    `alone`: without their dependencies, if all of these are pinned and the old pins would not
+    build.
     """
     folder = BUILD / name
     stamp, interpreter = folder / "stamp", folder / "bin" / "python"
@@ -198,7 +199,7 @@ def environment(name: str, python: str, wanted: tuple[str, ...], *, alone: bool 
 
 
 def _runs(python: str) -> bool:
-    """Return whether there is such an interpreter; a pyenv shim alone is none."""
+    """Return whether there is such an interpreter; a pyenv shim alone does not count."""
     try:
         subprocess.run([python, "-c", ""], capture_output=True, check=True)
     except (OSError, subprocess.CalledProcessError):

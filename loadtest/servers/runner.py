@@ -1,8 +1,8 @@
 """Runs contests: measures their entries one after the other.
 
-Every measurement has a fresh server, so that one run's unlucky memory layout does not carry over.
-First every distinct request is sent until the cache answers all of them. The generator compares
-every answer byte by byte. Our own server's counters must agree that the cache answered.
+Every measurement has a fresh server, so that an unlucky memory layout affects one run only. First
+every distinct request is sent until the cache answers all of them. The generator compares every
+answer byte by byte. Our own server's counters must agree that the cache answered.
 """
 
 import socket
@@ -25,8 +25,8 @@ from loadtest.harness.service import PATIENCE, Service, ServiceError, Visitor
 from loadtest.servers.contest import OURS, Contest, Entry, order
 from loadtest.servers.peer import PEER, Answer
 
-WARMING = 0.5  # seconds of one warming up
-WARMINGS = 40  # after which a store that still misses is a fault
+WARMING = 0.5  # seconds of one warm-up
+WARMINGS = 40  # after which misses are an error
 
 
 class ContestRunner:
@@ -40,7 +40,7 @@ class ContestRunner:
         cores: tuple[int, int],
         report: Callable[[Measurement], None],
     ) -> None:
-        """`pages` are those of `data`; `report` gets each measurement as it is made."""
+        """Take the `pages` of `data`; `report` gets each measurement as it is made."""
         self._folder = folder
         self._urls = [page.url for page in pages]
         self._bodies = right_bodies(pages)
@@ -53,7 +53,7 @@ class ContestRunner:
         self._thrown_away = 0
 
     def about(self) -> dict[str, Any]:  # Any: as in Result
-        """Return the size of the answer that all give, and who was absent and why."""
+        """Return the size of the common answer, and which servers were absent, and why."""
         return {
             "answer_bytes": len(self._answer.text),
             "thrown_away": self._thrown_away,
@@ -61,9 +61,9 @@ class ContestRunner:
         }
 
     def play(self, contest: Contest, number: int) -> list[Measurement]:
-        """Measure each entry once, in another order each round. Raises as Bench.measure does.
+        """Measure each entry once, in another order each round. Raise as Bench.measure does.
 
-        A peer that is not there, or answers wrongly, is told of instead.
+        A peer that is missing, or gives a wrong answer, is reported instead.
         """
         made = []
         for entry in rotated(contest.entries, number):
@@ -78,7 +78,7 @@ class ContestRunner:
         return made
 
     def _quiet(self, contest: Contest, entry: Entry, number: int) -> Measurement:
-        """Measure until nobody disturbs, but not for ever; the least disturbed one."""
+        """Measure until it is undisturbed, a few times at most; return the best measurement."""
         tries = [self._measure(contest, entry, number)]
         while tries[-1].disturbed and len(tries) < self._extent.tries:
             tries.append(self._measure(contest, entry, number))
@@ -138,7 +138,7 @@ class ContestRunner:
         return client.ask(port, file, CLIENTS, contest.depth, seconds, core)
 
     def _ours(self) -> Answer:
-        """Our server's answer for the first page, which all others give too."""
+        """Return our server's answer for the first page, which all others give too."""
         text = f"GET /api/comments/count?url={self._urls[0]} HTTP/1.1\r\nHost: h\r\n\r\n".encode()
         with (
             Service(self._folder / "data", self._cores[:1]) as service,
@@ -152,14 +152,14 @@ class ContestRunner:
 
 
 def right_bodies(pages: Sequence[Page]) -> list[bytes]:
-    """Return what our server answers when it is asked for the count of each page."""
+    """Return our server's answers for the count of each page."""
     return [b'{"count":%d}' % page.count for page in pages]
 
 
 def warm(
     server: Service | Running, plan: Path, count: int, clients: int, depth: int, core: str
 ) -> None:
-    """Play `plan`; on our own server until all its `count` answers come out of the store."""
+    """Play `plan`; on our own server until all its `count` answers come from the cache."""
     ours = isinstance(server, Service)
     for _ in range(WARMINGS):
         before = hits(server) if ours else 0
@@ -171,7 +171,7 @@ def warm(
 
 
 def hits(server: Service | Running) -> int:
-    """Return the answers that our server's store gave so far."""
+    """Return the number of our server's cache hits so far."""
     visitor = Visitor(server.port)
     hits = visitor.counters((HITS,))[HITS]
     visitor.close()

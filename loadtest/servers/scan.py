@@ -1,11 +1,11 @@
-"""The scan: readers ask for pages while an attacker asks for a million others once each.
+"""The scan: readers request pages while an attacker requests a million others once each.
 
-No answer of the attacker's comes out of the cache, since it never asks twice; so all hits are the
-readers'. Both ask as fast as they are answered, in slices, until the attacker has asked often
-enough.
+No answer for the attacker comes from the cache, since it never repeats a request; so all hits are
+the readers'. Both send requests as fast as they are answered, in slices, until the attacker has
+sent enough.
 
-The cost of the cache is the resident memory that a server gains, less what a server with a smaller
-cache gains: interpreter and database grow by some MiB, too, when they begin to work.
+The memory of the cache is what a server gains, less what a server with a smaller cache gains:
+interpreter and database grow by some MiB too when they begin to work.
 """
 
 from collections.abc import Sequence
@@ -34,7 +34,7 @@ GROWTH = Goal("rss_mib", "most", STORE_MIB - BASE_MIB, "what the store's bounds 
 
 @dataclass(frozen=True, slots=True)
 class Scan:
-    """What was seen. Shares are of the readers' requests, memory is MiB of the whole server."""
+    """The result. Shares are of the readers' requests, memory is MiB of the whole server."""
 
     undisturbed_hits: float
     attacked_hits: float
@@ -47,7 +47,7 @@ class Scan:
     base_gain: float  # of a server with a small store
 
     def verdicts(self) -> list[Verdict]:
-        """Judge it; a short scan is judged as well, though it says less."""
+        """Return the verdicts; a short scan is judged too, though it says less."""
         lost = (self.undisturbed_hits - self.attacked_hits) * 100
         growth = self.rss_end - self.rss_start - self.base_gain
         return [
@@ -65,7 +65,7 @@ class ScanRunner:
     """Readers and an attacker on a server of their own."""
 
     def __init__(self, folder: Path, pages: Sequence[Page], cores: tuple[int, int]) -> None:
-        """`folder` has the `data` with `pages`."""
+        """Take the `folder` that has the `data` with `pages`."""
         self._folder = folder
         self._core = str(cores[1])
         self._server_core = cores[:1]
@@ -79,9 +79,9 @@ class ScanRunner:
         self._scan.write_bytes(client.pack([Request(text, 200, b'{"count":0}')], [0]))
 
     def play(self, seconds: float, wanted: int = ASKED) -> Scan:
-        """Ask for `wanted` or a few more targets, in slices of `seconds`.
+        """Request `wanted` or a few more targets, in slices of `seconds`.
 
-        Raises ServiceError, ClientError or ProgramError.
+        Raise ServiceError, ClientError or ProgramError.
         """
         base_gain = self._base(seconds, min(wanted, BASE_ASKED))
         with self._serve(STORE_MIB) as server:

@@ -32,7 +32,7 @@ TEXTS = {**{contest.name: contest.text for contest in CONTESTS}, scan.NAME: scan
 def main(
     names: tuple[str, ...], listed: bool, add: Path | None, seconds: int, rounds: int, short: bool
 ) -> None:
-    """Our server beside others and a minimal C server."""
+    """Our server, others, and a minimal C server."""
     if listed:
         click.echo("\n".join(f"{name:<16} {text}" for name, text in TEXTS.items()))
         return
@@ -59,9 +59,9 @@ def run(
     before: Result | None = None,
     only: Collection[str] = (),
 ) -> Result:
-    """Seed, play all rounds, sum up, with those of `before`; `only` these entries, if any.
+    """Seed, play all rounds, sum up together with `before`; `only` limits the entries.
 
-    Raises ServiceError, ClientError or ProgramError.
+    Raise ServiceError, ClientError or ProgramError.
     """
     earlier = [Measurement(**one) for one in before.rounds] if before else []
     begin = 1 + max((one.round for one in earlier), default=0)
@@ -86,9 +86,9 @@ def run(
 
 
 def chosen(contest: Contest, only: Collection[str]) -> Contest:
-    """Return the contest with the entries named in `only`, with all of them if that is empty.
+    """Return the contest with the entries named in `only`, or with all if that is empty.
 
-    Raises ClientError without wrk, where it plays.
+    Raise ClientError if wrk is needed and missing.
     """
     wanted = tuple(entry for entry in contest.entries if not only or entry.name in only)
     if any(entry.client == "wrk" for entry in wanted):
@@ -101,7 +101,7 @@ def sum_up(
     contests: Iterable[Contest],
     made: Sequence[Measurement],
 ) -> Result:
-    """Return the medians of all entries, and a verdict for each ratio of two that were there."""
+    """Return the medians of all entries, and a verdict for each ratio of two measured ones."""
     played = {measurement.scenario for measurement in made}
     rows = [measurement.row() for measurement in made]
     summaries, verdicts = [], []
@@ -118,7 +118,7 @@ def sum_up(
 
 
 def with_scan(result: Result, seen: Scan) -> Result:
-    """Return the result, and what the scan did."""
+    """Return the result with that of the scan."""
     verdicts = (*result.verdicts, *seen.verdicts())
     return replace(result, about={**result.about, "scan": asdict(seen)}, verdicts=verdicts)
 

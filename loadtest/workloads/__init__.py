@@ -1,1 +1,1 @@
-"""What is asked: each module plays one load."""
+"""The workloads: each module plays one load."""

@@ -1,4 +1,4 @@
-"""A browser on the admin pages, without a window: it signs in, keeps cookies, sends forms."""
+"""A headless browser for the moderation pages: it signs in, keeps cookies, sends forms."""
 
 import re
 from collections.abc import Mapping
@@ -11,7 +11,7 @@ _TOKEN = re.compile(rb'name="csrf_token" value="([0-9a-f]+)"')
 
 
 class Shown(NamedTuple):
-    """An answer: its status, where it sends the browser ("" for nowhere), and its page."""
+    """An answer: its status, its redirect ("" for none), and its page."""
 
     status: int
     location: str
@@ -19,7 +19,7 @@ class Shown(NamedTuple):
 
 
 class AdminBrowser:
-    """A browser; `token` is what the forms of the last page carry."""
+    """A browser; `token` is the CSRF token of the last page's forms."""
 
     def __init__(self, port: int) -> None:
         """Take the port of a server on this machine."""
@@ -33,7 +33,7 @@ class AdminBrowser:
         return "; ".join(f"{name}={value}" for name, value in self._cookies.items())
 
     def sign_in(self, name: str, password: str) -> None:
-        """Sign in to an account that exists. Raises AssertionError if that fails."""
+        """Sign in to an account that exists. Raise AssertionError if that fails."""
         self.get("sign-in")
         shown = self.post("sign-in", {"name": name, "password": password, "to": "account"})
         assert shown.status == 303, shown

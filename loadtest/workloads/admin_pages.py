@@ -1,7 +1,7 @@
-"""The command `admin-pages`: how long moderators' pages take with a million comments.
+"""The command `admin-pages`: the times of moderation pages with a million comments.
 
-Every query behind a page is run in this process, on one core, with usual and with the worst
-parameters. Then a browser asks the real server for the whole pages (admin_requests.py).
+Every query of a page is run in this process, on one core, with usual and with the worst parameters.
+Then a browser requests the whole pages from the real server (admin_requests.py).
 """
 
 import statistics
@@ -37,7 +37,7 @@ Ask = Callable[[Reader], object]
 
 
 def questions(number: int) -> dict[str, Ask]:
-    """Return what is asked of a database of so many comments, by name."""
+    """Return the queries for a database of so many comments, by name."""
     return _lists(number) | _searches(number)
 
 
@@ -97,7 +97,7 @@ def _searches(number: int) -> dict[str, Ask]:
 
 
 def measure(database: Database, asks: dict[str, Ask]) -> Iterator[tuple[str, float, float]]:
-    """Return the median and the greatest time of each, in milliseconds."""
+    """Yield the name, the median and the greatest time of each query, in milliseconds."""
     for name, ask in asks.items():
         times = []
         for _ in range(ROUNDS):
@@ -108,7 +108,7 @@ def measure(database: Database, asks: dict[str, Ask]) -> Iterator[tuple[str, flo
 
 
 def decide(database: Database, number: int) -> Iterator[tuple[str, float]]:
-    """Return how long decisions take the writer, in milliseconds; they change the database."""
+    """Yield how long decisions take the writer, in milliseconds; they change the database."""
     now = bulk.FIRST + number * bulk.STEP
     queue = partial(lists.list_page, status="pending", sites=None, limit=100, after=None)
     some = [entry.comment.id for entry in database.read_now(queue).items]

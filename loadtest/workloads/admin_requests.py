@@ -1,7 +1,7 @@
-"""How long moderators' whole pages take over HTTP, from the request to the last byte.
+"""The times of whole moderation pages over HTTP, from the request to the last byte.
 
-A signed-in browser asks the real server, on a core of its own, for each page several times; the CPU
-time of the server's process is divided by the number of requests.
+A signed-in browser requests each page several times from the real server, on a core of its own; the
+CPU time of the server's process is divided by the number of requests.
 """
 
 import statistics
@@ -29,7 +29,7 @@ class PageTime(NamedTuple):
 
 
 def pages(number: int) -> dict[str, str]:
-    """Return the pages that are asked for, of a database of so many comments, by name."""
+    """Return the requested pages for a database of so many comments, by name."""
     moment = bulk.FIRST + number // 2 * bulk.STEP
     return {
         "queue": "queue",
@@ -59,13 +59,13 @@ def pages(number: int) -> dict[str, str]:
 
 
 def add_account(database: Database) -> None:
-    """Make the account of the one who asks."""
+    """Make the account of the browser."""
     password = passwords.hash_password(PASSWORD)
     database.write_now(accounts.add, NAME, password, bulk.FIRST)
 
 
 def measure(folder: Path, number: int, cores: Collection[int]) -> dict[str, PageTime]:
-    """Ask for all pages of the database in `folder`. Raises ServiceError for one that is not 200.
+    """Request all pages with the database in `folder`. Raise ServiceError unless it is 200.
 
     The server runs on `cores`.
     """

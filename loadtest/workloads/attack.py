@@ -1,12 +1,12 @@
-"""What the dearest allowed request of each public endpoint costs, and what others see meanwhile.
+"""The costs of the most expensive allowed requests, and what other clients see meanwhile.
 
 Each attack sends requests that the service answers: the largest ones, those that miss the cache,
-Markdown that is expensive to parse, password checks. What is limited per client network comes from
-as many networks as a botnet has.
+Markdown that is expensive to parse, password checks. Requests with a limit per client network come
+from as many networks as a botnet has.
 
-Each attack is played twice on a fresh server. Alone it shows the server's CPU per request. Then
-four readers ask for stored counts and a moderator for the queue at the same time, which shows what
-they see while the attackers ask as fast as they are answered.
+Each attack is played twice on a fresh server. Alone it shows the server's CPU time per request.
+Then four readers request cached counts and a moderator the queue at the same time, which shows what
+they see while the attackers send requests as fast as they are answered.
 """
 
 import json
@@ -45,7 +45,7 @@ WAITING: Final = 100  # comments in the queue
 LONGEST: Final = 8_000  # characters of a message
 BATCH: Final = 100  # pages of one batch of counts
 LIST: Final = 1_000  # comments of the longest list
-NETWORKS: Final = 20_000  # that attackers come from
+NETWORKS: Final = 20_000  # networks of the attackers
 PLAN: Final = 16_000_000  # bytes of the requests that clients read
 GUESSES: Final = 8  # at once; a further one is sent away unread
 SEQUENCE: Final = 12_000  # requests of readers, before they repeat
@@ -56,7 +56,7 @@ Play = Callable[[float], Outcome]
 CALM: Final = "no attack"
 QUEUE: Final = "/moderation/queue"
 
-# Markdown that makes parsers work: nesting, and openers that are never closed.
+# Markdown that is expensive to parse: nesting, and openers that are never closed.
 BOMBS: Final = {
     "nested quotes": ">" * LONGEST,
     "nested lists": "- " * (LONGEST // 2),
@@ -76,7 +76,7 @@ ORDINARY: Final = "Thank you for **writing** this down. See [the guide](https://
 
 @dataclass(frozen=True, slots=True)
 class Attack:
-    """Requests that are sent over and over by so many clients."""
+    """Requests that so many clients send again and again."""
 
     name: str
     requests: tuple[Request, ...]
@@ -100,7 +100,7 @@ def _post(name: str, target: str, status: int, **fields: object) -> Attack:
 
 
 def _from_networks(head: str, body: str, status: int) -> tuple[Request, ...]:
-    """Return the same request from each of many networks, as many as PLAN leaves place for."""
+    """Return the same request from each of many networks, as many as PLAN has room for."""
     networks = range(min(NETWORKS, PLAN // len(body)))
     return tuple(
         _request(f"{head}\r\nX-Forwarded-For: 2001:db8:{network:x}::1", body, status)
@@ -109,12 +109,12 @@ def _from_networks(head: str, body: str, status: int) -> tuple[Request, ...]:
 
 
 def preview(name: str, message: str) -> Attack:
-    """Return the attack that has a message rendered."""
+    """Return the attack that renders a message."""
     return _post(f"preview: {name}", "/api/preview", 200, message=message)
 
 
 def submit(name: str, url: str, message: str) -> Attack:
-    """Return the attack that has a message stored."""
+    """Return the attack that stores a message."""
     fields = {"url": url, "author": "Ann", "key": f"attack-{MARK}", "message": message}
     return _post(f"submit: {name}", "/api/comments", 201, **fields)
 
@@ -139,7 +139,7 @@ def reads(pages: Sequence[Page]) -> list[Attack]:
 
 
 def sign_in(port: int) -> Attack:
-    """Return the attack that guesses passwords of names that nobody has, from many networks."""
+    """Return the attack that guesses passwords for unknown names from many networks."""
     browser = AdminBrowser(port)
     browser.get("sign-in")
     browser.close()
@@ -162,9 +162,9 @@ def play_requests(
 
 
 def accepted(seen: Seen, status: int) -> Outcome:
-    """Return what was seen, every status of success being right, as `status` is.
+    """Return the result with each status of success counted as right, as `status` is.
 
-    A submission is answered by 201 or 202, as the spam policy has it.
+    A submission is answered by 201 or 202, depending on the spam policy.
     """
     answers = {int(name): count for name, count in seen.statuses.items()}
     right = sum(count for one, count in answers.items() if 200 <= one < 300 or one == status)
@@ -172,7 +172,7 @@ def accepted(seen: Seen, status: int) -> Outcome:
 
 
 def open_streams(port: int, url: str, seconds: float) -> Outcome:
-    """Open streams of events one after the other, and leave each after its first event."""
+    """Open streams of events one after the other, and close each after its first event."""
     said = f"GET /api/comments/stream?url={url} HTTP/1.1\r\nHost: localhost\r\n\r\n".encode()
     begin, opened = time.monotonic(), 0
     while (took := time.monotonic() - begin) < seconds:
@@ -245,7 +245,7 @@ class Attacks:
             )
 
     def _silence(self, number: int) -> Row:
-        """Clients that ask for the longest list and never read: what the memory gains."""
+        """Measure the memory for clients that request the longest list and never read."""
         url = self._place.pages[0].url
         target = f"/api/comments?url={url}&limit={LIST}"
         text = f"GET {target} HTTP/1.1\r\nHost: localhost\r\n\r\n".encode()
@@ -264,7 +264,7 @@ class Attacks:
         return Service(data, self._place.cores[:1], settings=SETTINGS)
 
     def _observe(self, name: str, number: int, service: Service, play: Play | None) -> Row:
-        """Measure an attack alone, and then what readers and a moderator see beside it."""
+        """Measure an attack alone, and then what readers and a moderator see meanwhile."""
         seconds, row = self._place.extent.seconds, _about(name, number)
         if play:
             server, other = self._place.cores
@@ -305,7 +305,7 @@ class Attacks:
         return figures | {"queue_ms": statistics.median(times), "queue_max_ms": max(times)}
 
     def _moderate(self, port: int, seconds: float) -> list[float]:
-        """Ask for the queue's page again and again; return the milliseconds that each took."""
+        """Request the queue's page again and again; return the milliseconds of each."""
         connection = HTTPConnection("127.0.0.1", port, timeout=PATIENCE)
         times: list[float] = []
         end = time.monotonic() + seconds
@@ -334,7 +334,7 @@ def _line(row: Row) -> str:
 
 
 def table(result: Result) -> str:
-    """Return the attacks, the dearest one first, and what others see beside each."""
+    """Return the attacks, the most expensive first, and what others see during each."""
     head = ("attack", "CPU-µs", "requests/s", "errors", "readers p50", "p99 ms", "queue ms")
     lines: list[tuple[str, ...]] = [(*head, "max ms", "MiB gained")]
     for one in sorted(result.summaries, key=lambda one: -one.medians.get("cpu_ns", 0)):
@@ -354,9 +354,9 @@ def table(result: Result) -> str:
 @click.command
 @options(seconds=2, rounds=1)
 def main(add: Path | None, seconds: int, rounds: int, short: bool) -> None:
-    """The dearest allowed requests, and what others see.
+    """The most expensive allowed requests, and what others see.
 
-    Each is played alone, and beside readers of stored counts and a moderator.
+    Each is played alone, and beside readers of cached counts and a moderator.
     """
     before = Result.read(add) if add else None
     with prepare(extent_of(short, rounds, seconds)) as place:

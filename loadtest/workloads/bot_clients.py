@@ -5,7 +5,8 @@
     solver    does all that the widget does, proof of work included, and never repeats a text
     person    most use the widget; some have no JavaScript; a few send the same thing twice
 
-What became of a comment is read from the database, since an answer does not tell spam from pending.
+The status of a comment is read from the database, since an answer does not distinguish spam from
+pending.
 """
 
 import html
@@ -55,7 +56,7 @@ _IDS: Final = (
 
 
 class Post(NamedTuple):
-    """A comment, ready to be sent: to which target, with what, and from when on (monotonic)."""
+    """A comment to be sent: its target, body, network, and the earliest time (monotonic)."""
 
     target: str
     body: bytes
@@ -67,8 +68,8 @@ class Post(NamedTuple):
 class Tally(NamedTuple):
     """How many comments of one sort were refused, are filed as spam, or wait.
 
-    `doubted` are those that wait for a reason, and would do so under a laxer policy, too; `seconds`
-    of CPU are what one of its visitors spent on the work that it was asked for.
+    `doubted` are those that wait because of their score, also under a laxer policy; `seconds` of
+    CPU time are what one visitor spent on proof of work.
     """
 
     sent: int
@@ -84,7 +85,7 @@ class BotTraffic:
     """Clients of one server."""
 
     def __init__(self, port: int, seed: int) -> None:
-        """Take the port of the server, and what all chance follows from."""
+        """Take the port of the server, and the seed of all random choices."""
         self._connection = HTTPConnection("127.0.0.1", port, timeout=TIMEOUT)
         self._source = random.Random(seed)
         self._numbers = itertools.count()
@@ -95,11 +96,11 @@ class BotTraffic:
         self._texts = [texts.spammer(self._source) for _ in range(TEXTS)]
 
     def close(self) -> None:
-        """Hang up."""
+        """Close the connection."""
         self._connection.close()
 
     def play(self, numbers: Mapping[str, int]) -> None:
-        """Let so many of each sort write, in any order, and then send, once their forms are old."""
+        """Let so many bots of each sort write, in any order, and send once their forms are old."""
         sorts = [sort for sort, number in numbers.items() for _ in range(number)]
         self._source.shuffle(sorts)
         posts = [(sort, post) for sort in sorts for post in self._write(sort)]
@@ -108,7 +109,7 @@ class BotTraffic:
             self._send(sort, post)
 
     def train(self, data: Path) -> None:
-        """Let a moderator decide on all that came, and begin to count anew."""
+        """Let a moderator decide on all comments, and begin to count again."""
         decisions = {"approved": self._ids(data, PERSON)}
         decisions["spam"] = self._ids(data, "%") - decisions["approved"]
         for to, ids in decisions.items():
@@ -119,7 +120,7 @@ class BotTraffic:
         self._worked.clear()
 
     def tallies(self, data: Path) -> dict[str, Tally]:
-        """Return what the database in `data` has of all that was sent since `train`."""
+        """Return the results for all comments sent since `train`, from the database in `data`."""
         found = {}
         with self._rows(data) as rows:
             for sort, sent in self._sent.items():
@@ -158,7 +159,7 @@ class BotTraffic:
         return [post] * (2 if self._source.random() < 0.02 else 1)
 
     def _fill(self, url: str, network: str, words: FormFields) -> Post:
-        """Fill in every field of the plain form, as it stands in the page."""
+        """Fill in every field of the plain form in the page."""
         _, body = self._ask("GET", f"/embed/thread?{urlencode({'url': url})}", None, network)
         known = {**words._asdict(), "url": url}
         fields = {

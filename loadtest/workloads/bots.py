@@ -1,10 +1,10 @@
 """Bots: how much spam reaches the queue, and whether a person is refused.
 
-Three sorts of bots and people (bot_clients.py) post to the real program over HTTP. The settings
-are the defaults (every comment waits for approval), except that the proof of work is a share of
-the default, so that a run takes minutes. People come alone, without the site's rate limit, since a
-week of them comes in a minute; and in the midst of solvers; and once more after a moderator has
-decided on the first comments of both, which trains the filter.
+Three sorts of bots and people (bot_clients.py) post to the real program over HTTP. The settings are
+the defaults (every comment waits for approval), except that the proof of work is a fraction of the
+default, so that a run takes minutes. People come alone, without the site's rate limit, since a week
+of them comes within a minute; together with solvers; and once more after a moderator has decided on
+the first comments of both, which trains the filter.
 """
 
 import time
@@ -25,7 +25,7 @@ from loadtest.workloads.bot_clients import PERSON, BotTraffic, Tally
 
 
 class Scene(NamedTuple):
-    """Who comes to one server: how many of each sort, and settings for it.
+    """The visitors of one server: how many of each sort, and its settings.
 
     After the first `training` of each sort a moderator decides on them; they are not counted.
     """
@@ -64,7 +64,7 @@ def play(scene: Scene, port: int, data: Path, seed: int) -> dict[str, Tally]:
     return traffic.tallies(data)
 
 
-# The defaults, where loadtest.harness.service has others.
+# The defaults of settings that loadtest.harness.service changes.
 DEFAULTS: Final = {
     "COMMENTSVC_MODERATION_POLICY": ModerationSettings().policy,
     "COMMENTSVC_SPAM_RATE_LIMIT": SpamSettings().rate_limit,
@@ -77,7 +77,7 @@ DEFAULTS: Final = {
 @click.option("--training", default=100, show_default=True, help="Of both, for the filter.")
 @click.option("--work", default=5, show_default=True, help="The setting spam.proof_of_work.")
 def main(posts: int, people: int, training: int, work: int) -> None:
-    """Spam of three sorts of bots, and people amid it.
+    """Spam from three sorts of bots, and people among them.
 
     Exits with 1 if a person is refused.
     """

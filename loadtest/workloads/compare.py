@@ -1,8 +1,8 @@
 """Two versions of the server under the same load, interleaved within one run.
 
 In each round both versions start on a fresh copy of their database, and stay up together. Each
-scenario is played on one and then at once on the other; the next round begins with the other one.
-So whatever drifts on a machine drifts for both, and the ratio within a round is what counts.
+scenario is played on one and then immediately on the other; the next round begins with the other
+one. So slow changes of the machine affect both, and the ratio within a round is the result.
 
 The database of each version is made by that version: comments are submitted to it over HTTP. That
 is the only interface that two versions share; their schemas and modules may differ.
@@ -43,22 +43,22 @@ FIGURES: Final = {"start_ms": "start, ms", "rss_start_mib": "MiB at start", "rss
 
 @dataclass(frozen=True, slots=True)
 class Version:
-    """One of the two: its commit, its program, its database."""
+    """One of the two versions: its commit, its program, its database."""
 
     name: str
     commit: str
     program: Path
     data: Path
-    plans: Path  # what its clients read
-    settings: Mapping[str, None] = field(default_factory=dict)  # those of ours it does not know
+    plans: Path  # the input of its clients
+    settings: Mapping[str, None] = field(default_factory=dict)  # our settings that it does not have
 
     def start(self, data: Path, cores: Sequence[int]) -> Service:
-        """Start it on a data folder. Raises ServiceError."""
+        """Start it on a data folder. Raise ServiceError."""
         return Service(data, cores, settings=self.settings, program=self.program)
 
 
 def fill(version: Version, pages: Sequence[Page], cores: Sequence[int]) -> None:
-    """Make the database of a version by submissions. Raises ServiceError if a count is wrong."""
+    """Make the database of a version by submissions. Raise ServiceError if a count is wrong."""
     written = list(zip(itertools.count(), visits(pages), texts(seed=2), strict=False))
     parts = [written[begin::SUBMITTERS] for begin in range(SUBMITTERS)]
     with version.start(version.data, cores) as service:
@@ -76,13 +76,13 @@ def _submit(port: int, part: Sequence[tuple[int, Page, Text]]) -> None:
     visitor = Visitor(port)
     for serial, page, text in part:
         fields = {"url": page.url, "author": text.author, "message": text.message}
-        fields["key"] = f"fill-{serial:08}"  # the same words again are no retry
+        fields["key"] = f"fill-{serial:08}"  # so that equal words are not a retry
         visitor.post("/api/comments", json.dumps(fields).encode())
     visitor.close()
 
 
 def adapted(version: Version, cores: Sequence[int]) -> Version:
-    """Return the version without those of our settings that it refuses to start with."""
+    """Return the version without those of our settings that it refuses."""
     while True:
         try:
             with version.start(version.data, cores):
@@ -106,7 +106,7 @@ class Comparison:
         self._scenarios = sorted(scenarios, key=lambda scenario: scenario.submits)
 
     def play(self, round_number: int) -> list[Row]:
-        """Play one round. Raises ServiceError or ClientError for an answer that is not right."""
+        """Play one round. Raise ServiceError or ClientError for a wrong answer."""
         versions = self._versions if round_number % 2 else self._versions[::-1]
         with ExitStack() as stack:
             services = [stack.enter_context(self._start(version)) for version in versions]
@@ -135,7 +135,7 @@ class Comparison:
         return version.start(data, self._place.cores[:1])
 
     def _quiet(self, bench: Bench, scenario: Scenario, number: int, version: Version) -> Row:
-        """Measure until nobody disturbs, a few times at most; return the least disturbed row."""
+        """Measure until it is undisturbed, a few times at most; return the best row."""
         tries: list[Row] = []
         while not tries or (tries[-1]["disturbed"] and len(tries) < self._place.extent.tries):
             seconds, cores = self._place.extent.seconds, self._place.cores
@@ -146,7 +146,7 @@ class Comparison:
 
 
 def judge(rows: Sequence[Row], bound: float) -> list[Verdict]:
-    """Return the ratio of head to base of all that was measured, in each round that has both."""
+    """Return the ratio of head to base for each scenario, in each round that has both."""
     kinds = dict.fromkeys(row["scenario"].partition(": ")[0] for row in rows)
     goal = Goal("times", "most", bound, "head costs no more than base")
     return [

@@ -1,7 +1,7 @@
-"""The command `export`: what taking a million comments out costs, in each format.
+"""The command `export`: the cost of exporting a million comments, in each format.
 
 The program is run as an operator runs it, on one core and without a server: the time until it ends,
-its CPU time, and the most memory that it held.
+its CPU time, and its greatest memory.
 """
 
 import os
@@ -27,18 +27,18 @@ from loadtest.report.command import finish
 WORDS: Final = 20  # of a comment
 FORMATS: Final = ("commentsvc", "wordpress", "disqus", "isso-json")
 HUGO_PAGES: Final = 5_000
-LOOK: Final = 0.1  # seconds between two looks at the memory
-# What must not be exceeded: seconds for a million comments in our own format, and for all pages of
-# a Hugo blog; MiB of the process.
+LOOK: Final = 0.1  # seconds between two reads of the memory
+# Limits: seconds for a million comments in our own format, and for all pages of a Hugo blog; MiB of
+# the process.
 SECONDS: Final = 30.0
 HUGO_SECONDS: Final = 10.0
 MEMORY: Final = 200.0
-QUIET: Final = 0.8  # share of the time that the program had a core; below, others disturbed it
+QUIET: Final = 0.8  # share of the time for which the program had a core; below, others disturbed it
 
 
 @dataclass(frozen=True, slots=True)
 class Cost:
-    """What one run of the program took: seconds, CPU seconds, MiB."""
+    """The costs of one run of the program: seconds, CPU seconds, MiB."""
 
     seconds: float
     cpu_seconds: float
@@ -46,20 +46,20 @@ class Cost:
 
     @property
     def disturbed(self) -> bool:
-        """Return whether the program waited for others, so that its seconds say nothing."""
+        """Return whether the program waited for others, so that its seconds are useless."""
         return self.cpu_seconds < QUIET * self.seconds
 
 
 def export(data: Path, *words: str) -> Cost:
-    """Run the command. Raises ProgramError where it fails."""
+    """Run the command. Raise ProgramError if it fails."""
     return run([str(PROGRAM), "export", "--data", str(data), *words])
 
 
 def run(words: Sequence[str]) -> Cost:
-    """Run a program to its end. Raises ProgramError where it fails."""
+    """Run a program to its end. Raise ProgramError if it fails."""
     begin = time.perf_counter()
     process = subprocess.Popen(words, stdout=subprocess.DEVNULL)
-    # What rusage says of memory begins with that of the process that started it: our own.
+    # The memory of rusage includes that of the process that started it: our own.
     rss_mib = 0.0
     while os.waitid(os.P_PID, process.pid, os.WEXITED | os.WNOHANG | os.WNOWAIT) is None:
         rss_mib = max(rss_mib, high_water_mark(process.pid))
@@ -73,7 +73,7 @@ def run(words: Sequence[str]) -> Cost:
 
 
 def high_water_mark(pid: int) -> float:
-    """Return the most memory that a process has held, in MiB; 0 for one that has ended."""
+    """Return the greatest memory of a process in MiB; 0 for one that has ended."""
     text = Path(f"/proc/{pid}/status").read_text()
     found = re.search(r"^VmHWM:\s+(\d+) kB$", text, re.MULTILINE)
     return int(found[1]) / 1024 if found else 0.0
@@ -112,7 +112,7 @@ def measure(folder: Path, number: int, pages: int, rounds: int) -> list[Row]:
 
 
 def too_much(rows: Sequence[Row]) -> list[str]:
-    """Return what exceeds its bound, in words; by the time of the processor where disturbed."""
+    """Return what exceeds its limit, in words; by the CPU time if disturbed."""
     found = []
     for row in rows:
         bound = HUGO_SECONDS if row["scenario"].startswith("hugo") else SECONDS

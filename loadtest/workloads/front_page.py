@@ -1,13 +1,13 @@
-"""The command `front-page`: readers who press F5 on the front page of a blog.
+"""The command `front-page`: readers who reload the front page of a blog.
 
-This repeats the load test of the article that Stacosys' author wrote in 2017. 250 clients ask for
-counts as fast as they are answered: 25 readers of a page with ten articles, each of which is one
-count. What is not answered within 10 s is an error. Each round has every way (over HTTPS behind the
-proxy, and directly) to every server, so that a ratio can be taken within it. Server and proxy share
-the first core, the clients have the second one.
+This repeats the load test of the article that Stacosys' author wrote in 2017. 250 clients request
+counts as fast as they are answered: 25 readers of a page with ten articles, each with one count. An
+answer after more than 10 s is an error. Each round has every way (over HTTPS behind the proxy, and
+directly) to every server, so that a ratio can be computed within it. Server and proxy share the
+first core, the clients have the second one.
 
-Each distinct question is asked once before, and its counts compared with the seeded comments. The
-browsers demand these bodies from then on.
+Each distinct request is sent once before, and its counts compared with the seeded comments. The
+clients require these bodies from then on.
 """
 
 from collections.abc import Callable, Iterable, Sequence
@@ -72,22 +72,22 @@ class Turn:
 
     @property
     def name(self) -> str:
-        """Return what its figures are called."""
+        """Return the name of its figures."""
         return f"{self.way}: {self.competitor.name if self.competitor else OURS}"
 
     @property
     def text(self) -> str:
-        """Return what it is, for people."""
+        """Return its description for people."""
         return f"{self.competitor.text if self.competitor else 'this project'}, {WAYS[self.way]}"
 
     @property
     def per_view(self) -> int:
-        """Requests of one page view."""
+        """Return the number of requests for one page view."""
         return 1 if "batch" in self.way else BATCH
 
 
 def turns(ways: Iterable[str], only: Sequence[str]) -> list[Turn]:
-    """Return everything that is to be measured in a round; of `only` these servers, or of all."""
+    """Return the measurements of a round; of `only` these servers, or of all."""
     chosen: list[Competitor | None] = [None, *COMPETITORS]
     return [
         Turn(way, competitor)
@@ -104,7 +104,7 @@ class FrontPage:
     """Rounds of turns."""
 
     def __init__(self, stage: Environment, report: Callable[[Row], None]) -> None:
-        """`report` gets each row as it is made."""
+        """Take the environment; `report` gets each row as it is made."""
         self._folder = stage.folder
         self._pages = stage.pages
         self._extent = stage.extent
@@ -113,7 +113,7 @@ class FrontPage:
         self.absent: dict[str, str] = {}
 
     def play(self, chosen: Sequence[Turn], number: int) -> list[Row]:
-        """One round, which begins with another server each time."""
+        """Play one round, which begins with another server each time."""
         rows = []
         for turn in rotated(chosen, number):
             try:
@@ -123,7 +123,7 @@ class FrontPage:
         return rows
 
     def _quiet(self, turn: Turn, number: int) -> Row:
-        """Measure until nobody disturbs, but not for ever; the least disturbed one."""
+        """Measure until it is undisturbed, a few times at most; return the best measurement."""
         made: list[Row] = []
         while not made or (made[-1]["disturbed"] and len(made) < self._extent.tries):
             made.append(self._measure(turn, number))
@@ -164,7 +164,7 @@ class FrontPage:
         return Running(start.words, port, log, self._cores[:1], start.environment)
 
     def _requests(self, turn: Turn, port: int) -> list[Request]:
-        """Return the distinct requests, each asked once, with the bodies that were right."""
+        """Return the distinct requests with the bodies of their right answers."""
         pages = self._pages[:ASKED]
         step = BATCH if "batch" in turn.way else 1
         groups = [pages[begin : begin + step] for begin in range(0, len(pages), step)]
@@ -201,7 +201,7 @@ def _ask(connection: HTTPConnection, question: Question) -> bytes:
 
 
 def judge(rows: Sequence[Row]) -> list[Verdict]:
-    """Return what was to be shown, of what was measured."""
+    """Return the verdicts for what was measured."""
     found, measured = [], names(rows)
     for way, goal, figure, base in (
         ("https", TWO, "rate", "https"),

@@ -1,7 +1,7 @@
 """Hostile clients: many connections at once that do little, or never read.
 
-One thread of this process drives them, on the clients' core, in less than a hundredth of its time:
-what readers feel is what the server does.
+One thread of this process drives them, on the clients' core, with less than a hundredth of its
+time: so what readers notice is caused by the server.
 """
 
 import contextlib
@@ -14,10 +14,10 @@ from contextlib import ExitStack, contextmanager
 
 PATIENCE = 30.0  # seconds
 TRICKLE = 4.0  # seconds between two bytes of a slow client
-# Bytes that the kernel keeps for a client that never reads, and for what it asks: its own memory is
-# that of another machine as a rule, and all clients together share the server's here.
+# Bytes of the kernel's buffers for a client that never reads: usually these are on another machine,
+# but here all clients share the server's memory.
 ROOM = 4_096
-SETTLED = 0.5  # seconds in which none of them could ask more
+SETTLED = 0.5  # seconds in which none of them could send more
 
 HALF_A_HEAD = b"GET /api/comments/count?url=/post/ HTTP/1.1\r\nX-Slow: "
 HALF_A_BODY = (
@@ -30,7 +30,7 @@ HALF_A_BODY = (
 def connect_many(
     port: int, count: int, said: bytes, room: int = 0
 ) -> Iterator[list[socket.socket]]:
-    """So many connections, each of which has sent `said`; with so little `room` for answers."""
+    """Yield so many connections, each of which has sent `said`, with a receive buffer of `room`."""
     with ExitStack() as stack:
         clients = []
         for _ in range(count):
@@ -46,7 +46,7 @@ def connect_many(
 
 
 def wait_for_text(clients: list[socket.socket], wanted: bytes) -> float:
-    """Read until each client has heard `wanted`; the moment when the last one had."""
+    """Read until each client has received `wanted`; return the time of the last one."""
     with contextlib.closing(select.epoll()) as poller:
         silent = {client.fileno(): client for client in clients}
         heard = dict.fromkeys(silent, b"")
@@ -65,7 +65,7 @@ def wait_for_text(clients: list[socket.socket], wanted: bytes) -> float:
 
 
 def fill(clients: list[socket.socket], request: bytes) -> None:
-    """Ask until the server takes no more of any of them, and read nothing."""
+    """Send requests until the server takes no more from any of them, and read nothing."""
     with contextlib.closing(select.epoll()) as poller:
         asking = {client.fileno(): client for client in clients}
         for number, client in asking.items():
@@ -77,15 +77,15 @@ def fill(clients: list[socket.socket], request: bytes) -> None:
                     asking[number].send(request * 100)
                 except BlockingIOError:
                     continue
-                except OSError:  # let go of
+                except OSError:  # closed by the server
                     poller.unregister(number)
 
 
 @contextmanager
 def slow(port: int, each: int, request: bytes) -> Iterator[None]:
-    """So `each` many slow heads, slow bodies, and clients that ask and never read.
+    """Keep `each` many slow heads, slow bodies, and clients that never read during the block.
 
-    The slow ones say a byte now and then, spread over time; whoever is let go comes again.
+    The slow ones send a byte now and then, spread over time; a closed one connects again.
     """
     ending = threading.Event()
     with ExitStack() as stack:
@@ -107,7 +107,7 @@ def slow(port: int, each: int, request: bytes) -> Iterator[None]:
 def _trickle(
     port: int, clients: list[tuple[socket.socket, bytes]], ending: threading.Event
 ) -> None:
-    """Send a byte of each in turn, all of them once in TRICKLE seconds."""
+    """Send a byte from each client in turn, all of them once in TRICKLE seconds."""
     with ExitStack() as stack:
         while not ending.is_set():
             for index, (client, said) in enumerate(clients):

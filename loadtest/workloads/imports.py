@@ -1,9 +1,9 @@
-"""The command `import`: what taking over a million comments costs, beside Isso's importer.
+"""The command `import`: the cost of importing a million comments, compared with Isso's importer.
 
-The same file of Disqus is imported into an empty folder by us, by us again, where all is there
-already, and by `isso import`: the time until the program ends, its CPU time, and the most memory
-that it held. Then a part of it is imported while a server runs and readers ask for the counts of
-its pages: what they see before, and meanwhile.
+The same Disqus file is imported into an empty folder by us, by us again, when everything is there
+already, and by `isso import`: the time until the program ends, its CPU time, and its greatest
+memory. Then a part of it is imported while a server runs and readers request the counts of its
+pages: what they see before, and meanwhile.
 """
 
 import os
@@ -37,14 +37,14 @@ from loadtest.servers.peer import environment
 from loadtest.workloads import exports
 from loadtest.workloads.exports import Cost
 
-# What must not be exceeded for a million comments: seconds, and MiB of the process.
+# Limits for a million comments: seconds, and MiB of the process.
 SECONDS: Final = 60.0
 MEMORY: Final = 200.0
 OURS: Final = ("commentsvc", "commentsvc, again")
 ISSO_IMPORT: Final = "isso"
 BEFORE, BESIDE = "readers before", "readers beside an import"
 SLOWER: Final = 2.0  # times the p99 before the import
-PART: Final = 10  # of the comments, one in so many is imported beside readers
+PART: Final = 10  # one of so many comments is imported beside readers
 READERS: Final = 4
 WINDOWS: Final = 5  # before, and meanwhile
 WINDOW: Final = 2  # seconds
@@ -52,7 +52,7 @@ SEQUENCE: Final = 12_000  # requests of readers, before they repeat
 
 
 def make(folder: Path, number: int) -> Path:
-    """Make a file of Disqus with so many comments of one site, but for those that are not shown."""
+    """Make a Disqus export of `number` comments (hidden ones are left out) and return its path."""
     data, file = folder / "source", folder / "disqus.xml"
     exports.make(data, number)
     exports.export(data, str(file), "--format", "disqus", "--site", bulk.SITES[0])
@@ -60,7 +60,7 @@ def make(folder: Path, number: int) -> Path:
 
 
 def import_with_isso(folder: Path, file: Path) -> Cost:
-    """Run Isso's importer on an empty database. Raises ProgramError and MissingError."""
+    """Run Isso's importer on an empty database. Raise ProgramError and MissingError."""
     python = environment("isso", sys.executable, ISSO, alone=False)
     settings = folder / "isso.cfg"
     settings.write_text(f"[general]\ndbpath = {folder.resolve() / 'isso.db'}\n")
@@ -87,9 +87,9 @@ def measure(folder: Path, number: int, rounds: int, *, beside_isso: bool) -> lis
 
 
 def beside_readers(place: Environment, file: Path, number: int) -> list[Row]:
-    """Read counts before an import and meanwhile; `number` is that of the round.
+    """Measure counts before an import and during it; `number` is that of the round.
 
-    Raises ServiceError where the import ends before it was measured.
+    Raise ServiceError if the import ends too early.
     """
     data, core = place.folder / f"beside {number}", str(place.cores[1])
     pages = [f"/{2000 + page % 25}/post-{page}/" for page in range(1, 200)]
@@ -111,7 +111,7 @@ def beside_readers(place: Environment, file: Path, number: int) -> list[Row]:
 
         before = [read() for _ in range(WINDOWS)]
         words = [str(PROGRAM), "import", "disqus", str(file), "--data", str(data)]
-        words = ["taskset", "-c", core, "nice", *words]  # readers are on that core, too
+        words = ["taskset", "-c", core, "nice", *words]  # the readers are on that core too
         importing = subprocess.Popen(words, stdout=subprocess.DEVNULL)
         try:
             while importing.poll() is None and not _is_storing(data):
@@ -134,7 +134,7 @@ def _is_storing(data: Path) -> bool:
 
 
 def too_slow(rows: Sequence[Row]) -> list[str]:
-    """Return in words by how much readers beside an import wait too long."""
+    """Return in words by how much the limit for readers during an import is exceeded."""
     seen = {
         name: statistics.median(row["p99"] for row in rows if row["scenario"] == name)
         for name in (BEFORE, BESIDE)
@@ -144,7 +144,7 @@ def too_slow(rows: Sequence[Row]) -> list[str]:
 
 
 def too_much(rows: Sequence[Row]) -> list[str]:
-    """Return what exceeds its bound, in words; by the time of the processor where disturbed."""
+    """Return what exceeds its limit, in words; by the CPU time if disturbed."""
     found = []
     for row in rows:
         if row["scenario"] not in OURS:

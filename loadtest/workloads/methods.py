@@ -1,8 +1,8 @@
-"""The command `methods`: `ab -c 5 -n 10000` by each method, with and without keep-alive.
+"""The command `methods`: `ab -c 5 -n 10000` with each method, with and without keep-alive.
 
-This repeats the figures of a small asynchronous server of 2010. The methods are asked of a trivial
-handler on our HTTP bridge, as that server's were; a count is asked of the whole service, too. ab
-is on the clients' core, and is soon the limit itself.
+This repeats the figures of a small asynchronous server of 2010. The requests go to a trivial
+handler on our HTTP bridge, like that server's; counts also to the whole service. ab is on the
+clients' core, and soon becomes the limit itself.
 """
 
 import re
@@ -39,7 +39,7 @@ ANSWER: Final = b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\n\r\n" + b
 
 
 def find_ab() -> str:
-    """Return the path of ab. Raises ClientError with the line that installs it."""
+    """Return the path of ab. Raise ClientError with the line that installs it."""
     path = shutil.which("ab")
     if path is None:
         raise ClientError("ab is missing. Run: apt-get install -y apache2-utils")
@@ -50,7 +50,7 @@ class MethodLoad:
     """ab against our Bridge and our service."""
 
     def __init__(self, stage: Environment, report: Callable[[Row], None], requests: int) -> None:
-        """`report` gets each row as it is made."""
+        """Take the environment; `report` gets each row as it is made."""
         self._stage = stage
         self._report = report
         self._requests = requests
@@ -58,7 +58,7 @@ class MethodLoad:
         self._body.write_bytes(BODY)
 
     def play(self, round_number: int) -> list[Row]:
-        """Each method, with and without keep-alive. Raises ClientError, ServiceError."""
+        """Play each method, with and without keep-alive. Raise ClientError, ServiceError."""
         rows = []
         for method in (*METHODS, COUNT):
             with self._start(method) as server:
@@ -92,7 +92,7 @@ class MethodLoad:
 
 
 def asking(method: str, body: Path) -> list[str]:
-    """ab's options for a method."""
+    """Return ab's options for a method."""
     kind = ["-T", "application/json"]
     if method == "POST":
         return ["-p", str(body), *kind]
@@ -102,7 +102,7 @@ def asking(method: str, body: Path) -> list[str]:
 
 
 def parse(said: str, share: float) -> Outcome:
-    """Read what ab says; its times are whole ms. Raises ClientError where it says nothing."""
+    """Return the result in ab's output; its times are whole ms. Raise ClientError without one."""
 
     def figure(pattern: str, default: str | None = None) -> float:
         found = re.search(pattern, said, re.MULTILINE)
@@ -131,7 +131,7 @@ def judge(rows: Sequence[Row]) -> list[Verdict]:
 
 
 def table(summaries: Sequence[Summary]) -> str:
-    """ab's own figures, and what the server used."""
+    """Return ab's own figures, and the server's CPU time."""
     lines: list[tuple[str, ...]] = [
         ("ab -c 5", "requests/s", "p50 ms", "p99 ms", "max ms", "CPU-µs", "ab's core")
     ]

@@ -1,14 +1,14 @@
-"""The command `mixed`: the highest rate of a mix of reads and writes that holds.
+"""The command `mixed`: the highest sustained rate of a mix of reads and writes.
 
 The mix is that of the talk "Scaling Python to 1K QPS": register 1, log in and out 2, list 200,
 write 20, list all users 5, follow and unfollow 5; no failure, and the 95th percentile under 2 s.
 Ours are: a reader's first comment with notification, a moderator who signs in or out, a page's
 list, a comment, the moderation queue, and an approval.
 
-As with Locust, a rate is what all users together ask for. Unlike there, latency counts from the
-moment when a request was due, so a stalled server looks no better. All requests are prepared
-before: nobody signs out twice, nothing is approved twice. What was acknowledged is compared with
-the database.
+As with Locust, a rate is that of all users together. Unlike there, latency counts from the time
+when a request was due, so a stalled server looks no better. All requests are prepared before:
+nobody signs out twice, nothing is approved twice. Acknowledged writes are compared with the
+database.
 
 Server and clients share both cores, as on the talk's one machine.
 """
@@ -48,14 +48,14 @@ from loadtest.report.table import align, milliseconds, number, show
 from loadtest.servers import locust
 
 USERS: Final = 200  # connections
-PORT: Final = 8080  # in the requests' Host and Origin, which have to agree with each other alone
+PORT: Final = 8080  # in Host and Origin of the requests, which only have to agree
 LIST: Final = 20  # comments of a page
 SEQUENCE: Final = 12_000  # lists, before they repeat
-LIMIT_US: Final = 2e6  # of the 95th percentile, for a rate to hold
-REACHED: Final = 0.98  # of the rate that was wanted
+LIMIT_US: Final = 2e6  # of the 95th percentile, for a sustained rate
+REACHED: Final = 0.98  # of the wanted rate
 FIRST_RATE: Final = 500.0  # doubled until one fails
 LOCUST_RATE: Final = 200.0
-HALVINGS: Final = 3  # of the gap between the last that held and the first that did not
+HALVINGS: Final = 3  # of the gap between the last success and the first failure
 ALIKE: Final = (Goal("times", "least", 0.95, ""), Goal("times", "most", 1.05, ""))
 RATE: Final = Goal("rate", "least", 20_000.0, "the talk reached 1,000 on a larger machine")
 NONE: Final = Goal("errors", "most", 0, "as the talk demands")
@@ -73,7 +73,7 @@ WHOLE: Final[Mix] = {
 }
 MIXES: Final[dict[str, Mix]] = {
     "whole": WHOLE,
-    # Without moderators, of whom a blog has few: they do not grow with its readers.
+    # Without moderators: a blog has few, and their number does not grow with its readers.
     "readers": {name: WHOLE[name] for name in ("register", "list", "write")},
 }
 LOCUST: Final = "locust"
@@ -82,7 +82,7 @@ PARTS: Final = (*MIXES, LOCUST)
 
 @dataclass(frozen=True, slots=True)
 class Script:
-    """What is asked: distinct requests, their order, and the kind of each one that is asked."""
+    """The distinct requests, their order, and the kind of each in that order."""
 
     requests: Sequence[Request]
     order: Sequence[int]
@@ -90,7 +90,7 @@ class Script:
 
 
 def write(data: Path, pages: Sequence[Page], mix: Mix, number: int) -> Script:
-    """Draw a `number` of requests, and make in `data` what they need: moderators, comments."""
+    """Draw a `number` of requests, and make the moderators and comments for them in `data`."""
     source = random.Random(7)
     kinds = source.choices(list(mix), list(mix.values()), k=number)
     counts = Counter(kinds)
@@ -123,20 +123,20 @@ def _order(kinds: Sequence[str], makers: dict[str, Iterator[Request]]) -> Script
 
 
 def registrations(pages: Sequence[Page]) -> Iterator[Request]:
-    """First comments of readers who want mails of answers."""
+    """Yield first comments of readers who want mails about replies."""
     for index, (page, text) in enumerate(zip(cycle(pages), texts(seed=9), strict=False)):
         reader = Text(text.author, f"reader{index}@mail.example", text.message)
         yield submission(page.url, reader, f"register-{index}", PORT, notify=True)
 
 
 def get(target: str, browser: Browser | None = None) -> Request:
-    """Return a page; what is in it changes meanwhile."""
+    """Return the request for a page with changing content."""
     fields = f"Cookie: {browser.cookie}\r\n" if browser else ""
     return Request(f"GET {target} HTTP/1.1\r\nHost: localhost\r\n{fields}\r\n".encode(), 200, None)
 
 
 def post(page: str, browser: Browser, **fields: str) -> Request:
-    """Return a form of the moderators' pages, which is answered by another page to look at."""
+    """Return a form of the moderation pages, which is answered by a redirect."""
     body = urlencode({"csrf_token": browser.csrf_token, **fields})
     head = (
         f"POST /moderation/{page} HTTP/1.1\r\nHost: localhost\r\nSec-Fetch-Site: same-origin\r\n"
@@ -147,17 +147,17 @@ def post(page: str, browser: Browser, **fields: str) -> Request:
 
 
 def sign_in(browser: Browser) -> Request:
-    """Whoever signed in here before does so again; the password is checked."""
+    """Return a sign-in in a browser that has signed in before; the password is checked."""
     return post("sign-in", browser, name=browser.name, password=accounts.PASSWORD)
 
 
 def sign_out(browser: Browser) -> Request:
-    """Return the end of a session."""
+    """Return the request that ends a session."""
     return post("sign-out", browser)
 
 
 def approve(browser: Browser, comment_id: int) -> Request:
-    """One button of the queue."""
+    """Return the click on a button of the queue."""
     return post("decide", browser, one=f"approve.{comment_id}", back="queue")
 
 
@@ -165,13 +165,13 @@ class MixedLoad:
     """Rates of a mix, each on a fresh copy of the stage's data."""
 
     def __init__(self, stage: Environment, report: Callable[[Row], None]) -> None:
-        """`report` gets each row as it is made."""
+        """Take the environment; `report` gets each row as it is made."""
         self._stage = stage
         self._report = report
         self.absent: dict[str, str] = {}
 
     def part(self, part: str, number: int, *, short: bool) -> list[Row]:
-        """One of PARTS; a short one tries a low rate alone."""
+        """Play one of PARTS; a short run tries a low rate only."""
         if part != LOCUST:
             return [self.play(part, FIRST_RATE / 5, number)] if short else self.climb(part, number)
         try:
@@ -181,7 +181,7 @@ class MixedLoad:
             return []
 
     def climb(self, mix: str, number: int) -> list[Row]:
-        """Find the highest rate that holds: all rates that were tried, the one found being last."""
+        """Return the rows of all tried rates, the highest sustained rate last."""
         rows, held, rate = [], 0.0, FIRST_RATE
         while True:
             rows.append(self.play(mix, rate, number))
@@ -198,7 +198,7 @@ class MixedLoad:
         return rows
 
     def play(self, mix: str, rate: float, number: int, *, by_locust: bool = False) -> Row:
-        """One rate. Raises ServiceError where the database is not what was acknowledged."""
+        """Play one rate. Raise ServiceError if the database differs from what was acknowledged."""
         folder, cores = self._stage.folder, self._stage.cores
         data, plan, seconds = folder / "talk", folder / "plan", self._stage.extent.seconds
         shutil.rmtree(data, ignore_errors=True)
@@ -220,24 +220,24 @@ class MixedLoad:
             name = f"{'locust' if by_locust else mix}: {rate:,.0f}"
             made = row(name, number, seen, used, service.rss(), wanted=rate)
         self._report(made)
-        if not made["errors"] and not by_locust:  # it leaves what is under way when time is over
+        if not made["errors"] and not by_locust:  # it drops unfinished requests at the end
             demand_stored(before, tally(data), Counter(script.kinds[: seen.outcome.answered]))
         return made
 
     def compare(self, number: int) -> list[Row]:
-        """Return the whole mix at one rate, by our browsers and by Locust."""
+        """Return the whole mix at one rate, by our clients and by Locust."""
         sides = (self.play("whole", LOCUST_RATE, number, by_locust=side) for side in (False, True))
         return [{**one, "scenario": f"side by side, {one['scenario']}"} for one in sides]
 
 
 def holds(one: Row) -> bool:
-    """Return whether the rate of a row was reached as the talk demands it."""
+    """Return whether the rate of a row was reached under the talk's conditions."""
     reached = one["rate"] >= REACHED * one["wanted"]
     return bool(reached and not one["errors"] and one["p95"] <= LIMIT_US)
 
 
 def tally(data: Path) -> Counter[str]:
-    """Return what the mix changes in the database."""
+    """Return the counts in the database that the mix changes."""
     queries = {
         "comments": "SELECT count(*) FROM comment",
         "waiting": "SELECT count(*) FROM comment WHERE status = 'pending'",
@@ -248,7 +248,7 @@ def tally(data: Path) -> Counter[str]:
 
 
 def demand_stored(before: Counter[str], after: Counter[str], asked: Counter[str]) -> None:
-    """Raise ServiceError unless the database holds exactly what was acknowledged."""
+    """Raise ServiceError unless the database has exactly what was acknowledged."""
     wanted = {
         "comments": before["comments"] + asked["register"] + asked["write"],
         "waiting": before["waiting"] - asked["approve"],
@@ -276,7 +276,7 @@ def judge(rows: Sequence[Row]) -> list[Verdict]:
 
 
 def table(summaries: Sequence[Summary]) -> str:
-    """Each rate that was tried."""
+    """Return each rate that was tried."""
     lines: list[tuple[str, ...]] = [
         ("mix: rate", "reached/s", "errors", "p50 ms", "p95 ms", "max ms", "server's cores")
     ]

@@ -1,10 +1,10 @@
-"""Scaling: what becomes of each kind of request while the number of comments grows.
+"""Scaling: the cost of each kind of request while the number of comments grows.
 
 The databases are made once (data/bulk.py) and kept in build/. Each round measures all of them in
-turn, each by a server of its own. A curve is the CPU time of a request at each size, or the rate
-where the disk is what is waited for. It is judged within rounds, against the smallest size.
+turn, each with a server of its own. A curve is the CPU time of a request at each size, or the rate
+if the disk is the limit. It is judged within rounds, against the smallest size.
 
-The pages that are asked for are spread evenly over all pages, so that they have as many comments
+The requested pages are spread evenly over all pages, so that they have the same number of comments
 at every size.
 """
 
@@ -44,10 +44,10 @@ SIZES: Final = (10_000, 1_000_000, 5_000_000)
 SHORT_SIZES: Final = (5_000, 10_000)
 WORDS: Final = 10  # of a comment
 ASKED: Final = 2_000  # pages, at most
-STORED: Final = 200  # of these, for hits: as many at every size, since more take more of the cache
+STORED: Final = 200  # of these, for hits: as many at every size, since more need more of the cache
 SEQUENCE: Final = 12_000
 LIST: Final = 20  # comments of a first page
-# The store has to hold all that is asked for: it is the growth of the database that is measured.
+# The cache must hold all requested answers: the growth of the database is measured.
 SETTINGS: Final = {"COMMENTSVC_SERVER_CACHE_MIB": "64"}
 FLAT: Final = Goal("times", "most", 1.2, "a stored answer knows nothing of other comments")
 NEARLY: Final = Goal("times", "most", 2.0, "a few more levels of the trees")
@@ -57,7 +57,7 @@ STARTING: Final = Goal("ms", "most", 1_000.0, "nothing is read that grows")
 
 @dataclass(frozen=True, slots=True)
 class Kind:
-    """A kind of request: its targets for a page, who answers, how it is judged."""
+    """A kind of request: its target for a page, who answers, and its goal."""
 
     name: str
     target: str  # {url} and MARK are filled in
@@ -67,7 +67,7 @@ class Kind:
 
 
 COUNT, FIRST_PAGE = "/api/comments/count?url={url}", f"/api/comments?url={{url}}&limit={LIST}"
-UNHEARD: Final = f"&token={MARK}"  # old clients send it, and nobody reads it
+UNHEARD: Final = f"&token={MARK}"  # old clients send it, and the service ignores it
 KINDS: Final = (
     Kind("count", COUNT, "store", FLAT),
     Kind("list", FIRST_PAGE, "store", FLAT),
@@ -80,12 +80,12 @@ START: Final = "start"
 
 
 def data_of(size: int) -> Path:
-    """Return the data folder with so many comments, made where it is not there yet, with a bar."""
+    """Return the data folder with so many comments; make it if it does not exist."""
     folder = BUILD / "growth" / str(size)
     told = f"{zlib.crc32(Path(bulk.__file__).read_bytes())} {WORDS}"
     stamp, path = folder / "made-by", folder / data_dir.DATABASE
     if stamp.exists() and stamp.read_text() == told:
-        upgrade.upgrade(path)  # it may be of a version before this one
+        upgrade.upgrade(path)  # it may be from an older version
         return folder
     data_dir.prepare(folder)
     stamp.unlink(missing_ok=True)
@@ -98,7 +98,7 @@ def data_of(size: int) -> Path:
 
 
 def pages_of(data: Path, size: int) -> list[Page]:
-    """Pages that are spread evenly over all of them, with the comments that they have."""
+    """Return pages that are spread evenly over all of them, with their numbers of comments."""
     last = size // bulk.PAGES
     asked = min(ASKED, last)
     ids = {1 + (2 * index + 1) * last // (2 * asked) for index in range(asked)}
@@ -108,10 +108,10 @@ def pages_of(data: Path, size: int) -> list[Page]:
 
 
 class SizedDatabase:
-    """A data folder of one size, asked by kinds of requests."""
+    """A data folder of one size, for kinds of requests."""
 
     def __init__(self, size: int, extent: Extent, cores: tuple[int, int]) -> None:
-        """Make the data where it is missing."""
+        """Take the size; make the data if it is missing."""
         self._size = size
         self._data = data_of(size)
         self._pages = pages_of(self._data, size)
@@ -121,7 +121,7 @@ class SizedDatabase:
         self._asked = 0
 
     def play(self, round_number: int, report: Callable[[Row], None]) -> list[Row]:
-        """One round: a start, and each kind. Raises ServiceError or ClientError."""
+        """Play one round: a start, and each kind. Raise ServiceError or ClientError."""
         [browser] = accounts.sign_in(self._data)
         self._cookie = browser.cookie
         rows = []
@@ -140,7 +140,7 @@ class SizedDatabase:
         return {**about, **figures, "disturbed": False, "disturbance": 0.0}
 
     def _measure(self, kind: Kind, round_number: int, service: Service) -> Row:
-        """Measure until nobody disturbs, but not for ever; the least disturbed one."""
+        """Measure until it is undisturbed, a few times at most; return the best measurement."""
         tries: list[Row] = []
         while not tries or (tries[-1]["disturbed"] and len(tries) < self._extent.tries):
             tries.append(self._once(kind, round_number, service))
@@ -166,7 +166,7 @@ class SizedDatabase:
         return made.row() | {"comments": self._size}
 
     def _ask(self, kind: Kind, port: int, seconds: float) -> Outcome:
-        """Ask what was never asked before, where that matters."""
+        """Send requests that were never sent before, if that matters."""
         first, core = self._asked if kind.target else self._serial(), str(self._cores[1])
         outcome = client.generate(port, self._plan, kind.clients, 1, seconds, first, core)
         self._asked += outcome.answered
@@ -178,7 +178,7 @@ class SizedDatabase:
             return int(connection.execute("SELECT max(id) FROM comment").fetchone()[0])
 
     def _requests(self, kind: Kind, port: int) -> list[Request]:
-        """Return the distinct requests; what is asked of pages is asked once and checked."""
+        """Return the distinct requests; those for pages are sent once and checked."""
         if not kind.target:
             return submissions(self._pages, port)
         visitor, made = Visitor(port), []
@@ -219,7 +219,7 @@ def judge(rows: Sequence[Row]) -> list[Verdict]:
 
 
 def table(result: Result) -> str:
-    """Each kind at each size; what a start takes."""
+    """Return each kind at each size, and the time of a start."""
     rows: list[tuple[str, ...]] = [("kind at comments", "requests/s", "CPU-µs", "p50 ms", "p99 ms")]
     starts: list[tuple[str, ...]] = [
         ("start at comments", "ms", "MiB at the start", "MiB at the end")

@@ -42,7 +42,7 @@ def main(names: tuple[str, ...], listed: bool, folder: Path, rounds: int, short:
 
 
 def run(scenarios: Sequence[Scenario], folder: Path, extent: Extent) -> Result:
-    """Seed, play all rounds, sum up. Raises ServiceError, ClientError or ProgramError."""
+    """Seed, play all rounds, sum up. Raise ServiceError, ClientError or ProgramError."""
     client.find_wrk()
     programs.generator()
     folder.mkdir(parents=True, exist_ok=True)

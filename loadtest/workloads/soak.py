@@ -1,4 +1,4 @@
-"""Soak: what many clients cost that do little, or are slow, or never read; and what purges cost."""
+"""Soak: the cost of many clients that are idle, slow, or never read; and the cost of purges."""
 
 import json
 import resource
@@ -29,7 +29,7 @@ from loadtest.workloads import hostile
 READERS: Final = 4  # connections
 IDLE: Final = 10_000
 STREAMS: Final = 5_000
-EACH: Final = 1_000  # of each kind of slow clients
+EACH: Final = 1_000  # clients of each slow kind
 ANSWERS: Final = 10_000  # under the tag that is purged
 OTHERS: Final = 1_000  # beside it
 PURGE_EACH: Final = 0.1  # seconds
@@ -48,16 +48,16 @@ def _text(target: str) -> bytes:
 
 
 class Soak:
-    """The tests, each of which gives the rows of one round."""
+    """The tests, each of which returns the rows of one round."""
 
     def __init__(self, play: Environment) -> None:
-        """Take the stage with its seeded blog."""
+        """Take the environment with its seeded blog."""
         self._play = play
         self._urls = [page.url for page in play.pages]
         self._plan = play.folder / "plan"
 
     def idle(self, round_number: int) -> list[Row]:
-        """Connections that have had an answer, and rest."""
+        """Measure connections that were answered once, and are idle."""
         with self._serve() as service:
             Visitor(service.port).get(COUNT.format(self._urls[0]))
             before = service.rss()
@@ -68,7 +68,7 @@ class Soak:
         return [_row("idle", round_number, clients=IDLE, mib=grown)]
 
     def streams(self, round_number: int) -> list[Row]:
-        """Pages that are kept open, one of which gets a comment that all are told of."""
+        """Measure open pages, one of which gets a comment that all are told about."""
         url = self._urls[0]
         with self._serve() as service:
             visitor = Visitor(service.port)
@@ -89,7 +89,7 @@ class Soak:
         return [_row("streams", round_number, clients=STREAMS, **figures)]
 
     def slow(self, round_number: int) -> list[Row]:
-        """Readers, undisturbed and beside slow heads, slow bodies and clients that never read."""
+        """Measure readers alone, and beside slow heads, slow bodies and clients that never read."""
         requests = []
         with self._serve() as service:
             visitor = Visitor(service.port)
@@ -106,7 +106,7 @@ class Soak:
         return rows
 
     def purge(self, round_number: int) -> list[Row]:
-        """Readers of other answers while the tag of ten thousand is purged again and again."""
+        """Measure readers of other answers while the tag of ten thousand is purged repeatedly."""
         port = free_port()
         words = [sys.executable, "-m", "loadtest.servers.implementations.purging", str(port)]
         log = self._play.folder / "purging.log"
@@ -142,7 +142,7 @@ class Soak:
 
 
 def _await_all(visitor: Visitor, clients: int) -> None:
-    """Wait until so many have been let in: to stand in a queue behind them is another matter."""
+    """Wait until so many are accepted, so that readers do not wait in a queue behind them."""
     end = time.monotonic() + hostile.PATIENCE
     while visitor.counters([CONNECTIONS])[CONNECTIONS] < clients:
         if time.monotonic() > end:
@@ -151,7 +151,7 @@ def _await_all(visitor: Visitor, clients: int) -> None:
 
 
 def _keep(port: int, tag: str, count: int) -> None:
-    """Have so many answers stored under a tag."""
+    """Cache so many answers under a tag."""
     visitor = Visitor(port)
     for index in range(count):
         visitor.get(f"/{tag}/{index}")
@@ -171,7 +171,7 @@ def _row(name: str, round_number: int, **figures: float) -> Row:
 
 
 def judge(rows: Sequence[Row]) -> list[Verdict]:
-    """Return what was asked of each test that was played."""
+    """Return the verdicts for each test that was played."""
     found = []
     for name, most in MIB.items():
         goal = Goal("rss_mib", "most", most, "the kernel's part apart")
@@ -188,7 +188,7 @@ def judge(rows: Sequence[Row]) -> list[Verdict]:
 
 
 def _most(rows: Sequence[Row], name: str, figure: str, goal: Goal) -> list[Verdict]:
-    """Return the greatest value of all rounds, judged; nothing where the test was not played."""
+    """Return the greatest value of all rounds, judged; [] if the test was not played."""
     values = [float(one[figure]) for one in rows if one["scenario"] == name]
     if not values:
         return []

@@ -1,4 +1,4 @@
-"""Our core, the Bridge and a trivial handler: a coroutine, whose answer nobody stores.
+"""Our core, the Bridge and a trivial handler: a coroutine whose answer is not cached.
 
 python -m loadtest.servers.implementations.on_bridge PORT ANSWER
 """
@@ -22,7 +22,7 @@ class Trivial:
         self._response = response
 
     def handle(self, _: messages.Request) -> Awaitable[messages.Response]:
-        """Begin a coroutine, as most handlers of other people are."""
+        """Return a coroutine, as most handlers of others are."""
         return self._give()
 
     async def _give(self) -> messages.Response:

@@ -15,8 +15,8 @@ fields = [(name, value) for name, value in told["fields"]]
 fields.append(("Content-Length", str(len(body[0]))))
 
 
-def answer(environ, start_response):  # type: ignore[no-untyped-def]  # so is WSGI written
-    """Give the answer."""
+def answer(environ, start_response):  # type: ignore[no-untyped-def]  # WSGI applications are untyped
+    """Send the answer."""
     start_response("200 OK", fields)
     return body
 

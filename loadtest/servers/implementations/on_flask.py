@@ -18,7 +18,7 @@ COUNT = "SELECT count(*) FROM comment WHERE url = ? AND published IS NOT NULL"
 
 
 @application.teardown_appcontext
-def close(_):  # type: ignore[no-untyped-def]  # Flask's handlers are written so
+def close(_):  # type: ignore[no-untyped-def]  # Flask's handlers are untyped
     """Close the request's connection."""
     g.pop("database").close()
 

@@ -16,8 +16,8 @@ told = json.loads(Path(os.environ.get("ANSWER") or sys.argv[2]).read_text())
 fields = [(name.lower(), value) for name, value in told["fields"]]
 
 
-async def answer(_, protocol):  # type: ignore[no-untyped-def]  # so is RSGI written
-    """Give the answer."""
+async def answer(_, protocol):  # type: ignore[no-untyped-def]  # RSGI applications are untyped
+    """Send the answer."""
     protocol.response_str(200, fields, told["body"])
 
 

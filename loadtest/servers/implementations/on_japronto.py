@@ -1,8 +1,9 @@
-"""A peer: Japronto 0.1.2, which answers every request with what the file ANSWER holds.
+"""A peer: Japronto 0.1.2, which answers every request with the content of the file ANSWER.
 
     python3.6 on_japronto.py PORT ANSWER
 
-Japronto writes no Date, and a charset into the type; a field of its own makes up for the bytes.
+Japronto writes no Date, and adds a charset to the type; another field makes up for the missing
+bytes.
 """
 
 import json
@@ -19,7 +20,7 @@ fields["X"] = "x" * (DATE - CHARSET - len("X: "))
 
 
 def answer(request):  # type: ignore[no-untyped-def]  # Japronto has no types
-    """Give the answer."""
+    """Send the answer."""
     return request.Response(text=told["body"], mime_type="application/json", headers=fields)
 
 

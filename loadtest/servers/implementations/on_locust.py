@@ -1,8 +1,8 @@
-"""A client: Locust, which asks what the file SCRIPT holds, one request on each line, once.
+"""A client: Locust, which sends the requests in the file SCRIPT, one on each line, once.
 
     SCRIPT=file EACH=rate locust -f on_locust.py --headless -u USERS -t 10s --host URL --json
 
-All users together take the next request; each of them asks EACH times a second.
+Each user takes the next request, and sends EACH requests a second.
 """
 
 import json
@@ -15,13 +15,13 @@ REQUESTS = iter([json.loads(line) for line in Path(os.environ["SCRIPT"]).read_te
 
 
 class Reader(FastHttpUser):  # type: ignore[misc]  # it has its own environment
-    """Somebody of the talk's mix."""
+    """A user of the talk's mix."""
 
     wait_time = constant_throughput(float(os.environ["EACH"]))
 
     @task
-    def ask(self):  # type: ignore[no-untyped-def]  # Locust's tasks are written so
-        """Ask the next thing; any other status than the right one is a failure."""
+    def ask(self):  # type: ignore[no-untyped-def]  # Locust's tasks are untyped
+        """Send the next request; any other than the expected status is a failure."""
         asked = next(REQUESTS)
         body, headers = asked["body"] or None, asked["headers"]
         how = {"name": "all", "headers": headers, "data": body, "allow_redirects": False}

@@ -1,4 +1,4 @@
-"""A peer: Robyn, whose answer its Rust side remembers (`const`).
+"""A peer: Robyn, whose Rust side stores the answer (`const`).
 
 python on_robyn.py PORT ANSWER
 """
@@ -9,7 +9,7 @@ from pathlib import Path
 
 told = json.loads(Path(sys.argv[2]).read_text())
 port = int(sys.argv[1])
-del sys.argv[1:]  # Robyn reads them, too
+del sys.argv[1:]  # Robyn reads them too
 
 from robyn import Headers, Response, Robyn  # type: ignore[import-not-found]  # noqa: E402 - above
 
@@ -17,8 +17,8 @@ application = Robyn(__file__)
 
 
 @application.get("/api/comments/count", const=True)
-def answer():  # type: ignore[no-untyped-def]  # Robyn's handlers are written so
-    """Give the answer."""
+def answer():  # type: ignore[no-untyped-def]  # Robyn's handlers are untyped
+    """Send the answer."""
     return Response(200, Headers(dict(told["fields"])), told["body"])
 
 

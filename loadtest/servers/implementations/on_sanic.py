@@ -1,10 +1,10 @@
-"""A competitor: the article's server on Sanic, made again in a few lines.
+"""A competitor: the article's server on Sanic, written again in a few lines.
 
     python on_sanic.py DATABASE PORT WORKERS CACHED
 
-As there, the query is not asynchronous, so it blocks its worker, and no column has an index. With
-a CACHED of 1 each worker remembers every count that it was asked for; nobody writes meanwhile, so
-this is the best that such a cache can do.
+As there, the query is not asynchronous, so it blocks its worker, and no column has an index. With a
+CACHED of 1 each worker caches every count for ever; nobody writes meanwhile, so this is the best
+that such a cache can do.
 """
 
 import sqlite3
@@ -19,7 +19,7 @@ application.config.update(ACCESS_LOG=False, KEEP_ALIVE_TIMEOUT=120, MOTD=False)
 
 
 @application.before_server_start
-async def connect(app, _):  # type: ignore[no-untyped-def]  # Sanic's handlers are written so
+async def connect(app, _):  # type: ignore[no-untyped-def]  # Sanic's handlers are untyped
     """Open the database in each worker."""
     app.ctx.database = sqlite3.connect(DATABASE, check_same_thread=False)
     app.ctx.counts = {}

@@ -16,8 +16,8 @@ application.config.update(ACCESS_LOG=False, MOTD=False)
 
 
 @application.get("/api/comments/count")
-async def answer(_):  # type: ignore[no-untyped-def]  # Sanic's handlers are written so
-    """Give the answer."""
+async def answer(_):  # type: ignore[no-untyped-def]  # Sanic's handlers are untyped
+    """Send the answer."""
     return HTTPResponse(told["body"], 200, fields, "application/json")
 
 

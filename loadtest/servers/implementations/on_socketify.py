@@ -12,8 +12,8 @@ from socketify import App  # type: ignore[import-not-found]  # it has its own en
 told = json.loads(Path(sys.argv[2]).read_text())
 
 
-def answer(res, _):  # type: ignore[no-untyped-def]  # socketify's handlers are written so
-    """Give the answer."""
+def answer(res, _):  # type: ignore[no-untyped-def]  # socketify's handlers are untyped
+    """Send the answer."""
     for name, value in told["fields"]:
         res.write_header(name, value)
     res.end(told["body"])

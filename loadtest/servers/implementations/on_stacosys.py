@@ -2,7 +2,7 @@
 
     python on_stacosys.py SETTINGS
 
-It begins with signing in at its mail server; there is none here, and no mail to send.
+It first signs in to its mail server; that is replaced, since there is none here.
 """
 
 import sys

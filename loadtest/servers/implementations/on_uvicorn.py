@@ -19,8 +19,8 @@ HEAD = {"type": "http.response.start", "status": 200, "headers": fields}
 BODY = {"type": "http.response.body", "body": body}
 
 
-async def answer(scope, receive, send):  # type: ignore[no-untyped-def]  # so is ASGI written
-    """Give the answer."""
+async def answer(scope, receive, send):  # type: ignore[no-untyped-def]  # ASGI applications are untyped
+    """Send the answer."""
     await send(HEAD)
     await send(BODY)
 

@@ -1,9 +1,9 @@
-"""Our core with answers that share a tag, which is purged on demand; nothing else of ours.
+"""Our core with answers that share a tag, which is purged on request; without our Python code.
 
 python -m loadtest.servers.implementations.purging PORT
 
-GET /kept/N is stored under the tag "kept", GET /other/N under "other". POST /purge forgets what is
-kept, and answers how many µs that took.
+GET /kept/N is cached under the tag "kept", GET /other/N under "other". POST /purge purges "kept",
+and answers how many µs that took.
 """
 
 import select
