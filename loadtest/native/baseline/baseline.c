@@ -1,17 +1,18 @@
-/* The floor: the least that a server must do for a pipelined GET, on one thread.
+/* The least work that a server can do for a pipelined GET, on one thread.
  *
  *     limit PORT|unix:PATH ANSWER
  *
- * It reads, counts the ends of requests, and writes the bytes of the file ANSWER once for each,
- * with one write for each read. It looks at nothing else: a request with a body, or a wrong one, is
- * none of its business. What any server adds to its CPU time per request is what that server does.
+ * The program reads, counts the ends of requests, and sends the contents of the file ANSWER once
+ * for each of them, with one write per read. It looks at nothing else and handles neither requests
+ * with a body nor malformed ones. The CPU time per request that a server needs beyond this is its
+ * own work.
  *
- * Events are edge-triggered, which spares the kernel a look at each socket after its read. A read
- * that fills the input is followed by another one, a shorter one has emptied the socket: whatever
- * comes afterwards is a new event, but for the client's end, which the event tells of. An end that
- * is split over reads is found, since up to CARRY bytes before it are kept with the connection.
- * Prints the port when it listens; PORT 0 takes a free one.
- */
+ * Events are edge-triggered, which saves the kernel from checking each socket after its read. After
+ * a read that fills the input buffer, another one follows; a shorter read has emptied the socket,
+ * and whatever arrives later causes a new event. The client's closing is reported by the event
+ * itself. An end of a request that is split over two reads is found because up to CARRY bytes
+ * before it are kept with the connection. The program prints its port when it listens; PORT 0
+ * chooses a free one. */
 #include <arpa/inet.h>
 #include <errno.h>
 #include <netinet/in.h>
@@ -31,15 +32,15 @@ enum {
     CLIENTS = 16 * 1024, /* highest number of a file descriptor */
     EVENTS = 256,
     INPUT = 64 * 1024,       /* bytes of one read */
-    CARRY = 3,               /* bytes of an end that may have come before */
+    CARRY = 3,               /* bytes of an end from the read before */
     MOST = INPUT / 4 + 1,    /* ends in one read */
-    ANSWER_BYTES = 4 * 1024, /* of one answer, at most */
+    ANSWER_BYTES = 4 * 1024, /* largest answer */
 };
 
 struct limit {
     int poller, listener;
     size_t answer_size;
-    char *answers; /* owns MOST of them, one behind the other */
+    char *answers; /* owns MOST copies, one after the other */
     struct {
         char bytes[CARRY];
         unsigned char size;
@@ -97,7 +98,7 @@ static int listen_on_path(const char *path)
     if (strlen(path) >= sizeof(address.sun_path))
         errno = ENAMETOOLONG, die(path);
     memcpy(address.sun_path, path, strlen(path));
-    unlink(path); /* of a run before */
+    unlink(path); /* left by an earlier run */
     if (fd < 0 || bind(fd, (struct sockaddr *)&address, sizeof(address)) || listen(fd, SOMAXCONN))
         die(path);
     printf("limit listens on unix:%s\n", path);
@@ -125,7 +126,8 @@ static void accept_one(struct limit *limit)
     add(limit, fd, EPOLLIN | EPOLLRDHUP | EPOLLET);
 }
 
-/* Answer what ended in the `got` bytes behind the carried ones. Returns whether all was sent. */
+/* Answer the requests that end in the `got` bytes after the carried ones. Return whether everything
+ * was sent. */
 static int answer(struct limit *limit, int fd, size_t got)
 {
     size_t carried = limit->carried[fd].size, size = carried + got;
@@ -136,7 +138,7 @@ static int answer(struct limit *limit, int fd, size_t got)
     memcpy(limit->carried[fd].bytes, bytes + size - kept, kept);
     limit->carried[fd].size = (unsigned char)kept;
     size_t whole = ends.count * limit->answer_size;
-    /* A client that does not read its answers is no use to a measurement: it is closed. */
+    /* A client that does not read its answers is useless for a measurement: close it. */
     return whole == 0 ||
            send(fd, limit->answers, whole, MSG_DONTWAIT | MSG_NOSIGNAL) == (ssize_t)whole;
 }

@@ -11,10 +11,10 @@ enum { ENDS_SLACK = 64 };
 
 struct ends {
     size_t count;
-    size_t rest; /* where what belongs to the next request begins */
+    size_t rest; /* offset at which the next request begins */
 };
 
-/* There is one of it for each kind of processor; the build takes the file. */
+/* Each kind of processor has its own implementation; the build chooses the file. */
 struct ends ends_count(const char *bytes, size_t size);
 
 #endif

@@ -1,7 +1,6 @@
-/* Ends of requests, 32 places at a time with AVX2. A place whose byte is LF, and that two further
- * on too, is the second byte of an end if both CR are there; that is looked up for those places
- * only, one in a request.
- */
+/* Count the ends of requests, 32 positions at a time, with AVX2. If the bytes at a position and two
+ * positions later are both LF, the position is the second byte of an end, provided that both CR are
+ * there too. The CR are checked for those positions only, which is once per request. */
 #include "ends.h"
 
 #include <immintrin.h>
@@ -18,7 +17,7 @@ struct ends ends_count(const char *bytes, size_t size)
 {
     struct ends ends = {0};
     const __m256i lf = _mm256_set1_epi8('\n');
-    /* `at` is the place of the first LF of an end, so that it begins one byte before. */
+    /* `at` is the position of the first LF of an end, so the end begins one byte earlier. */
     for (size_t at = 1; at + 3 <= size; at += STEP) {
         __m256i here = _mm256_cmpeq_epi8(load(bytes + at), lf);
         __m256i next = _mm256_cmpeq_epi8(load(bytes + at + 2), lf);

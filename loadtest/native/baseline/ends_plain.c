@@ -1,4 +1,4 @@
-/* Ends of requests, for any processor. */
+/* Count the ends of requests on any processor. */
 #include "ends.h"
 
 #include <string.h>

@@ -13,7 +13,7 @@
 
 #include "../generator/die.h"
 
-/* What reading or writing came to. */
+/* The result of reading or writing. */
 enum step { STEP_DONE, STEP_WAIT, STEP_END };
 
 SSL_CTX *browser_trust(const char *path)
@@ -45,7 +45,7 @@ void browser_close(struct browser *browser)
     browser->kept = false;
 }
 
-/* Connect without waiting; a refusal comes as an event too. */
+/* Connect without waiting; a refused connection is reported by an event too. */
 static void begin(struct browser *browser, const struct place *place)
 {
     struct sockaddr_in address = {.sin_family = AF_INET,
@@ -82,7 +82,7 @@ static enum step connected(const struct browser *browser)
     return getpeername(browser->fd, (struct sockaddr *)&peer, &size) ? STEP_WAIT : STEP_DONE;
 }
 
-/* What TLS says of a call that moved nothing. */
+/* Return why a TLS call has moved no bytes. */
 static enum step tls_step(const struct browser *browser, int result)
 {
     int error = SSL_get_error(browser->ssl, result);
@@ -117,7 +117,7 @@ static enum step write_rest(struct browser *browser)
     return STEP_DONE;
 }
 
-/* Read what there is; STEP_DONE when the answer is whole. */
+/* Read what has arrived; return STEP_DONE when the answer is complete. */
 static enum step read_answer(struct browser *browser, struct plan *plan, struct verdict *verdict)
 {
     struct expected *expected = plan_expected(plan, browser->asked.first);
@@ -138,7 +138,7 @@ static enum step read_answer(struct browser *browser, struct plan *plan, struct 
     }
 }
 
-/* Whether the server said that it closes the connection behind this answer. */
+/* Return whether the server announced that it closes the connection after this answer. */
 static bool says_close(const char *bytes, size_t size)
 {
     static const char FIELD[] = "\nconnection: close";

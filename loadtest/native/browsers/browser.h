@@ -1,13 +1,13 @@
 #ifndef BROWSER_H
 #define BROWSER_H
 
-/* One client as a browser is: it keeps its connection, opens a new one where the server closed it,
- * speaks TLS where it is told to, and counts what goes wrong instead of ending.
+/* A client that behaves as a browser: it keeps its connection, opens a new one if the server closed
+ * it, uses TLS if told to, and counts errors instead of ending the program.
  *
- * A browser asks one thing at a time. Its connection goes through the states from top to
- * bottom, as far as it can at each event; events are edge-triggered. A kept connection that ends
- * before the first byte of an answer was closed while it was idle, so the request is sent once more
- * on a new one (RFC 9112 section 9.3.1); any other end is a failure. */
+ * A browser has one request under way at a time. At each event its connection passes through as
+ * many states as it can, from top to bottom; events are edge-triggered. If a kept connection ends
+ * before the first byte of an answer, the server closed it while it was idle, so the request is
+ * sent once more on a new connection (RFC 9112 section 9.3.1). Any other end is a failure. */
 #include <openssl/ssl.h>
 #include <stdint.h>
 
@@ -15,7 +15,7 @@
 
 enum browser_state { BROWSER_AWAY, BROWSER_CONNECTING, BROWSER_SHAKING, BROWSER_OPEN };
 
-/* Where all of them connect to. */
+/* The server to which all browsers connect. */
 struct place {
     int port, poller;
     SSL_CTX *tls; /* NULL for plain HTTP */
@@ -25,8 +25,8 @@ struct browser {
     enum browser_state state;
     int fd;
     SSL *ssl;     /* owns; NULL without TLS */
-    bool waiting; /* for the answer to `asked` */
-    bool kept;    /* the connection gave an answer before */
+    bool waiting; /* an answer to `asked` is outstanding */
+    bool kept;    /* the connection has delivered an answer before */
     struct batch asked;
     size_t sent;
     uint64_t begin; /* when the request was due, in ns */
@@ -36,18 +36,18 @@ struct browser {
 
 enum browser_news { BROWSER_WAITS, BROWSER_ANSWERED, BROWSER_FAILED };
 
-/* The context for TLS that trusts the certificates in the file, and nobody else. */
+/* Return a TLS context that trusts only the certificates in the file. */
 SSL_CTX *browser_trust(const char *path);
 
-/* Begin to ask; `due` is the moment from which the answer is waited for. */
+/* Send a request; its latency counts from the moment `due`. */
 void browser_ask(struct browser *browser, struct batch batch, uint64_t due);
 
-/* Go on as far as possible. When an answer is whole, `verdict` is what it is worth; after a failure
- * the connection is closed, and the next request opens another. */
+/* Proceed as far as possible. When an answer is complete, `verdict` says whether it is right. After
+ * a failure the connection is closed, and the next request opens another. */
 enum browser_news browser_go(struct browser *browser, const struct place *place, struct plan *plan,
                              struct verdict *verdict);
 
-/* Hang up. */
+/* Close the connection. */
 void browser_close(struct browser *browser);
 
 #endif

@@ -1,21 +1,21 @@
-/* Browsers: many patient clients on one pthread, which count what goes wrong.
+/* Browsers: many clients on one pthread that count errors instead of ending at the first.
  *
  *     browsers PORT CLIENTS SECONDS RATE FIRST FILE [TRUSTED]
  *
- * FILE and FIRST are as the generator's (generator/main.c). With a RATE of 0 each browser asks
- * again as soon as it is answered. With any other the requests are due at so many a second,
- * whatever the server does, and a browser that is free takes the next one; the answer is waited for
- * from the moment when the request was due, so a server that stops is not asked less and looks no
- * better. TRUSTED is a file of certificates: with it, all is asked over TLS, of "localhost".
+ * FILE and FIRST have the same meaning as for the generator (generator/main.c). If RATE is 0, each
+ * browser sends its next request as soon as it has an answer. Otherwise RATE requests fall due per
+ * second, whatever the server does, and a free browser takes the next one. Latency counts from the
+ * moment when the request was due, so a server that stalls receives no fewer requests and does not
+ * look better. TRUSTED is a file of certificates; with it, all requests use TLS, for "localhost".
  *
- * When SECONDS are over nothing new is asked; what is under way is waited for, PATIENCE at most.
- * Prints one line of JSON: answers by status, those that are wrong, and those that came late, after
- * more than PATIENCE; `failed` are requests without any answer. Latencies are µs, of all answers.
+ * When SECONDS are over, no new request is sent, and the answers under way are awaited for at most
+ * PATIENCE. The program prints one line of JSON: the answers by status, the number of wrong ones
+ * and of late ones (after more than PATIENCE); `failed` counts requests without any answer.
+ * Latencies are in µs and cover all answers.
  *
- * WHY beside the generator: that one is the fastest client we can make, and ends at the first thing
- * that is not as it should be. These are to be compared with what people use (JMeter, Locust), who
- * count errors, and meet servers that make them.
- */
+ * Why this exists beside the generator: the generator is the fastest client we could write, and it
+ * ends at the first unexpected thing. The browsers are to be compared with the tools that people
+ * use (JMeter, Locust), which count errors and meet servers that make them. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -29,14 +29,14 @@
 enum { EVENTS = 256, SHOWN_BYTES = 500 };
 
 static const uint64_t SECOND = 1000000000u;
-#define PATIENCE (10 * SECOND) /* the ancestor's load test called what took longer an error */
+#define PATIENCE (10 * SECOND) /* the load test of the predecessor counted longer waits as errors */
 
 struct load {
     struct plan plan;
     struct place place;
     struct histogram latency;
     struct browser *browsers; /* owns */
-    struct browser **free;    /* owns; those that wait for a request to be due */
+    struct browser **free;    /* owns; browsers without a request */
     size_t count, resting, busy;
     double rate;
     uint64_t begin, asked;
@@ -67,7 +67,7 @@ static void load_begin(struct load *load)
     }
 }
 
-/* The moment at which the next request is due. */
+/* Return the moment at which the next request is due. */
 static uint64_t load_due(const struct load *load, uint64_t time)
 {
     if (load->rate <= 0)
@@ -110,7 +110,8 @@ static void load_go(struct load *load, struct browser *browser)
     load->free[load->resting++] = browser;
 }
 
-/* Ask what is due. Those that fail at once are free again, but not before the next event. */
+/* Send the requests that are due. Browsers that fail at once become free, but only at the next
+ * event. */
 static void load_ask(struct load *load, uint64_t time)
 {
     for (size_t turn = load->resting; turn; turn--) {
@@ -125,7 +126,7 @@ static void load_ask(struct load *load, uint64_t time)
     }
 }
 
-/* How long to wait for an event: until a request is due or the time is over. */
+/* Return how long to wait for an event: until a request is due or the time is over. */
 static struct timespec patience(const struct load *load, uint64_t time, uint64_t end)
 {
     uint64_t until = time < end ? end : end + PATIENCE;

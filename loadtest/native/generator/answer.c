@@ -10,12 +10,12 @@
 static const char DATE[] = "Date: Thu, 01 Jan 1970 00:00:00 GMT\r\n";
 enum { NAME = 6, VALUE = 29 }; /* bytes of "Date: " and of the date */
 
-/* What the head of an answer says. */
+/* The header section of an answer. */
 struct head {
-    size_t size; /* with the empty line */
+    size_t size; /* including the empty line */
     int status;
     size_t length; /* of the body */
-    size_t date;   /* where its value is; 0 without one */
+    size_t date;   /* offset of its value; 0 without a Date */
 };
 
 static void read_field(struct head *head, const char *bytes, const char *line, const char *end)
@@ -27,7 +27,7 @@ static void read_field(struct head *head, const char *bytes, const char *line, c
         head->date = (size_t)(line - bytes) + NAME;
 }
 
-/* Returns false while the head is not whole. */
+/* Return false while the header section is incomplete. */
 static bool read_head(struct head *head, const char *bytes, size_t have)
 {
     static const size_t NONE = (size_t)-1;

@@ -1,21 +1,21 @@
 #ifndef ANSWER_H
 #define ANSWER_H
 
-/* What a right answer is, and whether one is right.
+/* Decide whether an answer is right.
  *
- * The first right answer to a question is parsed, compared with what the file demands, and
- * remembered whole. A later answer that has the same bytes, the value of its Date apart, is right
- * without being parsed again; so every byte of every answer is looked at, for a memcmp. */
+ * The first right answer to a request is parsed, compared with what the file demands, and stored
+ * whole. A later answer with the same bytes, except for the value of its Date, is right without
+ * being parsed again. So every byte of every answer is checked, at the cost of a memcmp. */
 #include <stdbool.h>
 #include <stddef.h>
 
-enum { ANSWER_BYTES = 2 << 20 }; /* an answer, at most: a list of 1,000 comments has 0.7 MiB */
+enum { ANSWER_BYTES = 2 << 20 }; /* the largest answer; a list of 1,000 comments has 0.7 MiB */
 
 struct expected {
     int status;
-    const char *body; /* borrowed from who read the file; NULL if any will do */
+    const char *body; /* borrowed from the plan; NULL if any body is right */
     size_t body_size;
-    char *seen; /* owns; NULL as long as none was right */
+    char *seen; /* owns; NULL until an answer was right */
     size_t seen_size, date;
 };
 
@@ -25,8 +25,8 @@ struct verdict {
     bool right;
 };
 
-/* Judge the answer at the head of `bytes`. One that is no HTTP/1.1 with a Content-Length, or is
- * larger than ANSWER_BYTES, ends the run. */
+/* Judge the answer at the beginning of `bytes`. One that is not HTTP/1.1 with a Content-Length, or
+ * is larger than ANSWER_BYTES, ends the program. */
 struct verdict answer_judge(struct expected *expected, const char *bytes, size_t have);
 
 #endif

@@ -1,7 +1,7 @@
-/* All clients read into one input, which so stays in the processor's cache. Only the
- * beginning of an answer that is not whole is kept with its client and put before the next read.
- * Events are edge-triggered: a read that does not fill the input has emptied the socket, unless the
- * event tells of the server's end too. */
+/* All clients read into one buffer, which therefore stays in the processor's cache. Only the
+ * beginning of an incomplete answer is kept with its client and put before the next read. Events
+ * are edge-triggered: a read that does not fill the buffer has emptied the socket, unless the event
+ * also reports that the server closed the connection. */
 #include "client.h"
 
 #include <arpa/inet.h>
@@ -61,7 +61,7 @@ static void count(struct tally *tally, struct verdict verdict, const char *bytes
     fprintf(stderr, "generator: the first wrong answer:\n%.*s\n", (int)shown, bytes);
 }
 
-/* Judge the answers that are whole. Returns how many bytes they are. */
+/* Judge the complete answers. Return how many bytes they have. */
 static size_t judge(struct client *client, struct plan *plan, struct tally *tally,
                     const char *bytes, size_t have)
 {

@@ -8,7 +8,7 @@ static unsigned bucket_of(uint64_t value)
     return (shift << HISTOGRAM_BITS) + (unsigned)(value >> shift);
 }
 
-/* The greatest value of a bucket. */
+/* Return the greatest value of a bucket. */
 static uint64_t end_of(unsigned bucket)
 {
     if (bucket < HISTOGRAM_STEPS)

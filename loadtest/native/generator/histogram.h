@@ -1,9 +1,9 @@
 #ifndef HISTOGRAM_H
 #define HISTOGRAM_H
 
-/* Latencies of any size, each known to one part in HISTOGRAM_STEPS, in 30 KiB.
+/* Counts latencies of any size, each to within one part in HISTOGRAM_STEPS, in 30 KiB.
  *
- * The idea is HdrHistogram's: every power of two is divided into the same number of equal
+ * The method is that of HdrHistogram: every power of two is divided into the same number of equal
  * steps, so the bucket of a value is its exponent and its first bits. */
 #include <stdint.h>
 
@@ -21,7 +21,8 @@ struct histogram {
 
 void histogram_add(struct histogram *histogram, uint64_t value);
 
-/* What the share `part` of all values did not exceed: the upper end of its bucket. */
+/* Return the value that the share `part` of all values did not exceed: the upper end of its bucket.
+ */
 uint64_t histogram_percentile(const struct histogram *histogram, double part);
 
 #endif

@@ -2,31 +2,32 @@
  *
  *     generator PORT CLIENTS DEPTH SECONDS FIRST FILE [awake]
  *
- * A client sends DEPTH requests with one write, and the next ones as soon as the last answer came.
- * FILE says what is asked, in text but for the requests themselves:
+ * A client sends DEPTH requests with one write, and the next ones as soon as the last answer has
+ * arrived. FILE contains the requests and the right answers:
  *
- *     COUNT LENGTH                  distinct requests, and how many are asked before it repeats
- *     SIZE STATUS BODY              COUNT times: then the SIZE bytes of a request as they go over
- *     ...                           the wire, and the BODY bytes of its answer; -1: any are right
- *     NUMBER NUMBER ...             the order, LENGTH of them: 0 is the first request
+ *     COUNT LENGTH                  number of distinct requests, and length of the order below
+ *     SIZE STATUS BODY              COUNT times; followed by the SIZE bytes of a request and
+ *     ...                           the BODY bytes of its answer (-1: any body is right)
+ *     NUMBER NUMBER ...             the order: LENGTH numbers of requests, counted from 0
  *
- * A run of ten '#' in a request is replaced by a serial number that begins at FIRST and is never
- * given twice, so that no two requests are equal and their Content-Length holds.
+ * The order is repeated from its beginning when it is used up. A run of ten '#' in a request is
+ * replaced by a serial number that starts at FIRST and is never used twice, so no two requests are
+ * equal and their Content-Length remains right.
  *
- * When SECONDS are over nothing new is sent, but what is under way is waited for and counted: then
- * the server has done exactly what it acknowledged, and both can be compared. Prints one line of
- * JSON: answers by status, how many of them were not what FILE demands, seconds of the clock and of
- * our own CPU, of the latter those that passed in waiting, and the latency of a batch, from its
- * sending to the reading of its last answer, in µs. The first wrong answer is shown on stderr. A
- * closed connection, an answer that is no HTTP/1.1 with a Content-Length, or bytes that nobody
- * asked for end the run with code 1.
+ * When SECONDS are over, nothing new is sent, but the answers under way are awaited and counted.
+ * So the server has done exactly what it acknowledged, and both can be compared. The program prints
+ * one line of JSON: the answers by status, how many of them were wrong, the elapsed seconds, the
+ * seconds of our own CPU time and how many of these were spent on waiting, and the latency of a
+ * batch in µs, from sending it to reading its last answer. The first wrong answer is shown on
+ * stderr. A closed connection, an answer that is not HTTP/1.1 with a Content-Length, or bytes that
+ * were not requested end the program with code 1.
  *
- * WHY AWAKE: the kernel lets the sender pay for waking a receiver that sleeps, so the server would
- * pay for each moment in which we have nothing to do; and the slower it is, the more of them there
- * are. Awake, we ask the kernel without end instead, and a core is needed for us alone.
+ * Why "awake": the kernel charges the sender for waking a sleeping receiver, so the server would
+ * pay for each moment in which the generator has nothing to do, and a slower server causes more
+ * such moments. With "awake" the generator polls without sleeping, which needs a core of its own.
  *
- * WHY NOT wrk: it needs more of its core than the server of the other one, it leaves requests under
- * way when its time is over, and it looks at statuses only. loadtest/README.md has the figures.
+ * Why not wrk: it uses more of its core than the server uses of the other one, leaves requests
+ * under way when its time is over, and checks statuses only. loadtest/README.md has the figures.
  */
 #include <errno.h>
 #include <stdbool.h>
@@ -42,7 +43,7 @@
 
 enum {
     EVENTS = 256,
-    PATIENCE_MS = 10 * 1000, /* without any answer, then the run is over */
+    PATIENCE_MS = 10 * 1000, /* without any answer: then the run ends */
 };
 
 struct load {
@@ -54,7 +55,7 @@ struct load {
     size_t busy; /* clients that wait for answers */
     int poller;
     bool awake;
-    uint64_t waited; /* ns of our CPU, when awake */
+    uint64_t waited; /* CPU time spent on waiting when awake, in ns */
 };
 
 static uint64_t now(clockid_t clock)
@@ -80,7 +81,7 @@ static void load_send(struct load *load, struct client *client, uint64_t time)
     load->busy++;
 }
 
-/* Events that there are at last; 0 after PATIENCE_MS. */
+/* Wait for events and return their number; 0 after PATIENCE_MS. */
 static int load_wait(struct load *load, struct epoll_event *events)
 {
     int ready = epoll_wait(load->poller, events, EVENTS, load->awake ? 0 : PATIENCE_MS);
@@ -95,7 +96,7 @@ static int load_wait(struct load *load, struct epoll_event *events)
     return ready;
 }
 
-/* Send and read until the moment `end`, then read what is under way. */
+/* Send and read until the moment `end`, then read the answers under way. */
 static void load_run(struct load *load, uint64_t end)
 {
     struct epoll_event events[EVENTS];

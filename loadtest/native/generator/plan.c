@@ -9,7 +9,7 @@
 
 enum { MARK_DIGITS = 10 };
 
-/* A distinct request, as long as the file is read. */
+/* A distinct request while the file is being read. */
 struct text {
     char *bytes; /* owns */
     size_t size;

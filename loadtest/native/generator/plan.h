@@ -1,42 +1,44 @@
 #ifndef PLAN_H
 #define PLAN_H
 
-/* What is asked, in which order, and what is right: the file that main.c describes.
+/* The plan of a run: which requests are sent, in which order, and which answers are right. main.c
+ * describes the file that holds it.
  *
- * The requests lie in memory in the order of asking, one behind the other, so that a batch
- * is a piece of it and costs the generator one send, without copying. */
+ * The requests lie in memory in the order of sending, one after the other, so that a batch is one
+ * range of bytes and costs the generator one send without copying. */
 #include <stdint.h>
 
 #include "answer.h"
 
 struct plan {
     struct expected *expected; /* owns; one for each distinct request */
-    size_t *marks;             /* owns; where the request has its mark, PLAN_NO_MARK if nowhere */
+    size_t *marks;             /* owns; offset of the mark in the request, or PLAN_NO_MARK */
     size_t count;
-    uint32_t *order; /* owns; the requests by number, as they are asked */
-    size_t *offsets; /* owns; where each of them begins, and where the last one ends */
+    uint32_t *order; /* owns; the numbers of the requests in the order of sending */
+    size_t *offsets; /* owns; where each request begins and where the last one ends */
     char *bytes;     /* owns */
     size_t length;
-    size_t next;     /* place in the order of the next request to be sent */
+    size_t next;     /* position in the order of the next request to be sent */
     uint64_t serial; /* of the next request with a mark */
 };
 
 #define PLAN_NO_MARK ((size_t)-1)
 
 struct batch {
-    size_t first; /* place in the order */
+    size_t first; /* position in the order */
     const char *bytes;
     size_t size;
 };
 
-/* Read the file. What is wrong with it ends the program. */
+/* Read the file. Any error in it ends the program. */
 void plan_read(struct plan *plan, const char *path);
 
-/* The next `depth` requests, with fresh serial numbers in their marks; `depth` is not more than
- * plan->length. They stay as they are until the order is asked again. */
+/* Return the next `depth` requests, with fresh serial numbers in their marks; `depth` must not
+ * exceed plan->length. The bytes remain unchanged until the plan starts again from the beginning.
+ */
 struct batch plan_take(struct plan *plan, size_t depth);
 
-/* What the request at this place in the order must be answered. */
+/* Return the answer that is expected for the request at this position in the order. */
 static inline struct expected *plan_expected(const struct plan *plan, size_t place)
 {
     return &plan->expected[plan->order[place]];

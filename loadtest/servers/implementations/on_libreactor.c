@@ -1,10 +1,11 @@
-/* A peer: libreactor, which answers every request with what the file ANSWER holds.
+/* A server for comparison: libreactor, answering every request with the contents of the file
+ * ANSWER.
  *
  *     on_libreactor PORT ANSWER
  *
- * Built where pkg-config knows libreactor 3; it is in no registry, so it is not fetched. It lets no
- * further field into an answer, so the ones that it does not know lengthen the content type.
- */
+ * It is built if pkg-config knows libreactor 3. No package registry has it, so it is not fetched.
+ * It allows no further header field in an answer, so the other fields are appended to the content
+ * type. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,7 +13,7 @@
 #include <reactor.h>
 
 enum { ANSWER_BYTES = 4096 };
-/* What libreactor writes beside type and body. */
+/* The bytes that libreactor writes in addition to type and body. */
 static const char OWN[] = "HTTP/1.1 200 OK\r\nServer: reactor\r\n"
                           "Date: Thu, 01 Jan 1970 00:00:00 GMT\r\n"
                           "Content-Type: \r\nContent-Length: 00\r\n\r\n";
