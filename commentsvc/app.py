@@ -26,6 +26,7 @@ from commentsvc.api.errors import as_http
 from commentsvc.api.feeds import Feeds
 from commentsvc.api.health import Health
 from commentsvc.api.openapi import ApiDescription
+from commentsvc.api.reactions import PageReactions
 from commentsvc.api.serialize import CommentSerializer
 from commentsvc.api.stacosys import Stacosys, below_web
 from commentsvc.api.static_files import Files
@@ -323,6 +324,7 @@ def _router(
     serializer = CommentSerializer(service.sites, service.keys[0])
     api = CommentsApi(service, cors, submissions, serializer)
     actions = AuthorActions(service, cors, submissions, serializer)
+    page_reactions = PageReactions(service, cors)
     feeds = Feeds(service)
     isso, isso_questions = _isso(service, submissions, actions, feeds, cors)
     routes = [
@@ -331,7 +333,8 @@ def _router(
         *CommentStream(service, bridge, secrets.token_hex(4), secrets.randbelow).routes(),
         *Avatars(settings, service.sites, service.clock).routes(),
         *feeds.routes(),
-        *Embed(service, submissions, serializer).routes(),
+        *Embed(service, submissions, serializer, page_reactions).routes(),
+        *page_reactions.routes(),
         *CommentPermalink(service, serializer).routes(),
         *Stacosys(service, submissions, api, feeds).routes(),
         *isso,

@@ -39,6 +39,7 @@ from commentsvc.api import (
     feeds,
     health,
     openapi,
+    reactions,
     stacosys,
     static_files,
     stream,
@@ -104,7 +105,7 @@ These pages work without JavaScript, on phones and by keyboard.
 
 # Each part of the page, what is said of it, and the modules whose operations are in it.
 PARTS = (
-    ("Comments", "", (comments, stream, author, avatars)),
+    ("Comments", "", (comments, stream, author, reactions, avatars)),
     ("Feeds", "", (feeds,)),
     ("Pages without JavaScript", "", (embed,)),
     (

@@ -4,8 +4,9 @@
                                               it, and write the Hugo module's words
     python po/catalogues.py new TAG           begin the PO file of another language
     python po/catalogues.py compile ZIP DEPS  what the build does: ZIP has for each language TAG.mo
-                                              (for gettext) and TAG.json and TAG.tools.json (for the
-                                              widget); DEPS tells ninja what it was made of
+                                              (for gettext) and, for the widget, TAG.json and a file
+                                              like TAG.tools.json for each of PARTS; DEPS tells
+                                              ninja what it was made of
 
 Babel does the work: it reads and writes the files, finds the texts in Python files and templates,
 and knows the plural rules of each language (Unicode CLDR). The program itself does not need it.
@@ -35,6 +36,8 @@ WIDGET: Final = FOLDER / "widget.json"
 HUGO: Final = ROOT / "static" / "hugo" / "assets" / "commentsvc" / "words.json"
 
 ENGLISH: Final = "en"
+# Sections of widget.json that are loaded when they are used.
+PARTS: Final = ("tools", "reactions")
 # The number of comments: in the widget, in the service and in Hugo. None is said in other words.
 COUNT: Final = "widget.count"
 NONE: Final = "widget.none"
@@ -223,8 +226,9 @@ def compile_all(archive: Path, dependencies: Path) -> None:
                 widget_words(tag, catalog), ensure_ascii=False, separators=(",", ":")
             )
             output.writestr(f"{tag}.json", texts)
-            tools = json.dumps(words(catalog, "tools"), ensure_ascii=False, separators=(",", ":"))
-            output.writestr(f"{tag}.tools.json", tools)
+            for part in PARTS:
+                texts = json.dumps(words(catalog, part), ensure_ascii=False, separators=(",", ":"))
+                output.writestr(f"{tag}.{part}.json", texts)
     # The folder stands for files that are added to it.
     sources = " ".join(str(path).replace(" ", "\\ ") for path in (FOLDER, POT, *paths().values()))
     dependencies.write_text(f"{archive}: {sources}\n", "utf-8")

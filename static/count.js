@@ -2,48 +2,36 @@
 
 const waiting = new Set();
 
-// When one count is near the viewport, all counts of the page are fetched
+// When one comes near the viewport, all of the page are fetched
 const observer = new IntersectionObserver((entries) => {
   if (!entries.some((entry) => entry.isIntersecting)) return;
   observer.disconnect();
-  fetchCounts([...waiting]);
+  fetchAll([...waiting]);
   waiting.clear();
 });
 
-async function fetchCounts(elements) {
-  const urls = [...new Set(elements.map((element) => element.url))].sort();
-  const query = new URLSearchParams(urls.map((url) => ["url", url])).toString();
+async function fetchAll(elements) {
+  const asked = new Set(elements.flatMap((element) => element.asks));
+  const query = [...asked].sort().join("&");
   // The service's limits for one request
-  if (urls.length > 100 || (urls.length > 1 && query.length > 8000)) {
-    fetchCounts(elements.splice(elements.length / 2));
-    return fetchCounts(elements);
+  if (asked.size > 100 || (asked.size > 1 && query.length > 8000)) {
+    fetchAll(elements.splice(elements.length / 2));
+    return fetchAll(elements);
   }
   try {
-    const target = new URL("../api/comments/counts?" + query, import.meta.url);
-    const { counts } = await (await fetch(target)).json();
-    for (const element of elements) element.count = counts[element.url];
+    const answer = await fetch(new URL("../api/comments/counts?" + query, import.meta.url));
+    const body = await answer.json();
+    for (const element of elements) element.show(body);
   } catch {}
 }
 
 export class CommentCount extends HTMLElement {
-  static define() {
-    customElements.define("comment-count", this);
-  }
-
   get url() {
     return this.getAttribute("url") || location.pathname;
   }
 
-  set count(number) {
-    if (this.matches(":lang(en)")) {
-      this.text = (number || "No") + (number == 1 ? " comment" : " comments");
-    } else {
-      import("./counts.js").then(({ showCount }) => showCount(this, number));
-    }
-  }
-
-  set text(text) {
-    (this.querySelector("a") || this).textContent = text;
+  get asks() {
+    return ["url=" + encodeURIComponent(this.url)];
   }
 
   connectedCallback() {
@@ -54,6 +42,19 @@ export class CommentCount extends HTMLElement {
   disconnectedCallback() {
     waiting.delete(this);
   }
+
+  show({ counts }) {
+    const number = counts[this.url];
+    if (this.matches(":lang(en)")) {
+      this.text = (number || "No") + (number == 1 ? " comment" : " comments");
+    } else {
+      import("./counts.js").then(({ showCount }) => showCount(this, number));
+    }
+  }
+
+  set text(text) {
+    (this.querySelector("a") || this).textContent = text;
+  }
 }
 
-CommentCount.define();
+customElements.define("comment-count", CommentCount);

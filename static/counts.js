@@ -10,6 +10,6 @@ export async function showCount(element, number) {
 /** Show the number of a page's comments in each <comment-count> for that page. */
 export function showCounts(url, count) {
   for (const element of document.querySelectorAll("comment-count")) {
-    if (element.url == url) element.count = count;
+    if (element.url == url) element.show({ counts: { [url]: count } });
   }
 }

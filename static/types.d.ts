@@ -2,6 +2,9 @@
 
 import { CommentThread } from "./comments.js";
 import type { CommentCount } from "./count.js";
+import type { LatestComments } from "./latest.js";
+import type { PopularPages } from "./popular.js";
+import type { PageReactions } from "./reactions.js";
 
 export { CommentThread };
 
@@ -52,6 +55,23 @@ export interface CommentPage {
   votes?: Record<string, number>;
   likes?: number;
   reposts?: number;
+}
+
+/** What the service tells of pages in a list, by url, and of their site. */
+export interface PageCounts {
+  counts: Record<string, number>;
+  reactions?: Record<string, Record<string, number>>;
+  latest?: LatestComment[];
+  popular?: Record<string, { link: string; title: string; count: number }[]>;
+}
+
+export interface LatestComment {
+  id: number;
+  author: string;
+  excerpt: string;
+  link: string;
+  title: string;
+  published: string;
 }
 
 /** The texts of a language; "#" stands for a number or name. */
@@ -113,5 +133,8 @@ declare global {
   interface HTMLElementTagNameMap {
     "comment-thread": CommentThread;
     "comment-count": CommentCount;
+    "page-reactions": PageReactions;
+    "latest-comments": LatestComments;
+    "popular-pages": PopularPages;
   }
 }

@@ -77,12 +77,14 @@ TESTED_ELSEWHERE: dict[str, str] = {
     "auth.identities": "admin/test_provider: whose account is found",
     "auth.oidc": "admin/test_provider: what a provider says, and what it must not",
     "auth.invitations": "admin/test_accounts: what a link makes, and what ends it",
+    "api.vote_limit": "api/test_author and test_reactions: votes of networks, and of wide ones",
     "api.errors": "http/test_router: what each failure means to a client",
     "api.static_files": "api/test_health: files are found by name only",
     "cli.doctor.hints": "tests/proxy/test_doctor.py: the line is told for each fault",
     "cli.doctor.command": "tests/proxy/test_doctor.py",
     "comments.follows": "pages/test_follow: from the form to the mails",
     "comments.reports": "api/test_author: readers report, and moderators see it",
+    "comments.popular": "api/test_comments: pages in each period, and what has passed",
     "comments.errors": "http/test_router: what each failure means to a client",
     "context": "it has fields only",
     "auth.reply_addresses": "inbox/test_message: forged words, other letters, rotated keys",
@@ -405,8 +407,12 @@ def test_imports_of_scripts_make_no_circle_and_stay_below_the_elements() -> None
     graph = {script: scripts_imported_by(script) for script in STATIC.glob("*.js")}
     assert graph[STATIC / "comments.js"], "the imports were not found"
     list(TopologicalSorter(graph).static_order())  # raises CycleError
-    elements = {STATIC / "comments.js", STATIC / "count.js"}
-    assert not elements & {script for imported in graph.values() for script in imported}
+    lists = {STATIC / f"{name}.js" for name in ("reactions", "latest", "popular")}
+    elements = {STATIC / "comments.js", STATIC / "count.js", *lists}
+    # Those of lists ask for what they show by the count's class.
+    imported = {name for script, names in graph.items() for name in names if script not in lists}
+    assert not elements & imported
+    assert not (elements - {STATIC / "count.js"}) & {each for one in lists for each in graph[one]}
     assert not graph[STATIC / "common.js"], "it is for all, and knows none"
 
 

@@ -192,11 +192,12 @@ class ModeratedThreads(Answer, frozen=True):
 class ThreadVerb(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """A change of a page: its state, its title, or another address.
 
-    `merge` moves its comments to the page `value`, which cannot be undone.
+    `merge` moves its comments to the page `value`, and `remove_reactions` needs no `value`: neither
+    can be undone.
     """
 
-    do: Literal["state", "title", "move", "alias", "unalias", "merge"]
-    value: Annotated[str, Meta(max_length=2_000)]
+    do: Literal["state", "title", "move", "alias", "unalias", "merge", "remove_reactions"]
+    value: Annotated[str, Meta(max_length=2_000)] = ""
 
 
 class BanBody(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -345,7 +346,7 @@ THREAD = operation_of(
     *(
         "POST",
         "/threads/{id}",
-        "Close, move, merge or rename a page, or change its aliases",
+        "Close, move, merge or rename a page, change its aliases, or remove its reactions",
         DECIDE,
     ),
     body=(json_of(ThreadVerb),),

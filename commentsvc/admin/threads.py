@@ -7,7 +7,7 @@ from commentsvc.admin.layout import Layout
 from commentsvc.admin.render import number, redirect
 from commentsvc.admin.review_queue import address, unreadable_decision
 from commentsvc.api.errors import as_http
-from commentsvc.comments import threads
+from commentsvc.comments import reactions, threads
 from commentsvc.comments.errors import UnknownThread
 from commentsvc.comments.submission import TITLE_LENGTH
 from commentsvc.comments.threads import ThreadSummary
@@ -33,6 +33,7 @@ DONE: Final = {
     "merge": _("The two pages are now merged."),
     "alias": _("That address now leads to this page."),
     "unalias": _("That address no longer leads to this page."),
+    "remove_reactions": _("Reactions removed."),
 }
 
 
@@ -150,6 +151,7 @@ class ThreadPages:
             here="threads",
             thread=thread,
             title_length=TITLE_LENGTH,
+            reactions=await self._database.read(reactions.counts, thread.id),
             days=self._days.get(thread.site, 0),
             origin=self._origins.get(thread.site, ""),
             done=done,

@@ -12,6 +12,7 @@ from msgspec import Meta
 from commentsvc.api.parameters import LanguageQuery
 from commentsvc.api.serialize import CommentSerializer, Revised, Votes, status
 from commentsvc.api.submit import HttpSubmissions
+from commentsvc.api.vote_limit import VoteLimit, VoterNetwork
 from commentsvc.auth.edit_tokens import EditTokens
 from commentsvc.comments import queries, reports, voting
 from commentsvc.comments.errors import TooManyVotes, UnknownComment
@@ -41,15 +42,14 @@ from commentsvc.http.router import Route, route
 from commentsvc.model import DELETED, Entry
 from commentsvc.moderation import author_edits
 from commentsvc.moderation.author_edits import EditCredentials
-from commentsvc.util.client_network import NetworkHashes, network, wide_network
+from commentsvc.util.client_network import network, wide_network
+from commentsvc.util.i18n import Message
 from commentsvc.util.i18n import gettext as _
 from commentsvc.util.ratelimit import RateLimiter
 
 # The possible votes, by the setting `comments.votes`.
 VALUES: Final = {"off": (), "up": (0, 1), "both": (-1, 0, 1)}
-# Votes on one comment from an IPv6 /48, which holds 256 of our networks: three times those of one.
 BALLOT_BYTES: Final = 1_024  # a vote or a report, with the random word of its reader
-WIDE_VOTES: Final = f"{3 * voting.CROWD}/day"
 REPORTS: Final = "10/hour"  # from one network
 CHALLENGE: Final = (("WWW-Authenticate", 'Bearer realm="commentsvc"'),)  # RFC 6750, 3
 
@@ -131,11 +131,8 @@ class AuthorizedComment(NamedTuple):
     headers: Headers
 
 
-class VoterNetwork(NamedTuple):
-    """The network of a vote, and the hashes that votes from it may have."""
-
-    place: bytes
-    hashes: tuple[bytes, ...]
+def _say_wait(seconds: int) -> Message:
+    return _("You are voting too often. Please wait %(seconds)s seconds.", seconds=seconds)
 
 
 class AuthorActions:
@@ -150,10 +147,8 @@ class AuthorActions:
     ) -> None:
         settings, keys = service.settings, service.keys
         self._votes = VALUES[settings.comments.votes]
-        self._limiter = RateLimiter(settings.spam.vote_limit)
-        self._wide = RateLimiter(WIDE_VOTES)
+        self._limit = VoteLimit(service, _say_wait, TooManyVotes)
         self._reports = RateLimiter(REPORTS)
-        self._hashes = NetworkHashes(keys[0], settings.privacy.keep_network_days)
         self._proxies = TrustedProxies(settings.server.trusted_proxies)
         self._tokens = EditTokens(keys)
         self._bounds = settings.comments
@@ -226,15 +221,7 @@ class AuthorActions:
 
     def admit_vote(self, request: Request, number: int) -> VoterNetwork:
         """Count a vote on the comment with that id. Raise HttpError 429 or TooManyVotes."""
-        place = network(self._proxies.client(request))
-        wait = self._limiter.take(place, self._clock.monotonic_ms())
-        if wait:
-            message = _("You are voting too often. Please wait %(seconds)s seconds.", seconds=wait)
-            raise HttpError(429, "too_many", message, headers=(("Retry-After", str(wait)),))
-        wide = wide_network(place)
-        if wide != place and self._wide.take(b"%d %b" % (number, wide), self._clock.monotonic_ms()):
-            raise TooManyVotes
-        return VoterNetwork(place, self._hashes.hashes(place, self._clock.now_ms()))
+        return self._limit.admit(request, b"%d" % number)
 
     async def report(self, request: Request) -> Response:
         """POST /api/comments/ID/reports with JSON ``{"reporter"}``: 204; moderators see it.
@@ -245,7 +232,7 @@ class AuthorActions:
         """
         REPORT.read(request)
         number, headers = self._find(request)
-        sent = _read(request.json(), ReportRequest, '{"reporter": "…"}')
+        sent = read_small(request.json(), ReportRequest, '{"reporter": "…"}')
         place = wide_network(network(self._proxies.client(request)))
         wait = self._reports.take(place, self._clock.monotonic_ms())
         if wait:
@@ -296,17 +283,17 @@ class AuthorActions:
 
     def _ballot(self, body: bytes) -> VoteRequest:
         """Read a vote. Raise HttpError 400 that names all invalid fields."""
-        ballot = _read(body, VoteRequest, '{"vote": 1, "voter": "…"}')
+        ballot = read_small(body, VoteRequest, '{"vote": 1, "voter": "…"}')
         if ballot.vote not in self._votes:
             problem = f"This must be one of {', '.join(map(str, self._votes))}."
             raise HttpError(400, "invalid", "Please look at: vote.", {"vote": problem})
         return ballot
 
 
-def _read(body: bytes, kind: type[Sent], example: str) -> Sent:
-    """Read a small JSON body. Raise HttpError 400 that names all invalid fields."""
-    if len(body) > BALLOT_BYTES:
-        raise MalformedError(f"The body has at most {BALLOT_BYTES} bytes.")
+def read_small(body: bytes, kind: type[Sent], example: str, most: int = BALLOT_BYTES) -> Sent:
+    """Read JSON of at most `most` bytes. Raise HttpError 400 that names all invalid fields."""
+    if len(body) > most:
+        raise MalformedError(f"The body has at most {most} bytes.")
     try:
         sent = msgspec.json.decode(body, type=dict[str, Any])
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):

@@ -8,11 +8,11 @@ indexed reads on the event loop; other lists are read by a reader thread.
 Every page may read all answers except those to writes; errors are made by the router.
 """
 
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable, Coroutine, Sequence
 from functools import partial
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
-from msgspec import UNSET, Meta, UnsetType
+from msgspec import UNSET, Meta, UnsetType, field
 
 from commentsvc.api.parameters import (
     After,
@@ -27,15 +27,18 @@ from commentsvc.api.serialize import (
     Count,
     Counts,
     Invitation,
+    LatestComment,
     ListedComments,
+    PopularPage,
     Preview,
     Receipt,
     status,
 )
 from commentsvc.api.submit import HttpSubmissions
-from commentsvc.comments import queries
+from commentsvc.comments import popular, queries, reactions
 from commentsvc.comments.pagination import Sort
-from commentsvc.comments.queries import CommentList, Thread
+from commentsvc.comments.popular import DAYS, DiscussedPage, Period
+from commentsvc.comments.queries import CommentList
 from commentsvc.comments.submission import (
     MessageBody,
     SubmissionFields,
@@ -60,10 +63,13 @@ from commentsvc.http.messages import (
 )
 from commentsvc.http.operation import TEXT, Operation, Query, json_of
 from commentsvc.http.router import Route, route
-from commentsvc.model import APPROVED, site_tag, thread_tag
+from commentsvc.model import APPROVED, fragment, site_tag, thread_tag
 from commentsvc.submissions import Accepted
+from commentsvc.util.text import excerpt
 from commentsvc.util.timestamps import read, rfc3339
 
+LISTED = 10  # latest comments, and popular pages
+EXCERPT = 140  # characters of a latest comment
 SHORT = 100  # comments in a list that is read on the event loop, as many as the widget asks for
 MOST = 10**18 - 1  # the greatest `limit`; the settings have a lower one
 
@@ -72,6 +78,27 @@ class CountQuery(PageOrSiteQuery, frozen=True):
     """Which comments are counted."""
 
     token: Token = ""
+
+
+Shown = Literal["yes"] | UnsetType
+
+
+class CountsQuery(PagesQuery, frozen=True):
+    """Pages whose comments are counted, and what else is told with them."""
+
+    reactions: Annotated[Shown, Meta(description="With the reactions to each page.")] = UNSET
+    latest: Annotated[
+        Shown, Meta(description=f"With the {LISTED} newest comments of the site.")
+    ] = UNSET
+    popular: Annotated[
+        list[Period],
+        Meta(
+            description=f"With the {LISTED} pages of the site that got the most comments in a day,"
+            " week, month or year; repeat the parameter for several.",
+            max_length=len(DAYS),
+            extra={"message": f"This must be one of {', '.join(DAYS)}."},
+        ),
+    ] = field(default_factory=list)
 
 
 class ListQuery(PageQuery, frozen=True):
@@ -124,8 +151,8 @@ COUNT = Operation(
 COUNTS = Operation(
     method="GET",
     path="/api/comments/counts",
-    summary="Count the comments of several pages",
-    query=PagesQuery,
+    summary="Count the comments of several pages; their reactions, and lists of the site",
+    query=CountsQuery,
     answers={200: json_of(Counts)},
     errors=(400, 503),
 )
@@ -178,6 +205,7 @@ class CommentsApi:
         self._settings = service.settings
         self._database = service.database
         self._sites = service.sites
+        self._clock = service.clock
         self._cors = cors
         self._submissions = submissions
         self._serializer = serializer
@@ -218,23 +246,79 @@ class CommentsApi:
         tags = operation.tags(request, tag)
         return Response(200, self._json, b'{"count":%d}' % number, tags)
 
-    def counts(self, request: Request) -> Response:
+    def counts(self, request: Request) -> Response | Coroutine[Any, Any, Response]:
         """GET /api/comments/counts?url=A&url=B: 200 ``{"counts": {"A": n, "B": 0}}``.
 
-        The keys are the urls as they were sent, at most 100. 400 for an invalid url or site.
-        Cached.
+        The keys are the urls as they were sent, at most 100. The same answer has what else a list
+        of pages shows: with `reactions=yes` ``"reactions": {"A": {emoji: n}}``, with `latest=yes`
+        ``"latest": [{"id", "author", "excerpt", "link", "title", "published"}]`` of the site, with
+        `popular=day|week|month|year`, which may be repeated, ``"popular": {"week": [{"link",
+        "title", "count"}]}``. 400 for an invalid url or site. Cached.
         """
         query = COUNTS.read(request)
-        self._sites.named(query.site)
+        site = self._sites.named(query.site)
         places = {url: self._sites.locate(url, query.site) for url in query.url}
+        now = self._clock.now_ms()
 
-        def work(reader: Reader) -> dict[str, Thread]:
-            return {url: queries.thread(reader, *place) for url, place in places.items()}
+        def work(reader: Reader) -> tuple[Counts, set[str]]:
+            threads = {url: queries.thread(reader, *place) for url, place in places.items()}
+            tags = {thread_tag(places[url].site, thread.url) for url, thread in threads.items()}
+            counts = Counts(
+                {url: thread.count for url, thread in threads.items()},
+                {
+                    url: self._sites.reactions(
+                        places[url].site, reactions.counts(reader, thread.id)
+                    )
+                    for url, thread in threads.items()
+                }
+                if query.reactions
+                else UNSET,
+                self._latest(reader, site) if query.latest else UNSET,
+                {
+                    period: self._popular(popular.popular(reader, site, period, now, LISTED), site)
+                    for period in query.popular
+                }
+                or UNSET,
+            )
+            return counts, tags
 
-        threads = self._database.read_now(work)
-        tags = {thread_tag(places[url].site, thread.url) for url, thread in threads.items()}
-        numbers = {url: thread.count for url, thread in threads.items()}
-        return Response(200, self._json, encode(Counts(numbers)), tuple(tags))
+        if query.latest or query.popular:
+            others = {site_tag(site), *([popular.TAG] if query.popular else ())}
+        else:
+            others = set()
+        if query.popular:
+            return self._read_counts(work, others)
+        return self._show_counts(self._database.read_now(work), others)
+
+    async def _read_counts(
+        self, work: Callable[[Reader], tuple[Counts, set[str]]], tags: set[str]
+    ) -> Response:
+        return self._show_counts(await self._database.read_for_public(work), tags)
+
+    def _show_counts(self, found: tuple[Counts, set[str]], others: set[str]) -> Response:
+        counts, tags = found
+        return Response(200, self._json, encode(counts), tuple(tags | others))
+
+    def _latest(self, reader: Reader, site: str) -> list[LatestComment]:
+        origin = self._sites.origin(site)
+        return [
+            LatestComment(
+                comment.id,
+                comment.author,
+                excerpt(comment.html, EXCERPT),
+                origin + entry.url + fragment(comment.id),
+                entry.title or entry.url,
+                rfc3339(comment.published_at or comment.created_at),
+            )
+            for entry in queries.latest(reader, site, None, LISTED)
+            for comment in [entry.comment]
+        ]
+
+    def _popular(self, pages: Sequence[DiscussedPage], site: str) -> list[PopularPage]:
+        origin = self._sites.origin(site)
+        return [
+            PopularPage(origin + each.url, each.title or each.url, each.comments) for each in pages
+        ]
 
     def list_comments(
         self, request: Request, operation: Operation[ListQuery] = LIST

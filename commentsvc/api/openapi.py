@@ -203,6 +203,7 @@ def _bounds(settings: Settings) -> dict[str, Json]:
         "author": {"minLength": 1, "maxLength": settings.comments.author_length},
         "message": {"minLength": 1, "maxLength": settings.comments.message_length},
         "site": {"enum": ["", *(site.name for site in settings.sites)]},
+        "emoji": {"enum": sorted({each for site in settings.sites for each in site.reactions})},
         "vote": {"enum": [*VALUES[settings.comments.votes]]},
         "url": url,
         "url or nothing": url | {"pattern": f"^$|{url['pattern']}", "minLength": 0},

@@ -11,6 +11,7 @@ import msgspec
 from msgspec import UNSET, Meta, UnsetType
 from msgspec.structs import replace
 
+from commentsvc.comments.popular import Period
 from commentsvc.comments.queries import DeletedComment
 from commentsvc.comments.urls import Sites
 from commentsvc.model import APPROVED, PENDING, Comment
@@ -82,10 +83,45 @@ class Count(Answer, frozen=True, gc=False):
     count: Number
 
 
+class LatestComment(Answer, frozen=True, gc=False):
+    """One of a site's newest comments: the beginning of its text, and where it stands.
+
+    `link` leads to it; `title` is that of its page, or the page's path.
+    """
+
+    id: int
+    author: str
+    excerpt: str
+    link: str
+    title: str
+    published: Moment
+
+
+class PopularPage(Answer, frozen=True, gc=False):
+    """A page, and how many comments it got. `title` may be its path."""
+
+    link: str
+    title: str
+    count: Number
+
+
 class Counts(Answer, frozen=True, gc=False):
-    """The number of approved comments of each page, by the URL as it was sent."""
+    """The number of approved comments of each page, by the URL as it was sent.
+
+    If the request asks for them: `reactions`, the number of each emoji on each page, the site's
+    `latest` comments, and the most `popular` pages in each period.
+    """
 
     counts: dict[str, Number]
+    reactions: dict[str, dict[str, Number]] | UnsetType = UNSET
+    latest: list[LatestComment] | UnsetType = UNSET
+    popular: dict[Period, list[PopularPage]] | UnsetType = UNSET
+
+
+class Reactions(Answer, frozen=True, gc=False):
+    """How often a page got each emoji of its site."""
+
+    reactions: dict[str, Number]
 
 
 class ListedComments(Answer, frozen=True):

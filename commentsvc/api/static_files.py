@@ -111,7 +111,8 @@ class Files:
         }
         for tag, language in languages().items():
             self._shipped[f"locales/{tag}.json"] = language.widget_json
-            self._shipped[f"locales/{tag}-tools.json"] = language.tools_json
+            for part, words in language.parts.items():
+                self._shipped[f"locales/{tag}-{part}.json"] = words
         self._blog = blog_paths(blog) if blog else {}
         self._sites = settings.sites
 

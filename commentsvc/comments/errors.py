@@ -1,17 +1,25 @@
 """The errors of requests that contradict the stored state.
 
-CommentsError UnknownSite      no site of that name is configured UnknownParent    the comment
-answered to is not in this thread, or was deleted KeyConflict      the key was used before, for
-other content SubmissionRefused  a spam check refuses the submission TooManyPending   too many
-comments of its author, or of its site, are pending ThreadClosed     the thread takes no more
-comments UnknownComment   no comment has that id NothingToUndo    there is no such change, or it was
-undone before UnknownThread    there is no thread for that url UrlTaken         there are comments
-under that url already BanRefused       that cannot be banned UnknownBan       no ban has that id
-NotAnswerable    a comment that readers do not see cannot be answered NotPinnable      only a
-published comment that replies to none can be pinned NotPermitted     the account's role does not
-permit that ProfileRefused   a moderator's comments cannot be shown with that profile TooManyVotes
-that network has all the votes that it may have on this comment BadCursor          `after` is not a
-cursor of our lists, or is one of another order
+CommentsError
+  UnknownSite      no site of that name is configured
+  UnknownParent    the comment answered to is not in this thread, or was deleted
+  KeyConflict      the key was used before, for other content
+  SubmissionRefused  a spam check refuses the submission
+  TooManyPending   too many comments of its author, or of its site, are pending
+  ThreadClosed     the thread takes no more comments
+  UnknownComment   no comment has that id
+  NothingToUndo    there is no such change, or it was undone before
+  UnknownThread    there is no thread for that url
+  UrlTaken         there are comments under that url already
+  BanRefused       that cannot be banned
+  UnknownBan       no ban has that id
+  NotAnswerable    a comment that readers do not see cannot be answered
+  NotPinnable      only a published comment that replies to none can be pinned
+  NotPermitted     the account's role does not permit that
+  ProfileRefused   a moderator's comments cannot be shown with that profile
+  TooManyVotes     that network has all the votes that it may have on this comment
+  TooManyReactions  that network has all the reactions that it may have on this page
+BadCursor          `after` is not a cursor of our lists, or is one of another order
 """
 
 from collections.abc import Sequence
@@ -111,3 +119,10 @@ class TooManyVotes(CommentsError):
 
     def __init__(self) -> None:
         super().__init__(_("your network has voted on this comment many times"))
+
+
+class TooManyReactions(CommentsError):
+    """That network has all the reactions that it may have on this page."""
+
+    def __init__(self) -> None:
+        super().__init__(_("your network has reacted to this page many times"))

@@ -18,7 +18,7 @@ from collections.abc import Sequence
 import msgspec
 from peewee import fn
 
-from commentsvc.comments import follows, statements
+from commentsvc.comments import follows, reactions, statements
 from commentsvc.comments.create import ThreadRef, add_to_counts
 from commentsvc.comments.errors import UnknownThread, UrlTaken
 from commentsvc.comments.submission import page_title
@@ -195,6 +195,7 @@ def merge(tx: Transaction, site: str, url: str, into: str, who: str, now: int) -
         )
     )
     follows.move(tx, source.thread_id, target.thread_id)
+    reactions.move(tx, source.thread_id, target.thread_id)
     add_to_counts(tx, {source: -count, target: count})
     return moved
 
@@ -272,6 +273,7 @@ def _put_alias(tx: Transaction, ref: ThreadRef, url: str, vacant: int | None) ->
         }
         tx.change(ThreadTable.insert(row))
     else:
+        reactions.move(tx, vacant, ref.thread_id)
         tx.change(
             ThreadTable.update(url=url, aliased=ref.thread_id).where(ThreadTable.id == vacant)
         )

@@ -26,7 +26,7 @@ this order (sections are those of RFC 3986 unless another document is named):
 """
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import NamedTuple
 from urllib.parse import quote
@@ -195,6 +195,14 @@ class Sites:
         site = self._sites[name]
         query = "" if site is self._first else f"?site={quote(name, safe='')}"
         return f"api/avatar/*{query}" if site.avatar_url else ""
+
+    def reactions(self, name: str, counts: Mapping[str, int]) -> dict[str, int]:
+        """Return how often each emoji was given that readers of the site `name` can react with."""
+        return {emoji: counts.get(emoji, 0) for emoji in self._sites[name].reactions}
+
+    def origin(self, name: str) -> str:
+        """Return where the pages of the site `name` are; "" where the settings do not say."""
+        return self._sites[name].origin
 
     def _absolute(self, url: str, name: str) -> PageRef:
         head, mark, query = _clean(url).partition("?")

@@ -12,7 +12,13 @@ import peewee
 from peewee import JOIN, fn
 
 from commentsvc.db.query import Select, literal
-from commentsvc.db.schema.comments import CommentTable, SiteTable, ThreadTable
+from commentsvc.db.schema.comments import (
+    CommentTable,
+    ReactionCountTable,
+    ReactionTable,
+    SiteTable,
+    ThreadTable,
+)
 from commentsvc.db.sqlite import DatabaseUnusable, Reader, fault
 from commentsvc.model import APPROVED
 
@@ -60,6 +66,22 @@ CHECKS: Final[tuple[tuple[str, Select], ...]] = (
         CommentTable.select(CommentTable.id, CommentTable.parent)
         .join(Parent, on=Parent.id == CommentTable.parent)
         .where(CommentTable.thread != Parent.thread),
+    ),
+    (
+        "the thread of id {0} counts {2} reactions {1}, but {3} readers gave one",
+        ReactionCountTable.select(
+            ReactionCountTable.thread,
+            ReactionCountTable.emoji,
+            ReactionCountTable.count,
+            fn.COUNT(ReactionTable.reader),
+        )
+        .join(
+            ReactionTable,
+            on=(ReactionTable.thread == ReactionCountTable.thread)
+            & (ReactionTable.emoji == ReactionCountTable.emoji),
+        )
+        .group_by(ReactionCountTable.thread, ReactionCountTable.emoji)
+        .having(ReactionCountTable.count < fn.COUNT(ReactionTable.reader)),
     ),
 )
 # SQLite checks foreign keys only at a write, on a connection with foreign_keys=ON.

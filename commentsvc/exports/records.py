@@ -38,12 +38,25 @@ class HeaderRecord(Struct, frozen=True, kw_only=True, omit_defaults=True, tag="h
     anonymous: bool = False
 
 
+class ReactionRecord(Struct, frozen=True, omit_defaults=True, gc=False):
+    """One reaction. `reader` is a digest of a random word that the reader's browser keeps.
+
+    `network` is a digest with the service's secret key, like that of a comment.
+    """
+
+    emoji: str
+    reader: Digest
+    created: Moment
+    network: Digest | None = None
+
+
 class ThreadRecord(Struct, frozen=True, omit_defaults=True, gc=False, tag="thread"):
     """The comment thread of a page. `url` and `aliases` are canonical: a path, with its query.
 
     An alias is another address of the page; it has no thread of its own. `state` says whether the
     thread takes comments: "aging" closes by its age and the settings, "open" always, "closed"
-    never.
+    never. `reactions` says how often each emoji was given to the page, `reacted` are those that are
+    known one by one.
     """
 
     site: str
@@ -51,6 +64,8 @@ class ThreadRecord(Struct, frozen=True, omit_defaults=True, gc=False, tag="threa
     title: str = ""
     state: Literal["aging", "open", "closed"] = "aging"
     aliases: tuple[str, ...] = ()
+    reactions: dict[str, Annotated[int, Meta(ge=1)]] = {}
+    reacted: tuple[ReactionRecord, ...] = ()
 
 
 class HistoryRecord(Struct, frozen=True, omit_defaults=True, gc=False):

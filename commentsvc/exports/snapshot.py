@@ -18,11 +18,13 @@ from typing import Final, Generic, Literal, NamedTuple, TypeVar
 import msgspec
 from peewee import JOIN, Case, fn
 
+from commentsvc.comments import reactions
 from commentsvc.comments.urls import UnknownSiteError, UrlError
 from commentsvc.db.query import Param, Select, prepared
 from commentsvc.db.schema.comments import (
     CommentTable,
     ProposedTitleTable,
+    ReactionTable,
     SiteTable,
     ThreadTable,
     VoteTable,
@@ -45,6 +47,7 @@ from commentsvc.exports.records import (
     EndRecord,
     HeaderRecord,
     HistoryRecord,
+    ReactionRecord,
     Record,
     SubscriberRecord,
     ThreadRecord,
@@ -80,6 +83,20 @@ def _threads(site: str) -> Select:
 def _aliases(thread_id: Param) -> Select:
     urls = ThreadTable.select(ThreadTable.url).where(ThreadTable.aliased == thread_id)
     return urls.order_by(ThreadTable.url)
+
+
+@prepared
+def _reactions(thread_id: Param) -> Select:
+    return (
+        ReactionTable.select(
+            ReactionTable.emoji,
+            ReactionTable.reader,
+            ReactionTable.created_at,
+            ReactionTable.network,
+        )
+        .where(ReactionTable.thread == thread_id)
+        .order_by(ReactionTable.emoji, ReactionTable.reader)
+    )
 
 
 def _selected(site: str, since: int | None) -> Select:
@@ -252,7 +269,16 @@ def threads(reader: Reader, selection: Selection) -> Iterator[ThreadRecord]:
     """Yield the comment threads, by site and url."""
     for thread_id, site, url, title, state in reader.each(_threads(selection.site)):
         aliases = tuple(alias for (alias,) in reader.each(_aliases, thread_id))
-        yield ThreadRecord(site, url, title, state, aliases)
+        numbers = sorted(reactions.counts(reader, thread_id).items())
+        given = {emoji: number for emoji, number in numbers if number > 0}
+        one_by_one = () if selection.anonymous else reader.each(_reactions, thread_id)
+        reacted = tuple(_reaction(row) for row in one_by_one)
+        yield ThreadRecord(site, url, title, state, aliases, given, reacted)
+
+
+def _reaction(row: Row) -> ReactionRecord:
+    emoji, given_by, created, network = row
+    return ReactionRecord(emoji, given_by.hex(), rfc3339_ms(created), _digest(network))
 
 
 def comments(reader: Reader, selection: Selection) -> Iterator[CommentRecord]:

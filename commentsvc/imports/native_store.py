@@ -9,12 +9,13 @@ from typing import Final
 
 import msgspec
 
-from commentsvc.comments import statements
+from commentsvc.comments import reactions, statements
 from commentsvc.comments.create import ThreadRef
 from commentsvc.db.query import Param, Select, insertion, prepared
 from commentsvc.db.schema.comments import (
     CommentTable,
     ProposedTitleTable,
+    ReactionTable,
     SiteTable,
     ThreadTable,
     VoteTable,
@@ -58,6 +59,13 @@ _ADD_CHANGE: Final = insertion(*_CHANGE)
 _KEEP_CHANGE: Final = insertion(ChangeTable.id, *_CHANGE)
 _ADD_VOTE: Final = insertion(
     VoteTable.comment, VoteTable.voter, VoteTable.value, VoteTable.network, VoteTable.created_at
+)
+_ADD_REACTION: Final = insertion(
+    ReactionTable.thread,
+    ReactionTable.emoji,
+    ReactionTable.reader,
+    ReactionTable.network,
+    ReactionTable.created_at,
 )
 _ADD_TITLE: Final = insertion(ProposedTitleTable.comment, ProposedTitleTable.title)
 _ADD_TRAINING: Final = insertion(
@@ -204,6 +212,22 @@ def add_other(tx: Transaction, line: bytes, site: str, *, keeps_ids: bool) -> No
             tx.change(_learn_token, record.hash, record.spam, record.good)
 
 
+def _add_reactions(tx: Transaction, record: ThreadRecord, thread_id: int) -> None:
+    """Give a thread its reactions, unless it has some: they may be of an earlier import."""
+    if reactions.counts(tx, thread_id):
+        return
+    reactions.add_counts(tx, thread_id, record.reactions)
+    tx.change_each(
+        _ADD_REACTION,
+        [
+            (thread_id, each.emoji, bytes.fromhex(each.reader), _digest(each.network),
+             dates.moment(each.created))
+            for each in record.reacted
+            if each.emoji in record.reactions
+        ],
+    )  # fmt: skip
+
+
 def _add_thread(tx: Transaction, record: ThreadRecord, site: str) -> None:
     """Set the state and aliases of a thread, also if it has no comments."""
     row = tx.execute(statements.FIND_THREAD, (record.url, site)).fetchone()
@@ -217,6 +241,7 @@ def _add_thread(tx: Transaction, record: ThreadRecord, site: str) -> None:
         state = record.state
     described = ThreadTable.update(title=title or record.title, state=state)
     tx.change(described.where(ThreadTable.id == thread_id))
+    _add_reactions(tx, record, thread_id)
     for url in record.aliases:
         alias = ThreadTable.insert(site=site_id, url=url, title="", aliased=thread_id)
         tx.change(

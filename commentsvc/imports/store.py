@@ -15,7 +15,12 @@ from commentsvc.comments import statements
 from commentsvc.comments.create import ThreadRef, add_to_counts
 from commentsvc.comments.errors import CommentsError, UnknownSite
 from commentsvc.db.query import Param, Prepared, Select, insertion, prepared
-from commentsvc.db.schema.comments import CommentTable, SiteTable, ThreadTable
+from commentsvc.db.schema.comments import (
+    CommentTable,
+    ReactionTable,
+    SiteTable,
+    ThreadTable,
+)
 from commentsvc.db.schema.imports import ImportedCommentTable, ImportedThreadTable, ImportTable
 from commentsvc.db.sqlite import Reader, Transaction
 from commentsvc.imports import native_store, staged
@@ -165,13 +170,14 @@ def _made_threads(import_id: int) -> Select:
     alias = ThreadTable.alias("alias")
     aliases = alias.select(alias.id).where(alias.aliased == ThreadTable.id)
     has_comments = ThreadTable.id.in_(CommentTable.select(CommentTable.thread))
+    has_reactions = ThreadTable.id.in_(ReactionTable.select(ReactionTable.thread))
     return (
         ImportedThreadTable.select(
             ThreadTable.id,
             SiteTable.name,
             ThreadTable.url,
             ThreadTable.state,
-            has_comments | fn.EXISTS(aliases),
+            has_comments | has_reactions | fn.EXISTS(aliases),
         )
         .join(ThreadTable)
         .join(SiteTable)

@@ -23,9 +23,10 @@ from msgspec import UNSET, Meta, UnsetType
 
 from commentsvc.api.errors import as_http
 from commentsvc.api.parameters import After, LanguageTag, PageQuery, WriteQuery
+from commentsvc.api.reactions import PageReactions
 from commentsvc.api.serialize import CommentSerializer, Item, status
 from commentsvc.api.submit import HttpSubmissions
-from commentsvc.comments import queries
+from commentsvc.comments import queries, reactions
 from commentsvc.comments.queries import CommentList, DeletedComment
 from commentsvc.comments.submission import (
     BIGGEST_ID,
@@ -55,7 +56,7 @@ from commentsvc.http.messages import (
     encode,
 )
 from commentsvc.http.operation import HTML as PAGE
-from commentsvc.http.operation import Operation, form_of
+from commentsvc.http.operation import NOTHING, Operation, form_of, read_fields
 from commentsvc.http.router import Route, route
 from commentsvc.model import APPROVED, fragment, thread_tag
 from commentsvc.settings.schema import origins
@@ -184,6 +185,19 @@ class FormFields(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     proof_of_work: SolvedWork = ""
 
 
+class ReactionFields(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """The plain form for reactions."""
+
+    url: Url
+    emoji: Annotated[
+        str,
+        Meta(
+            description="One of those that the site has chosen.",
+            extra_json_schema={"x-setting": "emoji"},
+        ),
+    ]
+
+
 THREAD = Operation(
     method="GET",
     path="/embed/thread",
@@ -191,6 +205,14 @@ THREAD = Operation(
     query=ThreadQuery,
     answers={200: PAGE},
     errors=(400, 503),
+)
+REACT = Operation(
+    method="POST",
+    path="/embed/reactions",
+    summary="React to a page by a plain form; errors are HTML pages",
+    query=WriteQuery,
+    body=form_of(ReactionFields),
+    answers={303: NOTHING, **dict.fromkeys((400, 403, 404, 409, 415, 429, 503), PAGE)},
 )
 SUBMIT = Operation(
     method="POST",
@@ -206,7 +228,11 @@ class Embed:
     """The handlers of the embedded thread."""
 
     def __init__(
-        self, service: ServiceContext, submissions: HttpSubmissions, serializer: CommentSerializer
+        self,
+        service: ServiceContext,
+        submissions: HttpSubmissions,
+        serializer: CommentSerializer,
+        page_reactions: PageReactions,
     ) -> None:
         settings = service.settings
         self._database = service.database
@@ -214,6 +240,7 @@ class Embed:
         self._clock = service.clock
         self._submissions = submissions
         self._serializer = serializer
+        self._reactions = page_reactions
         self._most = settings.comments.list_limit
         self._origins = origins(settings.sites)
         self._base = settings.server.public_url.rstrip("/")
@@ -229,6 +256,7 @@ class Embed:
         return [
             route(THREAD, self.thread),
             route(SUBMIT, self.submit),
+            route(REACT, self.react),
         ]
 
     async def thread(self, request: Request) -> Response:
@@ -250,12 +278,12 @@ class Embed:
         page = await self._database.read_for_public(
             queries.list_comments, place, "oldest", self._most, after, open_for
         )
-        title = ""
+        title, counts = "", dict[str, int]()
         if given.view:
             title = await self._database.read_for_public(queries.page_title, page.thread.id)
-        html = self._show(
-            given, find_language(requested_language(request.query)), place, page, title
-        )
+            counts = await self._database.read_for_public(reactions.counts, page.thread.id)
+        language = find_language(requested_language(request.query))
+        html = self._show(given, language, place, page, (title, counts))
         tags = (thread_tag(place.site, page.thread.url),)
         return Response(200, self._fragment, html.encode(), tags)
 
@@ -265,8 +293,10 @@ class Embed:
         language: Language,
         place: PageRef,
         page: CommentList,
-        title: str,
+        described: tuple[str, dict[str, int]],
     ) -> str:
+        """Return the HTML; the page is `described` by its title and its reactions."""
+        title, counts = described
         shown = self._serializer.items(page.items, place.site, page.anchors, page.thread.pinned)
         whole = not (given.view or given.after or page.next)
         # Our own page uses a relative path, since it may be in a folder of its host.
@@ -280,6 +310,7 @@ class Embed:
             mails=self._mails,
             back=self._page(*place),
             title=title,
+            reactions=self._sites.reactions(place.site, counts) if given.view else {},
             branches=build_tree(shown, page.deleted),
             answered=next((each for each in shown if each.id == given.parent), None),
             after=given.after,
@@ -293,7 +324,42 @@ class Embed:
             closed=given.closed or self._is_past(page.closes),
             url=place.url,
             action=f"{folder}thread{_query(given.site, language)}",
+            reacting=f"reactions{_query(given.site, language)}",
         )
+
+    async def react(self, request: Request) -> Response:
+        """POST /embed/reactions, a form with `url` and `emoji`: 303 to the page that has the form.
+
+        Who has no script has no word that tells readers apart, so a network reacts once with each
+        emoji. 400, 403, 404, 409, 415, 429 or 503 with the reason, in HTML.
+        """
+        language = find_language(requested_language(request.query))
+        back = ""
+        try:
+            name = REACT.read(request).site
+            form = {field: texts[0] for field, texts in request.form().items()}
+            sent = read_fields(form, ReactionFields)
+            place = self._sites.locate(sent.url, name)
+            back = self._page(*place)
+            await self._reactions.react_by_form(request, place, sent.emoji)
+        except Exception as failure:
+            error = as_http(failure)
+            if error is None:
+                raise
+            html = TEMPLATES.render(
+                "result.html",
+                language,
+                message=_translated(error, language),
+                problem=str(error),
+                faults=error.fields or {},
+                back=back,
+            )
+            headers = (HTML, NOT_STORED, NO_SNIFFING, POLICY, *error.headers)
+            return Response(error.status, headers, html.encode())
+        query = {"url": place.url, "view": "page", "site": place.site}
+        if language.tag != ENGLISH:
+            query["lang"] = language.tag
+        return Response(303, (("Location", f"thread?{urlencode(query)}"), NOT_STORED), b"")
 
     async def submit(self, request: Request) -> Response:
         """POST /embed/thread, a form with the fields of POST /api/comments: an HTML page.

@@ -3,13 +3,14 @@
 Adding a comment to the search index costs as much as storing it. So comments are indexed in
 batches, after a pause without submissions, and indexing stops as soon as one arrives: a submission
 never waits for more than one batch. Under a load without pauses nothing is indexed, and the search
-says how much is missing. In such pauses, old network hashes and old spam are deleted too.
+says how much is missing. In such pauses, old network hashes and old spam are deleted too. At the
+end of a day, answers about the last days are purged from the cache.
 """
 
 import asyncio
 from typing import Final
 
-from commentsvc.comments import search, voting
+from commentsvc.comments import popular, reactions, search, voting
 from commentsvc.db.database import Database
 from commentsvc.db.sqlite import DatabaseError
 from commentsvc.moderation import retention
@@ -28,9 +29,13 @@ ROUND: Final = 600.0
 async def run(database: Database, settings: Settings, clock: Clock, pause: float = PAUSE) -> None:
     """Maintain `database` until cancelled."""
     before, rest = None, 0.0
+    day = clock.now_ms() // DAY_MS
     while True:
         await asyncio.sleep(pause)
         try:
+            if (today := clock.now_ms() // DAY_MS) != day:
+                await database.write(popular.forget_yesterday)
+                day = today
             last = database.read_now(search.last)
             while last == before and await database.write(search.index_pending, PIECE):
                 last = database.read_now(search.last)
@@ -59,6 +64,8 @@ async def _forget(database: Database, before: int) -> None:
         await database.write(retention.drop_networks, before, PIECE)
     if database.read_now(voting.is_due, before):
         await database.write(voting.drop_networks, before, PIECE)
+    if database.read_now(reactions.is_due, before):
+        await database.write(reactions.drop_networks, before, PIECE)
 
 
 async def _remove(database: Database, before: int, now_ms: int) -> bool:

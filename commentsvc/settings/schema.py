@@ -30,6 +30,7 @@ from commentsvc.settings.types import (
     PROTECTED,
     PROXIES,
     RATE,
+    REACTIONS,
     READ,
     REDIRECT,
     SECRET,
@@ -100,6 +101,7 @@ class Site(Struct, frozen=True, kw_only=True):
         Meta(description='"", "all", "first", "suspicious" or "none"'),
     ] = ""
     close_days: Annotated[int, whole(0, 36_500, "days")] = 0
+    reactions: Annotated[tuple[str, ...], REACTIONS] = ()
     avatar_url: Annotated[str, URL] = ""
     build_hooks: Annotated[tuple[str, ...], SECRET_URLS] = ()
     build_delay: Annotated[int, whole(1, 86_400, "seconds")] = 60

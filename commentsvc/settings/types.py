@@ -7,6 +7,7 @@ normal form or raises ValueError, and "secret" keeps the value out of messages.
 
 import ipaddress
 import re
+import unicodedata
 
 from msgspec import Meta
 
@@ -74,6 +75,26 @@ def _tidy_scripts(scripts: tuple[str, ...]) -> tuple[str, ...]:
     return tidy
 
 
+def _tidy_reactions(emoji: tuple[str, ...]) -> tuple[str, ...]:
+    """Take at most REACTED different emoji; raises ValueError."""
+    tidy = tuple(dict.fromkeys(emoji))
+    if len(tidy) > REACTED or not all(map(_is_emoji, tidy)):
+        raise ValueError(emoji)
+    return tidy
+
+
+def _is_emoji(text: str) -> bool:
+    """Whether a text is a symbol, with what may go with it: skin tones, joiners, variants."""
+    kinds = {unicodedata.category(character) for character in text}
+    return len(text) <= EMOJI_LENGTH and "So" in kinds and kinds <= {"So", "Sk", "Mn", "Cf"}
+
+
+REACTED = 12  # kinds of reactions to a page: two rows of buttons on a phone
+EMOJI_LENGTH = 16  # code points: the longest that Unicode recommends, a kiss of two people, has 10
+REACTIONS = Meta(
+    description=f'a list of at most {REACTED} emoji, such as ["👍", "❤️"]',
+    extra={"tidy": _tidy_reactions},
+)
 WORDS = 1_000  # for more words, the Bayesian filter is better
 UNWANTED = Meta(
     description=f"a list of at most {WORDS} words or phrases of 1 to 100 characters",

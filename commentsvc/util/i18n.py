@@ -25,6 +25,7 @@ import msgspec
 ENGLISH: Final = "en"
 RIGHT_TO_LEFT: Final = frozenset({"ar", "fa", "he", "ur"})
 
+PARTS: Final = ("tools", "reactions")  # of the widget's words, which it loads when they are used
 ACCEPTED_LENGTH: Final = 500  # characters of an Accept-Language field that are read
 _ACCEPTED = re.compile(
     r"(?:^|,)\s*([A-Za-z]{2})(?:-[A-Za-z0-9-]*)?\s*(?:;\s*q=([01](?:\.[0-9]{0,3})?))?\s*(?=,|$)"
@@ -35,15 +36,17 @@ _REQUESTED = re.compile(r"(?:^|&)lang=([a-z]{2})\b").search
 class Language:
     """A language of the service: its tag, its direction (`ltr` or `rtl`) and its texts."""
 
-    def __init__(self, tag: str, catalogue: bytes, widget: bytes, tools: bytes) -> None:
-        """Take the compiled catalogue and two JSON objects of texts for the widget.
+    def __init__(
+        self, tag: str, catalogue: bytes, widget: bytes, parts: Mapping[str, bytes]
+    ) -> None:
+        """Take the compiled catalogue and JSON objects of texts for the widget.
 
-        The widget loads `widget` with the page, and `tools` when a reader first uses it.
+        The widget loads `widget` with the page, and each of the `parts` when it is first used.
         """
         self.tag = tag
         self.direction = "rtl" if tag in RIGHT_TO_LEFT else "ltr"
         self.widget_json = widget
-        self.tools_json = tools
+        self.parts = parts
         self._catalogue = catalogue
 
     @cached_property
@@ -58,6 +61,11 @@ class Language:
         """The widget's texts by their keys, with "#" in place of a number or name."""
         found = msgspec.json.decode(self.widget_json)
         return {key: text for key, text in found.items() if key not in ("tag", "counts")}
+
+    @cached_property
+    def reactions(self) -> Mapping[str, str]:
+        """What the usual emoji are called, by themselves, and what all are called: "label"."""
+        return msgspec.json.decode(self.parts["reactions"], type=dict[str, str])
 
     def count(self, number: int) -> str:
         """Say how many comments there are."""
@@ -149,8 +157,9 @@ def languages() -> Mapping[str, Language]:
         for name in archive.namelist():
             tag, _, ending = name.partition(".")
             if ending == "json":
-                catalogue, tools = archive.read(f"{tag}.mo"), archive.read(f"{tag}.tools.json")
-                found[tag] = Language(tag, catalogue, archive.read(name), tools)
+                catalogue = archive.read(f"{tag}.mo")
+                parts = {part: archive.read(f"{tag}.{part}.json") for part in PARTS}
+                found[tag] = Language(tag, catalogue, archive.read(name), parts)
     return found
 
 

@@ -2,6 +2,7 @@
 
 import re
 import unicodedata
+from html import unescape
 from typing import Final
 
 
@@ -34,6 +35,16 @@ def one_line(text: str) -> str:
     return " ".join(" ".join(text.split()).translate(_INVISIBLE).split())
 
 
+def excerpt(html: str, length: int) -> str:
+    """Return the beginning of HTML as plain text on one line, of at most `length` characters."""
+    text = one_line(unescape(_TAG("", _END_OF_BLOCK(" ", html))))
+    if len(text) <= length:
+        return text
+    return text[: length - 1].rsplit(" ", 1)[0].rstrip() + "…"
+
+
+_END_OF_BLOCK = re.compile(r"</(?:p|li|h[1-6]|t[dhr]|blockquote|pre|div)>|<br[^>]*>").sub
+_TAG = re.compile(r"<[^>]*>").sub
 _WHOLE = re.compile(r"[0-9]{1,18}").fullmatch
 
 

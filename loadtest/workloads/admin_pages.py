@@ -12,7 +12,7 @@ from typing import Any, Final
 
 import click
 
-from commentsvc.comments import queries, search, threads
+from commentsvc.comments import popular, queries, search, threads
 from commentsvc.db.database import Database
 from commentsvc.db.sqlite import Reader
 from commentsvc.moderation import actions, lists
@@ -69,6 +69,9 @@ def _lists(number: int) -> dict[str, Ask]:
             threads.listing, containing="nowhere", limit=PAGE_SIZE, before=None
         ),
         "days of three years": partial(search.days, sites=None, since=moment // DAY_MS - 1_000),
+        "pages that were discussed in a year": partial(
+            popular.popular, site="blog", period="year", now=moment, most=10
+        ),
         "bans": bans.listing,
     }
 

@@ -14,6 +14,7 @@ OPEN = {
     "COMMENTSVC_MODERATION_POLICY": "none",
     "COMMENTSVC_SPAM_RATE_LIMIT": "off",
     "COMMENTSVC_SITE_ORIGINS": "https://blog.example",
+    "COMMENTSVC_SITE_REACTIONS": "👍,❤️",
 }
 
 
@@ -56,6 +57,7 @@ READS = [
     "/api/comments/count?url=/stored/",
     "/api/comments/count",
     "/api/comments/counts?" + "&".join(f"url=/stored/{n}/" for n in range(100)),
+    "/api/comments/counts?latest=yes&popular=day&popular=year&reactions=yes&url=/stored/",
     "/api/comments?url=/stored/&sort=newest&limit=5",
     "/feed.atom",
     "/feed.atom?url=/stored/",
@@ -100,6 +102,8 @@ def test_a_shown_comment_is_at_once_in_every_answer(service: Service) -> None:
         "/api/comments/count?url=/now/",
         "/api/comments/count",
         "/api/comments/counts?url=/other/&url=/now/",
+        "/api/comments/counts?latest=yes",
+        "/api/comments/counts?popular=week",
         "/api/comments?url=//now/index.html",
         "/feed.atom",
         "/feed.atom?url=/now/",
@@ -112,7 +116,22 @@ def test_a_shown_comment_is_at_once_in_every_answer(service: Service) -> None:
     assert answer.status == 201
     after = [get(service, target).body for target in targets]
     assert all(old != new for old, new in zip(before, after, strict=True))
-    assert json.loads(after[3])["data"] == [answer.json()["comment"]]
+    assert json.loads(after[5])["data"] == [answer.json()["comment"]]
+
+
+def test_a_reaction_is_at_once_in_every_answer(service: Service) -> None:
+    targets = [
+        "/api/comments/counts?reactions=yes&url=/other/&url=/liked/",
+        "/embed/thread?url=/liked/&view=page",
+    ]
+    for given in (True, False):
+        before = [get(service, target).body for target in targets]
+        fields = {"url": "/liked/", "emoji": "❤️", "given": given, "reader": "a-random-word"}
+        headers = {"Content_Type": "application/json"}
+        answer = service.request("POST", "/api/reactions", json.dumps(fields).encode(), **headers)
+        assert answer.json() == {"reactions": {"👍": 0, "❤️": int(given)}}
+        after = [get(service, target).body for target in targets]
+        assert all(old != new for old, new in zip(before, after, strict=True))
 
 
 def test_a_comment_that_waits_is_shown_once_it_is_approved(

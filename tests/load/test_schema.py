@@ -21,6 +21,7 @@ SETTINGS = {
     "COMMENTSVC_SPAM_RATE_LIMIT": "off",
     "COMMENTSVC_SITE_ORIGINS": "https://blog.example",
     "COMMENTSVC_SITE_ISSO": "true",
+    "COMMENTSVC_SITE_REACTIONS": "👍,❤️",
     "COMMENTSVC_STACOSYS_REDIRECT": "/thanks/",
 }
 

@@ -15,6 +15,7 @@ from commentsvc.api.errors import as_http
 from commentsvc.api.feeds import Feeds
 from commentsvc.api.health import Health
 from commentsvc.api.openapi import ApiDescription
+from commentsvc.api.reactions import PageReactions
 from commentsvc.api.serialize import CommentSerializer
 from commentsvc.api.stacosys import Stacosys, below_web
 from commentsvc.api.static_files import Files
@@ -139,6 +140,7 @@ class Served:
         self.backups = ScheduledBackup(settings.backup, folder / "comments.sqlite3", clock)
         ops = Health(service, lambda: STATS, self.outbox, self.backups)
         readers = AuthorActions(service, cors, submissions, serializer)
+        page_reactions = PageReactions(service, cors)
         feeds = Feeds(service)
         self.publisher = Publisher()
         self.live = CommentStream(service, self.publisher, "life", lambda most: most - 1)
@@ -148,7 +150,8 @@ class Served:
             *self.live.routes(),
             *Avatars(settings, sites, clock).routes(),
             *feeds.routes(),
-            *Embed(service, submissions, serializer).routes(),
+            *Embed(service, submissions, serializer, page_reactions).routes(),
+            *page_reactions.routes(),
             *CommentPermalink(service, serializer).routes(),
             *Stacosys(service, submissions, api, feeds).routes(),
             *isso.routes(service, isso.Handlers(submissions, readers, feeds, cors)),

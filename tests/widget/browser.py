@@ -133,6 +133,10 @@ class Answers:
         self.expires: str | None = "2026-11-21T12:15:00Z"  # until when what was sent can be changed
         self.closes: str | None = None
         self.voting: str | None = None
+        self.reactions: dict[str, int] = {}  # to each page
+        self.reacted: list[dict[str, Any]] = []  # Any: JSON as the widget sent it
+        self.latest: list[dict[str, object]] = []
+        self.popular: list[dict[str, object]] = []
         self.requests: list[tuple[str, str]] = []
         self.submissions: list[dict[str, Any]] = []  # Any: JSON as the widget sent it
         self.acts: list[tuple[str, int, dict[str, Any], str]] = []  # Any: as above
@@ -172,7 +176,7 @@ class Answers:
             if file.suffix == ".json":
                 language, _, part = file.stem.partition("-")
                 known = find_language(language)
-                text = (known.tools_json if part else known.widget_json).decode()
+                text = (known.parts[part] if part else known.widget_json).decode()
             else:
                 text = file.read_text()
             self._send(route, 200, text, {"Content-Type": TYPES[file.suffix]})
@@ -185,6 +189,11 @@ class Answers:
             self._send(route, 204)  # which ends it
         elif request.method in ("PATCH", "DELETE") or parts.path.endswith(("/votes", "/reports")):
             self._act(route, int(parts.path.split("/")[3]))
+        elif parts.path == "/api/reactions":
+            sent = json.loads(request.post_data or "")
+            self.reacted.append(sent)
+            self.reactions[sent["emoji"]] += 1 if sent["given"] else -1
+            self._send(route, 200, json.dumps({"reactions": self.reactions}))
         elif request.method == "POST":
             self._submit(route)
         else:
@@ -200,8 +209,15 @@ class Answers:
             self._send(route, 200, json.dumps({**invitation, "notify": self.notify}))
             return
         if path == "/api/comments/counts":
-            counts = {url: len(self.comments) if url == POST else 0 for url in query["url"]}
-            self._send(route, 200, json.dumps({"counts": counts}))
+            urls = query.get("url", [])
+            found = {
+                "counts": {url: len(self.comments) if url == POST else 0 for url in urls},
+                "reactions": dict.fromkeys(urls, self.reactions),
+                "latest": self.latest,
+                "popular": dict.fromkeys(query.get("popular", []), self.popular),
+            }
+            asked = {"counts", *(name for name in found if name in query)}
+            self._send(route, 200, json.dumps({name: found[name] for name in asked}))
             return
         start = int(query.get("after", ["0"])[0])
         step = -1 if query.get("sort") == ["newest"] else 1

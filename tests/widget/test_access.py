@@ -8,6 +8,7 @@ import pytest
 from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Browser, BrowserContext, Page, expect
 
+from tests.widget import test_elements
 from tests.widget.browser import ROOT, Answers, comment, fill, open_form
 
 Open = Callable[[], Page]
@@ -128,6 +129,33 @@ def test_a_thread_that_failed_has_no_violation(
     page.locator("comment-thread").scroll_into_view_if_needed()
     expect(page.get_by_role("button", name="Try again")).to_be_visible()
     assert_accessible()
+
+
+@pytest.mark.parametrize(
+    ("width", "system", "lang"),
+    [(360, "light", "de"), (768, "dark", 'ar" dir="rtl'), (1280, "light", "en")],
+)
+def test_reactions_and_lists_have_no_violation(
+    page: Page,
+    answers: Answers,
+    assert_accessible: Callable[[], None],
+    width: int,
+    system: Scheme,
+    lang: str,
+) -> None:
+    page.set_viewport_size({"width": width, "height": 740})
+    page.emulate_media(color_scheme=system)
+    test_elements.fill(answers)
+    answers.reactions = dict.fromkeys("👍👎😄😮😢🎉👏🚀👀💡🦄", 1_234)
+    test_elements.show(page, f"<style>{SWITCHES}</style>{test_elements.ALL}", lang)
+    button = page.locator("page-reactions button").first
+    button.click()
+    expect(button).to_have_attribute("aria-pressed", "true")
+    answers.refuse("POST", 429)
+    page.locator("page-reactions button").last.click()
+    expect(page.get_by_role("alert")).not_to_be_empty()
+    assert_accessible()
+    assert_fits(page)
 
 
 def answer_and_vote(page: Page, answers: Answers, look: Callable[[], None]) -> None:

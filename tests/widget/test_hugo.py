@@ -198,6 +198,25 @@ def test_settings_become_attributes(site: Site) -> None:
     assert re.search(r'<comment-thread [^>]*/" sort="newest" load="click" depth="0">', page)
 
 
+def test_reactions_and_lists_have_partials(site: Site) -> None:
+    site.post("one")
+    site.write(
+        "layouts/index.html",
+        '{{ range site.RegularPages }}{{ partial "page-reactions.html" . }}{{ end }}'
+        '{{ partial "latest-comments.html" (dict "limit" 3) }}{{ partial "popular-pages.html" . }}'
+        '{{ partial "popular-pages.html" (dict "period" "week" "limit" 3) }}',
+    )
+    page = site.build()["index.html"]
+    for name in ("reactions", "latest", "popular"):
+        assert f'<script type="module" src="{HOST}/static/{name}.js"></script>' in page
+    assert '<page-reactions url="/notes/posts/one/"></page-reactions>' in page
+    assert '<latest-comments limit="3"></latest-comments>' in page
+    assert "<popular-pages></popular-pages>" in page
+    assert '<popular-pages period="week" limit="3"></popular-pages>' in page
+    page = site.build(more='site = "notes"\n')["index.html"]
+    assert '<latest-comments limit="3" site="notes"></latest-comments>' in page
+
+
 def test_old_addresses_and_closed_pages_are_told(site: Site) -> None:
     site.post("one", "aliases: [/2017/one/, ../first, gone.html]")
     site.post("old", "commentsClosed: true")

@@ -413,6 +413,29 @@ INITIAL: Final = (
     "CREATE INDEX vote_by_network ON vote (comment_id, network) WHERE network IS NOT NULL",
     "CREATE INDEX vote_by_age ON vote (created_at) WHERE network IS NOT NULL",
     """
+    CREATE TABLE reaction (
+        thread_id INTEGER NOT NULL REFERENCES thread (id) ON DELETE CASCADE,
+        emoji TEXT NOT NULL,
+        reader BLOB NOT NULL,
+        network BLOB,
+        created_at INTEGER NOT NULL,
+        PRIMARY KEY (thread_id, emoji, reader)
+    ) STRICT
+    """,
+    """
+    CREATE INDEX reaction_by_network ON reaction (thread_id, emoji, network)
+        WHERE network IS NOT NULL
+    """,
+    "CREATE INDEX reaction_by_age ON reaction (created_at) WHERE network IS NOT NULL",
+    """
+    CREATE TABLE reaction_count (
+        thread_id INTEGER NOT NULL REFERENCES thread (id) ON DELETE CASCADE,
+        emoji TEXT NOT NULL,
+        count INTEGER NOT NULL,
+        PRIMARY KEY (thread_id, emoji)
+    ) STRICT
+    """,
+    """
     CREATE TABLE report (
         comment_id INTEGER NOT NULL REFERENCES comment (id) ON DELETE CASCADE,
         reporter BLOB NOT NULL,

@@ -388,6 +388,46 @@ class ReportTable(Table):
         primary_key = peewee.CompositeKey("comment", "reporter")
 
 
+class ReactionTable(Table):
+    """That a reader reacts to a page with an emoji. `reader` and `network` are as in VoteTable."""
+
+    thread = peewee.ForeignKeyField(ThreadTable, on_delete="CASCADE", index=False)
+    emoji = peewee.TextField()
+    reader = peewee.BlobField()
+    network = peewee.BlobField(null=True)
+    created_at = peewee.IntegerField()
+
+    class Meta:
+        table_name = "reaction"
+        primary_key = peewee.CompositeKey("thread", "emoji", "reader")
+
+
+ReactionTable.add_index(
+    ReactionTable.index(
+        ReactionTable.thread,
+        ReactionTable.emoji,
+        ReactionTable.network,
+        where=_networked,
+        name="reaction_by_network",
+    )
+)
+ReactionTable.add_index(
+    ReactionTable.index(ReactionTable.created_at, where=_networked, name="reaction_by_age")
+)
+
+
+class ReactionCountTable(Table):
+    """How many reactions with an emoji a page has; those of an import may be known by number."""
+
+    thread = peewee.ForeignKeyField(ThreadTable, on_delete="CASCADE", index=False)
+    emoji = peewee.TextField()
+    count = peewee.IntegerField()
+
+    class Meta:
+        table_name = "reaction_count"
+        primary_key = peewee.CompositeKey("thread", "emoji")
+
+
 TABLES: Final = (
     SiteTable,
     ThreadTable,
@@ -403,4 +443,6 @@ TABLES: Final = (
     IdentityTable,
     VoteTable,
     ReportTable,
+    ReactionTable,
+    ReactionCountTable,
 )

@@ -5,6 +5,9 @@ import re
 import pytest
 
 from commentsvc.admin.threads import MOST
+from commentsvc.comments import reactions
+from commentsvc.comments.reactions import Reaction
+from commentsvc.comments.urls import PageRef
 from tests.unit.admin_client import Seat, header, seated, text
 from tests.unit.app_fixture import Served, data
 from tests.unit.database_fixture import add
@@ -122,6 +125,17 @@ def test_what_cannot_be_done_is_told_on_the_page(
     assert 'role="alert"' in html
     assert "Page /a/" in html
     assert (count(service, "/a/"), count(service, "/b/")) == (1, 2)
+
+
+def test_reactions_are_shown_and_removed(service: Served, seat: Seat) -> None:
+    assert "Reactions" not in text(seat.get("thread?id=1"))
+    reaction = Reaction("👍", "a reader")
+    service.database.write_now(reactions.react, PageRef("blog", "/a/"), reaction, (), 0)
+    assert "<p>👍 1</p>" in text(seat.get("thread?id=1"))
+    answer = seat.send("thread", id="1", do="remove_reactions")
+    html = text(seat.get(header(answer, "Location")))
+    assert "Reactions removed." in html
+    assert "<p>👍 1</p>" not in html
 
 
 @pytest.mark.parametrize("number", ["", "0", "77", "x"])

@@ -428,3 +428,40 @@ def test_a_damaged_comment_takes_no_other_with_it(service: Served) -> None:
     for path in ("/embed/thread?url=/p/", "/feed.atom?url=/p/"):
         assert service.get(path).status == 200
     assert service.submit("three").status == 201
+
+
+def test_lists_of_the_site_come_with_the_counts(service: Served) -> None:
+    service.submit("First of **all**.\n\n> Quoted", "/p/", title="A page")
+    service.submit("Second", "/q/")
+    service.submit("word " * 39, "/q/")
+    target = "/api/comments/counts?latest=yes&popular=day&popular=month&url=/p/"
+    answer = service.get(target)
+    assert set(answer.tags) == {"site:blog", "popular", "thread:blog:/p/"}
+    told = data(answer)
+    assert told["counts"] == {"/p/": 1}
+    assert [(each["id"], each["title"]) for each in told["latest"]] == [
+        *((3, "/q/"), (2, "/q/"), (1, "A page"))
+    ]
+    assert told["latest"][2]["excerpt"] == "First of all. Quoted"
+    assert told["latest"][0]["excerpt"].endswith(" word…")
+    assert len(told["latest"][0]["excerpt"]) <= 140
+    assert told["latest"][1]["link"] == "https://blog.example/q/#commentsvc-2"
+    most = [
+        {"link": "https://blog.example/q/", "title": "/q/", "count": 2},
+        {"link": "https://blog.example/p/", "title": "A page", "count": 1},
+    ]
+    assert told["popular"] == {"day": most, "month": most}
+    assert set(service.get("/api/comments/counts?latest=yes").tags) == {"site:blog"}
+    assert "latest" not in data(service.get("/api/comments/counts?url=/p/"))
+    for wrong in ("popular=decade", "latest=no", "reactions=", "latest=yes&latest=yes"):
+        assert len(faults(service.get("/api/comments/counts?" + wrong))) == 1
+
+
+def test_what_was_popular_passes(service: Served) -> None:
+    service.submit("On a page", "/p/")
+    service.now += 8 * 86_400
+    service.submit("On another", "/q/")
+    target = "/api/comments/counts?popular=day&popular=week&popular=month&popular=year"
+    popular = data(service.get(target))["popular"]
+    assert [len(popular[period]) for period in ("day", "week", "month", "year")] == [1, 1, 2, 2]
+    assert data(service.get(target + "&site=notes"))["popular"]["year"] == []

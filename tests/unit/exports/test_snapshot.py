@@ -6,9 +6,11 @@ from typing import TypeVar
 
 import msgspec
 import pytest
+from msgspec.structs import replace
 
-from commentsvc.comments import queries, subscriptions, threads, voting
-from commentsvc.comments.urls import UnknownSiteError
+from commentsvc.comments import queries, reactions, subscriptions, threads, voting
+from commentsvc.comments.reactions import Reaction
+from commentsvc.comments.urls import PageRef, UnknownSiteError
 from commentsvc.db.database import Database
 from commentsvc.exports import records, snapshot
 from commentsvc.exports.records import (
@@ -55,6 +57,9 @@ def fill(database: Database) -> None:
     database.write_now(actions.edit, 1, "Hello **you**", "Mo", NOW + 5 * HOUR)
     database.write_now(voting.vote, 1, "a reader", 1, [b"\x01\x02"], NOW)
     database.write_now(voting.vote, 1, "another", -1, [], NOW + 6 * HOUR)
+    for reader, networks in (("a reader", [b"\x01\x02"]), ("another", [])):
+        given = Reaction("👍", reader)
+        database.write_now(reactions.react, PageRef("blog", "/post/"), given, networks, NOW)
     database.write_now(threads.add_alias, "blog", "/post/", "/old/")
     database.write_now(threads.set_state, "blog", "/post/", "closed")
     for kind, value in (("author", "Ann"), ("word", "casino"), ("domain", "spam.example")):
@@ -81,10 +86,14 @@ def of(kind: type[R], found: list[Record]) -> list[R]:
 def test_everything_is_exported_in_a_stable_order(database: Database) -> None:
     found = read(database)
     assert found[0] == HeaderRecord(format="commentsvc", version=1)
-    assert of(ThreadRecord, found) == [
-        ThreadRecord("blog", "/post/", "A post", "closed", ("/old/",)),
-        ThreadRecord("other", "/elsewhere/"),
+    post, elsewhere = of(ThreadRecord, found)
+    expected = ThreadRecord("blog", "/post/", "A post", "closed", ("/old/",), {"👍": 2})
+    assert replace(post, reacted=()) == expected
+    assert sorted((each.network or "", each.emoji) for each in post.reacted) == [
+        ("", "👍"),
+        ("0102", "👍"),
     ]
+    assert elsewhere == ThreadRecord("other", "/elsewhere/")
     first, second, third = of(CommentRecord, found)
     assert (first.id, first.author, first.email) == (1, "Ann", "ann@blog.example")
     assert (first.message, first.html) == (
@@ -129,6 +138,8 @@ def test_no_secret_is_exported(database: Database) -> None:
 
 def test_an_anonymous_export_names_nobody(database: Database) -> None:
     found = read(database, anonymous=True)
+    post = of(ThreadRecord, found)[0]
+    assert (post.reactions, post.reacted) == ({"👍": 2}, ())
     text = msgspec.json.encode(found).decode()
     assert not [word for word in PERSONAL if word in text]
     first, second, _ = of(CommentRecord, found)

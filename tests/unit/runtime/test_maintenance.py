@@ -114,6 +114,26 @@ def test_networks_are_forgotten_after_their_days(tmp_path: Path) -> None:
         asyncio.run(scene(database))
 
 
+def test_what_is_told_of_the_last_days_is_purged_when_one_is_over(tmp_path: Path) -> None:
+    purged: list[str] = []
+    clock = SettableClock(NOW)
+
+    async def scene(database: Database) -> None:
+        doing = asyncio.create_task(maintenance.run(database, Settings(), clock, 0))
+        for _ in range(10):
+            await asyncio.sleep(0)
+        assert "popular" not in purged
+        clock.moment += DAY_MS
+        async with asyncio.timeout(20):
+            while "popular" not in purged:  # noqa: ASYNC110 - nothing tells of it
+                await asyncio.sleep(PAUSE)
+        doing.cancel()
+        assert purged.count("popular") == 1
+
+    with opened(tmp_path, purged.extend) as database:
+        asyncio.run(scene(database))
+
+
 def test_spam_is_removed_after_its_days_and_counted(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -1,0 +1,123 @@
+"""Reactions: one click says what a reader thinks of a page. See `comments.reactions`."""
+
+from typing import Annotated, Final
+
+import msgspec
+from msgspec import Meta
+
+from commentsvc.api.author import Word, read_small
+from commentsvc.api.parameters import WriteQuery
+from commentsvc.api.serialize import Reactions
+from commentsvc.api.vote_limit import VoteLimit
+from commentsvc.comments import reactions
+from commentsvc.comments.errors import TooManyReactions
+from commentsvc.comments.reactions import Reaction
+from commentsvc.comments.submission import Url
+from commentsvc.comments.urls import PageRef
+from commentsvc.context import ServiceContext
+from commentsvc.http.messages import (
+    JSON,
+    NOT_STORED,
+    CorsPolicy,
+    HttpError,
+    Request,
+    Response,
+    encode,
+)
+from commentsvc.http.operation import Operation, json_of
+from commentsvc.http.router import Route, route
+from commentsvc.util.i18n import Message
+from commentsvc.util.i18n import gettext as _
+
+REACTION_BYTES: Final = 8_192  # a url, escaped, and some words
+
+
+class ReactionBody(msgspec.Struct, frozen=True, forbid_unknown_fields=True, gc=False):
+    """A reaction as sent, see `PageReactions.react`."""
+
+    url: Url
+    emoji: Annotated[
+        str,
+        Meta(
+            description="One of those that the site has chosen.",
+            extra_json_schema={"x-setting": "emoji"},
+        ),
+    ]
+    given: Annotated[bool, Meta(description="False takes the reaction back.")]
+    reader: Word
+
+
+REACT = Operation(
+    method="POST",
+    path="/api/reactions",
+    summary="React to a page with an emoji, or take that back",
+    query=WriteQuery,
+    body=(json_of(ReactionBody),),
+    answers={200: json_of(Reactions)},
+    errors=(400, 403, 404, 409, 415, 429, 503),
+)
+
+
+def _say_wait(seconds: int) -> Message:
+    return _("You are reacting too often. Please wait %(seconds)s seconds.", seconds=seconds)
+
+
+class PageReactions:
+    """Takes reactions, as JSON and from the plain form."""
+
+    def __init__(self, service: ServiceContext, cors: CorsPolicy) -> None:
+        self._database = service.database
+        self._sites = service.sites
+        self._clock = service.clock
+        self._cors = cors
+        self._limit = VoteLimit(service, _say_wait, TooManyReactions)
+
+    def routes(self) -> list[Route]:
+        """Give the table of routes."""
+        return [route(REACT, self.react)]
+
+    async def react(self, request: Request) -> Response:
+        """POST /api/reactions with JSON ``{"url", "emoji", "given", "reader"}``: 200 with counts.
+
+        The answer ``{"reactions": {emoji: number}}`` has all emoji of the site in their order.
+        `reader` is a random word that a browser makes once and keeps; a reaction that is there
+        already, or is taken back twice, changes nothing. 400 with the faulty fields, 403 for a
+        foreign page, 404 where the site has no reactions, 409 from a network with many reactions on
+        the page, 415, 429, 503.
+        """
+        site = REACT.read(request).site
+        example = '{"url": "/post/", "emoji": "👍", "given": true, "reader": "…"}'
+        sent = read_small(request.json(), ReactionBody, example, REACTION_BYTES)
+        place = self._sites.locate(sent.url, site)
+        headers = self._cors.check(request, place.site)
+        self._check(place, sent.emoji)
+        networks = self._limit.admit(request, _subject(place)).hashes
+        reaction = Reaction(sent.emoji, sent.reader, sent.given)
+        counts = await self._database.write(
+            reactions.react, place, reaction, networks, self._clock.now_ms()
+        )
+        headers = (("Content-Type", JSON), NOT_STORED, *headers)
+        body = encode(Reactions(self._sites.reactions(place.site, counts)))
+        return Response(200, headers, body)
+
+    async def react_by_form(self, request: Request, place: PageRef, emoji: str) -> None:
+        """Store a reaction of a reader without a script. Raise HttpError or CommentsError."""
+        self._cors.check(request, place.site)
+        self._check(place, emoji)
+        networks = self._limit.admit(request, _subject(place)).hashes
+        await self._database.write(
+            reactions.react_once, place, emoji, networks, self._clock.now_ms()
+        )
+
+    def _check(self, place: PageRef, emoji: str) -> None:
+        """Raise HttpError where the site of a page has no such reaction."""
+        known = self._sites.reactions(place.site, {})
+        if not known:
+            raise HttpError(404, "not_found", _("Reactions are disabled on this site."))
+        if emoji not in known:
+            problem = f"This must be one of {', '.join(known)}."
+            raise HttpError(400, "invalid", "Please look at: emoji.", {"emoji": problem})
+
+
+def _subject(place: PageRef) -> bytes:
+    return f"{place.site} {place.url}".encode()

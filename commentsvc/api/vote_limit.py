@@ -1,0 +1,55 @@
+"""The bounds of votes and reactions: how many may come from one network."""
+
+from collections.abc import Callable
+from typing import Final, NamedTuple
+
+from commentsvc.comments.voting import CROWD
+from commentsvc.context import ServiceContext
+from commentsvc.http.messages import HttpError, Request, TrustedProxies
+from commentsvc.util.client_network import NetworkHashes, network, wide_network
+from commentsvc.util.i18n import Message
+from commentsvc.util.ratelimit import RateLimiter
+
+# Votes on one comment from an IPv6 /48, which has 256 of our networks: three times those of one.
+WIDE_VOTES: Final = f"{3 * CROWD}/day"
+
+
+class VoterNetwork(NamedTuple):
+    """Where a vote comes from, and the hashes that votes from there may have."""
+
+    place: bytes
+    hashes: tuple[bytes, ...]
+
+
+class VoteLimit:
+    """Counts votes by network, by the setting `spam.vote_limit`, and on each subject by /48."""
+
+    def __init__(
+        self,
+        service: ServiceContext,
+        say_wait: Callable[[int], Message],
+        refusal: Callable[[], Exception],
+    ) -> None:
+        """Take how to say for how many seconds to wait, and the error for too many on a subject."""
+        settings = service.settings
+        self._limiter = RateLimiter(settings.spam.vote_limit)
+        self._wide = RateLimiter(WIDE_VOTES)
+        self._hashes = NetworkHashes(service.keys[0], settings.privacy.keep_network_days)
+        self._proxies = TrustedProxies(settings.server.trusted_proxies)
+        self._clock = service.clock
+        self._say_wait = say_wait
+        self._refusal = refusal
+
+    def admit(self, request: Request, subject: bytes) -> VoterNetwork:
+        """Count a vote on what `subject` names. Raise HttpError 429 or what `refusal` makes."""
+        place = network(self._proxies.client(request))
+        wait = self._limiter.take(place, self._clock.monotonic_ms())
+        if wait:
+            headers = (("Retry-After", str(wait)),)
+            raise HttpError(429, "too_many", self._say_wait(wait), headers=headers)
+        wide = wide_network(place)
+        if wide != place and self._wide.take(
+            b"%b %b" % (subject, wide), self._clock.monotonic_ms()
+        ):
+            raise self._refusal()
+        return VoterNetwork(place, self._hashes.hashes(place, self._clock.now_ms()))

@@ -1,0 +1,245 @@
+"""Reactions: what readers think of a page, as emoji; one of each emoji of each reader.
+
+Readers and networks are told apart as in `voting`: a reader by a digest of the random word that the
+browser keeps, and one network has at most CROWD reactions with an emoji on a page. The plain form
+has no word, so by it a network reacts once. How many there are stands in a row for each page and
+emoji, so no answer counts rows.
+
+    CommentsError
+      UnknownSite       no site of that name is configured
+      TooManyReactions  that network has all the reactions that it may have on this page
+"""
+
+import hashlib
+import secrets
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
+
+from peewee import Value, fn
+
+from commentsvc.comments import statements
+from commentsvc.comments.create import ThreadRef
+from commentsvc.comments.errors import TooManyReactions, UnknownSite
+from commentsvc.comments.urls import PageRef
+from commentsvc.comments.voting import CROWD, DIGEST
+from commentsvc.db.query import Param, Select, prepared
+from commentsvc.db.schema.comments import ReactionCountTable, ReactionTable
+from commentsvc.db.sqlite import Reader, Transaction
+from commentsvc.model import thread_tag
+
+
+class Reaction(NamedTuple):
+    """A reader's reaction, by the reader's `word`; `given` is False where it is taken back."""
+
+    emoji: str
+    word: str
+    given: bool = True
+
+
+@prepared
+def find_counts(thread_id: Param) -> Select:
+    return ReactionCountTable.select(ReactionCountTable.emoji, ReactionCountTable.count).where(
+        ReactionCountTable.thread == thread_id
+    )
+
+
+def _is(thread_id: Param, emoji: Param, reader: Param) -> Any:  # Any: peewee's expressions
+    return (
+        (ReactionTable.thread == thread_id)
+        & (ReactionTable.emoji == emoji)
+        & (ReactionTable.reader == reader)
+    )
+
+
+@prepared
+def find_reaction(thread_id: Param, emoji: Param, reader: Param) -> Select:
+    return ReactionTable.select(ReactionTable.created_at).where(_is(thread_id, emoji, reader))
+
+
+@prepared
+def count_of_network(thread_id: Param, emoji: Param, one: Param, other: Param) -> Select:
+    return ReactionTable.select(fn.COUNT(ReactionTable.reader)).where(
+        ReactionTable.thread == thread_id,
+        ReactionTable.emoji == emoji,
+        ReactionTable.network.in_([one, other]),
+    )
+
+
+@prepared
+def _put(thread_id: Param, emoji: Param, reader: Param, network: Param, now: Param) -> Select:
+    row = {
+        ReactionTable.thread: thread_id,
+        ReactionTable.emoji: emoji,
+        ReactionTable.reader: reader,
+        ReactionTable.network: network,
+        ReactionTable.created_at: now,
+    }
+    return ReactionTable.insert(row)
+
+
+@prepared
+def _take_back(thread_id: Param, emoji: Param, reader: Param) -> Select:
+    return ReactionTable.delete().where(_is(thread_id, emoji, reader))
+
+
+@prepared
+def _add(thread_id: Param, emoji: Param, more: Param) -> Select:
+    row = {
+        ReactionCountTable.thread: thread_id,
+        ReactionCountTable.emoji: emoji,
+        ReactionCountTable.count: more,
+    }
+    return ReactionCountTable.insert(row).on_conflict(
+        conflict_target=[ReactionCountTable.thread, ReactionCountTable.emoji],
+        update={ReactionCountTable.count: ReactionCountTable.count + more},
+    )
+
+
+def _has_network(before: Param) -> Any:  # Any: as above
+    return ReactionTable.network.is_null(False) & (ReactionTable.created_at < before)
+
+
+@prepared
+def find_networked(before: Param) -> Select:
+    return ReactionTable.select(ReactionTable.emoji).where(_has_network(before)).limit(1)
+
+
+@prepared
+def _old(before: Param, most: Param) -> Select:
+    return (
+        ReactionTable.select(ReactionTable.thread, ReactionTable.emoji, ReactionTable.reader)
+        .where(_has_network(before))
+        .limit(most)
+    )
+
+
+@prepared
+def _drop_network(thread_id: Param, emoji: Param, reader: Param) -> Select:
+    return ReactionTable.update(network=None).where(_is(thread_id, emoji, reader))
+
+
+def counts(reader: Reader, thread_id: int) -> dict[str, int]:
+    """Return how many reactions a page has with each emoji; those without any may be left out."""
+    return dict(reader.query(find_counts, thread_id)) if thread_id else {}
+
+
+def react(
+    tx: Transaction, place: PageRef, reaction: Reaction, networks: Sequence[bytes], now: int
+) -> dict[str, int]:
+    """Let a reader react to a page, or take that back; return the page's counts.
+
+    `networks` are the hashes that the reader's network may have, the present one first; `now` is in
+    Unix milliseconds. Raise UnknownSite or TooManyReactions.
+    """
+    ref = _find_thread(tx, place, reaction.given)
+    if ref is None:
+        return {}
+    emoji = reaction.emoji
+    reader = hashlib.blake2b(
+        reaction.word.encode(), digest_size=DIGEST, person=b"reaction"
+    ).digest()
+    was_given = tx.first(find_reaction, ref.thread_id, emoji, reader) is not None
+    if reaction.given != was_given:
+        if was_given:
+            tx.change(_take_back, ref.thread_id, emoji, reader)
+        else:
+            if networks and _number_of(tx, ref, emoji, networks) >= CROWD:
+                raise TooManyReactions
+            network = networks[0] if networks else None
+            tx.change(_put, ref.thread_id, emoji, reader, network, now)
+        tx.change(_add, ref.thread_id, emoji, 1 if reaction.given else -1)
+        tx.purge(thread_tag(ref.site, ref.url))
+    return counts(tx, ref.thread_id)
+
+
+def react_once(
+    tx: Transaction, place: PageRef, emoji: str, networks: Sequence[bytes], now: int
+) -> None:
+    """Let a reader react who has no word: once for each network; again changes nothing.
+
+    All else as for `react`.
+    """
+    ref = _find_thread(tx, place, make=True)
+    if ref and networks and _number_of(tx, ref, emoji, networks):
+        return
+    react(tx, place, Reaction(emoji, secrets.token_urlsafe(DIGEST)), networks, now)
+
+
+def _find_thread(tx: Transaction, place: PageRef, make: bool) -> ThreadRef | None:
+    """Return the thread of a page; None where there is none and none is to be made."""
+    row = tx.execute(statements.FIND_THREAD, (place.url, place.site)).fetchone()
+    if row is None:
+        raise UnknownSite(f"no site is named {place.site}")
+    if row[5] is not None:
+        row = tx.execute(statements.FIND_ALIASED, (row[5],)).fetchone()
+    site_id, url, thread_id = row[:3]
+    if thread_id is None and make:
+        thread_id = tx.insert(statements.INSERT_THREAD, (site_id, place.url))
+    return ThreadRef(place.site, url or place.url, site_id, thread_id) if thread_id else None
+
+
+def _number_of(tx: Transaction, ref: ThreadRef, emoji: str, networks: Sequence[bytes]) -> int:
+    [(number,)] = tx.query(count_of_network, ref.thread_id, emoji, networks[0], networks[-1])
+    return int(number)
+
+
+def move(tx: Transaction, source_id: int, target_id: int) -> None:
+    """Put the reactions of one thread to those of another; who has reacted to both counts once."""
+    here, there = ReactionTable.alias("here"), ReactionTable.alias("there")
+    doubled = (
+        here.select(here.emoji, fn.COUNT(here.reader))
+        .join(there, on=(there.emoji == here.emoji) & (there.reader == here.reader))
+        .where(here.thread == source_id, there.thread == target_id)
+        .group_by(here.emoji)
+    )
+    twice: dict[str, int] = dict(tx.query(doubled))
+    for emoji, count in counts(tx, source_id).items():
+        tx.change(_add, target_id, emoji, count - twice.get(emoji, 0))
+    columns = (
+        ReactionTable.thread,
+        ReactionTable.emoji,
+        ReactionTable.reader,
+        ReactionTable.network,
+        ReactionTable.created_at,
+    )
+    rows = here.select(
+        Value(target_id),
+        here.emoji,
+        here.reader,
+        here.network,
+        here.created_at,
+    ).where(here.thread == source_id)
+    moved = ReactionTable.insert_from(rows, columns)
+    tx.change(
+        moved.on_conflict(
+            action="NOTHING",
+            conflict_target=[ReactionTable.thread, ReactionTable.emoji, ReactionTable.reader],
+        )
+    )
+    _clear(tx, source_id)
+
+
+def remove(tx: Transaction, ref: ThreadRef) -> None:
+    """Remove all reactions of a page."""
+    _clear(tx, ref.thread_id)
+    tx.purge(thread_tag(ref.site, ref.url))
+
+
+def add_counts(tx: Transaction, thread_id: int, numbers: Mapping[str, int]) -> None:
+    """Count reactions of an import, of which there may be more than readers that are known."""
+    tx.change_each(_add, [(thread_id, emoji, number) for emoji, number in numbers.items()])
+
+
+def _clear(tx: Transaction, thread_id: int) -> None:
+    for table in (ReactionTable, ReactionCountTable):
+        tx.change(table.delete().where(table.thread == thread_id))
+
+
+def is_due(reader: Reader, before: int) -> bool:
+    """Whether a reaction from before that moment (Unix milliseconds) still has a network's hash."""
+    return reader.first(find_networked, before) is not None
+
+
+def drop_networks(tx: Transaction, before: int, most: int) -> None:
+    """Drop the hashes of at most `most` reactions from before that moment."""
+    tx.change_each(_drop_network, tx.query(_old, before, most))

@@ -1,0 +1,110 @@
+"""<page-reactions>, <latest-comments>, <popular-pages>: one request, one reader, and no answer."""
+
+import re
+
+from playwright.sync_api import Page, expect
+
+from tests.widget.browser import POST, SERVICE, Answers, comment
+from tests.widget.test_counts import asked
+from tests.widget.test_sizes import take_loaded
+
+ELEMENT = 700  # bytes, gzipped
+LATEST: dict[str, object] = {
+    "id": 7,
+    "author": "Rosa Weber",
+    "excerpt": "Two coats <b>",
+    "link": f"{POST}#commentsvc-7",
+    "title": "Oil on wet wood",
+    "published": "2026-11-21T11:00:00Z",
+}
+POPULAR: dict[str, object] = {"link": POST, "title": "Oil on wet wood", "count": 12}
+REACTIONS = f'<page-reactions url="{POST}"><i>–</i></page-reactions>'
+ALL = (
+    f'<comment-count url="{POST}">–</comment-count><comment-count url="/b/">–</comment-count>'
+    f"{REACTIONS}<latest-comments><i>–</i></latest-comments>"
+    '<popular-pages period="week"><i>–</i></popular-pages>'
+)
+
+
+def show(page: Page, elements: str = ALL, lang: str = "en") -> None:
+    """Open a page with some elements and all of their scripts."""
+    scripts = "".join(
+        f'<script type="module" src="{SERVICE}/static/{name}.js"></script>'
+        for name in ("reactions", "latest", "popular")
+    )
+    body = (
+        f'<!doctype html><html lang="{lang}"><meta charset="utf-8"><title>A page</title>'
+        f"{scripts}<main><h1>A page</h1>{elements}</main>"
+    )
+    page.route("**/list/", lambda route: route.fulfill(content_type="text/html", body=body))
+    page.goto("/list/")
+
+
+def fill(answers: Answers) -> None:
+    answers.comments = [comment(1, "Yes.")]
+    answers.reactions = {"👍": 2, "🦄": 0}
+    answers.latest = [LATEST] * 7
+    answers.popular = [POPULAR]
+
+
+def test_all_elements_of_a_page_come_with_one_request(page: Page, answers: Answers) -> None:
+    fill(answers)
+    show(page)
+    expect(page.get_by_role("button")).to_have_count(2)
+    latest = page.locator("latest-comments li")
+    expect(latest).to_have_count(5)
+    expect(latest.first).to_have_text(re.compile("Rosa Weber.*1 hour ago.*Two coats <b>.*Oil on"))
+    expect(latest.first.get_by_role("link")).to_have_attribute("href", str(LATEST["link"]))
+    expect(page.locator("popular-pages li")).to_have_text("Oil on wet wood 12 comments")
+    expect(page.locator("comment-count")).to_have_text(["1 comment", "No comments"])
+    assert asked(answers) == [["/b/", POST]]
+    sizes = take_loaded(answers)
+    assert {"reactions.js", "latest.js", "popular.js"} < sizes.keys()
+    for name in ("reactions.js", "latest.js", "popular.js", "elements.css"):
+        assert sizes[name] <= ELEMENT, name
+
+
+def test_a_reader_reacts_once_and_takes_it_back(page: Page, answers: Answers) -> None:
+    fill(answers)
+    show(page, 2 * REACTIONS, "de")
+    group = page.get_by_role("group", name="Reaktionen").first
+    thumb = group.get_by_role("button", name="Daumen hoch 2", exact=True)
+    expect(thumb).to_have_attribute("aria-pressed", "false")
+    expect(group.get_by_role("button", name="🦄", exact=True)).to_be_visible()
+    thumb.focus()
+    page.keyboard.press("Enter")
+    pressed = page.get_by_role("button", name="Daumen hoch 3", pressed=True)
+    expect(pressed).to_have_count(2)  # both elements of the page
+    expect(pressed.first).to_be_focused()
+    page.reload()
+    expect(pressed).to_have_count(2)
+    pressed.last.click()
+    expect(page.get_by_role("button", name="Daumen hoch 2", pressed=False)).to_have_count(2)
+    first, second = answers.reacted
+    assert (first["url"], first["emoji"], first["given"]) == (POST, "👍", True)
+    assert second == first | {"given": False}
+    assert "lang=de" in next(target for method, target in answers.requests if method == "POST")
+
+
+def test_a_refused_reaction_says_why_and_counts_nothing(page: Page, answers: Answers) -> None:
+    fill(answers)
+    show(page, REACTIONS)
+    answers.refuse("POST", 409)
+    button = page.get_by_role("button", name="Thumbs up 2")
+    button.click()
+    expect(page.get_by_role("alert")).to_have_text("The service says why.")
+    expect(button).to_have_attribute("aria-pressed", "false")
+    answers.recover()
+    button.click()
+    expect(page.get_by_role("button", name="Thumbs up 3", pressed=True)).to_be_visible()
+    expect(page.get_by_role("alert")).to_have_text("")
+
+
+def test_where_there_is_nothing_to_show_the_fallback_stays(page: Page, answers: Answers) -> None:
+    show(page)
+    expect(page.locator("comment-count").first).to_have_text("No comments")
+    expect(page.locator("page-reactions, latest-comments, popular-pages")).to_have_text(["–"] * 3)
+    answers.refuse("GET", 503)
+    with page.expect_response("**/api/comments/counts?*"):
+        show(page)
+    expect(page.locator("page-reactions, latest-comments, popular-pages")).to_have_text(["–"] * 3)
