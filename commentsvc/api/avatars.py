@@ -1,7 +1,7 @@
 """Avatars: pictures of authors from a service such as Gravatar, if a site turns that on.
 
 The pictures are fetched by this service. So the other service does not learn who reads a comment,
-only that somebody here reads comments of the owner of a digest. It gets the MD5 of an e-mail
+only that somebody here reads comments of the owner of a digest. It gets the MD5 of an email
 address, which our lists contain too, but never the address. The answer is an image of a known type
 and a limited size, or nothing: then the widget shows the picture that it draws. Answers are cached
 in memory for a day, also if there is no picture. After a failure there is a pause.
@@ -55,7 +55,7 @@ class SiteQuery(Query, frozen=True):
 AVATAR = Operation(
     method="GET",
     path="/api/avatar/{path}",
-    summary="The picture of an author, by the MD5 digest of an e-mail address",
+    summary="The picture of an author, by the MD5 digest of an email address",
     note="Only where the site has an `avatar_url`.",
     query=SiteQuery,
     path_type=Annotated[str, Meta(description="`avatar` of a comment.", pattern="^[0-9a-f]{32}$")],

@@ -33,7 +33,7 @@ class Answer(msgspec.Struct, frozen=True, omit_defaults=True, forbid_unknown_fie
 
 
 class Item(Answer, frozen=True, gc=False):
-    """A comment in an answer. It never contains the e-mail address.
+    """A comment in an answer. It never contains the email address.
 
     The keys of Stacosys: author, avatar (a digest), content (Markdown), date (the server's local
     time) and site, which is absent if it is empty. Our own keys: id, parent, html, published and
@@ -197,7 +197,7 @@ class Client(Answer, frozen=True, gc=False):
 class CommentSerializer:
     """Makes the JSON of comments, as the settings of their site allow.
 
-    The MD5 digest of an e-mail address can be guessed, at a million addresses a second. So it is
+    The MD5 digest of an email address can be guessed, at a million addresses a second. So it is
     shown only if the site has an `avatar_url`, which needs it. Other sites show a digest with a
     secret key, which distinguishes authors. It is computed from the address; a digest sent by a
     client is ignored.

@@ -83,7 +83,7 @@ MessageText = Annotated[
 Email = Annotated[
     str,
     _described(
-        "The author's e-mail address, which is never shown. Addresses in other scripts than "
+        "The author's email address, which is never shown. Addresses in other scripts than "
         "Latin are accepted too.",
         pattern=PLAIN_EMAIL,
         maxLength=EMAIL_LENGTH,
@@ -199,7 +199,7 @@ _KEY = re.compile(KEY)
 
 
 def avatar(email: str) -> str:
-    """Return the key of the picture for an e-mail address, as Gravatar defines it.
+    """Return the key of the picture for an email address, as Gravatar defines it.
 
     It is the MD5 digest in hex of the address without surrounding spaces, in lower case; `""` for
     `""`.
@@ -219,7 +219,7 @@ def is_site(text: str) -> bool:
 
 
 def is_email(text: str) -> bool:
-    """Return whether `text` may be an e-mail address that mail can be sent to."""
+    """Return whether `text` may be an email address that mail can be sent to."""
     return len(text) <= EMAIL_LENGTH and _is_plain(text, _EMAIL)
 
 

@@ -144,7 +144,7 @@ class Converter:
     def _their_author(self, comment: ImportedComment, notes: list[str]) -> _Whose:
         email, site = comment.email.strip(), comment.site.strip()
         if email and not is_email(email):
-            notes.append("its e-mail address is none, and is not stored")
+            notes.append("its email address is not valid, and is not stored")
             email = ""
         if site and "://" not in site[:9]:
             site = f"http://{site}"
