@@ -222,7 +222,7 @@ def _inbox(
 def _mentions(
     service: ServiceContext, submissions: SubmissionService
 ) -> list[Coroutine[None, None, None]]:
-    """What is done for replies from elsewhere; loaded where a site has any."""
+    """Return the task that checks webmentions; it is imported only if a site accepts them."""
     if not any(site.webmentions for site in service.settings.sites):
         return []
     from commentsvc.mentions.verifier import MentionVerifier

@@ -1,7 +1,7 @@
-"""The API of moderation for accounts: roles, invitations, tokens, and one's own profile.
+"""The JSON API for accounts: roles, invitations, tokens, and one's own profile.
 
-Like the rest of `json_api`, for programs with a token. Passwords, codes, passkeys and sessions are
-not here: they belong to a person with a browser.
+Like the rest of `json_api`, it is for programs with a token. Passwords, codes, passkeys and
+sessions are not part of it: they belong to a person with a browser.
 """
 
 from os import urandom

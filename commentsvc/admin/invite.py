@@ -1,4 +1,4 @@
-"""Making an invitation: for the page of all accounts, and for programs."""
+"""Makes invitations, for the page of all accounts and for programs."""
 
 from collections.abc import Sequence
 

@@ -1,9 +1,10 @@
-"""Signing in by a provider of OpenID Connect, where the settings name one.
+"""Signing in by the OpenID Connect provider that the settings name.
 
-The state that goes to the provider and comes back is a signed word for this browser, and works
-once; the nonce and the PKCE verifier are made of it and the secret key (`auth.oidc.Attempt`). The
-browser comes back from another site, so its cookie comes with the second request alone: see
-`AccessControl.page`. Who has set up an app for codes is asked for one as after a password.
+The `state` that goes to the provider and comes back is a signed word for this browser, and works
+once. The nonce and the PKCE verifier are derived from it and the secret key (`auth.oidc.Attempt`).
+Since the browser comes back from another site, it sends its cookie only with the second request:
+see `AccessControl.page`. As after a password, an account with two-factor authentication is then
+asked for a code.
 """
 
 import logging
@@ -34,9 +35,9 @@ from commentsvc.util.timestamps import MINUTE_MS
 _log = logging.getLogger(__name__)
 
 STATE: Final = "provider"
-STATE_TIME: Final = 10 * MINUTE_MS  # to sign in there
+STATE_TIME: Final = 10 * MINUTE_MS  # time for signing in at the provider
 STATE_SIZE: Final = 16  # random bytes
-TARGET_LENGTH: Final = 200  # characters of the page to which one comes back
+TARGET_LENGTH: Final = 200  # characters of the address of the page to show afterwards
 RETURN: Final = "/moderation/provider-return"
 
 GO = page_operation(
@@ -48,7 +49,7 @@ COME_BACK = page_operation(
 
 
 class ProviderPages:
-    """The handlers; without a provider in the settings they answer 404."""
+    """The handlers; they answer 404 if the settings name no provider."""
 
     def __init__(
         self,
@@ -73,12 +74,12 @@ class ProviderPages:
             _log.warning("oidc.issuer is set, which needs: pip install 'commentsvc[oidc]'")
 
     def routes(self) -> list[Route]:
-        """Give the table of routes."""
+        """Return the table of routes."""
         access = self._access
         return [access.page(GO, self.go), access.page(COME_BACK, self.come_back)]
 
     async def go(self, request: Request, context: RequestContext) -> Response:
-        """GET /moderation/provider[?to=PAGE]: 303 to the provider; 502 where it does not answer."""
+        """GET /moderation/provider[?to=PAGE]: 303 to the provider; 502 if it does not answer."""
         self._need_provider()
         to = target(first(request.parameters(), "to"))
         word = urandom(STATE_SIZE).hex()
@@ -98,7 +99,7 @@ class ProviderPages:
     async def come_back(self, request: Request, context: RequestContext) -> Response:
         """GET /moderation/provider-return: 303 as after a password; 403, 429.
 
-        The provider adds `state`, and a `code` or an `error`.
+        The provider adds `state`, and either `code` or `error`.
         """
         self._need_provider()
         parameters = request.parameters()
@@ -130,12 +131,12 @@ class ProviderPages:
         return account
 
     def _need_provider(self) -> None:
-        """Raise HttpError where the settings name none."""
+        """Raise HttpError 404 if the settings name no provider."""
         if not self._name:
             raise HttpError(404, "not_found", _("There is no such page."))
 
     def _refused(self, status: int, reason: Exception) -> HttpError:
-        """Return the error for who was not signed in; the log tells the reason."""
+        """Return the error for a failed sign-in, and log its reason."""
         _log.warning("nobody was signed in by %s: %s", self._name, reason)
         message = _(
             "%(provider)s did not sign you in, or no account here has your email address. Try"

@@ -1,8 +1,8 @@
-"""Which account is whose at a provider of OpenID Connect (see `auth.oidc`).
+"""Maps identities of an OpenID Connect provider (see `auth.oidc`) to accounts.
 
-At first an account is found by its email address, if the provider verified it. From then on it
-belongs to the subject who came with it: an address that the provider gives to somebody else later
-opens nothing.
+At the first sign-in, the account is found by the email address, if the provider has verified it.
+From then on the account belongs to the `subject` of that identity. If the provider later gives the
+address to somebody else, it no longer opens the account.
 """
 
 from commentsvc.auth import accounts
@@ -13,7 +13,7 @@ from commentsvc.db.sqlite import Reader, Transaction
 
 
 def account_of(tx: Transaction, identity: Identity, now: int) -> Moderator | None:
-    """Return the account of an identity, and keep that it is; None if there is none."""
+    """Return the account of an identity and store that it is theirs; None if there is none."""
     known = ModeratorTable.select(ModeratorTable.name).join(IdentityTable)
     mine = known.where(
         IdentityTable.issuer == identity.issuer, IdentityTable.subject == identity.subject
@@ -34,7 +34,10 @@ def account_of(tx: Transaction, identity: Identity, now: int) -> Moderator | Non
 
 
 def _named_by(reader: Reader, identity: Identity) -> str:
-    """Return the name of the account with that address which nobody at the issuer has yet."""
+    """Return the name of the account with the identity's email address; "" if there is none.
+
+    An account that belongs to another subject of the issuer does not count.
+    """
     if not identity.email:
         return ""
     taken = IdentityTable.select(IdentityTable.moderator).where(

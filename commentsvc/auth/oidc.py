@@ -1,12 +1,13 @@
-"""OpenID Connect: another service says who somebody is (OpenID Connect Core 1.0, code flow).
+"""Sign-in by OpenID Connect: a provider says who somebody is (OpenID Connect Core 1.0, code flow).
 
 We send the browser to the provider with a `state`, a nonce and the digest of a PKCE verifier (RFC
-7636), and it comes back with a code. For the code, the verifier and our secret the provider gives
-us an ID token, whose signature, issuer, audience, times and nonce are checked. Keys are fetched
-again when none of those that we know fits: providers change them. Only signatures with
-public keys count, so neither `none` nor a secret that somebody knows makes a token.
+7636), and it comes back with a code. In exchange for the code, the verifier and our client secret,
+the provider returns an ID token. We check its signature, issuer, audience, times and nonce. If no
+known key fits, the keys are fetched again, since providers change them. Only signatures with public
+keys are accepted, so neither the algorithm `none` nor a leaked client secret makes a token valid.
 
-What is fetched is kept for an hour. authlib and joserfc are imported when somebody signs in.
+The provider's description and keys are kept for an hour. authlib and joserfc are imported at the
+first sign-in.
 """
 
 import base64
@@ -27,11 +28,11 @@ from commentsvc.util.timestamps import HOUR_MS
 if TYPE_CHECKING:
     from joserfc import jwt
 
-# Signatures with a public key alone (RFC 7518, RFC 8037).
+# The signature algorithms with public keys (RFC 7518, RFC 8037).
 ALGORITHMS: Final = ("RS256", "RS384", "RS512", "PS256", "ES256", "ES384", "EdDSA", "Ed25519")
 WELL_KNOWN: Final = "/.well-known/openid-configuration"
-KEPT: Final = HOUR_MS  # that we do not ask for the provider's description and keys again
-KEYS: Final = 100  # of a provider that are tried
+KEPT: Final = HOUR_MS  # how long the description and keys are kept
+KEYS: Final = 100  # the most keys of a provider that are tried
 ANSWER: Final = 256 * 1024  # bytes of an answer
 LEEWAY: Final = 60  # seconds by which two clocks may differ
 FORM: Final = {"Content-Type": "application/x-www-form-urlencoded", "Accept": "application/json"}
@@ -40,18 +41,18 @@ S = TypeVar("S")
 
 
 def provider_name(settings: OidcSettings) -> str:
-    """Return what people call the provider; "" without one, or without what it needs."""
+    """Return the name of the provider; "" if none is set or authlib is not installed."""
     if not settings.issuer or find_spec("authlib") is None:
         return ""
     return settings.name or urlsplit(settings.issuer).hostname or ""
 
 
 class OidcRefused(Exception):
-    """The provider did not say who somebody is; the text is for the log."""
+    """The provider did not confirm an identity; the text is for the log."""
 
 
 class ProviderMetadata(msgspec.Struct, frozen=True):
-    """What a provider says of itself (OpenID Connect Discovery 1.0, section 3)."""
+    """A provider's description of itself (OpenID Connect Discovery 1.0, section 3)."""
 
     issuer: str
     authorization_endpoint: str
@@ -62,22 +63,22 @@ class ProviderMetadata(msgspec.Struct, frozen=True):
 
 
 class JwkSet(msgspec.Struct, frozen=True):
-    """A provider's public keys (RFC 7517, 5)."""
+    """A provider's public keys (RFC 7517, section 5)."""
 
     keys: list[dict[str, Any]]  # Any: as JWK have it
 
 
 class TokenAnswer(msgspec.Struct, frozen=True):
-    """What a provider gives for a code."""
+    """The tokens that a provider returns for a code."""
 
     id_token: str
     access_token: str = ""
 
 
 class Identity(msgspec.Struct, frozen=True):
-    """Who somebody is: the `subject` is theirs for good at that issuer.
+    """A person at a provider; `subject` is their permanent id at that issuer.
 
-    `email` is "" where the provider does not say that it was verified.
+    `email` is "" unless the provider says that it is verified.
     """
 
     issuer: str
@@ -87,7 +88,7 @@ class Identity(msgspec.Struct, frozen=True):
 
 
 class Attempt(msgspec.Struct, frozen=True):
-    """What belongs to one sign-in: where the browser comes back to, the nonce and the verifier."""
+    """The values of one sign-in: the address to come back to, the nonce and the PKCE verifier."""
 
     redirect_uri: str
     nonce: str
@@ -95,7 +96,7 @@ class Attempt(msgspec.Struct, frozen=True):
 
     @classmethod
     def of(cls, redirect_uri: str, word: str, key: bytes) -> "Attempt":
-        """Return the one of a random word: nobody without our secret `key` can make it."""
+        """Return the attempt that belongs to a random word; only our secret `key` can derive it."""
         digests = [
             hashlib.blake2b(word.encode(), digest_size=32, key=key[:64], person=person).digest()
             for person in (b"OIDC nonce", b"OIDC verifier")
@@ -104,10 +105,10 @@ class Attempt(msgspec.Struct, frozen=True):
 
 
 class OidcProvider:
-    """One provider, and what is known of it."""
+    """One provider, with its description and keys."""
 
     def __init__(self, settings: OidcSettings, networks: tuple[str, ...], clock: Clock) -> None:
-        """Take the networks in which it may be although they are not public."""
+        """Take the non-public networks in which the provider may be."""
         self._settings = settings
         self._networks = networks
         self._clock = clock
@@ -116,7 +117,7 @@ class OidcProvider:
         self._metadata_at = self._keys_at = 0
 
     async def address(self, attempt: Attempt, state: str) -> str:
-        """Return where to send a browser. Raise OidcRefused."""
+        """Return the address of the provider to send a browser to. Raise OidcRefused."""
         metadata = await self._described()
         challenge = _base64(hashlib.sha256(attempt.verifier.encode()).digest())
         query = urlencode(
@@ -136,7 +137,7 @@ class OidcProvider:
         return f"{metadata.authorization_endpoint}{joint}{query}"
 
     async def identity(self, attempt: Attempt, code: str) -> Identity:
-        """Return who came back with a code. Raise OidcRefused."""
+        """Return the identity of the person who came back with a code. Raise OidcRefused."""
         metadata = await self._described()
         given = await self._exchange(metadata, attempt, code)
         claims = await self._verified(metadata, attempt, given)
@@ -150,7 +151,7 @@ class OidcProvider:
         return Identity(metadata.issuer, str(claims["sub"]), email if verified else "", name)
 
     async def _described(self) -> ProviderMetadata:
-        """Return what the provider says of itself, which must be who we asked."""
+        """Return the provider's description; its issuer must be the configured one."""
         now = self._clock.monotonic_ms()
         if self._metadata is None or now - self._metadata_at >= KEPT:
             issuer = self._settings.issuer
@@ -166,7 +167,7 @@ class OidcProvider:
     async def _exchange(
         self, metadata: ProviderMetadata, attempt: Attempt, code: str
     ) -> TokenAnswer:
-        """Return what the provider gives for a code (RFC 6749, 4.1.3)."""
+        """Return the tokens for a code (RFC 6749, section 4.1.3)."""
         fields = {
             "grant_type": "authorization_code",
             "code": code,
@@ -194,7 +195,7 @@ class OidcProvider:
     async def _verified(
         self, metadata: ProviderMetadata, attempt: Attempt, given: TokenAnswer
     ) -> Mapping[str, Any]:  # Any: whatever a claim is
-        """Return the claims of an ID token that the provider made for us and this attempt."""
+        """Return the claims of the ID token, after checking that it is for us and this attempt."""
         from authlib.oidc.core import CodeIDToken
         from joserfc.errors import JoseError
 
@@ -223,7 +224,7 @@ class OidcProvider:
     async def _provider_keys(
         self, metadata: ProviderMetadata, kept: int
     ) -> list[dict[str, Any]]:  # Any: as JWK have it
-        """Return the provider's keys, as they were at most `kept` milliseconds ago."""
+        """Return the provider's keys, at most `kept` milliseconds old."""
         now = self._clock.monotonic_ms()
         if not self._keys or now - self._keys_at >= kept:
             found = await self._get(metadata.jwks_uri, JwkSet)
@@ -247,7 +248,7 @@ class OidcProvider:
 
 
 def _signed(token: str, keys: list[dict[str, Any]]) -> "jwt.Token | None":  # Any: as JWK
-    """Return what a token says, if one of the keys made its signature."""
+    """Return the decoded token if one of the keys made its signature, else None."""
     from joserfc import jwk, jwt
     from joserfc.errors import JoseError
 
@@ -255,7 +256,7 @@ def _signed(token: str, keys: list[dict[str, Any]]) -> "jwt.Token | None":  # An
         try:
             return jwt.decode(token, jwk.import_key(key), algorithms=ALGORITHMS)
         except (JoseError, ValueError, TypeError, KeyError):
-            continue  # of another kind, or not the one
+            continue  # a key of another type, or not the one that signed
     return None
 
 

@@ -26,7 +26,7 @@ _BEGIN: Final = {"oldest": (0, 0, 0), "newest": (0, _MOST, 0), "top": (_MOST, 0,
 
 
 def encode(sort: Sort, last: Comment | None, pinned: int = 0) -> str:
-    """Return the cursor behind the approved comment `last`; if None, of the list's beginning.
+    """Return the cursor after the approved comment `last`; if None, of the list's beginning.
 
     `pinned` is the id of the comment before the list, 0 for none.
     """

@@ -136,7 +136,7 @@ class WorkQueue:
             self._jobs.put(job)
 
     def take(self, most: int) -> list[Job[Any]]:
-        """Wait for a job; return it and those behind it, `most` in all, or [] once closed."""
+        """Wait for a job; return it and its successors, `most` in all, or [] once closed."""
         jobs: list[Job[Any]] = []
         while not jobs or (len(jobs) < most and self._jobs.qsize()):
             job = self._jobs.get()

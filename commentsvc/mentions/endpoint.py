@@ -1,7 +1,7 @@
-"""The webmention endpoint: what is sent is checked for what can be seen at once, and stored.
+"""The endpoint for webmentions: it checks a request as far as possible at once, and stores it.
 
-Whether the page really links to ours is found out later: see `verifier`. So an answer takes no
-longer because of a slow server, and nobody makes us ask for a page twice.
+Whether the page really links to ours is checked later (see `verifier`). So a slow server does not
+delay the answer, and repeated requests do not make us fetch a page several times.
 https://www.w3.org/TR/webmention/#receiving-webmentions
 """
 
@@ -35,7 +35,7 @@ TAKEN: Final = b"Thank you. Your page is looked at soon.\n"
 
 
 class WebmentionFields(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """A webmention."""
+    """The fields of a webmention."""
 
     source: Annotated[str, Meta(description="The page that links to ours.", max_length=SITE_LENGTH)]
     target: Annotated[str, Meta(description="The page of ours.")]
@@ -55,7 +55,7 @@ WEBMENTION = Operation(
 
 
 class WebmentionEndpoint:
-    """The handler."""
+    """The handler of POST /webmention."""
 
     def __init__(self, service: ServiceContext) -> None:
         settings = service.settings
@@ -73,9 +73,9 @@ class WebmentionEndpoint:
         return [route(WEBMENTION, self.receive)]
 
     async def receive(self, request: Request) -> Response:
-        """POST /webmention with `source` and `target`: 202, and the page is looked at later.
+        """POST /webmention with `source` and `target`: 202; the source is fetched later.
 
-        400 where they cannot be what they should, 404 where no site takes webmentions, 429, 503.
+        400 for invalid addresses, 404 if no site accepts webmentions, 429, 503.
         """
         if not self._taking:
             raise HttpError(404, "no_webmentions", "No site here takes webmentions.")
@@ -96,7 +96,7 @@ class WebmentionEndpoint:
         return Response(202, headers, TAKEN)
 
     def _place(self, target: str) -> PageRef:
-        """Return the page that an address means: its own, or our plain page of its comments."""
+        """Return the page that `target` addresses, directly or by our plain page of comments."""
         if not origin(target):
             raise UrlError("This must be an http or https address.")
         if self._plain and target.startswith(self._plain):
@@ -105,7 +105,7 @@ class WebmentionEndpoint:
         return self._sites.locate(target)
 
     def _check(self, source: str, target: str) -> PageRef:
-        """Return the page that is the target. Raise HttpError 400."""
+        """Check both addresses; return the page that `target` addresses. Raise HttpError 400."""
         problems = {}
         place = PageRef("", "")
         if not is_site(source):

@@ -1,10 +1,10 @@
-"""Pages of other sites: what they link to, and what their author says about a page of ours.
+"""Pages of other sites: their links, and what their author says about a page of ours.
 
-Nothing of such a page is trusted. nh3, a real HTML5 parser, drops scripts, comments and all but a
-few elements first; so what follows sees well-formed HTML of a bounded size and depth, and what is
-only written about (in a comment, as escaped text) is no link. Microformats (mf2py, microformats2)
-say what kind of link it is and who wrote it. https://www.w3.org/TR/webmention/ is implemented by
-the other modules of this package.
+Such a page is not trusted. nh3, a complete HTML5 parser, first removes scripts, comments and all
+but a few elements. So the code here gets well-formed HTML of limited size and depth, and text that
+only looks like a link (in a comment, or escaped) does not count as one. Microformats (parsed by
+mf2py, see microformats2) tell the kind of the link and its author. The other modules of this
+package implement https://www.w3.org/TR/webmention/.
 """
 
 import re
@@ -23,11 +23,11 @@ from commentsvc.imports import texts
 from commentsvc.util.http_client import Fetched
 from commentsvc.util.text import one_line
 
-# Of HTML that nh3 has cleaned: mf2py takes a second for 256 KiB.
+# Bytes of HTML after nh3 has cleaned it: mf2py needs a second for 256 KiB.
 HTML_SIZE: Final = 262_144
 DEPTH: Final = 200
-ENTRIES: Final = 500  # items of a page that are looked at
-# Characters: what is longer is an article that links to us, of which the title is shown.
+ENTRIES: Final = 500  # microformats items of a page that are examined
+# Characters: a longer text is an article that links to us; only its title is shown.
 ARTICLE: Final = 1_500
 NAME_LENGTH: Final = 80
 
@@ -51,17 +51,17 @@ _ATTRIBUTES: Final = {
     "time": {"datetime"},
     "video": {"src", "poster"},
 }
-# Their classes say what the page is, and nh3 keeps no such elements.
+# The classes of these elements describe the page, but nh3 removes them.
 _ROOT: Final = re.compile(r"<(/?)(?:html|body)\b", re.IGNORECASE)
 _CHARSET: Final = re.compile(r"charset=[\"']?([\w-]+)", re.IGNORECASE)
-# Of a Link field (RFC 8288): the address, and its parameters.
+# The address in a Link header field (RFC 8288), and its parameters.
 _LINK: Final = re.compile(r"<([^<>]*)>([^,<\"]*(?:\"[^\"]*\"[^,<\"]*)*)").findall
 _REL: Final = re.compile(r";\s*rel\s*=\s*(?:\"([^\"]*)\"|([^\s;,\"]+))", re.IGNORECASE).search
 _ADDRESS: Final = re.compile(r"https?://[^\s<>\"']+").findall
-_SIGNS: Final = ".,;:!?)"  # that end a sentence rather than an address
+_SIGNS: Final = ".,;:!?)"  # these end a sentence rather than an address
 _KINDS: Final = {"like-of": LIKE, "repost-of": REPOST, "in-reply-to": REPLY}
 
-# Whether a link leads to the page that is meant.
+# Returns whether an address leads to the page in question.
 Leads = Callable[[str], bool]
 
 
@@ -70,9 +70,9 @@ class UnreadablePage(Exception):
 
 
 class FoundMention(NamedTuple):
-    """What a page says about one of ours: its kind, and for REPLY and MENTION a comment.
+    """What a page says about one of ours; a REPLY or MENTION becomes a comment.
 
-    `text` is Markdown, `author_site` "" where none is given.
+    `text` is Markdown; `author_site` is "" if the page does not name the author's site.
     """
 
     kind: str
@@ -82,7 +82,7 @@ class FoundMention(NamedTuple):
 
 
 class _Links(HTMLParser):
-    """Collects what a page links to. Raise UnreadablePage where it nests too deeply."""
+    """Collects the links of a page. Raise UnreadablePage if its elements are nested too deeply."""
 
     _VOID: Final = frozenset(("area", "base", "br", "hr", "img", "link", "source"))
 
@@ -118,7 +118,7 @@ class _Links(HTMLParser):
 
 
 class _Html(NamedTuple):
-    """HTML that was cleaned, the url of its page, and its links as _Links has them."""
+    """Cleaned HTML, the url of its page, and its links as in `_Links.found`."""
 
     text: str
     url: str
@@ -127,10 +127,10 @@ class _Html(NamedTuple):
 
 
 def endpoint(page: Fetched) -> str:
-    """Return where a page takes webmentions, "" where it takes none. Raise UnreadablePage.
+    """Return the page's webmention endpoint, "" if it has none. Raise UnreadablePage.
 
-    By section 3.1.2 of the recommendation: the first Link field with that relation, else the first
-    <link> or <a> in the order of the document.
+    As in section 3.1.2 of the recommendation, this is the first Link header field with the relation
+    "webmention", or else the first such <link> or <a> in document order.
     """
     for address, parameters in _LINK(page.header("link")):
         given = _REL(parameters)
@@ -146,9 +146,9 @@ def endpoint(page: Fetched) -> str:
 
 
 def mention(page: Fetched, leads: Leads) -> FoundMention | None:
-    """Return what a page says about the one that links for which `leads` holds lead to.
+    """Return what a page says about one of ours; `leads` returns whether an address is that page.
 
-    None where it has no such link. Raise UnreadablePage.
+    Return None if the page does not link to it. Raise UnreadablePage.
     """
     if page.type in ("text/html", "application/xhtml+xml"):
         return _html_mention(_cleaned(page), leads)
@@ -201,7 +201,7 @@ def _cleaned(page: Fetched) -> _Html:
 
 
 def _absolute(url: str, address: str) -> str:
-    """Return the address of a link in the page at `url`; "" for what is none."""
+    """Return the absolute address of a link in the page at `url`; "" if it is invalid."""
     try:
         return urljoin(url, address)
     except ValueError:
@@ -227,7 +227,7 @@ def _html_mention(html: _Html, leads: Leads) -> FoundMention | None:
 
 
 def _items(found: list[Any]) -> Iterator[dict[str, Any]]:  # Any: microformats, as JSON
-    """Give the items of a page and those within them, the outer ones first."""
+    """Yield the items of a page and their children, outer ones first."""
     waiting = list(found)
     for item in waiting:
         if len(waiting) < ENTRIES:
@@ -241,7 +241,7 @@ def _values(item: dict[str, Any], name: str) -> list[Any]:  # Any: as above
 
 
 def _urls(value: Any) -> Iterator[str]:  # Any: as above
-    """Give the addresses that a value has: its own, and those of what is quoted there."""
+    """Yield the addresses in a value: its own, and those of a quoted page."""
     if isinstance(value, str):
         yield value
     elif isinstance(value, dict):

@@ -1,8 +1,8 @@
-"""Sends webmentions: a page that an approved comment links to is told of it.
+"""Sends webmentions to the pages that an approved comment links to.
 
-Their source is our page of the comment (`pages.comment_page`). A change of the comment is told to
-all pages that it ever linked to, so that those can look again; once the comment is deleted, they
-find its page gone. https://www.w3.org/TR/webmention/#sending-webmentions
+The source of a webmention is our page of the comment (`pages.comment_page`). After a change, all
+pages that the comment has ever linked to are notified again. They fetch the comment's page, and
+find it gone after the comment was deleted. https://www.w3.org/TR/webmention/#sending-webmentions
 """
 
 import asyncio
@@ -26,14 +26,14 @@ from commentsvc.model import TEXT
 from commentsvc.moderation import actions
 from commentsvc.util.http_client import RemoteError, fetch, post
 
-PAGE_SIZE: Final = 1_048_576  # bytes of a page in which an endpoint is looked for
-TARGETS: Final = 20  # pages that one comment's webmentions go to
+PAGE_SIZE: Final = 1_048_576  # bytes of a page that are searched for an endpoint
+TARGETS: Final = 20  # the most pages notified about one comment
 _HEADERS: Final = {"Content-Type": "application/x-www-form-urlencoded"}
 _LINK: Final = re.compile(r"<a href=\"(https?://[^\"]*)\"").findall
 
 
 class OwnMentions(NamedTuple):
-    """What is to be sent: the page of a comment, and the pages that it links or linked to."""
+    """The webmentions to send: the page of a comment, and the pages that it links or linked to."""
 
     source: str
     targets: list[str]
@@ -50,7 +50,7 @@ class WebmentionSender:
         self._sites = service.sites
 
     def compose(self, reader: Reader, post: OutboxRow) -> OwnMentions | None:
-        """As delivery.Channel says; None for a comment that was never shown, or has no links."""
+        """See delivery.Channel; return None if the comment was never public or has no links."""
         entry = queries.find(reader, post.comment_id or 0)
         if entry is None or entry.site not in self._sending or entry.comment.published_at is None:
             return None
@@ -63,11 +63,11 @@ class WebmentionSender:
 
     @contextlib.asynccontextmanager
     async def connect(self) -> AsyncIterator["WebmentionSender"]:
-        """As delivery.Channel says; each page has connections of its own."""
+        """See delivery.Channel; each page gets a connection of its own."""
         yield self
 
     async def send(self, mentions: OwnMentions) -> None:
-        """As delivery.Connection says. A page that takes no webmentions is passed over."""
+        """See delivery.Connection. Pages without an endpoint are skipped."""
         failed = []
         for target in mentions.targets:
             try:
@@ -80,7 +80,7 @@ class WebmentionSender:
             raise TemporaryFailure("; ".join(failed))
 
     async def _tell(self, source: str, target: str) -> None:
-        """Tell a page's endpoint, if it has one. Raise RemoteError or UnreadablePage."""
+        """Send a webmention to a page's endpoint, if any. Raise RemoteError or UnreadablePage."""
         page = await fetch(target, PAGE_SIZE, {"Accept": "text/html"}, self._networks)
         endpoint = await asyncio.to_thread(html_page.endpoint, page)
         if endpoint:

@@ -1,7 +1,7 @@
-"""Mentions as they are stored: what is to be looked at, and what was found.
+"""The stored mentions: which pages have to be checked, and what was found there.
 
-The rules of `db.inbox` hold here too: what comes in is stored first and acted on afterwards, so
-nothing is lost at a stop, and the same mention any number of times is one row.
+As in `db.inbox`, a mention is stored first and processed afterwards, so a stop loses nothing. A
+mention that is received several times is one row.
 """
 
 from typing import Final, NamedTuple
@@ -16,7 +16,7 @@ from commentsvc.db.schema.comments import SiteTable, ThreadTable
 from commentsvc.db.schema.mentions import LIKE, REPOST, MentionTable
 from commentsvc.db.sqlite import Reader, Transaction
 
-# Mentions that wait for a first look; more are refused until some were looked at.
+# The most mentions that wait for their first check; further ones are refused.
 MOST_WAITING: Final = 1_000
 
 _MENTION: Final = (
@@ -70,15 +70,15 @@ def _find(source: Param, site: Param, url: Param) -> Select:
 
 
 def waits(reader: Reader, place: PageRef, source: str, now: int) -> bool:
-    """Return whether a mention is to be looked at now anyway."""
+    """Return whether a mention is due to be checked anyway."""
     row = reader.first(_find, source, *place)
     return bool(row and row[-1] is not None and row[-1] <= now)
 
 
 def receive(tx: Transaction, place: PageRef, source: str, target: str, now: int) -> bool:
-    """Have a page looked at that is said to link to ours, at the moment `now` (Unix ms).
+    """Store a mention of the page `place`, to be checked at the time `now` (Unix milliseconds).
 
-    Return False, and do nothing, where too many wait.
+    Return False, and change nothing, if too many mentions wait.
     """
     row = tx.first(_find, source, *place)
     if row is None and len(tx.query(_find_waiting, MOST_WAITING)) >= MOST_WAITING:
@@ -93,19 +93,19 @@ def receive(tx: Transaction, place: PageRef, source: str, target: str, now: int)
 
 
 def due(reader: Reader, now: int, most: int) -> list[Mention]:
-    """Return mentions whose time to be looked at has come."""
+    """Return the mentions that are due to be checked, at most `most`."""
     return [Mention(*row) for row in reader.query(_find_due, now, most)]
 
 
 def remove(tx: Transaction, mention: Mention) -> None:
-    """Forget a mention: its page does not link to ours."""
+    """Delete a mention whose page does not link to ours."""
     tx.change(MentionTable.delete().where(MentionTable.id == mention.id))
     if mention.kind in (LIKE, REPOST):
         count(tx, mention.site, mention.url)
 
 
 def put_off(tx: Transaction, mention: Mention, next_at: int | None) -> None:
-    """Note that a look failed."""
+    """Record a failed check; the next one is at `next_at`, or never if it is None."""
     failed = MentionTable.update(attempts=mention.attempts + 1, next_at=next_at)
     tx.change(failed.where(MentionTable.id == mention.id))
 
@@ -113,7 +113,7 @@ def put_off(tx: Transaction, mention: Mention, next_at: int | None) -> None:
 def conclude(
     tx: Transaction, mention: Mention, kind: str, comment_id: int | None, next_at: int | None
 ) -> None:
-    """Note what a look found, and the comment that was made of it."""
+    """Record the result of a check, and the comment that was made of it."""
     found = MentionTable.update(kind=kind, comment_id=comment_id, attempts=0, next_at=next_at)
     tx.change(found.where(MentionTable.id == mention.id))
     if {kind, mention.kind} & {LIKE, REPOST}:
@@ -121,7 +121,7 @@ def conclude(
 
 
 def count(tx: Transaction, site: str, url: str) -> None:
-    """Count the likes and reposts of a page anew, those of all addresses that it had."""
+    """Count the likes and reposts of a page again, including those of its former addresses."""
     thread = queries.thread(tx, site, url)
     [(site_id,)] = tx.query(SiteTable.select(SiteTable.id).where(SiteTable.name == site))
     number = thread.id or tx.insert(statements.INSERT_THREAD, (site_id, url))
@@ -142,4 +142,4 @@ def count(tx: Transaction, site: str, url: str) -> None:
     numbers = dict[str, int](tx.query(counted))
     row = ThreadTable.update(likes=numbers.get(LIKE, 0), reposts=numbers.get(REPOST, 0))
     tx.change(row.where(ThreadTable.id == number))
-    add_to_counts(tx, {ThreadRef(site, thread.url, site_id, number): 0})  # for the purge alone
+    add_to_counts(tx, {ThreadRef(site, thread.url, site_id, number): 0})  # only to purge the thread

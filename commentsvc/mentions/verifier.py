@@ -1,9 +1,9 @@
-"""Looking at the pages that are said to link to ours, and making comments of what they say.
+"""Fetches the pages that are said to link to ours, and makes comments of what they say.
 
-A page is asked for through the guarded HTTP client: from public addresses only, in bounded time and
-size. What it says meets all that a submission meets; a later look brings an edit, or takes the
-comment away where the page is gone or links to ours no more. A page that cannot be reached is tried
-again. What a moderator has decided stays decided.
+Pages are fetched with the guarded HTTP client: only from public addresses, and with limits of time
+and size. Their text passes all checks of a submission. A later check stores an edit, or deletes the
+comment if the page is gone or no longer links to ours. If a page cannot be reached, it is tried
+again. Decisions of moderators are kept.
 """
 
 import asyncio
@@ -35,17 +35,17 @@ from commentsvc.util.timestamps import DAY_MS, MINUTE_MS
 
 _log = logging.getLogger(__name__)
 
-PAUSE: Final = 1.0  # between two looks for mentions that wait; in seconds
-AT_ONCE: Final = 8  # pages that are asked for at the same time, each of another host
+PAUSE: Final = 1.0  # seconds between two searches for due mentions
+AT_ONCE: Final = 8  # pages that are fetched at the same time, each from another host
 SOURCE_SIZE: Final = 1_048_576  # bytes of a page
 TRIES: Final = 8  # after 1, 2, 4 … minutes
-AGAIN: Final = 7 * DAY_MS  # between two looks at a page that links to ours
+AGAIN: Final = 7 * DAY_MS  # between two checks of a page that links to ours
 ACCEPT: Final = {"Accept": "text/html, application/xhtml+xml, application/json;q=0.8, text/*;q=0.5"}
 _PARENT: Final = re.compile(rf"{ANCHOR}([0-9]{{1,18}})")
 
 
 class MentionVerifier:
-    """Looks at the mentions of all sites."""
+    """Checks the mentions of all sites."""
 
     def __init__(self, service: ServiceContext, submissions: SubmissionService) -> None:
         settings = service.settings
@@ -59,19 +59,19 @@ class MentionVerifier:
         self._submissions = submissions
 
     async def run(self, pause: float = PAUSE) -> None:
-        """Look at what waits, until cancelled."""
+        """Check due mentions until cancelled."""
         while True:
             try:
                 while await self.look():
                     pass
             except DatabaseError:
-                pass  # whoever writes comments meets it too, and tells
+                pass  # it is reported where comments are written
             except Exception:
                 _log.exception("mentions go on after a fault")
             await asyncio.sleep(pause)
 
     async def look(self) -> int:
-        """Look at some mentions that wait, one of each host; return at how many."""
+        """Check some due mentions, at most one per host; return how many."""
         now = self._clock.now_ms()
         if not (waiting := self._database.read_now(store.due, now, 10 * AT_ONCE)):
             return 0
@@ -89,7 +89,7 @@ class MentionVerifier:
         except (RemoteError, UnreadablePage, CommentsError) as error:
             _log.info("%s is not taken as a mention: %s", mention.source, error)
             await self._put_off(mention, now)
-        except Exception:  # a fault of ours must not keep the others waiting
+        except Exception:  # a bug must not block the other mentions
             _log.exception("%s cannot be taken as a mention", mention.source)
             await self._put_off(mention, now)
 
@@ -103,11 +103,11 @@ class MentionVerifier:
             await self._database.write(store.remove, mention)
 
     def _next(self, mention: Mention, now: int) -> int | None:
-        """Return when a page that links to ours is looked at again, None for never."""
+        """Return when to check a page again that links to ours; None for never."""
         return now + AGAIN if now - mention.received_at < self._followed else None
 
     async def _find(self, mention: Mention) -> FoundMention | None:
-        """Return what a page says, None if it is gone. Raise RemoteError or UnreadablePage."""
+        """Return what the page says, None if it is gone. Raise RemoteError or UnreadablePage."""
         page = await fetch(mention.source, SOURCE_SIZE, ACCEPT, self._networks)
         if page.status in (404, 410):
             return None
@@ -116,7 +116,7 @@ class MentionVerifier:
         return await asyncio.to_thread(html_page.mention, page, partial(self._leads, mention))
 
     def _leads(self, mention: Mention, address: str) -> bool:
-        """Return whether a link leads to the page of a mention."""
+        """Return whether `address` leads to the page of a mention."""
         if address == mention.target:
             return True
         try:
@@ -126,7 +126,7 @@ class MentionVerifier:
         return place == (mention.site, mention.url)
 
     async def _act(self, mention: Mention, found: FoundMention | None, now: int) -> None:
-        """Do what was found, None for no link. Raise CommentsError or DatabaseError."""
+        """Store the result of a check; None means no link. Raise CommentsError or DatabaseError."""
         if found is None or found.kind in (LIKE, REPOST):
             await self._database.write(self._withdraw, mention, found, now)
         else:
@@ -137,7 +137,7 @@ class MentionVerifier:
     def _withdraw(
         self, tx: Transaction, mention: Mention, found: FoundMention | None, now: int
     ) -> None:
-        """Note that a page says nothing that could be a comment, and delete that which it was."""
+        """Delete the comment of a mention, if any, since its page no longer contains one."""
         if queries.find(tx, mention.comment_id or 0):
             author_edits.delete(tx, mention.comment_id or 0, now)
         if found:
@@ -146,13 +146,13 @@ class MentionVerifier:
             store.remove(tx, mention)
 
     async def _show(self, mention: Mention, found: FoundMention, now: int) -> int:
-        """Bring the comment in line with what was found; return its id."""
+        """Store or edit the comment of a mention; return its id."""
         submission = self._submission(mention, found)
         sender = f"={submission.site or urlsplit(mention.source).hostname}".encode()
         if mention.comment_id is None:
             try:
                 accepted = await self._submissions.submit(submission, sender)
-            except UnknownParent:  # what it answers was deleted, or is on another page
+            except UnknownParent:  # it was deleted, or is on another page
                 alone = replace(submission, parent=None)
                 accepted = await self._submissions.submit(alone, sender)
             return accepted.comment.id
@@ -169,7 +169,7 @@ class MentionVerifier:
         text, length = found.text, self._length
         text = text if len(text) <= length else f"{text[: length - 1]}…"
         parent = _PARENT.fullmatch(urlsplit(mention.target).fragment)
-        # What is submitted twice after a crash is stored once; nobody else can know the key.
+        # The key prevents a second comment after a crash, and nobody else can know it.
         key = f"{mention.id} {mention.received_at} {text}".encode()
         return Submission(
             place=(mention.site, mention.url),

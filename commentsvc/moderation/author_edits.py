@@ -29,7 +29,7 @@ BECOMES: Final = {
 
 
 class EditCredentials(msgspec.Struct, frozen=True, gc=False):
-    """What identifies an author: the hash of the edit token, and its end in Unix milliseconds."""
+    """The hash of a comment's edit token, and the time when it expires, in Unix milliseconds."""
 
     token_hash: bytes
     token_expires_at: int

@@ -1,7 +1,7 @@
-"""The page of one comment: what a webmention that we send names as its source.
+"""The page of one comment, which is the source of the webmentions that we send.
 
-It is a microformats2 h-entry, with the links of the comment. Once the comment is no longer shown,
-the page is gone (410), by which other sites know that they have to remove what they made of it.
+It is a microformats2 h-entry and contains the links of the comment. Once the comment is no longer
+public, the page answers 410, so that other sites remove what they made of it.
 """
 
 from commentsvc.api.serialize import CommentSerializer
@@ -30,7 +30,7 @@ COMMENT = Operation(
 
 
 class CommentPermalink:
-    """The handler."""
+    """The handler of a comment's page."""
 
     def __init__(self, service: ServiceContext, serializer: CommentSerializer) -> None:
         self._database = service.database
@@ -46,7 +46,7 @@ class CommentPermalink:
         return [route(COMMENT, self.show)]
 
     async def show(self, request: Request) -> Response:
-        """GET /comment/ID: 200 with its page; 404, 410 for one that is shown no more. Stored."""
+        """GET /comment/ID: 200 with its page; 404; 410 if it is no longer public. Stored."""
         COMMENT.read(request)
         entry = await self._database.read_for_public(queries.find, request.number())
         if entry is None or entry.comment.published_at is None:

@@ -95,7 +95,7 @@ class Handover:
 
     @property
     def has_other_server(self) -> bool:
-        """Whether another server goes on with the sockets when this one ends."""
+        """Whether another server keeps using the sockets when this one ends."""
         return self._successor is not None or self._predecessor is not None
 
     def succeed(self, path: Path, manager: str = "") -> None:
