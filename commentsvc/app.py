@@ -222,12 +222,17 @@ def _inbox(
 def _mentions(
     service: ServiceContext, submissions: SubmissionService
 ) -> list[Coroutine[None, None, None]]:
-    """Return the task that checks webmentions; it is imported only if a site accepts them."""
-    if not any(site.webmentions for site in service.settings.sites):
-        return []
-    from commentsvc.mentions.verifier import MentionVerifier
+    """Return the tasks for replies from elsewhere; imported only if a site has any."""
+    works, sites = [], service.settings.sites
+    if any(site.webmentions for site in sites):
+        from commentsvc.mentions.verifier import MentionVerifier
 
-    return [MentionVerifier(service, submissions).run()]
+        works.append(MentionVerifier(service, submissions).run())
+    if any(site.social_accounts or site.social_posts for site in sites):
+        from commentsvc.mentions.poller import PostPoller
+
+        works.append(PostPoller(service, submissions).run())
+    return works
 
 
 def _sent_mentions(service: ServiceContext) -> dict[str, Channel]:

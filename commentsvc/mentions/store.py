@@ -13,7 +13,7 @@ from commentsvc.comments.create import ThreadRef, add_to_counts
 from commentsvc.comments.urls import PageRef
 from commentsvc.db.query import Param, Select, prepared
 from commentsvc.db.schema.comments import SiteTable, ThreadTable
-from commentsvc.db.schema.mentions import LIKE, REPOST, MentionTable
+from commentsvc.db.schema.mentions import LIKE, REPLY, REPOST, FollowedPostTable, MentionTable
 from commentsvc.db.sqlite import Reader, Transaction
 
 # The most mentions that wait for their first check; further ones are refused.
@@ -140,6 +140,98 @@ def count(tx: Transaction, site: str, url: str) -> None:
         .group_by(MentionTable.kind)
     )
     numbers = dict[str, int](tx.query(counted))
-    row = ThreadTable.update(likes=numbers.get(LIKE, 0), reposts=numbers.get(REPOST, 0))
+    posts = FollowedPostTable.select(
+        fn.COALESCE(fn.SUM(FollowedPostTable.likes), 0),
+        fn.COALESCE(fn.SUM(FollowedPostTable.reposts), 0),
+    ).join(
+        ThreadTable,
+        on=(ThreadTable.url == FollowedPostTable.url) & (ThreadTable.site == site_id),
+    )
+    is_its = (ThreadTable.id == number) | (ThreadTable.aliased == number)
+    [(likes, reposts)] = tx.query(posts.where(FollowedPostTable.site == site, is_its))
+    row = ThreadTable.update(
+        likes=numbers.get(LIKE, 0) + likes, reposts=numbers.get(REPOST, 0) + reposts
+    )
     tx.change(row.where(ThreadTable.id == number))
-    add_to_counts(tx, {ThreadRef(site, thread.url, site_id, number): 0})  # only to purge the thread
+    add_to_counts(tx, {ThreadRef(site, thread.url, site_id, number): 0})  # for the purge alone
+
+
+class FollowedPost(NamedTuple):
+    """A row of the table; see FollowedPostTable."""
+
+    id: int
+    site: str
+    url: str
+    address: str
+    likes: int
+    reposts: int
+    attempts: int
+    etag: str
+    found_at: int
+
+
+_POST: Final = (
+    FollowedPostTable.id,
+    FollowedPostTable.site,
+    FollowedPostTable.url,
+    FollowedPostTable.address,
+    FollowedPostTable.likes,
+    FollowedPostTable.reposts,
+    FollowedPostTable.attempts,
+    FollowedPostTable.etag,
+    FollowedPostTable.found_at,
+)
+
+
+@prepared
+def _find_due_posts(now: Param, most: Param) -> Select:
+    due = FollowedPostTable.select(*_POST).where(
+        FollowedPostTable.next_at.is_null(False), FollowedPostTable.next_at <= now
+    )
+    return due.order_by(FollowedPostTable.next_at).limit(most)
+
+
+def follow(tx: Transaction, place: PageRef, address: str, now: int) -> None:
+    """Follow the replies to a post about a page, if that is not done already."""
+    fields = {"site": place.site, "url": place.url, "address": address}
+    nothing = {"likes": 0, "reposts": 0, "attempts": 0, "etag": ""}
+    row = FollowedPostTable.insert(**fields, **nothing, found_at=now, next_at=now)
+    places = [FollowedPostTable.site, FollowedPostTable.url, FollowedPostTable.address]
+    tx.change(row.on_conflict(action="NOTHING", conflict_target=places))
+
+
+def due_posts(reader: Reader, now: int, most: int) -> list[FollowedPost]:
+    """Return posts whose time to be looked at has come."""
+    return [FollowedPost(*row) for row in reader.query(_find_due_posts, now, most)]
+
+
+def replies(reader: Reader, post: FollowedPost) -> dict[str, Mention]:
+    """Return the known replies to a post, by their address."""
+    known = MentionTable.select(*_MENTION).where(MentionTable.post_id == post.id)
+    return {row[3]: Mention(*row) for row in reader.query(known)}
+
+
+def add_reply(tx: Transaction, post: FollowedPost, source: str, now: int) -> Mention | None:
+    """Note a reply to a post; None if a page of that address is a mention of its own."""
+    row = tx.first(_find, source, post.site, post.url)
+    if row:
+        return None
+    fields = {"site": post.site, "url": post.url, "source": source, "target": post.url}
+    tx.change(
+        MentionTable.insert(**fields, kind=REPLY, attempts=0, received_at=now, post_id=post.id)
+    )
+    return Mention(*(tx.first(_find, source, post.site, post.url) or ())[:-1])
+
+
+def looked_at(tx: Transaction, post: FollowedPost, seen: FollowedPost, next_at: int | None) -> None:
+    """Note what a look at a post has `seen`."""
+    row = FollowedPostTable.update(
+        likes=seen.likes,
+        reposts=seen.reposts,
+        attempts=seen.attempts,
+        etag=seen.etag,
+        next_at=next_at,
+    )
+    tx.change(row.where(FollowedPostTable.id == post.id))
+    if (seen.likes, seen.reposts) != (post.likes, post.reposts):
+        count(tx, post.site, post.url)

@@ -7,28 +7,20 @@ again. Decisions of moderators are kept.
 """
 
 import asyncio
-import contextlib
-import hashlib
 import logging
-import re
 from functools import partial
 from typing import Final
 from urllib.parse import urlsplit
 
-from msgspec.structs import replace
-
-from commentsvc.comments import queries
-from commentsvc.comments.errors import CommentsError, UnknownComment, UnknownParent
-from commentsvc.comments.submission import Submission
+from commentsvc.comments.errors import CommentsError
 from commentsvc.comments.urls import UrlError
 from commentsvc.context import ServiceContext
 from commentsvc.db.schema.mentions import LIKE, REPOST
 from commentsvc.db.sqlite import DatabaseError, Transaction
 from commentsvc.mentions import html_page, store
+from commentsvc.mentions.comments import MentionComments, delete_comment
 from commentsvc.mentions.html_page import FoundMention, UnreadablePage
 from commentsvc.mentions.store import Mention
-from commentsvc.model import ANCHOR, DELETED
-from commentsvc.moderation import author_edits
 from commentsvc.submissions import SubmissionService
 from commentsvc.util.http_client import RemoteError, fetch
 from commentsvc.util.timestamps import DAY_MS, MINUTE_MS
@@ -41,7 +33,6 @@ SOURCE_SIZE: Final = 1_048_576  # bytes of a page
 TRIES: Final = 8  # after 1, 2, 4 … minutes
 AGAIN: Final = 7 * DAY_MS  # between two checks of a page that links to ours
 ACCEPT: Final = {"Accept": "text/html, application/xhtml+xml, application/json;q=0.8, text/*;q=0.5"}
-_PARENT: Final = re.compile(rf"{ANCHOR}([0-9]{{1,18}})")
 
 
 class MentionVerifier:
@@ -51,12 +42,10 @@ class MentionVerifier:
         settings = service.settings
         self._networks = settings.hooks.allowed_networks
         self._followed = settings.mentions.follow_days * DAY_MS
-        self._length = settings.comments.message_length
-        self._secret = hashlib.blake2b(service.keys[0], person=b"mention key").digest()
         self._sites = service.sites
         self._database = service.database
         self._clock = service.clock
-        self._submissions = submissions
+        self._comments = MentionComments(service, submissions)
 
     async def run(self, pause: float = PAUSE) -> None:
         """Check due mentions until cancelled."""
@@ -130,7 +119,7 @@ class MentionVerifier:
         if found is None or found.kind in (LIKE, REPOST):
             await self._database.write(self._withdraw, mention, found, now)
         else:
-            comment_id = await self._show(mention, found, now)
+            comment_id = await self._comments.show(mention, found, now)
             next_at = self._next(mention, now)
             await self._database.write(store.conclude, mention, found.kind, comment_id, next_at)
 
@@ -138,50 +127,8 @@ class MentionVerifier:
         self, tx: Transaction, mention: Mention, found: FoundMention | None, now: int
     ) -> None:
         """Delete the comment of a mention, if any, since its page no longer contains one."""
-        if queries.find(tx, mention.comment_id or 0):
-            author_edits.delete(tx, mention.comment_id or 0, now)
+        delete_comment(tx, mention, now)
         if found:
             store.conclude(tx, mention, found.kind, None, self._next(mention, now))
         else:
             store.remove(tx, mention)
-
-    async def _show(self, mention: Mention, found: FoundMention, now: int) -> int:
-        """Store or edit the comment of a mention; return its id."""
-        submission = self._submission(mention, found)
-        sender = f"={submission.site or urlsplit(mention.source).hostname}".encode()
-        if mention.comment_id is None:
-            try:
-                accepted = await self._submissions.submit(submission, sender)
-            except UnknownParent:  # it was deleted, or is on another page
-                alone = replace(submission, parent=None)
-                accepted = await self._submissions.submit(alone, sender)
-            return accepted.comment.id
-        known = await self._database.read(queries.find, mention.comment_id)
-        if known and known.comment.status != DELETED and known.comment.source != submission.message:
-            verdict = await self._submissions.check_edit(submission, sender)
-            with contextlib.suppress(UnknownComment):  # a moderator has deleted it meanwhile
-                await self._database.write(
-                    author_edits.edit, mention.comment_id, submission.message, verdict, now
-                )
-        return mention.comment_id
-
-    def _submission(self, mention: Mention, found: FoundMention) -> Submission:
-        text, length = found.text, self._length
-        text = text if len(text) <= length else f"{text[: length - 1]}…"
-        parent = _PARENT.fullmatch(urlsplit(mention.target).fragment)
-        # The key prevents a second comment after a crash, and nobody else can know it.
-        key = f"{mention.id} {mention.received_at} {text}".encode()
-        return Submission(
-            place=(mention.site, mention.url),
-            author=found.author,
-            message=text,
-            email="",
-            avatar="",
-            site=found.author_site,
-            parent=int(parent[1]) if parent else None,
-            title="",
-            key=hashlib.blake2b(key, key=self._secret, digest_size=16).hexdigest(),
-            honeypot="",
-            form_token=None,
-            permalink=mention.source,
-        )

@@ -36,6 +36,8 @@ from commentsvc.settings.types import (
     SECRET,
     SECRET_URL,
     SECRET_URLS,
+    SOCIAL_ACCOUNTS,
+    SOCIAL_POSTS,
     SWITCH,
     TITLE,
     TOKEN,
@@ -108,6 +110,8 @@ class Site(Struct, frozen=True, kw_only=True):
     isso: Annotated[bool, SWITCH] = False
     webmentions: Annotated[bool, SWITCH] = False
     send_webmentions: Annotated[bool, SWITCH] = False
+    social_accounts: Annotated[tuple[str, ...], SOCIAL_ACCOUNTS] = ()
+    social_posts: Annotated[tuple[str, ...], SOCIAL_POSTS] = ()
     token: Annotated[str, TOKEN] = ""
 
     def __repr__(self) -> str:
@@ -258,6 +262,8 @@ class MentionsSettings(Struct, frozen=True, kw_only=True):
 
     rate_limit: Annotated[str, RATE] = "60/hour"
     follow_days: Annotated[int, whole(1, 3_650, "days")] = 90
+    poll_minutes: Annotated[int, whole(5, 1_440, "minutes")] = 15
+    bluesky_service: Annotated[str, URL] = "https://public.api.bsky.app"
 
 
 class BackupSettings(Struct, frozen=True, kw_only=True):

@@ -197,6 +197,35 @@ URLS = Meta(
 )
 SECRET_URLS = Meta(description=URLS.description, extra={"tidy": _tidy_urls, "secret": True})
 SECRET_URL = Meta(pattern=URL.pattern, description=URL.description, extra={"secret": True})
+
+
+def _tidy_accounts(accounts: tuple[str, ...]) -> tuple[str, ...]:
+    """Return the accounts, each once. Raise ValueError for what can be none."""
+    for account in accounts:
+        if not re.fullmatch(rf"{_ORIGIN.pattern}@[\w.-]+/?|[a-z0-9-]+(?:\.[a-z0-9-]+)+", account):
+            raise ValueError(account)
+    return tuple(dict.fromkeys(accounts))
+
+
+def _tidy_posts(posts: tuple[str, ...]) -> tuple[str, ...]:
+    """Return the lines, each once. Raise ValueError for one that has not the two addresses."""
+    for post in posts:
+        page, _, address = post.partition(" ")
+        if not page.startswith("/") or not address or not re.fullmatch(str(URL.pattern), address):
+            raise ValueError(post)
+    return tuple(dict.fromkeys(posts))
+
+
+SOCIAL_ACCOUNTS = Meta(
+    description='a list of accounts such as "https://mastodon.example/@ann" (Mastodon) or'
+    ' "ann.example" (Bluesky)',
+    extra={"tidy": _tidy_accounts},
+)
+SOCIAL_POSTS = Meta(
+    description="a list of a page's path, a space and the address of a post each, such as"
+    ' "/wet-wood/ https://mastodon.example/@ann/123"',
+    extra={"tidy": _tidy_posts},
+)
 NETWORKS = Meta(
     description='a list of networks such as "10.0.0.0/8" without host bits',
     extra={"tidy": lambda networks: tuple(str(ipaddress.ip_network(n)) for n in networks)},

@@ -296,9 +296,27 @@ INITIAL: Final = (
         comment_id INTEGER,
         attempts INTEGER NOT NULL,
         received_at INTEGER NOT NULL,
+        next_at INTEGER,
+        post_id INTEGER
+    ) STRICT
+    """,
+    """
+    CREATE TABLE followed_post (
+        id INTEGER NOT NULL PRIMARY KEY AUTOINCREMENT,
+        site TEXT NOT NULL,
+        url TEXT NOT NULL,
+        address TEXT NOT NULL,
+        likes INTEGER NOT NULL,
+        reposts INTEGER NOT NULL,
+        attempts INTEGER NOT NULL,
+        etag TEXT NOT NULL,
+        found_at INTEGER NOT NULL,
         next_at INTEGER
     ) STRICT
     """,
+    "CREATE UNIQUE INDEX followed_post_site_url_address ON followed_post (site, url, address)",
+    "CREATE INDEX followed_post_waiting ON followed_post (next_at) WHERE next_at IS NOT NULL",
+    "CREATE INDEX mention_by_post ON mention (post_id) WHERE post_id IS NOT NULL",
     "CREATE UNIQUE INDEX mention_source_site_url ON mention (source, site, url)",
     "CREATE INDEX mention_site_url ON mention (site, url)",
     "CREATE INDEX mention_waiting ON mention (next_at) WHERE next_at IS NOT NULL",

@@ -21,7 +21,7 @@ class MentionTable(Table):
     so; where it does not, or no more, the row goes. `received_at` is when we heard of it first,
     `next_at` when it is looked at next, null for never. Each look that fails adds one to
     `attempts`. `comment_id` is the comment that was made of it; no foreign key, since that may be
-    gone.
+    gone. A reply to a followed post has its `post_id`, and is looked at with that.
     """
 
     id = peewee.AutoField(constraints=[peewee.SQL("AUTOINCREMENT")])
@@ -34,15 +34,51 @@ class MentionTable(Table):
     attempts = peewee.IntegerField()
     received_at = peewee.IntegerField()
     next_at = peewee.IntegerField(null=True)
+    post_id = peewee.IntegerField(null=True)
 
     class Meta:
         table_name = "mention"
         indexes = ((("source", "site", "url"), True), (("site", "url"), False))
 
 
+class FollowedPostTable(Table):
+    """A post on a social network about the page `url` of `site`, whose replies are followed.
+
+    `likes` and `reposts` are as of the last look; `next_at` is when it is looked at next, null for
+    never. Each look that fails adds one to `attempts`. `etag` is that of the last answer.
+    """
+
+    id = peewee.AutoField(constraints=[peewee.SQL("AUTOINCREMENT")])
+    site = peewee.TextField()
+    url = peewee.TextField()
+    address = peewee.TextField()
+    likes = peewee.IntegerField()
+    reposts = peewee.IntegerField()
+    attempts = peewee.IntegerField()
+    etag = peewee.TextField()
+    found_at = peewee.IntegerField()
+    next_at = peewee.IntegerField(null=True)
+
+    class Meta:
+        table_name = "followed_post"
+        indexes = ((("site", "url", "address"), True),)
+
+
+FollowedPostTable.add_index(
+    FollowedPostTable.index(
+        FollowedPostTable.next_at,
+        where=peewee.SQL("next_at IS NOT NULL"),
+        name="followed_post_waiting",
+    )
+)
 MentionTable.add_index(
     MentionTable.index(
         MentionTable.next_at, where=peewee.SQL("next_at IS NOT NULL"), name="mention_waiting"
     )
 )
-TABLES: Final = (MentionTable,)
+MentionTable.add_index(
+    MentionTable.index(
+        MentionTable.post_id, where=peewee.SQL("post_id IS NOT NULL"), name="mention_by_post"
+    )
+)
+TABLES: Final = (MentionTable, FollowedPostTable)

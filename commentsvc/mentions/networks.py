@@ -1,0 +1,302 @@
+"""Posts on Mastodon, Bluesky and other ActivityPub servers, and the replies to them.
+
+Nothing that such a server says is trusted. What has the wrong type is left out; a reply names its
+parent by an id, which may be wrong or lead in a circle; an ActivityPub object counts only on the
+host that its id names. Links to replies are made here, and lead to the server that told of them.
+"""
+
+import re
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from typing import Any, Final, NamedTuple
+from urllib.parse import quote, urlsplit
+
+from commentsvc.comments.submission import is_site
+from commentsvc.imports import texts
+from commentsvc.mentions.polite_client import JsonAnswer, PoliteClient
+from commentsvc.util.http_client import RemoteError
+from commentsvc.util.text import one_line
+
+NAME_LENGTH: Final = 80
+REPLIES: Final = 300  # of one post that are looked at
+DEPTH: Final = 20  # of a Bluesky thread
+REQUESTS: Final = 60  # to ActivityPub servers for one post
+TEXT: Final = 20_000  # characters of a reply's HTML
+
+ACTIVITY: Final = "application/activity+json"
+_MASTODON: Final = re.compile(r"(https?://[^/?#]+)/@[\w.@-]+/([0-9]{1,30})/?").fullmatch
+_BLUESKY: Final = re.compile(r"https://bsky\.app/profile/([\w.:-]+)/post/([\w.~-]+)/?").fullmatch
+_AT: Final = re.compile(r"at://([\w.:%-]+)/app\.bsky\.feed\.post/([\w.~-]+)").fullmatch
+
+Json = dict[str, Any]  # Any: JSON of others
+
+
+class RemoteReply(NamedTuple):
+    """A reply: its address, that of the reply that it answers or "", and what it says."""
+
+    url: str
+    parent: str
+    author: str
+    author_site: str
+    text: str
+
+
+class RemotePost(NamedTuple):
+    """A post; `replies` have parents before children, None if nothing has changed there."""
+
+    likes: int
+    reposts: int
+    replies: list[RemoteReply] | None
+
+
+class SocialNetworks:
+    """Reads posts of all kinds."""
+
+    def __init__(self, client: PoliteClient, bluesky: str) -> None:
+        """Take the client, and the address of Bluesky's service."""
+        self._client = client
+        self._bluesky = bluesky.rstrip("/")
+
+    async def read(self, address: str, etag: str = "") -> tuple[RemotePost | None, str]:
+        """Return the post at `address` and an ETag; None if nothing has changed since `etag`.
+
+        Raise PostGone or RemoteError.
+        """
+        if match := _MASTODON(address):
+            return await self._mastodon(match[1], match[2], etag)
+        if match := _BLUESKY(address):
+            return await self._bluesky_thread(match[1], match[2], etag)
+        return await self._activity(address), ""
+
+    async def is_gone(self, url: str) -> bool:
+        """Return whether a reply that `read` gave once is deleted. Raise RemoteError."""
+        if match := _MASTODON(url):
+            answer = await self._client.get(f"{match[1]}/api/v1/statuses/{match[2]}")
+        elif match := _BLUESKY(url):
+            answer = await self._client.get(self._thread_url(match[1], match[2], 0))
+            return answer.status != 200 or "post" not in _dict(_dict(answer.body).get("thread"))
+        else:
+            answer = await self._client.get(url, ACTIVITY)
+        return answer.status != 200 or _dict(answer.body).get("type") == "Tombstone"
+
+    async def recent(self, account: str) -> list[tuple[str, list[str]]]:
+        """Return the latest posts of an account, and what each links to.
+
+        An account is a Mastodon address or a Bluesky handle. Raise PostGone or RemoteError.
+        """
+        if match := re.fullmatch(r"(https?://[^/?#]+)/@([\w.-]+)/?", account):
+            found = _present(
+                await self._client.get(f"{match[1]}/api/v1/accounts/lookup?acct={match[2]}")
+            )
+            number = quote(_text(found.get("id")), safe="")
+            answer = await self._client.get(
+                f"{match[1]}/api/v1/accounts/{number}/statuses"
+                "?exclude_replies=true&exclude_reblogs=true"
+            )
+            return [
+                (f"{match[1]}/@{match[2]}/{each['id']}", list(links(each)))
+                for each in _dicts(answer.body)
+                if re.fullmatch("[0-9]{1,30}", _text(each.get("id")))
+            ]
+        answer = await self._client.get(
+            f"{self._bluesky}/xrpc/app.bsky.feed.getAuthorFeed?actor={quote(account)}"
+            "&filter=posts_no_replies"
+        )
+        posts = [(each, _dict(each.get("post"))) for each in _dicts(_present(answer).get("feed"))]
+        return [
+            (f"https://bsky.app/profile/{place[1]}/post/{place[2]}", list(links(each)))
+            for each, post in posts
+            if (place := _AT(_text(post.get("uri")))) and "reason" not in each
+        ]
+
+    async def _mastodon(self, server: str, number: str, etag: str) -> tuple[RemotePost | None, str]:
+        """Read a status and its context: https://docs.joinmastodon.org/methods/statuses/."""
+        status = await self._client.get(f"{server}/api/v1/statuses/{number}")
+        post = _present(status)
+        context = await self._client.get(
+            f"{server}/api/v1/statuses/{number}/context", "application/json", etag
+        )
+        counts = (_number(post.get("favourites_count")), _number(post.get("reblogs_count")))
+        if context.status == 304:
+            return RemotePost(*counts, None), etag
+        found = {}
+        for each in _dicts(_present(context).get("descendants"))[:REPLIES]:
+            account = _dict(each.get("account"))
+            own, name = _text(each.get("id")), _text(account.get("acct"))
+            if each.get("visibility") not in ("public", "unlisted"):
+                continue
+            if re.fullmatch("[0-9]{1,30}", own) and re.fullmatch(r"[\w.@-]{1,300}", name):
+                found[own] = (each, account, f"{server}/@{name}/{own}")
+        replies = [
+            RemoteReply(
+                url,
+                found[parent][2] if (parent := _text(each.get("in_reply_to_id"))) in found else "",
+                *_author(account.get("display_name"), account.get("acct"), account.get("url")),
+                _markdown(_text(each.get("content"))),
+            )
+            for each, account, url in found.values()
+        ]
+        return RemotePost(*counts, _ordered(replies)), context.etag
+
+    def _thread_url(self, actor: str, key: str, depth: int) -> str:
+        uri = quote(f"at://{actor}/app.bsky.feed.post/{key}", safe="")
+        method = "xrpc/app.bsky.feed.getPostThread"
+        return f"{self._bluesky}/{method}?uri={uri}&depth={depth}&parentHeight=0"
+
+    async def _bluesky_thread(
+        self, actor: str, key: str, etag: str
+    ) -> tuple[RemotePost | None, str]:
+        """Read a thread: https://docs.bsky.app/docs/api/app-bsky-feed-get-post-thread."""
+        answer = await self._client.get(
+            self._thread_url(actor, key, DEPTH), "application/json", etag
+        )
+        if answer.status == 304:
+            return None, etag
+        thread = _dict(_present(answer).get("thread"))
+        post = _dict(thread.get("post"))
+        if not post:
+            raise PostGone
+        replies: list[RemoteReply] = []
+        waiting = [("", each) for each in _dicts(thread.get("replies"))]
+        for parent, each in waiting:
+            reply = _bluesky_reply(_dict(each.get("post")), parent)
+            if reply and len(waiting) <= REPLIES:
+                replies.append(reply)
+                waiting += [(reply.url, answer) for answer in _dicts(each.get("replies"))]
+        counts = (_number(post.get("likeCount")), _number(post.get("repostCount")))
+        return RemotePost(*counts, _ordered(replies)), answer.etag
+
+    async def _activity(self, address: str) -> RemotePost:
+        """Read an ActivityPub object and its collection of replies (ActivityPub, section 5)."""
+        reading = _ActivityReader(self._client.get)
+        post = await reading.object(address)
+        if post is None:
+            raise PostGone
+        likes, reposts = (_dict(post.get(name)) for name in ("likes", "shares"))
+        replies: list[RemoteReply] = []
+        waiting = [("", item) async for item in reading.items(post.get("replies"))]
+        for parent, item in waiting:
+            found = await reading.object(item)
+            if found and len(replies) < REPLIES and is_site(_text(found.get("id"))):
+                author = await reading.object(found.get("attributedTo")) or {}
+                url = _text(found["id"])
+                names = (author.get("name"), author.get("preferredUsername"), author.get("id"))
+                text = _markdown(_text(found.get("content")))
+                replies.append(RemoteReply(url, parent, *_author(*names), text))
+                waiting += [(url, each) async for each in reading.items(found.get("replies"))]
+        counts = (_number(likes.get("totalItems")), _number(reposts.get("totalItems")))
+        return RemotePost(*counts, _ordered(replies))
+
+
+class PostGone(Exception):
+    """The post is deleted, or was never there."""
+
+
+class _ActivityReader:
+    """Reads objects and collections; each address once, so that no circle is gone through."""
+
+    def __init__(self, get: Callable[[str, str], Awaitable[JsonAnswer]]) -> None:
+        self._get = get
+        self._known: dict[str, Json | None] = {}
+
+    async def object(self, address: Any) -> Json | None:  # Any: JSON of others
+        """Return the object with that id, from its own host; None for what cannot be read."""
+        if isinstance(address, dict):  # what somebody else says about it does not count
+            address = address.get("id")
+        if not isinstance(address, str) or not is_site(address):
+            return None
+        if address in self._known or len(self._known) >= REQUESTS:
+            return self._known.get(address)
+        self._known[address] = None
+        try:
+            answer = await self._get(address, ACTIVITY)
+        except RemoteError:
+            return None
+        found = _dict(answer.body)
+        told, asked = urlsplit(_text(found.get("id"))), urlsplit(answer.url)
+        is_there = answer.status == 200 and found.get("type") != "Tombstone"
+        if is_there and told.netloc == asked.netloc:
+            self._known[address] = found
+        return self._known[address]
+
+    async def items(self, collection: Any) -> AsyncIterator[Any]:  # Any: JSON of others
+        """Give the members of a collection, page by page."""
+        page = collection
+        for _ in range(REQUESTS):
+            found = page if isinstance(page, dict) and "items" in page else await self.object(page)
+            if not isinstance(found, dict):
+                return
+            for each in (*_list(found.get("items")), *_list(found.get("orderedItems"))):
+                yield each
+            page = found.get("first") or found.get("next")
+
+
+def _bluesky_reply(post: Json, parent: str) -> RemoteReply | None:
+    author, record = _dict(post.get("author")), _dict(post.get("record"))
+    place = _AT(_text(post.get("uri")))
+    did = _text(author.get("did"))
+    if place is None or did != place[1] or not is_site(f"https://bsky.app/profile/{did}"):
+        return None
+    text = texts.read(_text(record.get("text"))[:TEXT], "text").source
+    profile = f"https://bsky.app/profile/{did}"
+    names = _author(author.get("displayName"), author.get("handle"), profile)
+    url = f"{profile}/post/{place[2]}"
+    return RemoteReply(url, parent, *names, text)
+
+
+def _ordered(replies: list[RemoteReply]) -> list[RemoteReply]:
+    """Return the replies that say something, parents first; one of a circle answers the post."""
+    waiting = {reply.url: reply for reply in replies if reply.text}
+    ordered: dict[str, RemoteReply] = {}
+    while waiting:
+        ready = [each for each in waiting.values() if each.parent not in waiting]
+        for each in ready or [next(iter(waiting.values()))]:
+            del waiting[each.url]
+            known = each.parent in ordered
+            ordered[each.url] = each if known else each._replace(parent="")
+    return list(ordered.values())
+
+
+def _present(answer: JsonAnswer) -> Json:
+    """Return the JSON of an answer. Raise PostGone if there is nothing."""
+    if answer.status != 200:
+        raise PostGone
+    return _dict(answer.body)
+
+
+def _author(name: Any, account: Any, site: Any) -> tuple[str, str]:  # Any: JSON of others
+    shown = one_line(_text(name)) or one_line(_text(account))
+    return shown[:NAME_LENGTH] or "?", _text(site) if is_site(_text(site)) else ""
+
+
+def _markdown(html: str) -> str:
+    return texts.read(html[:TEXT], "html").source
+
+
+def _text(value: Any) -> str:  # Any: JSON of others
+    return value if isinstance(value, str) else ""
+
+
+def _number(value: Any) -> int:  # Any: as above
+    return min(max(value, 0), 10**9) if isinstance(value, int) else 0
+
+
+def _dict(value: Any) -> Json:  # Any: as above
+    return value if isinstance(value, dict) else {}
+
+
+def _list(value: Any) -> list[Any]:  # Any: as above
+    return value if isinstance(value, list) else [value] if value else []
+
+
+def _dicts(value: Any) -> list[Json]:  # Any: as above
+    return [each for each in _list(value) if isinstance(each, dict)]
+
+
+def links(status: Any) -> Iterator[str]:  # Any: as above
+    """Give what a Mastodon status, or a post of Bluesky's author feed, links to."""
+    found = _dict(status)
+    yield from re.findall(r"href=\"(https?://[^\"]+)\"", _text(found.get("content")))
+    record = _dict(_dict(found.get("post")).get("record"))
+    yield _text(_dict(_dict(record.get("embed")).get("external")).get("uri"))
+    for facet in _dicts(record.get("facets")):
+        yield from (_text(each.get("uri")) for each in _dicts(facet.get("features")))

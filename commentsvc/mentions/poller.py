@@ -1,0 +1,175 @@
+"""Follows posts on social networks: replies become comments, likes and reposts are counted.
+
+A young post is looked at often, an older one less so. A reply that is missing is looked at by
+itself, since servers shorten long threads; its comment goes only if it is deleted there.
+"""
+
+import asyncio
+import logging
+from typing import Final
+
+from commentsvc.comments.errors import CommentsError
+from commentsvc.comments.urls import PageRef, Sites, UrlError
+from commentsvc.context import ServiceContext
+from commentsvc.db.schema.mentions import REPLY
+from commentsvc.db.sqlite import DatabaseError, Transaction
+from commentsvc.mentions import store
+from commentsvc.mentions.comments import MentionComments, delete_comment
+from commentsvc.mentions.html_page import FoundMention
+from commentsvc.mentions.networks import PostGone, RemoteReply, SocialNetworks
+from commentsvc.mentions.polite_client import LeaveAlone, PoliteClient
+from commentsvc.mentions.store import FollowedPost, Mention
+from commentsvc.model import fragment
+from commentsvc.settings.schema import Site
+from commentsvc.submissions import SubmissionService
+from commentsvc.util.http_client import RemoteError
+from commentsvc.util.timestamps import DAY_MS, MINUTE_MS
+
+_log = logging.getLogger(__name__)
+
+PAUSE: Final = 5.0  # between two looks for posts that wait; in seconds
+AT_ONCE: Final = 4
+YOUNGER: Final = 20  # a post is looked at again after a part of its age
+DOUBTS: Final = 10  # missing replies that are looked at by themselves at a time
+
+
+class PostPoller:
+    """Follows the posts of all sites."""
+
+    def __init__(self, service: ServiceContext, submissions: SubmissionService) -> None:
+        settings = service.settings
+        client = PoliteClient(settings.hooks.allowed_networks, service.clock)
+        self._networks = SocialNetworks(client, settings.mentions.bluesky_service)
+        self._settings = settings
+        self._interval = settings.mentions.poll_minutes * MINUTE_MS
+        self._followed = settings.mentions.follow_days * DAY_MS
+        self._comments = MentionComments(service, submissions)
+        self._sites = service.sites
+        self._database = service.database
+        self._clock = service.clock
+        self._accounts_at: dict[str, int] = {}  # when each account is looked at next
+
+    async def run(self, pause: float = PAUSE) -> None:
+        """Look for posts and replies, until cancelled."""
+        while True:
+            try:
+                await self.discover()
+                while await self.look():
+                    pass
+            except DatabaseError:
+                pass  # whoever writes comments meets it too, and tells
+            except Exception:
+                _log.exception("posts elsewhere are followed on after a fault")
+            await asyncio.sleep(pause)
+
+    async def discover(self) -> None:
+        """Find posts that link to a site, where it is time to."""
+        now = self._clock.now_ms()
+        for site in self._settings.sites:
+            for line in site.social_posts if site.name not in self._accounts_at else ():
+                page, _, address = line.partition(" ")
+                place = self._sites.locate(page, site.name)
+                await self._database.write(store.follow, place, address, now)
+            self._accounts_at[site.name] = now
+            for account in site.social_accounts:
+                key = f"{site.name} {account}"
+                if now >= self._accounts_at.get(key, 0):
+                    self._accounts_at[key] = now + await self._find_posts(site, account, now)
+
+    async def _find_posts(self, site: Site, account: str, now: int) -> int:
+        """Follow what an account wrote about a site; return the pause until the next look."""
+        try:
+            posts = await self._networks.recent(account)
+        except LeaveAlone as error:
+            return error.pause_ms
+        except (RemoteError, PostGone) as error:
+            _log.info("posts of %s cannot be read: %s", account, error)
+            return 4 * self._interval
+        for address, links in posts:
+            for place in dict.fromkeys(_pages(self._sites, site.name, links)):
+                await self._database.write(store.follow, place, address, now)
+        return self._interval
+
+    async def look(self) -> int:
+        """Look at some posts whose time has come; return at how many."""
+        waiting = self._database.read_now(store.due_posts, self._clock.now_ms(), AT_ONCE)
+        await asyncio.gather(*map(self._look_at, waiting))
+        return len(waiting)
+
+    async def _look_at(self, post: FollowedPost) -> None:
+        now = self._clock.now_ms()
+        seen = post._replace(attempts=post.attempts + 1)
+        pause = self._interval << min(seen.attempts, 8)
+        try:
+            found, etag = await self._networks.read(post.address, post.etag)
+            if found:
+                if found.replies is not None and not await self._take(post, found.replies, now):
+                    etag = ""  # so that they are told again
+                seen = post._replace(likes=found.likes, reposts=found.reposts)
+            seen, pause = seen._replace(attempts=0, etag=etag), self._interval
+        except PostGone:
+            for mention in (await self._database.read(store.replies, post)).values():
+                await self._database.write(_withdraw, mention, now)
+            seen, pause = post._replace(likes=0, reposts=0), self._followed
+        except LeaveAlone as error:
+            pause = error.pause_ms
+        except (RemoteError, CommentsError) as error:
+            _log.info("%s cannot be followed now: %s", post.address, error)
+        except DatabaseError:
+            raise
+        except Exception:  # a fault of ours must not keep the others waiting
+            _log.exception("%s cannot be followed", post.address)
+        age = now - post.found_at
+        next_at = now + max(pause, min(age // YOUNGER, DAY_MS))
+        done = age > self._followed
+        await self._database.write(store.looked_at, post, seen, None if done else next_at)
+
+    async def _take(self, post: FollowedPost, replies: list[RemoteReply], now: int) -> bool:
+        """Bring the comments in line with the replies to a post; return whether all were taken."""
+        known = await self._database.read(store.replies, post)
+        comments: dict[str, int] = {}
+        taken = True
+        for reply in replies:
+            try:
+                mention = known.get(reply.url)
+                if mention is None:
+                    mention = await self._database.write(store.add_reply, post, reply.url, now)
+                if mention:
+                    above = comments.get(reply.parent)
+                    comments[reply.url] = await self._show(mention, reply, above, now)
+            except CommentsError as error:  # its author wrote too much, or the page is closed
+                _log.info("%s is not taken now: %s", reply.url, error)
+                taken = False
+        listed = {reply.url for reply in replies}
+        missing = [mention for url, mention in known.items() if url not in listed]
+        for mention in missing[:DOUBTS]:
+            if await self._networks.is_gone(mention.source):
+                await self._database.write(_withdraw, mention, now)
+        return taken
+
+    async def _show(self, mention: Mention, reply: RemoteReply, above: int | None, now: int) -> int:
+        """Bring the comment of a reply in line with it; `above` is what it answers."""
+        place = mention._replace(target=f"{mention.url}{fragment(above)}" if above else mention.url)
+        said = FoundMention(REPLY, reply.author, reply.author_site, reply.text)
+        comment_id = await self._comments.show(place, said, now)
+        if comment_id != mention.comment_id:
+            await self._database.write(store.conclude, mention, REPLY, comment_id, None)
+        return comment_id
+
+
+def _withdraw(tx: Transaction, mention: Mention, now: int) -> None:
+    delete_comment(tx, mention, now)
+    store.remove(tx, mention)
+
+
+def _pages(sites: Sites, site: str, links: list[str]) -> list[PageRef]:
+    """Return the pages of a site among what a post links to."""
+    found = []
+    for link in links:
+        try:
+            place = sites.locate(link) if link.startswith("http") else None
+        except UrlError:
+            continue
+        if place and place.site == site:
+            found.append(place)
+    return found

@@ -1,0 +1,315 @@
+"""poller: posts on Mastodon, Bluesky and plain ActivityPub servers, which answer like real ones."""
+
+import asyncio
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+from urllib.parse import quote
+
+import pytest
+from msgspec.structs import replace
+
+from commentsvc.mentions.poller import PostPoller
+from commentsvc.model import APPROVED, DELETED, PENDING, Comment
+from commentsvc.settings.schema import (
+    HooksSettings,
+    MentionsSettings,
+    ModerationSettings,
+    Settings,
+    Site,
+    SpamSettings,
+)
+from commentsvc.util.timestamps import DAY_MS, HOUR_MS
+from tests.unit.app_fixture import SETTINGS, Served, data, served
+from tests.unit.comments.test_markdown import ATTACKS, judge
+from tests.unit.database_fixture import decide
+from tests.unit.mentions.other_site import OtherSite, Page, other_site
+
+Json = dict[str, Any]  # Any: as the servers answer
+CONTEXT = "/api/v1/statuses/1/context"
+ACTIVITY = "application/activity+json"
+
+
+@pytest.fixture(scope="module")
+def server() -> Iterator[OtherSite]:
+    with other_site() as site:
+        yield site
+
+
+def settings(server: OtherSite, **of_site: Any) -> Settings:  # Any: fields of Site
+    return replace(
+        SETTINGS,
+        moderation=ModerationSettings(policy="all"),
+        hooks=HooksSettings(allowed_networks=("127.0.0.0/8",)),
+        mentions=MentionsSettings(bluesky_service=server.url("")),
+        sites=(Site(name="blog", origins=("https://blog.example",), **of_site),),
+    )
+
+
+class Following:
+    """A service that follows one account or post, and its poller."""
+
+    def __init__(self, service: Served) -> None:
+        self.service = service
+        self._poller = PostPoller(service.service, service.submissions)
+
+    def look(self, hours: float = 3) -> list[Comment]:
+        """Look for posts and replies after some time; return all comments, the oldest first."""
+        self.service.clock.now += hours * 3_600
+        self.service.clock.elapsed += round(hours * HOUR_MS)
+
+        async def work() -> None:
+            await self._poller.discover()
+            await self._poller.look()
+
+        asyncio.run(work())
+        return [entry.comment for entry in self.service.stored()][::-1]
+
+
+@pytest.fixture
+def mastodon(tmp_path: Path, server: OtherSite) -> Iterator[Following]:
+    """A service that follows an account of Mastodon, whose one post links to a page."""
+    server.pages.clear()
+    server.got.clear()
+    link = '<p>New: <a href="https://blog.example/wet-wood/">wet wood</a></p>'
+    posts = [{"id": "1", "content": link}, {"id": "x", "content": link}, {"id": "2"}]
+    put(server, "/api/v1/accounts/lookup?acct=ann", {"id": "7"})
+    statuses = "/api/v1/accounts/7/statuses?exclude_replies=true&exclude_reblogs=true"
+    put(server, statuses, posts)
+    put(server, "/api/v1/statuses/1", {"id": "1", "favourites_count": 4, "reblogs_count": 2})
+    put(server, CONTEXT, {"ancestors": [], "descendants": []})
+    with served(tmp_path, settings(server, social_accounts=(server.url("/@ann"),))) as service:
+        yield Following(service)
+
+
+def put(server: OtherSite, path: str, body: object, kind: str = "application/json") -> None:
+    etag = (("ETag", f'"{hash(json.dumps(body))}"'),)
+    server.pages[path] = Page(json.dumps(body), type=kind, headers=etag)
+
+
+def toot(number: str, text: str, parent: str = "1", **more: object) -> Json:
+    """A reply as a Mastodon server tells it."""
+    account = {"acct": "rosa@far.example", "display_name": "Rosa", "url": "https://far.example/@r"}
+    fixed = {"id": number, "in_reply_to_id": parent, "visibility": "public", "account": account}
+    return {"content": f"<p>{text}</p>", "url": "https://bank.example/", **fixed, **more}
+
+
+def reply_with(server: OtherSite, *toots: Json) -> None:
+    put(server, CONTEXT, {"ancestors": [], "descendants": toots})
+
+
+def test_replies_to_a_post_that_links_to_a_page_become_its_comments(
+    mastodon: Following, server: OtherSite
+) -> None:
+    reply_with(server, toot("12", "Not <b>here</b>", "11"), toot("11", "It rained"))
+    first, second = mastodon.look()
+    assert (first.source, second.source) == ("It rained", "Not **here**")
+    assert (first.author, first.site, first.status) == ("Rosa", "https://far.example/@r", PENDING)
+    assert second.parent_id == first.id
+    assert first.permalink == server.url("/@rosa@far.example/11"), "not where the answer says"
+    shown = data(mastodon.service.get("/api/comments?url=/wet-wood/"))
+    assert (shown["likes"], shown["reposts"]) == (4, 2)
+
+
+def test_each_reply_comes_once_and_is_followed_when_it_changes(
+    mastodon: Following, server: OtherSite
+) -> None:
+    reply_with(server, *(toot(str(number), f"reply {number}") for number in range(10, 310)))
+    assert len(mastodon.look()) == 300
+    found = mastodon.look()
+    assert len(found) == 300
+    decide(mastodon.service.database, APPROVED, found[0].id)
+    reply_with(server, toot("10", "edited"), toot("11", "reply 11"))
+    put(server, "/api/v1/statuses/12", {"id": "12"})
+    found = mastodon.look()
+    assert (found[0].source, found[0].status) == ("edited", PENDING)
+    assert found[2].status == PENDING, "a long thread was shortened"
+    assert found[3].status == DELETED, "its server does not have it any more"
+
+
+def test_a_post_that_is_gone_takes_its_replies_and_likes_with_it(
+    mastodon: Following, server: OtherSite
+) -> None:
+    reply_with(server, toot("11", "It rained"))
+    mastodon.look()
+    server.pages["/api/v1/statuses/1"] = Page(status=410)
+    [comment] = mastodon.look()
+    assert comment.status == DELETED
+    assert "likes" not in data(mastodon.service.get("/api/comments?url=/wet-wood/"))
+
+
+def test_lies_and_circles_do_no_harm(mastodon: Following, server: OtherSite) -> None:
+    reply_with(
+        server,
+        toot("11", "in a circle", "12"),
+        toot("12", "in a circle, too", "11"),
+        toot("13", "its own parent", "13"),
+        toot("../../x", "no number"),
+        toot("14", "for friends", visibility="direct"),
+        toot("15", "with a strange name", account={"acct": "a/../b", "url": "javascript:x"}),
+        toot("16", "without a name", account={"acct": "bo", "display_name": 7, "url": ["x"]}),
+        {"id": 17, "content": None},
+        toot("18", ""),
+    )
+    server.pages["/api/v1/statuses/1"] = Page('{"favourites_count": "many"}')
+    found = mastodon.look()
+    texts = ["in a circle", "in a circle, too", "its own parent", "without a name"]
+    assert sorted(each.source for each in found) == texts
+    assert {each.author for each in found} == {"Rosa", "bo"}
+
+
+@pytest.mark.parametrize("body", ["", "[]", "7", '{"descendants": 7}', "[" * 100_000, "\xff"])
+def test_answers_of_no_sense_are_survived(
+    mastodon: Following, server: OtherSite, body: str
+) -> None:
+    server.pages[CONTEXT] = Page(body)
+    assert mastodon.look() == []
+
+
+def test_html_of_every_kind_shows_nothing_but_text(mastodon: Following, server: OtherSite) -> None:
+    reply_with(server, *(toot(str(10 + number), text) for number, text in enumerate(ATTACKS)))
+    found = mastodon.look()
+    assert len(found) > len(ATTACKS) / 2
+    for comment in found:
+        judge(comment.html)
+
+
+def test_who_writes_too_much_holds_up_nobody(tmp_path: Path, server: OtherSite) -> None:
+    server.pages.clear()
+    put(server, "/api/v1/statuses/1", {"id": "1"})
+    bo = {"acct": "bo", "display_name": "Bo", "url": "https://bo.example/"}
+    many = [toot(str(number), f"reply {number}") for number in range(10, 15)]
+    reply_with(server, *many, toot("99", "one", account=bo))
+    post = f"/wet-wood/ {server.url('/@ann/1')}"
+    limited = replace(
+        settings(server, social_posts=(post,)), spam=SpamSettings(pending_limit="3/day")
+    )
+    with served(tmp_path, limited) as service:
+        following = Following(service)
+        assert [each.author for each in following.look()] == ["Rosa", "Rosa", "Rosa", "Bo"]
+        assert len(following.look(30)) == 6, "a day later, there is room"
+
+
+def asked(server: OtherSite, path: str) -> int:
+    return server.asked().count(path)
+
+
+def test_servers_are_asked_politely(mastodon: Following, server: OtherSite) -> None:
+    mastodon.look()
+    etag = dict(server.pages[CONTEXT].headers)["ETag"]
+    mastodon.look()
+    [_, again] = [fields for _, path, fields, _ in server.got if path == CONTEXT]
+    assert again["If-None-Match"] == etag
+    mastodon.look(0.01)
+    assert asked(server, CONTEXT) == 2, "not again at once"
+    server.pages[CONTEXT] = Page(status=429, headers=(("Retry-After", "36000"),))
+    mastodon.look()
+    mastodon.look()
+    assert asked(server, CONTEXT) == 3, "ten hours are not over"
+    server.pages["/robots.txt"] = Page("User-agent: *\nDisallow: /api/", type="text/plain")
+    mastodon.look(48)
+    before = len(server.got)
+    mastodon.look(48)
+    assert {path for _, path, _, _ in server.got[before:]} <= {"/robots.txt"}
+
+
+def test_a_server_that_fails_is_left_alone_longer_and_longer(
+    mastodon: Following, server: OtherSite
+) -> None:
+    server.pages[CONTEXT] = Page(status=500)
+    for _ in range(48):
+        mastodon.look(1)
+    assert 4 < asked(server, CONTEXT) < 16
+    for _ in range(100):
+        mastodon.look(DAY_MS / HOUR_MS)
+    before = asked(server, CONTEXT)
+    mastodon.look(24)
+    assert asked(server, CONTEXT) == before, "an old post is followed no more"
+
+
+DID = "did:plc:abc"
+
+
+def post_of(key: str, text: str, *replies: Json, did: str = DID) -> Json:
+    """A part of a thread as Bluesky tells it."""
+    uri = f"at://{did}/app.bsky.feed.post/{key}"
+    author = {"did": DID, "handle": "rosa.example", "displayName": "Rosa"}
+    post = {"uri": uri, "author": author, "record": {"text": text}, "likeCount": 3}
+    kind = "app.bsky.feed.defs#threadViewPost"
+    return {"$type": kind, "post": post | {"repostCount": 1}, "replies": list(replies)}
+
+
+def thread_path(actor: str, key: str, depth: int) -> str:
+    uri = quote(f"at://{actor}/app.bsky.feed.post/{key}", safe="")
+    return f"/xrpc/app.bsky.feed.getPostThread?uri={uri}&depth={depth}&parentHeight=0"
+
+
+def test_a_thread_of_bluesky_is_followed(tmp_path: Path, server: OtherSite) -> None:
+    server.pages.clear()
+    external = {"embed": {"external": {"uri": "https://blog.example/wet-wood/"}}}
+    uri = f"at://{DID}/app.bsky.feed.post/k1"
+    feed = [{"post": {"uri": uri, "record": external}}, {"post": {"uri": uri}, "reason": {}}]
+    author_feed = "/xrpc/app.bsky.feed.getAuthorFeed?actor=ann.example&filter=posts_no_replies"
+    put(server, author_feed, {"feed": feed})
+    blocked = {"$type": "app.bsky.feed.defs#blockedPost", "blocked": True}
+    liar = post_of("k9", "of somebody else", did="did:plc:other")
+    inner = post_of("k3", "an *answer* to that")
+    outer = post_of("k2", "It rained", inner)
+    put(server, thread_path(DID, "k1", 20), {"thread": post_of("k1", "x", outer, blocked, liar)})
+    with served(tmp_path, settings(server, social_accounts=("ann.example",))) as service:
+        following = Following(service)
+        first, second = following.look()
+        assert (first.source, second.source) == ("It rained", "an \\*answer\\* to that")
+        assert second.parent_id == first.id
+        assert first.permalink == f"https://bsky.app/profile/{DID}/post/k2"
+        assert data(service.get("/api/comments?url=/wet-wood/"))["likes"] == 3
+        put(server, thread_path(DID, "k1", 20), {"thread": post_of("k1", "x", outer)})
+        server.pages[thread_path(DID, "k3", 0)] = Page('{"error": "NotFound"}', status=400)
+        outer["replies"] = []
+        put(server, thread_path(DID, "k1", 20), {"thread": post_of("k1", "x", outer)})
+        assert [each.status for each in following.look()] == [PENDING, DELETED]
+
+
+def test_a_post_of_another_activitypub_server_is_followed(
+    tmp_path: Path, server: OtherSite
+) -> None:
+    server.pages.clear()
+
+    def thing(path: str, **fields: object) -> str:
+        put(server, path, {"id": server.url(path), **fields}, ACTIVITY)
+        return server.url(path)
+
+    rosa = thing("/rosa", type="Person", name="Rosa")
+    page_two = thing("/note/replies/2", items=[])
+    inner = thing("/inner", type="Note", content="<p>And here</p>", attributedTo=rosa)
+    replies = {"items": [inner], "next": None}
+    outer = thing(
+        "/outer", type="Note", content="<p>It rained</p>", attributedTo=rosa, replies=replies
+    )
+    put(server, "/liar", {"id": "http://127.0.0.2/x", "content": "of another host"}, ACTIVITY)
+    forged = {"id": server.url("/missing"), "content": "said by somebody else", "type": "Note"}
+    items = [outer, outer, server.url("/liar"), forged, server.url("/note"), 7, None]
+    post = server.url("/note")
+    put(
+        server,
+        "/note/replies/2",
+        {"id": page_two, "items": items, "next": server.url("/note/replies/2")},
+        ACTIVITY,
+    )
+    thing(
+        "/note",
+        type="Note",
+        likes={"totalItems": 5},
+        shares={"totalItems": 1},
+        replies={"type": "Collection", "id": f"{post}/replies", "items": [], "first": page_two},
+    )
+    with served(tmp_path, settings(server, social_posts=(f"/wet-wood/ {post}",))) as service:
+        following = Following(service)
+        first, second = following.look()
+        assert (first.source, second.source) == ("It rained", "And here")
+        assert (first.author, first.permalink) == ("Rosa", outer)
+        assert second.parent_id == first.id
+        assert data(service.get("/api/comments?url=/wet-wood/"))["likes"] == 5
+        thing("/inner", type="Tombstone")
+        assert [each.status for each in following.look()] == [PENDING, DELETED]
