@@ -56,7 +56,7 @@ class RequestContext(msgspec.Struct, frozen=True):
 
     @property
     def moderator(self) -> Session:
-        """The session, which exists behind `_login_required` and `_login_required_form`."""
+        """The session; it is set in all handlers that require a login."""
         assert self.session is not None
         return self.session
 

@@ -36,7 +36,7 @@ def _too_many(wait: int) -> HttpError:
 
 
 def _busy() -> HttpError:
-    """Return the error for a guess while too many others wait."""
+    """Return the error for an attempt while too many others wait."""
     message = _("Too many people are trying to sign in right now. Try again in a moment.")
     return HttpError(503, "busy", message, headers=(("Retry-After", "5"),))
 
@@ -65,7 +65,7 @@ class LoginLimiter:
             raise _too_many(wait)
 
     async def verify(self, password: str, stored: str, *, known: bool) -> bool:
-        """Return whether the password is right. Raise HttpError 503 if too many strangers guess."""
+        """Return whether the password is right. Raise HttpError 503 if too many attempts wait."""
         if self._waiting >= WAITING and not known:
             raise _busy()
         return await self._in_lane(passwords.verify, password, stored)

@@ -60,7 +60,7 @@ class QueueStream:
         return [route(STREAM, self.stream)]
 
     def stream(self, request: Request) -> Response:
-        """GET /api/moderation/stream: 200 ``text/event-stream`` that goes on. 401, 403, 503."""
+        """GET /api/moderation/stream: 200 ``text/event-stream`` that stays open. 401, 403, 503."""
         try:
             token, who = self._access.token(request, STREAM.permission)
             STREAM.read(request)

@@ -99,7 +99,7 @@ class ReviewPages:
     async def comments(self, request: Request, context: RequestContext) -> Response:
         """GET /moderation/comments[?status=S&q=Q&site=N&after=A]: 200 with a list of comments.
 
-        With words in `q` it is what a search finds; without, the default status is `approved`.
+        With words in `q`, it is the result of a search; without, the default status is `approved`.
         """
         form = request.parameters()
         query, status = first(form, "q").strip(), first(form, "status")

@@ -150,7 +150,7 @@ class SignIn:
     async def passkey(self, request: Request, context: RequestContext, form: Form) -> Response:
         """POST /moderation/passkey: 303 as after signing in, if `credential` is right. 403, 429.
 
-        It is what the device signed for the `challenge`, as JSON.
+        `credential` is JSON with the device's signature of the `challenge`.
         """
         to, sent, challenge = (first(form, name) for name in ("to", "credential", "challenge"))
         to = target(to)

@@ -291,7 +291,7 @@ class AuthorActions:
 
 
 def read_small(body: bytes, kind: type[Sent], example: str, most: int = BALLOT_BYTES) -> Sent:
-    """Read JSON of at most `most` bytes. Raise HttpError 400 that names all invalid fields."""
+    """Decode JSON of at most `most` bytes. Raise HttpError 400, naming the invalid fields."""
     if len(body) > most:
         raise MalformedError(f"The body has at most {most} bytes.")
     try:

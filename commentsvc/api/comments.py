@@ -68,8 +68,8 @@ from commentsvc.submissions import Accepted
 from commentsvc.util.text import excerpt
 from commentsvc.util.timestamps import read, rfc3339
 
-LISTED = 10  # latest comments, and popular pages
-EXCERPT = 140  # characters of a latest comment
+LISTED = 10  # the most latest comments and popular pages in an answer
+EXCERPT = 140  # characters of a latest comment's text
 SHORT = 100  # comments in a list that is read on the event loop, as many as the widget asks for
 MOST = 10**18 - 1  # the greatest `limit`; the settings have a lower one
 
@@ -84,7 +84,7 @@ Shown = Literal["yes"] | UnsetType
 
 
 class CountsQuery(PagesQuery, frozen=True):
-    """Pages whose comments are counted, and what else is told with them."""
+    """The pages whose comments are counted, and what else the answer contains."""
 
     reactions: Annotated[Shown, Meta(description="With the reactions to each page.")] = UNSET
     latest: Annotated[
@@ -230,10 +230,10 @@ class CommentsApi:
         return Response(200, (("Content-Type", "text/plain"), NOT_STORED, ANY_ORIGIN), b"OK")
 
     def count(self, request: Request, operation: Operation[CountQuery] = COUNT) -> Response:
-        """GET /api/comments/count?url=U: 200 ``{"count": N}``, approved comments only.
+        """GET /api/comments/count?url=U: 200 ``{"count": N}``, the number of approved comments.
 
-        Without a url, or with an empty one, those of the whole site. 400 for an invalid url or
-        site. Cached.
+        Without a url, or with an empty one, all pages of the site are counted. 400 for an invalid
+        url or site. Cached.
         """
         query = operation.read(request)
         site, url = self._sites.place(query.url, query.site)
@@ -249,11 +249,11 @@ class CommentsApi:
     def counts(self, request: Request) -> Response | Coroutine[Any, Any, Response]:
         """GET /api/comments/counts?url=A&url=B: 200 ``{"counts": {"A": n, "B": 0}}``.
 
-        The keys are the urls as they were sent, at most 100. The same answer has what else a list
-        of pages shows: with `reactions=yes` ``"reactions": {"A": {emoji: n}}``, with `latest=yes`
-        ``"latest": [{"id", "author", "excerpt", "link", "title", "published"}]`` of the site, with
-        `popular=day|week|month|year`, which may be repeated, ``"popular": {"week": [{"link",
-        "title", "count"}]}``. 400 for an invalid url or site. Cached.
+        The keys are the urls as they were sent, at most 100. The same answer can contain what else
+        a page with a list of posts shows: with `reactions=yes` ``"reactions": {"A": {emoji: n}}``;
+        with `latest=yes` ``"latest": [{"id", "author", "excerpt", "link", "title", "published"}]``
+        of the site; with `popular=day|week|month|year`, which may be repeated, ``"popular":
+        {"week": [{"link", "title", "count"}]}``. 400 for an invalid url or site. Cached.
         """
         query = COUNTS.read(request)
         site = self._sites.named(query.site)

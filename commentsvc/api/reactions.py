@@ -29,11 +29,11 @@ from commentsvc.http.router import Route, route
 from commentsvc.util.i18n import Message
 from commentsvc.util.i18n import gettext as _
 
-REACTION_BYTES: Final = 8_192  # a url, escaped, and some words
+REACTION_BYTES: Final = 8_192  # an escaped url and some words
 
 
 class ReactionBody(msgspec.Struct, frozen=True, forbid_unknown_fields=True, gc=False):
-    """A reaction as sent, see `PageReactions.react`."""
+    """A reaction as the browser sends it; see `PageReactions.react`."""
 
     url: Url
     emoji: Annotated[
@@ -63,7 +63,7 @@ def _say_wait(seconds: int) -> Message:
 
 
 class PageReactions:
-    """Takes reactions, as JSON and from the plain form."""
+    """The handlers of reactions, sent as JSON or by a form."""
 
     def __init__(self, service: ServiceContext, cors: CorsPolicy) -> None:
         self._database = service.database
@@ -73,17 +73,17 @@ class PageReactions:
         self._limit = VoteLimit(service, _say_wait, TooManyReactions)
 
     def routes(self) -> list[Route]:
-        """Give the table of routes."""
+        """Return the table of routes."""
         return [route(REACT, self.react)]
 
     async def react(self, request: Request) -> Response:
         """POST /api/reactions with JSON ``{"url", "emoji", "given", "reader"}``: 200 with counts.
 
-        The answer ``{"reactions": {emoji: number}}`` has all emoji of the site in their order.
-        `reader` is a random word that a browser makes once and keeps; a reaction that is there
-        already, or is taken back twice, changes nothing. 400 with the faulty fields, 403 for a
-        foreign page, 404 where the site has no reactions, 409 from a network with many reactions on
-        the page, 415, 429, 503.
+        The answer ``{"reactions": {emoji: number}}`` contains all emoji of the site in their
+        configured order. `reader` is a random word that a browser makes once and keeps. Sending the
+        same reaction twice, or taking it back twice, changes nothing. 400 with the invalid fields,
+        403 for a foreign page, 404 if the site has no reactions, 409 from a network with too many
+        reactions on the page, 415, 429, 503.
         """
         site = REACT.read(request).site
         example = '{"url": "/post/", "emoji": "👍", "given": true, "reader": "…"}'
@@ -101,7 +101,7 @@ class PageReactions:
         return Response(200, headers, body)
 
     async def react_by_form(self, request: Request, place: PageRef, emoji: str) -> None:
-        """Store a reaction of a reader without a script. Raise HttpError or CommentsError."""
+        """Store the reaction of a reader without scripts. Raise HttpError or CommentsError."""
         self._cors.check(request, place.site)
         self._check(place, emoji)
         networks = self._limit.admit(request, _subject(place)).hashes
@@ -110,7 +110,7 @@ class PageReactions:
         )
 
     def _check(self, place: PageRef, emoji: str) -> None:
-        """Raise HttpError where the site of a page has no such reaction."""
+        """Raise HttpError if the page's site does not offer this reaction."""
         known = self._sites.reactions(place.site, {})
         if not known:
             raise HttpError(404, "not_found", _("Reactions are disabled on this site."))

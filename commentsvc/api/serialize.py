@@ -84,9 +84,9 @@ class Count(Answer, frozen=True, gc=False):
 
 
 class LatestComment(Answer, frozen=True, gc=False):
-    """One of a site's newest comments: the beginning of its text, and where it stands.
+    """One of a site's newest comments, with the beginning of its text.
 
-    `link` leads to it; `title` is that of its page, or the page's path.
+    `link` leads to it; `title` is the title of its page, or the page's path.
     """
 
     id: int
@@ -98,7 +98,7 @@ class LatestComment(Answer, frozen=True, gc=False):
 
 
 class PopularPage(Answer, frozen=True, gc=False):
-    """A page, and how many comments it got. `title` may be its path."""
+    """A page and the number of its comments. `title` is the page's path if it has no title."""
 
     link: str
     title: str
@@ -119,7 +119,7 @@ class Counts(Answer, frozen=True, gc=False):
 
 
 class Reactions(Answer, frozen=True, gc=False):
-    """How often a page got each emoji of its site."""
+    """How many reactions with each emoji of the site a page has."""
 
     reactions: dict[str, Number]
 

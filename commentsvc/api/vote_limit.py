@@ -1,4 +1,4 @@
-"""The bounds of votes and reactions: how many may come from one network."""
+"""The limits on votes and reactions from one network."""
 
 from collections.abc import Callable
 from typing import Final, NamedTuple
@@ -10,19 +10,19 @@ from commentsvc.util.client_network import NetworkHashes, network, wide_network
 from commentsvc.util.i18n import Message
 from commentsvc.util.ratelimit import RateLimiter
 
-# Votes on one comment from an IPv6 /48, which has 256 of our networks: three times those of one.
+# The limit for an IPv6 /48, which contains 256 of our networks: three times that of one network.
 WIDE_VOTES: Final = f"{3 * CROWD}/day"
 
 
 class VoterNetwork(NamedTuple):
-    """Where a vote comes from, and the hashes that votes from there may have."""
+    """The network that a vote comes from, and the hashes that its votes may be stored with."""
 
     place: bytes
     hashes: tuple[bytes, ...]
 
 
 class VoteLimit:
-    """Counts votes by network, by the setting `spam.vote_limit`, and on each subject by /48."""
+    """Limits votes per network, by the setting `spam.vote_limit`, and per subject and IPv6 /48."""
 
     def __init__(
         self,
@@ -30,7 +30,7 @@ class VoteLimit:
         say_wait: Callable[[int], Message],
         refusal: Callable[[], Exception],
     ) -> None:
-        """Take how to say for how many seconds to wait, and the error for too many on a subject."""
+        """Take the text for a number of seconds to wait, and the error for too many votes."""
         settings = service.settings
         self._limiter = RateLimiter(settings.spam.vote_limit)
         self._wide = RateLimiter(WIDE_VOTES)
@@ -41,7 +41,7 @@ class VoteLimit:
         self._refusal = refusal
 
     def admit(self, request: Request, subject: bytes) -> VoterNetwork:
-        """Count a vote on what `subject` names. Raise HttpError 429 or what `refusal` makes."""
+        """Count a vote on `subject`. Raise HttpError 429, or `refusal` for too many from a /48."""
         place = network(self._proxies.client(request))
         wait = self._limiter.take(place, self._clock.monotonic_ms())
         if wait:

@@ -56,7 +56,7 @@ class ReplyAddresses:
         return f"{self._local}+{text}@{self._domain}"
 
     def find(self, headers: str) -> ReplyWord | None:
-        """Return the word of the first valid reply address in header fields; None if there is none.
+        """Return the content of the first valid reply address in header fields, or else None.
 
         This does not check whether it has expired.
         """

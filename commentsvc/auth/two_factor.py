@@ -66,7 +66,7 @@ class TwoFactor:
         )
 
     def offered(self, reader: Reader, moderator_id: int) -> bytes | None:
-        """Return the secret that waits for its first code; None if there is none."""
+        """Return the offered secret that no code has confirmed yet; None if there is none."""
         row = reader.first(_salt(moderator_id, 0))
         return self.secrets(row[0])[0] if row else None
 

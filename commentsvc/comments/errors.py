@@ -122,7 +122,7 @@ class TooManyVotes(CommentsError):
 
 
 class TooManyReactions(CommentsError):
-    """That network has all the reactions that it may have on this page."""
+    """The network has reached the limit of reactions on this page."""
 
     def __init__(self) -> None:
         super().__init__(_("your network has reacted to this page many times"))

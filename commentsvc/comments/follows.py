@@ -81,7 +81,7 @@ def _news() -> Select:
 
 @prepared
 def find_behind(now: Param, most: Param) -> Select:
-    """Return those who are to be mailed now, of whom no mail waits."""
+    """Return the followers who are due to be mailed and for whom no mail is queued."""
     of_page = _news().where(
         CommentTable.thread == FollowerTable.thread, CommentTable.published_at < now
     )

@@ -1,4 +1,4 @@
-"""The pages that were commented on most in a period of time."""
+"""The pages with the most comments in a period."""
 
 from typing import Final, Literal, NamedTuple
 
@@ -13,14 +13,14 @@ from commentsvc.util.timestamps import DAY_MS
 Period = Literal["day", "week", "month", "year"]
 
 DAYS: Final[dict[Period, int]] = {"day": 1, "week": 7, "month": 30, "year": 365}
-# Comments that are looked at, the newest ones: 40 ms, and more than nearly all sites get in a year.
+# The newest comments that are counted: they take 40 ms, and few sites get more in a year.
 COUNTED: Final = 20_000
-# What answers about a period are tagged with: they change at the end of each day (UTC), too.
+# The cache tag of answers about periods, which also change at the end of each day (UTC).
 TAG: Final = "popular"
 
 
 class DiscussedPage(NamedTuple):
-    """A page, and how many comments were published there in the period."""
+    """A page and the number of comments that were published there in the period."""
 
     url: str
     title: str
@@ -51,9 +51,10 @@ def find_popular(site: Param, since: Param, most: Param) -> Select:
 
 
 def popular(reader: Reader, site: str, period: Period, now: int, most: int) -> list[DiscussedPage]:
-    """Return the pages of a site with the most comments of the period that ends today.
+    """Return the pages of a site with the most comments in the period that ends today (UTC).
 
-    `now` is in Unix milliseconds. At most `most` pages; only the newest COUNTED comments count.
+    `now` is in Unix milliseconds. At most `most` pages are returned; only the newest COUNTED
+    comments are counted.
     """
     today = now - now % DAY_MS
     since = today - (DAYS[period] - 1) * DAY_MS
@@ -61,5 +62,5 @@ def popular(reader: Reader, site: str, period: Period, now: int, most: int) -> l
 
 
 def forget_yesterday(tx: Transaction) -> None:
-    """Purge the answers about periods, after the end of a day."""
+    """Purge the cached answers about periods after the end of a day."""
     tx.purge(TAG)

@@ -1,13 +1,13 @@
-"""Reactions: what readers think of a page, as emoji; one of each emoji of each reader.
+"""Reactions: emoji with which readers say what they think of a page; one of each per reader.
 
-Readers and networks are told apart as in `voting`: a reader by a digest of the random word that the
-browser keeps, and one network has at most CROWD reactions with an emoji on a page. The plain form
-has no word, so by it a network reacts once. How many there are stands in a row for each page and
-emoji, so no answer counts rows.
+As in `voting`, a reader is identified by a digest of the random word that the browser keeps, and a
+network may react to a page at most CROWD times with the same emoji. The form that works without
+scripts sends no word, so there a network can react once. The number of reactions is stored per page
+and emoji, so no answer has to count rows.
 
     CommentsError
       UnknownSite       no site of that name is configured
-      TooManyReactions  that network has all the reactions that it may have on this page
+      TooManyReactions  the network has reached its limit on this page
 """
 
 import hashlib
@@ -29,7 +29,7 @@ from commentsvc.model import thread_tag
 
 
 class Reaction(NamedTuple):
-    """A reader's reaction, by the reader's `word`; `given` is False where it is taken back."""
+    """A reader's reaction; `word` identifies the reader, `given` is False to take it back."""
 
     emoji: str
     word: str
@@ -119,16 +119,16 @@ def _drop_network(thread_id: Param, emoji: Param, reader: Param) -> Select:
 
 
 def counts(reader: Reader, thread_id: int) -> dict[str, int]:
-    """Return how many reactions a page has with each emoji; those without any may be left out."""
+    """Return how many reactions a page has with each emoji; emoji without any may be missing."""
     return dict(reader.query(find_counts, thread_id)) if thread_id else {}
 
 
 def react(
     tx: Transaction, place: PageRef, reaction: Reaction, networks: Sequence[bytes], now: int
 ) -> dict[str, int]:
-    """Let a reader react to a page, or take that back; return the page's counts.
+    """Store a reader's reaction to a page, or take it back; return the page's counts.
 
-    `networks` are the hashes that the reader's network may have, the present one first; `now` is in
+    `networks` are the possible hashes of the reader's network, the current one first; `now` is in
     Unix milliseconds. Raise UnknownSite or TooManyReactions.
     """
     ref = _find_thread(tx, place, reaction.given)
@@ -155,9 +155,9 @@ def react(
 def react_once(
     tx: Transaction, place: PageRef, emoji: str, networks: Sequence[bytes], now: int
 ) -> None:
-    """Let a reader react who has no word: once for each network; again changes nothing.
+    """Store a reaction from a reader without a word, unless the network has already reacted so.
 
-    All else as for `react`.
+    Otherwise as `react`.
     """
     ref = _find_thread(tx, place, make=True)
     if ref and networks and _number_of(tx, ref, emoji, networks):
@@ -166,7 +166,7 @@ def react_once(
 
 
 def _find_thread(tx: Transaction, place: PageRef, make: bool) -> ThreadRef | None:
-    """Return the thread of a page; None where there is none and none is to be made."""
+    """Return the thread of a page; if there is none, make it or (without `make`) return None."""
     row = tx.execute(statements.FIND_THREAD, (place.url, place.site)).fetchone()
     if row is None:
         raise UnknownSite(f"no site is named {place.site}")
@@ -184,7 +184,7 @@ def _number_of(tx: Transaction, ref: ThreadRef, emoji: str, networks: Sequence[b
 
 
 def move(tx: Transaction, source_id: int, target_id: int) -> None:
-    """Put the reactions of one thread to those of another; who has reacted to both counts once."""
+    """Move the reactions of one thread to another; a reader who reacted to both counts once."""
     here, there = ReactionTable.alias("here"), ReactionTable.alias("there")
     doubled = (
         here.select(here.emoji, fn.COUNT(here.reader))
@@ -226,7 +226,7 @@ def remove(tx: Transaction, ref: ThreadRef) -> None:
 
 
 def add_counts(tx: Transaction, thread_id: int, numbers: Mapping[str, int]) -> None:
-    """Count reactions of an import, of which there may be more than readers that are known."""
+    """Add the counts of an import, which may exceed the number of known reactions."""
     tx.change_each(_add, [(thread_id, emoji, number) for emoji, number in numbers.items()])
 
 
@@ -236,10 +236,10 @@ def _clear(tx: Transaction, thread_id: int) -> None:
 
 
 def is_due(reader: Reader, before: int) -> bool:
-    """Whether a reaction from before that moment (Unix milliseconds) still has a network's hash."""
+    """Return whether a reaction from before `before` (Unix ms) still has a network hash."""
     return reader.first(find_networked, before) is not None
 
 
 def drop_networks(tx: Transaction, before: int, most: int) -> None:
-    """Drop the hashes of at most `most` reactions from before that moment."""
+    """Delete the network hashes of at most `most` reactions from before `before`."""
     tx.change_each(_drop_network, tx.query(_old, before, most))

@@ -197,11 +197,11 @@ class Sites:
         return f"api/avatar/*{query}" if site.avatar_url else ""
 
     def reactions(self, name: str, counts: Mapping[str, int]) -> dict[str, int]:
-        """Return how often each emoji was given that readers of the site `name` can react with."""
+        """Return the number of reactions for each emoji that the site `name` offers."""
         return {emoji: counts.get(emoji, 0) for emoji in self._sites[name].reactions}
 
     def origin(self, name: str) -> str:
-        """Return where the pages of the site `name` are; "" where the settings do not say."""
+        """Return the origin of the pages of the site `name`; "" if the settings name none."""
         return self._sites[name].origin
 
     def _absolute(self, url: str, name: str) -> PageRef:

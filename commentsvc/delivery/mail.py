@@ -331,7 +331,7 @@ class MailComposer:
         return origin + follower.url or follower.site
 
     def _received(self, reader: Reader, post: OutboxRow) -> Envelope | None:
-        """Return the mail that tells the writer of an answer by mail what it did."""
+        """Return the mail that tells the sender of an answer by mail what became of it."""
         entry = queries.find(reader, post.comment_id or 0)
         if entry is None:
             return None
@@ -394,7 +394,7 @@ class MailComposer:
     def _answerable(
         self, letter: Envelope, purpose: int, post: OutboxRow, expires: int
     ) -> Envelope:
-        """Return the mail with a Reply-To address of its own if the settings have one."""
+        """Return the mail with its own Reply-To address, if the settings allow answers by mail."""
         if self._answered_to:
             letter.message["Reply-To"] = self._reply_addresses.make(
                 purpose, post.comment_id or 0, post.id, letter.recipient, expires

@@ -39,7 +39,7 @@ class HeaderRecord(Struct, frozen=True, kw_only=True, omit_defaults=True, tag="h
 
 
 class ReactionRecord(Struct, frozen=True, omit_defaults=True, gc=False):
-    """One reaction. `reader` is a digest of a random word that the reader's browser keeps.
+    """One reaction. `reader` is a digest of the random word that the reader's browser keeps.
 
     `network` is a digest with the service's secret key, like that of a comment.
     """
@@ -55,8 +55,8 @@ class ThreadRecord(Struct, frozen=True, omit_defaults=True, gc=False, tag="threa
 
     An alias is another address of the page; it has no thread of its own. `state` says whether the
     thread takes comments: "aging" closes by its age and the settings, "open" always, "closed"
-    never. `reactions` says how often each emoji was given to the page, `reacted` are those that are
-    known one by one.
+    never. `reactions` is the number of reactions with each emoji; `reacted` lists those whose
+    readers are known.
     """
 
     site: str

@@ -213,7 +213,7 @@ def add_other(tx: Transaction, line: bytes, site: str, *, keeps_ids: bool) -> No
 
 
 def _add_reactions(tx: Transaction, record: ThreadRecord, thread_id: int) -> None:
-    """Give a thread its reactions, unless it has some: they may be of an earlier import."""
+    """Add the reactions of a thread, unless it has some, which may come from an earlier import."""
     if reactions.counts(tx, thread_id):
         return
     reactions.add_counts(tx, thread_id, record.reactions)

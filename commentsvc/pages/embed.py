@@ -186,7 +186,7 @@ class FormFields(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class ReactionFields(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """The plain form for reactions."""
+    """The fields of the form for reactions."""
 
     url: Url
     emoji: Annotated[
@@ -330,8 +330,8 @@ class Embed:
     async def react(self, request: Request) -> Response:
         """POST /embed/reactions, a form with `url` and `emoji`: 303 to the page that has the form.
 
-        Who has no script has no word that tells readers apart, so a network reacts once with each
-        emoji. 400, 403, 404, 409, 415, 429 or 503 with the reason, in HTML.
+        Without scripts, readers have no word that identifies them, so a network can react once with
+        each emoji. 400, 403, 404, 409, 415, 429 or 503 with the reason, in HTML.
         """
         language = find_language(requested_language(request.query))
         back = ""

@@ -221,7 +221,7 @@ class LinkPages:
         return action, comment_id, post_id
 
     async def _answered(self, request: Request) -> AnswerTo:
-        """Return what a link for an answer is about. Raise LinkError."""
+        """Return the comment and the moderator that a link for an answer names. Raise LinkError."""
         token = ASK_ANSWER.read(request).t
         comment_id, email, post_id = self._links.read("answer", token, self._clock.now_ms())
         profile = await self._database.read(profiles.of_address, email)

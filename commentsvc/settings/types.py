@@ -76,7 +76,7 @@ def _tidy_scripts(scripts: tuple[str, ...]) -> tuple[str, ...]:
 
 
 def _tidy_reactions(emoji: tuple[str, ...]) -> tuple[str, ...]:
-    """Take at most REACTED different emoji; raises ValueError."""
+    """Return the different emoji, at most REACTED. Raise ValueError."""
     tidy = tuple(dict.fromkeys(emoji))
     if len(tidy) > REACTED or not all(map(_is_emoji, tidy)):
         raise ValueError(emoji)
@@ -84,13 +84,13 @@ def _tidy_reactions(emoji: tuple[str, ...]) -> tuple[str, ...]:
 
 
 def _is_emoji(text: str) -> bool:
-    """Whether a text is a symbol, with what may go with it: skin tones, joiners, variants."""
+    """Return whether a text is one emoji, which may have a skin tone, joiners and variants."""
     kinds = {unicodedata.category(character) for character in text}
     return len(text) <= EMOJI_LENGTH and "So" in kinds and kinds <= {"So", "Sk", "Mn", "Cf"}
 
 
-REACTED = 12  # kinds of reactions to a page: two rows of buttons on a phone
-EMOJI_LENGTH = 16  # code points: the longest that Unicode recommends, a kiss of two people, has 10
+REACTED = 12  # the most different emoji of a site: two rows of buttons on a phone
+EMOJI_LENGTH = 16  # code points; the longest recommended emoji, a kiss of two people, has 10
 REACTIONS = Meta(
     description=f'a list of at most {REACTED} emoji, such as ["👍", "❤️"]',
     extra={"tidy": _tidy_reactions},

@@ -128,7 +128,7 @@ async def get(
 async def fetch(
     url: str, most: int, headers: Mapping[str, str], networks: Sequence[str] = ()
 ) -> Fetched:
-    """As `get`, but up to REDIRECTS redirects are followed; each address is looked at anew."""
+    """As `get`, but follow up to REDIRECTS redirects; each new address is checked, too."""
     for _ in range(REDIRECTS + 1):
         found = await _ask(("GET", url, b"", headers), most + 1, networks, DEADLINE)
         location = found.header("location")

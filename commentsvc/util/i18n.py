@@ -25,7 +25,7 @@ import msgspec
 ENGLISH: Final = "en"
 RIGHT_TO_LEFT: Final = frozenset({"ar", "fa", "he", "ur"})
 
-PARTS: Final = ("tools", "reactions")  # of the widget's words, which it loads when they are used
+PARTS: Final = ("tools", "reactions")  # parts of the widget's texts that it loads when needed
 ACCEPTED_LENGTH: Final = 500  # characters of an Accept-Language field that are read
 _ACCEPTED = re.compile(
     r"(?:^|,)\s*([A-Za-z]{2})(?:-[A-Za-z0-9-]*)?\s*(?:;\s*q=([01](?:\.[0-9]{0,3})?))?\s*(?=,|$)"
@@ -64,7 +64,7 @@ class Language:
 
     @cached_property
     def reactions(self) -> Mapping[str, str]:
-        """What the usual emoji are called, by themselves, and what all are called: "label"."""
+        """The names of the usual emoji, by emoji, and the name of their group: "label"."""
         return msgspec.json.decode(self.parts["reactions"], type=dict[str, str])
 
     def count(self, number: int) -> str:

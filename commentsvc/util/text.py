@@ -36,7 +36,7 @@ def one_line(text: str) -> str:
 
 
 def excerpt(html: str, length: int) -> str:
-    """Return the beginning of HTML as plain text on one line, of at most `length` characters."""
+    """Return the beginning of HTML as one line of plain text, of at most `length` characters."""
     text = one_line(unescape(_TAG("", _END_OF_BLOCK(" ", html))))
     if len(text) <= length:
         return text

@@ -389,7 +389,7 @@ class ReportTable(Table):
 
 
 class ReactionTable(Table):
-    """That a reader reacts to a page with an emoji. `reader` and `network` are as in VoteTable."""
+    """A reader's reaction to a page with an emoji. `reader` and `network` are as in VoteTable."""
 
     thread = peewee.ForeignKeyField(ThreadTable, on_delete="CASCADE", index=False)
     emoji = peewee.TextField()
@@ -417,7 +417,7 @@ ReactionTable.add_index(
 
 
 class ReactionCountTable(Table):
-    """How many reactions with an emoji a page has; those of an import may be known by number."""
+    """How many reactions with an emoji a page has; an import may add some without their readers."""
 
     thread = peewee.ForeignKeyField(ThreadTable, on_delete="CASCADE", index=False)
     emoji = peewee.TextField()
