@@ -1,4 +1,4 @@
-"""Subscriptions: authors who get mails about replies to their comments.
+"""Subscriptions: authors who get mails about replies to their comments, and about their approval.
 
 Authors subscribe with a submission, where anybody can enter somebody else's address. So the owner
 of the address is asked to confirm it, once for each site, and only after the comment was published:
@@ -114,6 +114,17 @@ def _tell_answers(first: Param, last: Param, now: Param) -> Select:
 
 
 @prepared
+def _tell_author(comment_id: Param, now: Param) -> Select:
+    found = (
+        Own.select()
+        .join(SubscriptionTable, on=SubscriptionTable.comment == Own.id)
+        .join(SubscriberTable, on=SubscriberTable.id == SubscriptionTable.subscriber)
+        .where(Own.id == comment_id, SubscriberTable.consent == CONFIRMED)
+    )
+    return _mail(found, "published", Own.id, now)
+
+
+@prepared
 def _tell_missed(subscriber_id: Param, now: Param) -> Select:
     """Return the query that mails replies which arrived while the question was open."""
     found = _answers_to_tell().where(SubscriberTable.id == subscriber_id)
@@ -172,6 +183,12 @@ def published(tx: Transaction, first: int, last: int, now: int) -> None:
     tx.change(_tell_answers, first, last, now)
     tx.change(_ask, first, last, now, now - REPEAT)
     tx.change(_asked_now, first, last, now, now - REPEAT)
+
+
+def approved(tx: Transaction, comment_id: int, now: int) -> None:
+    """Mail its author that a comment which waited is published, if the author has confirmed."""
+    if tx.first(_any):
+        tx.change(_tell_author, comment_id, now)
 
 
 def subscriber(reader: Reader, comment_id: int) -> Row | None:

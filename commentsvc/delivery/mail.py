@@ -49,6 +49,7 @@ TEMPLATES: Final = {
     "submitted": "submitted.jinja",
     "digest": "submitted.jinja",
     "confirm": "confirm.jinja",
+    "published": "published.jinja",
     "reply": "reply.jinja",
     "own": "own.jinja",
     "invitation": "invitation.jinja",
@@ -102,6 +103,7 @@ class MailComposer:
             "submitted": self._submitted,
             "digest": self._digest,
             "confirm": self._confirm,
+            "published": self._published,
             "reply": self._reply,
             "own": self._own,
             "invitation": self._invitation,
@@ -210,6 +212,27 @@ class MailComposer:
             link_days=CONFIRM_DAYS,
         )
 
+    def _published(self, reader: Reader, post: OutboxRow) -> Envelope | None:
+        """Return the mail to an author whose comment waited and is published now (RFC 8058)."""
+        found = self._watched(reader, post.comment_id or 0, CONFIRMED)
+        if found is None:
+            return None
+        entry, number, email = found
+        stop = self._link("stop", number, expires=post.created_at + STOP_DAYS * DAY_MS)
+        page = self._page(entry)
+        letter = self._letter(
+            "published",
+            email,
+            _("Your comment on “%(title)s” is published", title=self._title(entry)),
+            post.id,
+            post.created_at,
+            entry,
+            told=self._quote(entry),
+            page=page and page + fragment(entry.comment.id),
+            stop=stop,
+        )
+        return _with_stop(letter, stop)
+
     def _reply(self, reader: Reader, post: OutboxRow) -> Envelope | None:
         """Return the mail about a reply, with a link to unsubscribe (RFC 8058)."""
         entry = queries.find(reader, post.comment_id or 0)
@@ -239,9 +262,9 @@ class MailComposer:
             stop=stop,
             may_answer=bool(self._answered_to),
         )
-        letter.message["List-Unsubscribe"] = f"<{stop}>"
-        letter.message["List-Unsubscribe-Post"] = "List-Unsubscribe=One-Click"
-        return self._answerable(letter, REPLY, post, post.created_at + REPLY_DAYS * DAY_MS)
+        return self._answerable(
+            _with_stop(letter, stop), REPLY, post, post.created_at + REPLY_DAYS * DAY_MS
+        )
 
     def _own(self, reader: Reader, post: OutboxRow) -> Envelope | None:
         """Return the mail with links to all that was written with an address, to that address."""
@@ -322,9 +345,7 @@ class MailComposer:
             page=self._followed_page(follower),
             stop=stop,
         )
-        letter.message["List-Unsubscribe"] = f"<{stop}>"
-        letter.message["List-Unsubscribe-Post"] = "List-Unsubscribe=One-Click"
-        return letter
+        return _with_stop(letter, stop)
 
     def _followed_page(self, follower: Follower) -> str:
         origin = self._sites.get(follower.site, Site()).origin
@@ -459,3 +480,10 @@ _AS_TEXT: Final = Templates(
 _AS_HTML: Final = Templates(
     "mail", {"quoted": _quoted}, {"layout": "layout.html", "parts": "parts.html"}
 )
+
+
+def _with_stop(letter: Envelope, stop: str) -> Envelope:
+    """Return the mail with a link to unsubscribe in its header (RFC 8058)."""
+    letter.message["List-Unsubscribe"] = f"<{stop}>"
+    letter.message["List-Unsubscribe-Post"] = "List-Unsubscribe=One-Click"
+    return letter

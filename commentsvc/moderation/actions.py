@@ -26,7 +26,7 @@ from commentsvc.comments.errors import NothingToUndo, UnknownComment
 from commentsvc.comments.markdown import render
 from commentsvc.db import outbox
 from commentsvc.db.sqlite import Reader, Row, Transaction
-from commentsvc.model import APPROVED, MOVES, STATUS, TEXT
+from commentsvc.model import APPROVED, CLASSIFIER, MOVES, STATUS, TEXT
 from commentsvc.spam import training
 from commentsvc.util.i18n import gettext as _
 
@@ -66,6 +66,7 @@ def change(tx: Transaction, ids: Iterable[int], to: str, who: str, now: int) -> 
     """
     [(act,)] = tx.execute(statements.NEXT_ACT).fetchall()
     changed, unchanged, shown = [], {}, Counter[ThreadRef]()
+    waited = []
     found = _find(tx, ids)
     reports.settle(tx, (comment_id for comment_id, *_rest in found))
     for comment_id, ref, status, published in found:
@@ -76,6 +77,7 @@ def change(tx: Transaction, ids: Iterable[int], to: str, who: str, now: int) -> 
         tx.execute(statements.INSERT_CHANGE, row)
         if to == APPROVED and published is None:
             published = max(now, last_published(tx, ref.site_id))
+            waited.append(comment_id)
         tx.execute(statements.SET_STATUS, (to, published, comment_id))
         _tally(shown, ref, status, to)
         changed.append(comment_id)
@@ -83,6 +85,8 @@ def change(tx: Transaction, ids: Iterable[int], to: str, who: str, now: int) -> 
     add_to_counts(tx, shown)
     for comment_id in changed if to == APPROVED else ():
         subscriptions.published(tx, comment_id, comment_id, now)
+    for comment_id in waited if who != CLASSIFIER else ():  # its answer takes a second
+        subscriptions.approved(tx, comment_id, now)
     training.update(tx, changed)
     outbox.changed(tx, changed, now)
     return ChangeResult(act if changed else 0, tuple(changed), unchanged)

@@ -10,6 +10,7 @@ import pytest
 from msgspec.structs import replace
 
 from commentsvc.delivery.mail import MailComposer
+from commentsvc.model import CLASSIFIER
 from commentsvc.moderation import actions
 from commentsvc.settings.schema import ServerSettings
 from commentsvc.util.timestamps import DAY_MS
@@ -130,6 +131,36 @@ def test_an_answer_is_mailed_when_it_is_approved_and_not_again(tmp_path: Path) -
         assert kinds(service) == [("confirm", 1), ("reply", 2)]
         decide(2, "spam")
         assert letter(service, "reply") is None, "it is shown no more"
+
+
+def test_an_author_who_confirmed_is_told_once_when_a_waiting_comment_is_published(
+    tmp_path: Path,
+) -> None:
+    settings = replace(WITH_MAIL, moderation=replace(SETTINGS.moderation, policy="all"))
+    with served(tmp_path, settings) as service:
+
+        def decide(number: int, to: str, who: str = "Mo") -> None:
+            now = int(service.now * 1_000)
+            service.database.write_now(actions.change, [number], to, who, now)
+
+        service.submit(**WISH)
+        decide(1, "approved")
+        service.form(target(letter(service, "confirm"), "confirm"), "")
+        for words in ("Second", "Third", "Fourth"):
+            service.submit(words, **WISH)
+        for to in ("approved", "spam", "approved"):
+            decide(2, to)
+        decide(3, "approved", CLASSIFIER)
+        service.submit("Without the wish", email="ann@home.example")
+        decide(5, "approved")
+        assert kinds(service) == [("confirm", 1), ("published", 2)]
+        message = letter(service, "published")
+        assert message
+        assert message["To"] == "ann@home.example"
+        assert message["Subject"] == "Your comment on “/p/” is published"
+        assert message["List-Unsubscribe-Post"] == "List-Unsubscribe=One-Click"
+        assert "> Second" in text(message)
+        assert "https://blog.example/p/#commentsvc-2" in text(message)
 
 
 def test_the_question_is_repeated_once_a_day_at_most(service: Served) -> None:

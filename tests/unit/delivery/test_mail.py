@@ -315,7 +315,7 @@ class Pseudo(NullTranslations):
         return f"⟦{msgid1 if n == 1 else msgid2}⟧"
 
 
-@pytest.mark.parametrize("kind", ["submitted", "digest", "confirm", "reply", "own"])
+@pytest.mark.parametrize("kind", ["submitted", "digest", "confirm", "published", "reply", "own"])
 def test_a_mail_says_nothing_past_the_catalogue(
     database: Database, kind: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -323,8 +323,9 @@ def test_a_mail_says_nothing_past_the_catalogue(
     pseudo.translations = Pseudo()
     monkeypatch.setattr(i18n, "languages", lambda: {"en": pseudo})
     add(database, email="ann@x.example", author="0", source="0", html="0", notify=True)
-    if kind == "reply":
+    if kind in ("published", "reply"):
         database.write_now(subscriptions.confirm, 1, NOW)
+    if kind == "reply":
         add(database, author="0", source="0", html="0", parent=1)
     post = replace(POST, kind=kind, recipient="ann@x.example", last_comment_id=2)
     message = composed(database, replace(post, comment_id=2) if kind == "reply" else post)
