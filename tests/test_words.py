@@ -55,7 +55,7 @@ FOR_PROGRAMS = (
     # What is told to those who put the widget into a page.
     "No site has this token.",
     "Answer `OK`", "List the comments of a page (Stac", "Count the comments of a page, or of ",
-    "The address of the page ", ", which is not an origin of this site.", "There is no site of ",
+    "The address of the page ", ", which is not an origin of this site.", "There is no site with ",
     # What errors say that are told in other words, or stand in the log.
     "the thread ", " takes no more comments", " is not in this thread", "no site is named ",
     "the key was used before", "this is not ", "too long", " has a line break", " is no address",

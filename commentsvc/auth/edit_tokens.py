@@ -71,13 +71,18 @@ def load_keys(
         text = given or (path.read_text("ascii") if path.exists() else _make(path, random))
     except OSError as error:
         raise KeyUnusable(
-            f"{path} can neither be read nor made: {error.strerror}. Manages disk and owner."
+            f"{path} can neither be read nor created: {error.strerror}. "
+            "Check the disk and the owner of the file."
         ) from error
     except UnicodeDecodeError as error:
-        raise KeyUnusable(f"{path} holds no key. Move it away to have a new one made.") from error
+        raise KeyUnusable(
+            f"{path} contains no valid key. If you move it away, a new one is created."
+        ) from error
     keys = tuple(key.encode() for key in text.split())
     if not keys or min(map(len, keys)) < KEY_LENGTH:
-        raise KeyUnusable(f"{path} holds no key. Move it away to have a new one made.")
+        raise KeyUnusable(
+            f"{path} contains no valid key. If you move it away, a new one is created."
+        )
     return keys
 
 

@@ -244,7 +244,7 @@ def read_snapshot(
     upgrade.refuse_empty(path)
     if upgrade.look(path):
         raise DatabaseUnusable(
-            f"{path} is of an older version: the server's next start upgrades it."
+            f"{path} has an older version: the server upgrades it at its next start."
         )
     dial = partial(sqlite.connect_reading, path, READ_PATIENCE)
     return sqlite.ask(path, dial, lambda reader: reader.whole(work, *args, **kwargs))
@@ -254,7 +254,7 @@ def database_file(data: Path) -> Path:
     """Return the database file in the folder `data`. Raise DatabaseUnusable if there is none."""
     path = data / data_dir.DATABASE
     if not path.exists():
-        raise DatabaseUnusable(f"{data} holds no database; the first start of the server makes it.")
+        raise DatabaseUnusable(f"{data} has no database; the server creates it at its first start.")
     return path
 
 
@@ -338,5 +338,5 @@ def probe(data: Path) -> str:
     except OSError as error:
         raise ControlError(f"{address} does not answer: {error}.") from error
     if not status.startswith("HTTP/1.1 200 "):
-        raise ControlError(f"{address} is not well: it answers {status!r} to GET /healthz.")
+        raise ControlError(f"{address} is not healthy: it answers {status!r} to GET /healthz.")
     return address

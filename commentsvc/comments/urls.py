@@ -228,5 +228,5 @@ class Sites:
             return self._sites[name]
         except KeyError:
             known = ", ".join(self._sites)
-            message = f"There is no site of this name; known: {known}."
+            message = f"There is no site with this name; the sites are: {known}."
             raise UnknownSiteError(message) from None

@@ -89,7 +89,7 @@ def write(
             raise BackupError(f"{target} is the database itself. Name another file.")
         if not replace and not _is_backup(target):
             raise BackupError(
-                f"{target} is there already, and is no backup. Name another file, or give --force."
+                f"{target} already exists and is not a backup. Name another file, or use --force."
             )
         replace = True
     part = target.with_name(f".{target.name}.{secrets.token_hex(4)}{PART}")
@@ -97,7 +97,9 @@ def write(
         os.close(os.open(part, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600))
         _copy(database, part, _watching(database, part, unwanted, told), idle)
         if faults := _damage(part, unwanted):
-            raise BackupError(f"The copy of {database} is damaged ({faults[0]}): it is not kept.")
+            raise BackupError(
+                f"The copy of {database} is damaged ({faults[0]}), so it was deleted."
+            )
         _sync(part)
         size = part.stat().st_size
         _place(part, target, replace=replace)
@@ -153,11 +155,11 @@ def _copy(database: Path, part: Path, unwanted: Callable[[], bool], idle: bool) 
 def _reason(error: sqlite3.Error, database: Path, part: Path) -> Exception:
     code = getattr(error, "sqlite_errorcode", 0)
     if code == sqlite3.SQLITE_INTERRUPT:
-        return BackupError("The copy was not finished, since the program ends.")
+        return BackupError("The copy was not finished, because the program is stopping.")
     known = sqlite.fault(error)
     if isinstance(known, sqlite.DatabaseFull):
         return BackupError(
-            f"{part.parent} cannot take the copy ({error}): make room there, look at its "
+            f"{part.parent} cannot hold the copy ({error}): free some space there, check its "
             "permissions, or name another folder."
         )
     return known or BackupError(f"{database} cannot be copied: {error}.")
@@ -172,8 +174,8 @@ def _look_for_room(connection: sqlite3.Connection, part: Path) -> None:
     needed, room = (pages - free) * size + RESERVE, shutil.disk_usage(part.parent).free
     if needed > room:
         raise BackupError(
-            f"{part.parent} has {room >> 20} MiB free, and {(needed >> 20) + 1} are needed: "
-            "make room there, or name another folder."
+            f"{part.parent} has {room >> 20} MiB free, but {(needed >> 20) + 1} are needed: "
+            "free some space there, or name another folder."
         )
 
 
@@ -228,7 +230,7 @@ def restore(
     it is no backup or, without `force`, if its counts are wrong.
     """
     if not source.is_file():
-        raise BackupError(f"{source} is no file. Name a backup.")
+        raise BackupError(f"{source} is not a file. Name a backup.")
     data_dir.prepare(data)
     current, new = data / data_dir.DATABASE, data / f"{data_dir.DATABASE}.restored"
     with contextlib.ExitStack() as stack:
@@ -244,8 +246,8 @@ def restore(
         faults = _ask(new, integrity.check)
         if faults and not force:
             raise BackupError(
-                f"{source} is whole, but {faults[0]} ({len(faults)} such faults). Restore another "
-                "backup, or this one all the same with --force."
+                f"{source} is complete, but {faults[0]} ({len(faults)} such faults). Restore "
+                "another backup, or use --force to restore this one."
             )
         held = 0 if send else _hold(new)
         return RestoreResult(number, newest, _exchange(current, new), faults, held)
@@ -267,7 +269,7 @@ def _hold(path: Path) -> int:
 
 def _summary(reader: Reader) -> tuple[int, int | None]:
     if not reader.execute("SELECT 1 FROM sqlite_schema WHERE name = 'comment'").fetchone():
-        raise BackupError("There is nothing in this file: it is no backup.")
+        raise BackupError("This file contains no comments table, so it is not a backup.")
     [row] = reader.execute("SELECT count(*), max(created_at) FROM comment")
     return row  # type: ignore[no-any-return]  # the database's columns have no types
 

@@ -69,7 +69,7 @@ def fault(error: Exception) -> DatabaseError | None:
     if code in _FULL:
         return DatabaseFull(f"the database cannot be written ({error})")
     if code in _UNUSABLE:
-        return DatabaseUnusable(f"the database is damaged ({error}): restore it from a backup")
+        return DatabaseUnusable(f"the database is damaged ({error}): restore a backup")
     return None
 
 

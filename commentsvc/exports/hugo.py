@@ -163,11 +163,15 @@ def _site(reader: Reader, name: str) -> str:
     known = [site for site, _ in sites]
     if name:
         if name not in known:
-            raise UnknownSiteError(f"There is no site of this name; known: {', '.join(known)}.")
+            raise UnknownSiteError(
+                f"There is no site with this name; the sites are: {', '.join(known)}."
+            )
         return name
     used = [site for site, count in sites if count] or known
     if len(used) != 1:
-        raise DataFilesError(f"Name the site of this blog by --site; known: {', '.join(known)}.")
+        raise DataFilesError(
+            f"Name the site of this blog with --site; the sites are: {', '.join(known)}."
+        )
     return str(used[0])
 
 
@@ -219,7 +223,7 @@ class _Files:
                 return
         elif path.exists():
             raise DataFilesError(
-                f"{path} is no file of commentsvc: move it away, or name another folder."
+                f"{path} is not a file of commentsvc: move it away, or name another folder."
             )
         part = path.with_name(name + PART)
         part.write_bytes(data)

@@ -262,7 +262,9 @@ def _check_site(reader: Reader, selection: Selection) -> None:
         name for (name,) in reader.query(SiteTable.select(SiteTable.name).order_by(SiteTable.name))
     ]
     if selection.site and selection.site not in known:
-        raise UnknownSiteError(f"There is no site of this name; known: {', '.join(known)}.")
+        raise UnknownSiteError(
+            f"There is no site with this name; the sites are: {', '.join(known)}."
+        )
 
 
 def threads(reader: Reader, selection: Selection) -> Iterator[ThreadRecord]:

@@ -181,7 +181,7 @@ class Control:
         if self._give_way(talk):
             return None  # `give_way` has taken over the connection
         talk.close()
-        return CommandResult(error="the server is about to stop already")
+        return CommandResult(error="the server is already stopping")
 
 
 @contextlib.contextmanager
@@ -192,7 +192,7 @@ def dial(path: Path, request: Ping | HandOver | Order) -> Iterator[socket.socket
     """
     line = msgspec.json.encode(request) + b"\n"
     if len(line) > LINE_LIMIT:
-        raise ControlError("Too many ids for one command. Give fewer, or use --all.")
+        raise ControlError("Too many IDs for one command. Give fewer, or use --all.")
     with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as client:
         client.settimeout(ANSWER_DEADLINE)
         try:
@@ -202,7 +202,7 @@ def dial(path: Path, request: Ping | HandOver | Order) -> Iterator[socket.socket
         except (FileNotFoundError, ConnectionRefusedError) as error:
             raise NoServer(f"No server answers at {path}.") from error
         except OSError as error:
-            raise ControlError(f"The server at {path} cannot be asked: {error}.") from error
+            raise ControlError(f"The server at {path} cannot be reached: {error}.") from error
         yield client
 
 
@@ -215,7 +215,7 @@ def ask(path: Path, request: Ping | Order) -> CommandResult:
         with dial(path, request) as client:
             answer = read_answer(client)
     except OSError as error:
-        raise ControlError(f"The server at {path} cannot be asked: {error}.") from error
+        raise ControlError(f"The server at {path} cannot be reached: {error}.") from error
     if answer.error:
         raise ControlError(answer.error)
     return answer
@@ -227,7 +227,7 @@ def read_answer(client: socket.socket, begun: bytes = b"") -> CommandResult:
         with client.makefile("rb") as file:
             return msgspec.json.decode(begun + file.readline(ANSWER_LIMIT), type=CommandResult)
     except msgspec.MsgspecError as error:
-        raise ControlError("The server left without an answer.") from error
+        raise ControlError("The server closed the connection without an answer.") from error
 
 
 def connect(server: CommandResult, deadline: float) -> socket.socket:

@@ -73,7 +73,7 @@ class UndoChange(ControlCommand, frozen=True):
             return _told(actions.undo_last(tx, self.ids, COMMAND_LINE, now))
         act = actions.last_act(tx, COMMAND_LINE)
         if not act:
-            raise errors.NothingToUndo("no command has changed anything, or all is undone")
+            raise errors.NothingToUndo("there is no change by a command that could be undone")
         return _told(actions.undo(tx, act, COMMAND_LINE, now))
 
 

@@ -162,12 +162,15 @@ def give(successor: socket.socket, place: InheritedState) -> bool:
             successor.settimeout(None)
             is_ready = successor.recv(1) == READY
     except OSError as error:
-        _log.error("the process that wanted to take over has left, so we go on: %s", error)
+        _log.error(
+            "the process that wanted to take over has closed the connection, so we continue: %s",
+            error,
+        )
         return False
     if is_ready:
         _log.info("handed over, with %d connections", len(place.sockets.connections))
     else:
-        _log.error("the process that took over has failed, so we go on; its log says why")
+        _log.error("the process that took over has failed, so we continue; its log says why")
     return is_ready
 
 
@@ -203,7 +206,7 @@ def take_over(path: Path, manager: str = "") -> tuple[InheritedState, socket.soc
         except (OSError, ControlError) as error:
             for connections in taken.values():
                 close_all([descriptor for descriptor, _ in connections])
-            raise ControlError(f"The server at {path} hands nothing over: {error}.") from error
+            raise ControlError(f"The server at {path} cannot be taken over: {error}.") from error
     own, lent, redirect = (tuple(fd for fd, _ in taken[kind]) for kind in (OWN, LENT, REDIRECT))
     place = InheritedState(
         Sockets((*own, *lent), tuple(taken[CONNECTIONS]), bool(lent)),
@@ -230,7 +233,7 @@ def _receive(server: socket.socket, taken: Taken) -> None:
             close_all(descriptors)
             if kind == REFUSED:
                 raise ControlError(control.read_answer(server, kind).error)
-            raise ControlError("it has left")
+            raise ControlError("it has closed the connection")
         note = ""
         if kind in (CONNECTIONS, REDIRECTED):
             note = server.recv(NOTE, socket.MSG_WAITALL).decode().rstrip()

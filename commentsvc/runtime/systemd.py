@@ -41,12 +41,14 @@ class Notifier:
         if not self._count:
             return ()
         if not self._count.isascii() or not self._count.isdigit() or int(self._count) > MOST:
-            raise SocketsUnusable(f"LISTEN_FDS is {self._count!r}; give a number up to {MOST}.")
+            raise SocketsUnusable(
+                f"LISTEN_FDS is {self._count!r}, but must be a number up to {MOST}."
+            )
         numbers = range(FIRST, FIRST + int(self._count))
         for number in numbers:
             if not _listens(number):
                 raise SocketsUnusable(
-                    f"Descriptor {number} of LISTEN_FDS is no listening stream socket. A socket "
+                    f"Descriptor {number} of LISTEN_FDS is not a listening stream socket. A socket "
                     "unit needs ListenStream= and Accept=no."
                 )
         return tuple(numbers)

@@ -26,7 +26,7 @@ def must_exist(data: Path) -> None:
     """Raise DataUnusable if there is no such folder: a mistyped path would look like a new blog."""
     if not data.exists():
         raise DataUnusable(
-            f"There is no folder {data}. If the path is right, and this is a new blog, make it: "
+            f"There is no folder {data}. If the path is right and this is a new blog, create it: "
             f"commentsvc init --data {data}"
         )
 
@@ -40,11 +40,11 @@ def prepare(data: Path) -> None:
     except PermissionError as error:
         above = next(path for path in data.absolute().parents if path.exists())
         raise DataUnusable(
-            f"{data} cannot be made: {_describe(above)}. "
+            f"{data} cannot be created: {_describe(above)}. "
             f"Run: install -d -m 0700 -o {os.geteuid()} -g {os.getegid()} {data.absolute()}"
         ) from error
     except OSError as error:
-        raise DataUnusable(f"{data} cannot be made: {error.strerror}.") from error
+        raise DataUnusable(f"{data} cannot be created: {error.strerror}.") from error
     if os.statvfs(data).f_flag & os.ST_RDONLY:
         raise DataUnusable(f"{data} cannot be written: its file system is mounted read-only.")
     if not os.access(data, os.R_OK | os.W_OK | os.X_OK):
@@ -60,7 +60,7 @@ def _describe(path: Path) -> str:
     try:
         owner = pwd.getpwuid(status.st_uid).pw_name
     except KeyError:
-        owner = "nobody we know"
+        owner = "an unknown user"
     return (
         f"{path} belongs to {owner} (uid {status.st_uid}, mode {status.st_mode & 0o7777:04o}), "
         f"and this runs as uid {os.geteuid()}"

@@ -70,7 +70,7 @@ def load(
     ):
         for value in sorted({value for value in values if values.count(value) > 1}):
             reading.problems.append(
-                f'The {what} "{value}" stands in more than one [[site]]. Keep it in one of them.'
+                f'The {what} "{value}" is in more than one [[site]]. Keep it in one of them.'
             )
     reading.problems += _contradictions(Settings(**parts, sites=sites))
     reading.problems += _mention_contradictions(Settings(**parts, sites=sites))

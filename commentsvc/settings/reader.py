@@ -103,7 +103,7 @@ class SettingsReader:
             else:
                 header = f"[[{name}]]" if name == self._repeated else f"[{name}]"
                 self.problems.append(
-                    f"{name} in {path} is {_show(value)}; a section is allowed. "
+                    f"{name} in {path} is {_show(value)}, but must be a section. "
                     f"Write {header} on a line, then its keys."
                 )
 
@@ -117,7 +117,7 @@ class SettingsReader:
                 # The right key in a wrong section is the commonest mistake.
                 names = [name for name in names if name.endswith(f".{key}")] or names
                 self.problems.append(
-                    f"{section}.{key} in {path} is no setting; the nearest is "
+                    f"{section}.{key} in {path} is not a setting; the most similar one is "
                     f"{_nearest(f'{section}.{key}', names)}. Rename or remove it."
                 )
         return given
@@ -136,14 +136,15 @@ class SettingsReader:
                     continue
                 known = _nearest(variable, (*self._variables, *self._places))
                 self.problems.append(
-                    f"{variable} is no setting; the nearest is {known}. Rename or unset it."
+                    f"{variable} is not a setting; the most similar one is {known}. "
+                    "Rename or unset it."
                 )
             elif name != variable and name in environ:
                 self.problems.append(f"{name} and {variable} are both set. Unset one.")
             elif section == self._repeated and len(self.repeats) > 1:
                 self.problems.append(
                     f"{variable} is set, but the file has {len(self.repeats)} [[{section}]]. "
-                    "Unset it and say it in the file."
+                    "Unset it and use the file."
                 )
             else:
                 table = self.repeats[0] if section == self._repeated else self.tables[section]

@@ -158,7 +158,7 @@ def test_check_after_init_finds_nothing_wrong(data: Path) -> None:
 def test_a_command_on_no_data_is_one_line(data: Path, words: tuple[str, ...]) -> None:
     outcome = command(*words, "--data", data)
     assert outcome.code == 1
-    assert f"commentsvc: {data} holds no database" in outcome.err
+    assert f"commentsvc: {data} has no database" in outcome.err
     assert not data.exists()
 
 

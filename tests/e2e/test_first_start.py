@@ -45,7 +45,7 @@ def test_a_folder_of_somebody_else_is_told_with_the_command_that_helps(data: Pat
     code, said = start(data, NO_POWER)
     assert code == 1
     assert said.count("\n") == 1
-    assert f"{data} cannot be written: {data} belongs to nobody we know (uid {SOMEBODY}" in said
+    assert f"{data} cannot be written: {data} belongs to an unknown user (uid {SOMEBODY}" in said
     assert f"Run: chown -R 0:0 {data} (in a container, " in said
 
 
@@ -54,7 +54,7 @@ def test_a_full_disk_is_told(data: Path, room: int) -> None:
     code, said = start(data, SMALL_FILES.format(room))
     assert code == 1
     assert said.count("\n") == 1, said
-    assert "make room on its disk" in said or "Manages disk" in said
+    assert "make room on its disk" in said or "Check the disk" in said
 
 
 def test_a_missing_secret_is_told(data: Path) -> None:

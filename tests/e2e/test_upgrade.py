@@ -171,7 +171,7 @@ def test_a_server_goes_on_when_the_next_one_fails(
     assert service.count("/post/") == writer.acknowledged
     log = service.log.read_text()
     assert redirect in log
-    assert "has failed, so we go on" in log
+    assert "has failed, so we continue" in log
     following = start(data, "--take-over", listen=listen, environ=ENVIRON)
     assert service.wait() == 0
     assert following.stop() == 0
@@ -301,7 +301,7 @@ def test_a_malformed_inheritance_is_told(data: Path, tmp_path: Path) -> None:
         service = Passed(data, file)  # type: ignore[arg-type] # that is the mistake
         assert service.wait() == 1
         service.close()
-    assert "Descriptor 3 of LISTEN_FDS is no listening stream socket" in service.log.read_text()
+    assert "Descriptor 3 of LISTEN_FDS is not a listening stream socket" in service.log.read_text()
 
 
 @pytest.fixture

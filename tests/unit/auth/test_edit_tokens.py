@@ -81,7 +81,7 @@ def test_a_key_file_may_hold_past_keys_below(tmp_path: Path) -> None:
 def test_a_file_without_a_key_is_refused_and_left_alone(tmp_path: Path, content: bytes) -> None:
     path = tmp_path / "secret.key"
     path.write_bytes(content)
-    with pytest.raises(KeyUnusable, match="holds no key"):
+    with pytest.raises(KeyUnusable, match="contains no valid key"):
         load_keys(path, "")
     assert path.read_bytes() == content
 

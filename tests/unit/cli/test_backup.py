@@ -39,7 +39,7 @@ def test_the_same_line_works_again_and_replaces_nothing_but_backups(data: Path) 
     (data / "copy").write_text("a letter")
     refused = run("backup", data, data / "copy")
     assert refused.exit_code == 1
-    assert "is there already, and is no backup" in refused.output
+    assert "already exists and is not a backup" in refused.output
     assert (data / "copy").read_text() == "a letter"
     assert run("backup", data, data / "copy", "--force").exit_code == 0
     itself = run("backup", data, data / DATABASE, "--force")
@@ -56,5 +56,5 @@ def test_a_missing_key_is_told(data: Path) -> None:
 def test_a_folder_without_a_database_has_no_backup(tmp_path: Path) -> None:
     refused = run("backup", tmp_path, tmp_path / "copy")
     assert refused.exit_code == 1
-    assert "holds no database" in refused.output
+    assert "has no database" in refused.output
     assert not (tmp_path / "copy").exists()

@@ -154,7 +154,7 @@ def test_reading_while_the_lock_is_held_works(data: Path) -> None:
 
 
 def test_a_folder_without_a_database_is_told(tmp_path: Path) -> None:
-    with pytest.raises(DatabaseUnusable, match="holds no database"):
+    with pytest.raises(DatabaseUnusable, match="has no database"):
         client.check(tmp_path)
 
 

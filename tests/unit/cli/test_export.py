@@ -69,7 +69,7 @@ def test_a_failed_export_leaves_no_file(data: Path) -> None:
     refused = run(data, data / "new", "--site", "another")
     assert (refused.exit_code, refused.output) == (
         1,
-        "commentsvc: There is no site of this name; known: blog.\n",
+        "commentsvc: There is no site with this name; the sites are: blog.\n",
     )
     assert not list(data.glob("new*"))
 
@@ -96,7 +96,7 @@ def test_a_database_that_waits_for_its_upgrade_is_left_alone(tmp_path: Path) -> 
         empty.execute("VACUUM")
     refused = run(tmp_path)
     assert refused.exit_code == 1
-    assert "the server's next start upgrades it" in refused.output
+    assert "the server upgrades it at its next start" in refused.output
 
 
 def test_other_formats_take_the_origin_from_the_settings(data: Path) -> None:

@@ -70,7 +70,7 @@ def test_a_verb_orders_by_canonical_urls(
     ("words", "reason"),
     [
         (["close", "https://else.example/"], "not an origin of this site"),
-        (["close", "--site", "x", "/"], "no site of this name"),
+        (["close", "--site", "x", "/"], "no site with this name"),
         (["merge", "https://notes.example/a", "/a"], "belong to different sites"),
     ],
 )

@@ -67,7 +67,7 @@ def test_a_copy_of_a_database_in_use_has_all_that_was_acknowledged(
 def test_a_copy_never_replaces_a_file_unless_it_is_told_to(data: Path, tmp_path: Path) -> None:
     target = tmp_path / "copy"
     target.write_text("mine")
-    with pytest.raises(BackupError, match=r"copy is there already.*--force"):
+    with pytest.raises(BackupError, match=r"copy already exists.*--force"):
         backup.write(data / DATABASE, target)
     assert target.read_text() == "mine"
     backup.write(data / DATABASE, target, replace=True)
@@ -117,7 +117,7 @@ def test_a_copy_leaves_room_for_the_service(
     free = (data / DATABASE).stat().st_size + backup.RESERVE - 1
     usage = shutil.disk_usage(tmp_path)._replace(free=free)
     monkeypatch.setattr(shutil, "disk_usage", lambda _: usage)
-    with pytest.raises(BackupError, match=r"has 16 MiB free, and 17 are needed: make room"):
+    with pytest.raises(BackupError, match=r"has 16 MiB free, but 17 are needed: free some space"):
         backup.write(data / DATABASE, tmp_path / "copy")
     assert names(tmp_path) == ["data"]
 
@@ -271,9 +271,9 @@ def test_a_damaged_backup_is_refused(kept: Kept) -> None:
 
 def test_a_missing_empty_or_foreign_file_is_refused(kept: Kept) -> None:
     kept.file.unlink()
-    refused(kept, BackupError, "is no file")
+    refused(kept, BackupError, "is not a file")
     kept.file.touch()
-    refused(kept, BackupError, "nothing in this file")
+    refused(kept, BackupError, "contains no comments table")
     kept.file.write_text("Dear diary")
     refused(kept, DatabaseUnusable, "damaged")
     kept.file.unlink()

@@ -105,7 +105,7 @@ def test_files_of_others_are_left_alone(database: Database, folder: Path) -> Non
     assert write(database, folder) == (2, 0, 0)
     assert len(list(folder.iterdir())) == 5
     (folder / file_name("/post/")).write_text("{}")
-    with pytest.raises(DataFilesError, match="is no file of commentsvc"):
+    with pytest.raises(DataFilesError, match="is not a file of commentsvc"):
         write(database, folder)
 
 
@@ -130,7 +130,7 @@ def test_a_blog_has_one_site(database: Database, folder: Path) -> None:
     database.write_now(queries.sync_sites, ["blog", "empty", "other"])
     assert write(database, folder) == (2, 0, 0)
     add(database, site="other", url="/elsewhere/")
-    with pytest.raises(DataFilesError, match="by --site; known: blog, empty, other"):
+    with pytest.raises(DataFilesError, match="with --site; the sites are: blog, empty, other"):
         write(database, folder)
     assert write(database, folder, "other") == (1, 0, 2)
     assert database.read_now(hugo.comment_count, "blog") == 3

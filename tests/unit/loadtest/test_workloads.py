@@ -132,7 +132,7 @@ def version_that_refuses(name: str, monkeypatch: pytest.MonkeyPatch) -> compare.
     @contextlib.contextmanager
     def start(self: compare.Version, data: Path, cores: Sequence[int]) -> Iterator[None]:
         if name not in self.settings:
-            raise ServiceError(f"the server did not start: {name} is no setting.")
+            raise ServiceError(f"the server did not start: {name} is not a setting.")
         yield
 
     monkeypatch.setattr(compare.Version, "start", start)

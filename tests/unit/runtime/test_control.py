@@ -116,7 +116,7 @@ def test_the_last_command_or_a_named_change_is_undone(tmp_path: Path) -> None:
             assert await ask(UndoChange()) == CommandResult((ids[0],))
             assert await ask(UndoChange(ids=(ids[0],))) == CommandResult((ids[0],))
             assert await ask(UndoChange()) == CommandResult((ids[1],))
-            with pytest.raises(ControlError, match="no command has changed anything"):
+            with pytest.raises(ControlError, match="there is no change by a command"):
                 await ask(UndoChange())
 
     asyncio.run(scene())
@@ -202,7 +202,7 @@ def test_a_path_longer_than_a_socket_address_works(tmp_path: Path) -> None:
 
 
 def test_too_many_ids_are_refused_before_they_are_sent(tmp_path: Path) -> None:
-    with pytest.raises(ControlError, match="Too many ids"):
+    with pytest.raises(ControlError, match="Too many IDs"):
         control.ask(tmp_path / "none", ChangeStatus(to="spam", ids=tuple(range(1, 40_000))))
 
 
@@ -213,7 +213,7 @@ def test_a_server_that_leaves_without_an_answer_is_told(tmp_path: Path) -> None:
             writer.close()
 
         server = await asyncio.start_unix_server(leave, tmp_path / "s")
-        with pytest.raises(ControlError, match="left without an answer"):
+        with pytest.raises(ControlError, match="closed the connection without an answer"):
             await asyncio.to_thread(control.ask, tmp_path / "s", Ping())
         server.close()
 
@@ -245,7 +245,7 @@ def test_a_server_that_cannot_give_way_says_so(tmp_path: Path) -> None:
         async with running(tmp_path):
             with control.dial(tmp_path / "control.sock", HandOver()) as talk:
                 line = await asyncio.to_thread(talk.recv, 1000)
-            assert line == b'{"error":"the server is about to stop already"}\n'
+            assert line == b'{"error":"the server is already stopping"}\n'
 
     asyncio.run(scene())
 

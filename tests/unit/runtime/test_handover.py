@@ -129,21 +129,23 @@ def say_nothing_of_a_lock(talk: socket.socket) -> None:
     ("act", "reason"),
     [
         (refuse, "this server does not understand the command"),
-        (leave_in_the_middle, "has left"),
-        (say_nothing_of_a_lock, "has left"),
+        (leave_in_the_middle, "has closed the connection"),
+        (say_nothing_of_a_lock, "has closed the connection"),
     ],
 )
 def test_a_hand_over_that_fails_leaves_nothing_open(tmp_path: Path, act: Old, reason: str) -> None:
     before = held()
     with (
         old_server(tmp_path / "c", act),
-        pytest.raises(ControlError, match=f"hands nothing over: .*{reason}"),
+        pytest.raises(ControlError, match=f"cannot be taken over: .*{reason}"),
     ):
         handover.take_over(tmp_path / "c")
     assert held() == before
 
 
-@pytest.mark.parametrize(("listens", "line"), [(False, "has left"), (True, "has failed")])
+@pytest.mark.parametrize(
+    ("listens", "line"), [(False, "has closed the connection"), (True, "has failed")]
+)
 def test_a_successor_that_fails_leaves_our_place_to_us(
     tmp_path: Path, caplog: pytest.LogCaptureFixture, listens: bool, line: str
 ) -> None:

@@ -29,7 +29,7 @@ def test_a_file_in_its_place_is_named(tmp_path: Path) -> None:
 
 def test_a_file_above_it_is_told(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
-    with pytest.raises(DataUnusable, match=r"/file/data cannot be made: Not a directory"):
+    with pytest.raises(DataUnusable, match=r"/file/data cannot be created: Not a directory"):
         data_dir.prepare(tmp_path / "file" / "data")
 
 
@@ -89,5 +89,5 @@ def test_an_owner_without_a_name_is_no_error(
         raise KeyError(uid)
 
     monkeypatch.setattr("pwd.getpwuid", getpwuid)
-    with pytest.raises(DataUnusable, match="belongs to nobody we know"):
+    with pytest.raises(DataUnusable, match="belongs to an unknown user"):
         data_dir.prepare(tmp_path)

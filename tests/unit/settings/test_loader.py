@@ -165,8 +165,8 @@ def test_a_name_and_an_origin_belong_to_one_site(tmp_path: Path) -> None:
     with pytest.raises(SettingsError) as caught:
         load_text(tmp_path, site * 2)
     assert caught.value.problems == [
-        'The name "a" stands in more than one [[site]]. Keep it in one of them.',
-        'The origin "https://a.example" stands in more than one [[site]]. Keep it in one of them.',
+        'The name "a" is in more than one [[site]]. Keep it in one of them.',
+        'The origin "https://a.example" is in more than one [[site]]. Keep it in one of them.',
     ]
 
 
@@ -233,7 +233,9 @@ def test_places_come_from_the_environment_and_are_no_settings() -> None:
 
 def test_all_problems_are_raised_together() -> None:
     found = problems({"COMMENTSVC_SERVER_WORKER": "2", "COMMENTSVC_SPAM_MAX_LINKS": "x"})
-    assert found[0].startswith("COMMENTSVC_SERVER_WORKER is no setting; the nearest is COMM")
+    assert found[0].startswith(
+        "COMMENTSVC_SERVER_WORKER is not a setting; the most similar one is COMM"
+    )
     assert found[1].startswith("COMMENTSVC_SPAM_MAX_LINKS is 'x'; allowed is a whole number from 0")
 
 

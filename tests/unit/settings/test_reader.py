@@ -108,7 +108,7 @@ def test_an_unknown_variable_is_refused_with_the_nearest(variable: str, nearest:
     read = reading()
     read.read_environment({variable: "1"})
     assert read.problems == [
-        f"{variable} is no setting; the nearest is {nearest}. Rename or unset it."
+        f"{variable} is not a setting; the most similar one is {nearest}. Rename or unset it."
     ]
 
 
@@ -137,7 +137,7 @@ def test_a_repeated_section_is_not_reached_by_a_variable(tmp_path: Path) -> None
     read = read_text(tmp_path, '[[tray]]\nname = "a"\n[[tray]]\nname = "b"\n')
     read.read_environment({"BAKE_TRAY_NAME": "c"})
     assert read.problems == [
-        "BAKE_TRAY_NAME is set, but the file has 2 [[tray]]. Unset it and say it in the file."
+        "BAKE_TRAY_NAME is set, but the file has 2 [[tray]]. Unset it and use the file."
     ]
 
 
@@ -150,12 +150,21 @@ def test_the_only_table_of_a_repeated_section_is_reached_by_a_variable() -> None
 @pytest.mark.parametrize(
     ("text", "problem"),
     [
-        ("[oven]\nhaet = 1", "oven.haet in {} is no setting; the nearest is oven.heat."),
-        ("[[tray]]\nheat = 1", "tray.heat in {} is no setting; the nearest is oven.heat."),
+        (
+            "[oven]\nhaet = 1",
+            "oven.haet in {} is not a setting; the most similar one is oven.heat.",
+        ),
+        (
+            "[[tray]]\nheat = 1",
+            "tray.heat in {} is not a setting; the most similar one is oven.heat.",
+        ),
         ("[ovne]\nheat = 1", "[ovne] in {} is no section; the nearest is [oven]."),
-        ("oven = 3", "oven in {} is 3; a section is allowed. Write [oven] on a line"),
-        ("[tray]\nname = 'x'", "tray in {} is {{'name': 'x'}}; a section is allowed. Write [[tray"),
-        ("tray = [1]", "tray in {} is [1]; a section is allowed. Write [[tray]] on a line"),
+        ("oven = 3", "oven in {} is 3, but must be a section. Write [oven] on a line"),
+        (
+            "[tray]\nname = 'x'",
+            "tray in {} is {{'name': 'x'}}, but must be a section. Write [[tray",
+        ),
+        ("tray = [1]", "tray in {} is [1], but must be a section. Write [[tray]] on a line"),
         ("[oven", "{} cannot be read as TOML: Expected ']' at the end of a table declaration"),
         (b"\xff", "{} cannot be read as TOML: 'utf-8' codec can't decode byte 0xff"),
         (b" " * (FILE_LIMIT + 1), "{} cannot be read as TOML: it is longer than 1048576 bytes"),
