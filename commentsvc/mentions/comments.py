@@ -1,7 +1,7 @@
-"""Comments that are made of what was said elsewhere, and kept in line with it.
+"""Makes comments of what other sites say about our pages, and keeps them up to date.
 
-They pass all that a submission passes, and an edit there is judged like an author's. What a
-moderator has decided stays decided.
+They pass the same checks as submissions, and edits are judged like those of an author. Decisions of
+moderators are kept.
 """
 
 import contextlib
@@ -33,7 +33,7 @@ def delete_comment(tx: Transaction, mention: Mention, now: int) -> None:
 
 
 class MentionComments:
-    """Makes and changes them, on all sites."""
+    """Stores and edits the comments of mentions, on all sites."""
 
     def __init__(self, service: ServiceContext, submissions: SubmissionService) -> None:
         self._length = service.settings.comments.message_length
@@ -42,13 +42,13 @@ class MentionComments:
         self._submissions = submissions
 
     async def show(self, mention: Mention, found: FoundMention, now: int) -> int:
-        """Bring the comment in line with what was found; return its id."""
+        """Store or edit the comment of a mention; return its id."""
         submission = self._submission(mention, found)
         sender = f"={submission.site or urlsplit(mention.source).hostname}".encode()
         if mention.comment_id is None:
             try:
                 accepted = await self._submissions.submit(submission, sender)
-            except UnknownParent:  # what it answers was deleted, or is on another page
+            except UnknownParent:  # it was deleted, or is on another page
                 alone = replace(submission, parent=None)
                 accepted = await self._submissions.submit(alone, sender)
             return accepted.comment.id
@@ -65,7 +65,7 @@ class MentionComments:
         text, length = found.text, self._length
         text = text if len(text) <= length else f"{text[: length - 1]}…"
         parent = _PARENT.fullmatch(urlsplit(mention.target).fragment)
-        # What is submitted twice after a crash is stored once; nobody else can know the key.
+        # The key prevents a second comment after a crash, and nobody else can know it.
         key = f"{mention.id} {mention.received_at} {text}".encode()
         return Submission(
             place=(mention.site, mention.url),

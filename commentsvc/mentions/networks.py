@@ -1,8 +1,8 @@
-"""Posts on Mastodon, Bluesky and other ActivityPub servers, and the replies to them.
+"""Reads posts on Mastodon, Bluesky and other ActivityPub servers, and the replies to them.
 
-Nothing that such a server says is trusted. What has the wrong type is left out; a reply names its
-parent by an id, which may be wrong or lead in a circle; an ActivityPub object counts only on the
-host that its id names. Links to replies are made here, and lead to the server that told of them.
+The servers are not trusted. Values of the wrong type are left out. A reply names its parent by an
+id, which may be wrong or part of a cycle. An ActivityPub object is only accepted from the host that
+its id names. Links to replies are built here and lead to the server that delivered them.
 """
 
 import re
@@ -17,9 +17,9 @@ from commentsvc.util.http_client import RemoteError
 from commentsvc.util.text import one_line
 
 NAME_LENGTH: Final = 80
-REPLIES: Final = 300  # of one post that are looked at
-DEPTH: Final = 20  # of a Bluesky thread
-REQUESTS: Final = 60  # to ActivityPub servers for one post
+REPLIES: Final = 300  # the most replies to a post that are read
+DEPTH: Final = 20  # levels of a Bluesky thread that are read
+REQUESTS: Final = 60  # the most requests to ActivityPub servers for one post
 TEXT: Final = 20_000  # characters of a reply's HTML
 
 ACTIVITY: Final = "application/activity+json"
@@ -31,7 +31,7 @@ Json = dict[str, Any]  # Any: JSON of others
 
 
 class RemoteReply(NamedTuple):
-    """A reply: its address, that of the reply that it answers or "", and what it says."""
+    """A reply: its address, that of the reply that it answers or "", its author and its text."""
 
     url: str
     parent: str
@@ -41,7 +41,7 @@ class RemoteReply(NamedTuple):
 
 
 class RemotePost(NamedTuple):
-    """A post; `replies` have parents before children, None if nothing has changed there."""
+    """A post; its `replies` come parents first, and are None if they have not changed."""
 
     likes: int
     reposts: int
@@ -49,7 +49,7 @@ class RemotePost(NamedTuple):
 
 
 class SocialNetworks:
-    """Reads posts of all kinds."""
+    """Reads posts of all supported networks."""
 
     def __init__(self, client: PoliteClient, bluesky: str) -> None:
         """Take the client, and the address of Bluesky's service."""
@@ -57,7 +57,7 @@ class SocialNetworks:
         self._bluesky = bluesky.rstrip("/")
 
     async def read(self, address: str, etag: str = "") -> tuple[RemotePost | None, str]:
-        """Return the post at `address` and an ETag; None if nothing has changed since `etag`.
+        """Return the post at `address` and an ETag; None if it has not changed since `etag`.
 
         Raise PostGone or RemoteError.
         """
@@ -68,7 +68,7 @@ class SocialNetworks:
         return await self._activity(address), ""
 
     async def is_gone(self, url: str) -> bool:
-        """Return whether a reply that `read` gave once is deleted. Raise RemoteError."""
+        """Return whether a reply that `read` once returned is deleted. Raise RemoteError."""
         if match := _MASTODON(url):
             answer = await self._client.get(f"{match[1]}/api/v1/statuses/{match[2]}")
         elif match := _BLUESKY(url):
@@ -79,7 +79,7 @@ class SocialNetworks:
         return answer.status != 200 or _dict(answer.body).get("type") == "Tombstone"
 
     async def recent(self, account: str) -> list[tuple[str, list[str]]]:
-        """Return the latest posts of an account, and what each links to.
+        """Return the latest posts of an account, and the links in each.
 
         An account is a Mastodon address or a Bluesky handle. Raise PostGone or RemoteError.
         """
@@ -188,19 +188,19 @@ class SocialNetworks:
 
 
 class PostGone(Exception):
-    """The post is deleted, or was never there."""
+    """The post is deleted, or never existed."""
 
 
 class _ActivityReader:
-    """Reads objects and collections; each address once, so that no circle is gone through."""
+    """Reads ActivityPub objects and collections, each address once, so that cycles end."""
 
     def __init__(self, get: Callable[[str, str], Awaitable[JsonAnswer]]) -> None:
         self._get = get
         self._known: dict[str, Json | None] = {}
 
     async def object(self, address: Any) -> Json | None:  # Any: JSON of others
-        """Return the object with that id, from its own host; None for what cannot be read."""
-        if isinstance(address, dict):  # what somebody else says about it does not count
+        """Return the object with that id, from its own host; None if it cannot be read."""
+        if isinstance(address, dict):  # only the object's own host is trusted
             address = address.get("id")
         if not isinstance(address, str) or not is_site(address):
             return None
@@ -219,7 +219,7 @@ class _ActivityReader:
         return self._known[address]
 
     async def items(self, collection: Any) -> AsyncIterator[Any]:  # Any: JSON of others
-        """Give the members of a collection, page by page."""
+        """Yield the members of a collection, page by page."""
         page = collection
         for _ in range(REQUESTS):
             found = page if isinstance(page, dict) and "items" in page else await self.object(page)
@@ -244,7 +244,7 @@ def _bluesky_reply(post: Json, parent: str) -> RemoteReply | None:
 
 
 def _ordered(replies: list[RemoteReply]) -> list[RemoteReply]:
-    """Return the replies that say something, parents first; one of a circle answers the post."""
+    """Return the replies with a text, parents first; a cycle is broken at one of its replies."""
     waiting = {reply.url: reply for reply in replies if reply.text}
     ordered: dict[str, RemoteReply] = {}
     while waiting:
@@ -257,7 +257,7 @@ def _ordered(replies: list[RemoteReply]) -> list[RemoteReply]:
 
 
 def _present(answer: JsonAnswer) -> Json:
-    """Return the JSON of an answer. Raise PostGone if there is nothing."""
+    """Return the JSON object of an answer. Raise PostGone if its status is not 200."""
     if answer.status != 200:
         raise PostGone
     return _dict(answer.body)
@@ -293,7 +293,7 @@ def _dicts(value: Any) -> list[Json]:  # Any: as above
 
 
 def links(status: Any) -> Iterator[str]:  # Any: as above
-    """Give what a Mastodon status, or a post of Bluesky's author feed, links to."""
+    """Yield the links in a Mastodon status or in an entry of Bluesky's author feed."""
     found = _dict(status)
     yield from re.findall(r"href=\"(https?://[^\"]+)\"", _text(found.get("content")))
     record = _dict(_dict(found.get("post")).get("record"))

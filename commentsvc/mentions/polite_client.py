@@ -1,7 +1,7 @@
-"""Asks servers of others for JSON, as often as they like to be asked.
+"""Requests JSON from other servers, no more often than they allow.
 
-Their robots.txt is kept to, an ETag saves them the answer, and whoever says Retry-After, or answers
-429 or 503, is left alone for as long.
+It respects robots.txt (RFC 9309) and sends ETags, so that unchanged answers need not be sent. After
+a Retry-After, or a status of 429 or 503, it makes a pause.
 """
 
 from typing import Any, Final, NamedTuple
@@ -18,11 +18,11 @@ from commentsvc.util.timestamps import DAY_MS, HOUR_MS
 AGENT: Final = "commentsvc"
 ANSWER_SIZE: Final = 4_194_304  # bytes of JSON: a context of 60 long replies has a tenth
 ROBOTS_SIZE: Final = 524_288  # bytes; RFC 9309 asks for 500 KiB
-HOSTS: Final = 1_000  # whose robots.txt is remembered
+HOSTS: Final = 1_000  # the most hosts whose robots.txt is cached
 
 
 class LeaveAlone(RemoteError):
-    """The server does not want to be asked for some time, in milliseconds."""
+    """The server wants no requests for `pause_ms` milliseconds."""
 
     def __init__(self, message: str, pause_ms: int) -> None:
         super().__init__(message)
@@ -30,7 +30,7 @@ class LeaveAlone(RemoteError):
 
 
 class JsonAnswer(NamedTuple):
-    """An answer: its status (304 if the ETag still holds), decoded body, ETag, and its url."""
+    """An answer: its status (304 if the ETag still matches), decoded body, ETag, and url."""
 
     status: int
     body: Any = None  # Any: JSON of others
@@ -39,14 +39,14 @@ class JsonAnswer(NamedTuple):
 
 
 class PoliteClient:
-    """The client. `networks` may be reached although they are not public."""
+    """An HTTP client for JSON. It may reach `networks` although they are not public."""
 
     def __init__(self, networks: tuple[str, ...], clock: Clock) -> None:
         self._networks = networks
         self._robots: TTLCache[str, RobotFileParser] = TTLCache(HOSTS, DAY_MS, clock.monotonic_ms)
 
     async def get(self, url: str, accept: str = "application/json", etag: str = "") -> JsonAnswer:
-        """Return an answer of 200, 304, 400, 404 or 410. Raise RemoteError for others."""
+        """Return an answer with status 200, 304, 400, 404 or 410. Raise RemoteError for others."""
         if not await self._may_ask(url):
             raise LeaveAlone("its robots.txt does not allow to ask", DAY_MS)
         headers = {"Accept": accept} | ({"If-None-Match": etag} if etag else {})
@@ -79,7 +79,7 @@ class PoliteClient:
 
 
 def _pause(retry_after: str) -> int:
-    """Return for how many milliseconds a server is left alone: an hour if it does not say."""
+    """Return how many milliseconds to wait before the next request; an hour by default."""
     if retry_after.isascii() and retry_after.isdigit():
         return min(max(int(retry_after[:6]) * 1_000, 1_000), DAY_MS)
     return HOUR_MS

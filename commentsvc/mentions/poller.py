@@ -1,7 +1,7 @@
 """Follows posts on social networks: replies become comments, likes and reposts are counted.
 
-A young post is looked at often, an older one less so. A reply that is missing is looked at by
-itself, since servers shorten long threads; its comment goes only if it is deleted there.
+New posts are checked more often than old ones. Servers shorten long threads, so a missing reply is
+requested separately, and its comment is only deleted if the reply was deleted.
 """
 
 import asyncio
@@ -27,10 +27,10 @@ from commentsvc.util.timestamps import DAY_MS, MINUTE_MS
 
 _log = logging.getLogger(__name__)
 
-PAUSE: Final = 5.0  # between two looks for posts that wait; in seconds
+PAUSE: Final = 5.0  # seconds between two searches for due posts
 AT_ONCE: Final = 4
-YOUNGER: Final = 20  # a post is looked at again after a part of its age
-DOUBTS: Final = 10  # missing replies that are looked at by themselves at a time
+YOUNGER: Final = 20  # a post is checked again after this fraction of its age: 1/20
+DOUBTS: Final = 10  # the most missing replies that are requested separately per check
 
 
 class PostPoller:
@@ -47,23 +47,23 @@ class PostPoller:
         self._sites = service.sites
         self._database = service.database
         self._clock = service.clock
-        self._accounts_at: dict[str, int] = {}  # when each account is looked at next
+        self._accounts_at: dict[str, int] = {}  # when each account is checked next
 
     async def run(self, pause: float = PAUSE) -> None:
-        """Look for posts and replies, until cancelled."""
+        """Search and check posts until cancelled."""
         while True:
             try:
                 await self.discover()
                 while await self.look():
                     pass
             except DatabaseError:
-                pass  # whoever writes comments meets it too, and tells
+                pass  # it is reported where comments are written
             except Exception:
                 _log.exception("posts elsewhere are followed on after a fault")
             await asyncio.sleep(pause)
 
     async def discover(self) -> None:
-        """Find posts that link to a site, where it is time to."""
+        """Search for new posts that link to a site, if it is time."""
         now = self._clock.now_ms()
         for site in self._settings.sites:
             for line in site.social_posts if site.name not in self._accounts_at else ():
@@ -77,7 +77,7 @@ class PostPoller:
                     self._accounts_at[key] = now + await self._find_posts(site, account, now)
 
     async def _find_posts(self, site: Site, account: str, now: int) -> int:
-        """Follow what an account wrote about a site; return the pause until the next look."""
+        """Follow an account's posts about a site; return the milliseconds until the next search."""
         try:
             posts = await self._networks.recent(account)
         except LeaveAlone as error:
@@ -91,7 +91,7 @@ class PostPoller:
         return self._interval
 
     async def look(self) -> int:
-        """Look at some posts whose time has come; return at how many."""
+        """Check some due posts; return how many."""
         waiting = self._database.read_now(store.due_posts, self._clock.now_ms(), AT_ONCE)
         await asyncio.gather(*map(self._look_at, waiting))
         return len(waiting)
@@ -104,7 +104,7 @@ class PostPoller:
             found, etag = await self._networks.read(post.address, post.etag)
             if found:
                 if found.replies is not None and not await self._take(post, found.replies, now):
-                    etag = ""  # so that they are told again
+                    etag = ""  # so that the next answer contains them again
                 seen = post._replace(likes=found.likes, reposts=found.reposts)
             seen, pause = seen._replace(attempts=0, etag=etag), self._interval
         except PostGone:
@@ -117,7 +117,7 @@ class PostPoller:
             _log.info("%s cannot be followed now: %s", post.address, error)
         except DatabaseError:
             raise
-        except Exception:  # a fault of ours must not keep the others waiting
+        except Exception:  # a bug must not block the other posts
             _log.exception("%s cannot be followed", post.address)
         age = now - post.found_at
         next_at = now + max(pause, min(age // YOUNGER, DAY_MS))
@@ -125,7 +125,7 @@ class PostPoller:
         await self._database.write(store.looked_at, post, seen, None if done else next_at)
 
     async def _take(self, post: FollowedPost, replies: list[RemoteReply], now: int) -> bool:
-        """Bring the comments in line with the replies to a post; return whether all were taken."""
+        """Store the replies to a post as comments; return whether all could be stored."""
         known = await self._database.read(store.replies, post)
         comments: dict[str, int] = {}
         taken = True
@@ -148,7 +148,7 @@ class PostPoller:
         return taken
 
     async def _show(self, mention: Mention, reply: RemoteReply, above: int | None, now: int) -> int:
-        """Bring the comment of a reply in line with it; `above` is what it answers."""
+        """Store or edit the comment of a reply; `above` is the id of the comment it answers."""
         place = mention._replace(target=f"{mention.url}{fragment(above)}" if above else mention.url)
         said = FoundMention(REPLY, reply.author, reply.author_site, reply.text)
         comment_id = await self._comments.show(place, said, now)
@@ -163,7 +163,7 @@ def _withdraw(tx: Transaction, mention: Mention, now: int) -> None:
 
 
 def _pages(sites: Sites, site: str, links: list[str]) -> list[PageRef]:
-    """Return the pages of a site among what a post links to."""
+    """Return the pages of a site that are among the links of a post."""
     found = []
     for link in links:
         try:

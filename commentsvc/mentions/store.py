@@ -153,7 +153,7 @@ def count(tx: Transaction, site: str, url: str) -> None:
         likes=numbers.get(LIKE, 0) + likes, reposts=numbers.get(REPOST, 0) + reposts
     )
     tx.change(row.where(ThreadTable.id == number))
-    add_to_counts(tx, {ThreadRef(site, thread.url, site_id, number): 0})  # for the purge alone
+    add_to_counts(tx, {ThreadRef(site, thread.url, site_id, number): 0})  # only to purge the thread
 
 
 class FollowedPost(NamedTuple):
@@ -192,7 +192,7 @@ def _find_due_posts(now: Param, most: Param) -> Select:
 
 
 def follow(tx: Transaction, place: PageRef, address: str, now: int) -> None:
-    """Follow the replies to a post about a page, if that is not done already."""
+    """Start to follow the replies to a post about a page, unless they are followed already."""
     fields = {"site": place.site, "url": place.url, "address": address}
     nothing = {"likes": 0, "reposts": 0, "attempts": 0, "etag": ""}
     row = FollowedPostTable.insert(**fields, **nothing, found_at=now, next_at=now)
@@ -201,7 +201,7 @@ def follow(tx: Transaction, place: PageRef, address: str, now: int) -> None:
 
 
 def due_posts(reader: Reader, now: int, most: int) -> list[FollowedPost]:
-    """Return posts whose time to be looked at has come."""
+    """Return the followed posts that are due to be checked."""
     return [FollowedPost(*row) for row in reader.query(_find_due_posts, now, most)]
 
 
@@ -212,7 +212,7 @@ def replies(reader: Reader, post: FollowedPost) -> dict[str, Mention]:
 
 
 def add_reply(tx: Transaction, post: FollowedPost, source: str, now: int) -> Mention | None:
-    """Note a reply to a post; None if a page of that address is a mention of its own."""
+    """Store a reply to a post and return it; None if its address is already a mention itself."""
     row = tx.first(_find, source, post.site, post.url)
     if row:
         return None
@@ -224,7 +224,7 @@ def add_reply(tx: Transaction, post: FollowedPost, source: str, now: int) -> Men
 
 
 def looked_at(tx: Transaction, post: FollowedPost, seen: FollowedPost, next_at: int | None) -> None:
-    """Note what a look at a post has `seen`."""
+    """Record the result of a check of a post, `seen`."""
     row = FollowedPostTable.update(
         likes=seen.likes,
         reposts=seen.reposts,

@@ -200,7 +200,7 @@ SECRET_URL = Meta(pattern=URL.pattern, description=URL.description, extra={"secr
 
 
 def _tidy_accounts(accounts: tuple[str, ...]) -> tuple[str, ...]:
-    """Return the accounts, each once. Raise ValueError for what can be none."""
+    """Return the different accounts. Raise ValueError for an invalid one."""
     for account in accounts:
         if not re.fullmatch(rf"{_ORIGIN.pattern}@[\w.-]+/?|[a-z0-9-]+(?:\.[a-z0-9-]+)+", account):
             raise ValueError(account)
@@ -208,7 +208,7 @@ def _tidy_accounts(accounts: tuple[str, ...]) -> tuple[str, ...]:
 
 
 def _tidy_posts(posts: tuple[str, ...]) -> tuple[str, ...]:
-    """Return the lines, each once. Raise ValueError for one that has not the two addresses."""
+    """Return the different lines. Raise ValueError for one without the two addresses."""
     for post in posts:
         page, _, address = post.partition(" ")
         if not page.startswith("/") or not address or not re.fullmatch(str(URL.pattern), address):

@@ -1,4 +1,4 @@
-"""The table of what was said elsewhere about pages of ours."""
+"""The tables of followed posts, and of mentions: pages elsewhere that are said to link to ours."""
 
 from typing import Final
 
@@ -6,7 +6,7 @@ import peewee
 
 from commentsvc.db.schema.comments import Table, one_of
 
-# What somebody elsewhere did with a page: answered it, linked to it, liked it, shared it.
+# What a mention is: an answer to the page, a link to it, a like, or a repost.
 REPLY: Final = "reply"
 MENTION: Final = "mention"
 LIKE: Final = "like"
@@ -17,11 +17,12 @@ KINDS: Final = (REPLY, MENTION, LIKE, REPOST)
 class MentionTable(Table):
     """A page elsewhere (`source`) that is said to link to the page `url` of `site`.
 
-    `target` is the address that it links to, as it was sent. `kind` is "" until it is found to do
-    so; where it does not, or no more, the row goes. `received_at` is when we heard of it first,
-    `next_at` when it is looked at next, null for never. Each look that fails adds one to
-    `attempts`. `comment_id` is the comment that was made of it; no foreign key, since that may be
-    gone. A reply to a followed post has its `post_id`, and is looked at with that.
+    `target` is the linked address, as it was sent. `kind` is "" until a check finds the link; if
+    there is no link, or none any more, the row is deleted. `received_at` is the time of the first
+    mention, `next_at` that of the next check, null for never. Each failed check adds one to
+    `attempts`. `comment_id` is the comment that was made of the mention; it is no foreign key,
+    since the comment may be deleted. A reply to a followed post has its `post_id`, and is checked
+    together with it.
     """
 
     id = peewee.AutoField(constraints=[peewee.SQL("AUTOINCREMENT")])
@@ -44,8 +45,8 @@ class MentionTable(Table):
 class FollowedPostTable(Table):
     """A post on a social network about the page `url` of `site`, whose replies are followed.
 
-    `likes` and `reposts` are as of the last look; `next_at` is when it is looked at next, null for
-    never. Each look that fails adds one to `attempts`. `etag` is that of the last answer.
+    `likes` and `reposts` are from the last check; `next_at` is the time of the next one, null for
+    never. Each failed check adds one to `attempts`. `etag` is that of the last answer.
     """
 
     id = peewee.AutoField(constraints=[peewee.SQL("AUTOINCREMENT")])
