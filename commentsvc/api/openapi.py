@@ -44,6 +44,18 @@ MEANINGS: Final = {
     503: "Too busy, or the disk is full; `Retry-After` says when to go on",
 }
 
+# Of answers to GET that need no token: the cached ones are compressed.
+COMPRESSED: Final = {
+    "Content-Encoding": {
+        "description": "In long cached answers, if `Accept-Encoding` of the request allows it.",
+        "schema": {"const": "gzip"},
+    },
+    "Vary": {
+        "description": "`Accept-Encoding`, if the answer can be compressed; `Origin`, if it is for"
+        " pages of one origin.",
+        "schema": {"type": "string"},
+    },
+}
 PATH_ID: Final = {"type": "integer", "minimum": 1, "maximum": 10**18 - 1}
 
 DOCUMENT = Operation(
@@ -130,12 +142,14 @@ def _contents(operations: Iterable[Operation[Any]]) -> list[Content]:
 def _described(operation: Operation[Any], known: Mapping[int, Json], query: Json) -> Json:
     told = (*operation.errors, 414) if query.get("properties") else operation.errors
     answers = {**operation.answers, **dict.fromkeys(told, json_of(Error))}
+    is_public = operation.method == "GET" and not (operation.by_token or operation.permission)
     described: Json = {
         "operationId": f"{operation.method.lower()}{_named(operation.path)}",
         "summary": operation.summary,
         "responses": {
             str(status): {
                 "description": MEANINGS.get(status, HTTPStatus(status).phrase),
+                **({"headers": COMPRESSED} if is_public and status == 200 else {}),
                 **_content([content], known),
             }
             for status, content in sorted(answers.items())

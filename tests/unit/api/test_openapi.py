@@ -59,6 +59,16 @@ def test_descriptions_are_not_indented_as_docstrings_are(told: Json) -> None:
     assert not [text for text in described if "\n " in text]
 
 
+def test_answers_that_may_be_compressed_say_so(told: Json) -> None:
+    count = told["paths"]["/api/comments/count"]["get"]["responses"]
+    assert set(count["200"]["headers"]) == {"Content-Encoding", "Vary"}
+    assert "headers" not in count["400"]
+    submitted = told["paths"]["/api/comments"]["post"]["responses"]
+    assert not [each for each in submitted.values() if "headers" in each]
+    queue = told["paths"]["/api/moderation/comments"]["get"]["responses"]
+    assert "headers" not in queue["200"]
+
+
 def test_every_operation_has_a_name_of_its_own(told: Json) -> None:
     names = [
         operation["operationId"]
