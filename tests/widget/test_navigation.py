@@ -1,10 +1,13 @@
-"""Pages that change without a load, as by Turbo: what an element began ends with it."""
+"""Pages of other kinds: changed without a load, as by Turbo; with several threads; from a disk."""
 
+import json
 from collections.abc import Callable
+from pathlib import Path
+from urllib.parse import parse_qs, urlsplit
 
-from playwright.sync_api import Page, expect
+from playwright.sync_api import Page, Route, expect
 
-from tests.widget.browser import POST, Answers, comment
+from tests.widget.browser import POST, SERVICE, Answers, comment, fill, send
 
 # Counts what is open or runs: streams, and timers that repeat.
 WATCH = """
@@ -81,3 +84,57 @@ def test_a_thread_that_is_put_back_goes_on(
     with page.expect_request("**/stream?*"):
         page.clock.fast_forward(5_000)
     assert len([target for _, target in answers.requests if "comments?" in target]) == 1
+
+
+def test_threads_of_one_page_do_not_mix(
+    page: Page, open_thread: Callable[..., Page], answers: Answers
+) -> None:
+    def answer(route: Route) -> None:
+        if route.request.method == "POST":
+            route.fallback()
+            return
+        [url] = parse_qs(urlsplit(route.request.url).query)["url"]
+        number = 1 if url == POST else 2
+        listed = {"data": [comment(number, f"On {url}")], "count": 1}
+        headers = {"Access-Control-Allow-Origin": "*", "Content-Type": "application/json"}
+        route.fulfill(body=json.dumps(listed), headers=headers)
+
+    page.route("**/api/comments?*", answer)
+    other = '<comment-thread url="/other/"></comment-thread><comment-count url="/other/">'
+    open_thread(more=other)
+    first, second = (page.locator(f'comment-thread[url="{url}"]') for url in (POST, "/other/"))
+    for thread, number, url in ((first, 1, POST), (second, 2, "/other/")):
+        expect(thread.locator("li")).to_have_count(1)
+        expect(thread.locator(f"#commentsvc-{number} .commentsvc-body")).to_have_text(f"On {url}")
+    second.locator("section > textarea").focus()
+    form = second.locator("section > form")
+    fill(form, "To the other.")
+    expect(first.locator("form")).to_have_count(0)
+    send(form)
+    expect(second.locator("#commentsvc-101")).to_be_focused()
+    expect(first.locator("li")).to_have_count(1)
+    assert answers.submissions[0]["url"] == "/other/"
+
+
+def test_a_page_on_a_disk_shows_comments_and_keeps_what_cannot_be_sent(
+    page: Page, answers: Answers, tmp_path: Path
+) -> None:
+    """Its origin is `null`, which no site allows to write."""
+    answers.comments = [comment(1, "One.")]
+    file = tmp_path / "page.html"
+    file.write_text(
+        f'<!doctype html><html lang="en"><meta charset="utf-8"><title>A page</title>'
+        f'<script type="module" src="{SERVICE}/static/comments.js"></script>'
+        f'<comment-thread url="{POST}"></comment-thread>'
+    )
+    page.goto(file.as_uri())
+    expect(page.locator("#commentsvc-1")).to_be_visible()
+    answers.refuse("POST", 403)
+    page.locator("section > textarea").focus()
+    form = page.locator("section > form")
+    fill(form, "Not to be lost.")
+    send(form)
+    expect(form.get_by_role("alert")).to_contain_text("The service says why.")
+    expect(form.get_by_label("Comment")).to_have_value("Not to be lost.")
+    page.reload()
+    expect(page.locator("section > form textarea")).to_have_value("Not to be lost.")

@@ -2,6 +2,7 @@
 
 from playwright.sync_api import BrowserContext, Page, expect
 
+from tests.widget import test_elements
 from tests.widget.browser import NOW, POST, SERVICE, Answers, comment, fill, open_form, send
 
 POLICY = f"default-src 'self'; script-src {SERVICE}; connect-src {SERVICE}; style-src {SERVICE}"
@@ -12,14 +13,14 @@ LISTEN = """
 """
 
 
-def show(page: Page, lang: str, part: str) -> None:
-    """Open a page with that policy and one element of ours."""
+def show(page: Page, lang: str, part: str, policy: str = POLICY) -> None:
+    """Open a page with that policy and elements of ours."""
     body = (
         f'<!doctype html><html lang="{lang}"><meta charset="utf-8"><title>A page</title>'
         f'<script type="module" src="{SERVICE}/static/comments.js"></script>'
         f"<main><h1>A page</h1>{part}</main>"
     )
-    headers = {"Content-Security-Policy": POLICY}
+    headers = {"Content-Security-Policy": policy}
     page.route(
         "**/strict/",
         lambda route: route.fulfill(content_type="text/html", body=body, headers=headers),
@@ -78,6 +79,25 @@ def test_four_directives_suffice_in_every_state(context: BrowserContext, answers
     assert {"/api/comments/stream", "/static/locales/ar.json"} <= {
         target.partition("?")[0] for _, target in answers.requests
     }
+
+
+def test_reactions_and_lists_need_no_more(context: BrowserContext, answers: Answers) -> None:
+    page = context.new_page()
+    page.add_init_script(LISTEN)
+    test_elements.fill(answers)
+    scripts = "".join(
+        f'<script type="module" src="{SERVICE}/static/{name}.js"></script>'
+        for name in ("reactions", "latest", "popular")
+    )
+    typed = "; require-trusted-types-for 'script'; trusted-types commentsvc"
+    show(page, "en", scripts + test_elements.ALL, POLICY + typed)
+    expect(page.locator("latest-comments li")).to_have_count(5)
+    expect(page.locator("popular-pages li")).to_have_count(1)
+    page.get_by_role("button", name="Thumbs up 2").click()
+    pressed = page.get_by_role("button", name="Thumbs up 3", pressed=True)
+    expect(pressed).to_be_visible()
+    assert pressed.evaluate("(it) => getComputedStyle(it).borderRadius") != "0px"
+    assert page.evaluate("window.violations") == []
 
 
 def test_trusted_types_may_be_required(context: BrowserContext, answers: Answers) -> None:
