@@ -5,6 +5,7 @@ elsewhere the ids are in use, and some of the comments may have been counted bef
 """
 
 import struct
+from collections import Counter
 from typing import Final
 
 import msgspec
@@ -216,14 +217,19 @@ def _add_reactions(tx: Transaction, record: ThreadRecord, thread_id: int) -> Non
     """Add the reactions of a thread, unless it has some, which may come from an earlier import."""
     if reactions.counts(tx, thread_id):
         return
-    reactions.add_counts(tx, thread_id, record.reactions)
+    known = {(each.emoji, each.reader): each for each in record.reacted}
+    readers = Counter(emoji for emoji, _ in known)
+    numbers = {
+        emoji: max(record.reactions.get(emoji, 0), readers[emoji])
+        for emoji in {**record.reactions, **readers}
+    }
+    reactions.add_counts(tx, thread_id, numbers)
     tx.change_each(
         _ADD_REACTION,
         [
             (thread_id, each.emoji, bytes.fromhex(each.reader), _digest(each.network),
              dates.moment(each.created))
-            for each in record.reacted
-            if each.emoji in record.reactions
+            for each in known.values()
         ],
     )  # fmt: skip
 

@@ -1,13 +1,14 @@
 """Our own export: into an empty service and out again it is the same, byte for byte."""
 
 import io
+import re
 from pathlib import Path
 
 import pytest
 from click.testing import CliRunner, Result
 
 from commentsvc.cli import client, main
-from commentsvc.comments import queries, threads
+from commentsvc.comments import queries, reactions, threads
 from commentsvc.db.database import Database
 from commentsvc.exports import ndjson, snapshot
 from commentsvc.exports.output import Output
@@ -194,3 +195,18 @@ def test_an_export_that_was_cut_off_is_named(export: Path, tmp_path: Path) -> No
     path = tmp_path / "cut.ndjson"
     path.write_text(export.read_text().rpartition('{"type":"end"')[0])
     assert "the file is cut off" in run(tmp_path / "new", "commentsvc", path).output
+
+
+def test_reactions_of_a_broken_export_are_counted_once_for_each_reader(
+    export: Path, tmp_path: Path
+) -> None:
+    path, data = tmp_path / "odd.ndjson", tmp_path / "new"
+    text = export.with_name("filled.ndjson").read_text()
+    [given] = re.findall(r'"reacted":\[(.*?)\]', text)
+    odd = text.replace('"reactions":{"👍":2},', "").replace(given, f"{given},{given}")
+    path.write_text(odd)
+    assert run(data, "commentsvc", path).exit_code == 0
+    with opened(data) as database:
+        thread = database.read_now(queries.thread, "blog", "/post/")
+        assert database.read_now(reactions.counts, thread.id) == {"👍": 2}
+    assert client.check(data) == []
