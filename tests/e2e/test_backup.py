@@ -123,7 +123,7 @@ def test_a_mail_that_waited_in_a_backup_is_not_sent_by_restoring_it(
         assert command("backup", "--data", data, tmp_path / "copy").code == 0
         assert service.stop() == 0
         done = command("restore", "--data", data, tmp_path / "copy")
-        assert "1 mails and messages that waited in it are not sent" in done.out, done
+        assert "1 mails and messages that were waiting in it are held back" in done.out, done
 
         server.data_answer = "250 Thank you"
         service = start(data, environ=environ)
