@@ -312,7 +312,7 @@ async def _stop(bridge: Bridge, grace: float, succession: Handover, lock: Lock) 
 
 
 async def _tell(database: Database, settings: Settings) -> None:
-    """Update the sites and recipients in the database from the settings."""
+    """Update the sites and the recipients of messages in the database from the settings."""
     names = [site.name for site in settings.sites]
     await database.write(queries.sync_sites, names)
     targets = channels.targets(settings)

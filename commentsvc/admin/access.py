@@ -140,7 +140,7 @@ def no_cookie() -> HttpError:
 
 @dataclass(frozen=True, slots=True)
 class Authentication:
-    """How moderators sign in, and how often they may try."""
+    """The objects that check how moderators sign in, and how often they try."""
 
     cookies: Cookies
     lifetime: Lifetime
@@ -272,7 +272,7 @@ def _permit(context: RequestContext, permission: str) -> None:
 
 
 def _told(answer: Handler) -> Handler:
-    """Return `answer` in the browser's language, with errors as HTML pages."""
+    """Return `answer` wrapped so that it uses the browser's language and HTML for errors."""
 
     async def tell(request: Request) -> Response:
         with speaking(request.language()):

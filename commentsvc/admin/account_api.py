@@ -57,7 +57,7 @@ class RoleBody(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class InvitationBody(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """The role of a new account, on `sites` or on all; the link is mailed to `email`, if any."""
+    """The role of a new account, on `sites` or on all; a link is mailed to `email`, if given."""
 
     role: Role
     sites: list[str] = []
@@ -90,7 +90,7 @@ class MadeInvitation(Answer, frozen=True):
 
 
 class TokenBody(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """What a new token is for, and what it may do, on `sites` or on all."""
+    """The purpose of a new token and what it allows, on `sites` or, without any, on all."""
 
     name: Annotated[str, Meta(min_length=1, max_length=NAME_LENGTH)]
     scope: Scope
@@ -136,7 +136,7 @@ class OwnProfile(Answer, frozen=True):
 
 
 class ProfileBody(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """What readers see of an account; what is missing stays as it is, "" removes it."""
+    """What readers see of an account. Absent fields stay unchanged; "" removes a value."""
 
     public_name: Annotated[str, Meta(max_length=300)] | UnsetType = UNSET
     email: Annotated[str, Meta(max_length=254)] | UnsetType = UNSET

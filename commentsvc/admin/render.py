@@ -68,7 +68,7 @@ MONTHS: Final = (
 
 
 def ago(moment: int, now: int) -> str:
-    """Return how long ago a time was, or its date if it is long ago; Unix milliseconds."""
+    """Return how long ago a time (Unix milliseconds) was, or its date if it is long ago."""
     for limit, unit, text in _AGES:
         if now - moment < limit:
             return str(text((now - moment) // unit))

@@ -119,7 +119,7 @@ class SignIn:
     async def go_on(
         self, request: Request, context: RequestContext, account: Moderator, to: str
     ) -> Response:
-        """Let in who proved to be `account`, or ask for the code that it needs."""
+        """Sign in the person who proved to be `account`, or ask for the code that it requires."""
         if await self._database.read(two_factor.is_on, account.id):
             step = self._links.make(
                 STEP, account.name, context.csrf_token, expires=context.now + STEP_TIME

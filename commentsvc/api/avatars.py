@@ -107,7 +107,7 @@ class Avatars:
         return Response(200, (("Content-Type", found.type), *_HEADERS), found.body)
 
     async def _find(self, url: str) -> Fetched | None:
-        """Return a cached or fetched picture; None if there is none, or not now."""
+        """Return a cached or fetched picture; None if there is none, or if fetching fails."""
         if url not in self._kept:
             async with self._lane:
                 if url not in self._kept:  # nobody has fetched it meanwhile

@@ -435,7 +435,7 @@ class CommentsApi:
 
 
 def _since(query: ListQuery) -> int | None:
-    """Return the time (Unix milliseconds) of `since`, None without it. Raise HttpError 400."""
+    """Return the time (Unix milliseconds) in `since`; None without one. Raise HttpError 400."""
     if not query.since:
         return None
     problem = "This goes with the order `oldest` alone, and without `after`."

@@ -43,7 +43,7 @@ TOUCH: Final = 5 * MINUTE_MS  # between two updates of `seen_at`, to write rarel
 
 
 class Lifetime(msgspec.Struct, frozen=True):
-    """How long a session lasts: at most, and without being used; in milliseconds."""
+    """How long a session may last, in total and without being used, in milliseconds."""
 
     most: int
     idle: int
@@ -85,7 +85,7 @@ class Cookies:
         return _unsign(self._visit, cookie_value(header, COOKIE))
 
     def known(self, moderator: Moderator) -> str:
-        """Return the Set-Cookie value by which this browser is recognised as the moderator's."""
+        """Return the Set-Cookie value that marks this browser as one the moderator has used."""
         value = self._known.sign(_mark(moderator)).decode()
         return f"{KNOWN_COOKIE}={value}{_ATTRIBUTES}; Max-Age={KNOWN_SECONDS}"
 

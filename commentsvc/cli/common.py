@@ -89,7 +89,7 @@ def _tell(error: OSError) -> str:
 
 
 def counted(number: int, thing: str) -> str:
-    """Return how many things there are: "1 fault", "2 faults"."""
+    """Return a number with its noun: "1 fault", "2 faults"."""
     return f"{number} {thing}" if number == 1 else f"{number} {thing}s"
 
 

@@ -43,7 +43,7 @@ KEY_BYTES: Final = 16  # size of a key's digest: the index stays small, and two 
 
 
 class NotPlain(CommentsError):
-    """One of many submissions is not plainly new: each has to be stored by `add`."""
+    """One of many submissions needs special care, so each has to be stored by `add`."""
 
 
 class NewComment(msgspec.Struct, frozen=True, gc=False):

@@ -115,7 +115,7 @@ class ProfileRefused(CommentsError):
 
 
 class TooManyVotes(CommentsError):
-    """That network has all the votes that it may have on this comment."""
+    """The network has reached the limit of votes on this comment."""
 
     def __init__(self) -> None:
         super().__init__(_("your network has voted on this comment many times"))

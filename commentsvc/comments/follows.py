@@ -147,14 +147,14 @@ def find(reader: Reader, follower_id: int) -> Follower | None:
 
 
 def asked(reader: Reader, email: str, moment: int) -> Follower | None:
-    """Return the follower who was asked at a time; None if the question was answered."""
+    """Return the follower who was asked to confirm at a time; None if they have answered."""
     is_asked = (FollowerTable.asked_at == moment) & (FollowerTable.consent == ASKED)
     row = reader.first(_followers().where(FollowerTable.email == email, is_asked))
     return Follower(*row) if row else None
 
 
 def mailed(reader: Reader, email: str, moment: int) -> Follower | None:
-    """Return the follower for whom a mail was queued at a time; None if they no longer follow."""
+    """Return the follower who got the mail queued at a time; None if they no longer follow."""
     is_mailed = (FollowerTable.mailed_at == moment) & (FollowerTable.consent == CONFIRMED)
     row = reader.first(_followers().where(FollowerTable.email == email, is_mailed))
     return Follower(*row) if row else None

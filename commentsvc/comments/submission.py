@@ -172,7 +172,7 @@ class Submission(msgspec.Struct, frozen=True, gc=False):
     permalink: str = ""
 
     def fingerprint(self) -> int:
-        """Return a number that is equal for a retry of this submission, and hardly for others."""
+        """Return a number that is the same for a retry of this submission, but not for others."""
         return hash((self.key or (self.author, self.message), self.place))
 
 

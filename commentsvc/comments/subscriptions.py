@@ -186,13 +186,13 @@ def published(tx: Transaction, first: int, last: int, now: int) -> None:
 
 
 def approved(tx: Transaction, comment_id: int, now: int) -> None:
-    """Mail its author that a comment which waited is published, if the author has confirmed."""
+    """Mail an author, if confirmed, that their comment, which had to wait, is published."""
     if tx.first(_any):
         tx.change(_tell_author, comment_id, now)
 
 
 def subscriber(reader: Reader, comment_id: int) -> Row | None:
-    """Return id, address and consent of the subscriber to replies to a comment; None if none is."""
+    """Return id, address and consent of the subscriber to replies to a comment, or None."""
     told = SubscriptionTable.select(
         SubscriberTable.id, SubscriberTable.email, SubscriberTable.consent
     ).join(SubscriberTable)

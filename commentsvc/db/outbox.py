@@ -383,7 +383,7 @@ def _retry(tx: Transaction, channel: str, condition: Select, error: str, now: in
 
 
 def drop(tx: Transaction, post: OutboxRow) -> None:
-    """Delete a row that has nothing to tell any more."""
+    """Delete a row that has nothing to report any more."""
     tx.change(OutboxTable.delete().where(OutboxTable.id == post.id))
 
 

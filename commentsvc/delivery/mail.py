@@ -194,7 +194,7 @@ class MailComposer:
         )
 
     def _confirm(self, reader: Reader, post: OutboxRow) -> Envelope | None:
-        """Return the mail that asks an address to confirm; it holds no reader's words."""
+        """Return the mail that asks an address to confirm; it contains no text by readers."""
         found = self._watched(reader, post.comment_id or 0, ASKED)
         if found is None:
             return None
@@ -374,7 +374,7 @@ class MailComposer:
     def _watched(
         self, reader: Reader, comment_id: int, consent: str
     ) -> tuple[Entry, int, str] | None:
-        """Return a visible comment, and the id and address of who waits for answers to it."""
+        """Return a visible comment, and the id and address of the author who waits for answers."""
         entry, row = queries.find(reader, comment_id), subscriptions.subscriber(reader, comment_id)
         if entry is None or entry.comment.status != APPROVED or row is None or row[2] != consent:
             return None
@@ -483,7 +483,7 @@ _AS_HTML: Final = Templates(
 
 
 def _with_stop(letter: Envelope, stop: str) -> Envelope:
-    """Return the mail with a link to unsubscribe in its header (RFC 8058)."""
+    """Return the mail with an unsubscribe link in its header fields (RFC 8058)."""
     letter.message["List-Unsubscribe"] = f"<{stop}>"
     letter.message["List-Unsubscribe-Post"] = "List-Unsubscribe=One-Click"
     return letter

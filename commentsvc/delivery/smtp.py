@@ -169,7 +169,7 @@ def _by_code(code: int, text: str) -> DeliveryError:
 
 
 def _tell(error: BaseException) -> str:
-    """Return the text of an exception, with the server's code if there is one."""
+    """Return the text of an exception, with the server's reply code if there is one."""
     match error:
         case aiosmtplib.SMTPRecipientsRefused(recipients=[refused, *_]):
             return _tell(refused)

@@ -211,7 +211,7 @@ class OutboxWorker:
         return partial(outbox.mark_sent, post=post, error="", now=self._clock.now_ms())
 
     async def _note(self, note: Note) -> None:
-        """Store a result, and wait as long as the database cannot."""
+        """Store a result; wait while the database cannot store it."""
         while True:
             with contextlib.suppress(DatabaseError):
                 return await self._database.write(note)

@@ -291,7 +291,7 @@ def _without_port(text: str) -> str:
 
 
 class CorsPolicy:
-    """Which pages may write: those of the site's origins, and our own."""
+    """Which web pages may write: those at the site's origins, and our own."""
 
     def __init__(self, sites: Sequence[Site]) -> None:
         """Take the settings' sites."""

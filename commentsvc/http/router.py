@@ -86,7 +86,7 @@ class Router:
         self._to_http = to_http
 
     def handle(self, request: Request) -> Response | Deferred | Awaitable[Response]:
-        """Answer a request now, or return what will. Raise no exception that a client can cause."""
+        """Answer a request now or later. Raise no exception that a client can cause."""
         try:
             handler = self._handler(request)
             answer = handler(request)

@@ -79,7 +79,7 @@ class Locate(Protocol):
     """Finds the page here for a url of the source."""
 
     def __call__(self, url: str, site: str = "") -> "Located":
-        """Return the page, or why there is none; `site` is its site's name, if known."""
+        """Return the page, or the reason why there is none; `site` is its site's name, if known."""
 
 
 class Located(NamedTuple):

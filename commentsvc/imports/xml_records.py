@@ -89,7 +89,7 @@ def _mender(head: bytes) -> Callable[[bytes, bool], bytes]:
 
 
 class _Shape:
-    """What all elements of a file share: the records, and how many more elements are kept."""
+    """What all nodes of a file's tree share: the records, and how many more nodes are kept."""
 
     def __init__(self, nesting: Nesting) -> None:
         self.nesting = nesting
@@ -291,7 +291,7 @@ class _Reader:
         self._ready.append(XmlRecord(done.name, done.line, done.number, outer, done.fields))
 
     def _bound(self) -> None:
-        """Limit what is collected, however large or deep an element is."""
+        """Limit what is collected, even if an element is very large or deep."""
         if len(self._elements) > DEPTH_LIMIT + 1:
             raise ImportFailed(
                 f"line {self._line()}: the elements are nested {DEPTH_LIMIT} deep, as in no export."

@@ -44,7 +44,7 @@ _SIGNS: Final = " \n.,!?*_\"'“”"
 
 
 class NotActedOn(Exception):
-    """Nothing can be done with a mail; the text says why, for the log."""
+    """A mail cannot be acted on; the text says why, for the log."""
 
 
 class MailReceiver:
@@ -167,7 +167,7 @@ class MailReceiver:
         await self._database.write(conclude)
 
     def _refuse(self, tx: Transaction, mail_id: int, mail: ReceivedMail, now: int) -> None:
-        """Mail the writer of an answer that nothing can be done with it."""
+        """Mail the sender of an answer that it could not be acted on."""
         recipient, language = "", self._language
         entry = queries.find(tx, mail.comment_id)
         if mail.purpose == MODERATE:
@@ -189,7 +189,7 @@ class MailReceiver:
         raise NotActedOn("who wrote it is no moderator any more")
 
     def _use(self, tx: Transaction, mail: ReceivedMail, now: int) -> None:
-        """Note that a mail of ours was answered. Raise LinkExpired if it was before."""
+        """Note that a mail of ours was answered. Raise LinkExpired if it was answered before."""
         kept = max(mail.expires_day * DAY_MS - now, DAY_MS)
         what = f"answer by mail {mail.purpose} {mail.comment_id} {mail.post_id}"
         signed_links.mark_used(tx, what, now, kept)

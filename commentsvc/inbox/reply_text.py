@@ -100,7 +100,7 @@ def _begins_unmarked_quote(lines: list[str], number: int, names: Sequence[str]) 
 
 
 def _without_fields(lines: list[str], names: Sequence[str]) -> list[str]:
-    """Return `lines` without what a program wrote above a quotation at their end."""
+    """Return `lines` without the lines at their end that introduce a quotation."""
     end = _end(lines, len(lines))
     start = end
     while start and _FIELD.match(lines[start - 1]):
@@ -181,7 +181,7 @@ def _names_us(line: str, names: Sequence[str]) -> bool:
 
 
 def _end(lines: Sequence[str], end: int) -> int:
-    """Return `end` without the empty lines before it."""
+    """Return the index after the last non-empty line before `end`."""
     while end and not lines[end - 1].strip():
         end -= 1
     return end

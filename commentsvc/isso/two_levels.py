@@ -150,7 +150,7 @@ def read(reader: Reader, place: PageRef, selection: IssoSelection, most: int) ->
 
 
 def top_of(reader: Reader, comment_id: int | None) -> int | None:
-    """Return the id of a comment's top-level ancestor, or its own; None for None."""
+    """Return the id of a comment's top-level ancestor, or its own; None without a comment."""
     if comment_id is None:
         return None
     row = reader.first(_find_top, comment_id)

@@ -15,7 +15,7 @@ MANY: Final = 1_000  # the most comments that are selected at once: deciding on 
 
 
 class ReviewQuery(msgspec.Struct, frozen=True):
-    """Which comments: those with a status, the words of `query`, and a `site`; "" means any.
+    """The comments to list: their status, the words of `query`, and their `site`; "" means any.
 
     `after` is the cursor of the previous page.
     """

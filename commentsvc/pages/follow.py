@@ -85,7 +85,7 @@ class FollowPages:
         return self._form()
 
     async def ask(self, request: Request) -> Response:
-        """POST /follow[?url=U], a form with `email`: 200; the address is asked. 400, 404, 429."""
+        """POST /follow[?url=U], a form with `email`: 200; it is asked by mail. 400, 404, 429."""
         place = self._place(request)
         email = first(request.form(), "email").strip()
         if not is_email(email):

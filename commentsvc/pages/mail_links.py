@@ -93,7 +93,7 @@ STOP = link_operation("POST", "/mail/stop", "Stop mailing replies (RFC 8058)")
 
 
 class AnswerTo(NamedTuple):
-    """What a link for an answer is about, and the moderator who answers."""
+    """The comment that a link for an answer names, and the moderator who answers."""
 
     entry: Entry
     profile: Profile

@@ -72,7 +72,7 @@ class HandOver(
     forbid_unknown_fields=True,
     omit_defaults=True,
 ):
-    """Ask the server to end, and to hand over its sockets and lock to the asking process.
+    """Ask the server to end, and to pass its sockets and lock to the asking process.
 
     `manager` is the address of the service manager that started the asking process, "" for none.
     """

@@ -116,7 +116,7 @@ def _contradictions(settings: Settings) -> Iterator[str]:
 
 
 def _mention_contradictions(settings: Settings) -> Iterator[str]:
-    """As `_contradictions`, for replies from elsewhere."""
+    """As `_contradictions`, for mentions on other sites."""
     sends = any(site.send_webmentions for site in settings.sites)
     if sends and not settings.server.public_url:
         yield (

@@ -258,7 +258,7 @@ class OidcSettings(Struct, frozen=True, kw_only=True):
 
 
 class MentionsSettings(Struct, frozen=True, kw_only=True):
-    """Replies from elsewhere; which of them a site has is said there."""
+    """Limits for mentions on other sites; each `[[site]]` says which of them it accepts."""
 
     rate_limit: Annotated[str, RATE] = "60/hour"
     follow_days: Annotated[int, whole(1, 3_650, "days")] = 90

@@ -51,5 +51,5 @@ class ModelCache:
 
 
 def _read(reader: Reader) -> tuple[int, dict[int, float]]:
-    """Return the version and the odds, in this order: a change between both is read again later."""
+    """Return the version and the odds, read in this order so that changes are noticed."""
     return training.version(reader), training.odds(reader)

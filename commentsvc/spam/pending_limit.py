@@ -45,14 +45,14 @@ def _waiting(site: Param, most: Param) -> Select:
 
 
 class Refusal(NamedTuple):
-    """Why a comment is refused, for its author, and the seconds until the next try."""
+    """A refusal: its reason, for the author, and the seconds until the next try is allowed."""
 
     text: Message
     retry_after: int
 
 
 class _Count(NamedTuple):
-    """How many comments of a site are pending, at most, and when they were counted."""
+    """An upper bound for a site's pending comments, and the time when they were counted."""
 
     number: int
     since_ms: int

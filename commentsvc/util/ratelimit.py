@@ -36,8 +36,8 @@ class RateLimiter:
     def take(self, key: bytes | str, now_ms: int, cost: float = 1.0) -> int:
         """Take `cost` tokens from the bucket of `key`, a network or the name of a site.
 
-        Return 0 if it had so many, else the seconds to wait; then none are taken. `now_ms` comes
-        from the monotonic clock.
+        Return 0 if it had enough; otherwise take none and return the seconds to wait. `now_ms`
+        comes from the monotonic clock.
         """
         if not self._tokens:
             return 0

@@ -78,7 +78,7 @@ class Templates:
         /,
         **values: Any,  # Any: what it shows
     ) -> str:
-        """Return a template with `values`, in a language, which it gets as `language`."""
+        """Return the text of a template with `values`; it gets the `language`, too."""
         template = self.find(name)
         with i18n.speaking(language):
             return template.render(language=language, **values)

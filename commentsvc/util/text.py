@@ -7,7 +7,7 @@ from typing import Final
 
 
 def whole_number(text: str) -> int | None:
-    """Return the number that up to 18 digits are, which SQLite can store; None for other texts."""
+    """Return the number in a text of at most 18 digits, which SQLite can store; otherwise None."""
     return int(text) if _WHOLE(text) else None
 
 

@@ -339,7 +339,7 @@ class PasskeyTable(Table):
 
 
 class IdentityTable(Table):
-    """Who a moderator is to an issuer of OpenID Connect: see `auth.identities`."""
+    """A moderator's identity at an issuer of OpenID Connect: see `auth.identities`."""
 
     id = peewee.AutoField()
     moderator = peewee.ForeignKeyField(ModeratorTable, on_delete="CASCADE")

@@ -31,7 +31,7 @@ class SearchStateTable(Table):
 
 
 class DailyStatsTable(Table):
-    """How many comments of a site that were written on a day (Unix time, UTC) have a status."""
+    """The number of comments of a site per status and day (Unix time, UTC) of writing."""
 
     day = peewee.IntegerField()
     site = peewee.ForeignKeyField(SiteTable, index=False)
