@@ -217,7 +217,7 @@ class CommentSerializer:
 
     def item(self, comment: Comment, site: str) -> Item:
         """Return the JSON object of a comment on the site of that name."""
-        return self.items((comment,), site)[0]
+        return self._items((comment,), site)[0]
 
     def items(
         self,

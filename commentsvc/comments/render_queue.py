@@ -51,9 +51,9 @@ class RenderQueue:
         end = self._clock.monotonic_ms() + TURN_MS
         htmls: list[str | Exception] = []
         for source, _ in self._waiting:
-            htmls.append(_rendered(source))
-            if self._clock.monotonic_ms() >= end:
+            if htmls and self._clock.monotonic_ms() >= end:
                 break
+            htmls.append(_rendered(source))
         ready, self._waiting = self._waiting[: len(htmls)], self._waiting[len(htmls) :]
         if self._waiting:
             asyncio.get_running_loop().call_soon(self._turn)

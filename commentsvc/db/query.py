@@ -66,7 +66,7 @@ class Prepared:
 
     def bound(self, values: Sequence[object]) -> tuple[str, Sequence[object]]:
         """Return the SQL and the values for its placeholders."""
-        sql = self.sql
+        sql = self._sql or self.sql
         return sql, [values[place] for place in self._places]
 
     def bound_each(

@@ -231,16 +231,38 @@ def write_all(
     transaction = Transaction(connection, tags)
     connection.rollback()  # does nothing, unless a failure left a transaction behind
     connection.execute("BEGIN IMMEDIATE")
-    for bulk, group in groupby(jobs, attrgetter("bulk")):
-        neighbours = list(group)
-        if bulk is None or not _do_together(connection, transaction, bulk, neighbours):
-            for job in neighbours:
-                job.result, job.error = _attempt(
-                    connection, transaction, job.work, *job.args, **job.kwargs
-                )
+    if len(jobs) == 1:
+        if not _do_alone(connection, transaction, jobs[0]):
+            return
+    else:
+        for bulk, group in groupby(jobs, attrgetter("bulk")):
+            neighbours = list(group)
+            if bulk is None or not _do_together(connection, transaction, bulk, neighbours):
+                for job in neighbours:
+                    job.result, job.error = _attempt(
+                        connection, transaction, job.work, *job.args, **job.kwargs
+                    )
     if tags:
         announce(tags)
     connection.execute("COMMIT")
+
+
+def _do_alone(connection: sqlite3.Connection, transaction: Transaction, job: Job[Any]) -> bool:
+    """Do the only job of a transaction; return False if it failed and was rolled back.
+
+    It needs no savepoint, which saves two of eight statements of a submission.
+    """
+    mark = transaction.mark()
+    try:
+        job.result = job.work(transaction, *job.args, **job.kwargs)
+    except Exception as error:
+        if fault(error) or not connection.in_transaction:  # SQLite may have rolled it back
+            raise
+        transaction.forget(mark)
+        connection.rollback()
+        job.error = error
+        return False
+    return True
 
 
 def _do_together(

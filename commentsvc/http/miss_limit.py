@@ -55,7 +55,10 @@ class MissLimiter:
 
     def handle(self, request: Request) -> Response | Deferred | Awaitable[Response]:
         """Return the router's answer, or 429."""
-        if request.method not in self._limited and not self._is_question(request):
+        method = request.method
+        if method not in self._limited and (
+            method != "POST" or request.path not in self._questions
+        ):
             return self._handle(request)
         key = network(self._proxies.client(request))
         if request.path.startswith(MODERATION):
@@ -71,9 +74,6 @@ class MissLimiter:
             self._limiter.charge(key, LATER)
             return self._finish(key, answer)
         return answer
-
-    def _is_question(self, request: Request) -> bool:
-        return request.method == "POST" and request.path in self._questions
 
     async def _finish(self, key: bytes, answer: Awaitable[Response]) -> Response:
         cost = 0.0
