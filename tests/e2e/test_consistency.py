@@ -358,4 +358,4 @@ def test_all_answers_agree_after_each_acknowledgement(service: Service) -> None:
     database = f"file:{service.data}/comments.sqlite3?mode=ro"
     with closing(sqlite3.connect(database, uri=True)) as rows:
         [(changes,)] = rows.execute("SELECT count(*) FROM change").fetchall()
-    assert changes > 100, "the moderator had something to do"
+    assert changes > 20, "the moderator had something to do"
