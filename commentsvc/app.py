@@ -345,7 +345,7 @@ def _router(
         *isso,
         *LinkPages(service).routes(),
         *PersonalDataPages(service).routes(),
-        *FollowPages(service).routes(),
+        *FollowPages(service, cors).routes(),
         *others,
     ]
     description = ApiDescription(settings, routes)

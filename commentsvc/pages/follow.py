@@ -1,4 +1,4 @@
-"""Following a page or a site by mail: a form without JavaScript, and the pages of links in mails.
+"""Following a page or a site by mail: a form without JavaScript, JSON, and the pages of links.
 
 The answer to the form is always the same, so nobody learns who follows what. The owner of the
 address is asked by mail first. The number of such mails per day is limited for each address and for
@@ -7,17 +7,20 @@ each network.
 
 from typing import Annotated, Final
 
+import msgspec
 from msgspec import Meta
 
-from commentsvc.api.parameters import PageOrSiteQuery
+from commentsvc.api.author import read_small
+from commentsvc.api.parameters import LanguageTag, PageOrSiteQuery
 from commentsvc.auth import signed_links
 from commentsvc.auth.signed_links import LinkExpired, SignedLinks
 from commentsvc.comments import follows
 from commentsvc.comments.follows import Follower
-from commentsvc.comments.submission import is_email
+from commentsvc.comments.submission import EMAIL_LENGTH, PLAIN_EMAIL, SubmissionError, is_email
+from commentsvc.comments.urls import PageRef
 from commentsvc.context import ServiceContext
-from commentsvc.http.messages import Request, Response, first
-from commentsvc.http.operation import HTML, Operation, form_of
+from commentsvc.http.messages import NOT_STORED, CorsPolicy, Request, Response, first
+from commentsvc.http.operation import HTML, NOTHING, Operation, form_of, json_of
 from commentsvc.http.router import Route, route
 from commentsvc.pages.mail_links import errors_as_pages, link_operation, rendered
 from commentsvc.pages.personal_data import MailRequests, OwnForm
@@ -32,6 +35,24 @@ class FollowQuery(PageOrSiteQuery, frozen=True):
     """What to follow."""
 
     lang: Annotated[str, Meta(description="The language of the page, and of the mails.")] = ""
+
+
+class FollowJsonQuery(PageOrSiteQuery, frozen=True):
+    """What to follow, and the language of the mails and of errors."""
+
+    lang: LanguageTag = "en"
+
+
+class FollowRequest(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """Who wants to follow."""
+
+    email: Annotated[
+        str,
+        Meta(
+            description="The address that gets the mails, after it has confirmed that.",
+            extra_json_schema={"pattern": PLAIN_EMAIL, "minLength": 1, "maxLength": EMAIL_LENGTH},
+        ),
+    ]
 
 
 PAGE = Operation(
@@ -51,6 +72,15 @@ ASK = Operation(
     body=form_of(OwnForm),
     answers=dict.fromkeys((200, 400, 404, 415, 429, 503), HTML),
 )
+FOLLOW_BY_JSON = Operation(
+    method="POST",
+    path="/api/follow",
+    summary="Ask an address by mail whether it wants to follow a page, or the whole site",
+    query=FollowJsonQuery,
+    body=(json_of(FollowRequest),),
+    answers={202: NOTHING},
+    errors=(400, 403, 404, 415, 429, 503),
+)
 ASK_TO_FOLLOW = link_operation("GET", "/mail/follow", "Ask whether to mail new comments")
 FOLLOW = link_operation("POST", "/mail/follow", "Mail new comments from now on")
 ASK_TO_UNFOLLOW = link_operation("GET", "/mail/unfollow", "Ask whether to stop mailing comments")
@@ -60,7 +90,8 @@ UNFOLLOW = link_operation("POST", "/mail/unfollow", "Stop mailing new comments (
 class FollowPages:
     """The handlers of these pages."""
 
-    def __init__(self, service: ServiceContext) -> None:
+    def __init__(self, service: ServiceContext, cors: CorsPolicy) -> None:
+        self._cors = cors
         self._requests = MailRequests(service, PER_ADDRESS)
         self._database = service.database
         self._sites = service.sites
@@ -73,6 +104,7 @@ class FollowPages:
         return [
             route(PAGE, errors_as_pages(self.page)),
             route(ASK, errors_as_pages(self.ask)),
+            route(FOLLOW_BY_JSON, self.ask_by_json),
             route(ASK_TO_FOLLOW, errors_as_pages(self.ask_to_follow)),
             route(FOLLOW, errors_as_pages(self.follow)),
             route(ASK_TO_UNFOLLOW, errors_as_pages(self.ask_to_unfollow)),
@@ -91,13 +123,32 @@ class FollowPages:
         if not is_email(email):
             problem = _("This is not an email address. Please correct it.")
             return self._form(400, email[:254], problem)
-        self._requests.count(request, email)
-        tag, now = request.language().tag, self._clock.now_ms()
-        await self._database.write(follows.request, place, email, tag, now)
+        await self._request(request, place, email)
         text = _("You get the comments after you confirm with the link in the mail.")
         return rendered(
             "personal_data.html", 200, title=_("Please check your mailbox"), texts=(text,)
         )
+
+    async def ask_by_json(self, request: Request) -> Response:
+        """POST /api/follow[?url=U] with JSON ``{"email"}``: 202; the address is asked.
+
+        400 with the invalid fields, 403 for a foreign page, 404 without mail, 415, 429, 503.
+        """
+        query = FOLLOW_BY_JSON.read(request)
+        place = self._sites.place(query.url, query.site)
+        headers = self._cors.check(request, place[0])
+        self._requests.require_mail()
+        email = read_small(request.json(), FollowRequest, '{"email": "…"}').email.strip()
+        if not is_email(email):
+            raise SubmissionError({"email": _("This is not an email address. Please correct it.")})
+        await self._request(request, place, email)
+        return Response(202, (NOT_STORED, *headers), b"")
+
+    async def _request(self, request: Request, place: PageRef, email: str) -> None:
+        """Have the owner of an address asked. Raise HttpError 429."""
+        self._requests.count(request, email)
+        tag, now = request.language().tag, self._clock.now_ms()
+        await self._database.write(follows.request, place, email, tag, now)
 
     async def ask_to_follow(self, request: Request) -> Response:
         """GET /mail/follow?t=T: 200 with a page that asks whether to mail. 404, 410."""
@@ -133,7 +184,7 @@ class FollowPages:
             raise LinkExpired(_("This subscription does not exist any more."))
         return follower
 
-    def _place(self, request: Request) -> tuple[str, str]:
+    def _place(self, request: Request) -> PageRef:
         """Return the page or site to follow. Raise HttpError 404, UrlError."""
         self._requests.require_mail()
         query = PAGE.read(request)

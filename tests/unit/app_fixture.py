@@ -157,7 +157,7 @@ class Served:
             *isso.routes(service, isso.Handlers(submissions, readers, feeds, cors)),
             *LinkPages(service).routes(),
             *PersonalDataPages(service).routes(),
-            *FollowPages(service).routes(),
+            *FollowPages(service, cors).routes(),
             *WebmentionEndpoint(service).routes(),
             *InboxHook(settings.inbox.hook_secret, self.receiver.take).routes(),
             *ops.routes(),

@@ -179,3 +179,36 @@ def test_forged_links_follow_nothing(service: Served) -> None:
 def test_without_mail_there_is_nothing_to_follow(tmp_path: Path) -> None:
     with served(tmp_path) as service:
         assert service.get(PAGE).status == 404
+
+
+def test_programs_follow_by_json_under_the_same_limits(service: Served) -> None:
+    def post(target: str = "/api/follow?url=/p/&lang=de", **sent: str) -> int:
+        return service.post(target, sent, origin="https://blog.example").status
+
+    answer = service.post(
+        "/api/follow?url=/p/", {"email": "bob@mail.example"}, origin="https://blog.example"
+    )
+    assert (answer.status, answer.body) == (202, b"")
+    assert dict(answer.headers)["Access-Control-Allow-Origin"] == "https://blog.example"
+    [(row, envelope)] = mails(service)
+    assert (row.kind, row.recipient) == ("follow", "bob@mail.example")
+    assert service.form(link(envelope, "follow"), "").status == 200
+    assert post(email="lea@mail.example") == 202
+    [(_, envelope)] = mails(service)
+    assert "Kommentare" in text(envelope)
+    assert post(email="nobody") == 400
+    assert post() == 400
+    assert post(email="a@mail.example", url="/p/") == 400
+    assert post("/api/follow?url=https://evil.example/", email="a@mail.example") == 400
+    foreign = service.post(
+        "/api/follow", {"email": "a@mail.example"}, origin="https://evil.example"
+    )
+    assert foreign.status == 403
+    for _ in range(8):
+        assert ask(service, email="bob@mail.example") in (200, 429)
+    assert post(email="bob@mail.example") == 429
+
+
+def test_without_mail_nobody_follows_by_json(tmp_path: Path) -> None:
+    with served(tmp_path) as running:
+        assert running.post("/api/follow", {"email": "a@mail.example"}).status == 404
