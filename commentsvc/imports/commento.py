@@ -25,6 +25,7 @@ _STATES: Final[dict[str, Fate]] = {
 }
 _GONE: Final = "[deleted]"
 _NO_LINK: Final = "undefined"
+_NAMES: Final = (b'"commentHex"', b'"commenterHex"', b'"commenters"', b'"createdTime"')
 
 
 class _Author(NamedTuple):
@@ -39,12 +40,8 @@ _NOBODY: Final = _Author("", "", "", is_admin=False)
 
 def recognises(_source: SourceFile, head: bytes) -> str:
     """Return what shows that the file is from one of these; "" if it is not."""
-    start = head.lstrip()[:200]
-    if not start.startswith(b"{") or b'"version"' not in start:
-        return ""
-    is_first = b'"commentHex"' in head or b'"commenterHex"' in head
-    is_third = b'"pages"' in start or (b'"commenters"' in head and b'"comments"' in head)
-    return "its version and comments" if is_first or is_third else ""
+    is_ours = head.lstrip().startswith(b"{") and any(name in head for name in _NAMES)
+    return "the names of its fields" if is_ours else ""
 
 
 def parse(source: SourceFile, options: ParseOptions) -> Records:

@@ -24,6 +24,7 @@ from commentsvc.util.text import one_line
 
 KEY_BYTES: Final = 16  # size of the digest that identifies a comment of a source
 LARGE: Final = 20  # batches that are converted here before processes are started: some 2 s
+MOST_VOTES: Final = 2**31
 ANONYMOUS: Final = "Anonymous"
 
 
@@ -87,7 +88,7 @@ class Converter:
         content = CommentContent(
             published=comment.published,
             edited=comment.edited,
-            votes=comment.votes,
+            votes=max(-MOST_VOTES, min(comment.votes, MOST_VOTES)),
             author=who.name,
             email=who.email,
             avatar=who.avatar,

@@ -56,7 +56,7 @@ def _comment(comment: Value, position: str, options: ParseOptions) -> ImportedCo
         id=number,
         parent=comment.text("parentId", "parentid", "parent_id"),
         identity=f"{number} {date}",
-        created=dates.numeric_moment(date, options.zone),
+        created=dates.moment(date, options.zone),
         text=comment.text("content"),
         markup="markdown",
         author=comment.text("by_nickname", "byNickname"),

@@ -4,6 +4,7 @@ The elements ``thread`` (a page) and ``post`` (a comment) refer to each other by
 may have several threads, and a reply may precede its parent.
 """
 
+import re
 from typing import Final
 
 from commentsvc.imports import dates, xml_records
@@ -19,13 +20,13 @@ from commentsvc.imports.records import (
 from commentsvc.imports.xml_records import XmlRecord
 
 NAME: Final = "disqus"
+_ROOT: Final = re.compile(rb"<(?:\w+:)?disqus\b").search
 _NESTING: Final = {"": frozenset({"thread", "post"})}
-_TRUE: Final = "true"
 
 
 def recognises(source: SourceFile, head: bytes) -> str:
     """Return what shows that the file is from Disqus; "" if it is not."""
-    return "its XML namespace" if b"http://disqus.com" in head and b"<disqus" in head else ""
+    return "its XML namespace" if b"http://disqus.com" in head and _ROOT(head) else ""
 
 
 def parse(source: SourceFile, options: ParseOptions) -> Records:
@@ -33,7 +34,7 @@ def parse(source: SourceFile, options: ParseOptions) -> Records:
     deleted: set[str] = set()
     for record in xml_records.read(source, _NESTING, options.skip):
         if record.name == "thread":
-            if record.text("isDeleted") == _TRUE:
+            if record.flag("isDeleted"):
                 deleted.add(record.text("@id"))
             yield _page(record)
         else:
@@ -48,7 +49,7 @@ def _page(record: XmlRecord) -> Record:
         url=url,
         position=record.position,
         title=record.text("title"),
-        closed=record.text("isClosed") == _TRUE,
+        closed=bool(record.flag("isClosed")),
     )
 
 
@@ -57,11 +58,11 @@ def _comment(record: XmlRecord, deleted: set[str]) -> Record:
     page = record.text("thread@id")
     drop = "the page's thread was deleted at Disqus" if page in deleted else ""
     status: Fate = "approved"
-    if record.text("isSpam") == _TRUE:
+    if record.flag("isSpam"):
         status = "spam"
-    elif record.text("isApproved") == "false":
+    elif record.flag("isApproved") is False:
         status = "pending"
-    if record.text("isDeleted") == _TRUE:
+    if record.flag("isDeleted"):
         status, drop = "deleted", drop or "it was deleted at Disqus"
     return ImportedComment(
         position=record.position,

@@ -26,6 +26,8 @@ def to_utf8(head: bytes, name: str = "utf-8") -> ToUtf8:
         name = "utf-16"
     elif head.startswith(codecs.BOM_UTF8):
         name = "utf-8-sig"
+    elif name.lower() == "utf-16" and b"\0" not in head:
+        name = "utf-8"  # converted without a change of its first line
     try:
         b"<".decode(name, "replace")  # a LookupError for codecs that decode no text, as base64
         decoder = codecs.getincrementaldecoder(name)(_CP1252)

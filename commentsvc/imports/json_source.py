@@ -31,6 +31,7 @@ BIGGEST: Final = 2**31  # of counts such as votes
 
 _STEPS: Final = {ord("["): 1, ord("{"): 1, ord("]"): -1, ord("}"): -1}
 _OTHERS: Final = bytes(set(range(256)) - set(_STEPS))
+_SURROGATE: Final = re.compile(r"[\ud800-\udfff]")  # half a character, which can only be escaped
 _LONG_NUMBER: Final = re.compile(rb"\d{%d}" % DIGITS)
 
 
@@ -47,7 +48,7 @@ class Value:
         for name in names:
             value = self.fields.get(name)
             if isinstance(value, str) and value:
-                return value
+                return value if value.isascii() else _SURROGATE.sub("\ufffd", value)
             if isinstance(value, int | float | Decimal) and not isinstance(value, bool):
                 return str(value)
         return ""
@@ -112,7 +113,7 @@ def first_number(source: SourceFile, prefix: str) -> int:
     """
     with source.open() as stream, contextlib.suppress(ijson.JSONError, UnicodeDecodeError):
         for found in ijson.items(_BoundedText(stream), prefix, buf_size=PIECE):
-            return found if isinstance(found, int) else 0
+            return Value({prefix: found}).number(prefix)
     return 0
 
 
@@ -208,6 +209,8 @@ def lines(source: SourceFile, skip: Callable[[InvalidInput], None]) -> Iterator[
     Raise ImportFailed, or what `skip` raises.
     """
     for number, line in raw_lines(source, skip):
+        if line.startswith(b"#"):  # a comment, as LeanCloud writes
+            continue
         try:
             found = msgspec.json.decode(line)
         except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
@@ -220,7 +223,7 @@ def lines(source: SourceFile, skip: Callable[[InvalidInput], None]) -> Iterator[
 
 
 def raw_lines(
-    source: SourceFile, skip: Callable[[InvalidInput], None]
+    source: SourceFile, skip: Callable[[InvalidInput], None], *, blank: bool = False
 ) -> Iterator[tuple[int, bytes]]:
     """Yield the non-empty lines of a file, with their numbers.
 
@@ -233,7 +236,7 @@ def raw_lines(
             *complete, rest = (rest + data).split(b"\n")
             for line in complete:
                 number += 1
-                if line.strip() and not too_long:
+                if (blank or line.strip()) and not too_long:
                     yield number, line
                 too_long = False
             if len(rest) > LINE_LIMIT:

@@ -24,8 +24,8 @@ VERSION: Final = 1
 def recognises(_source: SourceFile, head: bytes) -> str:
     """Return what shows that the file is from Remark42; "" if it is not."""
     line = head.partition(b"\n")[0]
-    is_meta = line.startswith(b'{"version"') and b'"users"' in line and b'"posts"' in line
-    is_comment = b'"locator"' in line and b'"pid"' in line
+    is_meta = line.startswith(b"{") and b'"users"' in line and b'"posts"' in line
+    is_comment = b'"locator"' in line and b'"user"' in line
     return "its first line with users and posts" if is_meta or is_comment else ""
 
 

@@ -9,9 +9,9 @@ from commentsvc.imports.sqlite_source import Columns, text
 
 NAME: Final = "schnack"
 _OURS: Final = frozenset({"user_id", "slug", "comment", "rejected", "approved"})
+_USER: Final = ("name", "display_name", "trusted", "url")  # some versions lack some of them
 _ROWS: Final = (
-    "SELECT c.*, u.name, u.display_name, u.trusted{site} FROM comment AS c"
-    " LEFT JOIN user AS u ON u.id = c.user_id ORDER BY c.id"
+    "SELECT c.*{user} FROM comment AS c LEFT JOIN user AS u ON u.id = c.user_id ORDER BY c.id"
 )
 
 
@@ -27,8 +27,9 @@ def parse(source: SourceFile, _options: ParseOptions) -> Records:
     """Return the pages and comments of `source`. Raise ImportFailed."""
     known: set[str] = set()
     with sqlite_source.opened(source) as database:
-        site = ", u.url" if "url" in database.columns("user") else ""
-        for row in database.rows(_ROWS.format(site=site)):
+        columns = database.columns("user")
+        known_columns = "".join(f", u.{name}" for name in _USER if name in columns)
+        for row in database.rows(_ROWS.format(user=known_columns)):
             slug = text(row, "slug")
             if slug not in known:
                 known.add(slug)
@@ -38,7 +39,7 @@ def parse(source: SourceFile, _options: ParseOptions) -> Records:
 
 def _comment(row: Columns, slug: str) -> ImportedComment:
     number = row["id"]
-    status: Fate = "approved" if row["approved"] or row["trusted"] else "pending"
+    status: Fate = "approved" if row["approved"] or row.get("trusted") else "pending"
     return ImportedComment(
         position=f"row {number}",
         page=slug,

@@ -27,12 +27,15 @@ _ENDINGS: Final = (".yml", ".yaml", ".json", ".md")
 _ID: Final = re.compile(rb"(?:^|[\s\"'{])_id[\"']?\s*:")  # the whole name of the field
 _TEXTS: Final = ("message", "comment", "body", "content", "text")
 _PARENTS: Final = ("_parent", "replying_to_uid", "reply_to", "replying_to", "replyTo", "parent_id")
+_NONE: Final = ("~", "null")  # in YAML
 _DATES: Final = ("date", "timestamp", "created", "createdAt")
 
 
 def recognises(source: SourceFile, head: bytes) -> str:
     """Return what shows that the file is from Staticman; "" if it is not."""
     if PurePath(source.relative).suffix not in _ENDINGS or source.packed != source.is_member:
+        return ""
+    if head.lstrip().startswith(b"["):  # several comments are of another system
         return ""
     has_text = head.startswith(b"---") or any(text.encode() in head for text in _TEXTS)
     is_ours = _ID.search(head) and has_text
@@ -60,6 +63,7 @@ def _fields(text: str) -> Value:
         body = body.removesuffix("\n---\n").strip()
     found = yaml.load(text, yaml.BaseLoader)  # noqa: S506 - texts only, no objects
     fields = found if isinstance(found, dict) else {}
+    fields = {name: value for name, value in fields.items() if name in _TEXTS or value not in _NONE}
     return Value({"message": body} | fields if body else fields)
 
 
@@ -74,7 +78,7 @@ def _comment(fields: Value, page: str, name: str, options: ParseOptions) -> Impo
         id=number,
         parent="" if parent in ("0", page) else parent,
         identity=f"{number} {date}",
-        created=dates.numeric_moment(date, options.zone),
+        created=dates.moment(date, options.zone),
         text=fields.text(*_TEXTS),
         markup="markdown",
         author=fields.text("name", "author", "nickname"),

@@ -4,6 +4,7 @@ Ids are numbers or, with LeanCloud and MongoDB, texts. `pid` is the parent of a 
 first comment of the conversation.
 """
 
+import csv
 from collections.abc import Callable, Iterator
 from typing import Final
 
@@ -26,6 +27,10 @@ _STATUSES: Final[dict[str, Fate]] = {
     "waiting": "pending",
     "spam": "spam",
 }
+_COMMENTS: Final = "Comment"  # the table
+_OURS: Final = ("comment", "nick", "url", "insertedAt")
+_STREAM: Final = b"#filetype:JSON-streaming"  # the first line of LeanCloud's files
+_INNER: Final = ("iso", "objectId", "$date", "$oid", "$numberLong")
 _ADMIN: Final = "administrator"  # the type of a user
 
 
@@ -34,8 +39,18 @@ def recognises(source: SourceFile, head: bytes) -> str:
     if head.startswith(sqlite_source.MAGIC):
         with sqlite_source.opened(source) as database:
             return "its table wl_Comment" if database.columns("wl_Comment") else ""
-    start = head.lstrip()[:500].replace(b" ", b"")
-    return "its type" if b'"type":"waline"' in start else ""
+    if b'"type":"waline"' in head.lstrip()[:500].replace(b" ", b""):
+        return "its type"
+    is_json = head.lstrip()[:1] in (b"{", b"[", b"#") and all(
+        f'"{n}"'.encode() in head for n in _OURS
+    )
+    is_table = set(_OURS) <= set(_column_names(head.decode("utf-8-sig", "replace")))
+    return "the names of its fields" if is_json or is_table else ""
+
+
+def _column_names(text: str) -> list[str]:
+    """Return the names in the first line of a CSV file."""
+    return [name.strip('" ') for name in text.partition("\n")[0].strip().split(",")]
 
 
 def parse(source: SourceFile, options: ParseOptions) -> Records:
@@ -46,7 +61,7 @@ def parse(source: SourceFile, options: ParseOptions) -> Records:
         for user in _rows(source, "Users", json_source.ignore)
         if user.text("type") == _ADMIN
     }
-    for number, comment in enumerate(_rows(source, "Comment", options.skip), 1):
+    for number, comment in enumerate(_rows(source, _COMMENTS, options.skip), 1):
         url = comment.text("url")
         if url not in known:
             known.add(url)
@@ -62,23 +77,59 @@ def _rows(source: SourceFile, table: str, skip: Callable[[InvalidInput], None]) 
                 query = f"SELECT * FROM wl_{table} ORDER BY id"  # noqa: S608 - a constant name
                 yield from map(Value, database.rows(query))
         return
+    head = source.head().lstrip()
+    if head.startswith((b"{", b"[")) and not _is_lines(head):
+        yield from _documents(source, head, table, skip)
+    elif table == _COMMENTS:
+        yield from _lines(source, head, skip)
+
+
+def _is_lines(head: bytes) -> bool:
+    return head.startswith(_STREAM) or head.partition(b"\n")[2].lstrip().startswith(b"{")
+
+
+def _documents(
+    source: SourceFile, head: bytes, table: str, skip: Callable[[InvalidInput], None]
+) -> Iterator[Value]:
+    """Yield the rows of a table: of an export, of the API's answer, or of a plain array."""
+    if head.startswith(b"[") or b'"results"' in head[:200]:
+        if table == _COMMENTS:
+            prefix = "item" if head.startswith(b"[") else "results.item"
+            yield from json_source.items(source, prefix, skip)
+        return
     prefix = f"data.{table}.item"
     if not any(True for _ in json_source.items(source, prefix, json_source.ignore)):
         prefix = f"data.{prefix}"  # the unchanged answer of the API
     yield from json_source.items(source, prefix, skip)
 
 
+def _lines(
+    source: SourceFile, head: bytes, skip: Callable[[InvalidInput], None]
+) -> Iterator[Value]:
+    """Yield the comments of a CSV file, or of LeanCloud's file with one object per line."""
+    if head.startswith((b"{", _STREAM)):
+        yield from (value for _, value in json_source.lines(source, skip))
+        return
+    raw = json_source.raw_lines(source, skip, blank=True)
+    rows = csv.DictReader(line.decode() + "\n" for _, line in raw)
+    try:
+        for row in rows:
+            yield Value(row)
+    except csv.Error as error:
+        skip(InvalidInput(f"line {rows.line_num + 1}", f"the CSV is invalid ({error})"))
+
+
 def _comment(
     comment: Value, url: str, position: str, options: ParseOptions, *, is_admin: bool
 ) -> ImportedComment:
-    number = comment.text("objectId", "objectid", "id", "_id")
-    date = _date(comment, "insertedAt", "insertedat", "createdAt", "createdat")
-    root = comment.text("rid")
+    number = _text(comment, "objectId", "objectid", "id", "_id")
+    date = _text(comment, "insertedAt", "insertedat", "createdAt", "createdat")
+    parent = _text(comment, "pid") or _text(comment, "rid")
     return ImportedComment(
         position=position,
         page=url,
         id=number,
-        parent=comment.text("pid") or root,
+        parent="" if parent == "0" else parent,
         identity=f"{number} {date}",
         created=dates.moment(date, options.zone),
         text=comment.text("comment"),
@@ -94,9 +145,12 @@ def _comment(
     )
 
 
-def _date(comment: Value, *names: str) -> str:
-    """Return a date, which is a text or LeanCloud's object."""
+def _text(value: Value, *names: str) -> str:
+    """Return a field, which is a text or an object of LeanCloud or MongoDB."""
     for name in names:
-        if text := comment.text(name) or comment.object(name).text("iso", "$date"):
+        if text := value.text(name):
+            return text
+        inner = value.object(name)
+        if inner.fields and (text := inner.text(*_INNER) or _text(inner, "$date")):
             return text
     return ""

@@ -25,6 +25,7 @@ _NESTING: Final = {"": frozenset({"author", "item"}), "item": frozenset({"commen
 _STATUSES: Final[dict[str, Fate]] = {
     "1": "approved",
     "approve": "approved",
+    "approved": "approved",
     "0": "pending",
     "hold": "pending",
     "spam": "spam",

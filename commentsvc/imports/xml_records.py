@@ -58,6 +58,11 @@ class XmlRecord(msgspec.Struct, frozen=True, gc=False):
         """Return the text at `path`, "" if there is none."""
         return self.fields.get(path, "").strip()
 
+    def flag(self, path: str) -> bool | None:
+        """Return whether the text at `path` is true; None if there is none."""
+        text = self.text(path).lower()
+        return text in ("true", "1") if text else None
+
 
 def read(
     source: SourceFile, nesting: Nesting, skip: Callable[[InvalidInput], None]

@@ -3,6 +3,7 @@
 import gzip
 import io
 import json
+import re
 import sqlite3
 import time
 import zipfile
@@ -305,7 +306,9 @@ def test_json_that_is_nested_too_deep_is_refused_at_once(tmp_path: Path, name: s
     begun = time.process_time()
     records = parsed(written(tmp_path, "deep.json", deep), name, faults=faults)
     assert time.process_time() - begun < 2  # it took ten times as long
-    assert len(records) == {"isso": 1, "artalk": 2}.get(name, 0)  # what stands before it
+    assert len(records) == {"isso": 1, "artalk": 2, "waline": 2}.get(
+        name, 0
+    )  # what stands before it
     fault = "the JSON is nested more than 500 deep here, as in no export"
     assert faults == [f"byte {deep.index('[[') + 500}: {fault}"]
 
@@ -579,3 +582,97 @@ def test_yaml_that_is_none_is_named(tmp_path: Path, text: str) -> None:
     path.write_bytes(text.encode("latin-1"))
     with pytest.raises(InvalidInput, match="this is no YAML or JSON"):
         parsed(path, "staticman")
+
+
+def rows(text: str, field: str = "comments") -> list[dict[str, object]]:
+    """The comments of a JSON file of the samples."""
+    data = json.loads(text)
+    for name in field.split("."):
+        data = data[name]
+    assert isinstance(data, list)
+    return data
+
+
+WALINE_ROWS = rows(WALINE, "data.Comment")
+MONGO_ROWS = [
+    row | {"objectId": None, "_id": {"$oid": row["objectId"]}, "insertedAt": {"$date": date}}
+    for row, date in zip(
+        WALINE_ROWS, ("2013-05-01T10:00:00Z", {"$numberLong": "1367402401000"}), strict=True
+    )
+]
+WALINE_CSV = (
+    "\ufeffid,user_id,comment,insertedAt,link,mail,nick,pid,rid,sticky,status,like,url\r\n"
+    'o1,,"One",2013-05-01T10:00:00.000Z,https://ann.example,ann@blog.example,Ann,,,,approved,2,/a/\r\n'
+    "o2,,Two,1367402401000,,,Bob,o1,o1,,waiting,,/a/\r\n"
+)
+PREFIXED = re.sub(r"(</?)(disqus|thread|post|message|author|name)\b", r"\1d:\2", DISQUS)
+REMARK_LINES = [json.loads(line) for line in REMARK42.split("\n")]
+
+
+@pytest.mark.parametrize(
+    ("usual", "unusual"),
+    [
+        (DISQUS, PREFIXED.replace("xmlns=", "xmlns:d=")),
+        (DISQUS, DISQUS.replace("utf-8", "utf-16")),
+        (DISQUS, DISQUS.replace(">true<", "> 1 <").replace(">false<", ">False<")),
+        (DISQUS, re.sub(r"dsq:id=\"(\w+)\"", r"dsq:id='\1'", DISQUS)),
+        (WORDPRESS, WORDPRESS.replace("approved>1<", "approved>approved<")),
+        (WORDPRESS, WORDPRESS.replace("export/1.2/", "export/1.0/").replace("wp:", "w:")),
+        (REMARK42, "\r\n".join(json.dumps(line, sort_keys=True) for line in REMARK_LINES)),
+        (REMARK42, REMARK42.replace('"2013-05-01T10:00:00Z"', "1367402400")),
+        (COMMENTO, json.dumps(json.loads(COMMENTO), sort_keys=True, indent=2)),
+        (COMENTARIO, json.dumps(json.loads(COMENTARIO) | {"version": "3"}, sort_keys=True)),
+        (ARTALK, ARTALK.replace('+0200"', '+0200 CEST m=+0.1"').replace('"false"', "false")),
+        (ARTALK, re.sub(r'"(-?\d)"', r"\1", ARTALK)),
+        (WALINE, json.dumps(WALINE_ROWS)),
+        (WALINE, json.dumps({"results": WALINE_ROWS})),
+        (WALINE, "\n".join(json.dumps(row) for row in WALINE_ROWS)),
+        (WALINE, "\n".join(["#filetype:JSON-streaming {}", *map(json.dumps, WALINE_ROWS)])),
+        (WALINE, json.dumps(MONGO_ROWS)),
+        (WALINE, WALINE_CSV),
+        (CUSDIS, json.dumps(json.loads(CUSDIS), sort_keys=True, indent=1)),
+        (GISCUS, json.dumps([json.loads(GISCUS)], indent=1).replace("\n", "\r\n")),
+    ],
+)  # fmt: skip
+def test_files_may_differ_in_what_does_not_matter(tmp_path: Path, usual: str, unusual: str) -> None:
+    def told(path: Path) -> list[tuple[object, ...]]:
+        found = comments(parsed(path))
+        return [(*brief(each), each.created, each.votes, each.drop) for each in found]
+
+    assert usual != unusual
+    assert told(written(tmp_path, "unusual.json", unusual)) == told(
+        written(tmp_path, "usual.json", usual)
+    )
+
+
+def test_paragraphs_in_csv_are_kept_and_a_broken_row_is_named(tmp_path: Path) -> None:
+    text = WALINE_CSV.replace('"One"', '"One, ""1""\n\n1b"')
+    first, _ = comments(parsed(written(tmp_path, "a.csv", text)))
+    assert first.text == 'One, "1"\n\n1b'
+    faults: list[str] = []
+    broken = written(tmp_path, "b.csv", text.replace("Two", "x" * 200_000))
+    assert len(comments(parsed(broken, faults=faults))) == 1
+    assert faults == ["line 5: the CSV is invalid (field larger than field limit (131072))"]
+
+
+def test_an_old_schnack_has_fewer_columns(tmp_path: Path) -> None:
+    script = SCHNACK.replace(", display_name, trusted BOOLEAN, url", "").replace(
+        ", 'Ann', 1, 'https://ann.example'", ""
+    )
+    script = script.replace(", '', 0, ''", "").replace("'2013-05-01 10:00:00'", "1367402400")
+    first, *_ = comments(parsed(database(tmp_path / "comments.db", script)))
+    assert brief(first) == ("a", "1", "", "pending", "ann", "One")
+    assert first.created == MAY_2013
+
+
+def test_half_characters_are_replaced(tmp_path: Path) -> None:
+    text = '_id: "a\\ud800"\nname: "\\udfffb"\nmessage: hello\n'
+    [comment] = comments(parsed(written(tmp_path, "a.yml", text)))
+    assert (comment.id, comment.author) == ("a\ufffd", "\ufffdb")
+
+
+@pytest.mark.parametrize("nothing", ["~", "null", "''"])
+def test_nothing_in_yaml_is_no_name(tmp_path: Path, nothing: str) -> None:
+    text = f"_id: a\nname: {nothing}\nreplying_to: {nothing}\nmessage: hello\n"
+    [comment] = comments(parsed(written(tmp_path, "a.yml", text)))
+    assert (comment.author, comment.parent, comment.text) == ("", "", "hello")

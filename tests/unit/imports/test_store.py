@@ -322,6 +322,14 @@ def test_a_comment_without_a_good_name_or_date_is_stored(importer: Importer) -> 
     }
 
 
+def test_votes_that_no_database_can_hold_are_bounded(importer: Importer) -> None:
+    importer.run(PAGE, comment(1, votes=2**64), comment(2, votes=-(2**64)))
+    rows = importer.database.read_now(
+        lambda reader: reader.execute("SELECT votes FROM comment ORDER BY id").fetchall()
+    )
+    assert rows == [(2**31,), (-(2**31),)]
+
+
 def add_moderator(database: Database, name: str, email: str) -> None:
     database.write_now(accounts.add, name, "hash", NOW)
     profile = database.read_now(profiles.named, name)
