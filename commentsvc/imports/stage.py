@@ -50,16 +50,18 @@ MERGED: Final = "merged"
 LEFT_OUT: Final = "left out"
 PRESENT: Final = "already there"
 
-# The items of the first level, then the replies to them; cycles of replies are never reached.
+# The items of the first level, then the replies to them; cycles of replies are never reached. Items
+# that are already there count, so that an import that continues has the order of the first one.
+_THERE: Final = f"(outcome IS NULL OR outcome = '{PRESENT}')"
 _PLACE: Final = (
     "WITH RECURSIVE tree (n, rank, depth) AS ({first} UNION ALL SELECT i.n, max(i.rank, t.rank),"
-    " t.depth + 1 FROM tree AS t JOIN item AS i ON i.up = t.n WHERE i.outcome IS NULL)"
-    " INSERT INTO placed SELECT n, rank, depth FROM tree"
+    " t.depth + 1 FROM tree AS t JOIN item AS i ON i.up = t.n"
+    f" WHERE {_THERE}) INSERT INTO placed SELECT n, rank, depth FROM tree"
 )
-_ROOTS: Final = "SELECT n, rank, 0 FROM item WHERE up IS NULL AND outcome IS NULL"
+_ROOTS: Final = f"SELECT n, rank, 0 FROM item WHERE up IS NULL AND {_THERE}"
 _CIRCLE: Final = (
-    "SELECT n FROM item WHERE outcome IS NULL AND n > ? AND n NOT IN (SELECT n FROM placed)"
-    " ORDER BY n LIMIT 1"
+    f"SELECT n, outcome IS NULL FROM item WHERE {_THERE} AND n > ?"
+    " AND n NOT IN (SELECT n FROM placed) ORDER BY n LIMIT 1"
 )
 
 
@@ -317,19 +319,21 @@ class Stage:
     def _order(self) -> None:
         run = self._db.execute
         run("UPDATE item SET up = NULL WHERE up = n")
-        first = (
-            "SELECT i.n, i.rank, 0 FROM item AS i LEFT JOIN item AS u ON u.n = i.up"
-            f" WHERE i.outcome IS NULL AND (i.up IS NULL OR u.outcome = '{PRESENT}')"
-        )
-        run(_PLACE.format(first=first))
+        if not run("SELECT EXISTS (SELECT 1 FROM item WHERE outcome IS NULL)").fetchone()[0]:
+            return
+        run(_PLACE.format(first=_ROOTS))
         last = 0
         while circle := run(_CIRCLE, (last,)).fetchone():
-            [last] = circle
-            run("UPDATE item SET up = NULL WHERE n = ?", circle)
-            self._number = last
-            self._note("it answers itself, by others: it stands on the first level")
-            run(_PLACE.format(first="SELECT n, rank, 0 FROM item WHERE n = ?"), circle)
-        run("INSERT INTO ready (n) SELECT n FROM placed ORDER BY rank, depth, n")
+            last, is_new = circle
+            run("UPDATE item SET up = NULL WHERE n = ?", (last,))
+            if is_new:
+                self._number = last
+                self._note("it answers itself, by others: it stands on the first level")
+            run(_PLACE.format(first="SELECT n, rank, 0 FROM item WHERE n = ?"), (last,))
+        run(
+            "INSERT INTO ready (n) SELECT p.n FROM placed AS p JOIN item AS i ON i.n = p.n"
+            " WHERE i.outcome IS NULL ORDER BY p.rank, p.depth, p.n"
+        )
 
     def ready_count(self) -> int:
         """Return how many comments will be stored, after `settle`."""

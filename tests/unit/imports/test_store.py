@@ -193,6 +193,14 @@ def test_the_order_is_that_of_the_dates(importer: Importer) -> None:
     assert list(importer.tree()) == ["a", "c", "e", "d"]
 
 
+def test_the_order_is_that_of_one_run_however_often_it_is_interrupted(importer: Importer) -> None:
+    """Of comments with one date, those on the first level come first."""
+    records = (PAGE, comment("a"), comment("b", "a"), comment("c"))
+    importer.run(*records, piece=1, most=1).close()
+    importer.run(*records, piece=1).close()
+    assert list(importer.tree()) == ["a", "c", "b"]
+
+
 def test_a_deleted_comment_keeps_its_place_where_somebody_answers_it(importer: Importer) -> None:
     gone = {"status": "deleted", "drop": "it was deleted", "author": "Ann", "email": "a@b.example"}
     stage = importer.run(
