@@ -38,6 +38,7 @@ from commentsvc.auth.edit_tokens import EditTokens
 from commentsvc.auth.sessions import cookie_value
 from commentsvc.comments import queries, submission, voting
 from commentsvc.comments.errors import TooManyVotes, UnknownComment
+from commentsvc.comments.queries import Thread
 from commentsvc.comments.urls import PageRef, UrlError
 from commentsvc.context import ServiceContext
 from commentsvc.db.sqlite import Reader, Transaction
@@ -384,13 +385,16 @@ class IssoApi:
         urls = messages.pages(_json(request))
         places = {url: self._place_or_none(url) for url in urls}
 
-        def work(reader: Reader) -> dict[str, int]:
-            return {
-                url: queries.thread(reader, *place).count for url, place in places.items() if place
-            }
+        def work(reader: Reader) -> dict[str, Thread]:
+            return {url: queries.thread(reader, *place) for url, place in places.items() if place}
 
-        def answer(counts: dict[str, int]) -> Response:
-            return self._shown(request, [counts.get(url, 0) for url in urls], ())
+        def answer(threads: dict[str, Thread]) -> Response:
+            counts = [threads[url].count if url in threads else 0 for url in urls]
+            tags = {
+                thread_tag(place.site, threads[url].url) for url, place in places.items() if place
+            }
+            few = len(places) <= SHORT
+            return self._shown(request, counts, COUNT.tags(request, *tags) if few else ())
 
         if len(places) <= SHORT:
             return answer(self._database.read_now(work))

@@ -22,6 +22,8 @@ enum {
     LIMIT_SECURE_FIELDS = 256,
     /* Bytes of a target: a batch of 100 page addresses of 80 bytes fits. */
     LIMIT_TARGET = 8 * 1024,
+    /* Bytes of the body of a POST whose response may be cached, under its target and body. */
+    LIMIT_KEY_BODY = 4 * 1024,
     /* Field lines. Chrome behind two proxies sends about 30. */
     LIMIT_FIELDS = 100,
     /* Bytes of all chunk extensions of one body. Clients do not need them; RFC 9112 section 7.1.1

@@ -30,10 +30,19 @@ static bool is_stream(const struct request *request, const struct response *resp
     return response->follows.size > 0 && request->method != METHOD_HEAD;
 }
 
-/* What replaces the target: a stream is for one request, and is found by its tag. */
-static struct slice subject(const struct request *request, const struct response *response)
+/* Bytes of what the reply is found by: a stream's tag, since it is for one client only, or the key
+ * of the request. */
+static size_t subject_size(const struct request *request, const struct response *response)
 {
-    return is_stream(request, response) ? response->follows : request_target(request);
+    return is_stream(request, response) ? response->follows.size : request_key_size(request);
+}
+
+static char *write_subject(const struct request *request, const struct response *response, char *at)
+{
+    if (!is_stream(request, response))
+        return request_write_key(request, at);
+    memcpy(at, response->follows.data, response->follows.size);
+    return at + response->follows.size;
 }
 
 /* The entity tags of an answer that is stored; empty where there is no such variant. */
@@ -56,9 +65,7 @@ static char *render(struct reply *reply, const struct request *request,
                     const struct response *response, const struct etags *etags)
 {
     char *start = (char *)reply, *at = (char *)(reply->tags + reply->tag_count);
-    struct slice target = subject(request, response);
-    memcpy(at, target.data, target.size);
-    at += target.size;
+    at = write_subject(request, response, at);
     reply->full.start = (uint32_t)(at - start);
     if (response->follows.size > 0)
         return response_write_stream(at, response, reply->chunked, &reply->full);
@@ -79,7 +86,7 @@ static size_t bound(const struct request *request, const struct response *respon
 {
     size_t head = response_max_size(response, etags->plain) - response->body.size;
     size_t size = sizeof(struct reply) + tag_count * sizeof(uint32_t) +
-                  subject(request, response).size + head + response->body.size;
+                  subject_size(request, response) + head + response->body.size;
     if (tag_count > 0)
         size += head; /* of the 304 */
     if (response->gzip.size > 0)
@@ -105,10 +112,11 @@ struct reply *reply_new(const struct request *request, const struct response *gi
         .address = request->address,
         .without_body = request->method == METHOD_HEAD,
         .prefers_gzip = prefers_gzip,
-        .etag_matches = tag_count > 0 && is_known(request, prefers_gzip ? etags.gzip : etags.plain),
+        .etag_matches = tag_count > 0 && request->method <= METHOD_HEAD &&
+                        is_known(request, prefers_gzip ? etags.gzip : etags.plain),
         .python_us = (uint32_t)((clock_exact() - request->drained_at) / 1000),
         .sequence = request->sequence,
-        .target_size = (uint32_t)subject(request, &response).size,
+        .target_size = (uint32_t)subject_size(request, &response),
         .kind = is_stream(request, &response) ? REPLY_STREAM : REPLY_ANSWER,
         .chunked = !request->http10,
         .group = response.group,

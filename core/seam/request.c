@@ -1,6 +1,8 @@
 /* Requests; see request.h. A message has one holder at a time: nothing here is shared. */
 #include "seam/request.h"
 
+#include "base/limits.h"
+
 #include <stdlib.h>
 #include <string.h>
 
@@ -93,4 +95,25 @@ struct slice request_body(const struct request *request)
 {
     return slice_of(request->bytes + request->target_size + request->fields_size,
                     request->body_size);
+}
+
+bool request_has_key(const struct request *request)
+{
+    return request->method == METHOD_POST && request->body_size > 0 &&
+           request->body_size <= LIMIT_KEY_BODY &&
+           request->target_size + 1 + request->body_size <= LIMIT_TARGET;
+}
+
+size_t request_key_size(const struct request *request)
+{
+    return request->target_size + (request_has_key(request) ? 1 + request->body_size : 0);
+}
+
+char *request_write_key(const struct request *request, char *to)
+{
+    to = copy(to, request_target(request));
+    if (!request_has_key(request))
+        return to;
+    *to = ' ';
+    return copy(to + 1, request_body(request));
 }

@@ -19,7 +19,7 @@ struct request {
     int64_t drained_at; /* when Python took it, by `clock_exact` */
     enum method method;
     bool http10;
-    bool storable; /* a GET or HEAD without a body */
+    bool storable; /* a GET or HEAD without a body, or a POST that has a key */
     struct peer peer;
     struct budget *budget; /* borrows: where the block is counted, or NULL */
     void *stale;           /* owns: the stale entry that the new response replaces, or NULL */
@@ -42,5 +42,13 @@ void request_free(struct request *request);
 struct slice request_target(const struct request *request);
 struct slice request_fields(const struct request *request);
 struct slice request_body(const struct request *request);
+
+/* Whether this is a POST with a body so short that its response may be cached. */
+bool request_has_key(const struct request *request);
+
+/* Bytes of the key under which a response is cached, and the key itself, written to `to`. It is the
+ * target; that of a POST goes on with a space, which no target has, and the body. */
+size_t request_key_size(const struct request *request);
+char *request_write_key(const struct request *request, char *to);
 
 #endif

@@ -171,11 +171,35 @@ enum conn_next conn_answer(struct conn *conn, struct context *context, struct re
 
 static enum conn_next miss(struct conn *conn, struct context *context)
 {
+    counter_add(&context->stats.misses, 1);
     conn->state = CONN_WAITING;
     conn->input_pending = false;
     conn->miss_started = clock_exact();
     context_set_timer(context, &conn->timer, TIMER_HANDLER);
     return CONN_MISS;
+}
+
+/* Answer a request whose body is complete from the cache, or leave it to Python. */
+static enum conn_next serve_complete(struct conn *conn, struct context *context,
+                                     const struct slice *in)
+{
+    struct request *request = conn->request;
+    request->storable = request_has_key(request);
+    if (!request->storable)
+        return miss(conn, context);
+    char bytes[LIMIT_TARGET];
+    struct slice key = slice_of(bytes, (size_t)(request_write_key(request, bytes) - bytes));
+    const struct entry *entry = cache_find(&context->cache, key, cache_hash(&context->cache, key));
+    if (!entry) {
+        if (!request->stale)
+            request->stale = cache_take_stale(&context->cache);
+        return miss(conn, context);
+    }
+    counter_add(&context->stats.hits, 1);
+    request_free(request);
+    conn->request = NULL;
+    struct response_view view = entry_full(entry, false);
+    return conn_answer(conn, context, &view, in->size > 0, 0);
 }
 
 static enum conn_next serve_body(struct conn *conn, struct context *context, struct slice *in)
@@ -185,7 +209,7 @@ static enum conn_next serve_body(struct conn *conn, struct context *context, str
         int result = body_next(&conn->body, in, &piece);
         switch (result) {
         case BODY_DONE:
-            return miss(conn, context);
+            return serve_complete(conn, context, in);
         case BODY_NEED_MORE:
             return CONN_NEED_MORE;
         case BODY_PIECE:
@@ -212,7 +236,6 @@ static enum conn_next begin_request(struct conn *conn, struct context *context,
     conn->request->storable = !body_is_present(head) && head->method <= METHOD_HEAD;
     conn->request->peer = conn->peer;
     conn->request->stale = cache_take_stale(&context->cache);
-    counter_add(&context->stats.misses, 1);
     if (!body_is_present(head))
         return miss(conn, context);
     context_set_timer(context, &conn->timer, TIMER_BODY);

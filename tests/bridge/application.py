@@ -82,6 +82,12 @@ class Application:
             client.send(request(target, *fields, method=method))
             return client.answer(method)
 
+    def post(self, target: str, body: bytes, *fields: str) -> "Answer":
+        """As `get`, with a body."""
+        with self.dial() as client:
+            client.send(request(target, *fields, method="POST", body=body))
+            return client.answer("POST")
+
 
 @contextmanager
 def running(handler: Handler, **options: Any) -> Iterator[Application]:  # Any: as above

@@ -70,6 +70,24 @@ def test_if_none_match_and_head_are_answered_without_python() -> None:
         assert app.server.stats()["misses"] == 1
 
 
+def test_a_short_post_with_tags_is_answered_again_for_the_same_body_alone() -> None:
+    with running(echo) as app:
+        first = app.post("/stored/a", b"one")
+        assert app.post("/stored/a", b"one").body == first.body
+        assert app.drained == 1
+        app.post("/stored/a", b"two")
+        app.get("/stored/a")
+        app.post("/stored/b", b"one")
+        assert app.drained == 4
+        app.server.purge(["a"])
+        app.post("/stored/a", b"one", f"If-None-Match: {first.fields['etag']}")
+        assert app.drained == 5
+        assert app.post("/stored/a", b"one").status == 200
+        for _ in range(2):
+            app.post("/plain", b"one")
+        assert app.drained == 7, "without tags it is not stored"
+
+
 def test_a_miss_that_the_client_knows_already_is_304_too() -> None:
     with running(echo) as app:
         etag = app.get("/stored/a").fields["etag"]

@@ -78,15 +78,15 @@ static inline void answer_by_hash(void)
         answer_by_variants();
         return;
     }
-    if (!pending->storable)
+    bool stored = pending->storable && pending->method <= METHOD_HEAD;
+    if (!stored)
         all.size += pending->fields_size + pending->body_size; /* they lie behind it */
     static char text[LARGE_ANSWER + 1];
-    int size =
-        snprintf(text, sizeof text, "%d %016llx", pending->storable ? 0 : (int)pending->method,
-                 (unsigned long long)hash_bytes(&key, all.data, all.size));
+    int size = snprintf(text, sizeof text, "%d %016llx", stored ? 0 : (int)pending->method,
+                        (unsigned long long)hash_bytes(&key, all.data, all.size));
     if (target.size > 1 && target.data[1] == 'L')
         memset(text + size, 'x', LARGE_ANSWER - (size_t)size);
-    answer(text, pending->storable ? "t" : NULL);
+    answer(text, stored ? "t" : NULL);
 }
 
 static inline bool has_bytes_to_read(void)

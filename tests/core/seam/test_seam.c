@@ -1,4 +1,5 @@
 /* seam/: the mailbox between the threads, requests, replies and tags. */
+#include "base/limits.h"
 #include "check.h"
 #include "http/etag.h"
 #include "make.h"
@@ -304,6 +305,34 @@ static void only_200_to_a_storable_request_keeps_its_tags(void)
     CHECK_EQUAL(tags_kept("POST / HTTP/1.0\r\n\r\n", false, 200), 0);
 }
 
+/* The key of a request with this method and so many bytes of body; "" if it has none of its own. */
+static struct slice key_of(const char *method, int size)
+{
+    static char body[LIMIT_KEY_BODY + 1], key[LIMIT_TARGET], head[128];
+    memset(body, 'x', sizeof body);
+    snprintf(head, sizeof head, "%s /a HTTP/1.1\r\nHost: h\r\nContent-Length: %d\r\n\r\n", method,
+             size);
+    struct request *request = make_request(head);
+    request = request_append(request, slice_of(body, (size_t)size));
+    size_t wanted = 0;
+    if (request_has_key(request)) {
+        wanted = (size_t)(request_write_key(request, key) - key);
+        CHECK_EQUAL(wanted, request_key_size(request));
+    }
+    request_free(request);
+    return slice_of(key, wanted);
+}
+
+static void a_short_post_has_a_key_of_its_target_and_body(void)
+{
+    CHECK(slice_equal(key_of("POST", 3), SLICE("/a xxx")));
+    CHECK_EQUAL(key_of("POST", LIMIT_KEY_BODY).size, 3 + LIMIT_KEY_BODY);
+    CHECK_EQUAL(key_of("POST", LIMIT_KEY_BODY + 1).size, 0);
+    CHECK_EQUAL(key_of("POST", 0).size, 0);
+    CHECK_EQUAL(key_of("PUT", 3).size, 0);
+    CHECK_EQUAL(key_of("GET", 3).size, 0);
+}
+
 static void a_head_request_marks_its_reply_as_without_body(void)
 {
     struct reply *reply = make_reply(make_request("HEAD / HTTP/1.0\r\n\r\n"), "hello", "t");
@@ -418,6 +447,7 @@ int main(void)
     RUN(a_known_etag_makes_the_first_answer_a_304_too);
     RUN(the_first_answer_too_is_the_variant_that_the_client_prefers);
     RUN(only_200_to_a_storable_request_keeps_its_tags);
+    RUN(a_short_post_has_a_key_of_its_target_and_body);
     RUN(a_head_request_marks_its_reply_as_without_body);
     RUN(a_reply_keeps_the_address_of_its_request);
     RUN(a_request_holds_copies);

@@ -91,6 +91,40 @@ static void a_get_with_a_body_is_not_answered_from_the_store(void)
     pair_close();
 }
 
+#define POST(body)                                                                                 \
+    "POST /a HTTP/1.1\r\nHost: h\r\nTransfer-Encoding: chunked\r\n\r\n3\r\n" body "\r\n0\r\n\r\n"
+
+static void a_tagged_answer_to_a_short_post_is_a_hit_for_the_same_body(void)
+{
+    static const char plain[] = "POST /a HTTP/1.1\r\nHost: h\r\nContent-Length: 3\r\n\r\none";
+    pair_open();
+    stock("/a", "get");
+    CHECK_EQUAL(say(plain), CONN_MISS);
+    answer("first", "t");
+    CHECK(has(heard(), "\r\n\r\nfirst"));
+    CHECK_EQUAL(say(plain), CONN_GO_ON);
+    CHECK(has(heard(), "\r\n\r\nfirst"));
+    for (const char *at = plain; *at; at++) { /* byte by byte */
+        char byte[] = {*at, 0};
+        CHECK_EQUAL(say(byte), CONN_GO_ON);
+    }
+    CHECK(has(heard(), "\r\n\r\nfirst"));
+    CHECK_EQUAL(say(POST("one") GET("/a") POST("one")), CONN_GO_ON); /* with followers */
+    CHECK_EQUAL(times(heard(), "\r\n\r\nfirst"), 2);
+    CHECK_EQUAL(context.stats.hits, 5);
+    CHECK_EQUAL(context.stats.misses, 1);
+    CHECK_EQUAL(say(POST("two")), CONN_MISS);
+    answer("second", NULL);
+    CHECK(has(heard(), "second"));
+    CHECK_EQUAL(say(POST("two")), CONN_MISS); /* without tags it was not stored */
+    answer("second", NULL);
+    heard();
+    purge_add(&purges, tag_index(SLICE("t")));
+    CHECK_EQUAL(say(POST("one")), CONN_MISS);
+    CHECK(pending->stale);
+    pair_close();
+}
+
 /* Rule 3: the miss ends the turn; what follows it waits, however much of it could be answered. */
 static void a_miss_between_hits_keeps_the_order(void)
 {
@@ -301,6 +335,7 @@ int main(void)
     RUN(head_and_304_are_answered_from_the_store);
     RUN(a_head_request_may_fill_the_store_for_get);
     RUN(a_get_with_a_body_is_not_answered_from_the_store);
+    RUN(a_tagged_answer_to_a_short_post_is_a_hit_for_the_same_body);
     RUN(a_miss_between_hits_keeps_the_order);
     RUN(misses_of_a_pipeline_are_in_flight_one_at_a_time);
     RUN(bytes_that_come_while_a_request_waits_are_left_in_the_socket);

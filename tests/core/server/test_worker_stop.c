@@ -122,7 +122,7 @@ static void the_end_of_a_stop_tells_clients_to_come_again(void)
     put(waits, GET("/hangs"));
     struct request *request = next_request();
     put(sends, "POST / HTTP/1.1\r\nHost: h\r\nContent-Length: 10\r\n\r\nabc");
-    AWAIT(worker.context.stats.misses == 2 && worker.context.stats.connections == 3);
+    AWAIT(worker.context.stats.requests == 2 && worker.context.stats.connections == 3);
     worker_stop(&worker, now() + 50, false);
     join();
     CHECK(has(hear(waits, NULL), "HTTP/1.1 503 "));

@@ -345,7 +345,9 @@ def test_a_count_of_what_is_no_page_is_0(service: Served) -> None:
         "x" * 3_000,
         "/p/",
     ]
-    assert data(service.post("/isso/count", asked)) == [1, 1, 0, 0, 0, 0, 1]
+    counted = service.post("/isso/count", asked)
+    assert data(counted) == [1, 1, 0, 0, 0, 0, 1]
+    assert counted.tags == ("thread:blog:/p/",)
     assert data(service.post("/isso/count", [f"/{n}/" for n in range(150)])) == [0] * 150
     bodies: tuple[object, ...] = ({}, "x", [1], None, ["/"] * 1_001)
     for wrong in bodies:
