@@ -154,7 +154,7 @@ def test_one_site_comes_without_what_belongs_to_all(database: Database) -> None:
     assert {record.site for record in of(ThreadRecord, found)} == {"blog"}
     assert not of(BanRecord, found)
     assert not of(TrainingTokenRecord, found)
-    with pytest.raises(UnknownSiteError, match="known: blog, other"):
+    with pytest.raises(UnknownSiteError, match="the sites are: blog, other"):
         read(database, site="third")
 
 
