@@ -39,6 +39,7 @@ from commentsvc.comments.urls import Sites
 from commentsvc.context import ServiceContext
 from commentsvc.db import outbox as outbox_queue
 from commentsvc.db.database import Database
+from commentsvc.db.engine import Location
 from commentsvc.db.lock import Lock
 from commentsvc.db.migrations import upgrade
 from commentsvc.db.scheduled_backup import ScheduledBackup
@@ -135,14 +136,15 @@ async def _compose(
         data_dir.prepare(data)
         await _find_place(start, succession)
         lock = stack.enter_context(Lock(data, succession.place.lock))
-        upgrade.upgrade(data / data_dir.DATABASE)
+        location = settings.database.url or data / data_dir.DATABASE
+        upgrade.upgrade(location)
         keys = edit_tokens.load_keys(data / data_dir.SECRET_KEY, settings.auth.secret_key)
         bridge = Bridge(settings.server, request_trace.LINES if start.traced else 0)
         stack.enter_context(_observed(bridge, start.traced))
         bans, names = Bans(), ProtectedNames(settings)
         changed = ChangedSites(settings)
         watchers = (bans.forget, names.forget, changed.note)
-        database = _open(settings, data / data_dir.DATABASE, bridge, watchers)
+        database = _open(settings, location, bridge, watchers)
         stack.push_async_callback(database.close)
         await _tell(database, settings)
         clock = Clock()
@@ -259,7 +261,7 @@ async def _find_place(start: Start, succession: Handover) -> None:
 
 def _open(
     settings: Settings,
-    path: Path,
+    location: Location,
     bridge: Bridge,
     watchers: Sequence[Callable[[Sequence[str]], None]],
 ) -> Database:
@@ -270,7 +272,7 @@ def _open(
             watcher(tags)
         bridge.purge(tags)
 
-    database = Database(path, settings.database, purge=purge, announce=bridge.announce)
+    database = Database(location, settings.database, purge=purge, announce=bridge.announce)
     database.open()
     return database
 

@@ -128,6 +128,8 @@ missing_test_packages() {
     [ -x /usr/bin/hugo ] || echo hugo
     # Its IMAP server is started by tests, as an ordinary user.
     [ -x /usr/sbin/dovecot ] || echo dovecot-imapd
+    # It is started by tests, as an ordinary user, in a temporary folder.
+    [ -d /usr/lib/postgresql ] || echo postgresql
     # Its programs judge our units; as the first process it is not needed.
     command -v systemd-analyze >/dev/null || echo systemd
     missing_proxies

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import click
 
-from commentsvc.cli.common import counted, data_option, progress
+from commentsvc.cli.common import counted, data_option, database_file, progress
 from commentsvc.settings import data_dir
 
 _file = click.argument("file", metavar="FILE", type=click.Path(path_type=Path, dir_okay=False))
@@ -23,8 +23,10 @@ def backup(data: Path, file: Path, force: bool) -> None:
     from commentsvc.cli import client
     from commentsvc.db import backup as copying
 
+    path = database_file(data, "Backups of PostgreSQL are made by pg_dump, not by commentsvc")
+    client.database(data)
     with progress("copying the database") as told:
-        size = copying.write(client.database_file(data), file, replace=force, told=told)
+        size = copying.write(path, file, replace=force, told=told)
     click.echo(f"{file} is a complete copy ({size / 1e6:.1f} MB)")
 
 
@@ -44,6 +46,7 @@ def restore(data: Path, file: Path, force: bool, send: bool) -> None:
     from commentsvc.db import backup as copying
     from commentsvc.util import timestamps
 
+    database_file(data, "Backups of PostgreSQL are restored by pg_restore, not by commentsvc")
     with progress("restoring the database") as told:
         done = copying.restore(data, file, force=force, send=send, told=told)
     newest = f", the newest of {timestamps.local(done.newest)}" if done.newest else ""

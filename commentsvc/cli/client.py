@@ -17,13 +17,14 @@ import msgspec
 from commentsvc.auth import accounts, api_tokens
 from commentsvc.auth.accounts import Moderator
 from commentsvc.auth.api_tokens import ApiToken
-from commentsvc.cli import alias_import
+from commentsvc.cli import alias_import, common
 from commentsvc.comments import queries, search, threads
 from commentsvc.comments.search import SearchResult
 from commentsvc.comments.threads import ThreadSummary
 from commentsvc.comments.urls import Sites
 from commentsvc.db import integrity, sqlite
 from commentsvc.db.database import Database
+from commentsvc.db.engine import Location, load_postgresql
 from commentsvc.db.lock import Lock
 from commentsvc.db.migrations import upgrade
 from commentsvc.db.sqlite import DatabaseBusy, DatabaseUnusable, Reader
@@ -80,7 +81,7 @@ class Writer:
     def __init__(self, data: Path) -> None:
         """Raise DatabaseUnusable if there is no database."""
         self._data = data
-        self._path = database_file(data)
+        self._location = database(data)
         self._held = contextlib.ExitStack()
         self._database: Database | None = None
 
@@ -116,12 +117,12 @@ class Writer:
     def _open(self) -> Database:
         with contextlib.ExitStack() as opening:
             opening.enter_context(Lock(self._data))
-            upgrade.upgrade(self._path)
-            database = Database(self._path, purge=lambda _tags: None)  # no server, no cache
-            database.open(cache=ALONE_CACHE)
-            opening.callback(database.close_now)
+            upgrade.upgrade(self._location)
+            opened = Database(self._location, purge=lambda _tags: None)  # no server, no cache
+            opened.open(cache=ALONE_CACHE)
+            opening.callback(opened.close_now)
             self._held = opening.pop_all()
-        return database
+        return opened
 
 
 def ensure_database(data: Path) -> Path:
@@ -129,7 +130,7 @@ def ensure_database(data: Path) -> Path:
 
     Raise DataUnusable and DatabaseError.
     """
-    path = data / data_dir.DATABASE
+    path = common.database_file(data, "Imports into PostgreSQL are not possible yet")
     if not path.exists():
         data_dir.must_exist(data)
         data_dir.prepare(data)
@@ -143,9 +144,10 @@ def check(data: Path, told: Callable[[float], None] = lambda _: None) -> list[st
 
     `told` is called with the share that is done, from 0 to 1.
     """
-    path = database_file(data)
-    upgrade.refuse_empty(path)
-    upgrade.look(path)
+    path = database(data)
+    if isinstance(path, Path):
+        upgrade.refuse_empty(path)
+        upgrade.look(path)
     return _read(data, integrity.check, told)
 
 
@@ -228,9 +230,26 @@ def aliases_plan(
 def _read(
     data: Path, work: Callable[Concatenate[Reader, P], T], *args: P.args, **kwargs: P.kwargs
 ) -> T:
-    path = database_file(data)
+    path = database(data)
+    if isinstance(path, str):
+        return _ask_postgresql(path, work, *args, **kwargs)
     dial = partial(sqlite.connect, path, READ_PATIENCE, "query_only=1")
     return sqlite.ask(path, dial, work, *args, **kwargs)
+
+
+def _ask_postgresql(
+    url: str, work: Callable[Concatenate[Reader, P], T], *args: P.args, **kwargs: P.kwargs
+) -> T:
+    postgresql = load_postgresql()
+    from commentsvc.db.migrations import postgresql_upgrade
+
+    if not postgresql_upgrade.is_current(url):
+        raise DatabaseUnusable(
+            "The tables are not there yet, or of an older version: the server's next start makes"
+            " them."
+        )
+    result: T = postgresql.ask(url, work, *args, **kwargs)
+    return result
 
 
 def read_snapshot(
@@ -240,7 +259,9 @@ def read_snapshot(
 
     It does not delay a server, but no checkpoint is made meanwhile.
     """
-    path = database_file(data)
+    path = database(data)
+    if isinstance(path, str):
+        return _read(data, work, *args, **kwargs)
     upgrade.refuse_empty(path)
     if upgrade.look(path):
         raise DatabaseUnusable(
@@ -250,12 +271,12 @@ def read_snapshot(
     return sqlite.ask(path, dial, lambda reader: reader.whole(work, *args, **kwargs))
 
 
-def database_file(data: Path) -> Path:
-    """Return the database file in the folder `data`. Raise DatabaseUnusable if there is none."""
-    path = data / data_dir.DATABASE
-    if not path.exists():
+def database(data: Path) -> Location:
+    """Return where the database is. Raise SettingsError; DatabaseUnusable if there is no file."""
+    place = common.location(data)
+    if isinstance(place, Path) and not place.exists():
         raise DatabaseUnusable(f"{data} has no database; the server creates it at its first start.")
-    return path
+    return place
 
 
 def as_line(entry: Entry) -> str:

@@ -163,6 +163,25 @@ config_option = click.option(
 )
 
 
+def location(data: Path) -> Path | str:
+    """Where the database is of the service with the data folder `data`: a file, or PostgreSQL.
+
+    The settings are those of the command that runs. Raises SettingsError, DataUnusable.
+    """
+    context = click.get_current_context(silent=True)
+    given = context.params.get("settings_file") if context else None
+    file = find_settings(given or loader.place("COMMENTSVC_CONFIG"), data)
+    return loader.database_url(file) or data / data_dir.DATABASE
+
+
+def database_file(data: Path, cannot: str) -> Path:
+    """Return the database's file. Raises Failure with what `cannot` be done with PostgreSQL."""
+    place = location(data)
+    if isinstance(place, str):
+        raise Failure([f"{cannot}, and database.url names one."])
+    return place
+
+
 def find_settings(given: Path | None, data: Path) -> Path | None:
     """Return the given settings file, else that in the data folder, if there is one."""
     usual = data / data_dir.SETTINGS

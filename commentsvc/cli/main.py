@@ -20,6 +20,7 @@ from commentsvc.cli.common import (
     data_option,
     expected,
     find_settings,
+    location,
     progress,
 )
 from commentsvc.settings import data_dir, loader
@@ -118,7 +119,7 @@ def serve(
     from commentsvc.runtime import systemd
 
     data_dir.must_exist(data)
-    is_new = not (data / data_dir.DATABASE).exists()
+    is_new = not settings.database.url and not (data / data_dir.DATABASE).exists()
 
     def announce(address: str) -> None:
         click.echo(f"commentsvc listens on {address}")
@@ -174,8 +175,12 @@ def check(data: Path, settings_file: Path | None) -> None:
         _say_settings(loader.load(find_settings(settings_file, data)))
     except SettingsError as error:
         problems += error.problems
-    database = data / data_dir.DATABASE
-    if (data / data_dir.SETTINGS).exists() and not database.exists():
+    try:
+        database = location(data)
+    except SettingsError:  # its problems are known
+        raise Failure(problems) from None
+    is_settings_alone = isinstance(database, Path) and not database.exists()
+    if is_settings_alone and (data / data_dir.SETTINGS).exists():
         click.echo("database: none yet; the server creates it at its first start")
     else:
         try:
@@ -183,7 +188,8 @@ def check(data: Path, settings_file: Path | None) -> None:
                 faults = client.check(data, told)
             problems += faults
             if not faults:
-                click.echo(f"database: {database} is intact, and its counts are right")
+                name = database if isinstance(database, Path) else "what PostgreSQL holds"
+                click.echo(f"database: {name} is intact, and its counts are right")
         except expected() as error:
             problems.append(str(error))
     if problems:

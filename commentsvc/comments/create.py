@@ -23,7 +23,7 @@ from typing import Final, NamedTuple
 
 import msgspec
 
-from commentsvc.comments import statements, subscriptions, titles
+from commentsvc.comments import subscriptions, titles
 from commentsvc.comments.errors import (
     CommentsError,
     KeyConflict,
@@ -31,7 +31,7 @@ from commentsvc.comments.errors import (
     UnknownParent,
     UnknownSite,
 )
-from commentsvc.db import outbox
+from commentsvc.db import outbox, statements
 from commentsvc.db.sqlite import Row, Transaction
 from commentsvc.db.writer import BatchOperation
 from commentsvc.model import AGING, APPROVED, CLOSED, Comment, site_tag, thread_tag

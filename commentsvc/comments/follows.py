@@ -12,8 +12,8 @@ from typing import Final
 import msgspec
 from peewee import JOIN, fn
 
-from commentsvc.comments import statements
 from commentsvc.comments.errors import UnknownSite
+from commentsvc.db import statements
 from commentsvc.db.outbox import PATIENCE
 from commentsvc.db.query import Param, Select, literal, prepared
 from commentsvc.db.schema.comments import CommentTable, SiteTable, ThreadTable

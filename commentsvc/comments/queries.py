@@ -9,9 +9,10 @@ from typing import Final, Literal
 
 import msgspec
 
-from commentsvc.comments import pagination, statements
+from commentsvc.comments import pagination
 from commentsvc.comments.errors import UnknownComment
 from commentsvc.comments.pagination import Sort
+from commentsvc.db import statements
 from commentsvc.db.query import Param, Select, literal, prepared
 from commentsvc.db.schema.comments import CommentTable, SiteTable, ThreadTable
 from commentsvc.db.sqlite import Reader, Row, Transaction

@@ -17,11 +17,11 @@ from typing import Any, NamedTuple
 
 from peewee import Value, fn
 
-from commentsvc.comments import statements
 from commentsvc.comments.create import ThreadRef
 from commentsvc.comments.errors import TooManyReactions, UnknownSite
 from commentsvc.comments.urls import PageRef
 from commentsvc.comments.voting import CROWD, DIGEST
+from commentsvc.db import statements
 from commentsvc.db.query import Param, Select, prepared
 from commentsvc.db.schema.comments import ReactionCountTable, ReactionTable
 from commentsvc.db.sqlite import Reader, Transaction

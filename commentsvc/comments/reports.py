@@ -12,9 +12,10 @@ from typing import Final
 
 from peewee import fn
 
-from commentsvc.comments import queries, statements
+from commentsvc.comments import queries
 from commentsvc.comments.errors import UnknownComment
 from commentsvc.comments.voting import DIGEST
+from commentsvc.db import statements
 from commentsvc.db.query import Param, Select, literal, prepared
 from commentsvc.db.schema.comments import CommentTable, ReportTable, SiteTable, ThreadTable
 from commentsvc.db.sqlite import Reader, Transaction

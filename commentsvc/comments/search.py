@@ -24,7 +24,7 @@ from peewee import fn
 from commentsvc.comments import queries
 from commentsvc.db.query import Select, prepared
 from commentsvc.db.schema import search
-from commentsvc.db.schema.comments import CommentTable, SiteTable, ThreadTable
+from commentsvc.db.schema.comments import CommentTable, SiteTable, ThreadTable, schema
 from commentsvc.db.schema.search import DailyStatsTable, SearchStateTable
 from commentsvc.db.sqlite import Reader, Transaction
 from commentsvc.model import Entry
@@ -35,9 +35,17 @@ TERMS: Final = 16  # words of a query that are used
 
 _LAST: Final = 2**63 - 1
 _TERM: Final = re.compile(r'(?:(author|email|site|text|page):)?(?:"([^"]*)"?|(\S+))')
-_FIND: Final = (
-    "SELECT rowid FROM search WHERE search MATCH ? AND rowid < ? ORDER BY rowid DESC LIMIT ?"
-)
+
+
+def _matching(match: str, before: int, limit: int) -> Select:
+    """Return the query for the newest ids below `before` that the index finds by `match`."""
+    return (
+        search.Indexed.select(search.Indexed.rowid)
+        .where(search.Matching(match), search.Indexed.rowid < before)
+        .order_by(search.Indexed.rowid.desc())
+        .limit(limit)
+        .bind(schema)
+    )
 
 
 def _among(ids: list[int], status: str, sites: Sequence[str] | None, limit: int) -> Select:
@@ -91,8 +99,8 @@ def find(
     if not match:
         return SearchResult([], None, behind)
     look = LOOK if status or sites is not None else limit + 1
-    bound = (match, _LAST if before is None else before, look)
-    ids = [row[0] for row in reader.execute(_FIND, bound).fetchall()]
+    found = _matching(match, _LAST if before is None else before, look)
+    ids = [row[0] for row in reader.query(found)]
     shown = _among(ids, status, sites, limit + 1).select(*queries.ENTRY)
     items = [queries.entry(row) for row in reader.query(shown)]
     if len(items) > limit:
@@ -105,7 +113,7 @@ def find_ids(
 ) -> list[int]:
     """Return the ids of those among the newest `limit` matches that `find` would return."""
     match = parse(query)
-    rows = reader.execute(_FIND, (match, _LAST, limit)).fetchall() if match else []
+    rows = reader.query(_matching(match, _LAST, limit)) if match else []
     shown = _among([row[0] for row in rows], status, sites, limit).select(CommentTable.id)
     return [row[0] for row in reader.query(shown)]
 

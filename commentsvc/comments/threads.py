@@ -18,10 +18,11 @@ from collections.abc import Sequence
 import msgspec
 from peewee import fn
 
-from commentsvc.comments import follows, reactions, statements
+from commentsvc.comments import follows, reactions
 from commentsvc.comments.create import ThreadRef, add_to_counts
 from commentsvc.comments.errors import UnknownThread, UrlTaken
 from commentsvc.comments.submission import page_title
+from commentsvc.db import statements
 from commentsvc.db.query import Select, literal
 from commentsvc.db.schema.comments import CommentTable, ProposedTitleTable, SiteTable, ThreadTable
 from commentsvc.db.schema.moderation import ChangeTable

@@ -18,9 +18,9 @@ from typing import Any, Final
 
 from peewee import fn
 
-from commentsvc.comments import statements
 from commentsvc.comments.create import ThreadRef, add_to_counts
 from commentsvc.comments.errors import TooManyVotes, UnknownComment
+from commentsvc.db import statements
 from commentsvc.db.query import Param, Select, prepared
 from commentsvc.db.schema.comments import CommentTable, VoteTable
 from commentsvc.db.sqlite import Reader, Transaction

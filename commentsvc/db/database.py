@@ -8,25 +8,20 @@ begins after a write was acknowledged sees that write.
 """
 
 import asyncio
-import sqlite3
 import threading
 from collections.abc import Callable, Sequence
 from functools import partial
-from pathlib import Path
-from typing import Concatenate, Final, ParamSpec
+from typing import Any, Concatenate, Final, ParamSpec
 
 from commentsvc.db import writer
+from commentsvc.db.engine import Location, engine_for
 from commentsvc.db.sqlite import (
     DatabaseBusy,
     DatabaseClosed,
     DatabaseUnusable,
     Reader,
     Transaction,
-    connect,
-    decode,
-    fault,
     is_damaged_text,
-    register_adapters,
 )
 from commentsvc.db.writer import BatchOperation, I, Job, T, WorkQueue, WriteHealth, hand_back
 from commentsvc.settings.schema import DatabaseSettings
@@ -35,13 +30,14 @@ P = ParamSpec("P")
 
 READERS: Final = 2  # threads of each kind, for reads that would block the event loop for too long
 WRITER_PATIENCE: Final = 3.0  # seconds to wait for another program's lock; submissions wait too
-LOOP_PATIENCE: Final = 0.02  # seconds that `read_now` may block the event loop for such a lock
 DEFAULTS: Final = DatabaseSettings()
 WRITER_CACHE: Final = 4_096  # KiB: holds the pages that the largest batch changes
 
 
 class Database:
-    """The SQLite file of a service, which `migrations.upgrade` has made or checked before.
+    """The database of a service: a file, or PostgreSQL at a URL.
+
+    `migrations.upgrade` has made or checked it before.
 
     In `settings`, `queue` is the most writes, and the most reads, that may wait. After
     `checkpoint_pages` pages the log is copied into the file, which costs two more fsyncs; 0 means
@@ -54,7 +50,7 @@ class Database:
 
     def __init__(
         self,
-        path: Path,
+        location: Location,
         settings: DatabaseSettings = DEFAULTS,
         *,
         purge: Callable[[Sequence[str]], None],
@@ -62,16 +58,14 @@ class Database:
         patience: float = WRITER_PATIENCE,
     ) -> None:
         self.write_health = WriteHealth()
-        self._path = path
-        self._settings = settings
+        self._engine = engine_for(location, settings, patience)
         self._purge = purge
         self._announce = announce
-        self._patience = patience
         self._writes = WorkQueue(settings.queue)
         self._reads = WorkQueue(settings.queue)
         self._public_reads = WorkQueue(settings.queue)
         self._runners: list[threading.Thread] = []
-        self._connections: list[sqlite3.Connection] = []
+        self._connections: list[Any] = []  # Any: see engine.Engine
         self._inline: Reader | None = None
 
     def open(self, *, cache: int = WRITER_CACHE) -> None:
@@ -79,29 +73,21 @@ class Database:
 
         `cache` is the size of the writer's page cache in KiB.
         """
-        register_adapters()
+        engine = self._engine
         try:
-            writing = self._keep(
-                self._patience,
-                "journal_mode=WAL",
-                f"synchronous={self._settings.synchronous}",
-                "foreign_keys=1",
-                f"wal_autocheckpoint={self._settings.checkpoint_pages}",
-                f"cache_size=-{cache}",
-            )
+            writing = self._keep(engine.writing(cache))
             readers = [
-                (reads, self._keep(self._patience, "query_only=1"))
+                (reads, self._keep(engine.reading(on_loop=False)))
                 for reads in (self._reads, self._public_reads)
                 for _ in range(READERS)
             ]
-            self._inline = Reader(self._keep(LOOP_PATIENCE, "query_only=1"))
-        except sqlite3.Error as error:
+            self._inline = engine.reader(self._keep(engine.reading(on_loop=True)))
+        except Exception as error:
             self._disconnect()
-            known = fault(error)
+            known = engine.fault(error)
             if isinstance(known, DatabaseBusy | DatabaseUnusable):
                 raise known from error
-            raise DatabaseUnusable(f"{self._path} cannot be opened ({error})") from error
-        writing.text_factory = decode  # damaged texts can be moderated; the writer reads few texts
+            raise DatabaseUnusable(f"{engine.name} cannot be opened ({error})") from error
         self._start("writer", self._run_writer, writing)
         for number, (reads, connection) in enumerate(readers, 1):
             self._start(f"reader-{number}", partial(self._run_reader, reads), connection)
@@ -170,10 +156,10 @@ class Database:
             raise DatabaseClosed("the database is closed")
         try:
             return work(self._inline, *args, **kwargs)
-        except sqlite3.Error as error:
+        except Exception as error:
             if is_damaged_text(error):
                 return self._inline.mending(work, *args, **kwargs)
-            known = fault(error)
+            known = self._engine.fault(error)
             if known is None:
                 raise
             raise known from error
@@ -192,9 +178,9 @@ class Database:
             self._runners.pop().join()
         self._disconnect()
 
-    def _keep(self, patience: float, *pragmas: str) -> sqlite3.Connection:
-        self._connections.append(connect(self._path, patience, *pragmas))
-        return self._connections[-1]
+    def _keep(self, connection: Any) -> Any:  # Any: see engine.Engine
+        self._connections.append(connection)
+        return connection
 
     def _disconnect(self) -> None:
         while self._connections:  # the writer's last: the last one to close makes the checkpoint
@@ -203,27 +189,28 @@ class Database:
     def _start(
         self,
         name: str,
-        run: Callable[[sqlite3.Connection], None],
-        connection: sqlite3.Connection,
+        run: Callable[[Any], None],
+        connection: Any,  # Any: see engine.Engine
     ) -> None:
         runner = threading.Thread(target=run, args=(connection,), name=name, daemon=True)
         self._runners.append(runner)
         runner.start()
 
-    def _run_writer(self, connection: sqlite3.Connection) -> None:
-        writer.run(connection, self._writes, self._purge, self._announce, self.write_health)
+    def _run_writer(self, connection: Any) -> None:  # Any: as above
+        places = (self._purge, self._announce, self.write_health)
+        writer.run(self._engine, connection, self._writes, *places)
 
-    def _run_reader(self, reads: WorkQueue, connection: sqlite3.Connection) -> None:
-        reader = Reader(connection)
+    def _run_reader(self, reads: WorkQueue, connection: Any) -> None:  # Any: as above
+        reader = self._engine.reader(connection)
         while jobs := reads.take(1):
             [job] = jobs
             try:
                 try:
                     job.result = reader.whole(job.work, *job.args, **job.kwargs)
-                except sqlite3.OperationalError as error:
+                except Exception as error:
                     if not is_damaged_text(error):
                         raise
                     job.result = reader.mending(Reader.whole, job.work, *job.args, **job.kwargs)
             except Exception as error:
-                job.error = fault(error) or error
+                job.error = self._engine.fault(error) or error
             hand_back(jobs)

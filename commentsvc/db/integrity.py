@@ -98,17 +98,20 @@ def check(reader: Reader, told: Callable[[float], None] = lambda _: None) -> lis
     cannot be read now.
     """
     steps = len(CHECKS) + 3
-    if faults := damage(reader):  # the rows of a damaged file cannot be trusted
-        return [f"the file is damaged: {text}" for text in faults]
-    told(1 / steps)
-    if faults := damaged_texts(reader):
-        return faults[:FAULTS]
+    faults: list[str] = []
+    if reader.IS_FILE:
+        if faults := damage(reader):  # the rows of a damaged file cannot be trusted
+            return [f"the file is damaged: {text}" for text in faults]
+        told(1 / steps)
+        if faults := damaged_texts(reader):
+            return faults[:FAULTS]
     for number, (text, query) in enumerate(CHECKS, 2):
         told(number / steps)
         faults.extend(text.format(*row) for row in reader.query(query.limit(FAULTS)))
     told((steps - 1) / steps)
-    text, sql = _REFERENCES
-    faults.extend(text.format(*row) for row in reader.execute(sql, (FAULTS,)))
+    if reader.IS_FILE:  # PostgreSQL refuses what is no UTF-8, and wrong references
+        text, sql = _REFERENCES
+        faults.extend(text.format(*row) for row in reader.execute(sql, (FAULTS,)))
     told(1)
     return faults
 

@@ -3,7 +3,7 @@
 peewee takes 0.1 to 0.5 ms to compile a query to SQL, many times as long as SQLite takes to run it.
 That is fine for the pages of a moderator. A query that runs for each of many rows, or as part of a
 submission, is `prepared`: it is compiled when it first runs, and later only its values are bound.
-The few statements that every request runs are SQL texts in `comments.statements`.
+The few statements that every request runs are SQL texts in `db.statements`.
 
     @prepared
     def _salt(moderator_id: Param) -> Query:
@@ -49,6 +49,7 @@ class Prepared:
         self._count = build.__code__.co_argcount if count is None else count
         self._sql = ""
         self._places: Sequence[int] = ()
+        self._others: dict[peewee.Database, tuple[str, Sequence[int]]] = {}
 
     @property
     def sql(self) -> str:
@@ -68,6 +69,16 @@ class Prepared:
         """Return the SQL and the values for its placeholders."""
         sql = self._sql or self.sql
         return sql, [values[place] for place in self._places]
+
+    def bound_for(
+        self, database: peewee.Database, values: Sequence[object]
+    ) -> tuple[str, Sequence[object]]:
+        """As `bound`, for an engine other than SQLite."""
+        made = self._others.get(database)
+        if made is None:
+            made = self._others[database] = self.made_for(database)
+        sql, places = made
+        return sql, [values[place] for place in places]
 
     def bound_each(
         self, rows: Iterable[Sequence[object]]

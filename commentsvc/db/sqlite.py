@@ -135,7 +135,11 @@ class Reader:
 
     __slots__ = ("_connection", "execute")
 
-    def __init__(self, connection: sqlite3.Connection) -> None:
+    BEGIN = "BEGIN"
+    # Whether the database is a file, whose damage nobody else looks for.
+    IS_FILE = True
+
+    def __init__(self, connection: Any) -> None:  # Any: sqlite3's, or one with its methods
         self._connection = connection
         self.execute: Callable[..., sqlite3.Cursor] = connection.execute
 
@@ -144,7 +148,7 @@ class Reader:
     ) -> T:
         """Run `work` on one state of the database. Raise what it raises, and sqlite3.Error."""
         try:
-            self.execute("BEGIN")
+            self.execute(self.BEGIN)
             result = work(self, *args, **kwargs)
             self.execute("COMMIT")
         except Exception:
@@ -213,10 +217,17 @@ class Transaction(Reader):
 
     __slots__ = ("_tags", "execute_many")
 
-    def __init__(self, connection: sqlite3.Connection, tags: list[str]) -> None:
+    BEGIN = "BEGIN IMMEDIATE"
+
+    def __init__(self, connection: Any, tags: list[str]) -> None:  # Any: as in Reader
         super().__init__(connection)
         self.execute_many: Callable[..., sqlite3.Cursor] = connection.executemany
         self._tags = tags
+
+    @property
+    def is_open(self) -> bool:
+        """Whether nothing has ended the transaction yet."""
+        return bool(self._connection.in_transaction)
 
     def insert(self, sql: str, row: Sequence[object]) -> int | None:
         """Run the INSERT of one row; return its id, or None if it was not stored.

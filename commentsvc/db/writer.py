@@ -33,7 +33,8 @@ from itertools import groupby
 from operator import attrgetter
 from typing import Any, Concatenate, Final, Generic, ParamSpec, TypeVar
 
-from commentsvc.db.sqlite import DatabaseBusy, DatabaseClosed, DatabaseError, Transaction, fault
+from commentsvc.db.engine import Engine
+from commentsvc.db.sqlite import DatabaseBusy, DatabaseClosed, DatabaseError, Transaction
 from commentsvc.util.clock import SYSTEM_CLOCK, Clock
 from commentsvc.util.timestamps import MINUTE_MS
 
@@ -193,24 +194,28 @@ class WriteHealth:
 
 
 def run(
-    connection: sqlite3.Connection,
+    engine: Engine,
+    connection: Any,
     backlog: WorkQueue,
     purge: Purge,
     announce: Announce,
     health: WriteHealth,
 ) -> None:
-    """Run the jobs of `backlog` until it is closed and empty."""
+    """Run the jobs of `backlog` until it is closed and empty.
+
+    Any: a connection that `engine` opened.
+    """
     while jobs := backlog.take(BATCH):
         tags: list[str] = []
         try:
-            write_all(connection, jobs, tags, announce)
+            write_all(engine, connection, jobs, tags, announce)
             health.succeeded()
             if tags:
                 purge(list(dict.fromkeys(tags)))
         except Exception as error:
             with contextlib.suppress(sqlite3.Error):  # write_all rolls back again
                 connection.rollback()
-            known = fault(error)
+            known = engine.fault(error)
             if known:
                 health.failed(known)
             for job in jobs:
@@ -222,33 +227,38 @@ def run(
 
 
 def write_all(
-    connection: sqlite3.Connection, jobs: Sequence[Job[Any]], tags: list[str], announce: Announce
+    engine: Engine,
+    connection: Any,
+    jobs: Sequence[Job[Any]],
+    tags: list[str],
+    announce: Announce,
 ) -> None:
     """Run `jobs` in one transaction, in their order, and commit; collect their tags.
 
     A job that fails is rolled back alone. Raise an exception if the whole transaction failed.
     """
-    transaction = Transaction(connection, tags)
+    transaction = engine.transaction(connection, tags)
     connection.rollback()  # does nothing, unless a failure left a transaction behind
-    connection.execute("BEGIN IMMEDIATE")
+    connection.execute(transaction.BEGIN)
     if len(jobs) == 1:
-        if not _do_alone(connection, transaction, jobs[0]):
+        if not _do_alone(engine, transaction, jobs[0]):
+            connection.rollback()
             return
     else:
         for bulk, group in groupby(jobs, attrgetter("bulk")):
             neighbours = list(group)
-            if bulk is None or not _do_together(connection, transaction, bulk, neighbours):
+            if bulk is None or not _do_together(engine, transaction, bulk, neighbours):
                 for job in neighbours:
                     job.result, job.error = _attempt(
-                        connection, transaction, job.work, *job.args, **job.kwargs
+                        engine, transaction, job.work, *job.args, **job.kwargs
                     )
     if tags:
         announce(tags)
     connection.execute("COMMIT")
 
 
-def _do_alone(connection: sqlite3.Connection, transaction: Transaction, job: Job[Any]) -> bool:
-    """Do the only job of a transaction; return False if it failed and was rolled back.
+def _do_alone(engine: Engine, transaction: Transaction, job: Job[Any]) -> bool:
+    """Do the only job of a transaction; return False if it failed and is to be rolled back.
 
     It needs no savepoint, which saves two of eight statements of a submission.
     """
@@ -256,17 +266,16 @@ def _do_alone(connection: sqlite3.Connection, transaction: Transaction, job: Job
     try:
         job.result = job.work(transaction, *job.args, **job.kwargs)
     except Exception as error:
-        if fault(error) or not connection.in_transaction:  # SQLite may have rolled it back
+        if engine.fault(error) or not transaction.is_open:  # SQLite may have rolled it back
             raise
         transaction.forget(mark)
-        connection.rollback()
         job.error = error
         return False
     return True
 
 
 def _do_together(
-    connection: sqlite3.Connection,
+    engine: Engine,
     transaction: Transaction,
     bulk: BatchOperation[Any, Any],
     jobs: Sequence[Job[Any]],
@@ -275,7 +284,7 @@ def _do_together(
     if len(jobs) == 1:
         return False
     items = [job.args[0] for job in jobs]
-    results, error = _attempt(connection, transaction, bulk.many, items)
+    results, error = _attempt(engine, transaction, bulk.many, items)
     if error is not None:
         return False
     for job, result in zip(jobs, results, strict=True):
@@ -284,7 +293,7 @@ def _do_together(
 
 
 def _attempt(
-    connection: sqlite3.Connection,
+    engine: Engine,
     transaction: Transaction,
     work: Callable[Concatenate[Transaction, P], Any],
     *args: P.args,
@@ -295,15 +304,15 @@ def _attempt(
     Raise an exception if the whole transaction failed.
     """
     mark = transaction.mark()
-    connection.execute("SAVEPOINT item")
+    transaction.execute("SAVEPOINT item")
     outcome, raised = None, None
     try:
         outcome = work(transaction, *args, **kwargs)
     except Exception as error:
-        if fault(error) or not connection.in_transaction:  # SQLite may have rolled it back
+        if engine.fault(error) or not transaction.is_open:  # SQLite may have rolled it back
             raise
         transaction.forget(mark)
-        connection.execute("ROLLBACK TO item")
+        transaction.execute("ROLLBACK TO item")
         raised = error
-    connection.execute("RELEASE item")
+    transaction.execute("RELEASE item")
     return outcome, raised

@@ -10,8 +10,9 @@ from typing import Final
 
 import msgspec
 
-from commentsvc.comments import reactions, statements
+from commentsvc.comments import reactions
 from commentsvc.comments.create import ThreadRef
+from commentsvc.db import statements
 from commentsvc.db.query import Param, Select, insertion, prepared
 from commentsvc.db.schema.comments import (
     CommentTable,

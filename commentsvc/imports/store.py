@@ -11,9 +11,9 @@ from typing import Final
 import msgspec
 from peewee import JOIN, fn
 
-from commentsvc.comments import statements
 from commentsvc.comments.create import ThreadRef, add_to_counts
 from commentsvc.comments.errors import CommentsError, UnknownSite
+from commentsvc.db import statements
 from commentsvc.db.query import Param, Prepared, Select, insertion, prepared
 from commentsvc.db.schema.comments import (
     CommentTable,

@@ -8,9 +8,10 @@ from typing import Final, NamedTuple
 
 from peewee import fn
 
-from commentsvc.comments import queries, statements
+from commentsvc.comments import queries
 from commentsvc.comments.create import ThreadRef, add_to_counts
 from commentsvc.comments.urls import PageRef
+from commentsvc.db import statements
 from commentsvc.db.query import Param, Select, prepared
 from commentsvc.db.schema.comments import SiteTable, ThreadTable
 from commentsvc.db.schema.mentions import LIKE, REPLY, REPOST, FollowedPostTable, MentionTable

@@ -20,11 +20,11 @@ from collections.abc import Iterable
 
 import msgspec
 
-from commentsvc.comments import reports, statements, subscriptions, titles
+from commentsvc.comments import reports, subscriptions, titles
 from commentsvc.comments.create import ThreadRef, add_to_counts, last_published
 from commentsvc.comments.errors import NothingToUndo, UnknownComment
 from commentsvc.comments.markdown import render
-from commentsvc.db import outbox
+from commentsvc.db import outbox, statements
 from commentsvc.db.sqlite import Reader, Row, Transaction
 from commentsvc.model import APPROVED, CLASSIFIER, MOVES, STATUS, TEXT
 from commentsvc.spam import training

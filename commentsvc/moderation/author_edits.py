@@ -10,9 +10,8 @@ from typing import Final
 
 import msgspec
 
-from commentsvc.comments import statements
 from commentsvc.comments.errors import UnknownComment
-from commentsvc.db import outbox
+from commentsvc.db import outbox, statements
 from commentsvc.db.schema.comments import CommentTable
 from commentsvc.db.sqlite import Reader, Transaction
 from commentsvc.model import APPROVED, AUTHOR, DELETED, PENDING, SPAM, Comment

@@ -12,9 +12,9 @@ from typing import Final, NamedTuple
 
 from peewee import JOIN, Case, fn
 
-from commentsvc.comments import statements
 from commentsvc.comments.create import ThreadRef, add_to_counts
 from commentsvc.comments.markdown import ALLOWANCE, EXPANSION, clean, render
+from commentsvc.db import statements
 from commentsvc.db.database import Database
 from commentsvc.db.query import Param, Select, prepared
 from commentsvc.db.schema.comments import CommentTable

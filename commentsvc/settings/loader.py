@@ -19,6 +19,7 @@ from typing import Any, Final
 from commentsvc.settings.reader import SettingsError, SettingsReader
 from commentsvc.settings.schema import (
     SECTIONS,
+    DatabaseSettings,
     InboxSettings,
     MailSettings,
     Settings,
@@ -75,9 +76,41 @@ def load(
     reading.problems += _contradictions(Settings(**parts, sites=sites))
     reading.problems += _mention_contradictions(Settings(**parts, sites=sites))
     reading.problems += _inbox_contradictions(parts["mail"], parts["inbox"])
+    if parts["database"].url and parts["backup"].directory:
+        reading.problems.append(
+            "backup.directory is set, but the database is PostgreSQL's: the service cannot make"
+            " backups of that. Unset it, and let pg_dump make them."
+        )
     if reading.problems:
         raise SettingsError(reading.problems)
     return Settings(**parts, sites=sites)
+
+
+def database_url(path: Path | None, environ: Mapping[str, str] = os.environ) -> str:
+    """Return `database.url` as `load` does, whatever the other settings are; "" for a file.
+
+    A file that is no TOML can name none, unless it mentions one. Raise SettingsError if it does, or
+    if the setting is wrong.
+    """
+    reading = SettingsReader("COMMENTSVC_", SECTIONS, repeated="site", places=PLACES)
+    if path is not None:
+        reading.read_file(path)
+        if reading.problems and not any(reading.tables.values()) and _mentions_postgresql(path):
+            raise SettingsError(reading.problems)
+    reading.read_environment(environ)
+    given = {name: value for name, value in reading.tables["database"].items() if name == "url"}
+    reading.problems.clear()
+    settings = reading.build(DatabaseSettings, given)
+    if reading.problems:
+        raise SettingsError(reading.problems)
+    return settings.url
+
+
+def _mentions_postgresql(path: Path) -> bool:
+    try:
+        return b"postgres" in path.read_bytes()
+    except OSError:
+        return False
 
 
 def _contradictions(settings: Settings) -> Iterator[str]:

@@ -15,6 +15,7 @@ from commentsvc.settings.types import (
     ADDRESS,
     ADDRESSES,
     ANSWERED,
+    DATABASE_URL,
     HEADER,
     HOOK_SECRET,
     HOST,
@@ -79,13 +80,17 @@ class ServerSettings(Struct, frozen=True, kw_only=True):
 
 
 class DatabaseSettings(Struct, frozen=True, kw_only=True):
-    """The database."""
+    """The database: a file in the data folder, or at the `url` of a PostgreSQL."""
 
+    url: Annotated[str, DATABASE_URL] = ""
     synchronous: Annotated[Literal["full", "normal"], Meta(description='"full" or "normal"')] = (
         "full"
     )
     queue: Annotated[int, whole(100, 1_000_000)] = 10_000
     checkpoint_pages: Annotated[int, whole(0, 1_000_000)] = 16_000
+
+    def __repr__(self) -> str:
+        return "Database(...)"
 
 
 class Site(Struct, frozen=True, kw_only=True):

@@ -226,6 +226,12 @@ SOCIAL_POSTS = Meta(
     ' "/wet-wood/ https://mastodon.example/@ann/123"',
     extra={"tidy": _tidy_posts},
 )
+# The driver reads the rest, and says what is wrong with it.
+DATABASE_URL = text(
+    r"|postgres(?:ql)?://[\x21-\x7e]+",
+    'nothing, or an address such as "postgresql://user:password@host/database", percent-encoded',
+    secret=True,
+)
 NETWORKS = Meta(
     description='a list of networks such as "10.0.0.0/8" without host bits',
     extra={"tidy": lambda networks: tuple(str(ipaddress.ip_network(n)) for n in networks)},

@@ -108,7 +108,8 @@ class Service:
     ) -> None:
         self.data = data
         data.mkdir(mode=0o700, parents=True, exist_ok=True)
-        self._is_new = not (data / "comments.sqlite3").exists()
+        is_file = "COMMENTSVC_DATABASE_URL" not in (environ or {})
+        self._is_new = is_file and not (data / "comments.sqlite3").exists()
         self.log = data.with_name(data.name + ".log")
         words = ("serve", "--data", data, "--listen", listen, *options)
         with self.log.open("ab") as log:

@@ -27,7 +27,6 @@ from commentsvc.comments.urls import Sites
 from commentsvc.context import ServiceContext
 from commentsvc.db import outbox
 from commentsvc.db.database import Database
-from commentsvc.db.migrations import upgrade
 from commentsvc.db.scheduled_backup import ScheduledBackup
 from commentsvc.db.schema.outbox import OutboxRow
 from commentsvc.delivery import channels
@@ -57,6 +56,7 @@ from commentsvc.spam.bans import Bans
 from commentsvc.spam.protected_names import ProtectedNames
 from commentsvc.submissions import SubmissionService
 from tests.core_server import core_server
+from tests.unit.database_fixture import location
 from tests.unit.settable_clock import SettableClock
 
 NOW = 1_795_000_000.0  # seconds; some day of 2026
@@ -254,8 +254,6 @@ def served(
     folder: Path, settings: Settings = SETTINGS, blog: Path | None = None
 ) -> Iterator[Served]:
     """The service on a new database in `folder`."""
-    path = folder / "comments.sqlite3"
-    upgrade.upgrade(path)
     purged: list[str] = []
     bans, names = Bans(), ProtectedNames(settings)
 
@@ -264,7 +262,7 @@ def served(
         names.forget(tags)
         purged.extend(tags)
 
-    database = Database(path, DatabaseSettings(synchronous="normal"), purge=purge)
+    database = Database(location(folder), DatabaseSettings(synchronous="normal"), purge=purge)
     database.open()
     try:
         database.write_now(queries.sync_sites, [site.name for site in settings.sites])

@@ -6,7 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.unit import postgresql
+from tests.postgresql_server import Server, server
+from tests.unit import database_fixture, postgresql
 from tests.unit.admin_client import Seat, seated
 from tests.unit.app_fixture import Served, served
 
@@ -20,6 +21,47 @@ def queries_for_postgresql() -> Iterator[None]:
     with postgresql.noted() as found:
         yield
     assert postgresql.faults(found) == ""
+
+
+@pytest.fixture(scope="session")
+def postgresql_server() -> Iterator[Server]:
+    """A PostgreSQL for all tests."""
+    with server() as running:
+        yield running
+
+
+def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+    """Run the tests of modules with ON_BOTH_ENGINES once with SQLite, and once with PostgreSQL."""
+    if getattr(metafunc.module, "ON_BOTH_ENGINES", False):
+        metafunc.parametrize("engine", ["sqlite", "postgresql"], indirect=True, scope="module")
+
+
+@pytest.fixture(autouse=True, scope="module")
+def engine(request: pytest.FixtureRequest) -> Iterator[str]:
+    """The engine of the databases that `opened` and `served` make: see above."""
+    name: str = getattr(request, "param", "sqlite")
+    if name == "sqlite":
+        yield name
+        return
+    running: Server = request.getfixturevalue("postgresql_server")
+    database_fixture.in_use.append(running)
+    yield name
+    database_fixture.in_use.clear()
+
+
+@pytest.fixture(autouse=True)
+def recycled(engine: str) -> Iterator[None]:
+    """Let the next test have the databases of this one, emptied."""
+    yield
+    if engine != "sqlite":
+        database_fixture.in_use[0].recycle()
+
+
+@pytest.fixture
+def sqlite_only(engine: str) -> None:
+    """Skip a test of how SQLite goes about it, with another engine."""
+    if engine != "sqlite":
+        pytest.skip("it looks at SQLite's plan")
 
 
 @pytest.fixture

@@ -14,6 +14,8 @@ from typing import Final
 
 from commentsvc.cli.doctor import remote
 from commentsvc.cli.doctor.remote import Finding, ProbeClient
+from commentsvc.db.engine import load_postgresql
+from commentsvc.db.sqlite import DatabaseError
 from commentsvc.delivery.channel import DeliveryError
 from commentsvc.delivery.smtp import Deadlines, Smtp
 from commentsvc.runtime import control
@@ -31,7 +33,9 @@ _ACCEPTED: Final = re.compile(rb"^commentsvc_core_accepted_total (\S+)$", re.MUL
 
 def examine(visitor: ProbeClient, data: Path, settings: Settings) -> Iterator[Finding]:
     """Yield all local checks, except that of mail."""
-    yield permissions(data)
+    yield permissions(data, settings)
+    if settings.database.url:
+        yield database(settings.database.url)
     yield public_url(visitor, settings)
     try:
         yield keep_alive(visitor, control.ask(data / data_dir.CONTROL, Ping()))
@@ -39,9 +43,24 @@ def examine(visitor: ProbeClient, data: Path, settings: Settings) -> Iterator[Fi
         yield Finding("keep-alive", None, f"the service does not answer on this machine: {error}")
 
 
-def permissions(data: Path) -> Finding:
+def database(url: str) -> Finding:
+    """Check that PostgreSQL can be used, and is configured so that nothing is lost."""
+    try:
+        load_postgresql()
+        from commentsvc.db.migrations import postgresql_upgrade
+
+        version, problems = postgresql_upgrade.examine(url)
+    except DatabaseError as error:
+        return Finding("database", False, str(error))
+    if problems:
+        return Finding("database", False, "; ".join(problems))
+    return Finding("database", True, f"PostgreSQL {version} can be used, and keeps what it takes")
+
+
+def permissions(data: Path, settings: Settings) -> Finding:
     """Check that only the service's own user may read private files."""
-    for path in (data, *(data / name for name in PRIVATE)):
+    private = PRIVATE[1:] if settings.database.url else PRIVATE
+    for path in (data, *(data / name for name in private)):
         try:
             mode = path.stat().st_mode & 0o777
         except OSError as error:

@@ -6,6 +6,8 @@ edit a released step: existing databases were made by it. Append a further one, 
 
 from typing import Final
 
+HISTORY: Final = "schema_migration"  # playhouse's table of the steps that were applied
+
 INITIAL: Final = (
     """
     CREATE TABLE ban (

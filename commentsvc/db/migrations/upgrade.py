@@ -23,7 +23,9 @@ from typing import Any, Final
 
 import peewee
 
+from commentsvc.db.engine import Location, load_postgresql
 from commentsvc.db.migrations import steps
+from commentsvc.db.migrations.steps import HISTORY
 from commentsvc.db.sqlite import (
     DatabaseBusy,
     DatabaseError,
@@ -34,7 +36,6 @@ from commentsvc.db.sqlite import (
 )
 from commentsvc.settings.data_dir import SECRET_KEY
 
-HISTORY: Final = "schema_migration"  # playhouse's table of the steps that were applied
 MAGIC: Final = b"SQLite format 3\0"
 PATIENCE: Final = 3.0  # seconds to wait for another program's lock
 # The page size of a new file in bytes. A submission changes three pages in random places, and each
@@ -63,7 +64,18 @@ STEPS: Final[dict[str, Step]] = {
 UNRELEASED: Final = "0001_first"
 
 
-def upgrade(path: Path) -> None:
+def upgrade(location: Location) -> None:
+    """Make the database, or migrate it; fast if nothing is to be done. Raise DatabaseError."""
+    if isinstance(location, Path):
+        upgrade_file(location)
+        return
+    load_postgresql()
+    from commentsvc.db.migrations import postgresql_upgrade
+
+    postgresql_upgrade.upgrade(location)
+
+
+def upgrade_file(path: Path) -> None:
     """Make the database at `path` (mode 0600), or migrate it; fast if nothing is to be done.
 
     The caller holds the lock on its directory. Raise DatabaseError. It is DatabaseUnusable, with

@@ -2,7 +2,7 @@
 
 Both these models and the migration steps define the tables; a test compares them. Queries are
 written with the models (see `db.query`), except the few that every request runs, which are in
-`comments.statements`.
+`db.statements`.
 
 A column whose name ends in `_at` is a time in Unix milliseconds (UTC), and one that ends in `_ms`
 is a duration in milliseconds. The id of a comment is never used again (AUTOINCREMENT), because

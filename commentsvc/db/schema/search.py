@@ -12,11 +12,12 @@ The same holds for a url.
 
 # ruff: noqa: S608 - the SQL is built from constants only
 
-from typing import Final
+import re
+from typing import Any, Final
 
 import peewee
 
-from commentsvc.db.schema.comments import CommentTable, SiteTable, Table
+from commentsvc.db.schema.comments import CommentTable, SiteTable, Table, schema
 from commentsvc.util.timestamps import DAY_MS
 
 
@@ -84,13 +85,44 @@ EXTRAS: Final = (
 )
 
 
+# The text search configuration of PostgreSQL that takes words as they are.
+DICTIONARY: Final = "pg_catalog.simple"
+# Of a longer word, PostgreSQL's index holds the beginning; its limit is 2,046 bytes.
+LONGEST_WORD: Final = 2_000
+_TERM: Final = re.compile(r'(?:(\w+):)?"([^"]*)"( OR )?')
+
+
+class Matching(peewee.ColumnBase):
+    """The condition that the index finds a row by `match`, a query in the words of FTS5.
+
+    PostgreSQL is asked for each of its terms, which are all connected by AND, or all by OR.
+    """
+
+    def __init__(self, match: str) -> None:
+        self._match = match
+
+    def __sql__(self, ctx: Any) -> Any:  # Any: peewee's Context, which is not in its stubs
+        if ctx.state.param == schema.param:
+            return ctx.literal("search MATCH ").value(self._match, converter=False)
+        terms = _TERM.findall(self._match)
+        between = " OR " if terms[0][2] else " AND "
+        for number, (field, text, _) in enumerate(terms):
+            asked = f"{field or 'words'} @@ phraseto_tsquery('{DICTIONARY}', words("
+            ctx.literal(f"{between if number else '('}search.{asked}")
+            ctx.value(text[:LONGEST_WORD], converter=False).literal("))")
+        return ctx.literal(")")
+
+
+Indexed: Final[Any] = peewee.Table("search", ("rowid",), alias="search")  # Any: no stubs know it
+
+
 def found_or_new(match: str) -> tuple[peewee.Expression, peewee.Expression]:
     """Return two conditions: a comment is found by the index, or is too new to be in it.
 
     `match` is an FTS5 query. The caller must check each comment, since the words may be in
     different columns.
     """
-    found = peewee.SQL("(SELECT rowid FROM search WHERE search MATCH ?)", [match])
+    found = Indexed.select(Indexed.rowid).where(Matching(match))
     state = SearchStateTable.select(SearchStateTable.indexed_until)
     return CommentTable.id.in_(found), CommentTable.id > state
 

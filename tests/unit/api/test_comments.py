@@ -15,6 +15,8 @@ from commentsvc.comments.markdown import render
 from commentsvc.settings.schema import CommentsSettings, ModerationSettings
 from tests.unit.app_fixture import SETTINGS, Served, data, faults, served
 
+ON_BOTH_ENGINES = True  # see tests/unit/conftest.py
+
 
 @pytest.fixture
 def moderated(tmp_path: Path) -> Iterator[Served]:
@@ -416,6 +418,7 @@ def test_previews_are_limited_by_network(service: Served) -> None:
     assert service.submit().status == 201
 
 
+@pytest.mark.usefixtures("sqlite_only")  # PostgreSQL takes no text that is no UTF-8
 def test_a_damaged_comment_takes_no_other_with_it(service: Served) -> None:
     for message in ("one", "two"):
         service.submit(message)

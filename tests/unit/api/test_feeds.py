@@ -15,6 +15,8 @@ from commentsvc.api.feeds import Feed, Source, atom, json_feed, make_feed, rss
 from commentsvc.model import Entry
 from tests.unit import database_fixture
 
+ON_BOTH_ENGINES = True  # see tests/unit/conftest.py
+
 ATOM = "{http://www.w3.org/2005/Atom}"
 SITE = Source("blog", "A & B", "https://blog.example", "")
 COMMENT = replace(

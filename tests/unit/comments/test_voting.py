@@ -14,6 +14,8 @@ from commentsvc.db.query import Prepared
 from commentsvc.model import SPAM
 from tests.unit.database_fixture import HOUR, NOW, add, decide, opened, plan
 
+ON_BOTH_ENGINES = True  # see tests/unit/conftest.py
+
 HERE = (b"now", b"before")
 
 

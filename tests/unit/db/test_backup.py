@@ -12,7 +12,7 @@ import pytest
 from commentsvc.db import backup, integrity, outbox
 from commentsvc.db.backup import BackupError
 from commentsvc.db.lock import Lock
-from commentsvc.db.migrations import upgrade
+from commentsvc.db.migrations import steps, upgrade
 from commentsvc.db.schema.outbox import Target
 from commentsvc.db.sqlite import DatabaseBusy, DatabaseUnusable
 from commentsvc.settings.data_dir import DATABASE, DataUnusable
@@ -285,7 +285,7 @@ def test_a_missing_empty_or_foreign_file_is_refused(kept: Kept) -> None:
 
 def test_a_newer_backup_is_refused(kept: Kept) -> None:
     connection = sqlite3.connect(kept.file)
-    connection.execute(f"INSERT INTO {upgrade.HISTORY} (name, applied) VALUES ('9999_later', '')")
+    connection.execute(f"INSERT INTO {steps.HISTORY} (name, applied) VALUES ('9999_later', '')")
     connection.commit()
     connection.close()
     refused(kept, DatabaseUnusable, "newer commentsvc")

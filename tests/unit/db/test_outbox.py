@@ -15,6 +15,8 @@ from commentsvc.db.sqlite import Transaction
 from commentsvc.util.timestamps import DAY_MS, HOUR_MS
 from tests.unit.database_fixture import NOW, add, new, opened, plan
 
+ON_BOTH_ENGINES = True  # see tests/unit/conftest.py
+
 MO, FLO = Target("mail", "mo@blog.example"), Target("mail", "flo@blog.example")
 
 

@@ -30,6 +30,8 @@ from commentsvc.spam import bans
 from commentsvc.util.timestamps import rfc3339_ms
 from tests.unit.database_fixture import HOUR, NOW, add, decide, opened
 
+ON_BOTH_ENGINES = True  # see tests/unit/conftest.py
+
 R = TypeVar("R", bound=msgspec.Struct)
 PERSONAL = ("Ann", "ann@blog.example", "Mo", "aunt.example", "0102", "a bad name")
 
@@ -183,7 +185,8 @@ def test_an_imported_comment_says_how_it_was_known(tmp_path: Path) -> None:
         database.write_now(
             lambda tx: tx.execute(
                 "INSERT INTO imported_comment (comment_id, import_id, key, anchor, is_html)"
-                " VALUES (2, 1, x'00', 'isso-7', 1)"
+                " VALUES (2, 1, ?, 'isso-7', 1)",
+                (b"\0",),
             )
         )
         found = of(CommentRecord, read(database))

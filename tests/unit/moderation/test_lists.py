@@ -16,6 +16,8 @@ from commentsvc.moderation import lists
 from commentsvc.moderation.lists import StoredVerdict
 from tests.unit.database_fixture import NOW, add, opened, plan
 
+ON_BOTH_ENGINES = True  # see tests/unit/conftest.py
+
 
 @pytest.fixture(scope="module")
 def database(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Database]:

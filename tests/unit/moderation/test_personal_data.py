@@ -11,6 +11,8 @@ from commentsvc.db.database import Database
 from commentsvc.moderation import personal_data
 from tests.unit.database_fixture import NOW, add, opened, plan
 
+ON_BOTH_ENGINES = True  # see tests/unit/conftest.py
+
 EMAIL = "Rosa.Weber@mail.example"
 
 

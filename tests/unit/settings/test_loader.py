@@ -210,6 +210,30 @@ def test_a_promise_of_tls_needs_to_know_who_came_by_tls() -> None:
     assert loader.load(None, environ).server.hsts == environ["COMMENTSVC_SERVER_HSTS"]
 
 
+def test_backups_of_postgresql_are_not_asked_of_the_service() -> None:
+    environ = {"COMMENTSVC_DATABASE_URL": "postgresql://me:word@db/c"}
+    assert "word" not in repr(loader.load(None, environ))
+    (problem,) = problems(environ | {"COMMENTSVC_BACKUP_DIRECTORY": "/mnt"})
+    assert problem.startswith("backup.directory is set, but the database is PostgreSQL's")
+
+
+def test_commands_find_the_database_whatever_the_other_settings_are(tmp_path: Path) -> None:
+    file = tmp_path / "commentsvc.toml"
+    assert loader.database_url(None, {}) == ""
+    file.write_text('[server]\nworkers = "many"\n[database]\nurl = "postgresql://me@db/c"\n')
+    assert loader.database_url(file, {}) == "postgresql://me@db/c"
+    assert loader.database_url(file, {"COMMENTSVC_DATABASE_URL": ""}) == ""
+    for text, reason in (
+        ("[postgresql:", "cannot be read as TOML"),
+        ("[database]\nurl = 7", "url"),
+    ):
+        file.write_text(text)
+        with pytest.raises(SettingsError, match=reason):
+            loader.database_url(file, {})
+    file.write_text("[server")
+    assert loader.database_url(file, {}) == ""
+
+
 def test_a_password_is_not_sent_in_the_clear() -> None:
     given = {"USER": "me", "SECURITY": "none", "HOST": "127.0.0.1", "SENDER": "a@b.example"}
     environ = {f"COMMENTSVC_MAIL_{name}": value for name, value in given.items()}

@@ -9,7 +9,7 @@ from msgspec.structs import replace
 
 from commentsvc.cli.doctor import local
 from commentsvc.cli.doctor.remote import Finding, ProbeClient
-from commentsvc.settings.schema import ServerSettings, Settings
+from commentsvc.settings.schema import DatabaseSettings, ServerSettings, Settings
 from tests.unit.mail_server import MailServer, mail_server, mail_settings
 
 
@@ -51,5 +51,17 @@ def test_links_that_lead_elsewhere_are_told(told: str, good: bool | None) -> Non
 
 
 def test_a_folder_that_is_not_there_is_told(tmp_path: Path) -> None:
-    finding = local.permissions(tmp_path / "none")
+    finding = local.permissions(tmp_path / "none", Settings())
     assert finding == ("permissions", False, f"{tmp_path}/none: No such file or directory")
+
+
+def test_a_postgresql_that_cannot_be_reached_is_told_and_no_file_is_missed(tmp_path: Path) -> None:
+    url = f"postgresql://c@/c?host={tmp_path}"
+    settings = Settings(database=DatabaseSettings(url=url))
+    tmp_path.chmod(0o700)
+    (tmp_path / "secret.key").touch(mode=0o600)
+    assert local.permissions(tmp_path, settings).good
+    finding = local.database(url)
+    assert finding.check == "database"
+    assert finding.good is False
+    assert "PostgreSQL cannot be reached" in finding.text

@@ -11,7 +11,7 @@ from pathlib import Path
 import peewee
 import pytest
 
-from commentsvc.db.migrations import upgrade
+from commentsvc.db.migrations import steps, upgrade
 from commentsvc.db.schema import comments, imports, inbox, mentions, moderation, outbox, search
 from commentsvc.db.sqlite import DatabaseBusy, DatabaseUnusable
 from tests.unit.database_fixture import add, opened
@@ -29,7 +29,7 @@ def schema(connection: sqlite3.Connection) -> dict[str, str]:
     ).fetchall()
     made = {}
     for name, sql in rows:
-        if name == upgrade.HISTORY or name.startswith(upgrade.HISTORY + "_"):
+        if name == steps.HISTORY or name.startswith(steps.HISTORY + "_"):
             continue
         parts = [
             connection.execute(f"PRAGMA {pragma}({name})").fetchall()
@@ -148,7 +148,7 @@ def test_a_step_that_fails_leaves_the_schema_before_it(
 
 def test_an_upgrade_that_was_killed_before_its_first_step_is_done_again(path: Path) -> None:
     connection = sqlite3.connect(path)
-    connection.execute(f"CREATE TABLE {upgrade.HISTORY} (id INTEGER, name TEXT, applied TEXT)")
+    connection.execute(f"CREATE TABLE {steps.HISTORY} (id INTEGER, name TEXT, applied TEXT)")
     connection.close()
     upgrade.upgrade(path)
     assert "comment" in read_schema(path)
@@ -167,7 +167,7 @@ def refused(path: Path, reason: str) -> None:
 def test_a_file_of_the_time_before_the_first_release_is_refused(path: Path) -> None:
     upgrade.upgrade(path)
     with contextlib.closing(sqlite3.connect(path)) as connection, connection:
-        connection.execute(f"UPDATE {upgrade.HISTORY} SET name = '0001_first'")
+        connection.execute(f"UPDATE {steps.HISTORY} SET name = '0001_first'")
     refused(path, "before the first release, .*: move it away, and a new one is made")
 
 
@@ -176,7 +176,7 @@ def test_a_newer_file_is_refused(path: Path) -> None:
     connection = sqlite3.connect(path)
     with connection:
         connection.execute(
-            f"INSERT INTO {upgrade.HISTORY} (name, applied) VALUES ('0999_future', '')"
+            f"INSERT INTO {steps.HISTORY} (name, applied) VALUES ('0999_future', '')"
         )
     connection.close()
     refused(path, "newer commentsvc .*0999_future.*install that version")

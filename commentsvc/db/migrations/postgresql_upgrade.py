@@ -1,0 +1,184 @@
+"""Bring a PostgreSQL database to the schema of this program, as `upgrade` does a file.
+
+Before anything is written, the server and the database are looked at: version, encoding, rights,
+and whether the database is ours and not newer. All missing steps are one transaction.
+"""
+
+# ruff: noqa: S608 - put together from constants only
+
+from collections.abc import Callable, Iterable
+from contextlib import closing
+from typing import Any, Final, NamedTuple
+
+import psycopg
+
+from commentsvc.db import postgresql
+from commentsvc.db.migrations.steps import HISTORY
+from commentsvc.db.schema import postgresql as schema
+from commentsvc.db.sqlite import DatabaseUnusable
+
+# As `upgrade.STEPS`, with the statements of each. The first is made from the models until it is
+# released; a test holds what it makes.
+STEPS: Final[dict[str, Callable[[], Iterable[str]]]] = {"0001_initial": schema.creation}
+
+_FACTS: Final = (
+    "SELECT current_setting('server_version_num')::int, current_setting('server_version'),"
+    " current_database(), current_user, current_setting('server_encoding'), pg_is_in_recovery(),"
+    " has_database_privilege(current_database(), 'CREATE'),"
+    " EXISTS (SELECT 1 FROM pg_collation WHERE collname = 'und-x-icu'),"
+    f" to_regclass('{schema.SCHEMA}.{HISTORY}') IS NOT NULL"
+)
+# Tables of whoever it is; extensions may have theirs.
+_FOREIGN: Final = (
+    "SELECT n.nspname || '.' || c.relname FROM pg_class AS c"
+    " JOIN pg_namespace AS n ON n.oid = c.relnamespace"
+    " WHERE c.relkind IN ('r', 'p', 'v', 'm') AND n.nspname <> 'information_schema'"
+    " AND n.nspname NOT LIKE 'pg\\_%' AND NOT EXISTS (SELECT 1 FROM pg_depend AS d"
+    " WHERE d.objid = c.oid AND d.deptype = 'e') ORDER BY 1 LIMIT 1"
+)
+_FORBIDDEN: Final = (
+    "SELECT c.relname FROM pg_class AS c WHERE c.relnamespace = to_regnamespace(%s)"
+    " AND c.relkind = 'r' AND NOT (has_table_privilege(c.oid, 'SELECT')"
+    " AND has_table_privilege(c.oid, 'INSERT') AND has_table_privilege(c.oid, 'UPDATE')"
+    " AND has_table_privilege(c.oid, 'DELETE')) ORDER BY 1 LIMIT 1"
+)
+
+_SETTINGS: Final = (
+    "SELECT current_setting('server_version'), current_setting('fsync'),"
+    " current_setting('full_page_writes'),"
+    " current_setting('max_connections')::int"
+    " - current_setting('superuser_reserved_connections')::int"
+    " - (SELECT count(*)::int FROM pg_stat_activity WHERE backend_type = 'client backend'"
+    " AND application_name <> 'commentsvc'),"
+    " least(CASE WHEN r.rolconnlimit < 0 THEN 1000 ELSE r.rolconnlimit END,"
+    " CASE WHEN d.datconnlimit < 0 THEN 1000 ELSE d.datconnlimit END)"
+    " FROM pg_roles AS r, pg_database AS d"
+    " WHERE r.rolname = current_user AND d.datname = current_database()"
+)
+
+
+def upgrade(url: str) -> None:
+    """Make the tables, or bring them up to date; quick where they are. Raises DatabaseError."""
+    with closing(postgresql.dial(url)) as connection:
+        if not missing(connection):
+            return
+        try:
+            _run(connection)
+        except psycopg.Error as error:
+            connection.rollback()
+            text = " ".join(str(error).split())
+            raise postgresql.fault(error) or DatabaseUnusable(
+                f"the database cannot be upgraded ({text})"
+            ) from error
+
+
+def is_current(url: str) -> bool:
+    """Return whether there is nothing to upgrade. Raises DatabaseError as `missing` does."""
+    with closing(postgresql.dial(url, read_only=True)) as connection:
+        return not missing(connection)
+
+
+class ServerState(NamedTuple):
+    """What a server is, and what is wrong with it: a line each."""
+
+    version: str
+    problems: list[str]
+
+
+def examine(url: str) -> ServerState:
+    """Look at a server and the database for faults of their settings. Raises DatabaseError."""
+    with closing(postgresql.dial(url, read_only=True)) as connection:
+        missing(connection)
+        row = connection.execute(_SETTINGS).fetchone()
+        assert row is not None, "it asks for one row"
+        version, fsync, pages, free, limit = row
+    problems = [
+        f"{name} is off: a power cut can destroy the database. Set it to on"
+        for name, value in (("fsync", fsync), ("full_page_writes", pages))
+        if value == "off"
+    ]
+    if min(free, limit) < postgresql.CONNECTIONS:
+        problems.append(
+            f"{min(free, limit)} connections are free, and a service takes"
+            f" {postgresql.CONNECTIONS}: raise max_connections, or the limit of user or database"
+        )
+    return ServerState(version, problems)
+
+
+def missing(connection: psycopg.Connection[Any]) -> list[str]:
+    """Return the steps that are missing. Raises DatabaseUnusable where it must be left alone."""
+    try:
+        row = connection.execute(_FACTS).fetchone()
+    except psycopg.errors.InsufficientPrivilege as error:
+        user = connection.info.user
+        raise DatabaseUnusable(_no_rights(user, f"{schema.SCHEMA}.{HISTORY}")) from error
+    assert row is not None, "it asks for one row"
+    number, version, database, user, encoding, is_standby, may_create, has_icu, is_ours = row
+    if number // 10_000 < postgresql.OLDEST:
+        raise DatabaseUnusable(
+            f"PostgreSQL {version} is too old: {postgresql.OLDEST} or newer is needed"
+        )
+    if encoding != "UTF8":
+        raise DatabaseUnusable(
+            f"the database {database} has the encoding {encoding}: make one with UTF8"
+        )
+    if is_standby:
+        raise DatabaseUnusable(
+            "this PostgreSQL is a standby, which cannot be written: name the primary"
+        )
+    if not has_icu:
+        raise DatabaseUnusable(
+            "this PostgreSQL knows no ICU collations, which the search needs: install a build that"
+            " does, as Debian's, and make a new database"
+        )
+    if not is_ours:
+        _look_at_new(connection, database, user, may_create)
+        return [*STEPS]
+    applied = {name for (name,) in connection.execute(f"SELECT name FROM {HISTORY}")}
+    if newer := sorted(applied - set(STEPS)):
+        raise DatabaseUnusable(
+            f"the database {database} was written by a newer commentsvc (it knows {newer[-1]}):"
+            " install that version, or restore a backup"
+        )
+    if table := connection.execute(_FORBIDDEN, (schema.SCHEMA,)).fetchone():
+        raise DatabaseUnusable(_no_rights(user, table[0]))
+    return [name for name in STEPS if name not in applied]
+
+
+def _look_at_new(
+    connection: psycopg.Connection[Any], database: str, user: str, may_create: bool
+) -> None:
+    foreign = connection.execute(_FOREIGN).fetchone()
+    if foreign:
+        raise DatabaseUnusable(
+            f"the database {database} belongs to another program (it has the table {foreign[0]}):"
+            f" make one for commentsvc alone: createdb --owner={user} commentsvc"
+        )
+    if not may_create:
+        raise DatabaseUnusable(
+            f"the user {user} may make no tables in the database {database}:"
+            f' run ALTER DATABASE "{database}" OWNER TO "{user}"'
+        )
+
+
+def _no_rights(user: str, table: str) -> str:
+    return (
+        f"the user {user} may not read and write the table {table}: connect as the user that made"
+        " it, or grant the rights"
+    )
+
+
+def _run(connection: psycopg.Connection[Any]) -> None:
+    """Run the missing steps, unless another service uses the database or makes them just now."""
+    connection.execute("BEGIN")
+    postgresql.take_lock(connection, for_transaction=True)
+    connection.execute(f"CREATE SCHEMA IF NOT EXISTS {schema.SCHEMA}")
+    connection.execute(
+        f"CREATE TABLE IF NOT EXISTS {HISTORY}"
+        " (name TEXT PRIMARY KEY, applied TIMESTAMPTZ NOT NULL)"
+    )
+    for name in missing(connection):
+        for sql in STEPS[name]():
+            connection.execute(sql)
+        connection.execute(f"INSERT INTO {HISTORY} VALUES (%s, now())", (name,))
+    connection.execute("COMMIT")

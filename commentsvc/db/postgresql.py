@@ -1,0 +1,431 @@
+"""PostgreSQL as we use it: how a connection is opened, what may be run on it, what its faults mean.
+
+Queries are those of `query`; PostgreSQL's text of a hot statement is in `postgresql_statements`.
+One connection writes, and holds an advisory lock as long as it is open: so a second service on the
+same database is refused, since each keeps answers in its own memory. A connection that was lost is
+opened again when it is needed next; what was under way fails with DatabaseBusy, and nothing is
+acknowledged before its COMMIT came back.
+
+This module is loaded only where `database.url` asks for it: psycopg is an extra.
+"""
+
+import contextlib
+import logging
+import os
+import signal
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import lru_cache
+from itertools import count
+from typing import Any, Concatenate, Final, ParamSpec, TypeVar
+
+import psycopg
+from psycopg import sql as composed
+from psycopg.adapt import Loader
+from psycopg.types.numeric import Int4Dumper, Int8Dumper
+
+from commentsvc.db import postgresql_statements
+from commentsvc.db.query import Prepared, Query
+from commentsvc.db.schema.postgresql import ENGINE, SCHEMA
+from commentsvc.db.sqlite import (
+    DatabaseBusy,
+    DatabaseClosed,
+    DatabaseError,
+    DatabaseFull,
+    DatabaseUnusable,
+    Reader,
+    Row,
+    Transaction,
+)
+from commentsvc.settings.schema import DatabaseSettings
+
+_log = logging.getLogger(__name__)
+
+P = ParamSpec("P")
+T = TypeVar("T")
+
+# Seconds to wait for a connection.
+DIAL_PATIENCE: Final = 3
+# What a service opens: the writer's, the readers', the event loop's; a command opens one more.
+CONNECTIONS: Final = 7
+# Seconds to wait for another program's lock.
+PATIENCE: Final = 3
+# Milliseconds after which a connection is lost whose other end says nothing to what we sent.
+SILENCE_MS: Final = 10_000
+# Prepared statements kept per connection: all of ours, many times over.
+STATEMENTS: Final = 512
+# Rows that are fetched at once of a long result.
+PIECE: Final = 1_000
+# Whose advisory lock it is: the beginning of the SHA-256 of "commentsvc", of 63 bits.
+LOCK: Final = 0x74E8_2C24_FC9C_6FC0
+# The oldest version that Debian 12 and we know.
+OLDEST: Final = 15
+
+_BUSY: Final = ("08", "40", "53300", "55P03", "57")  # beginnings of SQLSTATEs
+_FULL: Final = ("53", "25006", "58")
+_UNUSABLE: Final = ("28", "3D", "42501", "3F", "XX")
+
+# What these said was done, else it is unknown: they may be sent again on another connection.
+_REPEATABLE: Final = ("BEGIN", "SELECT", "WITH")
+
+
+class _WholeNumber(Loader):
+    """Sums of integers, which PostgreSQL gives as `numeric`."""
+
+    def load(self, data: Any) -> int:  # Any: a buffer, which typing cannot name before 3.12
+        return int(bytes(data))
+
+
+class _IntegerDumper(psycopg.adapt.Dumper):
+    """Integers of two sizes, so that few statements are prepared for different ones."""
+
+    oid = psycopg.adapters.types["int8"].oid
+
+    def get_key(self, obj: Any, _: Any) -> Any:  # Any: as in psycopg
+        return Int4Dumper if -(1 << 31) <= obj < 1 << 31 else Int8Dumper
+
+    def upgrade(self, obj: Any, _: Any) -> Any:  # Any: as in psycopg
+        return self.get_key(obj, None)(int)
+
+    def dump(self, _: Any) -> bytes:
+        raise NotImplementedError  # `upgrade` names the one that does it
+
+
+def fault(error: Exception) -> DatabaseError | None:
+    """What a failure of PostgreSQL means to us; None if it is no fault of the server or machine."""
+    if isinstance(error, DatabaseError):  # of a connection that could not be opened again
+        return error
+    if not isinstance(error, psycopg.Error):
+        return None
+    state, text = error.sqlstate or "", _one_line(error)
+    if state.startswith(_FULL) and state != "53300":
+        return DatabaseFull(f"the database cannot be written ({text})")
+    if state.startswith(_UNUSABLE):
+        return DatabaseUnusable(f"the database cannot be used ({text})")
+    lost = not state and isinstance(error, psycopg.OperationalError | psycopg.InterfaceError)
+    if lost or state.startswith(_BUSY):
+        return DatabaseBusy(f"PostgreSQL does not answer ({text})")
+    return None
+
+
+def _one_line(error: Exception) -> str:
+    return " ".join(str(error).split())
+
+
+def _without_nul(value: object) -> object:
+    """Return a value with U+FFFD for NUL, which no text may hold and the driver refuses to send."""
+    return value.replace("\0", "\N{REPLACEMENT CHARACTER}") if isinstance(value, str) else value
+
+
+@lru_cache(STATEMENTS)
+def _translated(sql: str) -> str:
+    """Return PostgreSQL's text of a statement that is written out for SQLite."""
+    return postgresql_statements.TWINS.get(sql) or sql.replace("?", "%s")
+
+
+def dial(url: str, *, read_only: bool = False) -> psycopg.Connection[Row]:
+    """Open a connection in autocommit mode. Raises DatabaseError."""
+    try:
+        connection = psycopg.connect(
+            url,
+            autocommit=True,
+            prepare_threshold=2,
+            connect_timeout=DIAL_PATIENCE,
+            tcp_user_timeout=SILENCE_MS,
+            application_name="commentsvc",
+            client_encoding="utf8",
+        )
+        try:
+            connection.prepared_max = STATEMENTS
+            adapters = connection.adapters
+            adapters.register_loader("numeric", _WholeNumber)
+            adapters.register_dumper(int, _IntegerDumper)
+            mode = "on" if read_only else "off"
+            connection.execute(
+                f"SELECT set_config('search_path', '{SCHEMA}, pg_catalog', false),"
+                f" set_config('default_transaction_read_only', '{mode}', false)"
+            )
+        except BaseException:
+            connection.close()
+            raise
+    except psycopg.ProgrammingError:
+        raise DatabaseUnusable(
+            "database.url cannot be used: look at its parameters, and write what is not a letter"
+            " or digit in user and password as %XX"
+        ) from None  # what the library says of it may show the password
+    except psycopg.Error as error:
+        raise DatabaseUnusable(f"PostgreSQL cannot be reached: {_one_line(error)}") from error
+    return connection
+
+
+def take_lock(connection: psycopg.Connection[Any], *, for_transaction: bool = False) -> None:
+    """Take the lock that only one service has, for the transaction or as long as it is connected.
+
+    Raises DatabaseBusy, naming the holder.
+    """
+    kind = "xact_lock" if for_transaction else "lock"
+    connection.execute(f"SET lock_timeout = '{PATIENCE}s'")
+    try:
+        connection.execute(f"SELECT pg_advisory_{kind}({LOCK})")
+    except psycopg.errors.LockNotAvailable as error:
+        connection.rollback()
+        raise DatabaseBusy(_holder(connection)) from error
+    connection.execute("RESET lock_timeout")
+
+
+def _holder(connection: psycopg.Connection[Any]) -> str:
+    """Return who has the lock."""
+    row = connection.execute(
+        "SELECT current_database(), a.pid, coalesce(host(a.client_addr), 'this machine')"
+        " FROM pg_locks AS l JOIN pg_stat_activity AS a ON a.pid = l.pid"
+        " WHERE l.locktype = 'advisory' AND l.granted AND l.objsubid = 1"
+        " AND (l.classid::bigint << 32 | l.objid::bigint) = %s"
+        " AND l.database = (SELECT oid FROM pg_database WHERE datname = current_database())",
+        (LOCK,),
+    ).fetchone()
+    if row is None:
+        return "the database is in use by another commentsvc"
+    name, pid, address = row
+    return (
+        f"the database {name} is in use by another commentsvc (its connection {pid},"
+        f" from {address})"
+    )
+
+
+class PostgresqlConnection:
+    """A connection that is opened again when it was lost.
+
+    `prepare` is run on each new one. It has the methods of sqlite3's that the writer and readers
+    use.
+    """
+
+    def __init__(
+        self,
+        url: str,
+        *,
+        read_only: bool = False,
+        prepare: Callable[[psycopg.Connection[Row]], None] = lambda _: None,
+    ) -> None:
+        """Open it. Raises DatabaseError."""
+        self._url = url
+        self._read_only = read_only
+        self._prepare = prepare
+        self._names = count(1)
+        self._psycopg = self._dial()
+
+    def _dial(self) -> psycopg.Connection[Row]:
+        connection = dial(self._url, read_only=self._read_only)
+        try:
+            self._prepare(connection)
+        except BaseException:
+            connection.close()
+            raise
+        return connection
+
+    @property
+    def in_transaction(self) -> bool:
+        """Whether a transaction is open."""
+        return self._psycopg.info.transaction_status != psycopg.pq.TransactionStatus.IDLE
+
+    def execute(self, sql: str, params: Sequence[object] = ()) -> Any:
+        """Run a statement that is written out; Any: sqlite3's cursor has the same methods."""
+        return self.run(_translated(sql), params)
+
+    def run(self, sql: str, params: Sequence[object] = ()) -> Any:
+        """Run a statement in PostgreSQL's own words; Any: as above."""
+        if self._psycopg.closed:
+            self._redial()
+        idle = not self.in_transaction
+        try:
+            return self._psycopg.execute(sql, params or None)
+        except psycopg.DataError:
+            clean = [_without_nul(value) for value in params]
+            if clean == [*params]:
+                raise
+            return self._psycopg.execute(sql, clean)
+        except psycopg.Error:
+            if not (idle and self._psycopg.closed and sql.startswith(_REPEATABLE)):
+                raise
+        self._redial()
+        return self._psycopg.execute(sql, params or None)
+
+    def executemany(
+        self, sql: str, rows: Iterable[Sequence[object]], *, returning: bool = False
+    ) -> Any:
+        """As `execute` for each of `rows`."""
+        return self.run_each(_translated(sql), rows, returning=returning)
+
+    def run_each(
+        self, sql: str, rows: Iterable[Sequence[object]], *, returning: bool = False
+    ) -> Any:
+        """As `run` for each of `rows`."""
+        cursor = self._psycopg.cursor()
+        cursor.executemany(sql, rows, returning=returning)
+        return cursor
+
+    def each(self, sql: str, params: Sequence[object]) -> Iterator[Row]:
+        """As `run`, but the rows are fetched in pieces, where a transaction is open."""
+        if not self.in_transaction:
+            yield from self.run(sql, params)
+            return
+        with self._psycopg.cursor(name=f"each_{next(self._names)}") as cursor:
+            cursor.itersize = PIECE
+            cursor.execute(sql, params or None)
+            yield from cursor
+
+    def rollback(self) -> None:
+        """Undo what is open; nothing where that was lost, or there is nothing."""
+        with contextlib.suppress(psycopg.OperationalError):
+            if not self._psycopg.closed and self.in_transaction:
+                self._psycopg.execute("ROLLBACK")
+
+    def close(self) -> None:
+        """Let go of it, and of its lock."""
+        self._psycopg.close()
+
+    def _redial(self) -> None:
+        """Open it again. Raises DatabaseBusy."""
+        try:
+            self._psycopg = self._dial()
+        except DatabaseBusy:
+            raise
+        except DatabaseError as error:
+            raise DatabaseBusy(str(error)) from error
+
+
+class _PostgresqlQueries(Reader):
+    """What reading and writing share: queries in PostgreSQL's words."""
+
+    __slots__ = ()
+
+    IS_FILE = False
+    _connection: Any  # a PostgresqlConnection; it has the methods of sqlite3's that Reader uses
+
+    def query(self, query: Query, *values: object) -> list[Row]:
+        return self._run(query, values).fetchall()  # type: ignore[no-any-return]  # see PostgresqlConnection
+
+    def first(self, query: Query, *values: object) -> Row | None:
+        row: Row | None = self._run(query, values).fetchone()
+        return row
+
+    def each(self, query: Query, *values: object) -> Iterator[Row]:
+        yield from self._connection.each(*_bound(query, values))
+
+    def last_id(self, table: str) -> int:
+        sequence = composed.Identifier(f"{table}_id_seq")
+        asked = composed.SQL(
+            "SELECT CASE WHEN is_called THEN last_value ELSE 0 END FROM {}"
+        ).format(sequence)
+        return int(self._connection.run(asked.as_string(None)).fetchone()[0])
+
+    def _run(self, query: Query, values: Sequence[object]) -> Any:  # Any: see PostgresqlConnection
+        return self._connection.run(*_bound(query, values))
+
+
+def _bound(query: Query, values: Sequence[object]) -> tuple[str, Sequence[object]]:
+    """As `query.bound`, for PostgreSQL."""
+    if isinstance(query, Prepared):
+        return query.bound_for(ENGINE, values)
+    sql, own = ENGINE.get_sql_context().sql(query).query()
+    return sql, own
+
+
+class PostgresqlReader(_PostgresqlQueries):
+    """As Reader, for PostgreSQL."""
+
+    __slots__ = ()
+
+    BEGIN = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY"
+
+
+class PostgresqlTransaction(_PostgresqlQueries, Transaction):
+    """As Transaction, for PostgreSQL."""
+
+    __slots__ = ()
+
+    BEGIN = "BEGIN"
+
+    def insert(self, sql: str, row: Sequence[object]) -> int | None:
+        found = self._connection.run(_returning(sql), row).fetchone()
+        return None if found is None else int(found[0])
+
+    def insert_each(self, sql: str, rows: Sequence[Sequence[object]]) -> range | None:
+        cursor = self._connection.run_each(_returning(sql), rows, returning=True)
+        ids = [number for result in cursor.results() for (number,) in result]
+        made = range(ids[0], ids[0] + len(rows)) if ids else range(0)
+        return made if ids == [*made] else None
+
+    def change(self, query: Query, *values: object) -> int:
+        return int(self._run(query, values).rowcount)
+
+    def change_each(self, query: Prepared, rows: Iterable[Sequence[object]]) -> int:
+        bound = [query.bound_for(ENGINE, values) for values in rows]
+        if not bound:
+            return 0
+        return int(self._connection.run_each(bound[0][0], [own for _, own in bound]).rowcount)
+
+
+def _returning(sql: str) -> str:
+    return f"{_translated(sql)} RETURNING id"
+
+
+class PostgresqlEngine:
+    """How a service uses a PostgreSQL database; see `engine.Engine`."""
+
+    name = "the database"
+
+    reader = PostgresqlReader
+    transaction = PostgresqlTransaction
+    fault = staticmethod(fault)
+
+    def __init__(self, url: str, settings: DatabaseSettings) -> None:
+        self._url = url
+        self._commit = "off" if settings.synchronous == "normal" else "on"
+        self._opening = 0
+
+    def writing(self, _cache: int) -> PostgresqlConnection:
+        """Open the connection that writes. Raises DatabaseError."""
+        return PostgresqlConnection(self._url, prepare=self._take_place)
+
+    def reading(self, *, on_loop: bool) -> PostgresqlConnection:
+        """Open a connection that reads. Raises DatabaseError."""
+        return PostgresqlConnection(self._url, read_only=True)
+
+    def _take_place(self, connection: psycopg.Connection[Row]) -> None:
+        """Be the one that writes.
+
+        When the connection was lost, another service may have taken our place and left it again.
+        What we keep in memory may be old then, so we stop.
+        """
+        take_lock(connection)
+        connection.execute(
+            "SELECT set_config('synchronous_commit', %s, false)"
+            " WHERE %s = 'off' OR current_setting('synchronous_commit') = 'off'",
+            (self._commit, self._commit),
+        )
+        if not self._opening:
+            [(self._opening,)] = connection.execute("SELECT nextval('opening')").fetchall()
+            return
+        [(last,)] = connection.execute("SELECT last_value FROM opening").fetchall()
+        if last != self._opening:
+            _log.critical(
+                "another commentsvc wrote to the database while the connection was lost: this one"
+                " stops, since what it keeps in memory may be old"
+            )
+            os.kill(os.getpid(), signal.SIGTERM)
+            raise DatabaseClosed("another commentsvc wrote to the database")
+
+
+def ask(
+    url: str, work: Callable[Concatenate[Reader, P], T], *args: P.args, **kwargs: P.kwargs
+) -> T:
+    """Give what `work` reads on one state of the database, on a connection of its own.
+
+    Raises DatabaseError and what `work` raises.
+    """
+    connection = PostgresqlConnection(url, read_only=True)
+    try:
+        return PostgresqlReader(connection).whole(work, *args, **kwargs)
+    except psycopg.Error as error:
+        raise fault(error) or DatabaseUnusable(_one_line(error)) from error
+    finally:
+        connection.close()

@@ -1,0 +1,142 @@
+"""What the steps make in PostgreSQL, and every database that must be left alone."""
+
+import hashlib
+from collections.abc import Callable, Iterator
+
+import psycopg
+import pytest
+
+from commentsvc.db.migrations import postgresql_upgrade, steps, upgrade
+from commentsvc.db.schema import postgresql as schema
+from commentsvc.db.sqlite import DatabaseBusy, DatabaseUnusable
+from tests.postgresql_server import Server
+
+# As in test_upgrade.py: what each step made when it was released.
+RELEASED = {"0001_initial": "0b2bcb3eebdee324"}
+
+Make = Callable[[str], str]
+
+
+@pytest.fixture
+def make(postgresql_server: Server) -> Iterator[Make]:
+    """Make a database for a test, after its SQL was run there; its URL."""
+    server = postgresql_server
+
+    def make(sql: str) -> str:
+        server.run("CREATE DATABASE looked_at TEMPLATE template0")
+        with psycopg.connect(server.url("looked_at"), autocommit=True) as connection:
+            connection.execute(sql)
+        return server.url("looked_at")
+
+    yield make
+    server.run("DROP DATABASE IF EXISTS looked_at WITH (FORCE)")
+
+
+def columns(url: str) -> set[tuple[str, str, str, str]]:
+    """All columns: table, name, type, whether it may be null."""
+    with psycopg.connect(url) as connection:
+        found = connection.execute(
+            "SELECT table_name, column_name, data_type, is_nullable"
+            " FROM information_schema.columns WHERE table_schema = 'commentsvc'"
+        )
+        return set(found.fetchall())
+
+
+def test_the_steps_of_both_engines_have_the_same_names() -> None:
+    assert [*postgresql_upgrade.STEPS] == [*upgrade.STEPS]
+
+
+def test_no_released_step_was_edited() -> None:
+    made = {
+        name: hashlib.sha256("\n".join(step()).encode()).hexdigest()[:16]
+        for name, step in postgresql_upgrade.STEPS.items()
+    }
+    assert made == RELEASED
+
+
+def test_all_steps_together_give_the_tables_of_the_models(make: Make) -> None:
+    types = {"INT": "bigint", "AUTO": "bigint", "TEXT": "text", "BLOB": "bytea"}
+    url = make("SELECT 1")
+    postgresql_upgrade.upgrade(url)
+    postgresql_upgrade.upgrade(url)
+    wanted = {
+        (table._meta.table_name, field.column_name, types[kind], "YES" if field.null else "NO")
+        for table in schema.TABLES
+        for field in table._meta.sorted_fields
+        for kind in [getattr(field, "rel_field", field).field_type]
+    }
+    others = ("search", steps.HISTORY)
+    assert {each for each in columns(url) if each[0] not in others} == wanted
+    assert postgresql_upgrade.is_current(url)
+
+
+@pytest.mark.parametrize(
+    ("sql", "reason"),
+    [
+        ("CREATE TABLE photos (x int)", r"belongs to another program .*public\.photos"),
+        (
+            "CREATE SCHEMA commentsvc; CREATE TABLE commentsvc.schema_migration (name text);"
+            " INSERT INTO commentsvc.schema_migration VALUES ('0999_future')",
+            "written by a newer commentsvc .*0999_future.*install that version",
+        ),
+    ],
+)
+def test_a_database_that_is_not_ours_is_left_alone(make: Make, sql: str, reason: str) -> None:
+    url = make(sql)
+    before = columns(url)
+    with pytest.raises(DatabaseUnusable, match=reason) as info:
+        postgresql_upgrade.upgrade(url)
+    assert "\n" not in str(info.value)
+    assert columns(url) == before
+
+
+def test_a_user_without_rights_is_told_what_to_do(postgresql_server: Server, make: Make) -> None:
+    url = make("CREATE ROLE guest LOGIN")
+    asked = postgresql_server.url("looked_at", user="guest")
+    try:
+        with pytest.raises(DatabaseUnusable, match=r"guest may make no tables .*OWNER TO"):
+            postgresql_upgrade.upgrade(asked)
+        postgresql_upgrade.upgrade(url)
+        with pytest.raises(DatabaseUnusable, match="guest may not read and write"):
+            postgresql_upgrade.upgrade(asked)
+    finally:
+        postgresql_server.run("DROP ROLE guest")
+
+
+def test_a_database_of_another_encoding_is_refused(postgresql_server: Server) -> None:
+    server = postgresql_server
+    server.run("CREATE DATABASE old_letters ENCODING 'LATIN1' LOCALE 'C' TEMPLATE template0")
+    try:
+        with pytest.raises(DatabaseUnusable, match="encoding LATIN1"):
+            postgresql_upgrade.upgrade(server.url("old_letters"))
+    finally:
+        server.run("DROP DATABASE old_letters")
+
+
+def test_what_is_unsafe_or_too_narrow_is_told(postgresql_server: Server, make: Make) -> None:
+    url = make("ALTER DATABASE looked_at CONNECTION LIMIT 6")
+    state = postgresql_upgrade.examine(url)
+    assert state.version[0].isdigit()
+    told = "; ".join(state.problems)
+    assert "fsync is off: a power cut" in told
+    assert "6 connections are free, and a service takes 7" in told
+    with pytest.raises(DatabaseUnusable, match="does not exist"):
+        postgresql_upgrade.examine(postgresql_server.url("nowhere"))
+
+
+def test_an_older_server_is_refused(make: Make, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("commentsvc.db.postgresql.OLDEST", 99)
+    with pytest.raises(DatabaseUnusable, match=r"PostgreSQL \d+.* is too old: 99 or newer"):
+        postgresql_upgrade.upgrade(make("SELECT 1"))
+
+
+def test_who_has_the_database_upgrades_it(make: Make, monkeypatch: pytest.MonkeyPatch) -> None:
+    from commentsvc.db import postgresql
+
+    url = make("SELECT 1")
+    monkeypatch.setattr(postgresql, "PATIENCE", 1)
+    with postgresql.dial(url) as other:
+        postgresql.take_lock(other)
+        with pytest.raises(DatabaseBusy, match="in use by another commentsvc"):
+            postgresql_upgrade.upgrade(url)
+    assert not columns(url)

@@ -1,0 +1,125 @@
+"""PostgreSQL: one service at a time, no answer before its COMMIT, and back after a loss."""
+
+import asyncio
+import contextlib
+from collections.abc import Iterator
+from pathlib import Path
+
+import psycopg
+import pytest
+
+from commentsvc.comments import create, queries
+from commentsvc.db.database import Database
+from commentsvc.db.schema.comments import SiteTable
+from commentsvc.db.sqlite import DatabaseBusy, DatabaseError, DatabaseUnusable, Transaction
+from tests.postgresql_server import Server
+from tests.unit import database_fixture
+from tests.unit.database_fixture import NOW, add, new, opened, sites
+
+
+@pytest.fixture
+def server(postgresql_server: Server) -> Iterator[Server]:
+    """The server whose databases `opened` uses in this test."""
+    database_fixture.in_use.append(postgresql_server)
+    yield postgresql_server
+    database_fixture.in_use.clear()
+    postgresql_server.recycle()
+
+
+def end_connections(server: Server) -> None:
+    """Have the server end all connections of services, as when it restarts."""
+    server.run(
+        "SELECT pg_terminate_backend(pid) FROM pg_stat_activity"
+        " WHERE application_name = 'commentsvc'"
+    )
+
+
+def test_a_second_service_on_the_same_database_is_refused(server: Server, tmp_path: Path) -> None:
+    with opened(tmp_path):
+        second = Database(server.location(tmp_path), purge=lambda _: None)
+        with pytest.raises(DatabaseBusy, match=r"in use by another commentsvc \(its connection"):
+            second.open()
+    second.open()
+    second.close_now()
+
+
+def test_a_lost_connection_fails_what_is_under_way_and_is_opened_again(
+    server: Server, tmp_path: Path
+) -> None:
+    def lost(tx: Transaction) -> None:
+        tx.execute("INSERT INTO site (name) VALUES ('lost')")
+        end_connections(server)
+        tx.execute("SELECT 1")
+
+    with opened(tmp_path) as database:
+        with pytest.raises(DatabaseBusy, match="PostgreSQL does not answer"):
+            database.write_now(lost)
+        assert add(database).comment.id == 1
+        assert database.read_now(sites) == ["blog"]
+        assert asyncio.run(database.read(sites)) == ["blog"]
+        end_connections(server)
+        assert database.read_now(sites) == ["blog"]
+        assert asyncio.run(database.read_for_public(sites)) == ["blog"]
+
+
+def test_a_service_stops_when_another_wrote_while_its_connection_was_lost(
+    server: Server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    signals: list[tuple[int, int]] = []
+    monkeypatch.setattr("os.kill", lambda *call: signals.append(call))
+    with opened(tmp_path) as database:
+        with psycopg.connect(server.location(tmp_path), autocommit=True) as other:
+            other.execute("SELECT nextval('commentsvc.opening')")
+        end_connections(server)
+        with pytest.raises(DatabaseError, match="another commentsvc wrote"):
+            add(database)
+        assert len(signals) == 1
+
+
+def test_ids_of_many_at_once_follow_each_other_and_a_key_stores_once(
+    server: Server, tmp_path: Path
+) -> None:
+    async def submit(database: Database) -> list[create.InsertResult]:
+        items = [(new(key=f"key {number % 8}"), NOW) for number in range(16)]
+        return await asyncio.gather(*(database.write_each(create.ADD, item) for item in items))
+
+    with opened(tmp_path) as database:
+        done = asyncio.run(submit(database))
+        assert sorted(each.repeated for each in done) == [False] * 8 + [True] * 8
+        assert len({each.comment.id for each in done}) == 8
+        assert database.read_now(queries.site_count, "blog") == 8
+
+
+def test_sums_are_integers_and_a_nul_finds_nothing(server: Server, tmp_path: Path) -> None:
+    with opened(tmp_path) as database:
+        [(total,)] = database.read_now(lambda reader: reader.execute("SELECT sum(id) FROM site"))
+        assert repr(total) == "1"
+        assert database.read_now(queries.site_count, "a\0b") == 0
+
+
+@pytest.mark.parametrize(
+    ("url", "reason"),
+    [
+        ("postgresql://postgres@/nowhere?host={folder}", 'database "nowhere" does not exist'),
+        ("postgresql://nobody@/postgres?host={folder}", 'role "nobody" does not exist'),
+        ("postgresql://postgres@/postgres?host={folder}/none", "PostgreSQL cannot be reached"),
+        ("postgresql://postgres@/postgres?colour=red", "database.url cannot be used"),
+    ],
+)
+def test_a_wrong_url_is_one_clear_line(server: Server, url: str, reason: str) -> None:
+    database = Database(url.format(folder=server.folder), purge=lambda _: None)
+    with pytest.raises(DatabaseUnusable, match=reason) as info:
+        database.open()
+    assert "\n" not in str(info.value)
+
+
+def test_a_long_result_is_fetched_in_pieces(server: Server, tmp_path: Path) -> None:
+    def first_two(tx: Transaction) -> list[int]:
+        tx.execute("INSERT INTO site (name) SELECT 'site ' || n FROM generate_series(1, 2500) AS n")
+        rows = tx.each(SiteTable.select(SiteTable.id))
+        found = [next(rows)[0], next(rows)[0]]
+        with contextlib.closing(rows):  # type: ignore[type-var]  # it is a generator
+            return found
+
+    with opened(tmp_path) as database:
+        assert database.write_now(first_two) == [1, 2]
