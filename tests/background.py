@@ -1,4 +1,4 @@
-"""Servers that tests have beside them, such as those in the place of somebody else's."""
+"""Run a server in the background of a test, such as a fake of an external service."""
 
 import threading
 from collections.abc import Iterator
@@ -11,7 +11,7 @@ S = TypeVar("S", bound=BaseServer)
 
 @contextmanager
 def background(server: S) -> Iterator[S]:
-    """Let `server` serve on an OS thread of its own during the block, and close it then."""
+    """Let `server` serve on a thread of its own during the block, then close it."""
     with server:
         thread = threading.Thread(target=server.serve_forever, args=(0.01,))
         thread.start()

@@ -1,4 +1,4 @@
-"""What all tests share: how a test says that this machine lacks something it needs."""
+"""Fixtures and helpers that tests of several folders share."""
 
 import os
 import shutil
@@ -16,27 +16,27 @@ from tests.e2e.program import Service
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, BrowserContext, ConsoleMessage, Page, Playwright
 
-# A machine that is busy must not fail a property; tests that bound time measure CPU time.
+# A slow machine must not fail a property test; tests that bound time measure CPU time.
 settings.register_profile("commentsvc", deadline=None)
 settings.load_profile("commentsvc")
 
 
 def cannot_run(reason: str) -> NoReturn:
-    """Skip the test with `reason`; fail it where CI=true, since nothing may be missing there."""
+    """Skip the test with `reason`. Where CI=true, fail it: nothing may be missing there."""
     if os.environ.get("CI") == "true":
         pytest.fail(f"cannot run in CI: {reason}")
     pytest.skip(reason)
 
 
 def find_program(*names: str) -> str:
-    """The path of the first of `names` that is installed; without one the test cannot run."""
+    """Return the path of the first of `names` that is installed; skip the test if none is."""
     for name in names:
         if path := shutil.which(name):
             return path
     cannot_run(f"not installed: {' or '.join(names)}")
 
 
-# As root and in containers Chromium has no sandbox; the others keep it from calling home.
+# Chromium's sandbox does not work as root or in containers. The other flags stop its own requests.
 FLAGS = [
     "--no-sandbox",
     "--disable-gpu",
@@ -48,15 +48,15 @@ FLAGS = [
 ]
 
 
-# The first one has no window and takes half the processor.
+# The first one has no window and needs half the CPU time.
 CHROMIUM = ("chromium-headless-shell", "chromium", "chromium-browser", "google-chrome")
-PATIENCE_MS = 30_000  # with a browser, which shares a busy machine with the service
+PATIENCE_MS = 30_000  # for everything in a browser, since it shares a busy machine with the service
 
 
 @pytest.fixture(scope="session")
 def playwright() -> "Iterator[Playwright]":
-    """What starts browsers; there can be one only."""
-    from playwright.sync_api import expect, sync_playwright  # not small, and most tests need none
+    """Start Playwright once for the whole test run; it cannot be started a second time."""
+    from playwright.sync_api import expect, sync_playwright  # slow, and most tests need none
 
     expect.set_options(timeout=PATIENCE_MS)
     with sync_playwright() as playwright:
@@ -65,20 +65,20 @@ def playwright() -> "Iterator[Playwright]":
 
 @pytest.fixture(scope="session")
 def chromium(playwright: "Playwright") -> "Iterator[Browser]":
-    """One browser for all tests that need one."""
+    """Return one browser for all tests that need one."""
     browser = playwright.chromium.launch(executable_path=chromium_program(playwright), args=FLAGS)
     yield browser
     browser.close()
 
 
 def chromium_program(playwright: "Playwright") -> str | None:
-    """Return the path of a Chromium that starts; None where Playwright keeps one of its own."""
+    """Return the path of a Chromium that starts, or None to use Playwright's own."""
     for name in CHROMIUM:
-        # Ubuntu's program of that name fails where snapd is not there.
+        # On Ubuntu this program may only be a wrapper around a snap, which fails without snapd.
         path = shutil.which(name)
         if path and subprocess.run([path, "--version"], capture_output=True).returncode == 0:
             return path
-    folder = Path(playwright.chromium.executable_path).parents[2]  # of all its browsers
+    folder = Path(playwright.chromium.executable_path).parents[2]  # with all its browsers
     if any(folder.glob("chromium*")):
         return None
     cannot_run(f"not installed: {' or '.join(CHROMIUM)}; `playwright install chromium` gets one")
@@ -86,7 +86,7 @@ def chromium_program(playwright: "Playwright") -> str | None:
 
 @contextmanager
 def visit(browser: "Browser", origin: str) -> "Iterator[BrowserContext]":
-    """A reader with an empty browser, for whom addresses begin at `origin`."""
+    """Open an empty browser profile, as a new reader has it; relative URLs begin at `origin`."""
     context = browser.new_context(base_url=origin, locale="en-GB", timezone_id="UTC")
     context.set_default_timeout(PATIENCE_MS)
     try:
@@ -97,7 +97,7 @@ def visit(browser: "Browser", origin: str) -> "Iterator[BrowserContext]":
 
 @contextmanager
 def watched_tab(context: "BrowserContext") -> "Iterator[Page]":
-    """A tab. The test fails when a script did, or the Content-Security-Policy was violated."""
+    """Open a tab. Fail the test if a script fails or the Content-Security-Policy is violated."""
     page = context.new_page()
     complaints: list[str] = []
 
@@ -113,17 +113,17 @@ def watched_tab(context: "BrowserContext") -> "Iterator[Page]":
 
 @pytest.fixture
 def data(tmp_path: Path) -> Path:
-    """Where a data folder will be; it does not exist yet."""
+    """Return the path of a data folder that does not exist yet."""
     return tmp_path / "data"
 
 
 @pytest.fixture
 def launch() -> Iterator[Callable[..., Service]]:
-    """Start a server without waiting for it; it ends with the test."""
+    """Return a function that starts a server without waiting for it; the fixture stops it."""
     services: list[Service] = []
 
     def launch(*words: object, **more: object) -> Service:
-        services.append(Service(*words, **more))  # type: ignore[arg-type] # as Service says
+        services.append(Service(*words, **more))  # type: ignore[arg-type] # Service checks them
         return services[-1]
 
     yield launch
@@ -133,7 +133,7 @@ def launch() -> Iterator[Callable[..., Service]]:
 
 @pytest.fixture
 def start(launch: Callable[..., Service]) -> Callable[..., Service]:
-    """Start a server and wait until it is ready; it ends with the test."""
+    """Return a function that starts a server and waits until it is ready; the fixture stops it."""
 
     def start(*words: object, **more: object) -> Service:
         return launch(*words, **more).wait_until_ready()

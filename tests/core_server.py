@@ -1,4 +1,4 @@
-"""The core without the rest of the program, with the defaults of the settings."""
+"""Make a server of the core alone, with the defaults of the settings."""
 
 from typing import Any
 
@@ -9,7 +9,7 @@ from commentsvc.settings.schema import ServerSettings
 
 def core_server(
     listen: str = "127.0.0.1:0",
-    **options: Any,  # the core's own
+    **options: Any,  # Any: options of the core
 ) -> _core.Server:
-    """Return a server that does not run yet."""
+    """Return a server that has not been started."""
     return _core.Server(listen, **{**core_options(ServerSettings()), **options})

@@ -11,7 +11,7 @@ from pathlib import Path
 
 
 def summarize(report: Path, status: int) -> tuple[int, int, int]:
-    """The tests in `report` that passed, failed and were skipped, in this order."""
+    """Return how many tests in `report` passed, failed and were skipped, in this order."""
     total = failed = skipped = 0
     if report.exists():
         for suite in ElementTree.parse(report).iter("testsuite"):

@@ -1,22 +1,22 @@
-"""This machine's ways to packages, for systems built here: a mirror, a proxy, authorities."""
+"""How this machine fetches packages (mirrors, proxies, CA files), for systems built by tests."""
 
 import os
 import re
 import subprocess
 from pathlib import Path
 
-AUTHORITIES = "/run/ca.pem"  # where the settings expect them
+AUTHORITIES = "/run/ca.pem"  # where the settings below expect them
 
 
 def apt() -> str:
-    """The settings of apt on this machine that say how to fetch."""
+    """Return the settings of apt on this machine that say how to fetch packages."""
     done = subprocess.run(["apt-config", "dump"], capture_output=True, text=True, check=False)
     lines = [line for line in done.stdout.splitlines() if line.startswith("Acquire::")]
     return "\n".join([*lines, f'Acquire::https::CAInfo "{AUTHORITIES}";', ""])
 
 
 def pip() -> str:
-    """The settings of pip on this machine, its variables too, with our authorities."""
+    """Return pip's settings on this machine, environment variables included, with our CA file."""
     done = subprocess.run(["pip", "config", "list"], capture_output=True, text=True, check=False)
     found = dict(re.findall(r"^(?:global|:env:)\.([a-z-]+)='(.*)'$", done.stdout, re.MULTILINE))
     wanted = ("extra-index-url", "index-url", "proxy", "timeout", "trusted-host")
@@ -25,7 +25,7 @@ def pip() -> str:
 
 
 def npm() -> str:
-    """The settings of npm on this machine that say how to fetch, with our authorities."""
+    """Return npm's settings on this machine that say how to fetch packages, with our CA file."""
     lines = [f"cafile={AUTHORITIES}"]
     for key in ("registry", "proxy", "https-proxy", "noproxy"):
         words = ["npm", "config", "get", key]
@@ -36,7 +36,7 @@ def npm() -> str:
 
 
 def authorities() -> str:
-    """The certificate authorities that this machine trusts."""
+    """Return the certificate authorities that this machine trusts."""
     import certifi
 
     for path in (os.environ.get("SSL_CERT_FILE", ""), "/etc/ssl/certs/ca-certificates.crt"):

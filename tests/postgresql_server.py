@@ -1,4 +1,4 @@
-"""A PostgreSQL for tests: Debian's, started by us in a temporary folder, as an ordinary user."""
+"""Run Debian's PostgreSQL for the tests, in a temporary folder, as an ordinary user."""
 
 import contextlib
 import os
@@ -14,9 +14,9 @@ import psycopg
 from commentsvc.db.migrations import postgresql_upgrade
 from tests.conftest import cannot_run
 
-PROGRAMS: Final = Path("/usr/lib/postgresql")  # by version; Debian has them in no PATH
+PROGRAMS: Final = Path("/usr/lib/postgresql")  # by version; Debian does not put them on the PATH
 USER: Final = "postgres"  # of Debian's package; PostgreSQL refuses to run as root
-# No fsync: what is lost in a crash of the machine are tests.
+# No fsync: after a crash of the machine only test data would be lost.
 OPTIONS: Final = (
     "-c listen_addresses='' -c fsync=off -c synchronous_commit=off -c full_page_writes=off"
     " -c max_connections=200 -c autovacuum=off -c jit=off -c log_min_messages=warning"
@@ -25,14 +25,14 @@ TEMPLATE: Final = "empty_service"
 
 
 def programs() -> Path:
-    """Return the folder of the newest PostgreSQL's programs; skip the test where there is none."""
+    """Return the folder of the newest PostgreSQL's programs; skip the test if none is installed."""
     versions = sorted(PROGRAMS.glob("*/bin/initdb"), key=lambda path: float(path.parts[-3]))
     if not versions:
         cannot_run("not installed: postgresql")
     return versions[-1].parent
 
 
-# Makes a database as good as new, in a tenth of the time that a new one takes.
+# Resets a database to its initial state in a tenth of the time that creating one takes.
 RESET: Final = """DO $$ DECLARE each record; BEGIN
     SET LOCAL session_replication_role = replica;
     FOR each IN SELECT c.oid::regclass AS name, c.relkind AS kind FROM pg_class AS c
@@ -46,7 +46,7 @@ END $$"""
 
 
 class Server:
-    """A running server, and the databases in it that tests use one after the other."""
+    """A running server, and its databases, which tests use one after the other."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
@@ -56,16 +56,16 @@ class Server:
         self._cleaners: dict[str, psycopg.Connection[Any]] = {}
 
     def url(self, database: str, user: str = USER) -> str:
-        """Return what `database.url` is for a database."""
+        """Return the value of `database.url` for a database."""
         return f"postgresql://{user}@/{database}?host={self.folder}"
 
     def run(self, sql: str) -> list[tuple[Any, ...]]:
-        """Run a statement as the superuser, in no database of the tests."""
+        """Run a statement as the superuser, outside the databases of the tests."""
         cursor = self._admin.execute(sql)
         return cursor.fetchall() if cursor.description else []
 
     def location(self, folder: Path) -> str:
-        """Return the URL of the database of the service in a folder, with empty tables."""
+        """Return the URL of the database for the service in a folder; its tables are empty."""
         if folder not in self._used:
             self._used[folder] = self._free.pop() if self._free else self._make()
         return self.url(self._used[folder])
@@ -80,7 +80,7 @@ class Server:
         return name
 
     def recycle(self) -> None:
-        """Empty the databases to which no service is connected, for the next test."""
+        """Empty the databases that no service is connected to, for the next test."""
         asked = "SELECT datname FROM pg_stat_activity WHERE application_name = 'commentsvc'"
         connected = {name for (name,) in self.run(asked)}
         for folder, name in list(self._used.items()):
@@ -89,14 +89,14 @@ class Server:
                 self._free.append(self._used.pop(folder))
 
     def close(self) -> None:
-        """Let go of all connections."""
+        """Close all connections."""
         for connection in (self._admin, *self._cleaners.values()):
             connection.close()
 
 
 @contextlib.contextmanager
 def server() -> Iterator[Server]:
-    """A server for the block."""
+    """Run a server during the block."""
     commands = programs()
     with tempfile.TemporaryDirectory(prefix="pg") as name:
         folder = Path(name)

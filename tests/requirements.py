@@ -1,4 +1,4 @@
-"""Reads the lock files of config/requirements."""
+"""Read the lock files in config/requirements."""
 
 import re
 from pathlib import Path
@@ -10,7 +10,7 @@ _HASH = re.compile(r"--hash=sha256:([0-9a-f]{64})\b")
 
 
 def entries(name: str) -> list[tuple[Requirement, list[str]]]:
-    """Return the requirements of NAME.txt, each with the SHA-256 of the files that may serve it."""
+    """Return the requirements of NAME.txt, each with the SHA-256 hashes of its allowed files."""
     text = (FOLDER / f"{name}.txt").read_text().replace("\\\n", "")
     lines = [line for line in text.splitlines() if line and not line.startswith("#")]
     return [(Requirement(line.partition(" --hash")[0]), _HASH.findall(line)) for line in lines]

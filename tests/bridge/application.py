@@ -12,13 +12,13 @@ from typing import Any
 from commentsvc import _core
 from tests.core_server import core_server
 
-PATIENCE = 30.0  # seconds after which a wait has failed; a machine may be busy
+PATIENCE = 30.0  # seconds after which a wait has failed; the machine may be busy
 
 Handler = Callable[[_core.Request], None]
 
 
 def await_that(condition: Callable[[], object], what: str) -> None:
-    """Wait until `condition` holds, or fail and say what was waited for."""
+    """Wait until `condition` holds; fail with a message that says what was waited for."""
     end = time.monotonic() + PATIENCE
     while not condition():
         assert time.monotonic() < end, f"waited in vain for {what}"
@@ -26,10 +26,10 @@ def await_that(condition: Callable[[], object], what: str) -> None:
 
 
 class Application:
-    """A running server, and an OS thread that gives what it drains to `handler`."""
+    """A running server, and a thread that passes the requests it takes from it to `handler`."""
 
-    def __init__(self, handler: Handler, **options: Any) -> None:  # Any: the core's own options
-        self._sockets = options.pop("sockets", ())  # of a server before this one
+    def __init__(self, handler: Handler, **options: Any) -> None:  # Any: options of the core
+        self._sockets = options.pop("sockets", ())  # listening sockets of an earlier server
         self.server = core_server(**options)
         self.handler = handler
         self.grace = PATIENCE
@@ -52,11 +52,11 @@ class Application:
         for request in self.server.drain():
             self.drained += 1
             self.handler(request)
-            del request  # one that the handler left unanswered dies here
+            del request  # a request that the handler left unanswered is freed here
 
     @contextmanager
     def stuck(self) -> Iterator[None]:
-        """Within this, nothing is drained."""
+        """Take no requests from the core during the block."""
         with self._draining:
             yield
 
@@ -77,13 +77,13 @@ class Application:
         return Client(connection)
 
     def get(self, target: str, *fields: str, method: str = "GET") -> "Answer":
-        """Ask once, on a connection of its own."""
+        """Send one GET request on a new connection."""
         with self.dial() as client:
             client.send(request(target, *fields, method=method))
             return client.answer(method)
 
     def post(self, target: str, body: bytes, *fields: str) -> "Answer":
-        """As `get`, with a body."""
+        """Send one POST request with a body on a new connection."""
         with self.dial() as client:
             client.send(request(target, *fields, method="POST", body=body))
             return client.answer("POST")
@@ -109,14 +109,14 @@ TEXT = [("Content-Type", "text/plain")]
 
 
 def echo(call: _core.Request) -> None:
-    """Answer with the target; what begins with /stored/ may be stored, under its last segment."""
+    """Answer with the target. Paths below /stored/ may be cached, tagged by their last segment."""
     body = f"{call.path}?{call.query}".encode()
     tags = [call.path.rsplit("/", 1)[1]] if call.path.startswith("/stored/") else []
     call.respond(200, TEXT, body, tags)
 
 
 def memory() -> int:
-    """Resident memory of this process in KiB."""
+    """Return the resident memory of this process in KiB."""
     status = Path("/proc/self/status").read_text()
     return int(status.split("VmRSS:")[1].split()[0])
 
@@ -136,7 +136,7 @@ class Held:
 
 
 class Answer:
-    """One response as it came."""
+    """One response as it was received."""
 
     def __init__(self, head: bytes, body: bytes) -> None:
         line, *fields = head.decode().split("\r\n")
@@ -169,7 +169,7 @@ class Client:
             self._receive()
         head, _, self._read = self._read.partition(b"\r\n\r\n")
         answer = Answer(head, b"")
-        chunked = "transfer-encoding" in answer.fields  # then `piece` reads on
+        chunked = "transfer-encoding" in answer.fields  # the test reads the rest with `piece`
         if method != "HEAD" and answer.status != 304 and not chunked:
             length = int(answer.fields.get("content-length", "0"))
             while len(self._read) < length:
@@ -178,7 +178,7 @@ class Client:
         return answer
 
     def piece(self) -> bytes:
-        """The next chunk of a stream; none in the last one."""
+        """Return the next chunk of a chunked body; b"" for the last one."""
         while b"\r\n" not in self._read:
             self._receive()
         size, _, rest = self._read.partition(b"\r\n")
@@ -191,7 +191,7 @@ class Client:
         return rest[:end]
 
     def is_ended(self) -> bool:
-        """True when the server closes; fails when it sends something instead."""
+        """Return True when the server closes; fail when it sends something instead."""
         return not self._read and self.socket.recv(1) == b""
 
     def is_silent(self, seconds: float) -> bool:

@@ -12,13 +12,13 @@ sys.path.insert(0, str(Path(__file__).parents[2]))
 from commentsvc import _core
 from tests.bridge.application import TEXT, Application, memory, request, running
 
-# Bytes of a body, and how often they come: counts, lists, feeds.
+# Sizes of bodies in bytes, and how often each occurs: counts, lists, feeds.
 SIZES = {100: 30, 150: 20, 250: 15, 400: 10, 700: 8, 1200: 6, 3000: 5, 8000: 3, 20000: 2, 60000: 1}
 MIB = 1024 * 1024
 
 
 class Filler:
-    """Asks for one new target after the other."""
+    """Request a new target each time."""
 
     def __init__(self) -> None:
         self.tags: list[str] = []
@@ -26,12 +26,12 @@ class Filler:
         self._number = 0
 
     def answer(self, call: _core.Request) -> None:
-        """A body of one of the sizes, and a little more."""
+        """Return a body of one of the sizes, slightly varied."""
         [size] = self._choice.choices(list(SIZES), list(SIZES.values()))
         call.respond(200, TEXT, bytes(size + self._choice.randrange(64)), self.tags)
 
     def fill(self, app: Application, size: int) -> None:
-        """Ask for answers of `size` bytes in all."""
+        """Request answers of `size` bytes in all."""
         with app.dial() as client:
             while size > 0:
                 self._number += 1

@@ -20,7 +20,7 @@ from importlib import import_module
 from pathlib import Path
 
 LONGEST = 65_536  # bytes of a command line
-# What is imported when it is needed.
+# Modules that `commentsvc` imports only when they are used.
 LATER = (
     "click._termui_impl",
     "encodings.cp437",
@@ -36,7 +36,7 @@ LATER = (
 
 
 def serve(path: str, user: int) -> None:
-    """Answer until the process is ended."""
+    """Serve requests until the process is ended."""
     import commentsvc
 
     for module in pkgutil.walk_packages(commentsvc.__path__, "commentsvc."):
@@ -62,7 +62,7 @@ def serve(path: str, user: int) -> None:
 
 
 def _run(connection: socket.socket) -> None:
-    """Run one command in this process, which ends with it."""
+    """Run one command in this process, then exit."""
     from commentsvc.cli import main
 
     signal.signal(signal.SIGCHLD, signal.SIG_DFL)
@@ -77,7 +77,7 @@ def _run(connection: socket.socket) -> None:
         main.main(words, prog_name="commentsvc")
     except SystemExit as ended:
         code = ended.code if isinstance(ended.code, int) else 1
-    except BaseException:  # the process ends here, with nobody above to tell
+    except BaseException:  # the process ends here, so nothing else would report it
         traceback.print_exc()
     finally:
         sys.stdout.flush()
@@ -87,7 +87,7 @@ def _run(connection: socket.socket) -> None:
 
 
 def run(path: str, words: list[str]) -> int:
-    """Run a command at the server; its exit code."""
+    """Have the server run a command, and return its exit code."""
     with socket.socket(socket.AF_UNIX) as connection:
         connection.connect(path)
         socket.send_fds(connection, [json.dumps([str(Path.cwd()), words]).encode()], [0, 1, 2])

@@ -1,4 +1,4 @@
-"""What must be true of a blog's comments, as plain values, for `test_consistency`."""
+"""A model of a blog's comments in plain Python values, for `test_consistency`."""
 
 from dataclasses import dataclass, field
 from typing import Any
@@ -6,7 +6,7 @@ from typing import Any
 
 @dataclass
 class Said:
-    """A comment as the model knows it."""
+    """A comment in the model."""
 
     page: str
     status: str
@@ -18,7 +18,7 @@ class Said:
 
 @dataclass
 class Done:
-    """A change as the model knows it."""
+    """A change in the model."""
 
     act: int
     comment: int
@@ -29,7 +29,7 @@ class Done:
 
 @dataclass
 class Model:
-    """What must be true: comments, where each address leads, which pages are closed."""
+    """What the service should hold: comments, redirects of addresses, and closed pages."""
 
     comments: dict[int, Said] = field(default_factory=dict)
     leads: dict[str, str] = field(default_factory=dict)
@@ -37,11 +37,11 @@ class Model:
     changes: list[Done] = field(default_factory=list)
 
     def root(self, page: str) -> str:
-        """The page where the comments of an address are."""
+        """Return the page that holds the comments of an address."""
         return self.leads.get(page, page)
 
     def shown(self, page: str) -> set[int]:
-        """The ids that readers see under an address."""
+        """Return the ids of the comments that readers see at an address."""
         root = self.root(page)
         return {
             number
@@ -50,7 +50,7 @@ class Model:
         }
 
     def known(self, page: str) -> bool:
-        """Whether something was ever said there, or it leads somewhere."""
+        """Return whether an address has ever had a comment or leads to another one."""
         return page in self.leads or any(said.page == page for said in self.comments.values())
 
     def take_back(self, done: Done) -> bool:

@@ -1,4 +1,4 @@
-"""The whole program from outside: a server as a process of its own, commands, HTTP."""
+"""Run the whole program from outside: a server in its own process, commands, and HTTP requests."""
 
 import contextlib
 import http.client
@@ -15,18 +15,18 @@ from pathlib import Path
 from typing import Any, NamedTuple
 from urllib.parse import quote
 
-PATIENCE = 30.0  # seconds; a machine may be busy
+PATIENCE = 30.0  # seconds; the machine may be busy
 ROOT = Path(__file__).parents[2]
 
 
 def environment(more: Mapping[str, str]) -> dict[str, str]:
-    """Our environment without settings, and `more`."""
+    """Return our environment variables without those of settings, together with `more`."""
     ours = {name: v for name, v in os.environ.items() if not name.startswith("COMMENTSVC_")}
     return {**ours, **more}
 
 
 def wait_for(condition: Callable[[], bool], what: str, patience: float = PATIENCE) -> None:
-    """Wait until `condition` holds; fail with `what` was waited for."""
+    """Wait until `condition` holds; fail with `what` if it does not in time."""
     end = time.monotonic() + patience
     while not condition():
         assert time.monotonic() < end, f"waited for {what}"
@@ -44,7 +44,7 @@ class Outcome(NamedTuple):
 def run(
     words: Sequence[object], environ: Mapping[str, str], given: str, patience: float = PATIENCE
 ) -> Outcome:
-    """Run a program to its end; `given` is its standard input."""
+    """Run a program until it ends; `given` is its standard input."""
     done = subprocess.run(
         [*map(str, words)],
         cwd=ROOT,
@@ -59,31 +59,31 @@ def run(
 
 
 def command(*words: object, environ: Mapping[str, str] | None = None, given: str = "") -> Outcome:
-    """Run `commentsvc` with `words` to its end; `given` is its standard input."""
+    """Run `commentsvc` with `words` until it ends; `given` is its standard input."""
     return run([sys.executable, "-m", "commentsvc", *words], environment(environ or {}), given)
 
 
 def rewrite(path: Path, text: str) -> None:
-    """Change a file that somebody watches, who never sees it half written."""
+    """Replace a file in one step, so that a process watching it never sees it half written."""
     other = path.with_name("rewritten")
     other.write_text(text)
     other.replace(path)
 
 
 class Answer(NamedTuple):
-    """What the server answered."""
+    """An HTTP response of the server."""
 
     status: int
     headers: dict[str, str]
     body: bytes
 
     def json(self) -> Any:  # Any: it is JSON
-        """The body, decoded."""
+        """Return the body, decoded from JSON."""
         return json.loads(self.body)
 
 
 class UnixConnection(http.client.HTTPConnection):
-    """HTTP over a unix socket."""
+    """An HTTP connection over a unix socket."""
 
     def __init__(self, path: str) -> None:
         super().__init__("localhost", timeout=PATIENCE)
@@ -119,12 +119,12 @@ class Service:
                 env=environment(environ or {}),
                 stdout=subprocess.PIPE,
                 stderr=log,
-                bufsize=0,  # what is read stays no line behind what `read_line` waits for
+                bufsize=0,  # unbuffered: `read_line` sees each line as soon as it is printed
             )
         self.address = ""
 
     def wait_until_ready(self) -> "Service":
-        """Wait for the line that names the address."""
+        """Wait for the line that tells the address."""
         line = self.read_line()
         start = "commentsvc listens on "
         assert line.startswith(start), f"it said {line!r} and {self.log.read_text()!r}"
@@ -136,7 +136,7 @@ class Service:
         return self
 
     def read_line(self) -> str:
-        """The next line on stdout, "" at its end."""
+        """Return the next line of stdout, "" at its end."""
         stdout = self.process.stdout
         assert stdout is not None
         ready, _, _ = select.select([stdout], [], [], PATIENCE)
@@ -144,16 +144,16 @@ class Service:
         return stdout.readline().decode()
 
     def stop(self, number: signal.Signals = signal.SIGTERM) -> int:
-        """Send a signal and wait for the end; the exit code."""
+        """Send a signal, wait for the end of the process, and return its exit code."""
         self.process.send_signal(number)
         return self.wait()
 
     def wait(self) -> int:
-        """Wait for the end; the exit code."""
+        """Wait for the end of the process and return its exit code."""
         return self.process.wait(PATIENCE)
 
     def close(self) -> None:
-        """End it in any case, with the server that a watching parent has; let go of its output."""
+        """End the process if it still runs, and the server it may supervise; close its output."""
         if self.process.poll() is None:
             self.process.terminate()
             try:
@@ -166,21 +166,21 @@ class Service:
 
     @property
     def port(self) -> int:
-        """The TCP port."""
+        """Return the TCP port."""
         return int(self.address.rpartition(":")[2])
 
     def connected(self) -> socket.socket:
-        """A bare connection to the TCP port."""
+        """Open a TCP connection to the port."""
         return socket.create_connection(("127.0.0.1", self.port), PATIENCE)
 
     def connection(self) -> http.client.HTTPConnection:
-        """A connection to the server, whatever it listens on."""
+        """Open an HTTP connection to the server, over TCP or its unix socket."""
         if self.address.startswith("unix:"):
             return UnixConnection(self.address.removeprefix("unix:"))
         return http.client.HTTPConnection("127.0.0.1", self.port, timeout=PATIENCE)
 
     def request(self, method: str, target: str, body: bytes = b"", **headers: str) -> Answer:
-        """One request on a connection of its own."""
+        """Send one request on a new connection and return the answer."""
         connection = self.connection()
         try:
             fields = {name.replace("_", "-"): value for name, value in headers.items()}
@@ -191,18 +191,18 @@ class Service:
             connection.close()
 
     def submit(self, url: str, message: str, **more: object) -> Answer:
-        """Send a comment as the widget does."""
+        """Submit a comment as the widget does."""
         body = json.dumps({"url": url, "author": "Ann", "message": message, **more}).encode()
         return self.request("POST", "/api/comments", body, Content_Type="application/json")
 
     def count(self, url: str) -> int:
-        """The number of approved comments under the page `url`."""
+        """Return the number of approved comments of the page `url`."""
         answer = self.request("GET", f"/api/comments/count?url={quote(url)}")
         assert answer.status == 200, answer
         return int(answer.json()["count"])
 
     def figure(self, name: str) -> int:
-        """A number that the core counts, as the operator sees it."""
+        """Return one counter of the core, as its metrics show it."""
         text = self.request("GET", "/metrics").body.decode()
         [line] = [line for line in text.splitlines() if line.startswith(f"commentsvc_core_{name} ")]
         return int(float(line.split()[1]))
@@ -212,7 +212,7 @@ class Service:
 def serving(
     data: Path, environ: Mapping[str, str], listen: str = "127.0.0.1:0"
 ) -> Iterator[Service]:
-    """A service that is ready, and ended afterwards."""
+    """Start a service and wait until it is ready; stop it at the end of the block."""
     running = Service(data, environ=environ, listen=listen)
     try:
         yield running.wait_until_ready()

@@ -1,4 +1,4 @@
-"""Clients that ask without pause over connections that they keep, and count what goes wrong.
+"""Clients that send requests without pause over persistent connections and count the failures.
 
 A client dials anew only where an answer said "close". So a connection that ends in another way,
 an answer of another status, a refused dial: each is a failed request, as a proxy would see it.
@@ -13,27 +13,27 @@ from contextlib import contextmanager
 from tests.e2e.program import PATIENCE
 
 TARGETS = (
-    "/api/comments/count?url=/post/",  # out of the store
-    "/api/ping",  # Python's
+    "/api/comments/count?url=/post/",  # answered from the response cache
+    "/api/ping",  # answered by Python
 )
 LOST = (OSError, http.client.HTTPException)
 
 
 class Readers:
-    """What all clients together have seen."""
+    """What all clients together have received."""
 
     def __init__(self, dial: Callable[[], http.client.HTTPConnection], status: int) -> None:
         self.dial = dial
         self.status = status  # of each answer
         self.ending = threading.Event()
         self.answered = 0
-        self.closed = 0  # connections that an answer announced the end of
+        self.closed = 0  # connections whose end an answer announced
         self.slowest = 0.0  # seconds
         self.failures: list[str] = []
         self._lock = threading.Lock()
 
     def run(self, number: int) -> None:
-        """Be one client until the end."""
+        """Run one client until it is told to end."""
         target = TARGETS[number % len(TARGETS)]
         connection: http.client.HTTPConnection | None = None
         while not self.ending.is_set():
@@ -70,7 +70,7 @@ class Readers:
 def reading(
     clients: int, dial: Callable[[], http.client.HTTPConnection], status: int = 200
 ) -> Iterator[Readers]:
-    """So many clients at work, until the end of the block."""
+    """Run this many clients during the block."""
     readers = Readers(dial, status)
     threads = [threading.Thread(target=readers.run, args=(n,)) for n in range(clients)]
     for thread in threads:

@@ -1,4 +1,4 @@
-"""A moderator's browser without a window: it keeps cookies, reads forms and sends them."""
+"""A moderator's browser, simulated: it keeps cookies, reads forms and sends them."""
 
 import re
 from collections.abc import Mapping
@@ -9,18 +9,18 @@ from commentsvc.http.messages import Response
 from tests.unit.app_fixture import NOW, Served
 
 PASSWORD = "correct horse battery"
-# One hash for all tests: making one takes 8 ms.
+# One password hash for all tests, since making one takes 8 ms.
 HASH = passwords.hash_password(PASSWORD)
 AGENT = "Mozilla/5.0 (X11; Linux x86_64; rv:140.0) Gecko/20100101 Firefox/140.0"
 
 
 def header(response: Response, name: str) -> str:
-    """The first header of that name."""
+    """Return the first header field of that name."""
     return next(value for given, value in response.headers if given == name)
 
 
 def text(response: Response) -> str:
-    """The HTML of a page, which has all the headers that one must have."""
+    """Return the HTML of a page after checking that it has the headers every page must have."""
     fields = dict(response.headers)
     assert fields["Content-Type"] == "text/html; charset=utf-8"
     assert fields["Cache-Control"] == "no-store"
@@ -30,7 +30,7 @@ def text(response: Response) -> str:
 
 
 class Seat:
-    """One browser; `peer` is its address. It keeps what Set-Cookie says."""
+    """One browser with the IP address `peer`. It keeps the cookies that it is sent."""
 
     def __init__(self, service: Served, peer: str = "192.0.2.1") -> None:
         self.service = service
@@ -38,7 +38,7 @@ class Seat:
         self.cookies: dict[str, str] = {}
 
     def get(self, page: str, **headers: str) -> Response:
-        """GET a page below /moderation."""
+        """Request a page below /moderation."""
         return self._ask("GET", page, b"", {"sec_fetch_site": "none", **headers})
 
     def post(self, page: str, fields: Mapping[str, object], **headers: str) -> Response:
@@ -48,11 +48,11 @@ class Seat:
         return self._ask("POST", page, urlencode(fields, doseq=True).encode(), sent | headers)
 
     def send(self, page: str, /, **fields: object) -> Response:
-        """Send a form with its token."""
+        """Send a form together with its CSRF token."""
         return self.post(page, {"csrf_token": self.csrf_token(), **fields})
 
     def csrf_token(self) -> str:
-        """The token in the forms of the pages, for this browser's cookie."""
+        """Return the CSRF token in the forms of the pages, for this browser's cookie."""
         page = self.get("sign-in")
         if page.status == 303:
             page = self.get(header(page, "Location"))
@@ -61,11 +61,11 @@ class Seat:
         return found[1]
 
     def sign_in(self, name: str = "ann", password: str = PASSWORD, to: str = "") -> Response:
-        """Sign in by the form."""
+        """Sign in with the form."""
         return self.send("sign-in", name=name, password=password, to=to)
 
     def is_signed_in(self) -> bool:
-        """Whether a page for moderators is shown."""
+        """Return whether the browser is shown a page for moderators."""
         return self.get("account").status == 200
 
     def _ask(self, method: str, page: str, body: bytes, headers: Mapping[str, str]) -> Response:
@@ -84,12 +84,12 @@ class Seat:
 
 
 def employ(service: Served, name: str = "ann") -> None:
-    """Make an account with PASSWORD."""
+    """Make an account whose password is PASSWORD."""
     service.database.write_now(accounts.add, name, HASH, int(NOW * 1_000))
 
 
 def seated(service: Served, name: str = "ann") -> Seat:
-    """A browser that is signed in, to a new account."""
+    """Return a browser that is signed in to a new account."""
     employ(service, name)
     seat = Seat(service)
     assert seat.sign_in(name).status == 303

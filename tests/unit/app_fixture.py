@@ -59,7 +59,7 @@ from tests.core_server import core_server
 from tests.unit.database_fixture import location
 from tests.unit.settable_clock import SettableClock
 
-NOW = 1_795_000_000.0  # seconds; some day of 2026
+NOW = 1_795_000_000.0  # seconds; a moment in 2026
 
 SETTINGS = Settings(
     moderation=ModerationSettings(policy="suspicious"),
@@ -72,12 +72,12 @@ SETTINGS = Settings(
     ),
 )
 FORM = "application/x-www-form-urlencoded"
-# What a core tells that has answered a little.
+# The counters of a core that has answered a few requests.
 STATS = core_server().stats() | {"hits": 3, "cache_bytes": 7}
 
 
 class Publisher:
-    """The core's side of live updates: `follow` begins streams, `told` is what they were sent."""
+    """Replace the core for live updates: `follow` opens streams, `told` has what they got."""
 
     def __init__(self) -> None:
         self.watcher: Callable[[Sequence[str]], None] = lambda tags: None
@@ -109,7 +109,7 @@ class Publisher:
 class Served:
     """The service in this process. `now` and `monotonic` are its clocks, in seconds.
 
-    `routes` are those of the interface for programs, `pages` those for moderators.
+    `routes` are those of the API, `pages` those for moderators.
     """
 
     def __init__(
@@ -205,22 +205,22 @@ class Served:
         return answer if isinstance(answer, Response) else await answer
 
     def get(self, target: str) -> Response:
-        """GET a target."""
+        """Send a GET request for a target."""
         return self.ask("GET", target)
 
     def post(self, target: str, fields: object, **headers: str) -> Response:
-        """POST fields as JSON."""
+        """Send a POST request with the fields as JSON."""
         headers.setdefault("content_type", "application/json")
         return self.ask("POST", target, json.dumps(fields).encode(), **headers)
 
     def submit(self, message: str = "Hi", url: str = "/p/", **fields: object) -> Response:
-        """Submit a comment by our own interface."""
+        """Submit a comment through the API."""
         return self.post(
             "/api/comments", {"url": url, "author": "Ann", "message": message} | fields
         )
 
     def submit_at_once(self, *submissions: dict[str, object]) -> list[Response]:
-        """Submit several comments within one turn of the loop."""
+        """Submit several comments within one iteration of the event loop."""
         headers = {"content_type": "application/json"}
         requests = [
             _request("POST", "/api/comments", json.dumps(fields).encode(), "192.0.2.1", headers)
@@ -233,11 +233,11 @@ class Served:
         return asyncio.run(answers())
 
     def form(self, target: str, body: str, **headers: str) -> Response:
-        """POST an urlencoded form."""
+        """Send a POST request with an urlencoded form."""
         return self.ask("POST", target, body.encode(), content_type=FORM, **headers)
 
     def stored(self) -> list[Entry]:
-        """Everything that is stored, newest first."""
+        """Return all stored comments, newest first."""
         return self.database.read_now(queries.listing, None, 1_000)
 
 
@@ -253,7 +253,7 @@ def _request(
 def served(
     folder: Path, settings: Settings = SETTINGS, blog: Path | None = None
 ) -> Iterator[Served]:
-    """The service on a new database in `folder`."""
+    """Open the service on a new database in `folder`."""
     purged: list[str] = []
     bans, names = Bans(), ProtectedNames(settings)
 
@@ -274,14 +274,14 @@ def served(
         database.close_now()
 
 
-def data(response: Response) -> Any:  # Any: whatever the JSON holds; tests look into it
-    """What a JSON answer holds."""
+def data(response: Response) -> Any:  # Any: JSON of any shape, which tests look into
+    """Return the decoded JSON of an answer."""
     assert dict(response.headers)["Content-Type"] == "application/json"
     return json.loads(response.body)
 
 
 def faults(response: Response) -> list[str]:
-    """The fields that an error names."""
+    """Return the fields that an error names."""
     error = data(response)["error"]
     assert error["code"]
     assert error["message"].endswith(".")
@@ -289,6 +289,6 @@ def faults(response: Response) -> list[str]:
 
 
 def waiting(service: Served) -> list[OutboxRow]:
-    """The rows of the outbox that wait, oldest first."""
+    """Return the rows of the outbox that wait to be sent, oldest first."""
     found = service.database.read_now(outbox.listing, "queued", 1 << 62, 100)
     return found[::-1]

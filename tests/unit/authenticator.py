@@ -1,4 +1,4 @@
-"""A device that holds passkeys, in this process: it makes keys and signs with them."""
+"""A passkey device in software: it makes keys and signs with them."""
 
 import json
 from typing import Any
@@ -20,7 +20,7 @@ PRESENT_AND_VERIFIED = FLAGS.UP | FLAGS.UV
 
 
 class SoftAuthenticator:
-    """One key. What a test sets afterwards, it lies about."""
+    """A device with one key. A test can set its attributes so that it answers wrongly."""
 
     def __init__(self, origin: str = "https://comments.example", host: str = "") -> None:
         self.origin = origin
@@ -33,7 +33,7 @@ class SoftAuthenticator:
         self.type = ""
 
     def make(self, options: str) -> str:
-        """Answer what a page wants to have made."""
+        """Answer a page's request to create a passkey."""
         wanted = json.loads(options)
         self.handle = websafe_decode(wanted["user"]["id"])
         public = self.key.public_key().public_numbers()
@@ -46,7 +46,7 @@ class SoftAuthenticator:
         )
 
     def sign(self, options: str) -> str:
-        """Answer what a page wants to have signed."""
+        """Answer a page's request to sign in with a passkey."""
         data = self._data(self.flags)
         client = self._client("webauthn.get", json.loads(options))
         signature = self.key.sign(data + sha256(client), ec.ECDSA(hashes.SHA256()))

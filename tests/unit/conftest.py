@@ -1,4 +1,4 @@
-"""What many unit tests start from; a test that needs another start has a fixture of its own."""
+"""Fixtures for most unit tests; a test that needs another setup has its own fixture."""
 
 import os
 from collections.abc import Iterator
@@ -14,7 +14,7 @@ from tests.unit.app_fixture import Served, served
 
 @pytest.fixture(scope="session", autouse=True)
 def queries_for_postgresql() -> Iterator[None]:
-    """What the tests run is right for PostgreSQL, too: asked by `make sql`."""
+    """Check that PostgreSQL accepts the queries of the tests, too; `make sql` switches this on."""
     if not os.environ.get("PLAN_QUERIES"):
         yield
         return
@@ -25,7 +25,7 @@ def queries_for_postgresql() -> Iterator[None]:
 
 @pytest.fixture(scope="session")
 def postgresql_server() -> Iterator[Server]:
-    """A PostgreSQL for all tests."""
+    """Run one PostgreSQL for all tests."""
     with server() as running:
         yield running
 
@@ -38,7 +38,7 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
 
 @pytest.fixture(autouse=True, scope="module")
 def engine(request: pytest.FixtureRequest) -> Iterator[str]:
-    """The engine of the databases that `opened` and `served` make: see above."""
+    """Return the engine of the databases that `opened` and `served` make: see above."""
     name: str = getattr(request, "param", "sqlite")
     if name == "sqlite":
         yield name
@@ -51,7 +51,7 @@ def engine(request: pytest.FixtureRequest) -> Iterator[str]:
 
 @pytest.fixture(autouse=True)
 def recycled(engine: str) -> Iterator[None]:
-    """Let the next test have the databases of this one, emptied."""
+    """Empty the test's databases and make them available to the next test."""
     yield
     if engine != "sqlite":
         database_fixture.in_use[0].recycle()
@@ -59,25 +59,25 @@ def recycled(engine: str) -> Iterator[None]:
 
 @pytest.fixture
 def sqlite_only(engine: str) -> None:
-    """Skip a test of how SQLite goes about it, with another engine."""
+    """Skip a test of SQLite's own behaviour when it would run with another engine."""
     if engine != "sqlite":
         pytest.skip("it looks at SQLite's plan")
 
 
 @pytest.fixture
 def service(tmp_path: Path) -> Iterator[Served]:
-    """The service on an empty database."""
+    """Return the service on an empty database."""
     with served(tmp_path) as running:
         yield running
 
 
 @pytest.fixture
 def seat(service: Served) -> Seat:
-    """A moderator who has signed in to `service`."""
+    """Return the browser of a moderator who has signed in to `service`."""
     return seated(service)
 
 
 @pytest.fixture
 def purged() -> list[str]:
-    """Where the tags go that a test's database purges."""
+    """Return the list that receives the cache tags purged by a test's database."""
     return []

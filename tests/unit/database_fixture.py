@@ -1,4 +1,4 @@
-"""A database in a temporary folder, and submissions to put into it."""
+"""Helpers to open a database in a temporary folder and to make submissions for it."""
 
 import contextlib
 import threading
@@ -21,7 +21,7 @@ from commentsvc.settings.schema import DatabaseSettings
 from tests.postgresql_server import Server
 
 HOUR = 3_600_000
-NOW = 1_795_000_000_000  # milliseconds; some day of 2026
+NOW = 1_795_000_000_000  # milliseconds; a moment in 2026
 
 _PLAIN = NewComment(
     site="blog",
@@ -60,16 +60,16 @@ _keys = iter(range(10**9))
 
 
 def new(**changes: Any) -> NewComment:  # Any: a field of NewComment
-    """An approved submission, unlike any before by its key; `changes` replace its fields."""
+    """Return an approved submission with a key that no other has; `changes` replace its fields."""
     return replace(_PLAIN, **({"key": f"key {next(_keys)}"} | changes))
 
 
-# The server whose databases are used, and not files.
+# The server that holds the databases; with none, they are SQLite files.
 in_use: list[Server] = []
 
 
 def location(folder: Path) -> Path | str:
-    """Where the database of a test is, that has the tables."""
+    """Return the location of a test's database; its tables exist."""
     if in_use:
         return in_use[0].location(folder)
     path = folder / "comments.sqlite3"
@@ -84,7 +84,7 @@ def opened(
     settings: DatabaseSettings = DEFAULTS,
     **others: Any,  # Any: a parameter of Database
 ) -> Iterator[Database]:
-    """An open database in `folder`, with the site "blog"."""
+    """Open a database in `folder`, with the site "blog"."""
     database = Database(location(folder), settings, purge=purge, **others)
     database.open()
     try:
@@ -94,8 +94,10 @@ def opened(
         database.close_now()
 
 
-def add(database: Database, now: int = NOW, **changes: Any) -> create.InsertResult:  # Any: see new
-    """Submit, and wait for the acknowledgement."""
+def add(
+    database: Database, now: int = NOW, **changes: Any
+) -> create.InsertResult:  # Any: as in new
+    """Insert a submission and wait until it is acknowledged."""
     submission = new(**changes)
     return database.write_now(create.add, submission, now)
 
@@ -108,7 +110,7 @@ def decide(
 
 
 def site(name: str, *tags: str) -> Callable[[Transaction], str]:
-    """Work that stores a site of that name, makes `tags` stale and returns the name."""
+    """Store a site of that name, invalidate `tags` and return the name; to be run by the writer."""
 
     def work(tx: Transaction) -> str:
         tx.execute("INSERT INTO site (name) VALUES (?)", (name,))
@@ -123,7 +125,7 @@ def sites(reader: Reader) -> list[str]:
 
 
 def plan(database: Database, query: Query, *values: object) -> list[str]:
-    """The steps by which SQLite runs a query."""
+    """Return the steps of SQLite's plan for a query."""
     if in_use:
         pytest.skip("it looks at the plan of SQLite")
     sql, params = bound(query, values)
@@ -133,7 +135,7 @@ def plan(database: Database, query: Query, *values: object) -> list[str]:
 
 
 def held(database: Database) -> threading.Event:
-    """Keep the writer busy until the event is set."""
+    """Keep the writer busy, and return the event that releases it."""
     begun, go_on = threading.Event(), threading.Event()
 
     def work(_: Transaction) -> None:

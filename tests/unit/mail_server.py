@@ -1,4 +1,4 @@
-"""A real SMTP server on a port of this machine, which can be told to misbehave."""
+"""An SMTP server on a local port, which can be told to misbehave."""
 
 import asyncio
 import contextlib
@@ -17,9 +17,10 @@ PASSWORD = "correct horse"
 
 
 class MailServer:
-    """What it took is in `mails`; `answers` are said to the next recipients instead of 250.
+    """A server that keeps `mails`; the next recipients get one of `answers` each instead of 250.
 
-    It answers to the `hanging` command ("RCPT" or "DATA") never, and leaves after the `last`.
+    It never answers the command `hanging` ("RCPT" or "DATA"), and closes the connection after
+    `last`.
     """
 
     def __init__(self) -> None:
@@ -32,8 +33,8 @@ class MailServer:
         self.data_answer = "250 Thank you"
         self.sessions = 0
 
-    def authenticate(self, *given: Any) -> AuthResult:  # Any: as aiosmtpd gives them
-        """Know one name and one password."""
+    def authenticate(self, *given: Any) -> AuthResult:  # Any: as aiosmtpd passes them
+        """Accept one name and one password."""
         data = given[-1]
         good = isinstance(data, LoginPassword) and data == LoginPassword(b"me", PASSWORD.encode())
         return AuthResult(success=good, handled=False)
@@ -41,7 +42,7 @@ class MailServer:
     async def handle_EHLO(  # noqa: N802 - aiosmtpd's name
         self, server: SMTP, session: Session, _: Envelope, hostname: str, responses: list[str]
     ) -> list[str]:
-        """Count, and greet."""
+        """Count the connection and greet."""
         self.sessions += 1
         session.host_name = hostname
         return responses
@@ -49,7 +50,7 @@ class MailServer:
     async def handle_RCPT(  # noqa: N802 - aiosmtpd's name
         self, server: SMTP, _: Session, envelope: Envelope, address: str, options: list[str]
     ) -> str:
-        """Take a recipient, or say what was ordered."""
+        """Accept a recipient, or send the answer that the test set."""
         if self.hanging == "RCPT":
             await asyncio.Event().wait()
         if self.answers:
@@ -60,7 +61,7 @@ class MailServer:
     async def handle_DATA(  # noqa: N802 - aiosmtpd's name
         self, server: SMTP, _: Session, envelope: Envelope
     ) -> str:
-        """Take a mail."""
+        """Store a mail."""
         assert isinstance(envelope.content, bytes)
         if self.hanging == "DATA":
             await asyncio.Event().wait()
@@ -78,14 +79,14 @@ class MailServer:
 async def mail_server(
     tls: ssl.SSLContext | None = None, security: str = "none", port: int = 0
 ) -> AsyncIterator[MailServer]:
-    """A server that wants the name "me" and PASSWORD where there is encryption."""
+    """Run a server that asks for the name "me" and PASSWORD on encrypted connections."""
     handler = MailServer()
     loop = asyncio.get_running_loop()
     conversations: list[SMTP] = []
 
     def converse() -> SMTP:
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # it does not see the encryption of "tls"
+            warnings.simplefilter("ignore")  # aiosmtpd does not know that "tls" encrypts
             conversation = SMTP(
                 handler,
                 hostname="mail.test",
@@ -109,13 +110,13 @@ async def mail_server(
         server.close()
         for conversation in conversations:
             if conversation.transport:
-                conversation.transport.abort()  # type: ignore[attr-defined] # as above
+                conversation.transport.abort()  # type: ignore[attr-defined] # a socket's transport has it
         await server.wait_closed()
 
 
-def mail_settings(port: int, **changes: Any) -> MailSettings:  # Any: a field of Mail
-    """Settings for a server at `port` of this machine."""
-    given: dict[str, Any] = {  # Any: as above
+def mail_settings(port: int, **changes: Any) -> MailSettings:  # Any: a field of MailSettings
+    """Return settings for a server at `port` of this machine."""
+    given: dict[str, Any] = {  # Any: fields of MailSettings
         "host": "localhost",
         "port": port,
         "security": "none",

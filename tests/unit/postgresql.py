@@ -1,8 +1,8 @@
-"""Whether PostgreSQL understands every query that the unit tests run with SQLite.
+"""Check that PostgreSQL accepts every query that the unit tests run with SQLite.
 
-Queries are written once, with the models, for both engines. So what tests run is noted, and at the
-end PostgreSQL plans each of them, in a database with the tables of a new service. What is SQL for
-one engine alone is not looked at: the hot statements.
+Queries are written once, as peewee expressions, for both engines. The queries that tests run are
+collected, and at the end PostgreSQL plans each of them in a database with the tables of a new
+service. The hot statements are not checked: they are SQL for one engine.
 """
 
 import re
@@ -28,12 +28,12 @@ TYPES: Final = {
     type(None): "unknown",
 }
 
-Noted = dict[str, tuple[Query, Sequence[object]]]  # by SQL for SQLite: the query and its values
+Noted = dict[str, tuple[Query, Sequence[object]]]  # by SQL for SQLite: query and values
 
 
 @contextmanager
 def noted() -> Iterator[Noted]:
-    """Note all queries that are run meanwhile."""
+    """Collect all queries that are run during the block."""
     found: Noted = {}
     plain, of_prepared = query.bound, Prepared.bound
 
@@ -53,7 +53,7 @@ def noted() -> Iterator[Noted]:
 
 
 def faults(found: Noted) -> str:
-    """Return what PostgreSQL has to say against queries; "" if nothing."""
+    """Return the errors of PostgreSQL about queries; "" if it accepts all."""
     said = []
     with server() as running:
         url = running.location(Path())
@@ -69,7 +69,7 @@ def faults(found: Noted) -> str:
 
 
 def _preparation(each: Query, values: Sequence[object]) -> str:
-    """Return the statement by which PostgreSQL plans a query, with its values' types."""
+    """Return the statement that has PostgreSQL plan a query with values of these types."""
     if isinstance(each, Prepared):
         sql, bound = each.bound_for(ENGINE, values)
     else:
@@ -81,7 +81,7 @@ def _preparation(each: Query, values: Sequence[object]) -> str:
 
 
 def _type(value: object) -> str:
-    """Return the type that the driver gives a value."""
+    """Return the PostgreSQL type that the driver gives to a value."""
     if isinstance(value, int):
         return "integer" if abs(value) < 1 << 31 else "bigint"
     return TYPES[type(value)]

@@ -12,7 +12,7 @@ class SettableClock(Clock):
 
     @property
     def now(self) -> float:
-        """The moment in Unix seconds."""
+        """Return the current time in Unix seconds."""
         return self.moment / 1_000
 
     @now.setter

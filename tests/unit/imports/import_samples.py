@@ -1,4 +1,4 @@
-"""Small exports of other systems, made for the tests, and how to read one."""
+"""Small exports of other systems, made for the tests, and a function that reads one."""
 
 import json
 from collections.abc import Callable, Sequence
@@ -101,7 +101,7 @@ ISSO_JSON = json.dumps(
 def parsed(
     path: Path, name: str = detect.AUTO, zone: str = "UTC", faults: list[str] | None = None
 ) -> list[Record]:
-    """Read the file at `path`; with `faults`, go on where it is broken, and note where."""
+    """Read the file at `path`; with `faults`, go on after broken parts and note them."""
 
     def skip(problem: InvalidInput) -> None:
         if faults is None:

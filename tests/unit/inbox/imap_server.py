@@ -1,4 +1,4 @@
-"""A real IMAP server: Debian's Dovecot, started as an ordinary user in a folder of its own."""
+"""Run Debian's IMAP server Dovecot as an ordinary user in a folder of its own."""
 
 import contextlib
 import grp
@@ -20,7 +20,7 @@ from imapclient import IMAPClient  # type: ignore[import-untyped]  # it has no t
 
 PASSWORD: Final = "correct-horse"
 PROGRAM: Final = shutil.which("dovecot", path=f"{os.environ['PATH']}:/usr/sbin")
-# Nobody is root here: Dovecot has no mailboxes for root.
+# The tests may run as root, and Dovecot refuses to open mailboxes for root.
 USER: Final = "nobody" if os.geteuid() == 0 else pwd.getpwuid(os.geteuid()).pw_name
 
 CONFIGURATION: Final = """
@@ -67,7 +67,7 @@ service stats {{
 
 
 class ImapServer:
-    """A server for the user "me"; `authority` is the certificate that it is known by."""
+    """A server for the user "me"; `authority` is the certificate that clients verify it with."""
 
     def __init__(self, folder: Path, port: int) -> None:
         self.folder = folder
@@ -76,7 +76,7 @@ class ImapServer:
         self._process: subprocess.Popen[bytes] | None = None
 
     def start(self) -> None:
-        """Begin to serve."""
+        """Start serving."""
         assert PROGRAM
         command = [PROGRAM, "-F", "-c", str(self.folder / "dovecot.conf")]
         if os.geteuid() == 0:
@@ -94,7 +94,7 @@ class ImapServer:
         raise AssertionError(log.read_text() if log.exists() else "dovecot does not start")
 
     def stop(self) -> None:
-        """Be away, with all connections."""
+        """Stop the server and end all its connections."""
         if self._process:
             self._process.terminate()
             self._process.wait(20)
@@ -102,7 +102,7 @@ class ImapServer:
 
     @contextlib.contextmanager
     def mailbox(self) -> Iterator[IMAPClient]:
-        """A connection to it, by a program that verifies nothing."""
+        """Connect with a client that verifies no certificate."""
         context = ssl._create_unverified_context()
         with IMAPClient("127.0.0.1", self.port, ssl_context=context, timeout=20) as client:
             client.login("me", PASSWORD)
@@ -110,14 +110,14 @@ class ImapServer:
             yield client
 
     def unseen(self) -> int:
-        """How many mails nobody has looked at."""
+        """Return how many mails are unread."""
         with self.mailbox() as client:
             return len(client.search("UNSEEN"))
 
 
 @contextlib.contextmanager
 def imap_server() -> Iterator[ImapServer]:
-    """Run a server during the block; skip the test where there is none of a version we know."""
+    """Run a server during the block; skip the test if no supported version is installed."""
     if PROGRAM is None:
         pytest.skip("dovecot is not installed")
     version = subprocess.run([PROGRAM, "--version"], capture_output=True, text=True, check=True)

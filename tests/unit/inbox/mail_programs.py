@@ -100,7 +100,7 @@ OUTLOOK_MOBILE = {
     "zh": "获取 Outlook for Android",
     "ar": "الحصول على Outlook لـ Android",
 }
-# Charsets of old programs, where they have the letters.
+# Old charsets, for the languages whose letters they have.
 CHARSETS = {
     "de": "iso-8859-1",
     "fr": "windows-1252",
@@ -128,7 +128,7 @@ class Original:
 
 
 class Answered(NamedTuple):
-    """An answer, who writes so in which language, and what was typed."""
+    """An answer: the mail, its program and language, and what the person typed."""
 
     program: str
     language: str
@@ -137,7 +137,7 @@ class Answered(NamedTuple):
 
 
 class Parts(NamedTuple):
-    """The text and the HTML of an answer, "" for none, and parameters of the text's type."""
+    """The text and the HTML of an answer, "" for none, and parameters of the text's media type."""
 
     text: str
     html: str = ""
@@ -275,7 +275,7 @@ def thunderbird(original: Original, words: str, language: str, chance: random.Ra
     below = chance.random() < 0.6
     signature = "\n-- \nAnn Example\nhttps://blog.example" if chance.random() < 0.5 else ""
     text = f"{quote}\n\n{words}\n{signature}\n" if below else f"{words}\n{signature}\n\n{quote}\n"
-    if not below and signature:  # it puts a signature below the quote unless told otherwise
+    if not below and signature:  # by default this program puts a signature below the quote
         text = f"{words}\n\n{quote}\n{signature}\n"
     cite = f'<div class="moz-cite-prefix">{escape(line)}<br></div><blockquote type="cite">'
     answer = "<p>" + "<br>".join(escape(each) for each in words.split("\n")) + "</p>"
@@ -373,7 +373,7 @@ PROGRAMS: dict[str, Style] = {
 
 
 def answers(original: Original, count: int, seed: int = 1) -> Iterator[Answered]:
-    """Make `count` answers, of each program and language in turn."""
+    """Make `count` answers, taking programs and languages in turn."""
     chance = random.Random(seed)
     programs = list(PROGRAMS)
     for number in range(count):
@@ -390,7 +390,7 @@ def answers(original: Original, count: int, seed: int = 1) -> Iterator[Answered]
 def encoded(
     original: Original, parts: Parts, language: str, number: int, chance: random.Random
 ) -> bytes:
-    """Give the bytes of a mail."""
+    """Return a mail as bytes."""
     message = EmailMessage(policy=SMTP)
     message["From"] = "Ann Example <ann@mail.example>"
     message["To"] = f'"{original.name}" <{original.reply_to}>'
@@ -399,7 +399,7 @@ def encoded(
     message["In-Reply-To"] = original.message_id
     message["References"] = original.message_id
     both = (_text(parts, language, chance), _html(parts, chance))
-    bodies: list[Any] = [body for body in both if body]  # Any: a part, which stubs call a mail
+    bodies: list[Any] = [body for body in both if body]  # Any: a MIME part; the stubs expect a mail
     if len(bodies) == 1:
         fill(message, bodies[0])
     else:
@@ -445,7 +445,7 @@ def fill(message: EmailMessage, body: MIMEPart) -> None:
 
 
 def plain(original: Original, words: str, **headers: str) -> bytes:
-    """Give a plain answer with other header fields; "" leaves one out."""
+    """Return a plain-text answer with other header fields; "" leaves a field out."""
     message = EmailMessage(policy=SMTP)
     given = {
         "From": "Ann <ann@mail.example>",

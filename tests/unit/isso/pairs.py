@@ -42,13 +42,13 @@ base = http://blog.example
 PORT = 18_923
 ISSO = "import isso; isso.main()"
 
-Json = Any  # JSON of another program
+Json = Any  # Any: JSON of another program
 
 
 class Step(NamedTuple):
     """A request. In `target`, `body` and `cookie`, ``$3`` stands for the third comment's id.
 
-    `peer` is the client's address, `name` what the comment is called that the request makes.
+    `peer` is the client's address, `name` the name for the comment that the request creates.
     """
 
     method: str
@@ -61,7 +61,7 @@ class Step(NamedTuple):
 
 
 class Reply(NamedTuple):
-    """What came back."""
+    """The answer to a step."""
 
     status: int
     headers: Mapping[str, str]
@@ -88,7 +88,7 @@ PAGES = ("/a/", "/b/", "/c/?page=2")
 
 
 def steps() -> Iterator[Step]:
-    """Give the requests, in their order."""
+    """Yield the requests, in their order."""
     number = itertools.count(1)
     for page in PAGES:
         yield Step("GET", f"/?uri={_quoted(page)}&offset=0")
@@ -132,7 +132,7 @@ def _votes() -> Iterator[Step]:
         yield Step("POST", "/id/$3/dislike", peer=peer)
         yield Step("POST", "/id/$5/like", peer=peer)
     yield Step("POST", "/id/$5/dislike", peer="203.0.115.1")
-    yield Step("POST", "/id/$1/like", peer="198.51.0.9")  # the author's network
+    yield Step("POST", "/id/$1/like", peer="198.51.0.9")  # from the author's network
 
 
 def _reads() -> Iterator[Step]:
@@ -232,7 +232,7 @@ def _quoted(page: str) -> str:
 
 
 class Player:
-    """Sends requests to one server, and tells its answers as every server should give them."""
+    """Send requests to one server, and return its answers in a form that all servers share."""
 
     def __init__(self, send: Send) -> None:
         self._send = send
@@ -240,21 +240,21 @@ class Player:
         self._cookies: dict[str, str] = {}
 
     def play(self, step: Step) -> dict[str, Json]:
-        """Send a request; return what of its answer must be the same everywhere."""
+        """Send a request; return the part of its answer that must be the same everywhere."""
         headers = {"Origin": ORIGIN, "X-Forwarded-For": step.peer}
         text = "" if step.body is None else json.dumps(step.body)
         if step.method != "GET":
             headers["Content-Type"] = step.content_type
         if step.cookie:
             headers["Cookie"] = self._cookies[step.cookie]
-        # In a target the id is a part of a path or query, in a body a number.
+        # In a target the id is a part of the path or query, in a body it is a number.
         target = re.sub(r"\$\d+", lambda match: self._ids[match[0]], step.target)
         text = re.sub(r'"(\$\d+)"', lambda match: self._ids[match[1]], text)
         reply = self._send(step.method, target, text.encode(), headers)
         if step.name and reply.status < 300:
             self._ids[step.name] = str(json.loads(reply.body)["id"])
             self._cookies[step.name] = reply.headers["Set-Cookie"].partition(";")[0]
-        if step.method == "PUT" and "Set-Cookie" in reply.headers:  # Isso's own, by the new text
+        if step.method == "PUT" and "Set-Cookie" in reply.headers:  # Isso's depends on the text
             self._cookies[step.cookie] = reply.headers["Set-Cookie"].partition(";")[0]
         return self._told(step, reply)
 
@@ -263,7 +263,7 @@ class Player:
         if reply.status >= 400:
             return told
         names = {number: name for name, number in self._ids.items()}
-        if step.method != "PUT":  # where Isso gives another cookie, ours remains
+        if step.method != "PUT":  # Isso sets a new cookie on PUT, and we do not
             for field in ("Set-Cookie", "X-Set-Cookie"):
                 if field in reply.headers:
                     number = reply.headers[field].partition("=")[0].removeprefix("isso-")
@@ -282,7 +282,7 @@ class Player:
         return told
 
     def _named(self, value: Json, names: dict[str, str]) -> Json:
-        """Return JSON with the names of comments, and without what each server has of its own."""
+        """Return JSON with names of comments for ids, and without values that differ by server."""
         if isinstance(value, list):
             return [self._named(each, names) for each in value]
         if not isinstance(value, dict):
@@ -294,7 +294,7 @@ class Player:
         for name in ("created", "modified"):
             if name in told:
                 told[name] = told[name] is not None
-        if "replies" in told:  # as /config tells them
+        if "replies" in told:  # as /config has them
             told.pop("config", None)
         for name in ignored(told):
             told.pop(name, None)
@@ -315,14 +315,14 @@ def ignored(told: Mapping[str, Json]) -> tuple[str, ...]:
 
 
 def _plain_html(html: str) -> str:
-    """Return HTML without what differs between two programs that write Markdown."""
+    """Return HTML without what differs between two implementations of Markdown."""
     html = re.sub(r' rel="[^"]*"', "", html)
     html = html.replace("&quot;", '"').replace("&#x27;", "'").replace("&#39;", "'")
     return re.sub(r"\s+", " ", html).replace("> <", "><").replace("<p></p>", "").strip()
 
 
 def recorded() -> list[tuple[Step, dict[str, Json]]]:
-    """Return the pairs."""
+    """Return the recorded pairs."""
     lines = gzip.decompress(RECORDED.read_bytes()).decode().splitlines()
     return [(Step(**request), answer) for request, answer in map(json.loads, lines)]
 

@@ -1,4 +1,4 @@
-"""A measurement as a quiet machine makes it."""
+"""A measurement as a quiet machine would produce it."""
 
 from loadtest.harness.measurement import Measurement
 

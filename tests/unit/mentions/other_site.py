@@ -1,4 +1,4 @@
-"""Another site, on a port of this machine: pages that tests set, and what was asked of it."""
+"""Another website, on a local port: tests set its pages and see what was requested."""
 
 import time
 from collections.abc import Iterator
@@ -19,7 +19,7 @@ class Page(NamedTuple):
 
 
 class OtherSite(ThreadingHTTPServer):
-    """The server; `pages` by their path, and `got`, the path, header fields and body of each."""
+    """The server: `pages` by path; `got` has the path, header fields and body of each request."""
 
     daemon_threads = True
 
