@@ -1,4 +1,4 @@
-"""Fixtures of the moderation pages' tests."""
+"""Fixtures for the browser tests of the moderation pages."""
 
 from collections.abc import Callable, Iterator
 
@@ -13,7 +13,7 @@ from tests.e2e.program import Service, command, serving
 
 @pytest.fixture(scope="module")
 def service(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
-    """A service with the moderator ann, for the tests of one file."""
+    """Run a service with the moderator ann, for the tests of one file."""
     data = tmp_path_factory.mktemp("pages") / "data"
     with serving(data, {"COMMENTSVC_SPAM_RATE_LIMIT": "off"}) as service:
         made = command("moderator", "add", "ann", "--data", data, given=PASSWORD)
@@ -23,7 +23,7 @@ def service(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
 
 @pytest.fixture(scope="module")
 def cookies(chromium: Browser, service: Service) -> StorageState:
-    """What the browser keeps of a sign-in; one for many tests, since attempts are throttled."""
+    """Keep the cookies of one sign-in for many tests, since sign-in attempts are rate-limited."""
     context = chromium.new_context(base_url=service.address)
     sign_in(context.new_page())
     state = context.storage_state()
@@ -33,29 +33,29 @@ def cookies(chromium: Browser, service: Service) -> StorageState:
 
 @pytest.fixture
 def context(chromium: Browser, service: Service) -> Iterator[BrowserContext]:
-    """An empty browser."""
+    """Return an empty browser profile."""
     with visit(chromium, service.address) as context:
         yield context
 
 
 @pytest.fixture
 def page(context: BrowserContext) -> Iterator[Page]:
-    """A tab that must have nothing to complain of."""
+    """Open a tab; fail the test if a script fails or the Content-Security-Policy is violated."""
     with watched_tab(context) as page:
         yield page
 
 
 @pytest.fixture
 def desk(page: Page, cookies: StorageState) -> Page:
-    """A tab in which ann is signed in; it must not sign her out."""
-    page.context.add_cookies(cookies["cookies"])  # type: ignore[arg-type] # the same fields
+    """Open a tab in which ann is signed in; a test must not sign her out."""
+    page.context.add_cookies(cookies["cookies"])  # type: ignore[arg-type] # it has the same fields
     page.goto("/moderation")
     return page
 
 
 @pytest.fixture
 def assert_fine() -> Callable[[Page], None]:
-    """Let axe look at a page as it is; nothing is wider than the window."""
+    """Return a function that checks a page with axe, and that nothing is wider than the window."""
 
     def assert_fine(page: Page) -> None:
         page.wait_for_load_state()

@@ -1,4 +1,4 @@
-"""What a test of the moderation pages has in its hands."""
+"""Helpers for browser tests of the moderation pages."""
 
 import itertools
 from collections.abc import Iterator
@@ -14,7 +14,7 @@ Scheme = Literal["light", "dark"]
 
 
 def looks(*more: int) -> pytest.MarkDecorator:
-    """Every `scheme`, at a phone's and a desk's `width` and at `more`."""
+    """Run a test in each colour `scheme`, at the `width` of a phone, of a desktop and at `more`."""
     seen = list(itertools.product(get_args(Scheme), (360, 1280, *more)))
     return pytest.mark.parametrize(("scheme", "width"), seen)
 
@@ -23,12 +23,12 @@ def looks(*more: int) -> pytest.MarkDecorator:
 def looked_at(
     chromium: Browser, origin: str, scheme: Scheme, width: int, kept: StorageState | None = None
 ) -> Iterator[Page]:
-    """A tab for axe, which adds styles of its own; `kept` are the cookies that the browser has."""
+    """Open a tab for axe, which adds styles, so without the policy; `kept` are the cookies."""
     context = chromium.new_context(
         base_url=origin,
         bypass_csp=True,
         color_scheme=scheme,
-        reduced_motion="reduce",  # what has not yet faded in has little contrast
+        reduced_motion="reduce",  # texts that are still fading in have too little contrast
         viewport={"width": width, "height": 740},
         storage_state=kept,
     )
@@ -37,19 +37,19 @@ def looked_at(
 
 
 def sign_in(page: Page, name: str = "ann", password: str = PASSWORD) -> None:
-    """Sign in by the form."""
+    """Sign in with the form."""
     page.goto("/moderation")
     tell(page, name, password)
     expect(sign_out(page)).to_be_visible()
 
 
 def tell(page: Page, name: str, password: str = PASSWORD) -> None:
-    """Send the form, with a name and a password."""
+    """Fill in a name and a password, and send the form."""
     page.get_by_label("Name").fill(name)
     page.get_by_label("Password").fill(password)
     page.get_by_role("button", name="Sign in").click()
 
 
 def sign_out(page: Page) -> Locator:
-    """The button that every page for moderators has."""
+    """Return the sign-out button, which every page for moderators has."""
     return page.get_by_role("banner").get_by_role("button", name="Sign out")

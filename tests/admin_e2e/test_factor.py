@@ -1,4 +1,4 @@
-"""Two-factor sign-in, in a real browser: set up with an app, used, and taken back."""
+"""Two-factor sign-in in a real browser: set up an app, use it, and switch it off."""
 
 import base64
 import time
@@ -10,17 +10,17 @@ from commentsvc.auth import totp
 from tests.admin_e2e.moderator_browser import PASSWORD, Scheme, looked_at, looks, sign_out, tell
 from tests.e2e.program import Service, command
 
-STEP = 30  # seconds of one code (RFC 6238, 5.2)
+STEP = 30  # seconds that a code is valid (RFC 6238, 5.2)
 
 
 def code(secret: str, step: int = 0) -> str:
-    """The code that an app shows now, or `step` codes later."""
+    """Return the code that an app shows now, or `step` codes later."""
     word = base64.b32decode(secret + "=" * (-len(secret) % 8))
     return totp.code(word, int(time.time()) // STEP + step)
 
 
 def begin(page: Page, name: str) -> None:
-    """Give name and password."""
+    """Send the name and the password."""
     page.goto("/moderation/sign-in")
     tell(page, name)
 
@@ -42,7 +42,7 @@ def test_everybody_can_use_codes_of_an_app(
 
 
 def set_up(page: Page, name: str, assert_fine: Callable[[Page], None]) -> tuple[str, str]:
-    """Set an app up; the key that it is told, and a recovery code."""
+    """Set up an app; return the key that the page shows, and a recovery code."""
     begin(page, name)
     expect(sign_out(page)).to_be_visible()
     page.goto("/moderation/factor")
@@ -67,7 +67,7 @@ def set_up(page: Page, name: str, assert_fine: Callable[[Page], None]) -> tuple[
 def use(
     page: Page, name: str, assert_fine: Callable[[Page], None], secret: str, recovery: str
 ) -> None:
-    """Sign in by a recovery code, and switch codes off by one of the app."""
+    """Sign in with a recovery code, then switch two-factor sign-in off with a code of the app."""
     begin(page, name)
     field = page.get_by_label("code")
     expect(field).to_be_visible()

@@ -1,4 +1,4 @@
-"""Mails, and the pages that they lead to, in a browser: on a phone and a desk, light and dark."""
+"""Mails, and the pages they link to, in a browser: on a phone and a desktop, light and dark."""
 
 import itertools
 import time
@@ -36,7 +36,7 @@ EMAIL = "ann@blog.example"
 
 @pytest.fixture(scope="module")
 def service(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
-    """A service that sends mail, to nobody."""
+    """Run a service that sends mail, to a server that does not exist."""
     data = tmp_path_factory.mktemp("mails") / "data"
     given = {
         "SERVER_PUBLIC_URL": "https://c.example",
@@ -91,7 +91,7 @@ def test_the_fields_of_the_plain_form_stand_at_even_distances(
 
 
 def mails(database: Database) -> Iterator[str]:
-    """The HTML of one mail of each kind."""
+    """Return the HTML of one mail of each kind."""
     title = "A walk along the river"
     add(database, email=EMAIL, source=LONG, html="<p>" + "x" * 200, title=title)
     add(database, author="Tom", parent=1)

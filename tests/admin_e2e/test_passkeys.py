@@ -1,4 +1,4 @@
-"""Passkeys in a real browser, with a device that the browser's DevTools make up."""
+"""Passkeys in a real browser, with a virtual authenticator from the browser's DevTools."""
 
 import os
 from collections.abc import Callable
@@ -20,7 +20,7 @@ DEVICE = {
 
 
 def plug_in(page: Page) -> tuple[CDPSession, str]:
-    """A device for the page's browser: how to speak to it, and its id."""
+    """Add a virtual authenticator to the page's browser; return the DevTools session and its id."""
     tools = page.context.new_cdp_session(page)
     tools.send("WebAuthn.enable")
     made = tools.send("WebAuthn.addVirtualAuthenticator", {"options": DEVICE})
@@ -28,7 +28,7 @@ def plug_in(page: Page) -> tuple[CDPSession, str]:
 
 
 def at_any_size(page: Page, assert_fine: Callable[[Page], None], name: str) -> None:
-    """Look at a page as phones and desks show it, by day and night."""
+    """Check a page at the widths of phones and desktops, in light and dark."""
     for width in (360, 1280):
         page.set_viewport_size({"width": width, "height": 740})
         for scheme in ("light", "dark"):
@@ -49,7 +49,7 @@ def test_a_passkey_is_added_used_and_removed(
         sign_in(page, "key")
         add(page)
         at_any_size(page, assert_fine, "passkeys")
-        add(page, again=True)  # the device has one of this account
+        add(page, again=True)  # the device already has a passkey of this account
         sign_out(page).click()
         at_any_size(page, assert_fine, "sign-in")
         enter(page, tools, device)
@@ -75,7 +75,7 @@ def add(page: Page, *, again: bool = False) -> None:
 
 
 def enter(page: Page, tools: CDPSession, device: str) -> None:
-    """Sign in; first without being recognised by the device."""
+    """Sign in, after a first attempt in which the device does not verify its user."""
     known = {"authenticatorId": device}
     tools.send("WebAuthn.setUserVerified", {**known, "isUserVerified": False})
     page.get_by_role("button", name="Sign in with a passkey").click()

@@ -1,4 +1,4 @@
-"""Signing in by a provider of OpenID Connect, which is a program of its own, in a real browser."""
+"""Signing in with OpenID Connect in a real browser; the provider is a separate program."""
 
 import json
 import socket
@@ -21,13 +21,13 @@ def free_port() -> int:
 
 
 def answers(port: int) -> bool:
-    """Return whether somebody listens there."""
+    """Return whether something listens at the address."""
     with socket.socket() as client:
         return client.connect_ex(("127.0.0.1", port)) == 0
 
 
 def test_a_moderator_signs_in_by_a_provider(chromium: Browser, tmp_path: Path) -> None:
-    """The provider is another site to the browser: it comes back without our cookie at first."""
+    """The provider is another site, so the first request after its redirect lacks our cookie."""
     port = free_port()
     words = ("--port", str(port), "--user-claims", json.dumps(CLAIMS))
     provider = subprocess.Popen(

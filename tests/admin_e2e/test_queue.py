@@ -1,4 +1,4 @@
-"""A moderator's day: the queue by mouse, by keyboard, on a phone and without JavaScript."""
+"""The queue in a real browser: with mouse, with keyboard, on a phone and without JavaScript."""
 
 import itertools
 import sqlite3
@@ -23,11 +23,11 @@ numbers = itertools.count()
 
 @pytest.fixture
 def comments(service: Service, desk: Page) -> list[str]:
-    """Three comments in an otherwise empty queue, the newest first."""
+    """Put three comments into an otherwise empty queue; return them with the newest first."""
     clear(desk)
     names = ["Zoe", "Yan", "Xenia"]
     for name in reversed(names):
-        text = f"{name} says hello {next(numbers)}"  # a repeated text would not be stored again
+        text = f"{name} says hello {next(numbers)}"  # a duplicate text would not be stored
         service.submit(f"/{name}/", text, author=name, title=f"Page of {name}")
     desk.goto("/moderation/queue")
     expect(desk.locator(".comment")).to_have_count(3)
@@ -150,14 +150,14 @@ def test_a_comment_is_found_by_its_words(desk: Page, comments: list[str]) -> Non
         return authors(desk).all_inner_texts()[:1] == ["Yan"] and approve.count() == 1
 
     first = desk.locator(".comment").first
-    approve = first.get_by_role("button", name="Approve", exact=True)  # it waits: the new one
+    approve = first.get_by_role("button", name="Approve", exact=True)  # waits for the new one
     wait_for(found, "the comment to be found")
     first.get_by_role("button", name="Spam", exact=True).click()
     expect(desk.get_by_role("status")).to_have_text("1 comment marked as spam.")
 
 
 def test_hostile_texts_do_nothing(desk: Page, service: Service) -> None:
-    """The fixture of the tab fails when a script ran or was stopped by the policy."""
+    """The `page` fixture fails if a script ran or was blocked by the policy."""
     clear(desk)
     dialogs: list[str] = []
 
@@ -221,7 +221,7 @@ def test_all_of_it_works_without_javascript(
 
 @pytest.fixture
 def outbox(service: Service) -> None:
-    """Rows in each state, of which one failed with a long error."""
+    """Put rows of each state into the outbox, one of which failed with a long error."""
     now = int(time.time() * 1_000)
     with closing(sqlite3.connect(service.data / data_dir.DATABASE)) as connection, connection:
         for state, attempts, error in (

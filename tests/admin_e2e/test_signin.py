@@ -1,4 +1,4 @@
-"""Signing in and out in a real browser, with its own rules for cookies and origins."""
+"""Signing in and out in a real browser, which applies its own rules for cookies and origins."""
 
 from collections.abc import Callable
 
@@ -65,7 +65,7 @@ def test_without_scripts_all_is_the_same(chromium: Browser, service: Service) ->
 
 
 def attack(page: Page, service: Service, token: str) -> None:
-    """Send the form that signs out from the page that is open."""
+    """Send the sign-out form from the page that is open."""
     page.evaluate(
         """([action, token]) => {
             const form = document.createElement("form");
@@ -85,8 +85,10 @@ def attack(page: Page, service: Service, token: str) -> None:
 def test_the_blogs_pages_can_do_nothing_with_a_moderators_cookie(
     desk: Page, service: Service, tmp_path_factory: pytest.TempPathFactory
 ) -> None:
-    """The blog is on another port of the same host: to the browser it is the same site, so the
-    cookie goes with its requests. It even knows the form's token here."""
+    """The blog is on another port of the same host, which a browser regards as the same site.
+
+    So the cookie is sent with its requests. In this test the page even knows the CSRF token.
+    """
     token = desk.locator("input[name=csrf_token]").first.get_attribute("value") or ""
     folder = tmp_path_factory.mktemp("blog")
     (folder / "index.html").write_text("<!DOCTYPE html><title>Blog</title><p>Hi")
@@ -113,7 +115,7 @@ def test_the_blogs_pages_can_do_nothing_with_a_moderators_cookie(
 def test_a_link_from_another_site_finds_the_moderator_signed_in(
     desk: Page, service: Service, tmp_path_factory: pytest.TempPathFactory
 ) -> None:
-    """As in a web mailer: the first request comes without the cookie (SameSite=Strict)."""
+    """A web mailer is such a site: the first request has no cookie (SameSite=Strict)."""
     folder = tmp_path_factory.mktemp("mailer")
     address = f"{service.address}/moderation/account"
     (folder / "index.html").write_text(f'<!DOCTYPE html><title>Mail</title><a href="{address}">x')

@@ -25,7 +25,7 @@ SCRIPTS = Path("/usr/share/debootstrap/scripts")
 
 
 class Distribution(NamedTuple):
-    """What debootstrap is told; an older one knows a new `suite` by the `script` of another."""
+    """What debootstrap needs to know; an older one makes a new `suite` with another's `script`."""
 
     suite: str
     script: str
@@ -38,8 +38,8 @@ DISTRIBUTIONS = {
     "debian-13": Distribution("trixie", "sid", "debian-archive-keyring"),
     "ubuntu-24.04": Distribution("noble", "gutsy", "ubuntu-archive-keyring", "main,universe"),
 }
-SOURCES = "/root/comment service"  # a path with a space
-# Mounts that end with the process, since its mount namespace does.
+SOURCES = "/root/comment service"  # a path with a space, on purpose
+# These mounts are in the process's own mount namespace, so they end with it.
 ENTER = """
 mount --bind /dev "$1/dev"
 mount --bind /sys "$1/sys"
@@ -49,11 +49,11 @@ exec chroot "$@"
 
 
 class BareSystemError(Exception):
-    """The system cannot be had here; the text says why."""
+    """The system cannot be made here; the text says why."""
 
 
 def obstacle() -> str:
-    """Return why no bare system can be made or entered here, "" where it can."""
+    """Return why no bare system can be made or entered here, "" if it can."""
     if shutil.which("debootstrap", path="/usr/sbin:/sbin") is None:
         return "debootstrap is not installed"
     words = ["unshare", "--mount", "--pid", "--fork", "--mount-proc", "true"]
@@ -62,7 +62,7 @@ def obstacle() -> str:
 
 
 def archive(name: str) -> Path:
-    """Return the tar archive of the bare system, made by debootstrap where there is none yet."""
+    """Return the tar archive of the bare system; debootstrap makes it if it does not exist yet."""
     kept = CACHE / f"{name}.tar"
     if kept.exists():
         return kept
@@ -71,7 +71,8 @@ def archive(name: str) -> Path:
     CACHE.mkdir(parents=True, exist_ok=True)
     with TemporaryDirectory(dir=CACHE, prefix=f"{name}.") as folder:
         root, new = Path(folder, "root"), Path(folder, "tar")
-        # What it mounts below `root` ends with it, however it ends; nobody else sees it.
+        # Mounts below `root` are visible to this process alone, and end with it even if it is
+        # killed.
         words = ["unshare", "--mount", "debootstrap", "--variant=minbase", "--force-check-gpg"]
         words += [
             f"--keyring={keyring}",
@@ -92,13 +93,13 @@ def archive(name: str) -> Path:
 def find_keyring(name: str) -> Path:
     """Return the file of the keys that a distribution's packages are signed with.
 
-    Where this machine's packages do not have Ubuntu's, those of Debian 13 do. Raise
-    BareSystemError.
+    If Ubuntu's keys are not installed, they are taken from a package of Debian 13. Raise
+    BareSystemError if they cannot be had.
     """
     installed, kept = (folder / f"{name}.gpg" for folder in (KEYRINGS, CACHE))
     if installed.exists() or kept.exists():
         return installed if installed.exists() else kept
-    if name.startswith("debian"):  # debootstrap would go on without
+    if name.startswith("debian"):  # without keys, debootstrap would not verify the packages
         raise BareSystemError(f"its packages cannot be verified without {installed}")
     with system("debian-13") as debian:
         script = "apt-get update && apt-get install -y ubuntu-keyring"
@@ -117,9 +118,9 @@ class System:
         self.root = root
 
     def start(self, *words: str, offline: bool = False) -> subprocess.Popen[str]:
-        """Start a program in the folder of the sources; what it says is read from its stdout.
+        """Start a program in the folder of the sources; its output is read from its stdout.
 
-        `kill` ends it with all that it started; `terminate` does not reach it.
+        `kill` ends it with all its child processes; `terminate` has no effect.
         """
         namespaces = ["--mount", "--pid", "--fork", "--kill-child", *(["--net"] if offline else [])]
         enter = f"ip link set lo up\n{ENTER}" if offline else ENTER
@@ -136,7 +137,7 @@ class System:
 
 @contextmanager
 def system(name: str) -> Iterator[System]:
-    """Unpack the bare system `name`; it ends with the context. Raise BareSystemError."""
+    """Unpack the bare system `name`; remove it at the end of the block. Raise BareSystemError."""
     tar = archive(name)
     root = CACHE / f"{name}.root"
     shutil.rmtree(root, ignore_errors=True)
@@ -156,7 +157,7 @@ def system(name: str) -> Iterator[System]:
 
 
 def copy_sources(folder: Path) -> None:
-    """Copy what a clone of these sources holds, changes that are not committed included."""
+    """Copy what a clone of these sources would hold, together with uncommitted changes."""
     words = ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"]
     listed = subprocess.run(words, cwd=ROOT, capture_output=True, check=True).stdout.decode()
     for name in filter(None, listed.split("\0")):
@@ -166,7 +167,7 @@ def copy_sources(folder: Path) -> None:
 
 
 def main(names: list[str], parts: list[str]) -> None:
-    """Run ./run and these parts of ./test in each of the systems, and say how they ended."""
+    """Run ./run and these parts of ./test in each system, and print how they ended."""
     ended = []
     for name in names:
         try:

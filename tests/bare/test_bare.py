@@ -1,4 +1,4 @@
-"""./run on a bare Debian 12: from nothing to the demo blog, and again without a network."""
+"""./run on a bare Debian 12: it installs everything, shows the demo, and starts again offline."""
 
 import re
 import subprocess
@@ -13,7 +13,7 @@ from tests.bare.system import BareSystemError, System, obstacle, system
 
 @pytest.fixture(scope="module")
 def debian() -> Iterator[System]:
-    """A bare Debian 12; skip where it cannot be had."""
+    """Return a bare Debian 12; skip the tests if it cannot be made."""
     if reason := obstacle():
         pytest.skip(reason)
     try:
@@ -25,7 +25,7 @@ def debian() -> Iterator[System]:
 
 @contextmanager
 def running(bare: System, *, offline: bool = False) -> Iterator[tuple[str, str]]:
-    """Start the demo; what it said until it listened, and the address."""
+    """Start the demo; return what it printed until it listened, and its address."""
     with bare.start("./run", "--listen", "127.0.0.1:0", offline=offline) as process:
         try:
             said = []

@@ -1,4 +1,4 @@
-"""Rules 5 to 7 of the seam (core/DESIGN.md): what is stored, under which key, for how long."""
+"""Rules 5 to 7 of the seam (core/DESIGN.md): what is cached, under which key, and for how long."""
 
 import gzip
 
@@ -7,7 +7,7 @@ import pytest
 from commentsvc import _core
 from tests.bridge.application import TEXT, await_that, echo, request, running
 
-# Rule 5: the key is the target as received, the tag is what purging goes by.
+# Rule 5: the cache key is the target as received; purging goes by tags.
 
 
 def test_one_tag_purges_every_spelling_and_no_other_page() -> None:
@@ -33,7 +33,7 @@ def test_an_answer_with_many_tags_goes_with_any_of_them() -> None:
         assert app.drained == 4
 
 
-# Rule 6: only what carries tags is stored.
+# Rule 6: only responses with tags are cached.
 
 
 @pytest.mark.parametrize(
@@ -52,7 +52,7 @@ def test_what_is_not_the_same_for_everybody_is_never_stored(
         assert app.server.stats()["cache_entries"] == 0
 
 
-# Rule 7: a bounded store that answers ETags and HEAD.
+# Rule 7: the cache is bounded, and answers ETags and HEAD.
 
 
 def test_if_none_match_and_head_are_answered_without_python() -> None:
@@ -112,7 +112,7 @@ def test_the_store_stays_under_its_bytes_and_keeps_what_is_read_often() -> None:
         assert stats["hits"] >= 3999
 
 
-# Variants: both are stored and purged as one, and chosen by Accept-Encoding.
+# Variants are cached and purged together, and chosen by Accept-Encoding.
 
 CODED = gzip.compress(b"a" * 2_000, mtime=0)
 
@@ -174,7 +174,7 @@ def test_a_pipeline_gets_each_variant_in_its_place() -> None:
 def test_a_purge_takes_both_variants_and_the_bound_counts_both() -> None:
     with running(both) as app:
         app.get("/a")
-        await_that(  # the worker counts them after it has sent the answer
+        await_that(  # the worker counts a hit after it has sent the answer
             lambda: app.server.stats()["cache_bytes"] > 2_000 + len(CODED), "both to be counted"
         )
         app.server.purge(["a"])

@@ -1,4 +1,4 @@
-"""The store's bound is one of real memory; a purge costs the same for one answer or many."""
+"""The cache's bound holds for real memory; a purge costs the same for one answer or many."""
 
 import subprocess
 import sys
@@ -10,23 +10,23 @@ from tests.bridge.application import await_that, echo, request, running
 MIB = 8
 ANSWERS = 10_000
 ROUNDS = 3
-PURGE = 0.001  # seconds of CPU, with two requests; 0.00005 are usual
+PURGE = 0.001  # seconds of CPU time for a purge and two requests; 0.00005 are usual
 
 
 def test_a_full_store_takes_no_more_memory_than_its_bound() -> None:
-    """Measured by the kernel: what the allocator loses between answers of many sizes counts."""
+    """Measured as resident memory, so that fragmentation of the allocator counts too."""
     program = Path(__file__).with_name("fill.py")
     words = [sys.executable, str(program), str(MIB)]
     grown = int(subprocess.run(words, check=True, capture_output=True, timeout=100).stdout)
     print(f"a store of {MIB} MiB takes {grown / 1024:.2f} MiB")
-    assert grown > MIB * 1024 // 2  # else it was not filled
+    assert grown > MIB * 1024 // 2  # otherwise the cache was not filled
     assert grown <= MIB * 1024
 
 
 def test_a_purge_of_ten_thousand_answers_is_over_at_once() -> None:
-    """Whoever does the work, and when: CPU time of the whole process, as a machine may be busy.
+    """The bound is on CPU time of the whole process, so threads count and a busy machine does not.
 
-    That no look-up waits for it is shown in tests/core/cache/test_cache.c.
+    tests/core/cache/test_cache.c shows that no lookup waits for a purge.
     """
     took = []
     with running(echo, cache_bytes=64 << 20) as app, app.dial() as client:

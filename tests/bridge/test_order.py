@@ -1,4 +1,4 @@
-"""Rules 1 to 4 of the seam (core/DESIGN.md): who holds what, in which order, and never stale.
+"""Rules 1 to 4 of the seam (core/DESIGN.md): ownership, order, and no stale answer after a purge.
 
 Rule 4 has its races in tests/core/server/test_stale.c as well, with the rule and without it.
 """
@@ -26,7 +26,7 @@ def open_files() -> int:
     return len(list(Path("/proc/self/fd").iterdir()))
 
 
-# Rule 1: envelopes have one holder, who frees them.
+# Rule 1: each envelope has one owner, who frees it.
 
 
 def test_starting_and_stopping_leaves_files_threads_and_memory_as_they_were() -> None:
@@ -68,7 +68,7 @@ def test_answers_kept_back_reach_their_clients_together() -> None:
         assert [client.answer().body for client in (first, second)] == [b"here", b"here"]
 
 
-# Rule 2: a reply is addressed by worker, slot and serial.
+# Rule 2: a reply is addressed by worker, slot and serial number.
 
 
 def test_a_reply_to_a_client_that_left_never_reaches_the_next_tenant_of_its_slot() -> None:
@@ -89,7 +89,7 @@ def test_a_reply_to_a_client_that_left_never_reaches_the_next_tenant_of_its_slot
             assert second.answer().body == b"for the second"
 
 
-# Rule 3: one request in flight, answers in order, hits glued.
+# Rule 3: one request of a connection is in flight; answers keep their order; hits go together.
 
 
 def test_a_miss_between_hits_keeps_its_place_and_later_requests_wait() -> None:
@@ -121,7 +121,7 @@ def test_pipelined_hits_go_out_in_one_write() -> None:
         assert after["writes"] - before["writes"] <= 2, "loopback may cut the pipeline once"
 
 
-# Rule 4: commit, purge, acknowledge.
+# Rule 4: commit, then purge, then acknowledge.
 
 
 @pytest.mark.parametrize("workers", [1, 2])
@@ -131,7 +131,7 @@ def test_nobody_reads_a_stale_value_after_an_acknowledged_write(workers: int) ->
     def answer(call: _core.Request) -> None:
         name = call.path.removeprefix("/stored/")
         value = values.get(name, 0)
-        written.wait(0.0005)  # some answers are made from the old value and sent after the purge
+        written.wait(0.0005)  # so that some answers are old ones, sent after the purge
         call.respond(200, TEXT, str(value).encode(), [name])
 
     written = threading.Event()

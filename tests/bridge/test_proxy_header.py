@@ -1,4 +1,4 @@
-"""Who a client is behind a TLS terminator, on both sides of the seam and over a hand-over."""
+"""The client's address behind a TLS terminator, in Python and in the core, and after a handover."""
 
 import pytest
 
@@ -11,7 +11,7 @@ OPTIONS = {"proxy_protocol": True, "hsts": "max-age=1"}
 
 
 def tell(call: _core.Request) -> None:
-    """Answer who asks."""
+    """Answer with the address of the peer and of the client."""
     call.respond(200, TEXT, f"{call.peer} for {call.client}".encode())
 
 
@@ -43,7 +43,7 @@ def test_strangers_are_counted() -> None:
 
 
 def test_what_was_said_goes_with_a_connection_to_the_next_server() -> None:
-    """One has said whom it speaks for, one has yet to say it, and one never will."""
+    """Of the connections, one has sent its PROXY header, and one has not yet."""
     with running(tell, **OPTIONS) as old, old.dial() as known, old.dial() as silent:
         known.send(proxy_header("192.0.2.7", tls=True) + request("/"))
         assert known.answer().fields["strict-transport-security"] == "max-age=1"
@@ -70,4 +70,4 @@ def test_a_promise_that_cannot_be_sent_is_refused(value: str) -> None:
 @pytest.mark.parametrize("connections", [[3], [("a", "b")], [(3,)], 3])
 def test_what_is_no_connection_is_refused(connections: object) -> None:
     with pytest.raises(TypeError):
-        core_server().start([], connections)  # type: ignore[arg-type] # the mistake
+        core_server().start([], connections)  # type: ignore[arg-type] # the wrong type is what is tested

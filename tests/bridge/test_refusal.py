@@ -1,4 +1,4 @@
-"""Rules 8 to 10 of the seam (core/DESIGN.md): no client makes it grow, wait or guess."""
+"""Rules 8 to 10 of the seam (core/DESIGN.md): clients cannot make it grow, wait or guess."""
 
 import contextlib
 import json
@@ -34,7 +34,7 @@ def test_clients_that_never_read_do_not_make_the_server_grow() -> None:
                 client.socket.send(pipeline)
         await_that(lambda: app.server.stats()["hits"] >= 50, "the pipelines to be served")
         served = 2
-        while served > 1:  # until only our own request is
+        while served > 1:  # until the only request served is our own
             hits = app.server.stats()["hits"]
             assert app.get("/stored/a").body == body, "others are served meanwhile"
             served = app.server.stats()["hits"] - hits
@@ -43,7 +43,7 @@ def test_clients_that_never_read_do_not_make_the_server_grow() -> None:
             client.socket.close()
 
 
-# Rule 9: nothing waits for ever, and stored answers go on without Python.
+# Rule 9: no request waits for ever, and cached answers are served without Python.
 
 
 def test_a_request_that_dies_unanswered_is_500() -> None:
@@ -77,7 +77,7 @@ def test_a_full_mailbox_is_503_and_stored_answers_go_on_while_python_is_stuck() 
             client.socket.close()
 
 
-# Rule 10: the core refuses by itself.
+# Rule 10: the core refuses invalid requests by itself.
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""The server as a whole: stop, workers, addresses, and what Python may not send."""
+"""The server as a whole: stopping, workers, addresses, and responses Python must not send."""
 
 from pathlib import Path
 

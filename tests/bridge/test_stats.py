@@ -1,4 +1,4 @@
-"""What the core tells of itself: every refusal under its status, every connection under its end."""
+"""The core's counters: each refusal is counted by status, each connection by how it ended."""
 
 import re
 from collections.abc import Callable
@@ -24,7 +24,7 @@ def fill_the_mailbox(app: Application, client: Client) -> None:
         await_that(lambda: app.server.stats()["refusals"], "the refusal")
 
 
-# What a client does to be refused so, and the options of the server that refuses.
+# What a client does to be refused with this status, and the options of the server that refuses.
 REFUSED: dict[int, tuple[Callable[[Application, Client], None], dict[str, Any]]] = {
     400: (sends(b"GET / HTTP/1.1\r\n\r\n"), {}),
     408: (sends(b"GET / HTTP/1.1\r\n"), {"head_deadline": 0.05}),
@@ -40,7 +40,7 @@ REFUSED: dict[int, tuple[Callable[[Application, Client], None], dict[str, Any]]]
 
 
 def counted(app: Application, first: str) -> dict[str, int]:
-    """What has been counted of a kind, without zeros."""
+    """Return the counters of one kind that are not zero."""
     stats = app.server.stats()
     return {k.removeprefix(first): n for k, n in stats.items() if k.startswith(first) and n}
 

@@ -1,4 +1,4 @@
-"""Rule 11 of the seam (core/DESIGN.md): answers that go on, and what is published to them."""
+"""Rule 11 of the seam (core/DESIGN.md): streams that stay open, and events published to them."""
 
 import socket
 from typing import Any
@@ -22,13 +22,13 @@ EVENTS = [("Content-Type", "text/event-stream")]
 
 
 def stream(call: _core.Request) -> None:
-    """Begin a stream that follows the path; without a place for it, say so."""
+    """Begin a stream tagged with the path, or answer 503 if no more streams are allowed."""
     if not call.stream(EVENTS, b"retry: 1\n\n", call.path):
         call.respond(503, TEXT, b"full")
 
 
 def begun(client: Client) -> Client:
-    """Hear the stream begin that was asked for."""
+    """Read the beginning of the stream that was requested."""
     answer = client.answer()
     assert (answer.status, answer.fields["transfer-encoding"]) == (200, "chunked")
     assert client.piece() == b"retry: 1\n\n"
@@ -101,7 +101,7 @@ def test_head_takes_no_place_and_the_connection_goes_on() -> None:
 
 
 def test_a_silent_stream_is_kept_alive_by_comments() -> None:
-    """Asked for before the server is there, which waits a moment only."""
+    """The request waits in the listener's queue until the server has started."""
     listener = socket.create_server(("127.0.0.1", 0))
     with Client(socket.create_connection(listener.getsockname())) as client:
         client.send(request("/a"))
@@ -137,7 +137,7 @@ def test_a_stop_ends_streams_in_good_order() -> None:
 
 
 def test_whoever_was_followed_is_asked_before_a_change_is_told() -> None:
-    """The place is taken when Python begins the stream, not when a worker has it."""
+    """Streams are counted when Python begins one, not when a worker has taken it over."""
     held = Held()
     with running(held) as app, app.dial() as client:
         client.send(request("/a"))
@@ -168,7 +168,7 @@ def test_a_purge_has_its_number() -> None:
     ],
 )
 def test_a_stream_that_cannot_begin_leaves_the_request_to_be_answered(
-    arguments: Any,  # what a wrong caller may give
+    arguments: Any,  # Any: what a faulty caller may pass
     error: type[Exception],
 ) -> None:
     def answer(call: _core.Request) -> None:

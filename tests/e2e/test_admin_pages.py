@@ -1,4 +1,4 @@
-"""Every page that `python -m loadtest admin-pages` measures is there."""
+"""Every page that `python -m loadtest admin-pages` measures exists."""
 
 import os
 from pathlib import Path
@@ -8,7 +8,7 @@ from commentsvc.settings import data_dir
 from loadtest.data import bulk
 from loadtest.workloads import admin_requests
 
-NUMBER = 10_000  # fewer have no second site
+NUMBER = 10_000  # with fewer there would be no second site
 
 
 def test_all_pages_are_shown_to_a_moderator_and_measured(data: Path) -> None:

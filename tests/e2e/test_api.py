@@ -1,4 +1,4 @@
-"""Our interface over HTTP: what is stored, what a submission changes, what is refused."""
+"""The API over HTTP: what is cached, what a submission invalidates, and what is refused."""
 
 import json
 import re
@@ -31,14 +31,14 @@ def get(service: Service, target: str) -> Answer:
 
 
 def counters(service: Service) -> dict[str, int]:
-    """The core's counters; to ask for them is a miss, which they count."""
+    """Return the core's counters; the request itself counts as a miss."""
     text = get(service, "/metrics").body.decode()
     found = re.findall(r"^commentsvc_core_(\w+)_total (\S+)$", text, re.MULTILINE)
     return {name: int(float(value)) for name, value in found}
 
 
 def exchange(service: Service, request: bytes) -> bytes:
-    """Send bytes as they are, on a connection of their own, and read to its end."""
+    """Send raw bytes on a new connection and read until it ends."""
     with socket.create_connection(("127.0.0.1", service.port), PATIENCE) as connection:
         connection.sendall(request)
         return b"".join(iter(lambda: connection.recv(65_536), b""))
@@ -259,7 +259,7 @@ def test_health_and_the_document_are_there(service: Service) -> None:
 def test_a_form_that_is_too_large_is_refused_before_it_is_read(
     data: Path, start: Callable[..., Service]
 ) -> None:
-    """By its announced length, and where that is not told by what came."""
+    """By its Content-Length, or by what has arrived when it is chunked."""
     service = start(data)
     chunked = b"Transfer-Encoding: chunked\r\n\r\n" + 5 * (b"10000\r\n" + bytes(0x10000) + b"\r\n")
     for target in (

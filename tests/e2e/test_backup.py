@@ -1,4 +1,4 @@
-"""The database is copied while comments come in, lost, and restored; all goes on with the copy."""
+"""A database is copied while comments come in, lost, and restored; the service goes on with it."""
 
 import asyncio
 import contextlib
@@ -15,12 +15,12 @@ OPEN = {"COMMENTSVC_MODERATION_POLICY": "none", "COMMENTSVC_SPAM_RATE_LIMIT": "o
 
 
 class Writing(threading.Thread):
-    """Sends comments to a service until the end."""
+    """Sends comments to a service until it is told to end."""
 
     def __init__(self, service: Service, more: str = "") -> None:
         super().__init__()
         self.service = service
-        self.more = more  # behind the number of each
+        self.more = more  # is appended to the number of each comment
         self.ending = threading.Event()
         self.acknowledged = 0
 
@@ -82,7 +82,7 @@ def test_a_server_makes_backups_by_itself_and_tells_of_failures(
 
 @contextlib.contextmanager
 def mailbox() -> Iterator[MailServer]:
-    """A mail server, on an event loop of its own."""
+    """Run a mail server on an event loop of its own."""
     ready, made = threading.Event(), []
     loop = asyncio.new_event_loop()
 
@@ -107,7 +107,7 @@ def mailbox() -> Iterator[MailServer]:
 def test_a_mail_that_waited_in_a_backup_is_not_sent_by_restoring_it(
     data: Path, tmp_path: Path, start: Start
 ) -> None:
-    """Report: to restore an old backup sent its mails a second time."""
+    """Regression: restoring an old backup sent its mails a second time."""
     with mailbox() as server:
         environ = {
             "COMMENTSVC_MAIL_HOST": "localhost",

@@ -18,7 +18,7 @@ Start = Callable[..., Service]
 
 @pytest.fixture
 def service(data: Path, start: Start) -> Service:
-    """A server with three pending comments: 1 and 2 under /a/, 3 under /b/."""
+    """Run a server with three pending comments: 1 and 2 at /a/, 3 at /b/."""
     service = start(data, environ={"COMMENTSVC_SPAM_RATE_LIMIT": "off"})
     for url, message in (("/a/", "First"), ("/a/", "Second"), ("/b/", "Third")):
         assert service.submit(url, message).status == 202
@@ -147,7 +147,7 @@ def test_approving_wants_ids_or_all(data: Path, words: tuple[object, ...]) -> No
 
 
 def test_check_after_init_finds_nothing_wrong(data: Path) -> None:
-    """As its output says to try."""
+    """The output of `init` suggests to run `check`."""
     command("init", "--data", data)
     outcome = command("check", "--data", data)
     assert (outcome.code, outcome.err) == (0, "")

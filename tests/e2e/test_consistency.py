@@ -43,7 +43,7 @@ _numbers = count(1)
 
 
 class Agreement(RuleBasedStateMachine):
-    """A blog with four pages and a moderator, on a server that outlives each example."""
+    """A blog with four pages and a moderator, on a server that is shared by all examples."""
 
     service: ClassVar[Service]
     desk: ClassVar[AdminBrowser]
@@ -83,13 +83,13 @@ class Agreement(RuleBasedStateMachine):
         return json.loads(body)
 
     def send(self, page: str, **fields: object) -> str:
-        """Send a form of the moderator's; where it leads, "" where it is refused."""
+        """Send one of the moderator's forms; return where it redirects, "" if it is refused."""
         shown = self.desk.post(page, fields)
         assert shown.status == 303 or shown.status in (400, 404, 409), shown
         return shown.location
 
     def act(self, page: str, changed: int, unchanged: int, **fields: object) -> int:
-        """Send a form that changes so many comments, and leaves others alone; its act."""
+        """Send a form that changes so many comments and skips others; return the action's id."""
         location = self.send(page, **fields)
         found = re.search(r"done=[a-z]+\.([0-9]+)\.([0-9]+)\.([0-9]+)(#c[0-9]+)?$", location)
         assert found, location
@@ -97,18 +97,18 @@ class Agreement(RuleBasedStateMachine):
         return int(found[3])
 
     def thread(self, page: str) -> int:
-        """The number of the thread that an address leads to; 0 for none."""
+        """Return the id of the thread that an address leads to; 0 if there is none."""
         sql = "SELECT coalesce(alias_id, id) FROM thread WHERE url = ?"
         row = self.rows.execute(sql, (self.url(page),)).fetchone()
         assert (row is not None) == self.model.known(page)
         return row[0] if row else 0
 
     def change_thread(self, page: str, do: str, value: str, **fields: str) -> bool:
-        """Do something with the thread of a page; False where there is none, or it is refused."""
+        """Send a form about a page's thread; return False if there is none or it is refused."""
         number = self.thread(page)
         return bool(number) and bool(self.send("thread", id=number, do=do, value=value, **fields))
 
-    # What readers do.
+    # Rules for readers.
 
     @rule(page=PAGES, suspicious=st.booleans(), answers=st.booleans())
     def submit(self, page: str, suspicious: bool, answers: bool) -> None:
@@ -170,7 +170,7 @@ class Agreement(RuleBasedStateMachine):
             said.status = "deleted"
 
     def note(self, number: int, what: str, was: str) -> None:
-        """Note what an author has changed; the history knows the number of the act."""
+        """Record an author's change in the model; the action's number comes from the history."""
         sql = "SELECT max(decision_id) FROM change WHERE comment_id = ? AND field = ? AND old = ?"
         [(act,)] = self.rows.execute(sql, (number, what, was)).fetchall()
         self.model.changes.append(Done(act, number, what, was))
@@ -189,7 +189,7 @@ class Agreement(RuleBasedStateMachine):
         votes = sum(said.votes.values())
         assert json.loads(body) == {"votes": votes, "vote": int(value)}
 
-    # What moderators do.
+    # Rules for moderators.
 
     def choose(self, data: st.DataObject) -> int:
         return data.draw(st.sampled_from(sorted(self.model.comments)))
@@ -276,7 +276,7 @@ class Agreement(RuleBasedStateMachine):
             self.model.leads[alias] = self.model.root(page)
 
     def lead(self, source: str, target: str) -> None:
-        """Let what was under `source` be under `target`."""
+        """Make the address `source` lead to `target`."""
         for said in self.model.comments.values():
             if said.page == source:
                 said.page = target
@@ -285,7 +285,7 @@ class Agreement(RuleBasedStateMachine):
                 self.model.leads[alias] = target
         self.model.leads[source] = target
 
-    # What everybody sees.
+    # Invariants: what everybody sees.
 
     @invariant()
     def all_answers_agree(self) -> None:
@@ -322,7 +322,7 @@ class Agreement(RuleBasedStateMachine):
         assert ids == {number for number, _ in in_list}
 
     def stored(self, page: str) -> list[tuple[int, str]]:
-        """The approved rows of a page, in their order."""
+        """Return the approved rows of a page, in their order."""
         return self.rows.execute(
             "SELECT c.id, c.source FROM comment AS c JOIN thread AS t ON t.id = c.thread_id"
             " WHERE t.url = ? AND c.status = 'approved' ORDER BY c.published_at, c.id",
@@ -335,7 +335,7 @@ def service() -> Iterator[Service]:
     environ = {
         "COMMENTSVC_SPAM_RATE_LIMIT": "off",
         "COMMENTSVC_SPAM_VOTE_LIMIT": "off",
-        "COMMENTSVC_SPAM_BAYES": "false",  # the model does not learn
+        "COMMENTSVC_SPAM_BAYES": "false",  # the spam filter must not learn from the decisions
         "COMMENTSVC_MODERATION_POLICY": "suspicious",
     }
     with tempfile.TemporaryDirectory() as folder, serving(Path(folder) / "data", environ) as ready:

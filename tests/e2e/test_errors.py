@@ -1,4 +1,4 @@
-"""A start that cannot succeed says why in one line, and leaves everything as it was."""
+"""A start that cannot succeed says why in one line, and changes nothing."""
 
 import sqlite3
 from collections.abc import Callable
@@ -37,7 +37,7 @@ def test_a_mistyped_data_folder_makes_no_new_blog(data: Path, start: Start) -> N
     assert_one_line(serve(data), f"There is no folder {data}", f"commentsvc init --data {data}")
     assert not data.exists()
     assert command("init", "--data", data).code == 0
-    start(data)  # which says that it has made one
+    start(data)  # whose output says that it has made one
 
 
 def test_a_host_that_is_not_ours_is_one_line(data: Path) -> None:

@@ -1,4 +1,4 @@
-"""What goes wrong at the first start is told in one line, with what to do."""
+"""Problems at the first start are reported in one line that says what to do."""
 
 import os
 import subprocess
@@ -10,9 +10,9 @@ import pytest
 from tests.e2e.program import PATIENCE, ROOT, environment
 
 SOMEBODY = 10_001
-# Both come after the import, which builds a changed core.
+# Both run after commentsvc was imported, since that import rebuilds a core whose sources changed.
 SMALL_FILES = "import resource; resource.setrlimit(resource.RLIMIT_FSIZE, ({0}, {0}))"
-# CAP_DAC_OVERRIDE and CAP_DAC_READ_SEARCH, by capset(2): root is then stopped by permissions, too.
+# Drop CAP_DAC_OVERRIDE and CAP_DAC_READ_SEARCH with capset(2), so that permissions bind root too.
 NO_POWER = """
 import ctypes
 head, sets = (ctypes.c_uint32 * 2)(0x20080522, 0), (ctypes.c_uint32 * 6)()
@@ -21,7 +21,7 @@ assert ctypes.CDLL(None).capset(head, sets) == 0
 
 
 def start(data: Path, before: str = "", **environ: str) -> tuple[int, str]:
-    """Start a server that has to fail, after `before` in its process; its exit code and stderr."""
+    """Start a server that fails, with `before` run in its process; return exit code and stderr."""
     words = ["serve", "--data", str(data), "--listen", "127.0.0.1:0"]
     data.mkdir(mode=0o700, exist_ok=True)
     code = f"import commentsvc.app\n{before}\nfrom commentsvc.cli.main import main\nmain({words})"

@@ -1,4 +1,4 @@
-"""Whoever is no proxy of ours may claim what he likes: he is taken for himself."""
+"""A client that is not a trusted proxy cannot claim another address than its own."""
 
 import socket
 from collections.abc import Callable, Iterable
@@ -11,7 +11,7 @@ from tests.wire.proxy_header import proxy_header
 
 FORGED = "203.0.113.9"
 TRUE = "198.51.100.7"
-# A stranger's own address, where he comes to us directly; loopback is not trusted then.
+# The address of a stranger who connects directly; loopback is not trusted then.
 OWN = "127.0.0.1"
 NOBODY = {"COMMENTSVC_SERVER_TRUSTED_PROXIES": "unix"}
 PROXY_PROTOCOL = {"COMMENTSVC_SERVER_PROXY_PROTOCOL": "true"}
@@ -33,7 +33,7 @@ ASKED = (
 
 
 def answer(service: Service, said: Iterable[bytes]) -> bytes:
-    """All that is answered to what is `said` on one connection."""
+    """Return all bytes that answer the bytes `said` on one connection."""
     with socket.create_connection((OWN, service.port), PATIENCE) as client:
         for data in said:
             client.sendall(data)
@@ -42,7 +42,7 @@ def answer(service: Service, said: Iterable[bytes]) -> bytes:
 
 
 def statuses(answers: bytes) -> list[str]:
-    """Of each answer."""
+    """Return the status of each answer."""
     return [part[:3].decode() for part in answers.split(b"HTTP/1.1 ")[1:]]
 
 
@@ -63,7 +63,7 @@ def test_a_stranger_cannot_say_who_he_is(
 def test_a_client_behind_a_terminator_cannot_speak_for_it(
     data: Path, start: Callable[..., Service]
 ) -> None:
-    """It may send PROXY headers of its own, first or later: only the first bytes are a proxy's."""
+    """It may send PROXY headers of its own, but only a connection's first bytes are the proxy's."""
     service = start(data, environ=PROXY_PROTOCOL)
     own = proxy_header(TRUE, tls=True)
     answers = answer(service, [own, ASKED])
@@ -78,7 +78,7 @@ def test_a_client_behind_a_terminator_cannot_speak_for_it(
 def test_where_nobody_speaks_for_others_a_proxy_header_is_refused(
     data: Path, start: Callable[..., Service]
 ) -> None:
-    """Also from a peer whose X-Forwarded-For would be believed."""
+    """Even from a peer whose X-Forwarded-For would be believed."""
     service = start(data)
     for forged in PROXY_HEADERS:
         answers = answer(service, [forged, ASKED])

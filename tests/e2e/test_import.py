@@ -1,4 +1,4 @@
-"""An import beside readers and submissions, killed on its way and begun again."""
+"""An import while readers and submitters use the service; it is killed and started again."""
 
 import itertools
 import signal
@@ -14,7 +14,7 @@ from tests.e2e.readers import reading
 
 PAGES, COMMENTS = 40, 3_000
 SETTINGS = {"COMMENTSVC_SPAM_RATE_LIMIT": "off", "COMMENTSVC_MODERATION_POLICY": "none"}
-# What a comment is, whatever its number here.
+# What a comment looks like, without its number.
 ROWS = (
     "SELECT t.url, c.source, p.source, c.status, c.created_at, c.author, i.anchor, i.key"
     " FROM comment AS c JOIN thread AS t ON t.id = c.thread_id"
@@ -24,7 +24,7 @@ ROWS = (
 
 
 def export(path: Path) -> None:
-    """Write a file of Disqus in which each third comment answers another, some a later one."""
+    """Write a Disqus export in which each third comment is a reply, sometimes to a later one."""
     parts = ['<disqus xmlns="http://disqus.com" xmlns:dsq="http://disqus.com/disqus-internals">']
     parts += [
         f'<thread dsq:id="{page}"><link>https://blog.example/{page}/</link></thread>'
@@ -44,7 +44,7 @@ def export(path: Path) -> None:
 
 
 def imported(data: Path) -> list[tuple[object, ...]]:
-    """All imported comments."""
+    """Return all imported comments."""
     with closing(sqlite3.connect(data / "comments.sqlite3", timeout=30)) as database:
         return database.execute(ROWS).fetchall()
 

@@ -1,4 +1,4 @@
-"""The package as it is published: built without git, installed by the manual's lines, and run."""
+"""The published package: built without git, installed with the manual's commands, and run."""
 
 import os
 import re
@@ -21,7 +21,7 @@ PIP = ("PIP_DISABLE_PIP_VERSION_CHECK", "1")
 
 @pytest.fixture(scope="module")
 def published(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """What config/dist.sh makes of these sources where they are no clone."""
+    """Return what config/dist.sh makes of these sources when they are not a git clone."""
     copy = tmp_path_factory.mktemp("sources")
     for name in ("commentsvc", "config", "core", "docs", "po", "static"):
         shutil.copytree(ROOT / name, copy / name, ignore=shutil.ignore_patterns("__pycache__"))
@@ -36,7 +36,7 @@ def published(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def manual(heading: str) -> list[str]:
-    """Return the lines of the first example below a heading of docs/installing.md."""
+    """Return the lines of the first example under a heading of docs/installing.md."""
     text = (ROOT / "docs/installing.md").read_text()
     found = re.search(r"```sh\n(.*?)```", text.partition(f"# {heading}\n")[2], re.DOTALL)
     assert found
@@ -109,7 +109,7 @@ def test_the_manuals_lines_install_and_serve_without_a_compiler(
 
 
 def test_settings_that_root_writes_are_the_services(tmp_path: Path) -> None:
-    """Its unit has a user of its own, and the file may hold passwords."""
+    """The service runs as a user of its own, and the file may hold passwords."""
     if os.geteuid() != 0:
         pytest.skip("only root sets a service of somebody else up")
     data = tmp_path / "data"

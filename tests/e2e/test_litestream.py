@@ -1,4 +1,4 @@
-"""The shipped configuration of Litestream, with its own program: replicate, lose, restore."""
+"""The shipped configuration of Litestream, run by its own program: replicate, lose, restore."""
 
 import re
 import shutil
@@ -31,7 +31,7 @@ def test_all_that_was_acknowledged_comes_back_from_the_replica(
     finally:
         writing.ending.set()
         writing.join()
-        litestream.terminate()  # it sends the rest
+        litestream.terminate()  # it still sends what it has not yet replicated
         assert litestream.wait(PATIENCE) == 0
     service.process.kill()
     service.wait()

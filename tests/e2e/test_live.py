@@ -1,4 +1,4 @@
-"""Live updates: whoever keeps a page open hears of what becomes visible, changes or goes."""
+"""Live updates: open pages are told when comments appear, change or disappear."""
 
 import http.client
 import json
@@ -11,7 +11,7 @@ SETTINGS = {"COMMENTSVC_SERVER_MAX_STREAMS": "2", "COMMENTSVC_SPAM_RATE_LIMIT": 
 
 
 class Page:
-    """A page that is kept open, as an EventSource reads it."""
+    """An open page, as an EventSource reads its stream."""
 
     def __init__(self, service: Service, url: str, last: str = "") -> None:
         self.connection = http.client.HTTPConnection("127.0.0.1", service.port, timeout=PATIENCE)
@@ -21,7 +21,7 @@ class Page:
         self.last = last
 
     def count(self) -> int:
-        """What the next event says; comments and the pause for coming again are passed over."""
+        """Return the count in the next event; skip SSE comments and `retry` fields."""
         fields: dict[str, str] = {}
         while "data" not in fields:
             for line in iter(lambda: self.response.readline().decode().rstrip("\n"), ""):

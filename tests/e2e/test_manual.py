@@ -1,7 +1,7 @@
-"""The manual: every command of README.md and docs/ is run in the order of its page, or named here.
+"""Every command of README.md and docs/ is run in the order of its page, or listed here.
 
-The pages are run as an ordinary user and as root, where the tests are root's. What a page says in
-words (a password, a text to type, an account that is there) is in BEFORE and TYPED.
+The pages are run as an ordinary user and, when the tests run as root, as root too. What a page
+only says in words (a password, a text to type, an account that exists) is in BEFORE and TYPED.
 """
 
 import gzip
@@ -25,7 +25,7 @@ FORK_SERVER = ROOT / "tests/e2e/fork_server.py"
 PATIENCE = 120.0
 
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
-# The beginnings of lines that are not run here, and why.
+# The beginnings of commands that are not run here, and why.
 NOT_RUN = {
     "./run": "tests/e2e/test_run.py and tests/bare run it",
     "./test": "it would run itself",
@@ -50,7 +50,7 @@ NOT_RUN = {
     "psql ": "another vendor's server",
     "gh api ": "another vendor's server",
 }
-# What has to be there before a line, as the page says in words or takes for granted.
+# What must exist before a command, as the page says in words or takes for granted.
 BEFORE = {
     "commentsvc init --data /var": ["rm DIR/commentsvc.toml"],
     "commentsvc init --data /srv": ["rm DIR/commentsvc.toml"],
@@ -67,7 +67,7 @@ BEFORE = {
     "commentsvc import schnack": ["mv schnack.db comments.db"],
     "commentsvc import commentsvc": ["commentsvc export --data DIR comments.ndjson"],
 }
-# What somebody types.
+# What the user types at the prompt of a command.
 TYPED = {
     "commentsvc moderator add ": "some good words",
     ".venv/bin/commentsvc moderator add ": "some good words",
@@ -78,7 +78,7 @@ TYPED = {
 
 
 def lines(page: Path) -> list[str]:
-    """Return the commands of a page's examples, each whole, without remarks."""
+    """Return the commands of a page's examples, each in one piece, without comments."""
     found = []
     for example in re.findall(r"^```sh\n(.*?)^```", page.read_text(), re.DOTALL | re.MULTILINE):
         command = ""
@@ -99,7 +99,7 @@ def has_commands(page: Path) -> bool:
 
 
 def script(page: Path) -> str:
-    """Return the shell script that does what a page says."""
+    """Return a shell script that does what a page says."""
     steps: list[str] = []
     done = set()
     for line in filter(is_run, lines(page)):
@@ -115,11 +115,11 @@ def script(page: Path) -> str:
 
 @pytest.fixture(scope="module", params=["ordinary user", "root"])
 def folder(request: pytest.FixtureRequest) -> Iterator[Path]:
-    """A folder of that user, with the program `commentsvc` and what the pages work on."""
+    """Return a folder of that user, with the program `commentsvc` and the files the pages use."""
     is_root = os.geteuid() == 0
     if request.param == "root" and not is_root:
         pytest.skip("only root can be root")
-    with tempfile.TemporaryDirectory() as name:  # pytest's folders are closed to others
+    with tempfile.TemporaryDirectory() as name:  # other users cannot enter the folders of pytest
         folder = Path(name)
         fill(folder)
         user = os.geteuid()
@@ -182,7 +182,7 @@ def test_the_commands_of_a_page_do_what_it_says(page: Path, folder: Path) -> Non
     words = ["sh", "-euxc", f"umask 022; cp -R home {home}; cd {home}\n{text}"]
     if (owner := folder.stat().st_uid) != os.geteuid():
         user = [f"--reuid={owner}", f"--regid={owner}", "--clear-groups"]
-        # It may not read the folder of the Python that runs this.
+        # That user may not read the folder of the Python that runs the tests.
         rights = ["--inh-caps=+dac_read_search", "--ambient-caps=+dac_read_search"]
         words = ["setpriv", *user, *rights, *words]
     done = subprocess.run(

@@ -1,4 +1,4 @@
-"""No client ever reads a count that is lower than one it has read before, by whatever address."""
+"""No client ever reads a lower count than it has read before, whichever address it uses."""
 
 import http.client
 import json
@@ -26,11 +26,11 @@ def service(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
 
 
 class Reader(threading.Thread):
-    """Reads one count by a stored answer and by a new one in turn, until it is told to end."""
+    """Reads one count from the cache and uncached in turn, until it is told to end."""
 
     def __init__(self, service: Service, ended: threading.Event) -> None:
         super().__init__()
-        self.back: list[tuple[int, int]] = []  # what was read, and what was read then
+        self.back: list[tuple[int, int]] = []  # a count, and a lower one read later
         self.read = 0
         self._connection = service.connection()
         self._ended = ended

@@ -1,4 +1,4 @@
-"""The service with PostgreSQL: a day of it, and what it refuses."""
+"""The service with PostgreSQL: everyday use, and what it refuses."""
 
 from collections.abc import Callable, Iterator
 from pathlib import Path

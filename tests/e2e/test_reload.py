@@ -1,4 +1,4 @@
-"""`serve --reload` as a person uses it."""
+"""`serve --reload` as a developer uses it."""
 
 import signal
 from collections.abc import Callable

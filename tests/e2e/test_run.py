@@ -1,4 +1,4 @@
-"""./run and config/bootstrap.sh: where they start, what they print, and what stands in the way."""
+"""./run and config/bootstrap.sh: where they start, what they print and what they report."""
 
 import os
 import re
@@ -31,7 +31,7 @@ class Demo:
         )
 
     def read(self) -> str:
-        """Return what it prints until it listens, or until it ends."""
+        """Return what it prints until it listens or ends."""
         lines = []
         for line in self.process.stdout or ():
             lines.append(line)
@@ -40,14 +40,14 @@ class Demo:
         pytest.fail("".join(lines) + self.process.communicate()[1])
 
     def close(self) -> None:
-        """End it."""
+        """End the process."""
         self.process.terminate()
         self.process.communicate(timeout=PATIENCE)
 
 
 @pytest.fixture
 def stack() -> Iterator[ExitStack]:
-    """What ends with the test."""
+    """Return a stack of what must be closed at the end of the test."""
     with ExitStack() as stack:
         yield stack
 
@@ -71,7 +71,7 @@ def test_run_takes_another_port_where_its_own_is_taken_and_says_so(
         taken.bind(("127.0.0.1", 8080))
         taken.listen()
     except OSError:
-        pass  # by somebody else, as well
+        pass  # another program has the port, which is as good
     demo = stack.enter_context(closing(Demo(ROOT / "run", tmp_path / "data")))
     said = demo.read()
     [port] = re.findall(
@@ -111,7 +111,7 @@ def test_two_first_starts_at_once_both_build_the_demo(tmp_path: Path, stack: Exi
 
 
 def bootstrap(folder: Path, path: str, user: int | None = None) -> tuple[int, str]:
-    """Run a copy of config/bootstrap.sh in `folder`; its exit code and what it says."""
+    """Run a copy of config/bootstrap.sh in `folder`; return its exit code and output."""
     (folder / "config").mkdir(exist_ok=True)
     shutil.copy(ROOT / "config/bootstrap.sh", folder / "config")
     for name in ("pyproject.toml", "meson.build", "meson.options", "config/backend.py"):
@@ -132,7 +132,7 @@ def bootstrap(folder: Path, path: str, user: int | None = None) -> tuple[int, st
 def test_files_that_root_left_are_told_in_one_sentence() -> None:
     if os.geteuid() != 0:
         pytest.skip("only root can leave files of somebody else's")
-    with tempfile.TemporaryDirectory() as name:  # pytest's folders are closed to others
+    with tempfile.TemporaryDirectory() as name:  # other users cannot enter the folders of pytest
         folder = Path(name)
         os.chown(folder, NOBODY, NOBODY)
         folder.chmod(0o755)

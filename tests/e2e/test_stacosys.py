@@ -1,4 +1,4 @@
-"""Stacosys' clients against the whole program, byte by byte as they send."""
+"""The requests of Stacosys' clients, byte for byte, against the whole program."""
 
 import socket
 from collections.abc import Iterator

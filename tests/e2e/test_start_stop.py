@@ -155,7 +155,7 @@ def locked(database: Path) -> Iterator[None]:
 
 
 def has_read_everything(service: Service) -> bool:
-    """Whether both ends of a connection exist, and no bytes are on their way or wait at either."""
+    """Return whether both ends of a connection exist and no bytes are in transit or unread."""
     queues = []
     for line in Path("/proc/net/tcp").read_text().splitlines()[1:]:
         _, local, remote, state, sizes, *_ = line.split()
@@ -167,7 +167,7 @@ def has_read_everything(service: Service) -> bool:
 
 @contextmanager
 def submission_in_flight(service: Service) -> Iterator[http.client.HTTPConnection]:
-    """A connection on which the server has read a submission, and not answered yet."""
+    """Open a connection on which the server has read a submission and not answered it yet."""
     body = json.dumps({"url": "/post/", "author": "Ann", "message": "In flight"})
     with closing(service.connection()) as connection:
         connection.request("POST", "/api/comments", body, {"Content-Type": "application/json"})

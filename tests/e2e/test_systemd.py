@@ -1,6 +1,6 @@
-"""The units of systemd, judged by its own programs, and the socket that it hands over.
+"""The systemd units, checked with systemd's own programs, and socket activation.
 
-No systemd has to run for that; a restart on a socket that is kept is in test_upgrade.py.
+systemd need not run for that; restarts on a socket that stays open are in test_upgrade.py.
 """
 
 import os
@@ -17,12 +17,12 @@ from tests.conftest import find_program
 from tests.e2e.program import PATIENCE, ROOT, UnixConnection, environment, wait_for
 
 UNITS = ROOT / "config/systemd"
-# As `systemd-analyze security` counts: 0 is shut in, 10 is open; most services of Debian's have 9.
+# The scale of `systemd-analyze security`: 0 is best; most services of Debian have 9, 10 is worst.
 MOST_EXPOSED = 1.5
 
 
 def analyze(*words: str | Path) -> str:
-    """What systemd-analyze says; it is told of a test that fails where it does not succeed."""
+    """Return the output of systemd-analyze; fail the test if it reports an error."""
     program = find_program("systemd-analyze")
     done = subprocess.run([program, *words], capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stdout + done.stderr
@@ -31,7 +31,7 @@ def analyze(*words: str | Path) -> str:
 
 @pytest.fixture(params=["", "hitch.conf"])
 def units(tmp_path: Path, request: pytest.FixtureRequest) -> Path:
-    """A folder with the units, as they are and with a drop-in of the service."""
+    """Return a folder with the units as shipped, and with a drop-in for the service."""
     for unit in UNITS.glob("commentsvc.*"):
         text = unit.read_text().replace("/opt/commentsvc/bin/commentsvc", "/bin/true")
         (tmp_path / unit.name).write_text(text)
@@ -44,7 +44,7 @@ def units(tmp_path: Path, request: pytest.FixtureRequest) -> Path:
 
 def test_the_service_is_shut_in(units: Path) -> None:
     unit = units / "commentsvc.service"
-    # It looks for no drop-in of a unit that is given by its path.
+    # For a unit that is given by its path, it does not look for drop-ins.
     for drop_in in units.glob("commentsvc.service.d/*"):
         unit.write_text(unit.read_text() + drop_in.read_text())
     told = analyze("security", "--offline=true", "--no-pager", unit)
@@ -59,7 +59,7 @@ def test_systemd_understands_every_line(units: Path) -> None:
 
 @pytest.mark.parametrize("drop_in", [False, True])
 def test_behind_hitch_the_service_may_listen_at_port_80(drop_in: bool) -> None:
-    """As nobody, with the capabilities of the unit; port 80 of a network of its own."""
+    """As the user nobody, with the capabilities of the unit, in a network namespace of its own."""
     if os.geteuid() != 0:
         pytest.skip("only root can start a process with the rights that systemd gives")
     text = (UNITS / "commentsvc.service").read_text()
@@ -70,7 +70,7 @@ def test_behind_hitch_the_service_may_listen_at_port_80(drop_in: bool) -> None:
     sets = ",".join(["-all", *(f"+{name.lower().removeprefix('cap_')}" for name in named)])
     words = ["unshare", "--net", "setpriv", "--reuid=65534", "--regid=65534", "--clear-groups"]
     words += [f"--inh-caps={sets}", f"--ambient-caps={sets}", f"--bounding-set={sets}"]
-    # Nobody may enter the folder of the Python that runs this.
+    # The user nobody may not enter the folder of the Python that runs the tests.
     words += ["perl", "-MIO::Socket::INET", "-e", "new IO::Socket::INET(LocalPort => 80) or exit 9"]
     assert subprocess.run(words, check=False).returncode == (0 if drop_in else 9)
     assert (rights["PrivateUsers"] == "no") is drop_in
@@ -83,7 +83,7 @@ def test_the_socket_is_where_the_proxies_look_for_it() -> None:
 
 
 def test_who_asks_at_the_socket_of_systemd_starts_the_service(tmp_path: Path) -> None:
-    """Nothing runs before the first request, which waits in the socket and is answered."""
+    """The service starts with the first request, which waits in the socket and is answered."""
     path, data = tmp_path / "http.sock", tmp_path / "data"
     words = [find_program("systemd-socket-activate"), "-l", path]
     words += [sys.executable, "-m", "commentsvc", "serve", "--data", data]

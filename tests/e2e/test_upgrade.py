@@ -1,4 +1,4 @@
-"""A server is replaced while readers read and comments are sent: nobody notices.
+"""A server is replaced while comments are read and sent; no client notices.
 
 COMMENTSVC_RESTARTS says how often (5). The long form is
 `COMMENTSVC_RESTARTS=100 python -m pytest -o faulthandler_timeout=0 tests/e2e/test_upgrade.py`.
@@ -42,7 +42,7 @@ Dial = Callable[[], http.client.HTTPConnection]
 
 
 def dialler(address: str) -> Dial:
-    """A way to connect to "unix:PATH" or "http://HOST:PORT"."""
+    """Return a function that connects to "unix:PATH" or "http://HOST:PORT"."""
     if address.startswith("unix:"):
         return lambda: UnixConnection(address.removeprefix("unix:"))
     port = int(address.rpartition(":")[2])
@@ -83,7 +83,7 @@ class Writer(threading.Thread):
 
 @contextmanager
 def at_work(address: str) -> Iterator[tuple[Readers, Writer]]:
-    """Readers and a writer, until the end of the block."""
+    """Run readers and a writer during the block."""
     dial = dialler(address)
     writer = Writer(dial)
     with reading(CLIENTS, dial) as readers:
@@ -96,7 +96,7 @@ def at_work(address: str) -> Iterator[tuple[Readers, Writer]]:
 
 
 def wait_for_progress(readers: Readers, writer: Writer) -> None:
-    """Wait until the clients have had more answers, some from a server that has just come."""
+    """Wait until the clients have had more answers, some of them from the newest server."""
     read, written = readers.answered, writer.acknowledged
     wait_for(
         lambda: (
@@ -129,7 +129,7 @@ def test_a_server_that_takes_over_fails_no_request(
             service = following
         wait_for_progress(readers, writer)
         idle.request("GET", "/api/ping")
-        assert idle.getresponse().read() == b"OK"  # on the connection that the first one accepted
+        assert idle.getresponse().read() == b"OK"  # on the first server's connection
     assert not readers.failures
     assert not writer.failures
     assert readers.closed == 0
@@ -146,7 +146,7 @@ def test_a_server_that_takes_over_fails_no_request(
 
 @pytest.fixture
 def busy_port() -> Iterator[int]:
-    """A port that somebody else has."""
+    """Listen on a port that the server then cannot have."""
     with socket.create_server(("127.0.0.1", 0)) as other:
         yield other.getsockname()[1]
 
@@ -155,7 +155,7 @@ def busy_port() -> Iterator[int]:
 def test_a_server_goes_on_when_the_next_one_fails(
     data: Path, tmp_path: Path, start: Start, kind: str, busy_port: int
 ) -> None:
-    """It has passed on everything by then. The next one cannot open a port of its settings."""
+    """By then it has handed everything over. The next server cannot open a port of its settings."""
     listen = listen_address(kind, tmp_path)
     service = start(data, listen=listen, environ=ENVIRON)
     redirect = f"127.0.0.1:{busy_port}"
@@ -197,14 +197,14 @@ def test_a_server_that_waits_for_the_next_one_can_be_stopped(data: Path, start: 
     service = start(data)
     place, talk = handover.take_over(data / data_dir.CONTROL)
     with closing(talk):
-        assert service.stop() == -signal.SIGTERM  # at once: it has nothing left to lose
+        assert service.stop() == -signal.SIGTERM  # at once, since it has nothing left to lose
     place.close()
 
 
 def test_those_on_their_way_to_https_notice_nothing_either(
     data: Path, tmp_path: Path, start: Start
 ) -> None:
-    """The listener for plain HTTP is handed over, too."""
+    """The listener for plain HTTP, which redirects to HTTPS, is handed over too."""
     path = tmp_path / "redirect.sock"
     environ = {
         "COMMENTSVC_SERVER_REDIRECT_LISTEN": f"unix:{path}",
@@ -247,7 +247,7 @@ os.execv(sys.executable, [sys.executable, "-m", "commentsvc", "serve", *sys.argv
 
 
 class Passed(Service):
-    """A service that is given a listening socket by whoever starts it (sd_listen_fds(3))."""
+    """A service that inherits a listening socket from its parent process (sd_listen_fds(3))."""
 
     def __init__(self, data: Path, listener: socket.socket) -> None:
         self.data = data
@@ -293,7 +293,7 @@ def test_a_restart_on_an_inherited_socket_fails_no_request(
                 service = Passed(data, listener).wait_until_ready()
                 assert service.address == address
         assert not readers.failures
-        assert readers.closed > 0  # each was told to go in an answer
+        assert readers.closed > 0  # connections end only after an answer that announces it
         assert service.stop() == 0
         service.close()
         assert (tmp_path / "http.sock").exists() == (kind == "unix")
@@ -302,7 +302,7 @@ def test_a_restart_on_an_inherited_socket_fails_no_request(
 
 def test_a_malformed_inheritance_is_told(data: Path, tmp_path: Path) -> None:
     with (tmp_path / "file").open("w") as file:
-        service = Passed(data, file)  # type: ignore[arg-type] # that is the mistake
+        service = Passed(data, file)  # type: ignore[arg-type] # the wrong type is what is tested
         assert service.wait() == 1
         service.close()
     assert "Descriptor 3 of LISTEN_FDS is not a listening stream socket" in service.log.read_text()
@@ -310,7 +310,7 @@ def test_a_malformed_inheritance_is_told(data: Path, tmp_path: Path) -> None:
 
 @pytest.fixture
 def manager(tmp_path: Path) -> Iterator[socket.socket]:
-    """A service manager's socket, at `notify`."""
+    """Return a service manager's notification socket, at `notify`."""
     with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as manager:
         manager.bind(str(tmp_path / "notify"))
         manager.settimeout(PATIENCE)
@@ -329,7 +329,7 @@ def test_a_service_manager_is_told_when_it_is_ready_and_when_it_stops(
 def test_the_server_of_a_service_manager_is_left_to_it(
     data: Path, start: Start, manager: socket.socket
 ) -> None:
-    """Else the unit is inactive as soon as its server has handed over."""
+    """Otherwise the unit would become inactive as soon as its server has handed over."""
     environ = {"NOTIFY_SOCKET": manager.getsockname()}
     service = start(data, environ=environ)
     done = command("serve", "--data", data, "--take-over")
@@ -348,7 +348,7 @@ def test_a_watchdog_hears_from_the_loop_until_it_is_stuck(
     heard = [manager.recv(100) for _ in range(4)]
     assert heard.count(b"WATCHDOG=1") == 3
     service.process.send_signal(signal.SIGSTOP)
-    manager.settimeout(1.0)  # five times as long as it would need; what was sent still comes
+    manager.settimeout(1.0)  # five times the interval; messages that were already sent still arrive
     with suppress(TimeoutError):
         for _ in range(20):
             manager.recv(100)

@@ -1,4 +1,4 @@
-"""The seed corpus of each fuzz target: one archive, TARGET_seed_corpus.zip, as OSS-Fuzz has it.
+"""The seed corpus of each fuzz target: an archive TARGET_seed_corpus.zip, as OSS-Fuzz expects it.
 
     python -m tests.fuzz.seed_corpus add TARGET FILE...       add inputs
     python -m tests.fuzz.seed_corpus replace TARGET FOLDER    hold the files of FOLDER alone
@@ -23,25 +23,25 @@ def archive(target: str) -> Path:
 
 
 def read(target: str) -> dict[str, bytes]:
-    """Return the inputs of the target by their names, in the order of these."""
+    """Return the inputs of the target by name, sorted by name."""
     with zipfile.ZipFile(archive(target)) as file:
         return {name: file.read(name) for name in sorted(file.namelist())}
 
 
 def write(path: Path, inputs: dict[str, bytes]) -> None:
-    """Make the archive at `path` of `inputs`; of equal ones it holds the first."""
+    """Write `inputs` to the archive at `path`; of identical inputs it keeps the first."""
     with zipfile.ZipFile(path, "w") as file:
         held = set()
         for name, data in sorted(inputs.items()):
             if data not in held:
                 entry = zipfile.ZipInfo(name)
-                entry.create_system = 3  # Unix, wherever this runs
+                entry.create_system = 3  # Unix, on every system
                 file.writestr(entry, data)
                 held.add(data)
 
 
 def unpack(target: str) -> Path:
-    """Return a folder below build/ that holds the target's inputs, and nothing else."""
+    """Return a folder below build/ that holds the target's inputs and nothing else."""
     folder = BUILD / "seed_corpus" / target
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir(parents=True)

@@ -1,4 +1,4 @@
-"""Gives every fuzz target its corpus, under sanitizers, and lets libFuzzer look for more."""
+"""Run every fuzz target on its corpus with sanitizers, and let libFuzzer search for new inputs."""
 
 import os
 import re
@@ -14,14 +14,14 @@ from tests.fuzz.seed_corpus import BUILD, TARGETS, unpack
 
 HERE = Path(__file__).parent
 ROOT = HERE.parent.parent
-# All targets at once; on two cores each gets two thirds of it.
+# Seconds for all targets, which run at once; on two cores each gets two thirds of it.
 SECONDS = int(os.environ.get("FUZZ_SECONDS", "60"))
-# Bytes of one input: a head over its limit fits, and so does a long pipeline.
+# Largest input in bytes: a head over its limit and a long pipeline are both smaller.
 LONGEST = 20_000
 
 
 def build(name: str, compiler: str) -> Path:
-    """The folder with the fuzz targets, built by `compiler`."""
+    """Return the folder with the fuzz targets, built with `compiler`."""
     folder = BUILD / name
     if not (folder / "build.ninja").exists():
         options = ("-Dfuzz=true", "-Db_sanitize=address,undefined", "-Db_lundef=false")
@@ -48,7 +48,7 @@ def test_the_corpus_brings_out_nothing_that_is_not_allowed(target: str, replayin
 
 @pytest.fixture(scope="module")
 def fuzzing() -> Iterator[dict[str, Popen[str]]]:
-    """All targets, which run at the same time."""
+    """Start all targets at the same time."""
     clang = find_program("clang")
     probe = [clang, "-fsanitize=fuzzer", "-x", "c", "-", "-o", "/dev/null"]
     source = "int LLVMFuzzerTestOneInput(void) { return 0; }"
@@ -63,7 +63,7 @@ def fuzzing() -> Iterator[dict[str, Popen[str]]]:
 
 
 def start(folder: Path, target: str) -> Popen[str]:
-    """libFuzzer reads both corpora and writes what is new into the first."""
+    """Start libFuzzer, which reads both corpora and writes new inputs into the first."""
     found = BUILD / "found" / target
     found.mkdir(parents=True, exist_ok=True)
     command = [

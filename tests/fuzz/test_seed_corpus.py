@@ -1,4 +1,4 @@
-"""seed_corpus: the archives belong to the targets, and are the same wherever they are written."""
+"""The archives of seed corpora belong to the targets, and are reproducible on every machine."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""Fixtures: an engine, and the image built on it."""
+"""Fixtures: a container engine, and the image built with it."""
 
 from collections.abc import Iterator
 
@@ -12,7 +12,7 @@ IMAGE = "commentsvc:test"
 
 @pytest.fixture(scope="session")
 def engine(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Engine]:
-    """The engine that runs on this machine, else one of our own."""
+    """Return the engine that runs on this machine, or start one."""
     usual = Engine()
     if usual.answers:
         yield usual
@@ -23,7 +23,7 @@ def engine(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Engine]:
 
 @pytest.fixture(scope="session")
 def image(engine: Engine, tmp_path_factory: pytest.TempPathFactory) -> str:
-    """The name of the image of these sources."""
+    """Build the image from these sources and return its name."""
     provide_base(engine)
     engine.build(IMAGE, ROOT, tmp_path_factory.mktemp("secrets"))
     return IMAGE

@@ -1,4 +1,4 @@
-"""A container engine: the one that runs here, or one of our own that ends with the tests."""
+"""A container engine: the one that runs here, or one that is started for the tests."""
 
 import contextlib
 import os
@@ -14,51 +14,51 @@ from tests.e2e.program import PATIENCE, Outcome, run, wait_for
 from tests.package_sources import apt, authorities, pip
 
 BASE = "debian:trixie-slim"
-# Fetching and building, on a slow line; in seconds.
+# Seconds for downloading and building, over a slow network.
 BUILD_PATIENCE = 240.0
-# Debian's package brings this one; another client may stand before it on the PATH.
+# Debian's package contains this program; another client may come before it on the PATH.
 CLIENT = Path("/usr/bin/docker")
 
 
 class Engine:
-    """Docker at the address `host`, "" for the usual one."""
+    """Docker at the address `host`, "" for the default one."""
 
     def __init__(self, host: str = "") -> None:
         program = str(CLIENT) if CLIENT.exists() else "docker"
         self._words = [program, *(["--host", host] if host else [])]
 
     def run(self, *words: object, patience: float = PATIENCE, given: str = "") -> Outcome:
-        """Run `docker` with `words` to its end."""
+        """Run `docker` with `words` until it ends."""
         return run([*self._words, *words], {**os.environ, "DOCKER_BUILDKIT": "1"}, given, patience)
 
     def do(self, *words: object, patience: float = PATIENCE) -> str:
-        """As `run`, for what must succeed; what it says."""
+        """Run `docker` with `words`; fail if it fails, else return its output."""
         done = self.run(*words, patience=patience)
         assert done.code == 0, done
         return done.out.strip()
 
     @property
     def answers(self) -> bool:
-        """Whether an engine is there."""
+        """Return whether an engine answers."""
         with contextlib.suppress(OSError, subprocess.TimeoutExpired):
             return self.run("info", patience=10).code == 0
         return False
 
     def build(self, tag: str, folder: Path, secrets: Path) -> None:
-        """Build the image of the sources in `folder`, with this machine's ways to packages."""
+        """Build the image from the sources in `folder`, fetching packages as this machine does."""
         options: list[object] = []
         for name, text in (("apt", apt()), ("pip", pip()), ("ca", authorities())):
             file = secrets / name
             file.write_text(text)
             options += ["--secret", f"id={name},src={file}"]
-        base = f"--build-arg=BASE={BASE}"  # as `provide_base` has it, which may be made here
+        base = f"--build-arg=BASE={BASE}"  # from `provide_base`, which may have made it here
         words = ("build", "--network=host", "--tag", tag, base, *options, folder)
         self.do(*words, patience=BUILD_PATIENCE)
 
 
 @contextlib.contextmanager
 def own_engine(folder: Path) -> Iterator[Engine]:
-    """Start one that keeps all it has in `folder`, without networks; skip where that fails."""
+    """Start an engine that keeps all its data in `folder`, without networks; skip if it fails."""
     daemon = shutil.which("dockerd", path=f"{os.environ['PATH']}:/usr/sbin")
     if daemon is None:
         pytest.skip("no container engine runs here, and dockerd is not installed")
@@ -81,7 +81,7 @@ def own_engine(folder: Path) -> Iterator[Engine]:
 
 
 def provide_base(engine: Engine) -> None:
-    """Have the image that ours is built on, from a registry or made here; skip where it cannot."""
+    """Get our image's base image from a registry or make it here; skip if neither works."""
     if engine.run("image", "inspect", BASE).code == 0:
         return
     with contextlib.suppress(subprocess.TimeoutExpired):

@@ -1,4 +1,4 @@
-"""The container image, built and run: shut in, behind TLS, over restarts and upgrades."""
+"""The container image, built and run: isolated, behind TLS, through restarts and upgrades."""
 
 import json
 import os
@@ -27,11 +27,11 @@ from tests.proxy.client import Client
 from tests.proxy.proxies import HOST, checked, running
 
 USER = 10_001
-MOST = 120_000_000  # bytes of the image
+MOST = 120_000_000  # bytes that the image may have
 SHUT_IN = ("--read-only", "--cap-drop=ALL", "--security-opt=no-new-privileges", "--network=none")
 OPEN = ("--env=COMMENTSVC_MODERATION_POLICY=none", "--env=COMMENTSVC_SPAM_RATE_LIMIT=off")
-# A version before, whose database this one opens.
-PREVIOUS = "9e67bba"  # the first one with the initial schema
+# An earlier version, whose database this one must open.
+PREVIOUS = "9e67bba"  # the first version with the initial schema
 JSON = {"Content-Type": "application/json"}
 COMMENT = '{"url": "/post/", "author": "Ann", "message": "Of old"}'
 
@@ -46,11 +46,11 @@ class Box:
 
     @property
     def address(self) -> str:
-        """Where a proxy reaches it."""
+        """Return the address at which a proxy reaches it."""
         return f"unix:{self.sockets}/commentsvc.sock"
 
     def start(self, image: str, name: str) -> None:
-        """Start one, and wait until it is healthy."""
+        """Start a container, and wait until it is healthy."""
         folders = (f"--volume={self.data}:/data", f"--volume={self.sockets}:/run/commentsvc")
         listen = "--env=COMMENTSVC_SERVER_LISTEN=unix:/run/commentsvc/commentsvc.sock"
         words = ("run", "--detach", "--name", name, *SHUT_IN, *OPEN, *folders, listen, image)
@@ -58,17 +58,17 @@ class Box:
         self.wait(name)
 
     def wait(self, name: str) -> None:
-        """Wait until it is healthy by its own check."""
+        """Wait until the container's own health check succeeds."""
         check = ("exec", name, "commentsvc", "healthcheck")
         wait_for(lambda: self.engine.run(*check).code == 0, f"{name} to be healthy")
 
     def stop(self, name: str) -> int:
-        """Stop it, as `docker stop` does; its exit code."""
+        """Stop the container as `docker stop` does; return its exit code."""
         self.engine.do("stop", "--time=20", name)
         return int(self.engine.do("inspect", "--format={{.State.ExitCode}}", name))
 
     def ask(self, method: str, target: str, body: str = "") -> tuple[int, bytes]:
-        """One request without the proxy; its status and body."""
+        """Send one request without the proxy; return its status and body."""
         with closing(UnixConnection(self.address.removeprefix("unix:"))) as connection:
             connection.request(method, target, body or None, JSON)
             response = connection.getresponse()
@@ -77,7 +77,7 @@ class Box:
 
 @pytest.fixture
 def box(engine: Engine, tmp_path: Path) -> Iterator[Box]:
-    """Folders for containers, which end with the test."""
+    """Return folders for containers; the containers end with the test."""
     for name in ("data", "sockets"):
         (tmp_path / name).mkdir()
         os.chown(tmp_path / name, USER, USER)
@@ -89,7 +89,7 @@ def box(engine: Engine, tmp_path: Path) -> Iterator[Box]:
 
 @pytest.fixture
 def front(box: Box, tmp_path: Path) -> Iterator[Callable[[], Client]]:
-    """Start Caddy before the box, with a certificate of the test's."""
+    """Start Caddy before the box, with a certificate of the test."""
     authority = trustme.CA()
     certificate = authority.issue_cert(HOST)
     trust = ssl.create_default_context()
@@ -117,7 +117,7 @@ def test_each_container_is_shut_in_and_has_limits() -> None:
         assert '    security_opt: ["no-new-privileges:true"]' in lines
         assert re.search(r"^    mem_limit: \d+m$", service, re.MULTILINE)
         assert re.search(r"^    pids_limit: \d+$", service, re.MULTILINE)
-    assert "    ports:" not in comments  # all readers would come from one address
+    assert "    ports:" not in comments  # all readers would have the same address
     assert "    cap_add:" not in comments
 
 
@@ -182,7 +182,7 @@ def test_a_comment_by_https_outlives_restarts_and_a_new_image(
 
 
 def test_new_volumes_for_data_and_socket_are_its_own(box: Box, image: str) -> None:
-    """Report: as config/compose.yml has it, the socket's volume belonged to root: no start."""
+    """Regression: with config/compose.yml the socket's volume was root's, and nothing started."""
     listen = "--env=COMMENTSVC_SERVER_LISTEN=unix:/run/commentsvc/commentsvc.sock"
     volumes = ("--volume=/data", "--volume=/run/commentsvc")
     box.engine.do("run", "--detach", "--name", "first", *SHUT_IN, *volumes, listen, image)

@@ -1,4 +1,4 @@
-"""Rules that an OpenAPI document cannot state, for schemathesis (SCHEMATHESIS_HOOKS)."""
+"""Hooks for schemathesis (SCHEMATHESIS_HOOKS): rules that an OpenAPI document cannot state."""
 
 from typing import Any
 
@@ -7,10 +7,10 @@ import schemathesis
 
 @schemathesis.hook
 def before_call(context: Any, case: schemathesis.Case[Any], kwargs: Any) -> None:
-    """Let a request that is meant to be valid keep the rules between its fields.
+    """Make a request that is meant to be valid follow the rules between its fields.
 
-    `since` goes with the order `oldest` alone and without `after`. `notify` wants an `email`.
-    A `parent` is a comment of the same page, and `base` the address of the settings.
+    `since` is allowed with the order `oldest` and without `after` only. `notify` needs an `email`.
+    A `parent` is a comment of the same page, and `base` the address in the settings.
     """
     if case.meta is None or not case.meta.generation.mode.is_positive:
         return
@@ -28,5 +28,5 @@ def before_call(context: Any, case: schemathesis.Case[Any], kwargs: Any) -> None
 
 @schemathesis.serializer("message/rfc822")
 def serialize_mail(context: Any, value: object) -> bytes:
-    """Send a mail: the document says nothing of what is in it."""
+    """Generate a mail as the body, since the document does not describe its content."""
     return value if isinstance(value, bytes) else str(value).encode(errors="replace")

@@ -1,4 +1,4 @@
-"""Bots and people at the same form: `python -m loadtest bots` in small, on one server."""
+"""`python -m loadtest bots` in small: bots and people at the same form, on one server."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -8,7 +8,7 @@ from loadtest.workloads.bots import Scene
 from tests.e2e.program import Service
 
 NUMBERS = {"script": 30, "stamper": 100, "solver": 30, "person": 40}
-# So many come at once only in a test: a site's own limit would make all of them wait.
+# Only a test sends so many at once: the limit of a site would put all of them into the queue.
 SETTINGS = {"COMMENTSVC_SPAM_SITE_RATE_LIMIT": "off", "COMMENTSVC_SPAM_PROOF_OF_WORK": "2"}
 
 

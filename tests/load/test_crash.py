@@ -1,12 +1,12 @@
-"""SIGKILL at random moments under load: nothing acknowledged is lost, nothing is there twice.
+"""SIGKILL at random moments under load: nothing acknowledged is lost, nothing is stored twice.
 
-DESIGN. Clients submit without pause. Each sends a submission until it is acknowledged, over every
-loss of the server, some with a key of their own and some without; now and then one sends again
-what was acknowledged already. So at the end every submission must be stored exactly once, under
-the id that was acknowledged. Some kills hit a server that has not even announced itself.
+Clients submit without pause. Each repeats a submission until it is acknowledged, even when the
+server is killed meanwhile; some submissions have a key of their own and some do not. Now and then a
+client sends again what was already acknowledged. At the end every submission must be stored exactly
+once, under the id that was acknowledged. Some kills hit a server that has not even announced its
+address.
 
-CRASH_KILLS says how often the server is killed (50), CRASH_SEED what the random
-moments begin with.
+CRASH_KILLS is the number of kills (50), CRASH_SEED the seed of the random moments.
 """
 
 import http.client
@@ -27,21 +27,21 @@ KILLS = int(os.environ.get("CRASH_KILLS", "50"))
 SEED = int(os.environ.get("CRASH_SEED", str(random.randrange(10**6))))
 CLIENTS = 8
 PAGES = 5
-LONGEST = 0.8  # seconds a server lives after it is ready
+LONGEST = 0.8  # seconds that a server lives after it is ready
 ENVIRON = {"COMMENTSVC_MODERATION_POLICY": "none", "COMMENTSVC_SPAM_RATE_LIMIT": "off"}
 JSON = {"Content-Type": "application/json"}
 LOST = (OSError, http.client.HTTPException)
 
 
 class Load:
-    """What the clients know: where the server is, and what it acknowledged."""
+    """The clients' shared state: where the server is, and what it has acknowledged."""
 
     def __init__(self) -> None:
         self.service: Service | None = None
-        self.ending = threading.Event()  # send no other submission
-        self.hopeless = threading.Event()  # nor wait for an answer: there will be no server
-        self.acknowledged: dict[str, int] = {}  # the id, by message
-        self.again = 0  # submissions that were answered a second time
+        self.ending = threading.Event()  # do not send another submission
+        self.hopeless = threading.Event()  # do not wait for answers either: no server will come
+        self.acknowledged: dict[str, int] = {}  # the id by message
+        self.again = 0  # submissions that were acknowledged a second time
         self.faults: list[str] = []
 
     def run(self, number: int) -> None:
@@ -72,7 +72,7 @@ class Load:
     def _send(
         self, submission: dict[str, str], connection: http.client.HTTPConnection | None
     ) -> http.client.HTTPConnection:
-        """Send until it is acknowledged; the connection, to be used again."""
+        """Send until it is acknowledged; return the connection, which can be used again."""
         end = time.monotonic() + PATIENCE
         message = submission["message"]
         while True:
@@ -105,7 +105,7 @@ class Load:
 
 @contextmanager
 def clients(load: Load) -> Iterator[None]:
-    """The clients at work; at the end each has all its answers."""
+    """Run the clients during the block; at its end each has all its answers."""
     threads = [threading.Thread(target=load.run, args=(n,)) for n in range(CLIENTS)]
     for thread in threads:
         thread.start()
@@ -126,7 +126,7 @@ def kill_at_random_moments(load: Load, data: Path, launch: Callable[..., Service
     for number in range(KILLS):
         service = launch(data, environ=ENVIRON)
         if number % 5 == 0:
-            time.sleep(moments.uniform(0, LONGEST))  # it may have no database yet
+            time.sleep(moments.uniform(0, LONGEST))  # there may be no database yet
         else:
             load.service = service.wait_until_ready()
             time.sleep(moments.uniform(0, LONGEST))

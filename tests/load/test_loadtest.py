@@ -1,4 +1,4 @@
-"""The load tests' commands, on our server alone and for a second, so that they cannot rot."""
+"""Run each command of the load tests for a second, on our server alone: it must keep working."""
 
 import os
 import subprocess
@@ -16,7 +16,7 @@ TWO_CORES = pytest.mark.skipif(
 
 
 def load(*words: str) -> str:
-    """What a load test says that ends well."""
+    """Return the output of a load test that must succeed."""
     words = (sys.executable, "-m", "loadtest", *words)
     done = subprocess.run(words, cwd=ROOT, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stdout + done.stderr

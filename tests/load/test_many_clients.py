@@ -1,4 +1,4 @@
-"""A great many clients: idle ones, slow ones, and more than there are file descriptors."""
+"""Very many clients: idle ones, slow ones, and more than there are file descriptors."""
 
 import http.client
 import resource
@@ -14,10 +14,10 @@ from tests.e2e.program import PATIENCE, Service, wait_for
 
 Start = Callable[..., Service]
 IDLE = 10_000
-IDLE_MIB = 40  # what they may cost
+IDLE_MIB = 40  # what all idle connections may cost
 SLOW, NEVER_READ = 1_500, 500
-BOUND_MIB = 8  # for all of them
-SLACK_MIB = 12  # beside it: their connections, and what the rest of the program does meanwhile
+BOUND_MIB = 8  # on the memory that all slow clients together take
+SLACK_MIB = 12  # beyond the bound: connections, and what the rest of the program needs meanwhile
 REQUEST = b"GET /api/comments/count?url=/post/ HTTP/1.1\r\nHost: h\r\n\r\n"
 HALF_A_HEAD = b"GET /api/comments/count?url=/post/ HTTP/1.1\r\nHo"
 HALF_A_BODY = (
@@ -32,14 +32,14 @@ SLOW_BODY = (
 
 
 def memory(service: Service) -> float:
-    """Resident memory of the server, in MiB."""
+    """Return the resident memory of the server in MiB."""
     status = Path(f"/proc/{service.process.pid}/status").read_text()
     return int(status.split("VmRSS:")[1].split()[0]) / 1024
 
 
 @contextmanager
 def crowd(service: Service, count: int, said: bytes) -> Iterator[list[socket.socket]]:
-    """So many connections, each of which has sent `said`."""
+    """Open so many connections, each of which has sent `said`."""
     with ExitStack() as stack:
         clients = []
         for _ in range(count):
@@ -51,7 +51,7 @@ def crowd(service: Service, count: int, said: bytes) -> Iterator[list[socket.soc
 
 @pytest.fixture
 def many_descriptors() -> Iterator[None]:
-    """As many as our own end of the connections needs; skipped where they are not to be had."""
+    """Raise the limit of open files for our end of the connections; skip if that is not allowed."""
     limits = resource.getrlimit(resource.RLIMIT_NOFILE)
     wanted = IDLE + 500
     if limits[1] != resource.RLIM_INFINITY and limits[1] < wanted:
@@ -63,7 +63,7 @@ def many_descriptors() -> Iterator[None]:
 
 @pytest.mark.usefixtures("many_descriptors")
 def test_ten_thousand_idle_connections_cost_little(data: Path, start: Start) -> None:
-    """The soft limit of the server is the usual 1024 at its start: it raises it by itself."""
+    """The server starts with the usual soft limit of 1024 and raises it by itself."""
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     resource.setrlimit(resource.RLIMIT_NOFILE, (1024, hard))
     service = start(data)
@@ -89,7 +89,7 @@ def test_without_descriptors_it_serves_who_is_there_and_says_so_once(
     with ExitStack() as stack:
         room = len(list(Path(f"/proc/{service.process.pid}/fd").iterdir())) + 20
         resource.prlimit(service.process.pid, resource.RLIMIT_NOFILE, (room, room))
-        # None of them is idle, so that none can be let go for another.
+        # None of them is idle, so none can be closed to make room for another.
         crowded = stack.enter_context(ExitStack())
         clients = crowded.enter_context(crowd(service, 60, HALF_A_HEAD))
         wait_for(lambda: "no file descriptor is left" in service.log.read_text(), "the line")
@@ -110,7 +110,7 @@ def ask(reader: http.client.HTTPConnection) -> None:
 
 
 def test_slow_clients_hold_nobody_up(data: Path, start: Start) -> None:
-    """Readers are answered, and memory is bounded; what they feel is measured, not tested."""
+    """Readers get answers and memory is bounded. Response times are measured, not tested."""
     service = start(data)
     assert service.count("/post/") == 0
     greedy = REQUEST * 1000
@@ -138,14 +138,14 @@ def test_slow_clients_hold_nobody_up(data: Path, start: Start) -> None:
 def send_all_that_it_takes(clients: list[socket.socket], data: bytes) -> None:
     for client in clients:
         client.setblocking(False)
-        with suppress(OSError):  # it takes no more, or it was closed for another
+        with suppress(OSError):  # it accepts no more, or was closed to make room
             while client.send(data):
                 pass
 
 
 @pytest.mark.usefixtures("many_descriptors")
 def test_all_clients_together_hold_no_more_than_their_bound(data: Path, start: Start) -> None:
-    """Slow bodies of 90 MiB and answers that nobody reads; then all of them leave."""
+    """Slow bodies of 90 MiB and answers that nobody reads; then all clients leave."""
     service = start(data, environ={"COMMENTSVC_SERVER_MAX_CLIENT_MIB": str(BOUND_MIB)})
     assert service.count("/post/") == 0
     before = memory(service)

@@ -1,11 +1,12 @@
-"""Refusing costs no memory: whatever is refused, and however often, nothing of it stays.
+"""Refusing a request costs no memory: nothing of it stays, whatever is refused and however often.
 
-Two tests see it from two sides: the whole program by its resident memory, in which the allocator's
-pages hide what is small, and the part in Python by its objects, which hide nothing.
+Two tests measure it. One takes the resident memory of the whole program, in which the allocator's
+pages hide small leaks. The other counts the objects of the part in Python, which shows each of
+them.
 
-Every route is asked in every way that might be refused: without a cookie, with a foreign form, with
-a body that is no JSON, for what does not exist. Answers that differ are different kinds of refusal,
-and many more of each kind are sent, so large that one that stays is noticed.
+Every route gets every request that might be refused: without a cookie, with a foreign form, with a
+body that is not JSON, for something that does not exist. Each different answer is a kind of
+refusal. Many more requests of each kind are then sent, large enough that a leak is noticed.
 """
 
 import ast
@@ -33,8 +34,8 @@ ROUNDS = 6
 TIMES = 40  # requests of a kind in this process, whose objects are counted
 LEAST_KINDS = 30
 PIPELINED = 20  # requests that are sent before their answers are read
-FLAT = 256 << 10  # bytes: one kind that is kept costs more in a round
-PADDING = b"x" * 3_000  # of a head, below the limit of heads
+FLAT = 256 << 10  # bytes; a leak in a single kind of refusal would cost more in a round
+PADDING = b"x" * 3_000  # part of a head, below the limit of heads
 BODY = b"x" * 8_000
 PASSWORD = "correct horse battery"
 
@@ -54,13 +55,13 @@ class Asked(NamedTuple):
 
 
 class Refusal(NamedTuple):
-    """A request that was refused; `kind` is what it was answered, without its numbers."""
+    """A request that was refused; `kind` is the answer without its numbers."""
 
     kind: bytes
     request: bytes
 
 
-# The connection ends with each of them.
+# The connection ends after each of them.
 REFUSED_BY_THE_CORE = [
     Refusal(b"413", b"POST /newcomment HTTP/1.1\r\nHost: x\r\nContent-Length: 99999999\r\n\r\n"),
     Refusal(b"400", b"GET / HTTP/1.1\r\n\r\n"),
@@ -69,7 +70,7 @@ REFUSED_BY_THE_CORE = [
 
 
 class Client:
-    """A connection that is kept alive, and opened again where the server closed it."""
+    """A persistent connection, which is opened again when the server has closed it."""
 
     def __init__(self, service: Service) -> None:
         self._service = service
@@ -80,7 +81,7 @@ class Client:
         self._socket.close()
 
     def ask(self, requests: Iterable[bytes]) -> Iterator[bytes]:
-        """Send all `requests` at once and give the answers; fewer where the server closed."""
+        """Send all `requests` at once and yield the answers; fewer if the server closed."""
         requests = list(requests)
         try:
             self._socket.sendall(b"".join(requests))
@@ -97,7 +98,7 @@ class Client:
         head = self._read.partition(b"\r\n\r\n")[0]
         length = re.search(rb"(?i)\ncontent-length: (\d+)", head)
         if length is None and head[9:12] == b"200":
-            raise EOFError  # it is a stream, which goes on
+            raise EOFError  # an endless stream
         size = len(head) + 4 + (int(length[1]) if length else 0)
         while len(self._read) < size:
             self._receive()
@@ -120,7 +121,7 @@ def request(method: str, target: str, fields: Fields = (), body: bytes = b"") ->
 
 
 def targets() -> list[str]:
-    """What all routes answer, as the texts in the source tell, and addresses of nothing."""
+    """Return all paths of routes in the sources, and some that do not exist."""
     found = {
         str(constant.value)
         for package in ("api", "pages", "admin")
@@ -135,7 +136,7 @@ def targets() -> list[str]:
 
 
 def queries() -> Iterator[str]:
-    """Queries that some route or other refuses."""
+    """Yield queries that at least one route refuses."""
     yield ""
     for query in (
         {"url": "/\x01"},
@@ -149,7 +150,7 @@ def queries() -> Iterator[str]:
 
 
 def bodies(cookie: bytes, token: bytes) -> Iterator[Sent]:
-    """Header fields and a body that some route or other refuses."""
+    """Yield header fields with a body that at least one route refuses."""
     padding = b"&padding=" + BODY
     ours = (("Cookie", cookie), ("Sec-Fetch-Site", b"same-origin"), ("Content-Type", FORM))
     yield (), b""
@@ -168,7 +169,7 @@ def bodies(cookie: bytes, token: bytes) -> Iterator[Sent]:
 
 
 def everything(cookie: bytes, token: bytes) -> list[Asked]:
-    """Every route, asked in every way that might be refused."""
+    """Yield each route with every request that might be refused."""
     nothing: list[Sent] = [((), b""), ((("Cookie", cookie),), b"")]
     return [
         Asked(method, target + query, fields, body)
@@ -185,7 +186,7 @@ def everything(cookie: bytes, token: bytes) -> list[Asked]:
 
 
 def refusals(service: Service, cookie: bytes, token: bytes) -> list[Refusal]:
-    """The largest request for each kind of refusal."""
+    """Return the largest request for each kind of refusal."""
     found: dict[bytes, bytes] = {}
     with closing(Client(service)) as client:
         for asked in everything(cookie, token):
@@ -203,18 +204,18 @@ def kind_of(answer: bytes) -> bytes:
 
 
 def refuse(service: Service, kinds: list[Refusal], number: int) -> None:
-    """Let the service refuse `number` requests of each of the `kinds`."""
+    """Have the service refuse `number` requests of each of the `kinds`."""
     with closing(Client(service)) as client:
         for kind in kinds:
             refused = 0
             while refused < number:
                 asked = [kind.request] * min(PIPELINED, number - refused)
-                # Where the server closed, the answer may be lost behind what it did not read.
+                # If the server closed with unread input, its answer may be lost in the reset.
                 refused += len(list(client.ask(asked))) or 1
 
 
 def abort(service: Service, number: int) -> None:
-    """Send `number` requests whose bodies never end."""
+    """Send `number` requests whose bodies are never completed."""
     asked = request("POST", "/api/comments", (("Content-Type", JSON),), BODY)
     for _ in range(number):
         with service.connected() as connection:
@@ -222,7 +223,7 @@ def abort(service: Service, number: int) -> None:
 
 
 def resident(service: Service) -> int:
-    """The memory of the server, in bytes."""
+    """Return the resident memory of the server in bytes."""
     status = Path(f"/proc/{service.process.pid}/status").read_text()
     found = re.search(r"^VmRSS:\s+(\d+) kB$", status, re.MULTILINE)
     assert found
@@ -231,7 +232,7 @@ def resident(service: Service) -> int:
 
 @pytest.fixture
 def service(data: Path) -> Iterator[Service]:
-    """A server whose rate limit refuses nothing before the handlers do."""
+    """Run a server whose rate limits are off, so that every refusal comes from a handler."""
     with serving(
         data, {"COMMENTSVC_SPAM_RATE_LIMIT": "off", "COMMENTSVC_SERVER_MISS_LIMIT": "off"}
     ) as service:
@@ -239,7 +240,7 @@ def service(data: Path) -> Iterator[Service]:
 
 
 def sign_in(service: Service) -> tuple[bytes, bytes]:
-    """The cookie of a moderator, and the token of their forms."""
+    """Sign a moderator in; return the cookie and the CSRF token of their forms."""
     made = command("moderator", "add", "ann", "--data", service.data, given=PASSWORD)
     assert made.code == 0, made
     page = service.request("GET", "/moderation/sign-in")
@@ -265,7 +266,7 @@ def csrf_token(page: bytes) -> str:
 
 
 def test_refusing_costs_no_memory(service: Service) -> None:
-    """Memory grows until its owners have room enough, and then no more; a leak goes on."""
+    """Memory may grow until buffers and caches have their size; a leak never stops growing."""
     kinds = refusals(service, *sign_in(service))
     grown = []
     for _ in range(ROUNDS):
@@ -281,12 +282,12 @@ def test_refusing_costs_no_memory(service: Service) -> None:
 def test_no_refusal_leaves_an_object_behind(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Each kind, in this process, where Python tells its blocks of memory exactly.
+    """Each kind runs in this process, where Python counts its memory blocks exactly.
 
-    So a few dozen tell what 20,000 would cost: had each left one block, be it of 16 bytes, it would
-    be seen. What fills once, such as Python's own caches, does so in the rounds before the last.
+    So a few dozen requests suffice: a leak of one block per request, even of 16 bytes, would be
+    seen. Caches that fill once, such as Python's own, do so in the rounds before the last.
     """
-    monkeypatch.setattr(logging.root.manager, "disable", logging.CRITICAL)  # pytest keeps lines
+    monkeypatch.setattr(logging.root.manager, "disable", logging.CRITICAL)  # pytest keeps log lines
     server = replace(SETTINGS.server, miss_limit="off")
     with served(tmp_path, replace(SETTINGS, server=server)) as service:
         seat = seated(service)
@@ -305,13 +306,13 @@ def test_no_refusal_leaves_an_object_behind(
 
 
 def answered(service: Served, asked: Asked) -> Response:
-    """What a request is answered with, without its own large padding."""
+    """Return the answer to a request, sent without its large padding."""
     fields = {name.replace("-", "_").lower(): value.decode() for name, value in asked.fields}
     return service.ask(asked.method, asked.target, asked.body, **fields)
 
 
 def left_by(service: Served, asked: Asked) -> int:
-    """Blocks of memory that the same request leaves each time, round after round; 0 for fewer."""
+    """Return how many memory blocks each request leaves in every round; 0 if less than one."""
     left = 0
     for _ in range(ROUNDS):
         gc.collect()

@@ -1,4 +1,4 @@
-"""A million comments: every list of moderators begins by an index and is there at once.
+"""A million comments: every list for moderators starts from an index and is fast.
 
 MANY_COMMENTS says how many there are instead. The bound on the time is generous, since a machine
 may be busy; `python -m loadtest admin-pages` measures it.
@@ -24,8 +24,8 @@ NUMBER = int(os.environ.get("MANY_COMMENTS", "1_000_000"))
 BOUND = 0.5  # seconds; the pages have 0.1 in all
 ROUNDS = 3
 
-# What may be walked: tables that stay small, words by the index of FTS5, threads for a text in
-# their address, and what a bounded query within the query gave.
+# What may be scanned: tables that stay small, words in the index of FTS5, threads for a text in
+# their address, and the result of a bounded subquery.
 MAY_SCAN = re.compile(
     r"SCAN (site|ban|search_state|sqlite_sequence|thread|daily_stats"
     r"|search VIRTUAL TABLE INDEX .*|some|\(.*\))"
@@ -57,10 +57,10 @@ def test_nothing_takes_longer_with_a_million_comments(
         times.append(time.process_time() - start)
     connection.set_trace_callback(None)
     assert statistics.median(times) < BOUND
-    # Those that name the schema are FTS5's own.
+    # Queries that name the schema come from FTS5 itself.
     queries = {sql for sql in asked if sql.startswith("SELECT") and "'main'." not in sql}
     assert queries
-    # What looks for an empty list of ids reads nothing, whatever its plan.
+    # A query for an empty list of ids reads nothing, whatever its plan.
     for sql in (each for each in queries if "(0 = 1)" not in each):
         steps = [row[3] for row in connection.execute(f"EXPLAIN QUERY PLAN {sql}")]
         for table, alias in ALIAS.findall(sql):

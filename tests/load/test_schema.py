@@ -1,4 +1,4 @@
-"""The OpenAPI document and the service agree, as schemathesis judges by requests of its own."""
+"""The OpenAPI document and the service agree: schemathesis checks it with generated requests."""
 
 import os
 import re
@@ -12,8 +12,8 @@ from tests.e2e.program import ROOT, Service, command
 HERE = Path(__file__).parent
 HOOKS = "tests.load.schema_hooks"
 CASES = 2_000
-EXAMPLES = 20  # of each operation; with those of the other phases more than CASES
-PATIENCE = 600.0  # seconds; alone on a machine it takes less than 60
+EXAMPLES = 20  # of each operation; together with the other phases there are more than CASES
+PATIENCE = 600.0  # seconds; on an otherwise idle machine it takes less than 60
 
 PASSWORD = "correct horse battery"
 SETTINGS = {
@@ -32,7 +32,7 @@ def test_no_request_finds_the_document_and_the_service_at_odds(
     service = start(data, environ=SETTINGS)
     for number in range(20):
         assert service.submit("/2017/07/post/", f"Comment {number}").status == 201
-    # It reads only: what it did to comments and pages would change what others are answered.
+    # Read-only: changed comments and pages would change the answers to other requests.
     assert command("moderator", "add", "rosa", "--data", data, given=PASSWORD).code == 0
     made = command("moderator", "token", "add", "rosa", "judge", "--data", data)
     token = made.out.strip()

@@ -1,8 +1,8 @@
-"""A stop in the midst of work, from the clients' side: what was read is answered.
+"""A stop under load, from the clients' side: every request that was read is answered.
 
-A client knows whether its bytes were read by how the connection ends: by a reset where some were
-not (tcp(7), unix(7)), else by an end. Each of its sends is small, so the server reads all of it or
-nothing.
+A client knows whether its bytes were read from how the connection ends: with a reset if some were
+not (tcp(7), unix(7)), otherwise with an orderly close. Each send is small, so the server reads all
+of it or nothing.
 """
 
 import itertools
@@ -23,14 +23,14 @@ PING = b"GET /api/ping HTTP/1.1\r\nHost: h\r\n\r\n"
 
 
 def comment(text: str) -> bytes:
-    """A submission."""
+    """Return a submission."""
     body = f'{{"url": "/post/", "author": "Ann", "message": "{text}"}}'.encode()
     head = "POST /api/comments HTTP/1.1\r\nHost: h\r\nContent-Type: application/json\r\n"
     return f"{head}Content-Length: {len(body)}\r\n\r\n".encode() + body
 
 
 class Client(threading.Thread):
-    """Sends one batch of requests after another, each when all before it are answered."""
+    """Sends batches of requests, each after all of the previous batch are answered."""
 
     def __init__(self, dial: Callable[[], socket.socket], number: int) -> None:
         super().__init__()
@@ -38,8 +38,8 @@ class Client(threading.Thread):
         self._number = number
         self.answered = 0
         self.acknowledged = 0  # comments
-        self.unread = 0  # requests, which a reset told of
-        self.was_told = False  # in an answer that this is the last one
+        self.unread = 0  # requests that the server had not read when it reset the connection
+        self.was_told = False  # an answer announced the end of the connection
         self.failures: list[str] = []
 
     def run(self) -> None:
@@ -60,8 +60,10 @@ class Client(threading.Thread):
                     return
 
     def _hear(self, answers: BinaryIO, count: int) -> bool:
-        """Read so many answers; whether the connection goes on. Raises ConnectionError where none
-        of them came, since the requests were not read."""
+        """Read so many answers; return whether the connection stays open.
+
+        Raise ConnectionError if none of them came, since the requests were not read.
+        """
         for number in range(count):
             try:
                 status, closes = self._answer(answers)
@@ -92,7 +94,7 @@ class Client(threading.Thread):
 
 
 def dialler(address: str) -> Callable[[], socket.socket]:
-    """A way to connect to "unix:PATH" or "http://HOST:PORT"."""
+    """Return a function that connects to "unix:PATH" or "http://HOST:PORT"."""
 
     def dial() -> socket.socket:
         if not address.startswith("unix:"):
