@@ -1,4 +1,4 @@
-"""gate: who sees a page, whose forms are taken, and what others hear."""
+"""Access to moderation pages: who sees a page, whose forms are accepted, what others get."""
 
 import pytest
 
@@ -11,7 +11,7 @@ DAY = 86_400.0  # seconds
 
 
 def pages(service: Served, method: str) -> list[str]:
-    """The pages below /moderation that answer `method`."""
+    """Return the pages below /moderation that answer `method`."""
     return [
         route.pattern.removeprefix("/moderation/")
         for route in service.pages
@@ -162,7 +162,7 @@ def test_json_is_no_form(seat: Seat) -> None:
 
 
 def test_nothing_is_done_by_reading(service: Served, seat: Seat) -> None:
-    """Mail scanners and prefetching browsers follow links."""
+    """Mail scanners and prefetching browsers follow links, so a GET must not change anything."""
     for page in pages(service, "POST"):
         assert seat.get(page).status in (200, 303, 404, 405, 410), page
     assert seat.is_signed_in()
@@ -179,7 +179,7 @@ def test_a_forged_cookie_signs_nobody_in(service: Served, seat: Seat) -> None:
 
 
 def test_a_visitors_cookie_is_no_session(service: Served, seat: Seat) -> None:
-    """A cookie that we signed, which never signed in."""
+    """We signed the cookie, but nobody has signed in with it."""
     stranger = Seat(service)
     stranger.get("sign-in")
     assert stranger.cookies[COOKIE] != seat.cookies[COOKIE]
@@ -219,7 +219,7 @@ def test_a_session_that_is_used_all_the_time_is_noted_seldom(service: Served, se
 def test_who_comes_from_another_site_is_let_in_by_the_next_request(
     service: Served, seat: Seat
 ) -> None:
-    """A link in a web mailer: the browser keeps the cookie back until our own page asks."""
+    """After a link in a web mailer, a browser sends the cookie only when our page asks again."""
     answer = Seat(service).get("account?done=session", sec_fetch_site="cross-site")
     assert answer.status == 200
     assert header(answer, "Refresh") == "0"

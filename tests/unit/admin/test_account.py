@@ -1,4 +1,4 @@
-"""account: a new password, and sessions that end."""
+"""The account page: changing the password, and ending sessions."""
 
 import re
 

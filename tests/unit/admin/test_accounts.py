@@ -1,4 +1,4 @@
-"""Accounts as owners manage them, and the invitations that make new ones."""
+"""The pages on which owners manage accounts, and invitations that create new ones."""
 
 import re
 from collections.abc import Iterator
@@ -33,7 +33,7 @@ def owner(service: Served) -> Seat:
 
 
 def invited(owner: Seat, **fields: object) -> str:
-    """Make an invitation; return its page."""
+    """Make an invitation; return the address of its page."""
     page = owner.send("invite", **{"role": "moderator", "email": "", **fields})
     assert page.status == 200
     link = re.findall(r"<code>https://comments.example/moderation/(\S+?)</code>", text(page))

@@ -1,4 +1,4 @@
-"""banpages: bans by a form, and lifted by a button."""
+"""The page of bans: a form that adds them, and buttons that remove them."""
 
 import re
 

@@ -1,4 +1,4 @@
-"""chart: every comment has its place in the picture, and the picture its bounds."""
+"""The chart on the dashboard: every comment is counted in it, and its size is bounded."""
 
 import pytest
 from hypothesis import given

@@ -1,4 +1,4 @@
-"""commentpage: one comment, its text and its history."""
+"""The page of one comment, with its text and history."""
 
 import pytest
 

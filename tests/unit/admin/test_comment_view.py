@@ -1,4 +1,4 @@
-"""cards: what of a comment is shown, and that what is remembered is never stale."""
+"""What the pages show of a comment, and that cached parts are never stale."""
 
 import msgspec
 import pytest
@@ -14,7 +14,7 @@ ORIGINS = {"blog": "https://blog.example"}
 
 
 def entry(**fields: object) -> Entry:
-    """A comment that waits, on the page /a/ of the site blog; a new object each time."""
+    """Return a new object for a pending comment on the page /a/ of the site blog."""
     comment = Comment(
         id=5,
         thread_id=1,

@@ -1,4 +1,4 @@
-"""dashboard: the days, the figures, and settings without secrets."""
+"""The dashboard: comments per day, figures, and settings without secrets."""
 
 import re
 from collections.abc import Iterator
@@ -79,7 +79,7 @@ def test_every_setting_is_shown_but_no_secret(service: Served) -> None:
 
 
 def test_a_secret_is_recognised_by_what_config_says_of_it() -> None:
-    """Every value of a setting that is marked as secret is hidden, whatever its name."""
+    """Every setting that is marked as secret is hidden, whatever its name."""
     hidden = 0
     for name, struct in SECTIONS.items():
         for field in msgspec.structs.fields(struct):

@@ -1,4 +1,4 @@
-"""The interface of moderation for programs: what each token may do, and what comes of it."""
+"""The JSON API of moderation: what each token may do, and the effect of each request."""
 
 import json
 from collections.abc import Iterator
@@ -19,7 +19,7 @@ from tests.unit.database_fixture import add
 ON_BOTH_ENGINES = True  # see tests/unit/conftest.py
 
 BASE = "/api/moderation"
-# Which scopes may do it, and on which sites; the last letter is of a token of one site.
+# Which scopes may do it, and on which sites; the last letter stands for a token of one site.
 TABLE = {
     "GET /comments": "rda1",
     "GET /comments/{id}": "rda1",
@@ -56,7 +56,7 @@ SCOPES = {"r": "read", "d": "decide", "a": "administer", "1": "decide"}
 
 
 class Program:
-    """What uses a token of the account `name`."""
+    """A client of the API with a token of the account `name`."""
 
     def __init__(
         self, service: Served, scope: str, sites: str = "", name: str = "rosa", days: int = 7

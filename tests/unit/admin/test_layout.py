@@ -1,4 +1,4 @@
-"""frame: what each page says of the others."""
+"""The layout that all moderation pages share: navigation, counts and messages."""
 
 import re
 from pathlib import Path

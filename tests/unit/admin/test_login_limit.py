@@ -1,4 +1,4 @@
-"""throttle: guesses are few, and nobody is locked out by those of others."""
+"""The limit of sign-in attempts: few guesses are possible, and nobody can lock out others."""
 
 import asyncio
 import contextlib
@@ -15,7 +15,7 @@ from tests.unit.admin_client import HASH, PASSWORD
 def attempts(
     guard: LoginLimiter, address: str, name: str, now_ms: int = 0, known: bool = False
 ) -> int:
-    """How many attempts may be made at once."""
+    """Return how many attempts may be made at once."""
     made = 0
     with contextlib.suppress(HttpError):
         while made < 1_000:

@@ -1,4 +1,4 @@
-"""outboxpages: what became of each mail, and sending it again."""
+"""The page of the outbox: the state of each mail, and sending it again."""
 
 from commentsvc.admin.outbox import MOST
 from commentsvc.db import outbox
@@ -11,14 +11,14 @@ MS = int(NOW * 1_000)
 
 
 def post(service: Served, recipient: str = "me@blog.example") -> None:
-    """Let the outbox have one row more, of a new comment."""
+    """Put a row for a new comment into the outbox."""
     target = Target("mail", recipient, 0, changes=False)
     service.database.write_now(outbox.sync_targets, [target])
     add(service.database, now=MS, status="pending")
 
 
 def fail(service: Served, error: str) -> None:
-    """Let all that is due fail for good."""
+    """Make everything that is due fail permanently."""
     rows = service.database.read_now(outbox.due, "mail", MS + 1, 100)
     for row in rows:
         service.database.write_now(outbox.mark_sent, post=row, error=error, now=MS)

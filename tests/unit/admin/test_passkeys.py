@@ -1,4 +1,4 @@
-"""PasskeyPages and signing in with a passkey, page by page."""
+"""Adding a passkey and signing in with it, page by page."""
 
 import html
 import re
@@ -12,7 +12,7 @@ from tests.unit.authenticator import SoftAuthenticator
 
 
 def options(page: Response) -> dict[str, str]:
-    """What a page gives the browser: the options and the challenge."""
+    """Return what a page gives to the browser: the options and the challenge."""
     found = re.search(r'data-(?:create|get)="([^"]+)"', text(page))
     challenge = re.search(r'name="challenge" value="([^"]+)"', text(page))
     assert found
@@ -135,11 +135,11 @@ def test_a_copy_of_a_key_is_noticed_by_its_counter(service: Served) -> None:
     device.counter = 5
     add(seat, device)
     device.counter = 3
-    assert enter(stranger(service), device).status == 403  # it counted 4
-    assert enter(stranger(service), device).status == 403  # and 5
+    assert enter(stranger(service), device).status == 403  # it sends 4, and 5 is stored
+    assert enter(stranger(service), device).status == 403  # it sends 5
     assert enter(stranger(service), device).status == 303
     device.counter = -1
-    assert enter(stranger(service), device).status == 403  # and none at all
+    assert enter(stranger(service), device).status == 403  # it sends 0
 
 
 def test_a_device_that_does_not_count_is_let_in_each_time(service: Served) -> None:

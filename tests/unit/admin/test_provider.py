@@ -1,4 +1,4 @@
-"""ProviderPages: signing in by OpenID Connect, by a provider that may lie."""
+"""Signing in with OpenID Connect, at a provider that may lie."""
 
 import base64
 import hashlib
@@ -29,7 +29,7 @@ KEYS = {name: jwk.ECKey.generate_key("P-256", {"kid": name}) for name in ("one",
 
 
 class LyingProvider(ThreadingHTTPServer):
-    """A provider on this machine. What a test sets, it says in place of the truth."""
+    """A provider on this machine. What a test sets is sent in place of the true value."""
 
     def __init__(self) -> None:
         super().__init__(("127.0.0.1", 0), Requests)
@@ -44,7 +44,7 @@ class LyingProvider(ThreadingHTTPServer):
         self.paths: list[str] = []
 
     def authorize(self, address: str) -> dict[str, str]:
-        """Let somebody sign in whom we sent there: what they come back with."""
+        """Sign in a user who was redirected there; return the parameters of the redirect back."""
         assert address.startswith(f"{self.issuer}/authorize?")
         self.asked = dict(parse_qsl(urlsplit(address).query))
         assert self.asked["response_type"] == "code"
@@ -87,7 +87,7 @@ class LyingProvider(ThreadingHTTPServer):
         return {"id_token": self.id_token(), "access_token": "an access token"}
 
     def check(self, form: Mapping[str, list[str]], authorization: str) -> None:
-        """Look whether who has the code is who asked for it."""
+        """Check that the client that sends the code is the one that requested it."""
         digest = hashlib.sha256(form["code_verifier"][0].encode()).digest()
         challenge = base64.urlsafe_b64encode(digest).rstrip(b"=").decode()
         assert challenge == self.asked["code_challenge"]
@@ -98,7 +98,7 @@ class LyingProvider(ThreadingHTTPServer):
 
 
 class Requests(BaseHTTPRequestHandler):
-    """What the provider hears and says."""
+    """The provider's HTTP endpoints."""
 
     server: LyingProvider
 
@@ -119,7 +119,7 @@ class Requests(BaseHTTPRequestHandler):
         self.wfile.write(body)
 
     def log_message(self, *_: object) -> None:
-        """Say nothing."""
+        """Do not log."""
 
 
 @pytest.fixture
@@ -149,7 +149,7 @@ def service(tmp_path: Path, provider: LyingProvider) -> Iterator[Served]:
 
 
 def go(seat: Seat, provider: LyingProvider) -> dict[str, str]:
-    """Follow the link of the sign-in page, and sign in there."""
+    """Follow the link of the sign-in page, and sign in at the provider."""
     found = re.search(r'href="(provider\?to=[^"]*)"', text(seat.get("sign-in?to=account")))
     assert found
     return provider.authorize(header(seat.get(found[1]), "Location"))
@@ -241,7 +241,7 @@ def test_what_is_not_right_signs_nobody_in(
 def test_a_token_that_no_key_of_the_provider_signed_signs_nobody_in(
     service: Served, provider: LyingProvider, algorithm: str
 ) -> None:
-    """HS256 with the public key as the secret is what careless libraries take."""
+    """HS256 with the public key as the secret is accepted by careless libraries."""
     seat = Seat(service)
     given = go(seat, provider)
     claims = jwt.decode(provider.id_token(), KEYS["one"], algorithms=["ES256"]).claims
@@ -304,7 +304,7 @@ def test_the_address_may_be_in_the_users_information(
 
 
 def test_an_account_stays_with_who_came_first(service: Served) -> None:
-    """The provider may give an address to somebody else one day."""
+    """Some day the provider may give the address to somebody else."""
 
     def found(subject: str, email: str) -> str:
         identity = Identity("https://id.example", subject, email, "")

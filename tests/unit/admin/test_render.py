@@ -1,4 +1,4 @@
-"""pages: how moments and browsers are told."""
+"""How the pages show points in time and browsers."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""reviewing: lists, decisions, and the way back."""
+"""The queue: lists, decisions, and undoing them."""
 
 import asyncio
 import re
@@ -18,7 +18,7 @@ HOSTILE = '<script>alert(1)</script>"><img src=x onerror=alert(2)>'
 
 
 def submit(service: Served, **changes: object) -> int:
-    """A comment in the queue; its id."""
+    """Submit a comment that stays pending; return its id."""
     changes = {"status": "pending"} | changes
     return add(service.database, now=int(NOW * 1_000) - 3_600_000, **changes).comment.id
 
@@ -34,7 +34,7 @@ def listed(html: str) -> list[int]:
 
 
 def test_a_flood_of_reads_holds_up_neither_submissions_nor_moderators(service: Served) -> None:
-    """Many more long reads than there are readers, none of which ends before the others."""
+    """There are many more long reads than readers, and none ends before the others are answered."""
     begun, go_on = threading.Event(), threading.Event()
 
     def long(_: Reader) -> bool:
@@ -182,7 +182,7 @@ def test_a_decision_leads_to_no_other_site(service: Served, seat: Seat, back: st
 
 
 def test_only_ones_own_last_act_is_offered_to_be_undone(service: Served, seat: Seat) -> None:
-    """A link may come from anywhere, and say that something was done."""
+    """Anybody can make a link that says that something was done."""
     bob = seated(service, "bob")
     bob.send("decide", one=f"approve.{submit(service)}", back="queue")
     assert 'name="act"' not in text(seat.get("queue?done=approved.1.0.1"))

@@ -1,4 +1,4 @@
-"""All moderation pages: each has an address and a permission, and asks for it."""
+"""Every moderation page has an address and a permission, and checks it."""
 
 import re
 from pathlib import Path
@@ -12,7 +12,7 @@ from tests.unit.admin_client import Seat, employ, header, text
 from tests.unit.app_fixture import Served, served
 from tests.unit.database_fixture import add
 
-# Which permission each route needs.
+# The permission that each route needs.
 ROUTES = {
     "GET /moderation": "anybody",
     "GET /moderation/sign-in": "anybody",
@@ -58,7 +58,7 @@ ROUTES = {
     "POST /moderation/unban": "decide service",
     "POST /moderation/outbox": "decide service",
 }
-# What each role may do; the first letter stands for it below.
+# What each role may do; the first letter stands for the role below.
 ROLES = {
     "anybody": "owner, moderator, viewer, here",
     "account": "owner, moderator, viewer, here",
@@ -71,7 +71,7 @@ ROLES = {
 
 
 @pytest.fixture
-def service(tmp_path: Path) -> Served:  # type: ignore[misc]  # a generator
+def service(tmp_path: Path) -> Served:  # type: ignore[misc]  # a generator, for pytest
     with served(tmp_path) as service:
         for name in ("owner", "moderator", "viewer", "here"):
             employ(service, name)

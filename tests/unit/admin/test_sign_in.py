@@ -1,4 +1,4 @@
-"""signin: in and out, and nobody by another way."""
+"""Signing in and out, and that there is no other way in."""
 
 import logging
 
@@ -61,7 +61,7 @@ def test_what_was_typed_as_name_stays_text(seat: Seat, caplog: pytest.LogCapture
 
 
 def test_signing_in_makes_a_new_cookie(service: Served, seat: Seat) -> None:
-    """Session fixation: a cookie that somebody planted before is worth nothing afterwards."""
+    """Session fixation: a cookie that an attacker set before is worthless afterwards."""
     seat.get("sign-in")
     planted = seat.cookies[COOKIE]
     seat.sign_in()

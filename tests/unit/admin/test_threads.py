@@ -1,4 +1,4 @@
-"""threadpages: closing, moving and merging pages by forms."""
+"""The forms that close, move and merge pages."""
 
 import re
 

@@ -1,4 +1,4 @@
-"""factorpages: set up, used to sign in, and switched off."""
+"""The pages of two-factor sign-in: set up, used to sign in, and switched off."""
 
 import base64
 import re
@@ -12,20 +12,20 @@ from tests.unit.app_fixture import Served
 
 
 def secret(seat: Seat) -> bytes:
-    """What an app reads off the page."""
+    """Return the key that an app reads from the page."""
     found = re.search(r'class="key"><code>([A-Z2-7]+)</code>', text(seat.get("factor")))
     assert found
     return base64.b32decode(found[1])
 
 
 def code(seat: Seat, key: bytes) -> str:
-    """What an app shows now, after the next step."""
+    """Return the code that an app shows for the next time step."""
     seat.service.clock.moment += totp.STEP_MS
     return totp.code(key, seat.service.clock.moment // totp.STEP_MS)
 
 
 def prepared(service: Served) -> tuple[Seat, bytes, list[str]]:
-    """A moderator who has set up an app: the browser, the app's key, the recovery codes."""
+    """Set up an app; return the moderator's browser, the app's key and the recovery codes."""
     seat = seated(service)
     assert "Signing in does not ask for a code" in text(seat.get("factor"))
     seat.send("factor", do="begin")
@@ -37,7 +37,7 @@ def prepared(service: Served) -> tuple[Seat, bytes, list[str]]:
 
 
 def begin(seat: Seat) -> dict[str, str]:
-    """Give name and password; the fields of the page that asks for a code."""
+    """Send name and password; return the fields of the page that asks for a code."""
     answer = seat.sign_in()
     assert answer.status == 200
     fields = dict(re.findall(r'name="(step|to)" value="([^"]*)"', text(answer)))
@@ -87,7 +87,7 @@ def test_a_wrong_or_used_code_signs_nobody_in(service: Served) -> None:
 
 @pytest.mark.parametrize("step", ["", "x.y", "{other}"])
 def test_a_code_alone_signs_nobody_in(service: Served, step: str) -> None:
-    """Without the password, or with the word that another browser got."""
+    """Without the password, or with the token of another browser's sign-in."""
     _, key, _ = prepared(service)
     other = begin(Seat(service, "198.51.100.7"))["step"]
     thief = Seat(service, "203.0.113.9")

@@ -1,4 +1,4 @@
-"""readers: authors change their own comments, readers vote, and nobody does for another."""
+"""Authors change their own comments, readers vote, and nobody can do it for someone else."""
 
 import json
 from pathlib import Path
@@ -18,7 +18,7 @@ MINUTES = 60.0
 
 @pytest.fixture
 def token(service: Served) -> str:
-    """The edit token of comment 1."""
+    """Return the edit token of comment 1."""
     return str(data(service.submit("Hello"))["token"])
 
 
@@ -254,7 +254,7 @@ def test_a_report_of_a_reader_counts_once_until_a_moderator_decides(
     [entry] = service.database.read_now(reports.reported, None, 10)
     assert entry.comment.id == 1
     assert service.database.read_now(reports.reported, ["another"], 10) == []
-    assert listed(service)["count"] == 1  # it is shown as before
+    assert listed(service)["count"] == 1  # it is still shown
     assert withdraw(service, token).status == 204
     assert service.database.read_now(reports.reported, None, 10) == []
     assert report(service).status == 404

@@ -1,4 +1,4 @@
-"""avatars: pictures that we fetch for readers, from a server in Gravatar's place."""
+"""Avatars: the service fetches pictures for readers, here from a fake of Gravatar."""
 
 import asyncio
 from collections.abc import Iterator
@@ -26,7 +26,7 @@ PNG = b"\x89PNG and so on"
 
 
 class Gallery(ThreadingHTTPServer):
-    """It gives `body` as `type` with `status`, and keeps what it was asked for."""
+    """Answers with `body` as `type` with `status`, and records the requests."""
 
     status, type, body = 200, "image/png; charset=x", PNG
 
@@ -47,7 +47,7 @@ class Handler(BaseHTTPRequestHandler):
         self.wfile.write(self.server.body)
 
     def log_message(self, *_: object) -> None:
-        """Say nothing."""
+        """Do not log."""
 
 
 @pytest.fixture
@@ -57,7 +57,7 @@ def gallery() -> Iterator[Gallery]:
 
 
 def settings(gallery: Gallery, networks: tuple[str, ...] = ("127.0.0.0/8",)) -> Settings:
-    """Two sites, of which the second has pictures."""
+    """Return settings with two sites, the second of which shows avatars."""
     pictures = f"http://127.0.0.1:{gallery.server_port}/avatar/"
     sites = (Site(name="blog"), Site(name="notes", avatar_url=pictures))
     return msgspec.structs.replace(
@@ -103,7 +103,7 @@ def test_after_a_failure_nobody_is_asked_for_a_while(service: Served, gallery: G
 
 
 def test_what_is_kept_waits_for_no_fetch(gallery: Gallery, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Report: eight fetches that hung held up all pictures."""
+    """Regression: eight fetches that hung delayed all pictures."""
 
     def wanted(name: str) -> Request:
         return Request("GET", f"{avatars.PREFIX}{name}", "site=notes", b"", "", lambda _: None)
@@ -142,7 +142,7 @@ def test_only_pictures_of_a_bounded_size_are_taken(service: Served, gallery: Gal
 @pytest.mark.parametrize(
     ("target", "status"),
     [
-        (TARGET, 404),  # a site without pictures
+        (TARGET, 404),  # a site without avatars
         (f"{TARGET}?site=other", 400),
         (f"/api/avatar/{ANN[:-1]}?site=notes", 404),
         (f"/api/avatar/{ANN}/../x?site=notes", 404),

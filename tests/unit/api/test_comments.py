@@ -1,4 +1,4 @@
-"""api: counts, lists, submissions, previews, feeds, each with what can be wrong with it."""
+"""The API's counts, lists, submissions, previews and feeds, and their errors."""
 
 import threading
 from collections.abc import Iterator
@@ -137,7 +137,7 @@ def test_what_strangers_ask_for_may_have_more_parameters(service: Served, path: 
     ],
 )
 def test_answers_to_queries_without_end_are_not_stored(service: Served, target: str) -> None:
-    """Else anybody could fill the cache with one page, by values that nobody reads."""
+    """Otherwise anybody could fill the cache by varying a parameter that is ignored."""
     asked = service.get(target)
     assert (asked.status, asked.tags) == (200, ())
     path, _, query = target.partition("?")
@@ -418,14 +418,14 @@ def test_previews_are_limited_by_network(service: Served) -> None:
     assert service.submit().status == 201
 
 
-@pytest.mark.usefixtures("sqlite_only")  # PostgreSQL takes no text that is no UTF-8
+@pytest.mark.usefixtures("sqlite_only")  # PostgreSQL accepts no text that is not UTF-8
 def test_a_damaged_comment_takes_no_other_with_it(service: Served) -> None:
     for message in ("one", "two"):
         service.submit(message)
     service.database.write_now(
         lambda tx: tx.execute("UPDATE comment SET source = CAST(x'6fff' AS TEXT) WHERE id = 1")
     )
-    for query in ("", "&sort=top"):  # on the loop, and by a reader
+    for query in ("", "&sort=top"):  # on the event loop, and in a reader thread
         listed = data(service.get(f"/api/comments?url=/p/{query}"))["data"]
         assert sorted(comment["content"] for comment in listed) == ["o\ufffd", "two"]
     for path in ("/embed/thread?url=/p/", "/feed.atom?url=/p/"):

@@ -1,4 +1,4 @@
-"""Feeds: documents that any reader can read, whatever the comments hold."""
+"""Feeds are valid documents for any feed reader, whatever the comments hold."""
 
 import json
 from collections.abc import Callable
@@ -86,7 +86,10 @@ def test_a_feed_that_knows_its_address_tells_it() -> None:
 
 
 def parsed(render: Callable[[Feed], bytes], source: Source, *entries: Entry) -> Any:
-    """What a feed reader makes of a feed; it must find no fault. Any: feedparser has no types."""
+    """Return what a feed reader makes of a feed; it must find no error.
+
+    Any: feedparser has no types.
+    """
     found = feedparser.parse(render(make_feed(source, entries)), sanitize_html=False)
     assert not found.bozo, found.bozo_exception
     return found

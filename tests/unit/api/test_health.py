@@ -1,4 +1,4 @@
-"""ops: health, metrics, and files that are found by name only."""
+"""Health checks, metrics, and static files, which are found by exact name only."""
 
 import asyncio
 import sqlite3
@@ -52,7 +52,7 @@ def test_the_public_does_not_see_health_or_metrics(service: Served, path: str) -
     assert monitored(service, path).status == 200
     assert monitored(service, path, peer="").status == 200
     assert monitored(service, path, peer="192.0.2.1").status == 404
-    for peer in ("", "127.0.0.1", "::1"):  # a proxy's
+    for peer in ("", "127.0.0.1", "::1"):  # the addresses that a proxy on this machine has
         for client in ("192.0.2.1", "127.0.0.1", "::1", "unknown"):
             assert monitored(service, path, peer, x_forwarded_for=client).status == 404
             assert monitored(service, path, peer, x_real_ip=client).status == 404
@@ -64,7 +64,7 @@ def test_a_network_that_monitors_may_come_through_a_proxy(tmp_path: Path) -> Non
         assert monitored(service, "/metrics", peer="10.0.0.9").status == 200
         assert monitored(service, "/metrics", x_forwarded_for="10.0.0.9").status == 200
         assert monitored(service, "/metrics", x_forwarded_for="192.0.2.1").status == 404
-        assert monitored(service, "/metrics").status == 200  # as before, for this machine
+        assert monitored(service, "/metrics").status == 200  # this machine may read them, as before
 
 
 def test_a_running_service_is_alive_and_ready(service: Served) -> None:
@@ -156,7 +156,7 @@ def test_who_asks_is_told_what_he_is_taken_for(service: Served) -> None:
     assert headers["Cache-Control"] == "no-store"
     assert "Access-Control-Allow-Origin" not in headers
     told = data(service.ask("GET", "/api/client", b"", "192.0.2.1", **fields))
-    assert told["address"] == "192.0.2.1"  # nobody's proxy
+    assert told["address"] == "192.0.2.1"  # not a trusted proxy
 
 
 def test_the_widget_is_sent_as_what_it_is(service: Served) -> None:

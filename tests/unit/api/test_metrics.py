@@ -1,4 +1,4 @@
-"""metrics: the core's figures, all of them, for Prometheus and for the log."""
+"""All of the core's counters are in the metrics for Prometheus and in the log."""
 
 import re
 
@@ -14,7 +14,7 @@ STATUS = "Name:\tpython\nVmHWM:\t   61440 kB\nVmRSS:\t   45056 kB\nThreads:\t3\n
 
 @pytest.fixture
 def stats() -> dict[str, int]:
-    """All figures that the core gives, each with a number that no other has."""
+    """Return all counters of the core, each with a different number."""
     names = core_server().stats()
     return {name: 1000 + place for place, name in enumerate(names)}
 
@@ -57,7 +57,7 @@ def test_the_histogram_of_misses_adds_up(stats: dict[str, int], samples: dict[st
 
 def test_the_statistics_tell_every_figure(stats: dict[str, int]) -> None:
     told = set(re.findall(r"\d+", " ".join(statistics(stats, STATUS))))
-    left_out = {"cache_bytes", "writes"}  # the first is told in KiB
+    left_out = {"cache_bytes", "writes"}  # the first is reported in KiB
     wanted = {n: str(v) for n, v in stats.items() if not n.startswith("latency_")}
     assert {n for n, value in wanted.items() if value not in told} == left_out
 

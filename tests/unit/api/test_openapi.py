@@ -1,4 +1,4 @@
-"""openapi: the document is made of the routes, and says what they do."""
+"""The OpenAPI document is made from the routes and agrees with what they do."""
 
 import re
 from collections.abc import Iterator
@@ -16,13 +16,13 @@ from tests.unit.app_fixture import SETTINGS, Served, data
 
 @pytest.fixture
 def told(service: Served) -> Json:
-    """The document that the service answers."""
+    """Return the document that the service serves."""
     found: Json = data(service.get("/openapi.json"))
     return found
 
 
 def test_every_route_is_declared_and_in_the_page_of_the_interface(service: Served) -> None:
-    """Those for Isso's clients are there for a site that wants them: isso/test_routes."""
+    """The routes for Isso's clients exist only for sites that want them: see isso/test_routes."""
     told = [*operations(MODERATORS), *(each for _, _, some in PARTS for each in operations(some))]
     declared = [route.operation for route in (*service.routes, *service.pages)]
     assert None not in declared
@@ -79,7 +79,7 @@ def test_every_operation_has_a_name_of_its_own(told: Json) -> None:
 
 
 def answers(service: Served, told: Json) -> Iterator[tuple[str, str, int, str]]:
-    """Method, path, status and media type of real answers, good and bad."""
+    """Return method, path, status and media type of real answers, successes and errors."""
     good = {"url": "/p/", "author": "Ann", "message": "Hi"}
     for pattern, methods in told["paths"].items():
         path = pattern.replace("{path}", "count.js").replace("{id}", "1")

@@ -1,4 +1,4 @@
-"""parameters: what they say is what the service takes."""
+"""The declared parameters are what the service accepts."""
 
 import pytest
 
@@ -7,7 +7,7 @@ from tests.unit.app_fixture import Served, data, faults
 
 
 def strict(service: Served) -> list[Route]:
-    """The reads that refuse what they do not know."""
+    """Return the GET routes that refuse unknown parameters."""
     return [
         route
         for route in service.routes
@@ -19,7 +19,7 @@ def test_every_strict_read_refuses_what_it_does_not_declare(service: Served) -> 
     assert len(strict(service)) > 6
     for route in strict(service):
         answer = service.get(route.pattern.replace("{path}", "x") + "?nonsense=1")
-        if route.operation and route.operation.permission:  # who has no token learns nothing
+        if route.operation and route.operation.permission:  # it asks for a token first
             assert answer.status == 401, route.pattern
             continue
         assert answer.status == 400, route.pattern

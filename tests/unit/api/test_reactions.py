@@ -1,4 +1,4 @@
-"""reactions: what readers react with, what is refused, and that no stale count is told."""
+"""Reactions: what readers can react with, what is refused, and that no count is stale."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -108,7 +108,7 @@ def test_a_reader_without_a_script_reacts_by_a_form(service: Served) -> None:
     assert 'action="reactions?lang=de" aria-label="Reaktionen"' in page
     assert 'value="👍" title="Daumen hoch"' in page
     assert "reactions" not in service.get("/embed/thread?url=/p/").body.decode()
-    for _ in range(2):  # a network once
+    for _ in range(2):  # a network counts once
         answer = react_by_form(service, "👍", query="?lang=de")
         assert answer.status == 303
         place = dict(answer.headers)["Location"]

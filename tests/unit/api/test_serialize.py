@@ -1,4 +1,4 @@
-"""items: what of a comment stands in an answer, and what does not."""
+"""Which fields of a comment are in an answer, and which are not."""
 
 import json
 
@@ -68,7 +68,7 @@ def test_a_keyed_digest_tells_authors_apart_but_not_by_guessing_addresses() -> N
 
 
 def test_a_digest_that_a_client_sent_is_nobodys_without_pictures() -> None:
-    """Stacosys' clients send an MD5, which may be that of somebody else's address."""
+    """Stacosys' clients send an MD5 digest, which may be that of somebody else's address."""
     sent = replace(COMMENT, email="")
     assert shown(sent)["avatar"] == ""
     assert shown(sent, "faces")["avatar"] == COMMENT.avatar

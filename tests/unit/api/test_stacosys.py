@@ -1,4 +1,4 @@
-"""stacosys: what its released clients send, and what they expect back."""
+"""The API for Stacosys: what its released clients send, and the answers that they expect."""
 
 import re
 from collections.abc import Iterator
@@ -118,7 +118,7 @@ def test_every_version_reads_what_was_stored(service: Served, prefix: str) -> No
     keys = ("author", "avatar", "content", "date", "site")
     assert [ann[key] for key in keys] == [
         "Ann",
-        "",  # its digest is shown only where the site has pictures
+        "",  # the digest is shown only if the site has avatars
         "*Hi*",
         local(int(NOW) * 1_000),
         "http://a.example",
@@ -177,7 +177,7 @@ def test_what_is_no_json_of_version_1_is_refused(service: Served, body: bytes) -
 
 
 @pytest.mark.parametrize("path", ["/web", "/web/login", "/web/admin"])
-@pytest.mark.parametrize("folder", ["", "/comments"])  # which a proxy takes away
+@pytest.mark.parametrize("folder", ["", "/comments"])  # which a proxy removes
 def test_its_moderation_pages_lead_to_ours(service: Served, path: str, folder: str) -> None:
     answer = service.get(path)
     target = urljoin(folder + path, dict(answer.headers)["Location"])
@@ -186,7 +186,7 @@ def test_its_moderation_pages_lead_to_ours(service: Served, path: str, folder: s
 
 
 def test_the_moderation_pages_are_below_web_too(service: Served) -> None:
-    """A proxy may forward /web alone, so no page there leads out of it."""
+    """A proxy may forward /web alone, so no link there leads out of it."""
     employ(service)
     page = "/web/moderation"
     while (shown := service.get(page)).status == 303:
@@ -199,7 +199,7 @@ def test_the_moderation_pages_are_below_web_too(service: Served) -> None:
 
 @pytest.fixture
 def by_token(tmp_path: Path) -> Iterator[Served]:
-    """A service whose second site has a token."""
+    """Return a service whose second site has a token."""
     sites = (SETTINGS.sites[0], Site(name="notes", token="9fb3fc042c572cb8"))
     with served(tmp_path, msgspec.structs.replace(SETTINGS, sites=sites)) as service:
         yield service

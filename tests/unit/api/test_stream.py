@@ -1,4 +1,4 @@
-"""live: how a stream begins, and what is told to those who follow a page."""
+"""Live updates: how a stream begins, and the events sent to those who follow a page."""
 
 import asyncio
 import sqlite3
@@ -55,7 +55,7 @@ def test_a_tag_leads_back_to_its_thread() -> None:
 
 
 def on_a_loop(work: Callable[[], None], comes_about: Callable[[], bool] = lambda: True) -> None:
-    """Do `work`, and let the loop go on until something `comes_about`."""
+    """Do `work`, then run the event loop until something `comes_about`."""
 
     async def run() -> None:
         work()

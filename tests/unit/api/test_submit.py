@@ -1,4 +1,4 @@
-"""What a submission meets on its way, whatever form it came in, and without HTTP too."""
+"""How a submission is processed, from JSON, from forms and without HTTP."""
 
 import asyncio
 from collections.abc import Callable, Iterator
@@ -222,7 +222,7 @@ def test_a_message_that_cannot_be_rendered_costs_its_neighbours_nothing(
 
 
 def submission(message: str, **fields: Any) -> Submission:  # Any: a field of Submission
-    """What Ann says on /p/ of the blog."""
+    """Return a comment by Ann on /p/ of the blog."""
     plain = Submission(
         place=("blog", "/p/"),
         author="Ann",

@@ -1,4 +1,4 @@
-"""moderators: accounts as rows."""
+"""Moderators' accounts in the database."""
 
 from collections.abc import Iterator
 from pathlib import Path

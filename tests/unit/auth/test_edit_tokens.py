@@ -1,4 +1,4 @@
-"""Edit tokens and the key behind them."""
+"""Edit tokens and the key that signs them."""
 
 import os
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""Passkeys: what a device sends is checked, whatever it sends."""
+"""Passkeys: everything that a device sends is checked."""
 
 import json
 
@@ -15,13 +15,13 @@ CHALLENGE = "a challenge of our own"
 
 
 def made(device: SoftAuthenticator) -> NewCredential:
-    """What we store of a device."""
+    """Return what we store of a device."""
     options = passkeys.creation_options(PARTY, 7, "mo", CHALLENGE, [])
     return passkeys.read_new(PARTY, CHALLENGE, device.make(options))
 
 
 def stored(device: SoftAuthenticator) -> Passkey:
-    """The passkey of a device as we store it."""
+    """Return the passkey of a device as we store it."""
     new = made(device)
     return Passkey(1, 7, "mo", "Phone", new.credential_id, new.credential, new.sign_count, 0, 0)
 
@@ -107,7 +107,7 @@ def test_damaged_answers_are_refused_and_nothing_else(data: st.DataObject) -> No
             st.one_of(st.none(), st.integers(), st.text(), st.lists(st.integers()))
         )
         if part == "userHandle" and answer["response"][part] in (None, ""):
-            continue  # a device need not tell it
+            continue  # devices need not send this field
         text = data.draw(st.sampled_from([json.dumps(answer), sent[:40], "[]", "1", ""]))
         with pytest.raises(PasskeyRefused):
             passkeys.verify(PARTY, CHALLENGE, text, passkey)

@@ -1,4 +1,4 @@
-"""passwords: what may be one, and whether one fits."""
+"""Passwords: which are allowed, and whether one matches its hash."""
 
 import pytest
 
@@ -50,7 +50,7 @@ def test_a_surrogate_is_a_letter_like_others() -> None:
 
 
 def test_a_hash_of_other_parameters_and_another_library_fits() -> None:
-    """It was made by argon2-cffi."""
+    """The hash was made by argon2-cffi."""
     stored = (
         "$argon2id$v=19$m=19456,t=2,p=1$hEi7YWWpv5gfrWO1KDQiRQ"
         "$8aLRMsHhDtgaYZLShQjr4ZmPHA0sKXLVOJC0cBRyvZw"
@@ -60,12 +60,12 @@ def test_a_hash_of_other_parameters_and_another_library_fits() -> None:
 
 
 def test_a_password_takes_the_work_that_owasp_recommends() -> None:
-    """Its Password Storage Cheat Sheet has 7 MiB and five passes among the least."""
+    """The Password Storage Cheat Sheet lists 7 MiB and five passes among its minimum settings."""
     assert passwords.hash_password("x" * SHORTEST).startswith("$argon2id$v=19$m=7168,t=5,p=1$")
 
 
 def test_nobody_takes_as_long_as_somebody() -> None:
-    """Who tries unknown names must not learn from the time which ones exist."""
+    """Whoever tries unknown names must not learn from the time which ones exist."""
     [mine, theirs] = (
         one.split("$")[:4] for one in (NOBODY, passwords.hash_password("x" * SHORTEST))
     )

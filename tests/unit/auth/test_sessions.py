@@ -1,4 +1,4 @@
-"""sessions: the cookies, and the rows that make them good."""
+"""Sessions: the cookies, and the rows that make them valid."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -57,7 +57,7 @@ def test_a_cookie_that_was_altered_is_none() -> None:
     for place in range(len(COOKIE) + 1, len(good)):
         other = "A" if good[place] != "A" else "B"
         altered = good[:place] + other + good[place + 1 :]
-        # The last letter of base64 has bits that mean nothing; the signed text is compared.
+        # The last letter of base64 has unused bits; the signed text itself is compared.
         assert COOKIES.token(altered) in (None, COOKIES.token(good)), place
         if place < len(good) - 1:
             assert COOKIES.token(altered) is None, place

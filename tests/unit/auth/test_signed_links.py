@@ -1,4 +1,4 @@
-"""links: what is signed is believed, for its purpose, until it expires; some of it once."""
+"""Signed links are valid for their purpose until they expire; some of them only once."""
 
 from pathlib import Path
 
@@ -33,7 +33,7 @@ def test_a_link_expires() -> None:
 
 
 def test_no_altered_link_says_anything_else() -> None:
-    """A last letter may be written in several ways in base64, and then still says the same."""
+    """In base64 the last letter can be written in several ways that mean the same bytes."""
     for place in range(len(TOKEN)):
         for letter in "Ab0.":
             altered = TOKEN[:place] + letter + TOKEN[place + 1 :]

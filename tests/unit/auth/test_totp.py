@@ -1,4 +1,4 @@
-"""totp: the codes of RFC 4226 and RFC 6238, and no others."""
+"""The one-time codes of RFC 4226 and RFC 6238, and no others, are accepted."""
 
 import pytest
 

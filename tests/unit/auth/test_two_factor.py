@@ -1,4 +1,4 @@
-"""factors: codes that are right, of their time and used once."""
+"""Second factors: a code must be right and current, and works once."""
 
 from collections.abc import Iterator
 from pathlib import Path

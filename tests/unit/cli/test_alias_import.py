@@ -1,4 +1,4 @@
-"""What a blog tells of old addresses: what is read, and what follows for its comments."""
+"""Importing a blog's list of old addresses: what is read, and its effect on comments."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -20,7 +20,7 @@ SITES = Sites([Site(name="blog", origins=("https://blog.example",), trailing_sla
 
 @pytest.fixture
 def database(tmp_path: Path) -> Iterator[Database]:
-    """/a/ and /old/ have a comment each, /gone/ one that waits."""
+    """Return a database in which /a/ and /old/ have a comment each, and /gone/ a pending one."""
     with opened(tmp_path, lambda _tags: None) as database:
         add(database, url="/a/")
         add(database, url="/old/")

@@ -1,4 +1,4 @@
-"""The commands backup and restore: what they say, on real data."""
+"""What the commands backup and restore print, with real data."""
 
 import re
 from pathlib import Path

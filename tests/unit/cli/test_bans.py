@@ -1,4 +1,4 @@
-"""The commands for bans: the orders they give, and what they say."""
+"""The commands for bans: the orders that they send, and their output."""
 
 import time
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""What the commands do to the data, with no server or a mock of one."""
+"""How commands change the data, without a server or with a fake one."""
 
 import contextlib
 import http.server
@@ -51,7 +51,7 @@ NEW = new(source="Hello", html="<p>Hello</p>", status="pending", key="k")
 
 @pytest.fixture
 def data(tmp_path: Path) -> Path:
-    """A data folder with three pending comments."""
+    """Return a data folder with three pending comments."""
     path = tmp_path / "comments.sqlite3"
     upgrade.upgrade(path)
     database = Database(path, purge=lambda _tags: None)
@@ -221,20 +221,20 @@ class Health(http.server.BaseHTTPRequestHandler):
         self.end_headers()
 
     def log_message(self, *_: object) -> None:
-        """Say nothing."""
+        """Do not log."""
 
     def address_string(self) -> str:
         return ""
 
 
 class UnixServer(socketserver.UnixStreamServer):
-    """Our stand-in for the server, on a unix socket."""
+    """A fake of the server, on a unix socket."""
 
     well = True
 
 
 class TcpServer(socketserver.TCPServer):
-    """Our stand-in for the server, on TCP."""
+    """A fake of the server, on TCP."""
 
     well = True
 
@@ -274,7 +274,7 @@ def test_a_probe_speaks_for_itself_where_the_proxy_protocol_is_wanted(
     heard: list[bytes] = []
 
     class Strict(Health):
-        """It wants a PROXY protocol header, as the core does."""
+        """Requires a PROXY protocol header, as the core does."""
 
         def handle(self) -> None:
             heard.append(self.rfile.read(len(control.LOCAL)))

@@ -1,4 +1,4 @@
-"""What all commands share: how a failure is told."""
+"""How all commands report errors."""
 
 import io
 import sys
@@ -63,10 +63,10 @@ def test_colours_are_for_terminals_and_may_be_switched_off(
 
 
 class Terminal(io.StringIO):
-    """What takes text, and says that it is a terminal."""
+    """A text stream that says that it is a terminal."""
 
     def isatty(self) -> bool:
-        """As it says."""
+        """Return True."""
         return True
 
 
@@ -86,7 +86,7 @@ def test_progress_is_shown_on_a_terminal_only(
     ("words", "code"),
     [
         (["--version"], 0),
-        (["check", "--data", "{}"], 1),  # a fault was found
+        (["check", "--data", "{}"], 1),  # it found a problem
         (["healthcheck", "--data", "{}"], 1),
         (["approve"], 2),
         (["no-such-command"], 2),

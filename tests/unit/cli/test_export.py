@@ -1,4 +1,4 @@
-"""The command export: where it writes to, what it says and what it refuses."""
+"""The command export: where it writes, what it prints and what it refuses."""
 
 import contextlib
 import random
@@ -117,7 +117,7 @@ TEXTS = ("Hello *you*", "One\n\nTwo", "<b>x</b> & y", "\u202eüñ \U0001f600", "
 
 @pytest.fixture(scope="module")
 def empty(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A service with two sites and no comment."""
+    """Return a service with two sites and no comment."""
     folder = tmp_path_factory.mktemp("empty")
     with opened(folder) as database:
         database.write_now(queries.sync_sites, SITES)
@@ -129,7 +129,7 @@ def empty(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def comment_on(database: Database, draw: random.Random, now: int) -> None:
-    """Submit something; most of it is a reply, if there is what it replies to."""
+    """Submit a comment; most of them are replies, if there is a comment to reply to."""
     source, email = draw.choice(TEXTS), draw.choice(["", "ann@blog.example", "bo@x.example"])
     add(
         database,
@@ -169,7 +169,7 @@ def happen(database: Database, draw: random.Random, now: int) -> None:
         lambda: write(threads.add_alias, "blog", "/a/", f"/old/{number}"),
         lambda: write(threads.move, "blog", "/b?c=d", f"/new/{number}"),
     ]
-    with contextlib.suppress(CommentsError):  # there is no such comment, or it cannot be done
+    with contextlib.suppress(CommentsError):  # no such comment, or not possible
         draw.choice(steps)()
 
 

@@ -1,4 +1,4 @@
-"""The command that imports: with and without a server, once and again, and taken back."""
+"""The command import: with and without a server, repeated, and undone."""
 
 import csv
 import fcntl
@@ -45,7 +45,7 @@ def disqus(tmp_path: Path) -> Path:
 
 
 def numbers(output: str) -> dict[str, int]:
-    """The numbers of a summary by their names."""
+    """Return the numbers of a summary by name."""
     found = re.findall(r"^([a-z]+(?: [a-z]+)?) +([0-9]+)", output, re.MULTILINE)
     return {name: int(number) for name, number in found}
 
@@ -91,13 +91,13 @@ def test_an_import_is_done_once_shown_and_taken_back(
 def test_it_goes_through_the_server_that_runs(
     run: Run, disqus: Path, tmp_path: Path, service: Served, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The server stores, and forgets the answers that have changed."""
+    """The server stores the comments, and purges the cached answers that have changed."""
     orders: list[object] = []
     monkeypatch.setattr(imports, "BESIDE_SERVER", 2)
 
     def ask(_path: Path, order: object) -> object:
         orders.append(type(order).__name__)
-        return service.database.write_now(order.apply, 2**41)  # type: ignore[attr-defined] # an order
+        return service.database.write_now(order.apply, 2**41)  # type: ignore[attr-defined] # an order has it
 
     monkeypatch.setattr("commentsvc.runtime.control.ask", ask)
     assert run("disqus", disqus, data=tmp_path).exit_code == 0
@@ -219,7 +219,7 @@ def test_two_imports_at_once_are_one_too_many(run: Run, disqus: Path, tmp_path: 
     assert done.output.endswith("Another import is running on this data. Wait for it.\n")
 
 
-# Ends itself by SIGKILL in the fifth transaction, before it is committed.
+# Kills itself with SIGKILL in the fifth transaction, before that is committed.
 KILLED = """
 import os, signal, sys
 from commentsvc.cli import imports, main

@@ -1,4 +1,4 @@
-"""mail_verbs: `mail test` against a server that works, refuses, or is not there."""
+"""The command `mail test`, with a server that works, one that refuses, and none."""
 
 import asyncio
 import threading
@@ -32,7 +32,7 @@ def run(tmp_path: Path) -> Run:
 
 
 def beside(work: Callable[[MailServer], Result], *answers: str) -> tuple[Result, MailServer]:
-    """Do `work` while a mail server runs beside it, in an OS thread of its own."""
+    """Do `work` while a mail server runs in a thread of its own."""
     ready, done = threading.Event(), threading.Event()
     servers: list[MailServer] = []
 
@@ -88,7 +88,7 @@ def test_a_refusal_is_told_in_the_words_of_the_server(run: Run) -> None:
 
 
 def test_a_server_that_is_not_there_is_told(run: Run) -> None:
-    _, server = beside(lambda server: Result)  # type: ignore[arg-type,return-value] # for its port
+    _, server = beside(lambda server: Result)  # type: ignore[arg-type,return-value] # only its port is used
     result = run(**settings(server))
     assert result.exit_code == 1
     assert f"the mail was not sent: localhost:{server.port}: " in result.output

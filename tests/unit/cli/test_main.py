@@ -1,4 +1,4 @@
-"""The command line: what it takes, and how it says that something is wrong."""
+"""The command line: which arguments it takes, and how it reports errors in them."""
 
 import pkgutil
 from collections.abc import Callable
@@ -31,7 +31,7 @@ def run(monkeypatch: pytest.MonkeyPatch) -> Run:
 
 
 class Served:
-    """What `serve` asked `app.run` for."""
+    """The arguments with which `serve` called `app.run`."""
 
     settings: Settings
     data: Path
@@ -206,7 +206,7 @@ def test_healthcheck_names_the_server(
 
 
 def below(command: click.Command, name: str = "") -> dict[str, click.Command]:
-    """Return a command and all below it, by the words with which they are called."""
+    """Return a command and all its subcommands, by the words with which they are called."""
     found = {name: command}
     if isinstance(command, click.Group):
         context = click.Context(command)

@@ -1,4 +1,4 @@
-"""The commands that moderate: what they take, and what they say."""
+"""The commands that moderate comments: their arguments and their output."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -26,7 +26,7 @@ Run = Callable[..., Result]
 
 @pytest.fixture
 def run(tmp_path: Path) -> Run:
-    """Run a verb on a data folder, in this process."""
+    """Run such a command on a data folder, in this process."""
 
     def run(verb: str, *words: object, given: str = "") -> Result:
         arguments = [verb, "--data", str(tmp_path), *map(str, words)]

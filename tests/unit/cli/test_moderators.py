@@ -1,4 +1,4 @@
-"""The commands for moderators' accounts: what they take, and what they say."""
+"""The commands for moderators' accounts: their arguments and their output."""
 
 import re
 import sqlite3
@@ -130,14 +130,14 @@ def test_at_a_terminal_the_password_is_asked_for_twice_and_not_shown(
         def isatty() -> bool:
             return True
 
-    monkeypatch.setattr(moderators.sys, "stdin", Terminal)  # type: ignore[attr-defined] # its own sys
+    monkeypatch.setattr(moderators.sys, "stdin", Terminal)  # type: ignore[attr-defined] # mypy sees no re-export of sys
     asked = []
 
     def prompt(text: str, *, hide_input: bool, confirmation_prompt: str) -> str:
         asked.append((text, hide_input, confirmation_prompt))
         return PASSWORD
 
-    monkeypatch.setattr(moderators.click, "prompt", prompt)  # type: ignore[attr-defined] # same
+    monkeypatch.setattr(moderators.click, "prompt", prompt)  # type: ignore[attr-defined] # mypy sees no re-export of click
     moderators._write(tmp_path, "add", "ann", moderators._new_hash())
     assert asked == [("Password", True, "Again")]
     [ann] = client.everyone(tmp_path)

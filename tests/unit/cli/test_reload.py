@@ -1,4 +1,4 @@
-"""The parent of `--reload`: what it watches, and what it does with its child."""
+"""The parent process of `--reload`: what it watches, and how it treats its child."""
 
 import os
 import signal
@@ -13,9 +13,10 @@ import pytest
 from commentsvc.cli import reload
 from tests.e2e.program import rewrite, wait_for
 
-PATIENCE = 60.0  # seconds; a machine may be busy
+PATIENCE = 60.0  # seconds; the machine may be busy
 
-# Writes one line per start into a log, then sleeps; SIGTERM ends it well, unless told otherwise.
+# Writes a line into a log at each start, then sleeps; on SIGTERM it exits with 0 unless the file
+# says otherwise.
 CHILD = """
 import pathlib, signal, sys, time
 log, mode = pathlib.Path(sys.argv[1]), pathlib.Path(sys.argv[2]).read_text()
@@ -102,7 +103,7 @@ def test_a_broken_child_is_started_after_the_next_change_only(
     start: Callable[[str], Parent],
 ) -> None:
     parent = start("broken")
-    time.sleep(3 * reload.INTERVAL)  # the one test of something that must not happen
+    time.sleep(3 * reload.INTERVAL)  # the only test that waits for something that must not happen
     assert parent.starts() == ["broken"]
     rewrite(parent.mode, "repaired")
     wait_for(lambda: parent.starts() == ["broken", "repaired"], "the second start", PATIENCE)

@@ -1,4 +1,4 @@
-"""The commands for whole pages: the orders they give, and what they say."""
+"""The commands for whole pages: the orders that they send, and their output."""
 
 from collections.abc import Callable
 from pathlib import Path

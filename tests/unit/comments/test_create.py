@@ -1,4 +1,4 @@
-"""Many submissions at once: the same outcome as one by one, whatever stands among them."""
+"""Many submissions at once have the same outcome as one by one, whatever is among them."""
 
 import asyncio
 from pathlib import Path
@@ -36,7 +36,7 @@ submissions = st.builds(
 def outcomes(
     database: Database, bulk: BatchOperation[Any, InsertResult], items: list[NewComment]
 ) -> list[Outcome]:
-    """What becomes of `items` when they all wait for the writer at the same time."""
+    """Return the outcomes of `items` when all of them wait for the writer at the same time."""
 
     async def submit() -> list[Any]:  # Any: gather's own type
         go_on = held(database)
@@ -52,7 +52,7 @@ def outcomes(
 
 
 def arrange(tx: Transaction) -> None:
-    """A page that moved from /old/ to /b/, and one that is closed."""
+    """Make a page that moved from /old/ to /b/, and a closed one."""
     for url in ("/b/", "/closed/"):
         add(tx, new(url=url, key=f"first of {url}"), NOW)
     threads.add_alias(tx, "blog", "/b/", "/old/")
@@ -71,11 +71,11 @@ def refuse(tx: Transaction, items: object) -> list[InsertResult]:
 
 
 @given(st.lists(submissions, min_size=2, max_size=8))
-@pytest.mark.usefixtures("sqlite_only")  # PostgreSQL gives other ids when work was undone
+@pytest.mark.usefixtures("sqlite_only")  # PostgreSQL does not reuse the ids of work that was undone
 def test_many_at_once_have_the_outcome_of_each_alone(
     tmp_path_factory: Any, items: list[NewComment]
 ) -> None:
-    """Repeats, conflicts, unknown parents and sites among them, in their order."""
+    """Duplicates, conflicts, unknown parents and unknown sites are among them, in any order."""
     alone = BatchOperation(create.ADD.one, refuse)
     folders = [tmp_path_factory.mktemp("together"), tmp_path_factory.mktemp("alone")]
     with opened(folders[0]) as together, opened(folders[1]) as one_by_one:

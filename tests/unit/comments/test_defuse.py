@@ -1,4 +1,4 @@
-"""defuse: nothing that a renderer of Markdown lets through can run, and the rest stays."""
+"""Nothing that a Markdown renderer lets through can run; harmless text stays unchanged."""
 
 import html
 import re

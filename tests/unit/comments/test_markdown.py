@@ -1,4 +1,4 @@
-"""markup: what Markdown gives, what no text can give, in bounded time and memory."""
+"""What Markdown becomes, what no text can become, and bounds of time and memory."""
 
 import re
 import time
@@ -118,7 +118,7 @@ BARE = frozenset(_NAMES.split())
 
 
 class Judge(HTMLParser):
-    """An independent reader of the HTML: fails on whatever the allow-list does not name."""
+    """An independent reader of HTML, which fails on everything that the allow-list leaves out."""
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
         assert tag in ALLOWED or tag in BARE
@@ -263,7 +263,7 @@ HOSTILE = {
 
 
 def is_bounded(source: str) -> bool:
-    """Whether the HTML of `source` and the time that it takes, at best, are within the bounds."""
+    """Return whether the HTML of `source` and the best time to render it are within the bounds."""
     html = render(source)
     judge(html)
     size, most = len(html.encode()), EXPANSION * len(source.encode()) + ALLOWANCE
@@ -271,7 +271,7 @@ def is_bounded(source: str) -> bool:
 
 
 def seconds(source: str) -> float:
-    """What rendering takes of the processor; 0.02 for the slowest text that is known."""
+    """Return the CPU time for rendering; 0.02 for the slowest text that is known."""
     started = time.process_time()
     render(source)
     return time.process_time() - started

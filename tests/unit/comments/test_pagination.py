@@ -1,4 +1,4 @@
-"""A cursor names a place in a list, nothing else does, and lists go on there."""
+"""A cursor marks a place in a list at which the list goes on; nothing else is accepted as one."""
 
 from collections.abc import Iterator
 from pathlib import Path

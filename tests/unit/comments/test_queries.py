@@ -1,4 +1,4 @@
-"""Submitting, repeating, approving, listing: what is answered, counted, shown and purged."""
+"""Submitting, repeating, approving and listing: answers, counts, what is shown and purged."""
 
 import contextlib
 from collections.abc import Iterator
@@ -272,9 +272,9 @@ def test_a_page_tells_when_it_closes(database: Database) -> None:
 
 
 def merged(database: Database, before: list[Comment], since: int) -> list[Comment] | None:
-    """What somebody shows who had the comments `before`, and asks for what changed since.
+    """Return what a client shows that had the comments `before` and asks for changes since then.
 
-    None where the numbers show that something is missing.
+    None if the counts show that it misses something.
     """
     page = database.read_now(queries.changed, ("blog", "/post/"), since, 100)
     known = {each.id: each for each in (*before, *page.items)}
@@ -308,7 +308,7 @@ def test_what_was_added_or_changed_is_all_that_is_needed(database: Database) -> 
 
 @pytest.mark.parametrize("seed", range(20))
 def test_whatever_happens_nobody_is_shown_what_is_not_true(database: Database, seed: int) -> None:
-    """The rule by which the widget trusts a built page: `changed` fits it, or the count tells."""
+    """The widget's rule for prerendered pages: `changed` fits them, or the count tells."""
     random = Random(seed)
     add(database, url="/other/")
     for number in range(4):
@@ -356,7 +356,7 @@ def test_a_clock_that_is_set_back_puts_no_comment_above_older_ones(database: Dat
 
 
 def test_what_is_deleted_is_named_while_it_has_replies(database: Database) -> None:
-    """Comments 2, 3 and 5 go; nothing shown replies to the last one."""
+    """Comments 2, 3 and 5 are deleted; no visible comment replies to the last one."""
     add(database)
     for parent in (1, 2, 3, 1, 4):
         add(database, parent=parent)

@@ -1,4 +1,4 @@
-"""reactions: one of each emoji of each reader on a page, bounded for a network."""
+"""Reactions: each reader can set each emoji once on a page, with a limit for each network."""
 
 from collections.abc import Iterator, Sequence
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""render_queue: much to render goes into several turns of the loop, in order, and fails alone."""
+"""Many texts are rendered in several turns of the event loop, in order, and fail separately."""
 
 import asyncio
 
@@ -10,7 +10,7 @@ from tests.unit.settable_clock import SettableClock
 
 
 class SteppingClock(SettableClock):
-    """Each look at it takes `step_ms`."""
+    """A clock that advances by `step_ms` each time it is read."""
 
     def __init__(self, step_ms: int) -> None:
         super().__init__(0)
@@ -22,7 +22,7 @@ class SteppingClock(SettableClock):
 
 
 async def turns(step_ms: int, number: int) -> list[int]:
-    """Add `number` texts in one turn; how many were rendered in each turn after it."""
+    """Add `number` texts in one turn; return how many were rendered in each turn after it."""
     queue, rendered, counts = (
         RenderQueue(SteppingClock(step_ms)),
         list[str | Exception](),

@@ -1,4 +1,4 @@
-"""Search: what words find, what is found no more, what is missing yet; the days' numbers."""
+"""Search: what is found, what is not found any more or not indexed yet; daily statistics."""
 
 from collections.abc import Iterator
 from functools import partial
@@ -33,7 +33,7 @@ def database(tmp_path: Path) -> Iterator[Database]:
 
 
 def truth(reader: Reader) -> tuple[list[Any], list[Any]]:
-    """What the index and the daily statistics must hold."""
+    """Return what the index and the daily statistics must hold."""
     joined = "comment AS c JOIN thread AS t ON t.id = c.thread_id"
     row = f"c.id, {search_schema.WORDS}" if reader.IS_FILE else postgresql.ROW
     words = f"SELECT {row} FROM {joined}"
@@ -45,7 +45,7 @@ def truth(reader: Reader) -> tuple[list[Any], list[Any]]:
 
 
 def indexed(reader: Reader) -> tuple[list[Any], list[Any]]:
-    """What they hold."""
+    """Return what they hold."""
     if reader.IS_FILE:
         reader.execute("SELECT count(*) FROM search WHERE search MATCH 'text : a'").fetchall()
     return (
@@ -76,7 +76,7 @@ def find(
 
 @pytest.fixture
 def three(database: Database) -> Database:
-    """1 by Zoë about tea, 2 by Bob about *Tea, coffee*, 3 by Zoë on another site."""
+    """Comment 1 by Zoë about tea, 2 by Bob about *Tea, coffee*, 3 by Zoë on another site."""
     add(database, author="Zoë Ash", email="Zoe.Ash@Post.example", source="Green tea!", url="/tea/")
     add(
         database,
@@ -95,7 +95,7 @@ def three(database: Database) -> Database:
 @pytest.mark.parametrize(
     ("query", "ids"),
     [
-        ("tea", [3, 2, 1]),  # a page's url counts
+        ("tea", [3, 2, 1]),  # the page's URL counts
         ("text:tea", [2, 1]),
         ("TEA coffee", [2]),
         ("coffee tea", [2]),
@@ -247,7 +247,7 @@ def test_the_days_say_what_became_of_their_comments(database: Database) -> None:
 
 
 def test_index_and_tally_follow_whatever_happens(database: Database) -> None:
-    """The fixture compares them with the rows in the end."""
+    """The `database` fixture compares them with the rows at the end."""
     random = Random(5)
     for number in range(60):
         add(

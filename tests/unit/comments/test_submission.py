@@ -1,4 +1,4 @@
-"""submission: valid values out of JSON and forms, or every fault by name at once."""
+"""Values from JSON and forms are valid, or all their errors are named at once."""
 
 import json
 from contextlib import suppress
@@ -221,7 +221,7 @@ def test_a_message_keeps_its_lines_and_loses_its_controls() -> None:
 
 
 def test_the_number_of_fields_is_bounded() -> None:
-    """Names that begin alike are one in the answer, but each was compared with all of ours."""
+    """Names with one prefix are one error in the answer, but each had to be compared with ours."""
     names = [f"{'x' * 40}{number}" for number in range(257)]
     with pytest.raises(MalformedError) as caught:
         from_json(json.dumps(dict.fromkeys(names, 1)).encode(), BOUNDS, SITES.locate)

@@ -1,4 +1,4 @@
-"""subscribing: from the wish to the answer's mail and its end, over handlers, rows and mails."""
+"""Reply notifications, from the request to the mail and unsubscribing: handlers, rows and mails."""
 
 import re
 from collections.abc import Iterator
@@ -41,7 +41,7 @@ def kinds(service: Served) -> list[tuple[str, int | None]]:
 
 
 def letter(service: Served, kind: str) -> EmailMessage | None:
-    """The last mail of a kind, None where it has nothing to tell."""
+    """Return the last mail of a kind, or None if it is no longer to be sent."""
     mails = MailComposer(WITH_MAIL, service.links)
     [*_, post] = [post for post in waiting(service) if post.kind == kind]
     found = service.database.read_now(mails.compose, post)
@@ -59,14 +59,14 @@ def text(message: EmailMessage | None) -> str:
 
 
 def target(message: EmailMessage | None, path: str) -> str:
-    """The link to a page of ours in a mail, as a target."""
+    """Return the target of the link to one of our pages in a mail."""
     found = re.search(rf"https://c\.example(/mail/{path}\?t=\S+)", text(message))
     assert found
     return found[1]
 
 
 def confirmed(service: Served) -> None:
-    """Comment 1 is by Ann, who wants to be told of answers and has confirmed it."""
+    """Comment 1 is by Ann, who asked for mails about replies and has confirmed it."""
     service.submit(**WISH)
     assert service.form(target(letter(service, "confirm"), "confirm"), "").status == 200
 
@@ -105,7 +105,7 @@ def test_without_the_wish_nobody_is_asked(service: Served) -> None:
 
 
 def test_the_question_comes_when_a_moderator_has_approved(tmp_path: Path) -> None:
-    """No program can make us send mail to strangers."""
+    """So no program can make us send mail to strangers."""
     settings = replace(WITH_MAIL, moderation=replace(SETTINGS.moderation, policy="all"))
     with served(tmp_path, settings) as service:
         service.submit(**WISH)

@@ -1,4 +1,4 @@
-"""Closing, moving, merging, aliases: what readers then get under each address."""
+"""Closing, moving, merging and aliases: what readers then get at each address."""
 
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -19,7 +19,7 @@ ON_BOTH_ENGINES = True  # see tests/unit/conftest.py
 
 @pytest.fixture
 def database(tmp_path: Path, purged: list[str]) -> Iterator[Database]:
-    """/a/ has two approved comments and one of each other status, /b/ has one."""
+    """/a/ has two approved comments and one of each other status, /b/ has one comment."""
     with opened(tmp_path, purged.extend) as database:
         database.write_now(queries.sync_sites, ["other"])
         first = add(database, url="/a/", title="A").comment.id

@@ -1,4 +1,4 @@
-"""titles: who may name a page, and what becomes of the name."""
+"""Page titles: who may set one, and how it is stored."""
 
 from collections.abc import Iterator
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""tree: replies below what they reply to."""
+"""Comments as a tree: replies below their parents."""
 
 from typing import NamedTuple
 

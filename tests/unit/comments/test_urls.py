@@ -1,4 +1,4 @@
-"""urls: the rules as a table, the short cut equal to the rules, sites found by name and origin."""
+"""URL normalisation: its rules, the fast path that must agree, sites by name and origin."""
 
 from collections.abc import Callable
 
@@ -31,7 +31,7 @@ KEEP = [
     ("\\post\\", "/post/"),
     ("/a\\b", "/a/b"),
     ("/a?b=\\", "/a?b=%5C"),
-    # rule 4 for a path: a doubled slash is no host
+    # rule 4 for a path: a doubled slash does not begin a host
     ("//post/", "/post/"),
     ("//blog.example/post/", "/blog.example/post/"),
     ("///", "/"),
@@ -208,7 +208,7 @@ def test_the_short_cut_gives_what_the_rules_give(url: str, setting: str) -> None
         ("http://bücher.example/", "http://xn--bcher-kva.example"),
         ("http://[::1]:1313/", "http://[::1]:1313"),
         ("https://blog.example", "https://blog.example"),
-        # The owner of fass.de is not that of faß.de: browsers tell them apart (UTS 46).
+        # fass.de and faß.de have different owners: browsers tell them apart (UTS 46).
         ("https://faß.de/", "https://xn--fa-hia.de"),
         ("https://FASS.de/", "https://fass.de"),
         ("https://βόλος.example/", "https://xn--nxasmm1c.example"),

@@ -1,4 +1,4 @@
-"""voting: one vote of each reader, changed and taken back, bounded for a network."""
+"""Voting: one vote for each reader, which can be changed or withdrawn; a limit for each network."""
 
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -21,7 +21,7 @@ HERE = (b"now", b"before")
 
 @pytest.fixture
 def database(tmp_path: Path, purged: list[str]) -> Iterator[Database]:
-    """One comment is approved."""
+    """Return a database with one approved comment."""
     with opened(tmp_path, purged.extend) as database:
         add(database)
         purged.clear()
@@ -71,7 +71,7 @@ def test_one_network_is_no_crowd(database: Database) -> None:
         vote(database, f"reader {number}", 1, (HERE[number % 2], b""))
     with pytest.raises(TooManyVotes):
         vote(database, "one more", 1)
-    assert vote(database, "reader 3", 0) == CROWD - 1  # who has voted may think again
+    assert vote(database, "reader 3", 0) == CROWD - 1  # who has voted already may change the vote
     assert vote(database, "elsewhere", 1, (b"other", b"older")) == CROWD
     assert vote(database, "unknown", 1, ()) == CROWD + 1
 

@@ -1,4 +1,4 @@
-"""Backup: a copy is whole or not there, and the way back touches nothing before it is sure."""
+"""Backups are complete or absent; restoring changes nothing before the backup has been checked."""
 
 import os
 import shutil
@@ -22,7 +22,7 @@ from tests.unit.database_fixture import NOW, add, opened
 
 @pytest.fixture
 def data(tmp_path: Path) -> Path:
-    """A data folder with three comments in two threads."""
+    """Return a data folder with three comments in two threads."""
     folder = tmp_path / "data"
     folder.mkdir()
     with opened(folder) as database:
@@ -134,7 +134,7 @@ def test_a_place_that_takes_no_file_is_told(
 
 
 def damage(database: Path) -> None:
-    """Overwrite the pages behind the first few."""
+    """Overwrite all pages of the file but the first few."""
     with database.open("r+b") as file:
         file.seek(2_048 * 3)
         file.write(b"\xff" * (database.stat().st_size - 2_048 * 3))
@@ -148,7 +148,7 @@ def test_a_damaged_database_gives_no_copy(data: Path, tmp_path: Path) -> None:
 
 
 class Kept(NamedTuple):
-    """A backup of three comments, and the folder whose database has a fourth now."""
+    """A backup of three comments, and the folder whose database has a fourth by now."""
 
     data: Path
     file: Path
@@ -184,7 +184,7 @@ def states(data: Path) -> list[tuple[str, str]]:
 def test_what_waits_in_a_backup_may_have_been_sent_since_and_is_not_sent(
     data: Path, tmp_path: Path
 ) -> None:
-    """Report: to restore an old backup sent its mails a second time."""
+    """Regression: restoring an old backup sent its mails a second time."""
     with opened(data) as database:
         targets = [Target("mail", "mo@blog.example"), Target("mail", "flo@blog.example", DAY_MS)]
         database.write_now(outbox.sync_targets, targets)
@@ -199,7 +199,7 @@ def test_what_waits_in_a_backup_may_have_been_sent_since_and_is_not_sent(
 def test_two_restores_of_one_second_keep_what_each_replaced(
     kept: Kept, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Report: the second one ended with FileExistsError."""
+    """Regression: the second restore failed with FileExistsError."""
     monkeypatch.setattr(time, "strftime", lambda *_: "20261121T120000Z")
     replaced = {backup.restore(kept.data, kept.file).kept for _ in range(3)}
     assert len(replaced) == 3
@@ -209,7 +209,7 @@ def test_two_restores_of_one_second_keep_what_each_replaced(
 def test_a_log_of_the_replaced_database_never_meets_the_new_one(
     kept: Kept, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """As after a crash: what was acknowledged last stands in the log only."""
+    """As after a crash: the last acknowledged comments are in the WAL file only."""
     with opened(kept.data) as database:
         add(database)
         for end in ("", "-wal"):

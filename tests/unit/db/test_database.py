@@ -1,4 +1,4 @@
-"""What is acknowledged is seen; readers only read; opening, closing and their faults."""
+"""What is acknowledged is visible; readers cannot write; opening and closing, and their errors."""
 
 import asyncio
 import sqlite3
@@ -103,7 +103,7 @@ def test_a_read_sees_one_state_and_runs_on_a_reader(tmp_path: Path) -> None:
 
 
 def test_reads_of_the_public_hold_up_nobody_else(tmp_path: Path) -> None:
-    """Many more than there are readers for, none of which ends before the others are answered."""
+    """There are many more reads than readers, and none ends before the others are answered."""
     go_on = threading.Event()
 
     def long(_: Reader) -> bool:

@@ -1,4 +1,4 @@
-"""Counts equal rows whatever happens, and a difference is found and named."""
+"""Counts always equal the rows, and a difference is found and named."""
 
 import sqlite3
 import tempfile
@@ -26,7 +26,7 @@ def database(tmp_path: Path) -> Iterator[Database]:
 
 
 def faults_after(database: Database, sql: str) -> list[str]:
-    """What the check finds after `sql` changed the file."""
+    """Return what the check finds after `sql` has changed the file."""
     database.write_now(lambda tx: tx.execute(sql))
     return database.read_now(integrity.check)
 
@@ -79,7 +79,7 @@ def test_a_comment_in_the_wrong_place_is_named(database: Database) -> None:
 
 
 def test_a_reference_to_nothing_is_named(tmp_path: Path, database: Database) -> None:
-    other = sqlite3.connect(tmp_path / "comments.sqlite3")  # references are not enforced here
+    other = sqlite3.connect(tmp_path / "comments.sqlite3")  # foreign keys are off here
     with other:
         other.execute("DELETE FROM thread")
     other.close()
@@ -116,7 +116,7 @@ STATUSES = st.sampled_from(["pending", "approved", "spam", "deleted"])
 
 
 class Counting(RuleBasedStateMachine):
-    """Submissions, retries, refusals and approvals in any order, beside a count kept by hand."""
+    """Submissions, retries, refusals and approvals in any order, compared with counts in Python."""
 
     submissions: Bundle[NewComment] = Bundle("submissions")
 
@@ -127,7 +127,7 @@ class Counting(RuleBasedStateMachine):
         self.database = self.opening.__enter__()
         self.approved = dict.fromkeys(["/a/", "/b/", "/c/"], 0)
         self.url_of: dict[int, str] = {}
-        self.made: dict[str, int] = {}  # when, by key
+        self.made: dict[str, int] = {}  # when it was made, by key
         self.now = NOW
 
     def submit(self, submission: NewComment) -> create.InsertResult:

@@ -35,7 +35,7 @@ def test_a_second_process_is_refused_and_told_who_holds_the_lock(tmp_path: Path)
             pass
         holder.kill()
         holder.wait()
-        with Lock(tmp_path):  # the kernel gave it back
+        with Lock(tmp_path):  # the kernel has released the lock
             assert (tmp_path / "lock").read_text() == f"{os.getpid()}\n"
 
 

@@ -1,4 +1,4 @@
-"""posting: rows are written with what they tell of, put off, given up, sent again, forgotten."""
+"""Rows of the outbox: written with their comments, postponed, given up, sent again, and deleted."""
 
 from collections.abc import Iterator
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""PostgreSQL: one service at a time, no answer before its COMMIT, and back after a loss."""
+"""PostgreSQL: one service at a time, no answer before COMMIT, and reconnecting after a loss."""
 
 import asyncio
 import contextlib
@@ -19,7 +19,7 @@ from tests.unit.database_fixture import NOW, add, new, opened, sites
 
 @pytest.fixture
 def server(postgresql_server: Server) -> Iterator[Server]:
-    """The server whose databases `opened` uses in this test."""
+    """Return the server whose databases `opened` uses in this test."""
     database_fixture.in_use.append(postgresql_server)
     yield postgresql_server
     database_fixture.in_use.clear()
@@ -27,7 +27,7 @@ def server(postgresql_server: Server) -> Iterator[Server]:
 
 
 def end_connections(server: Server) -> None:
-    """Have the server end all connections of services, as when it restarts."""
+    """Have the server end all connections of services, as it does when it restarts."""
     server.run(
         "SELECT pg_terminate_backend(pid) FROM pg_stat_activity"
         " WHERE application_name = 'commentsvc'"

@@ -1,4 +1,4 @@
-"""Queries are made into SQL once, and get their values each time."""
+"""Queries are compiled to SQL once, and get their values at each call."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -46,7 +46,7 @@ def test_sql_is_made_once() -> None:
 
 
 def test_constants_are_part_of_the_sql() -> None:
-    """SQLite makes a new plan whenever a value is bound that it compares with an index's words."""
+    """With parameters, SQLite plans anew for values that it compares with a partial index's."""
 
     @prepared
     def find(name: Param) -> Select:

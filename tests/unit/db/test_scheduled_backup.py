@@ -1,4 +1,4 @@
-"""Backups: made when they are due, some kept, failures told."""
+"""Scheduled backups: made when due, the newest are kept, and failures are reported."""
 
 import asyncio
 import logging
@@ -74,7 +74,7 @@ def test_a_restart_makes_none_before_its_time(
 def test_a_name_from_the_future_stops_nothing(
     tmp_path: Path, database: Path, clock: SettableClock
 ) -> None:
-    """A clock that went a year ahead must not end the backups for a year."""
+    """After a clock that was a year ahead, backups must go on."""
     clock.now += 365 * 24 * HOUR
     ours = ScheduledBackup(settings(tmp_path), database, clock)
     ours.round()
@@ -92,7 +92,7 @@ def test_only_so_many_are_kept_and_nothing_else_is_touched(
     for other in ("comments.sqlite3", "comments-old.sqlite3", f"{dated}.x"):
         (tmp_path / "kept" / other).touch()
     others = kept(tmp_path)
-    (tmp_path / "kept" / f".{dated}.abcd.part").touch()  # a crash left it
+    (tmp_path / "kept" / f".{dated}.abcd.part").touch()  # left by a crash
     ours = ScheduledBackup(settings(tmp_path, "hourly", keep=3), database, clock)
     for _ in range(5):
         ours.round()
@@ -111,9 +111,9 @@ def test_a_failure_is_told_once_and_removes_nothing(
     with pytest.MonkeyPatch.context() as patch:
 
         def refusing(path: object, *rest: int, **more: int) -> int:
-            if str(path).endswith(backup.PART):  # root may write anywhere
+            if str(path).endswith(backup.PART):  # since root may write anywhere
                 raise PermissionError(13, "Permission denied")
-            return real(path, *rest, **more)  # type: ignore[arg-type] # as it came
+            return real(path, *rest, **more)  # type: ignore[arg-type] # passed on unchanged
 
         patch.setattr(os, "open", refusing)
         for _ in range(3):

@@ -1,4 +1,4 @@
-"""How a connection is opened, and what SQLite's failures mean to us."""
+"""How a connection to SQLite is opened, and how its errors are translated."""
 
 import sqlite3
 import subprocess

@@ -1,4 +1,4 @@
-"""Each static statement does what its peewee query does, and does it by an index."""
+"""Each static statement does the same as its peewee query, and uses an index."""
 
 import sqlite3
 from collections.abc import Callable, Iterator, Sequence
@@ -101,7 +101,7 @@ def above() -> Any:  # Any: as above
     return whole.select_from(whole.c.id, whole.c.parent_id).order_by(whole.c.id)
 
 
-# What each reading statement stands for: its parameters, and the peewee query.
+# The peewee query for each statement that reads, with its parameters.
 READS: dict[str, tuple[Sequence[object], Any]] = {
     statements.FIND_THREAD: (("/3/", "blog"), found),
     statements.FIND_PARENT: (
@@ -260,7 +260,7 @@ changed: dict[str, object] = {
     "actor": "Mo",
 }
 
-# What each writing statement stands for.
+# The peewee query for each statement that writes.
 WRITES: dict[str, tuple[Sequence[object], Any]] = {
     statements.INSERT_THREAD: (
         (2, "/new/"),
@@ -309,7 +309,7 @@ WRITES: dict[str, tuple[Sequence[object], Any]] = {
 
 @pytest.fixture(scope="module")
 def database(tmp_path_factory: pytest.TempPathFactory, engine: str) -> Iterator[Database]:
-    """Two sites with 20 threads and 600 comments of every status."""
+    """Return a database of two sites with 20 threads and 600 comments of every status."""
     random = Random(1)
     with opened(tmp_path_factory.mktemp("statements")) as database:
         database.write_now(queries.sync_sites, ["other"])
@@ -353,7 +353,7 @@ def test_a_read_gives_the_rows_of_its_peewee_query(database: Database, sql: str)
 
 
 class UndoError(Exception):
-    """Takes the state of the tables out of a transaction that must leave no trace."""
+    """Carries the state of the tables out of a transaction that must be rolled back."""
 
 
 def outcome(database: Database, change: Callable[[Any], object]) -> object:
@@ -361,7 +361,7 @@ def outcome(database: Database, change: Callable[[Any], object]) -> object:
         change(tx)
         tables = ("site", "thread", "comment", "change")
         rows = [tx.execute(f"SELECT * FROM {name} ORDER BY 1").fetchall() for name in tables]
-        if not tx.IS_FILE:  # PostgreSQL gives another id after what was undone
+        if not tx.IS_FILE:  # PostgreSQL does not reuse ids after a rollback
             rows = [[row[1:] for row in each] for each in rows]
         raise UndoError(rows)
 
@@ -402,11 +402,11 @@ def plan(database: Database, sql: str, params: Sequence[object]) -> list[str]:
     return [row[3] for row in run(database, f"EXPLAIN QUERY PLAN {sql}", params)]
 
 
-# They walk the whole table backwards, and stop.
+# They scan the whole table backwards, and stop early.
 WALKS = {statements.LISTING, statements.LISTING_APPROVED}
-# It sorts what a thread has: see the indexes in models.py.
+# It sorts the comments of a thread: see the indexes in models.py.
 SORTS = {statements.LIST["top"]}
-# They walk the ids that they are given.
+# They scan the list of ids that they are given.
 GIVEN = {statements.ANCHORS, statements.DELETED_ABOVE}
 
 

@@ -1,4 +1,4 @@
-"""Commit, purge, answer; what fails, fails alone, and is tried again."""
+"""The writer: commit, purge, answer; failing work fails alone and is retried."""
 
 import asyncio
 import contextlib
@@ -26,7 +26,7 @@ from tests.unit.settable_clock import SettableClock
 
 @contextlib.contextmanager
 def file_limit(size: int) -> Iterator[None]:
-    """Let no file of this process grow over `size` bytes."""
+    """Let no file of this process grow beyond `size` bytes."""
     before = resource.getrlimit(resource.RLIMIT_FSIZE)
     resource.setrlimit(resource.RLIMIT_FSIZE, (size, before[1]))
     try:
@@ -37,7 +37,7 @@ def file_limit(size: int) -> Iterator[None]:
 
 @contextlib.contextmanager
 def small_disk(folder: Path) -> Iterator[Path]:
-    """A file system of one megabyte."""
+    """Mount a file system of one megabyte."""
     disk = folder / "disk"
     disk.mkdir()
     mount = ["mount", "-t", "tmpfs", "-o", "size=1m", "tmpfs", str(disk)]
@@ -53,7 +53,7 @@ def test_an_answer_comes_after_the_commit_and_after_the_purge(tmp_path: Path) ->
     events: list[object] = []
 
     def purge(tags: object) -> None:
-        # Another connection sees what is committed.
+        # Another connection sees only what is committed.
         with contextlib.closing(sqlite3.connect(tmp_path / "comments.sqlite3")) as other:
             events.append((tags, other.execute("SELECT max(name) FROM site").fetchone()[0]))
 

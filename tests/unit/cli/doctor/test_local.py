@@ -1,4 +1,4 @@
-"""Checkup: the mail server is really tried. The rest needs a proxy: tests/proxy/test_doctor.py."""
+"""`commentsvc doctor` really tries the mail server. Most of it is in tests/proxy/test_doctor.py."""
 
 import asyncio
 import ssl

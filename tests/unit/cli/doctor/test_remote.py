@@ -1,4 +1,4 @@
-"""Doctor: what no proxy can be made to do. The rest: tests/proxy/test_doctor.py."""
+"""`commentsvc doctor` on answers that no real proxy gives. The rest: tests/proxy/test_doctor.py."""
 
 import ssl
 from typing import Any
@@ -13,14 +13,14 @@ NOW = 1_795_000_000_000  # 2026-11-18T11:06:40Z
 
 
 class Answering(ProbeClient):
-    """A visitor who always sees one answer."""
+    """A visitor who always gets one answer."""
 
     def __init__(self, body: bytes, status: int = 200) -> None:
         super().__init__("https://c.example/in/", ssl.create_default_context())
         self.seen = ProbeResponse(status, [], body, "192.168.1.5", {})
 
     def ask(self, *_: object, **__: object) -> ProbeResponse:
-        """That answer."""
+        """Return that answer."""
         return self.seen
 
 
@@ -56,10 +56,10 @@ def test_a_certificate_that_was_not_renewed_is_found(day: str, good: bool) -> No
 @pytest.mark.parametrize(
     ("told", "good"),
     [
-        ("203.0.113.9", False),  # an address of documentation is nobody's
-        ("93.184.216.34", True),  # behind a router, ours is another one
+        ("203.0.113.9", False),  # addresses reserved for documentation are nobody's
+        ("93.184.216.34", True),  # behind a router, this machine has another address
         ("192.168.1.5", True),
-        ("::ffff:192.168.1.5", True),  # as a proxy says it that listens for both
+        ("::ffff:192.168.1.5", True),  # how a proxy with a dual-stack socket writes it
         ("::ffff:172.18.0.1", False),
         ("172.18.0.1", False),
         ("", False),

@@ -1,4 +1,4 @@
-"""What the steps make in PostgreSQL, and every database that must be left alone."""
+"""The schema that the migrations make in PostgreSQL, and databases that must not be touched."""
 
 import hashlib
 from collections.abc import Callable, Iterator
@@ -11,7 +11,7 @@ from commentsvc.db.schema import postgresql as schema
 from commentsvc.db.sqlite import DatabaseBusy, DatabaseUnusable
 from tests.postgresql_server import Server
 
-# As in test_upgrade.py: what each step made when it was released.
+# As in test_upgrade.py: a hash of the schema that each migration made when it was released.
 RELEASED = {"0001_initial": "0b2bcb3eebdee324"}
 
 Make = Callable[[str], str]
@@ -19,7 +19,7 @@ Make = Callable[[str], str]
 
 @pytest.fixture
 def make(postgresql_server: Server) -> Iterator[Make]:
-    """Make a database for a test, after its SQL was run there; its URL."""
+    """Make a database for a test and run the SQL in it; return its URL."""
     server = postgresql_server
 
     def make(sql: str) -> str:
@@ -33,7 +33,7 @@ def make(postgresql_server: Server) -> Iterator[Make]:
 
 
 def columns(url: str) -> set[tuple[str, str, str, str]]:
-    """All columns: table, name, type, whether it may be null."""
+    """Return all columns: table, name, type, and whether it may be null."""
     with psycopg.connect(url) as connection:
         found = connection.execute(
             "SELECT table_name, column_name, data_type, is_nullable"

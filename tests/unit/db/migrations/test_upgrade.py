@@ -1,4 +1,4 @@
-"""Every step from the schema before it, and every file that must be left alone."""
+"""Every migration from the schema before it, and files that must not be touched."""
 
 import contextlib
 import hashlib
@@ -16,14 +16,14 @@ from commentsvc.db.schema import comments, imports, inbox, mentions, moderation,
 from commentsvc.db.sqlite import DatabaseBusy, DatabaseUnusable
 from tests.unit.database_fixture import add, opened
 
-# What each step made when it was released. A line here is never changed: append one.
+# A hash of each migration's schema when it was released. Never change a line here: append one.
 RELEASED = {
     "0001_initial": "049d31f7ef2a3689",
 }
 
 
 def schema(connection: sqlite3.Connection) -> dict[str, str]:
-    """What each table and index is made of, however its SQL is written."""
+    """Return the parts of each table and index, independent of how their SQL is written."""
     rows = connection.execute(
         "SELECT name, sql FROM sqlite_schema WHERE sql IS NOT NULL AND name NOT LIKE 'sqlite_%'"
     ).fetchall()
@@ -70,7 +70,7 @@ def test_all_steps_together_give_the_schema_of_the_models(path: Path) -> None:
 
 
 def test_no_released_step_was_edited(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Each step runs on the schema that the steps before it made, the first on nothing."""
+    """Each migration runs on the schema of those before it, the first on an empty file."""
     all_steps = dict(upgrade.STEPS)
     made = {}
     for number, name in enumerate(all_steps, 1):
@@ -155,7 +155,7 @@ def test_an_upgrade_that_was_killed_before_its_first_step_is_done_again(path: Pa
 
 
 def refused(path: Path, reason: str) -> None:
-    """The file is refused by one line with `reason`, and not a byte of its folder changes."""
+    """The file is refused with one line that has `reason`, and no byte in its folder changes."""
     before = {each.name: each.read_bytes() for each in path.parent.iterdir()}
     with pytest.raises(DatabaseUnusable, match=reason) as info:
         upgrade.upgrade(path)

@@ -1,4 +1,4 @@
-"""The tables' rules, and the tags of stored answers."""
+"""Constraints of the tables for comments, and the tags of cached answers."""
 
 import sqlite3
 from pathlib import Path

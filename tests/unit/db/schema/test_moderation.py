@@ -1,4 +1,4 @@
-"""The tables of decisions take only what may be decided."""
+"""The tables for decisions accept valid decisions only."""
 
 import sqlite3
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""What follows from the other tables: that an index tells words apart, and whole addresses."""
+"""The search index follows the other tables, and finds single words and whole addresses."""
 
 from pathlib import Path
 
