@@ -1,4 +1,4 @@
-"""The composition root: that what it builds is undone. See also tests/e2e."""
+"""The composition root: everything that it starts is stopped again. See also tests/e2e."""
 
 import asyncio
 import errno
@@ -26,7 +26,7 @@ from tests.e2e.program import wait_for
 
 SETTINGS = Settings(server=ServerSettings(listen="127.0.0.1:0", workers=2))
 
-# Each takes up to 3 MiB and 20 ms for what most services do never or seldom.
+# Each takes up to 3 MiB and 20 ms, for features that most services never or seldom use.
 LATE = (
     "aiosmtplib",
     "altcha",
@@ -47,7 +47,7 @@ LATE = (
 
 @pytest.fixture
 def _process_as_before() -> Iterator[None]:
-    """Give the log and the signals back to the tests, whatever the program did with them."""
+    """Restore logging and signal handlers, whatever the program did with them."""
     handlers, level = logging.root.handlers[:], logging.root.level
     signals = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
     yield
@@ -62,12 +62,12 @@ def stop(_address: str) -> None:
 
 
 def start(data: Path) -> app.Start:
-    """A start without anything special, which ends at once."""
+    """Return the options of a plain start, which ends at once."""
     return app.Start(data, None, stop, Notifier({}, 0), takes_over=False)
 
 
 class Held:
-    """How many descriptors and OS threads this process holds, without what nobody refers to."""
+    """How many descriptors and threads this process has, without those of unreferenced objects."""
 
     def __init__(self) -> None:
         gc.collect()
@@ -75,7 +75,7 @@ class Held:
         self.threads = len(list(Path("/proc/self/task").iterdir()))
 
     def assert_as_before(self) -> None:
-        """Nothing was added. A thread that was joined may stand in /proc for a moment longer."""
+        """Check that nothing was added; a joined thread may be in /proc for a moment longer."""
         assert Held().descriptors == self.descriptors
         wait_for(lambda: Held().threads <= self.threads, "the OS threads to end")
 
@@ -84,7 +84,7 @@ class Held:
 def test_starting_and_stopping_leaves_descriptors_and_threads_as_they_were(
     tmp_path: Path,
 ) -> None:
-    app.run(SETTINGS, start(tmp_path))  # what is made once and kept
+    app.run(SETTINGS, start(tmp_path))  # some things are made once and kept
     before = Held()
     for _ in range(5):
         app.run(SETTINGS, start(tmp_path))

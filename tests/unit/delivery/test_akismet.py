@@ -1,6 +1,6 @@
-"""akismet: asked after the comment is stored, obeyed where nobody has decided, told otherwise.
+"""Akismet: asked once a comment is stored, overruled by decisions, and told of them.
 
-The server speaks the protocol as Akismet documents it, its test author and its answers among that.
+The fake server speaks the protocol as Akismet documents it, with its test author and answers.
 """
 
 import asyncio
@@ -37,7 +37,7 @@ class Handler(BaseHTTPRequestHandler):
         assert self.headers["Content-Type"] == "application/x-www-form-urlencoded"
         assert fields.keys() >= NEEDED
         method = self.path.removeprefix("/1.1/")
-        self.server.asked.append((method, fields))  # type: ignore[attr-defined] # as below
+        self.server.asked.append((method, fields))  # type: ignore[attr-defined] # the test's own attribute
         body = THANKS
         if fields["api_key"] != KEY:
             body = b"invalid"
@@ -55,7 +55,7 @@ class Handler(BaseHTTPRequestHandler):
 @pytest.fixture
 def server() -> Iterator[ThreadingHTTPServer]:
     server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-    server.asked = []  # type: ignore[attr-defined] # what it was asked
+    server.asked = []  # type: ignore[attr-defined] # the requests that it got
     with background(server):
         yield server
 
@@ -68,8 +68,8 @@ class Asking:
         self.server = server
 
     def deliver(self) -> list[tuple[str, str]]:
-        """Ask what waits; the methods and authors that the server met."""
-        self.server.asked.clear()  # type: ignore[attr-defined] # as above
+        """Deliver what waits; return the methods and authors that the server received."""
+        self.server.asked.clear()  # type: ignore[attr-defined] # the test's own attribute
         url = f"http://127.0.0.1:{self.server.server_address[1]}/1.1"
         channel = Akismet(settings(), self.service.database, self.service.clock, url)
         outbox = OutboxWorker(self.service.database, {"Akismet": channel}, self.service.clock)
@@ -77,13 +77,13 @@ class Asking:
         return [(method, fields["comment_author"]) for method, fields in self.asked()]
 
     def asked(self) -> list[tuple[str, dict[str, str]]]:
-        return list(self.server.asked)  # type: ignore[attr-defined] # as above
+        return list(self.server.asked)  # type: ignore[attr-defined] # the test's own attribute
 
     def statuses(self) -> list[str]:
         return [entry.comment.status for entry in self.service.stored()][::-1]
 
 
-def settings(key: str = KEY) -> Any:  # Any: Settings, by msgspec's replace
+def settings(key: str = KEY) -> Any:  # Any: Settings, through msgspec's replace
     return replace(
         SETTINGS,
         spam=replace(SETTINGS.spam, akismet_key=key),
@@ -165,7 +165,7 @@ def test_who_has_decided_meanwhile_is_not_overruled(asking: Asking) -> None:
 
 
 def test_what_an_author_does_is_no_decision(asking: Asking) -> None:
-    """A text that its author changed, and that waits again for it, is asked about again."""
+    """A comment that its author changed, and that is pending again for it, is checked again."""
     asking.service.submit("Hello", author=SPAMMER)
     revised = Verdict("hold", 5, ("links +5 4",))
     asking.service.database.write_now(author_edits.edit, 1, "Buy", revised, 5)

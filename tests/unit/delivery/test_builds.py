@@ -1,4 +1,4 @@
-"""builds: a blog is built once for many changes, and not for what no reader sees."""
+"""Rebuilding a blog: once for many changes, and not for changes that readers cannot see."""
 
 import asyncio
 import json
@@ -31,7 +31,7 @@ SETTINGS = Settings(sites=(BLOG, Site(name="other")))
 
 
 class Builder:
-    """A service with a database, whose outbox sends to a builder that may fail."""
+    """A service with a database, whose outbox sends to a build hook that may fail."""
 
     def __init__(self, database: Database, changed: ChangedSites, settings: Settings) -> None:
         self.database = database
@@ -50,14 +50,14 @@ class Builder:
         return HttpResponse(self.status, "no")
 
     def wait(self, seconds: int) -> int:
-        """Let time pass, and the loops look; return how many requests there were so far."""
+        """Let time pass and the loops run; return how many requests there have been so far."""
         self.clock.moment += seconds * 1_000
 
         async def look() -> None:
             watching = builds.watch(self._changed, self.database, self._settings, self.clock, 60)
             task = asyncio.create_task(watching)
             await asyncio.sleep(0)
-            await self._worker.round()  # behind what the task has written
+            await self._worker.round()  # runs after what the task has written
             task.cancel()
             for name in self._worker.channels:
                 await self._worker.deliver(name)
@@ -71,7 +71,7 @@ class Builder:
 
 @pytest.fixture
 def builder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Builder]:
-    """A builder that was called once, after the start."""
+    """Return a builder that has been called once, after the start."""
     with built(tmp_path, monkeypatch, SETTINGS) as builder:
         yield builder
 

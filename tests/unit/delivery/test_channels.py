@@ -1,4 +1,4 @@
-"""channels: who is told of comments, and how, by the settings."""
+"""Channels: who is notified of comments, and how, by the settings."""
 
 from collections.abc import Iterator
 from pathlib import Path

@@ -1,6 +1,6 @@
-"""classifier: asked before a comment is shown; what is down, slow or wrong makes comments wait.
+"""The classifier is asked before a comment is published; if it fails, the comment stays pending.
 
-The classifier is a server on this machine, or the example of the manual before such a one.
+The classifier is a fake server on this machine, or the manual's example with one behind it.
 """
 
 import asyncio
@@ -38,7 +38,7 @@ SECRET = "whsec_c2VjcmV0IG9mIHRoZSBjbGFzc2lmaWVy"
 class Handler(BaseHTTPRequestHandler):
     def do_POST(self) -> None:
         text = self.rfile.read(int(self.headers["Content-Length"]))
-        self.server.asked.append(json.loads(text))  # type: ignore[attr-defined] # as below
+        self.server.asked.append(json.loads(text))  # type: ignore[attr-defined] # the test's own attribute
         status, answer = self.server.answer(json.loads(text))  # type: ignore[attr-defined]
         body = answer if isinstance(answer, bytes) else json.dumps(answer).encode()
         self.send_response(status)
@@ -51,7 +51,7 @@ class Handler(BaseHTTPRequestHandler):
 
 
 def judge(asked: dict[str, Any]) -> tuple[int, object]:
-    """Judge by the first word of a message."""
+    """Judge a message by its first word."""
     word = asked["data"]["message"].split()[0]
     if word in ("accept", "hold", "spam"):
         return 200, {"decision": word, "reason": f"it says {word}", "score": 0.5}
@@ -63,8 +63,8 @@ def listening(
     answer: Callable[[dict[str, Any]], tuple[int, object]],
 ) -> Iterator[ThreadingHTTPServer]:
     server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-    server.asked = []  # type: ignore[attr-defined] # what it was asked
-    server.answer = answer  # type: ignore[attr-defined] # what it says to that
+    server.asked = []  # type: ignore[attr-defined] # the requests that it got
+    server.answer = answer  # type: ignore[attr-defined] # a function from a request to the answer
     with background(server):
         yield server
 
@@ -87,8 +87,8 @@ class Asking:
         self.worker = OutboxWorker(service.database, {CLASSIFIER: channel}, service.clock)
 
     def ask(self) -> list[str]:
-        """Ask what is due; return the messages that the classifier got."""
-        self.server.asked.clear()  # type: ignore[attr-defined] # as above
+        """Send the requests that are due; return the messages that the classifier received."""
+        self.server.asked.clear()  # type: ignore[attr-defined] # the test's own attribute
         asyncio.run(self.worker.deliver(CLASSIFIER))
         return [each["data"]["message"] for each in self.server.asked]  # type: ignore[attr-defined]
 
@@ -137,7 +137,7 @@ def test_a_comment_is_shown_when_the_classifier_has_accepted_it(asking: Asking) 
 def test_it_is_told_no_address_and_knows_who_asks(asking: Asking) -> None:
     asking.service.submit("Hello", author="Bea", email="bea@mail.example")
     asking.ask()
-    [told] = asking.server.asked  # type: ignore[attr-defined] # as above
+    [told] = asking.server.asked  # type: ignore[attr-defined] # the test's own attribute
     assert "mail.example" not in json.dumps(told)
     assert told["data"]["page"] == "https://blog.example/p/"
 
@@ -184,7 +184,7 @@ def test_the_opinion_on_an_old_text_is_not_used(asking: Asking) -> None:
             database.write_now(author_edits.edit, 1, "spam", waits, now)
         return judge(asked)
 
-    asking.server.answer = answer  # type: ignore[attr-defined] # as above
+    asking.server.answer = answer  # type: ignore[attr-defined] # the test's own attribute
     assert asking.ask() == ["accept"]
     assert asking.statuses() == ["pending"]
     assert asking.ask() == ["spam"]
@@ -204,7 +204,7 @@ def test_the_opinion_on_an_old_text_is_not_used(asking: Asking) -> None:
 def test_a_wrong_answer_leaves_the_comment_to_the_moderators(
     asking: Asking, answer: tuple[int, object]
 ) -> None:
-    asking.server.answer = lambda _: answer  # type: ignore[attr-defined] # as above
+    asking.server.answer = lambda _: answer  # type: ignore[attr-defined] # the test's own attribute
     asking.service.submit("accept", author="Bea")
     assert len(asking.ask()) == 1
     assert asking.statuses() == ["pending"]
@@ -225,7 +225,7 @@ def test_while_it_is_away_the_queue_of_a_site_is_bounded(
 
 
 def test_while_it_is_away_comments_wait_and_it_is_asked_ever_less_often(asking: Asking) -> None:
-    asking.server.answer = lambda _: (503, {})  # type: ignore[attr-defined] # as above
+    asking.server.answer = lambda _: (503, {})  # type: ignore[attr-defined] # the test's own attribute
     attempts = 0
     for second in range(3_600):
         if second % 10 == 0:
@@ -234,7 +234,7 @@ def test_while_it_is_away_comments_wait_and_it_is_asked_ever_less_often(asking: 
         asking.service.clock.moment += 1_000
     assert attempts <= 3_600_000 // LONGEST_REST + LONGEST_REST // FIRST_REST
     assert set(asking.statuses()) == {"pending"}
-    asking.server.answer = judge  # type: ignore[attr-defined] # as above
+    asking.server.answer = judge  # type: ignore[attr-defined] # the test's own attribute
     for _ in range(10):
         asking.service.clock.moment += LONGEST_REST
         asking.ask()
@@ -243,7 +243,7 @@ def test_while_it_is_away_comments_wait_and_it_is_asked_ever_less_often(asking: 
 
 @contextmanager
 def example(*arguments: str) -> Iterator[str]:
-    """Run the example of the manual; its address."""
+    """Run the example of the manual; return its address."""
     words = [sys.executable, str(ROOT / "docs/examples/classifier.py"), *arguments]
     environ = {**os.environ, "CLASSIFIER_SECRET": SECRET, "CLASSIFIER_LISTEN": "127.0.0.1:0"}
     with subprocess.Popen(words, env=environ, stdout=subprocess.PIPE, text=True) as program:
@@ -255,7 +255,7 @@ def example(*arguments: str) -> Iterator[str]:
 
 
 def chat(asked: dict[str, Any]) -> tuple[int, object]:
-    """Answer as a language model does that likes to talk."""
+    """Answer as a talkative language model does."""
     comment = json.loads(asked["messages"][1]["content"])
     opinion = {"decision": comment["message"], "reason": "so it is", "score": 0.1}
     return 200, {"choices": [{"message": {"content": f"Sure! {json.dumps(opinion)}"}}]}

@@ -1,4 +1,4 @@
-"""mail: what a mail says, in text and HTML, whatever readers write."""
+"""The content of mails, in text and HTML, whatever readers write."""
 
 import re
 from collections.abc import Iterator
@@ -58,7 +58,7 @@ def database(tmp_path: Path) -> Iterator[Database]:
 
 
 def composed(database: Database, post: OutboxRow = POST) -> EmailMessage:
-    """The mail of a row, as it arrives."""
+    """Return the mail of a row as its recipient gets it."""
     letter = database.read_now(MAILS.compose, post)
     assert letter
     assert letter.recipient == post.recipient
@@ -75,7 +75,7 @@ def part(message: EmailMessage, kind: str) -> str:
 
 
 class Outline(HTMLParser):
-    """The tags and addresses of a mail; fails where something could run or be loaded."""
+    """The tags and addresses of a mail; fails if anything could run or be loaded."""
 
     def __init__(self, html: str) -> None:
         super().__init__()
@@ -306,7 +306,7 @@ def test_moderators_are_mailed_in_the_language_of_the_settings(database: Databas
 
 
 class Pseudo(NullTranslations):
-    """A language in which each text stands between ⟦ and ⟧."""
+    """A language in which each text is enclosed in ⟦ and ⟧."""
 
     def gettext(self, message: str) -> str:
         return f"⟦{message}⟧"

@@ -1,4 +1,4 @@
-"""smtp: real conversations with a real server, good ones and those that fail."""
+"""SMTP with a real server: successful deliveries, and each way to fail."""
 
 import asyncio
 import contextlib
@@ -21,7 +21,7 @@ from commentsvc.delivery.channel import (
 from commentsvc.delivery.smtp import PATIENT, Deadlines, Envelope, Smtp
 from tests.unit.mail_server import PASSWORD, MailServer, mail_server, mail_settings
 
-QUICK = Deadlines(connect=0.5, send=0.2)  # with a server that hangs
+QUICK = Deadlines(connect=0.5, send=0.2)  # for a server that hangs
 SENDER = "comments@blog.example"
 
 
@@ -140,7 +140,7 @@ def test_a_wrong_password_is_for_the_operator_to_mend(
 
 
 def failure(prepare: Any, recipient: str = "mo@blog.example") -> DeliveryError:  # Any: a lambda
-    """What a letter to a server meets that `prepare` has spoilt."""
+    """Return the error of sending a mail to a server that `prepare` has made misbehave."""
     raised: list[DeliveryError] = []
 
     async def talk() -> None:
@@ -157,7 +157,7 @@ def failure(prepare: Any, recipient: str = "mo@blog.example") -> DeliveryError: 
     return raised[0]
 
 
-def spoil(**values: object) -> Any:  # Any: what sets the attributes of a server
+def spoil(**values: object) -> Any:  # Any: a function that sets attributes of a server
     def prepare(server: MailServer) -> None:
         for name, value in values.items():
             setattr(server, name, value)
@@ -202,7 +202,7 @@ def test_a_server_that_is_not_there_is_unreachable() -> None:
 
 def test_a_server_that_never_greets_is_unreachable() -> None:
     async def talk() -> None:
-        with socket.create_server(("127.0.0.1", 0)) as silent:  # nobody accepts
+        with socket.create_server(("127.0.0.1", 0)) as silent:  # it accepts no connection
             smtp = Smtp(mail_settings(silent.getsockname()[1]), "me.test", QUICK)
             with pytest.raises(ServerUnreachable, match="Timed out"):
                 await send(smtp, letter())
@@ -258,7 +258,7 @@ OTHER_HALF = "=?utf-8?q?a=0ABcc:_all@evil.example?="
     ],
 )
 def test_no_header_field_ends_early(name: str, value: str, injected: str) -> None:
-    """Addresses refuse it themselves; newer Pythons encode it again and send it as one field."""
+    """Addresses check it themselves; newer versions of Python encode the line end in one field."""
     forged = letter()
     del forged.message[name]
     try:

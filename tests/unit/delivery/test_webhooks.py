@@ -1,4 +1,4 @@
-"""hooks: what each receiver gets, signed or harmless, and what its answer means."""
+"""Webhooks: what each receiver gets, signed or escaped, and how its answer is treated."""
 
 import asyncio
 import base64
@@ -47,7 +47,7 @@ def service(tmp_path: Path) -> Iterator[Served]:
 def messages(
     service: Served, settings: Settings = WITH_HOOKS
 ) -> dict[str, tuple[WebhookRequest, Any]]:
-    """What waits, by channel: the message, and what its JSON holds."""
+    """Return what waits, by channel: the message, and its decoded JSON."""
     clock = SettableClock(int(NOW * 1_000))
     ways = channels(settings, service.links, clock, service.database)
     found = {}

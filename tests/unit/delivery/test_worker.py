@@ -1,4 +1,4 @@
-"""outbox: sent once whatever happens, with mocked time and real SMTP conversations."""
+"""The outbox delivers each message once, with mocked time and real SMTP conversations."""
 
 import asyncio
 from collections.abc import Callable, Coroutine
@@ -24,11 +24,11 @@ from tests.unit.settable_clock import SettableClock
 
 ON_BOTH_ENGINES = True  # see tests/unit/conftest.py
 
-QUICK = Deadlines(connect=30, send=0.1)  # with a server that hangs
+QUICK = Deadlines(connect=30, send=0.1)  # for a server that hangs
 
 
 class PausingClock(SettableClock):
-    """Mocked time: a pause passes at once."""
+    """Mocked time, in which a pause ends at once."""
 
     def __init__(self) -> None:
         super().__init__(NOW)
@@ -68,7 +68,7 @@ def run(coroutine: Coroutine[Any, Any, None]) -> None:
 
 
 class Office(NamedTuple):
-    """An outbox, and what is around it."""
+    """An outbox and the services around it."""
 
     database: Database
     server: MailServer
@@ -82,7 +82,7 @@ Play = Callable[[Talk], None]
 
 @pytest.fixture
 def office(tmp_path: Path) -> Play:
-    """Plays a talk with an outbox whose server is there."""
+    """Run a coroutine with an outbox whose mail server is up."""
 
     async def play(talk: Talk) -> None:
         clock = PausingClock()
@@ -100,13 +100,13 @@ async def closed_port() -> int:
 
 
 async def until(condition: Callable[[], bool]) -> None:
-    """Wait until `condition` holds; `run` bounds it."""
+    """Wait until `condition` holds; `run` limits the time."""
     while not condition():  # noqa: ASYNC110 - counters have no event
         await asyncio.sleep(0.001)
 
 
 async def pass_time(box: OutboxWorker, clock: PausingClock, span: int, step: int = 600_000) -> None:
-    """Let `span` milliseconds pass, a look at every `step`."""
+    """Let `span` milliseconds pass; the outbox looks for work after every `step`."""
     for _ in range(span // step):
         clock.moment += step
         await box.deliver("mail")
@@ -245,7 +245,7 @@ def test_a_server_that_hangs_takes_one_attempt_not_one_for_each_mail(
 def test_a_line_that_breaks_after_the_mail_brings_it_again_with_its_message_id(
     office: Play,
 ) -> None:
-    """SMTP cannot say whether it was taken: at least once, and mailboxes can tell."""
+    """SMTP cannot tell whether a mail was accepted, so it may come twice, with one Message-ID."""
 
     async def talk(office: Office) -> None:
         add(office.database)
@@ -261,7 +261,7 @@ def test_a_line_that_breaks_after_the_mail_brings_it_again_with_its_message_id(
 
 
 class FullDatabase:
-    """A database on a disk that is full for a while: `failures` writes fail."""
+    """A database on a disk that is full for a while: the next `failures` writes fail."""
 
     def __init__(self, database: Database, failures: int) -> None:
         self._database = database

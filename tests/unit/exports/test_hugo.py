@@ -1,4 +1,4 @@
-"""hugo: a file for each page, which changes when what readers see changes."""
+"""The export for Hugo: a file for each page, which changes only when its visible comments do."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -20,7 +20,7 @@ ON_BOTH_ENGINES = True  # see tests/unit/conftest.py
 
 @pytest.fixture
 def database(tmp_path: Path) -> Iterator[Database]:
-    """A page with a comment and replies to it, one of which waits, and another page."""
+    """A page with a comment and replies, one of which is pending, and another page."""
     with opened(tmp_path) as database:
         add(database, title="Wet wood", author_site="https://ann.example")
         add(database, parent=1, now=NOW + HOUR, author="Bo")

@@ -1,4 +1,4 @@
-"""ndjson: lines, and how many of them were comments."""
+"""The NDJSON export: its lines, and the number of comments in it."""
 
 import io
 

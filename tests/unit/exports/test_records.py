@@ -1,4 +1,4 @@
-"""records: what may stand in a line of an export, by an independent reader of JSON Schema."""
+"""The lines of an export are valid by the JSON Schema, checked with an independent library."""
 
 import jsonschema_rs
 import msgspec

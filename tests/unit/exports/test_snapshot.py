@@ -1,4 +1,4 @@
-"""snapshot: all that is exported of a database in which everything occurs."""
+"""Everything that is exported from a database in which every feature is used."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -37,7 +37,7 @@ PERSONAL = ("Ann", "ann@blog.example", "Mo", "aunt.example", "0102", "a bad name
 
 
 def fill(database: Database) -> None:
-    """Make two sites; on the first a reply, votes, a history, an alias, a ban of each sort."""
+    """Make two sites; the first has a reply, votes, a history, an alias and a ban of each kind."""
     database.write_now(queries.sync_sites, ["blog", "other"])
     add(
         database,
@@ -70,7 +70,7 @@ def fill(database: Database) -> None:
 
 @pytest.fixture(scope="module")
 def database(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Database]:
-    """A database in which everything occurs."""
+    """Return a database in which every feature is used."""
     with opened(tmp_path_factory.mktemp("data")) as database:
         fill(database)
         yield database

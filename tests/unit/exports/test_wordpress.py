@@ -1,7 +1,7 @@
-"""wordpress, disqus, isso: what other programs read, as their importers read it.
+"""Exports for WordPress, Disqus and Isso, read as the importers of other programs read them.
 
-Isso's own importer reads them in imports/test_isso.py; the sources of Remark42's were held against
-the same files by hand.
+Isso's own importer reads them in imports/test_isso.py. Remark42's importer was compared with the
+same files by hand.
 """
 
 import io
@@ -32,7 +32,7 @@ HOSTILE = "a ]]> b <script> \x0b\x00\ufffe & \U0001f600"
 
 @pytest.fixture(scope="module")
 def database(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Database]:
-    """A page with a chain of replies, one of which becomes spam, and pages with one comment."""
+    """Pages with one comment each, and one with a chain of replies, of which one becomes spam."""
     with opened(tmp_path_factory.mktemp("data")) as database:
         add(database, title="Wet & wood", email="ann@blog.example", author_site="https://a.example")
         add(database, now=NOW + HOUR, parent=1, author="<Bob>", source="*2*", html="<p>2</p>\n")
@@ -93,7 +93,7 @@ def test_wxr_has_what_wordpress_and_disqus_ask_for(database: Database) -> None:
     ]
     assert [texts(each, WP, *fields) for each in first.findall(f"{WP}comment")] == [
         ["1", "Ann", "0", "1", "2026-11-18 11:06:40"],
-        ["3", "Cleo", "0", "1", "2026-11-18 13:06:40"],  # its parent is spam now
+        ["3", "Cleo", "0", "1", "2026-11-18 13:06:40"],  # its parent is spam by now
         ["5", "Ann", "1", "0", "2026-11-18 14:06:40"],
     ]
     fields = ["comment_author_email", "comment_author_url", "comment_content", "comment_author_IP"]
@@ -132,7 +132,7 @@ def test_disqus_xml_has_threads_and_posts_that_are_shown(database: Database) -> 
         ["2026-11-18T13:06:40Z", "false", "false", "Cleo"],
         ["2026-11-18T11:06:40Z", "false", "false", "Anonymous"],
     ]
-    assert [post.find(f"{DISQUS}thread").get(ID) for post in posts] == ["1", "1", "2"]  # type: ignore[union-attr]  # it is there, or the test fails
+    assert [post.find(f"{DISQUS}thread").get(ID) for post in posts] == ["1", "1", "2"]  # type: ignore[union-attr]  # otherwise the test fails
 
 
 def test_a_post_of_disqus_names_its_parent(tmp_path: Path) -> None:

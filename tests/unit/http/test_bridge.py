@@ -1,4 +1,4 @@
-"""The Bridge over a real core, with small routers of the test's own."""
+"""The Bridge with a real core, and small routers of the tests."""
 
 import asyncio
 import http.client
@@ -19,11 +19,11 @@ from tests.e2e.program import wait_for
 Answer = Callable[[Request], Response | Deferred | Awaitable[Response]]
 
 
-PATIENCE = 30  # seconds; a machine may be busy
+PATIENCE = 30  # seconds; the machine may be busy
 
 
 class Table:
-    """A router that answers everything by one function."""
+    """A router that answers every request with one function."""
 
     def __init__(self, handle: Answer) -> None:
         self.handle = handle
@@ -45,7 +45,7 @@ def ask(address: str, path: str = "/", method: str = "GET") -> tuple[int, bytes]
 
 
 def serve(answer: Answer, client: Callable[[Bridge], None]) -> None:
-    """Run `client` in an OS thread of its own while a Bridge answers by `answer`."""
+    """Run `client` in a thread of its own while a Bridge answers with `answer`."""
 
     async def run() -> None:
         bridge = Bridge(schema.ServerSettings(listen="127.0.0.1:0"))
@@ -126,7 +126,7 @@ def test_an_answer_with_tags_is_made_once_until_its_tag_is_purged() -> None:
 
 
 def test_nobody_reads_an_old_answer_behind_one_that_tells_of_a_commit() -> None:
-    """Between COMMIT and purge a miss reads the new state, while stored answers tell the old."""
+    """Between COMMIT and purge a miss reads the new state, and cached answers have the old one."""
     state = [b"old"]
 
     def answer(request: Request) -> Response:
@@ -153,7 +153,7 @@ def test_nobody_reads_an_old_answer_behind_one_that_tells_of_a_commit() -> None:
 
 
 def while_busy(made: list[str], wanted: list[str], meanwhile: Callable[[Bridge], None]) -> None:
-    """Let all of `wanted` wait for a busy loop, `meanwhile` happen, and all be answered."""
+    """Keep the loop busy while all of `wanted` wait, call `meanwhile`, then let all be answered."""
     busy, go_on = threading.Event(), threading.Event()
 
     def answer(request: Request) -> Response:

@@ -1,4 +1,4 @@
-"""compression: which answers get a compressed variant."""
+"""Which answers get a compressed variant."""
 
 import gzip
 import os

@@ -1,4 +1,4 @@
-"""forms: three encodings, one reading; strict in UTF-8 and in number."""
+"""Forms in three encodings are decoded alike; UTF-8 and the number of fields are checked."""
 
 from contextlib import suppress
 from urllib.parse import urlencode

@@ -1,4 +1,4 @@
-"""web: bodies and queries by their rules, clients behind proxies, pages that may write."""
+"""Parsing bodies and queries, clients behind proxies, and which origins may write."""
 
 import json
 import logging
@@ -118,10 +118,10 @@ def test_the_client_is_the_right_most_address_that_is_not_trusted(
     [
         ("", "203.0.113.9", None, "203.0.113.9"),
         ("10.1.2.3", "203.0.113.9", None, "203.0.113.9"),
-        ("", "203.0.113.9", "198.51.100.7", "203.0.113.9"),  # the client wrote that field
+        ("", "203.0.113.9", "198.51.100.7", "203.0.113.9"),  # the client itself wrote that field
         ("", "10.0.0.1", "198.51.100.7", "198.51.100.7"),  # a trusted proxy wrote it
-        ("", "", "198.51.100.7", ""),  # it speaks for itself
-        ("192.0.2.1", "203.0.113.9", None, "192.0.2.1"),  # nobody we trust says so
+        ("", "", "198.51.100.7", ""),  # the peer speaks for itself
+        ("192.0.2.1", "203.0.113.9", None, "192.0.2.1"),  # no trusted proxy wrote it
     ],
 )
 def test_a_trusted_peer_is_believed_for_whom_it_speaks(
@@ -195,7 +195,7 @@ def test_a_foreign_page_may_not_write(sent: str) -> None:
 
 
 def test_foreign_pages_are_not_kept_whole() -> None:
-    """Each is remembered as logged, and as read: 16 KiB of each would be megabytes."""
+    """Each origin is kept as logged and as parsed: 16 KiB of each would be megabytes."""
     cors = CorsPolicy([BLOG])
     tracemalloc.start()
     try:

@@ -1,4 +1,4 @@
-"""miss_limit: reads beyond the cache cost a network what they cost us; hits never come here."""
+"""The limit of cache misses: reads cost a network what they cost the server; hits are free."""
 
 import asyncio
 from collections.abc import Awaitable
@@ -15,7 +15,7 @@ OURS, OTHER = "192.0.2.1", "198.51.100.1"
 
 
 async def long_answer(_: Request) -> Response:
-    """What a thread of 160 KB is answered with, after a while."""
+    """Answer like a thread of 160 KB, after a while."""
     await asyncio.sleep(0)
     return Response(200, (), bytes(20 * SIZE), ("tag",))
 
@@ -34,7 +34,7 @@ def token(_: Request) -> Response:
 
 
 class Limited:
-    """A router behind a limit, and its clock."""
+    """A router with a limit, and its clock."""
 
     def __init__(self, limit: str) -> None:
         self.clock = SettableClock(0)

@@ -1,4 +1,4 @@
-"""operation: a query is read as it is declared, and a refusal says what there is."""
+"""A query is parsed as declared, and an error names the valid values."""
 
 from collections.abc import Mapping
 from typing import Annotated, Literal

@@ -1,4 +1,4 @@
-"""The bodies of what the core refuses by itself."""
+"""The bodies of requests that the core refuses by itself."""
 
 import json
 

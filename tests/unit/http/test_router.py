@@ -1,4 +1,4 @@
-"""router: the table of routes, and every error as its answer."""
+"""The table of routes, and the answer to every error."""
 
 import asyncio
 import json

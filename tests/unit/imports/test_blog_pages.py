@@ -1,4 +1,4 @@
-"""blog_pages: the pages of a blog, as its sitemap or its build has them."""
+"""Finding the pages of a blog, from its sitemap or its build."""
 
 import gzip
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""Each format: it is recognised, and read as its own program would read it."""
+"""Each format is recognised, and read as its own program would read it."""
 
 import gzip
 import io
@@ -88,7 +88,7 @@ def test_wordpress(tmp_path: Path) -> None:
 
 @pytest.fixture
 def isso(tmp_path: Path) -> Path:
-    """A database as Isso 0.14 makes it."""
+    """Return a database as Isso 0.14 makes it."""
     path = tmp_path / "comments.db"
     with closing(sqlite3.connect(path)) as database:
         database.executescript(
@@ -168,7 +168,7 @@ def test_a_database_that_is_locked_or_damaged_is_named_in_one_sentence(
     with closing(sqlite3.connect(isso, isolation_level=None)) as other:
         other.execute("PRAGMA locking_mode = EXCLUSIVE")
         other.execute("BEGIN EXCLUSIVE")
-        other.execute("UPDATE threads SET title = 'x'")  # a journal is there now
+        other.execute("UPDATE threads SET title = 'x'")  # now it has a journal
         with pytest.raises(ImportFailed, match=r"Stop that program, or import a copy\.$"):
             parsed(isso)
         other.execute("ROLLBACK")
@@ -209,7 +209,7 @@ def test_who_runs_the_blog_is_known_and_what_is_pinned(
 
 @pytest.mark.parametrize("text", [DISQUS, REMARK42, COMMENTO, GISCUS])
 def test_texts_are_read_as_shells_and_editors_write_them(tmp_path: Path, text: str) -> None:
-    """With a mark, in UTF-16, with bytes of Windows' encoding, with control characters."""
+    """With a byte order mark, in UTF-16, in Windows-1252, and with control characters."""
     text = text.replace("One", "Öne").replace("answer", "änswer")
     plain = parsed(written(tmp_path, "plain", text))
     assert any("Öne" in each.text or "änswer" in each.text for each in comments(plain))
@@ -305,10 +305,8 @@ def test_json_that_is_nested_too_deep_is_refused_at_once(tmp_path: Path, name: s
     faults: list[str] = []
     begun = time.process_time()
     records = parsed(written(tmp_path, "deep.json", deep), name, faults=faults)
-    assert time.process_time() - begun < 2  # it took ten times as long
-    assert len(records) == {"isso": 1, "artalk": 2, "waline": 2}.get(
-        name, 0
-    )  # what stands before it
+    assert time.process_time() - begun < 2  # it once took ten times as long
+    assert len(records) == {"isso": 1, "artalk": 2, "waline": 2}.get(name, 0)  # what precedes it
     fault = "the JSON is nested more than 500 deep here, as in no export"
     assert faults == [f"byte {deep.index('[[') + 500}: {fault}"]
 
@@ -334,7 +332,7 @@ def test_numbers_may_have_any_length(tmp_path: Path) -> None:
 
 
 def brief(comment: ImportedComment) -> tuple[str, ...]:
-    """What tells most of a comment."""
+    """Return the most important fields of a comment."""
     return (comment.page, comment.id, comment.parent, comment.status, comment.author, comment.text)
 
 
@@ -585,7 +583,7 @@ def test_yaml_that_is_none_is_named(tmp_path: Path, text: str) -> None:
 
 
 def rows(text: str, field: str = "comments") -> list[dict[str, object]]:
-    """The comments of a JSON file of the samples."""
+    """Return the comments in a JSON file of the samples."""
     data = json.loads(text)
     for name in field.split("."):
         data = data[name]

@@ -1,4 +1,4 @@
-"""Isso itself, of the locked version: what it stores is imported, and it imports what we export."""
+"""The locked version of Isso: we import what it stores, and it imports what we export."""
 
 import sqlite3
 import subprocess
@@ -21,8 +21,8 @@ host = http://127.0.0.1:9/
 enabled = false
 """
 
-# Three comments by Isso's interface; the second answers the first, and the first is edited. A
-# fourth is deleted after it was answered.
+# Three comments by Isso's API: the second replies to the first, which is then edited. A fourth is
+# deleted after it has a reply.
 WRITE = """
 import sys
 from isso import config, make_app
@@ -54,7 +54,7 @@ IMPORT = "import isso; isso.main()"
 
 @pytest.fixture
 def isso(tmp_path: Path) -> Path:
-    """The settings of an Isso in a folder of its own."""
+    """Return the settings of an Isso in a folder of its own."""
     path = tmp_path / "isso.cfg"
     path.write_text(SETTINGS.format(folder=tmp_path))
     return path
@@ -77,7 +77,7 @@ def ours(data: Path, *words: object) -> str:
 
 
 def stored(isso: Path) -> list[tuple[str, str, int | None, int, str, str]]:
-    """What Isso has: page, author, parent, mode, the moment, text."""
+    """Return what Isso stores: page, author, parent, mode, time, text."""
     with closing(sqlite3.connect(isso.with_name("isso.db"))) as database:
         return database.execute(
             "SELECT t.uri, c.author, c.parent, c.mode, datetime(c.created, 'unixepoch'), c.text"

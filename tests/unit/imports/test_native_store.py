@@ -1,4 +1,4 @@
-"""Our own export: into an empty service and out again it is the same, byte for byte."""
+"""Our own export, imported into an empty service and exported again, is the same byte for byte."""
 
 import io
 import re
@@ -43,12 +43,12 @@ def run(data: Path, *words: object) -> Result:
 
 @pytest.fixture(scope="module")
 def export(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """An export of all there is: also comments of other systems, deleted and late ones."""
+    """Return an export with everything: also comments of other systems, deleted and late ones."""
     folder = tmp_path_factory.mktemp("source")
     (folder / "disqus.xml").write_text(DISQUS)
     assert run(folder, "disqus", folder / "disqus.xml").exit_code == 0
     with opened(folder) as database:
-        # The fixture's first comment has the id 1.
+        # The first comment of the fixture has the id 1.
         database.write_now(lambda tx: tx.execute("UPDATE import_run SET keeps_ids = 0"))
         add(database, url="/deleted/", now=NOW + 1)
         decide(database, DELETED, 4)
@@ -126,7 +126,7 @@ def test_a_service_with_comments_gives_new_ids(export: Path, tmp_path: Path) -> 
 
 
 def test_comments_of_moderators_are_theirs_by_their_address(tmp_path: Path) -> None:
-    """What was approved here stays so; whoever else looks like a moderator waits."""
+    """A comment that was approved here stays so; others with a moderator's name are pending."""
     with opened(tmp_path) as database:
         add(database, author="Mo", email="mo@blog.example", role="owner")
         add(database, author="Mo", email="other@blog.example", role="moderator")
@@ -152,7 +152,7 @@ def test_comments_of_moderators_are_theirs_by_their_address(tmp_path: Path) -> N
 
 
 def test_an_export_of_one_site_goes_into_another(export: Path, tmp_path: Path) -> None:
-    """Without its own site it says so; with --site all of it goes there."""
+    """Without --site, the export's own site must exist; with --site everything goes there."""
     text = export.read_text().replace('"site":"blog"', '"site":"old"')
     path = tmp_path / "old.ndjson"
     path.write_text(text)

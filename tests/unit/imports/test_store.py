@@ -1,4 +1,4 @@
-"""From the stage into the database: nothing is lost, nothing is doubled, and all can be undone."""
+"""From the staged records to the database: nothing is lost or duplicated; all can be undone."""
 
 from collections import Counter
 from pathlib import Path
@@ -54,7 +54,7 @@ class Importer:
         self.database = database
         self.path = folder / "comments.sqlite3"
         self.stage_path = folder / "import.sqlite3"
-        self.known: list[tuple[str, str]] = []  # who is which moderator
+        self.known: list[tuple[str, str]] = []  # which author is which moderator
 
     def stage(
         self, *records: Record, statuses: tuple[str, ...] = STATUSES, site: str = ""
@@ -67,7 +67,7 @@ class Importer:
         return stage, stage.settle(PageFinder((SITE,), site, {}), self.path)
 
     def run(self, *records: Record, piece: int = 1_000, most: int = 10**9, **options: Any) -> Stage:
-        """Import the records, in pieces; stop after `most` of them, as if killed."""
+        """Import the records in chunks; stop after `most` of them, as if killed."""
         stage, number = self.stage(*records, **options)
         if number:
             run = self.database.write_now(store.begin, "test", "file", b"1", NOW)
@@ -79,7 +79,7 @@ class Importer:
         return stage
 
     def tree(self) -> dict[str, tuple[str, str | None]]:
-        """Status and parent of all comments, by their text or, where it is empty, by their id."""
+        """Return status and parent of all comments, by text or, if that is empty, by id."""
         rows = self.database.read_now(
             lambda reader: reader.execute("SELECT id, source, status, parent_id FROM comment")
         ).fetchall()
@@ -182,7 +182,7 @@ def test_parents_may_come_later_or_never(importer: Importer) -> None:
 
 
 def test_the_order_is_that_of_the_dates(importer: Importer) -> None:
-    """A parent with a later date than its answer comes first all the same."""
+    """A parent comes first even if its date is later than its reply's."""
     importer.run(
         PAGE,
         comment("c", created=3),
@@ -194,7 +194,7 @@ def test_the_order_is_that_of_the_dates(importer: Importer) -> None:
 
 
 def test_the_order_is_that_of_one_run_however_often_it_is_interrupted(importer: Importer) -> None:
-    """Of comments with one date, those on the first level come first."""
+    """Of comments with the same date, those of the top level come first."""
     records = (PAGE, comment("a"), comment("b", "a"), comment("c"))
     importer.run(*records, piece=1, most=1).close()
     importer.run(*records, piece=1).close()
@@ -484,7 +484,7 @@ def test_an_import_that_was_not_finished_is_continued(importer: Importer) -> Non
 
 @st.composite
 def sources(draw: st.DrawFn) -> list[ImportedComment]:
-    """Comments with any parents: later, none, themselves, on other pages; with twins."""
+    """Generate comments with any parent: a later one, none, itself, on another page; and twins."""
     count = draw(st.integers(0, 25))
     ids = st.integers(0, count + 1)
     made = []

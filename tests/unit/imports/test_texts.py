@@ -1,4 +1,4 @@
-"""Texts: HTML is kept and has a Markdown source that says the same; Markdown is rendered."""
+"""HTML is kept and gets equivalent Markdown as its source; Markdown is rendered."""
 
 from html import escape, unescape
 
@@ -11,7 +11,7 @@ from commentsvc.imports.texts import CommentText, paragraphs, read, to_markdown
 
 
 def words(html: str) -> str:
-    """What a reader sees, without spaces."""
+    """Return what a reader sees, without spaces."""
     import re
 
     return "".join(unescape(re.sub(r"<[^>]*>", "", html)).split())
@@ -82,7 +82,7 @@ def test_html_in_markdown_of_other_systems_counts() -> None:
 
 @given(st.text(max_size=60))
 def test_any_plain_text_survives_the_way_through_markdown(text: str) -> None:
-    """But for spaces, and for addresses, of which the renderer makes links."""
+    """Except for spaces, and for addresses, which the renderer turns into links."""
     html = clean("<p>" + escape(text, quote=False) + "</p>")
     assert words(render(to_markdown(html))) == words(html)
 

@@ -1,4 +1,4 @@
-"""XML exports: what is broken in the wild is mended or named by its line; bombs are refused."""
+"""XML exports: common errors are repaired or reported with their line; entity bombs are refused."""
 
 from pathlib import Path
 
@@ -9,7 +9,7 @@ from tests.unit.imports.import_samples import WORDPRESS, comments, pages, parsed
 
 
 def read(tmp_path: Path, data: bytes | str, faults: list[str] | None = None) -> list[str]:
-    """The texts of the comments in a file of WordPress."""
+    """Return the texts of the comments in a WordPress export."""
     path = tmp_path / "wordpress.xml"
     path.write_bytes(data if isinstance(data, bytes) else data.encode())
     return [each.text for each in comments(parsed(path, "wordpress", faults=faults))]

@@ -1,4 +1,4 @@
-"""imap: answers are fetched from a real mailbox, at once, and after it was away."""
+"""Replies are fetched from a real IMAP mailbox, at once, and again after the server was down."""
 
 import asyncio
 import time
@@ -34,14 +34,14 @@ def settings(server: ImapServer) -> InboxSettings:
 
 
 def deliver(server: ImapServer, words: str, number: int, **headers: str) -> None:
-    """Put an answer into the mailbox."""
+    """Put a reply into the mailbox."""
     mail = plain(ORIGINAL, words, Message_ID=f"<{number}@mail.example>", **headers)
     with server.mailbox() as client:
         client.append("INBOX", mail)
 
 
 def fetching(settings: InboxSettings, story: Callable[[list[bytes]], Awaitable[None]]) -> None:
-    """Fetch mails during `story`, which sees what was taken."""
+    """Fetch mails while `story` runs, which gets the mails that were taken."""
 
     async def main() -> None:
         taken: list[bytes] = []

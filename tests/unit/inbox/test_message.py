@@ -1,4 +1,4 @@
-"""message: answers are read, and what no person wrote, or wrote to us, is left alone."""
+"""Replies by mail are parsed; mails that no person wrote, or not to us, are ignored."""
 
 import contextlib
 import time
@@ -24,7 +24,7 @@ def read(words: str, **headers: str) -> ReceivedMail:
 
 
 def with_body(body: bytes, **fields: str) -> bytes:
-    """An answer whose header says of its body what `fields` say."""
+    """Return a reply whose header fields describe its body as `fields` say."""
     head = message_from_bytes(plain(ORIGINAL, "x"), policy=SMTP)
     for name, value in fields.items():
         del head[name.replace("_", "-")]

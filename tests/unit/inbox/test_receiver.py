@@ -1,4 +1,4 @@
-"""receiver: what an answer by mail does, that it does it once, and what is mailed then."""
+"""What a reply by mail does, that it does it once, and the mails that are sent then."""
 
 import asyncio
 import contextlib
@@ -57,7 +57,7 @@ def service(tmp_path: Path) -> Iterator[Served]:
 
 
 def composed(service: Served, row: OutboxRow) -> Original:
-    """The mail of a row of the outbox, as who gets it answers it."""
+    """Return the mail of a row of the outbox, to be answered by its recipient."""
     envelope = service.database.read_now(MailComposer(MAILING, service.links).compose, row)
     assert envelope
     message = envelope.message
@@ -76,7 +76,7 @@ def composed(service: Served, row: OutboxRow) -> Original:
 
 
 def send_all(service: Served) -> list[OutboxRow]:
-    """Take all mails out of the outbox."""
+    """Remove all mails from the outbox."""
     rows = waiting(service)
     for row in rows:
         service.database.write_now(outbox.mark_sent, row, "", 1)
@@ -84,14 +84,14 @@ def send_all(service: Served) -> list[OutboxRow]:
 
 
 def asked(service: Served, message: str = "Hi") -> Original:
-    """The mail that tells a moderator of a new comment."""
+    """Return the mail that notifies a moderator of a new comment."""
     assert service.submit(message, author="Ann").status in (201, 202)
     [row] = [row for row in send_all(service) if row.kind == "submitted"]
     return composed(service, row)
 
 
 def receive(service: Served, raw: bytes) -> None:
-    """Let a mail come in, and be acted on."""
+    """Receive a mail and process it."""
 
     async def main() -> None:
         await service.receiver.take(raw)
@@ -196,7 +196,7 @@ def test_no_more_than_thirty_mails_of_an_address_are_taken_in_an_hour(service: S
 
 
 def reply_mail(service: Served, *, author: str = "Ann") -> Original:
-    """The mail that tells the author of a comment of an answer."""
+    """Return the mail that notifies the author of a comment of a reply."""
     service.submit(author=author, email="ann@mail.example", notify=True)
     original = composed(service, send_all(service)[0])
     receive(service, plain(original, "ok"))

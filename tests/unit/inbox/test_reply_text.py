@@ -1,4 +1,4 @@
-"""reply_text: what a person wrote is found in the answers of all common mail programs."""
+"""The new text is found in replies of all common mail programs."""
 
 import os
 from collections import Counter
@@ -12,7 +12,7 @@ from commentsvc.inbox.message import MailReader
 from commentsvc.settings.schema import MailSettings, ServerSettings, Settings, Site
 from tests.unit.inbox.mail_programs import LANGUAGES, PROGRAMS, Original, answers
 
-# Set MAILS=10000 for the whole measurement.
+# Set MAILS=10000 to measure it thoroughly.
 COUNT: Final = int(os.environ.get("MAILS", "156"))
 
 SETTINGS: Final = Settings(
@@ -60,5 +60,5 @@ def test_answers_of_all_programs_are_read_as_they_were_typed(original: Original)
 
 
 def tidy(words: str) -> list[str]:
-    """Lines without the empty ones: HTML does not say how many there were."""
+    """Return the lines that are not empty: HTML does not say how many empty ones there were."""
     return [line.strip() for line in words.split("\n") if line.strip()]

@@ -1,4 +1,4 @@
-"""isso.routes: Isso's clients, as a real Isso answered them, and what it would have let pass."""
+"""The API for Isso's clients, compared with the recorded answers of a real Isso."""
 
 import json
 from collections.abc import Iterator
@@ -38,7 +38,7 @@ ELSEWHERE = "203.0.113.9"
 
 @pytest.fixture
 def service(tmp_path: Path) -> Iterator[Served]:
-    """A service with two sites that answer Isso's clients, and one that does not."""
+    """Return a service with two sites that answer Isso's clients, and one that does not."""
     with served(tmp_path, SETTINGS_OF_ISSO) as service:
         yield service
 
@@ -52,7 +52,7 @@ def new(service: Served, text: str = "A *text*", page: str = "/p/", **more: Any)
 
 
 def written(service: Served, text: str = "A *text*", **more: Any) -> tuple[int, str]:
-    """Write a comment; return its id, and the cookie that its author has then."""
+    """Write a comment; return its id, and the cookie that its author gets."""
     answer = new(service, text, **more)
     assert answer.status == 201
     return data(answer)["id"], fields(answer)["Set-Cookie"].partition(";")[0]
@@ -141,7 +141,7 @@ def test_a_long_thread_is_bounded_and_says_what_it_left_out(service: Served) -> 
 
 
 def test_version_0_13_counts_and_goes_on_in_its_own_way(service: Served) -> None:
-    """It adds the replies by itself, and goes on after the last date that it has seen."""
+    """It adds up the replies itself, and continues after the last date that it has seen."""
     top, _ = written(service, "Top 0")
     written(service, "A reply", parent=top)
     for number in range(1, 5):

@@ -1,4 +1,4 @@
-"""loadtest/harness/browsers.py: the browsers, what they say, and what is made of it."""
+"""loadtest/harness/browsers.py: the generator `browsers`, its output, and the figures from it."""
 
 import contextlib
 import os
@@ -29,7 +29,7 @@ MOMENT = 0.3  # seconds
 
 
 class Answers(socketserver.ThreadingTCPServer):
-    """Answers each connection by the next of `script`, the last one for ever; then hangs up."""
+    """Answers each connection with the next of `script`, repeats the last one, then closes."""
 
     daemon_threads = True
     request_queue_size = 100
@@ -41,10 +41,10 @@ class Answers(socketserver.ThreadingTCPServer):
         self.connections = 0
 
     def finish_request(self, request: Any, client_address: Any) -> None:
-        """Any: the base class knows datagrams, too."""
+        """Any: the base class also handles datagrams."""
         answers = self.script[min(self.connections, len(self.script) - 1)]
         self.connections += 1
-        with contextlib.suppress(OSError):  # a client that does not trust us hangs up
+        with contextlib.suppress(OSError):  # without trust, a client closes
             if self.context:
                 request = self.context.wrap_socket(request, server_side=True)
             for answer in answers:
@@ -61,7 +61,7 @@ def serve(*script: list[bytes], context: ssl.SSLContext | None = None) -> Iterat
 
 
 def play(server: Answers, folder: Path, clients: int = 1, least: int = 0, **more: object) -> Seen:
-    """What clients see in a moment, or a longer one if they have not had so many answers in it."""
+    """Return what clients see in a moment, or in a longer time if they have had too few answers."""
     plan = folder / "plan"
     plan.write_bytes(pack([Request(ASKED, 200, b"good")], [0]))
     for seconds in (MOMENT, 3, 10):
@@ -96,7 +96,7 @@ def test_an_end_without_an_answer_and_a_wrong_answer_are_errors(tmp_path: Path) 
 def test_a_rate_is_kept_and_latencies_are_in_order(tmp_path: Path) -> None:
     with serve([GOOD] * 10_000) as server:
         seen = play(server, tmp_path, clients=4, rate=100)
-    # Fewer where the machine is busy, more never.
+    # On a busy machine there are fewer, never more.
     assert 0 < seen.outcome.answered <= 100 * MOMENT + 1
     order = [seen.min, seen.outcome.p50, seen.outcome.p90, seen.p95, seen.outcome.max]
     assert order == sorted(order)

@@ -1,4 +1,4 @@
-"""loadtest/harness/client.py: what wrk and the generator say, and the generator itself."""
+"""loadtest/harness/client.py: the output of wrk and of the generator, and the generator itself."""
 
 import os
 import re
@@ -23,7 +23,7 @@ Requests/sec: 1000
 """
 LATENCY = (10, 20, 30, 40)
 CORE = str(min(os.sched_getaffinity(0)))
-ENOUGH = (0.2, 2, 10)  # seconds, for each client to ask more than once
+ENOUGH = (0.2, 2, 10)  # seconds that each client needs for more than one request
 
 
 def test_wrks_answers_without_success_are_not_counted_as_answers() -> None:
@@ -59,7 +59,7 @@ def test_wrk_missing_is_told_with_the_line_that_installs_it(
 
 
 class Taking(BaseHTTPRequestHandler):
-    """Answers 201 to what it has not seen before, 409 to what it has."""
+    """Answers 201 to a body that it has not seen before, else 409."""
 
     protocol_version = "HTTP/1.1"
     seen: ClassVar[set[bytes]] = set()
@@ -76,7 +76,7 @@ class Taking(BaseHTTPRequestHandler):
         self.wfile.write(b"taken")
 
     def log_message(self, format: str, *words: object) -> None:
-        """Say nothing."""
+        """Do not log."""
 
 
 class Server(socketserver.ThreadingTCPServer):

@@ -1,4 +1,4 @@
-"""loadtest/data: the made-up blog, its texts, and rows written in bulk."""
+"""loadtest/data: the generated blog, its texts, and rows written in bulk."""
 
 import itertools
 import random

@@ -109,7 +109,7 @@ def test_a_busy_process_uses_time_and_memory() -> None:
 
 
 def test_work_that_is_shorter_than_a_tick_is_seen() -> None:
-    """Report: a peer that answered for a moment was told to have taken no time."""
+    """Regression: a server that worked for a moment was said to have used no CPU time."""
     for _ in range(10):
         before, end = process.cpu(os.getpid()), time.process_time_ns() + TICK // 20
         while time.process_time_ns() < end:
@@ -123,7 +123,7 @@ def test_a_process_that_is_not_there_is_an_error() -> None:
 
 
 def test_all_processes_of_a_session_count() -> None:
-    """A shell that waits, and its child that works."""
+    """A shell that waits, and its child process that works."""
     work = f"{sys.executable} -c 'while True: pass' & wait"
     with subprocess.Popen(["sh", "-c", work], start_new_session=True) as shell:
         try:
@@ -177,7 +177,7 @@ def play(
 
 
 def answers(port: int, *pieces: bytes) -> int:
-    """How many answers the limit gives to `pieces` that come in reads of their own."""
+    """Return how many answers the limit program gives to `pieces` that arrive in separate reads."""
     with socket.create_connection(("127.0.0.1", port), PATIENCE) as connection:
         connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         for piece in pieces:
@@ -207,7 +207,7 @@ def test_the_limit_answers_at_a_unix_socket_too(tmp_path: Path) -> None:
     answer, where = tmp_path / "answer", tmp_path / "sock"
     answer.write_bytes(GOOD)
     words = [str(programs.baseline()), f"unix:{where}", str(answer)]
-    for _ in range(2):  # the first one leaves its socket behind
+    for _ in range(2):  # the first one leaves its socket file behind
         with (
             Running(words, where, tmp_path / "log", [int(CORE)]),
             socket.socket(socket.AF_UNIX) as client,
@@ -320,7 +320,7 @@ def test_a_counter_that_is_not_there_is_an_error() -> None:
 
 
 def test_every_setting_of_the_load_tests_exists() -> None:
-    """A proxy's own variables, as COMMENTSVC_HTTP_PORT, have no section of ours."""
+    """Variables of a proxy, such as COMMENTSVC_HTTP_PORT, belong to no section of our settings."""
     known = {
         f"COMMENTSVC_{section.name}_{field.name}".upper()
         for section in msgspec.structs.fields(Settings)

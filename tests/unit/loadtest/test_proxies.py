@@ -1,4 +1,4 @@
-"""loadtest/proxies: the proxies' variants and the load on them."""
+"""loadtest/proxies: variants of the proxies' configuration, and the load on them."""
 
 import pytest
 

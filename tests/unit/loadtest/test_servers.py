@@ -1,4 +1,4 @@
-"""loadtest/servers: the other servers."""
+"""loadtest/servers: the servers that ours is compared with."""
 
 import json
 import os
@@ -135,7 +135,7 @@ def test_an_answer_is_written_without_what_servers_write_themselves(peer_answer:
 def test_a_peer_gives_our_answer_until_it_is_ended(
     name: str, peer_answer: Answer, tmp_path: Path
 ) -> None:
-    """Those that need no registry."""
+    """Only those that need no download."""
     port = free_port()
     try:
         words = PEER[name](port, peer_answer)
@@ -153,7 +153,7 @@ def test_a_peer_gives_our_answer_until_it_is_ended(
 
 
 def test_the_end_of_a_server_is_that_of_its_children(tmp_path: Path) -> None:
-    """Report: a port was still open after its server had been ended."""
+    """Regression: a port was still in use after its server had been ended."""
     for _ in range(5):
         port = free_port()
         child = f"import signal, socket; s = socket.create_server(('', {port})); signal.pause()"
@@ -253,7 +253,7 @@ def test_a_wrong_count_fails_the_run(folder: Path) -> None:
 
 
 def test_a_store_that_is_too_small_is_told(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A server that never stores is one whose answers are all misses."""
+    """If nothing stays in the cache, all answers are misses."""
     monkeypatch.setattr(runner, "WARMINGS", 1)
     place = ContestRunner(folder, PAGES, EXTENT, RUNNER_CORES, lambda _: None)
     with pytest.raises(ServiceError, match="does not keep"):
@@ -281,7 +281,7 @@ def versus_made(name: str, *cpu_ns: float) -> list[Measurement]:
 
 
 def test_a_ratio_is_taken_in_each_round_and_its_median_counts() -> None:
-    """The median of all: 1,000, 1,500 and 2,000 by 500, 1,000 and 2,000 is not one of medians."""
+    """The ratios of the rounds are 2, 1 and 1.5, so the median is 1.5."""
     verdict = judge(
         "plain",
         RATIO,

@@ -97,7 +97,7 @@ def test_each_status_of_success_is_an_answer_and_no_refusal_is() -> None:
 
 
 def compare_rows() -> list[Row]:
-    """Two rounds; head costs a tenth more, and starts in half the time."""
+    """Return two rounds; the head costs a tenth more, and starts in half the time."""
     made: list[Row] = []
     for number, drift in ((1, 1.0), (2, 2.0)):
         about = {"round": number, "disturbed": False}

@@ -1,4 +1,4 @@
-"""poller: posts on Mastodon, Bluesky and plain ActivityPub servers, which answer like real ones."""
+"""Polling posts on Mastodon, Bluesky and plain ActivityPub servers; fakes answer like real ones."""
 
 import asyncio
 import json
@@ -55,7 +55,7 @@ class Following:
         self._poller = PostPoller(service.service, service.submissions)
 
     def look(self, hours: float = 3) -> list[Comment]:
-        """Look for posts and replies after some time; return all comments, the oldest first."""
+        """Poll for posts and replies after some time; return all comments, the oldest first."""
         self.service.clock.now += hours * 3_600
         self.service.clock.elapsed += round(hours * HOUR_MS)
 
@@ -69,7 +69,7 @@ class Following:
 
 @pytest.fixture
 def mastodon(tmp_path: Path, server: OtherSite) -> Iterator[Following]:
-    """A service that follows an account of Mastodon, whose one post links to a page."""
+    """A service that follows a Mastodon account, whose one post links to a page."""
     server.pages.clear()
     server.got.clear()
     link = '<p>New: <a href="https://blog.example/wet-wood/">wet wood</a></p>'
@@ -89,7 +89,7 @@ def put(server: OtherSite, path: str, body: object, kind: str = "application/jso
 
 
 def toot(number: str, text: str, parent: str = "1", **more: object) -> Json:
-    """A reply as a Mastodon server tells it."""
+    """Return a reply as a Mastodon server describes it."""
     account = {"acct": "rosa@far.example", "display_name": "Rosa", "url": "https://far.example/@r"}
     fixed = {"id": number, "in_reply_to_id": parent, "visibility": "public", "account": account}
     return {"content": f"<p>{text}</p>", "url": "https://bank.example/", **fixed, **more}
@@ -232,7 +232,7 @@ DID = "did:plc:abc"
 
 
 def post_of(key: str, text: str, *replies: Json, did: str = DID) -> Json:
-    """A part of a thread as Bluesky tells it."""
+    """Return a part of a thread as Bluesky describes it."""
     uri = f"at://{did}/app.bsky.feed.post/{key}"
     author = {"did": DID, "handle": "rosa.example", "displayName": "Rosa"}
     post = {"uri": uri, "author": author, "record": {"text": text}, "likeCount": 3}

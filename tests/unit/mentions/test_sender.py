@@ -1,4 +1,4 @@
-"""sender: whom an approved comment's links are told to, as webmention.rocks tests it."""
+"""Sending webmentions for the links in approved comments, as webmention.rocks tests it."""
 
 import asyncio
 import re

@@ -1,4 +1,4 @@
-"""verifier: webmentions from another site's pages to comments, as webmention.rocks tests it."""
+"""Webmentions from another site's pages become comments, as webmention.rocks tests it."""
 
 import asyncio
 from collections.abc import Iterator
@@ -62,7 +62,7 @@ def send(service: Served, source: str, target: str = TARGET) -> int:
 
 
 def look(service: Served) -> None:
-    """Look at all that waits."""
+    """Verify all webmentions that wait."""
     checked = MentionVerifier(service.service, service.submissions)
 
     async def work() -> None:
@@ -73,7 +73,7 @@ def look(service: Served) -> None:
 
 
 def mentioned(service: Served, source: str, target: str = TARGET) -> list[Comment]:
-    """Send a webmention, look at it, and give all comments, the oldest first."""
+    """Send a webmention, verify it, and return all comments, the oldest first."""
     assert send(service, source, target) == 202
     look(service)
     return comments(service)

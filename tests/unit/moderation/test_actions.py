@@ -1,4 +1,4 @@
-"""Deciding, undoing, and what is remembered of it."""
+"""Decisions on comments, undoing them, and their history."""
 
 from collections.abc import Iterator
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""answers: what moderators write, shown at once, with their badge, and told to who waits for it."""
+"""Replies of moderators are shown at once, with a badge; subscribers are notified."""
 
 import json
 from collections.abc import Iterator

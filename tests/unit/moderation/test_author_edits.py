@@ -1,4 +1,4 @@
-"""revising: what an author's later changes do to a comment, its count and its history."""
+"""What an author's later changes do to a comment, its count and its history."""
 
 from collections.abc import Iterator
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""The lists of moderators: whole, in pieces, by site, each by its index."""
+"""The lists for moderators: complete, by page and by site, and each with its index."""
 
 from collections.abc import Iterator
 from functools import partial
@@ -115,7 +115,7 @@ def test_each_list_begins_by_its_index_and_stops(
     database: Database, query: Select, index: str
 ) -> None:
     steps = plan(database, query)
-    read = [step for step in steps if step != "SCAN some"]  # what was found is counted
+    read = [step for step in steps if step != "SCAN some"]  # scans the rows that were found
     assert not [step for step in read if step.startswith("SCAN") or "TEMP B-TREE" in step]
     assert [step for step in steps if index in step], steps
 

@@ -1,4 +1,4 @@
-"""owned: all of an address, nothing of others, and quickly."""
+"""Finding all data of an address, nothing of others, and quickly."""
 
 from collections.abc import Iterator
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""pins: one comment stands first on its page, in every order and on every piece of the list."""
+"""A pinned comment comes first on its page, in every order and on every page of the list."""
 
 from collections.abc import Iterator
 from itertools import chain

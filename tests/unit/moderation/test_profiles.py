@@ -1,4 +1,4 @@
-"""profiles: what stands over a moderator's comments, of now and of before."""
+"""The name and badge over a moderator's comments, both new and old ones."""
 
 from collections.abc import Iterator
 from pathlib import Path

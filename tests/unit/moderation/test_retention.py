@@ -1,4 +1,4 @@
-"""privacy: what was to be forgotten is in no table any more."""
+"""What had to be forgotten is in no table any more."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -36,7 +36,7 @@ def networks(database: Database) -> list[bytes | None]:
 
 
 def merge_index(tx: Transaction) -> None:
-    """Have FTS5 forget the words of rows that are gone."""
+    """Have FTS5 remove the words of deleted rows."""
     if tx.IS_FILE:
         tx.execute("INSERT INTO search (search) VALUES ('optimize')")
 
@@ -141,7 +141,7 @@ def test_removed_spam_leaves_a_number_and_what_was_learned(database: Database) -
         ("training_token", 3),
     ):
         sql = f"SELECT count(*) FROM {table}"
-        rows = database.read_now(lambda reader, q=sql: reader.execute(q).fetchall())  # type: ignore[misc] # a default keeps q
+        rows = database.read_now(lambda reader, q=sql: reader.execute(q).fetchall())  # type: ignore[misc] # q keeps the loop's value
         assert rows == [(left,)], table
     assert database.read_now(integrity.check) == []
 

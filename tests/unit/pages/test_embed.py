@@ -1,4 +1,4 @@
-"""embed: the thread and the form as HTML, with and without mistakes."""
+"""The embedded page: the thread and the form as HTML, with and without errors."""
 
 import json
 import re
@@ -37,7 +37,7 @@ def test_a_closed_page_is_readable_and_has_no_form(service: Served) -> None:
 
 
 class Outline(HTMLParser):
-    """The tags and texts of a document; fails where tags do not match or a script could run."""
+    """The tags and texts of a document; fails if tags do not match or a script could run."""
 
     def __init__(self, html: bytes) -> None:
         super().__init__()
@@ -110,7 +110,7 @@ def test_imported_comments_keep_the_names_that_old_links_have(service: Served) -
 
 
 def test_a_comment_is_answered_without_a_script(service: Served) -> None:
-    """A button of a form, not a link: the policy then keeps it here."""
+    """With a button of a form, not a link: the policy limits where a form can lead."""
     service.submit("Hi", author="<Ann>")
     html = service.get("/embed/thread?url=/p/").body.decode()
     assert re.findall("<button [^>]*Reply to [^>]*>", html) == [
@@ -180,7 +180,7 @@ def test_the_form_is_posted_to_this_service(service: Served, query: str, action:
 
 
 def test_a_refused_form_brings_back_what_was_typed_but_no_more(service: Served) -> None:
-    """Else an answer is five times the largest body, for each attempt."""
+    """Otherwise the answer would be five times as large as the largest body, at each attempt."""
     typed = "é" * 9_000
     answer = service.form("/embed/thread", urlencode({"url": "/p/", "message": typed}))
     assert typed in answer.body.decode()
@@ -302,7 +302,7 @@ def test_where_a_stamp_is_required_the_plain_form_is_shown_again_with_one(tmp_pa
 
 
 def known(html: str) -> list[dict[str, object]]:
-    """What the fragment tells the widget of its comments."""
+    """Return what the HTML tells the widget about its comments."""
     outline = Outline(html.encode())
     return [
         json.loads(attrs["data-comment"] or "")

@@ -1,4 +1,4 @@
-"""follow: who asks is asked back, and gets new comments until one click stops it."""
+"""Following a page: readers confirm by mail, and get new comments until they unsubscribe."""
 
 import re
 from collections.abc import Iterator
@@ -35,7 +35,7 @@ def service(tmp_path: Path) -> Iterator[Served]:
 
 
 def mails(service: Served) -> list[tuple[OutboxRow, Envelope]]:
-    """Take the mails to those who follow out of the outbox."""
+    """Take the mails to followers out of the outbox."""
     found = []
     for row in waiting(service):
         envelope = service.database.read_now(MailComposer(MAILING, service.links).compose, row)
@@ -70,7 +70,7 @@ def follow(service: Served, target: str = PAGE, email: str = "bob@mail.example")
 
 
 def tell(service: Served) -> list[Envelope]:
-    """Let the outbox look what is new, a second later."""
+    """Let the outbox look for new comments, a second later."""
     service.now += 1
     service.database.write_now(follows.tell, service.clock.now_ms())
     return [envelope for row, envelope in mails(service) if row.kind == "followed"]

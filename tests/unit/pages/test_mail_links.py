@@ -1,4 +1,4 @@
-"""linkpages: what a link in a mail shows on GET and does on POST, once."""
+"""Links in mails: a GET shows a page, and a POST does what it says, once."""
 
 import re
 from collections.abc import Iterator
@@ -182,7 +182,7 @@ def moderator(service: Served) -> Served:
 
 
 def test_a_moderator_answers_from_a_mail(moderator: Served) -> None:
-    """One tap on the link, one on the button."""
+    """Open the link, then press the button."""
     now = int(moderator.now * 1_000)
     [post] = moderator.database.read_now(outbox.due, "mail", now, 9)
     letter = moderator.database.read_now(MailComposer(WITH_MAIL, moderator.links).compose, post)

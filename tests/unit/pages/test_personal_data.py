@@ -1,6 +1,6 @@
-"""ownpages: from an address to a mail, from its links to all of an author's, or nothing of it.
+"""Readers' own data: from an address to a mail, and from its links to an export or deletion.
 
-The mails go through a real SMTP conversation.
+The mails go through a real SMTP server.
 """
 
 import asyncio
@@ -43,7 +43,7 @@ def ask(service: Served, email: str = ROSA, peer: str = "192.0.2.1") -> Response
 
 
 def sent(service: Served) -> list[EmailMessage]:
-    """Send what waits, to a real mail server; what came."""
+    """Send what waits to a real mail server; return what it received."""
 
     async def scene() -> list[EmailMessage]:
         async with mail_server() as server:
@@ -57,7 +57,7 @@ def sent(service: Served) -> list[EmailMessage]:
 
 
 def links(service: Served) -> dict[str, str]:
-    """The links of the one mail that is sent, by what they are for."""
+    """Return the links in the one mail that is sent, by purpose."""
     assert ask(service).status == 200
     [mail] = sent(service)
     assert mail["To"] == ROSA

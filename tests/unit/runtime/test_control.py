@@ -1,4 +1,4 @@
-"""The control socket, both of its ends, on a real database."""
+"""The control socket, both of its ends, with a real database."""
 
 import asyncio
 import socket
@@ -24,7 +24,7 @@ NOW = 1_790_000_000.0  # a Unix time in seconds
 
 
 def submit(tx: Transaction, message: str) -> int:
-    """Store one pending comment; its id."""
+    """Store one pending comment; return its id."""
     pending = new(source=message, status="pending", key=message)
     return create.add(tx, pending, int(NOW * 1000)).comment.id
 
@@ -152,7 +152,7 @@ def test_an_endless_line_ends_the_connection(tmp_path: Path) -> None:
             line = b" " * (control.LINE_LIMIT + 1)
             return await asyncio.to_thread(speak, tmp_path / "control.sock", line)
 
-    with suppress(ConnectionResetError, BrokenPipeError):  # our bytes may still be under way
+    with suppress(ConnectionResetError, BrokenPipeError):  # our bytes may still be in transit
         assert asyncio.run(scene()) == b""
 
 

@@ -1,4 +1,4 @@
-"""Orders: as JSON, and what each one writes."""
+"""Control commands: as JSON, and what each one writes."""
 
 from collections.abc import Iterator
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""What goes from one server to the next, over a real socket."""
+"""What one server hands over to the next, over a real socket."""
 
 import asyncio
 import os
@@ -20,7 +20,7 @@ Old = Callable[[socket.socket], None]
 
 
 def files(folder: Path, count: int) -> tuple[int, ...]:
-    """So many descriptors, each of a file whose text is its number."""
+    """Open `count` descriptors, each of a file whose text is its number."""
     numbers = []
     for number in range(count):
         (folder / str(number)).write_text(str(number))
@@ -29,7 +29,7 @@ def files(folder: Path, count: int) -> tuple[int, ...]:
 
 
 def texts(descriptors: tuple[int, ...]) -> list[str]:
-    """What the files say, and close them."""
+    """Read and close the files; return their texts."""
     found = []
     for descriptor in descriptors:
         assert not os.get_inheritable(descriptor)
@@ -44,7 +44,7 @@ def held() -> int:
 
 @contextmanager
 def old_server(path: Path, act: Old) -> Iterator[None]:
-    """Somebody at the control socket who hears what is asked, and then acts."""
+    """Run a control socket that expects the request to hand over, and then calls `act`."""
 
     def serve() -> None:
         talk, _ = listener.accept()
@@ -153,7 +153,7 @@ def test_a_successor_that_fails_leaves_our_place_to_us(
     idle = tuple((descriptor, "") for descriptor in files(tmp_path, 3))
     ours, other = socket.socketpair()
     if listens:
-        other.shutdown(socket.SHUT_WR)  # it dies when it has had everything
+        other.shutdown(socket.SHUT_WR)  # it dies after it has received everything
     else:
         other.close()
     succession = Handover(asyncio.Event(), None)
@@ -202,4 +202,4 @@ def test_nobody_succeeds_a_server_that_stops_already() -> None:
     ours, other = socket.socketpair()
     with closing(ours), closing(other):
         assert not Handover(stop, None).begin(ours)
-    assert asyncio.run(Handover(stop, None).conclude()) is None  # nobody is there to get it
+    assert asyncio.run(Handover(stop, None).conclude()) is None  # nobody is there to receive it

@@ -1,4 +1,4 @@
-"""redirect: where plain HTTP is sent. That it listens is shown by tests/proxy, behind hitch."""
+"""Where plain HTTP is redirected. tests/proxy shows behind hitch that the listener works."""
 
 import pytest
 
@@ -19,7 +19,7 @@ from commentsvc.runtime.https_redirect import Redirect
 def test_everybody_is_sent_to_the_public_host(
     method: str, path: str, query: str, target: str
 ) -> None:
-    """Whatever host he names: the Host field is not looked at."""
+    """Whatever host a client names: the Host field is ignored."""
     redirect = Redirect("https://comments.example:8443/folder/")
     answer = redirect.handle(Request(method, path, query, b"", "", {"host": "evil.example"}.get))
     assert answer.status == 308

@@ -1,4 +1,4 @@
-"""Chores: done in a pause, interrupted by a submission, tried again after a failure."""
+"""Maintenance: done in a pause, interrupted by a submission, retried after a failure."""
 
 import asyncio
 from pathlib import Path
@@ -44,7 +44,7 @@ def test_all_comments_are_fed_in_the_end(tmp_path: Path, monkeypatch: pytest.Mon
 def test_a_submission_ends_the_work_until_the_next_pause(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """One comes between every two looks, so that nothing is ever fed."""
+    """A submission comes between every two checks, so nothing is ever indexed."""
     looks = 0
 
     def last(reader: object) -> int:

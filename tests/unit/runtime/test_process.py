@@ -1,4 +1,4 @@
-"""The limit of open files, and the log; signals are tested in tests/e2e/test_start_stop.py."""
+"""The limit of open files, and the log; tests/e2e/test_start_stop.py tests signals."""
 
 import logging
 import re
@@ -17,7 +17,7 @@ Limits = tuple[int, int]
 
 @pytest.fixture
 def limits(monkeypatch: pytest.MonkeyPatch) -> list[Limits]:
-    """The limits now, and before; the test writes the first."""
+    """Return the history of limits: a test appends the first one, `setrlimit` the others."""
     history: list[Limits] = []
     monkeypatch.setattr(resource, "getrlimit", lambda _: history[-1])
     monkeypatch.setattr(resource, "setrlimit", lambda _, new: history.append(new))

@@ -1,4 +1,4 @@
-"""trace: lines get to their reader, whole, in order, and the last ones too."""
+"""The request trace: lines reach their reader, complete and in order, up to the last ones."""
 
 import os
 import threading
@@ -19,7 +19,7 @@ def pipe() -> Iterator[tuple[int, int]]:
 
 
 class Lines:
-    """What is still to be taken, each piece by itself."""
+    """A source of lines, which returns its pieces one by one."""
 
     def __init__(self, *pieces: bytes) -> None:
         self.pieces = list(pieces)

@@ -1,4 +1,4 @@
-"""rerender: stored HTML that the renderer would not make is stored anew, once and in pieces."""
+"""Stored HTML that the renderer would no longer produce is rendered anew, once and in batches."""
 
 import asyncio
 from pathlib import Path
@@ -19,7 +19,7 @@ TABLE = "|a" * 210 + "|\n" + "|:-:" * 210 + "|\n" + "a\n" * 3_000
 
 
 def stored(database: Database) -> list[tuple[str, str]]:
-    """Source and HTML of all comments, the oldest first."""
+    """Return source and HTML of all comments, the oldest first."""
     entries = database.read_now(queries.listing, None, 1_000)
     return [(entry.comment.source, entry.comment.html) for entry in reversed(entries)]
 
@@ -94,7 +94,7 @@ def test_a_full_disk_is_no_end(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
     def fails(*values: object, **named: object) -> None:
         if next(failures, False):
             raise DatabaseFull("no space")
-        real(*values, **named)  # type: ignore[arg-type] # as they came
+        real(*values, **named)  # type: ignore[arg-type] # passed on unchanged
 
     monkeypatch.setattr(rerender, "store", fails)
     with opened(tmp_path) as database:

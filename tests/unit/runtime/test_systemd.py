@@ -1,4 +1,4 @@
-"""What a service manager passes, and what it is told."""
+"""What a service manager passes to the service, and what the service tells it."""
 
 import asyncio
 import contextlib
@@ -17,7 +17,7 @@ PID = 4711
 
 @pytest.fixture
 def first(monkeypatch: pytest.MonkeyPatch) -> Iterator[int]:
-    """The first of two descriptors in a row, listening sockets."""
+    """Return the first of two consecutive descriptors of listening sockets."""
     numbers = range(200, 202)
     sockets = [socket.create_server(("127.0.0.1", 0)) for _ in numbers]
     for listener, number in zip(sockets, numbers, strict=True):
@@ -76,7 +76,7 @@ def test_a_manager_that_does_not_listen_is_no_trouble(tmp_path: Path) -> None:
 
 
 def told(receiver: socket.socket) -> list[bytes]:
-    """All that waits there."""
+    """Return all messages that wait there."""
     receiver.setblocking(False)
     messages = []
     with contextlib.suppress(BlockingIOError):

@@ -1,4 +1,4 @@
-"""Whether the data folder can be used, and what is said when it cannot."""
+"""Whether the data folder can be used, and the error if it cannot."""
 
 import os
 from pathlib import Path
@@ -34,7 +34,7 @@ def test_a_file_above_it_is_told(tmp_path: Path) -> None:
 
 
 def refuse(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Be somebody whom the folder does not let in; tests often run as root, whom all do."""
+    """Pretend to be a user who may not enter the folder, since tests often run as root."""
     monkeypatch.setattr(os, "access", lambda _path, _mode: False)
     monkeypatch.setattr(os, "geteuid", lambda: 10001)
     monkeypatch.setattr(os, "getegid", lambda: 10002)

@@ -1,4 +1,4 @@
-"""The settings: what is allowed, and that the shipped file tells all of them."""
+"""The settings: which values are valid, and that the shipped file lists all of them."""
 
 import itertools
 import re
@@ -245,7 +245,7 @@ def test_a_password_is_not_sent_in_the_clear() -> None:
 
 def test_settings_do_not_change() -> None:
     with pytest.raises(AttributeError):
-        Settings().server.workers = 2  # type: ignore[misc] # the refusal is what we test
+        Settings().server.workers = 2  # type: ignore[misc] # that it is refused is the test
 
 
 def test_places_come_from_the_environment_and_are_no_settings() -> None:

@@ -1,4 +1,4 @@
-"""What is read, and how it is told what is wrong."""
+"""Reading settings, and the errors that name a wrong one."""
 
 from pathlib import Path
 from typing import Annotated

@@ -1,4 +1,4 @@
-"""Bans: what may be banned, what then is found, for how long."""
+"""Bans: what can be banned, what is then found, and for how long."""
 
 from collections.abc import Iterator
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""bayes: Fisher's method, and what it says of a comment."""
+"""The Bayes filter: Fisher's method, and its score for a comment."""
 
 import time
 

@@ -1,4 +1,4 @@
-"""layers: what all of them together make of a submission."""
+"""The verdict of all spam checks together on a submission."""
 
 from typing import Any
 
@@ -22,7 +22,7 @@ LINKS = " ".join(f"https://{n}.example/" for n in range(4))
 
 
 def layers(**spam: Any) -> SpamChecker:  # Any: a field of Spam
-    """Layers that ask for no form token and no work, unless `spam` says so."""
+    """Return checks without form token and proof of work, unless `spam` says otherwise."""
     fields: dict[str, Any] = {"form_token": "off", "proof_of_work": 0} | spam  # Any: as above
     return SpamChecker(Settings(spam=SpamSettings(**fields)), [b"k" * 32])
 
@@ -35,7 +35,7 @@ def verdict(
     policy: PolicyResult = USUAL,
     **fields: Any,  # Any: a field of Submission
 ) -> Verdict:
-    """The verdict on a comment that comes so many milliseconds later."""
+    """Return the verdict on a comment that is submitted so many milliseconds later."""
     submission = msgspec.structs.replace(PLAIN, message=message, **fields)
     return judge.check(submission, render(message), network, policy, NOW + later_ms, later_ms)
 
@@ -106,7 +106,7 @@ def test_links_are_no_doubt_where_any_number_is_allowed() -> None:
 
 
 def proof(judge: SpamChecker) -> dict[str, Any]:  # Any: fields of Submission
-    """What a browser sends of an invitation, when the work is done."""
+    """Return what a browser sends with a form after the proof of work."""
     invitation = judge.invite("blog", NOW, 0)
     sent = {"form_token": invitation["form_token"]}
     if work := invitation.get("proof_of_work"):
@@ -186,7 +186,7 @@ EVERYTHING: dict[str, Any] = {  # Any: as for layers
 
 
 def suspected(**spam: Any) -> set[str]:  # Any: as for layers
-    """Of what each layer suspects a comment that is wrong in every way."""
+    """Return the reasons to suspect a comment that is wrong in every way."""
     judge = layers(**(EVERYTHING | spam))
     text = f"{LINKS} casino {'Очень длинный русский текст о самых разных вещах. ' * 5}"
     verdict(judge, text)

@@ -1,4 +1,4 @@
-"""duplicates: the same text from other networks, and how little it takes to remember."""
+"""Finding the same text from other networks, in little memory."""
 
 import msgspec
 import pytest

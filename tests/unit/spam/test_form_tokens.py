@@ -1,4 +1,4 @@
-"""form tokens: signed, of their time, and used once."""
+"""Form tokens: signed, limited in time, and valid once."""
 
 import pytest
 
@@ -17,7 +17,7 @@ def ours() -> FormTokens:
 def look(
     ours: FormTokens, form_token: str, after: int = 60_000, site: str = "blog", of: int = 1
 ) -> int:
-    """The points of what is wrong with a form token, `after` it was made at NOW."""
+    """Return the points for faults of a form token, `after` it was made at NOW."""
     seen = ours.check(form_token, site, of, NOW + after)
     assert seen.usable or seen.finding
     return seen.finding.points if seen.finding else 0
@@ -62,7 +62,7 @@ def test_every_altered_letter_is_noticed(ours: FormTokens) -> None:
     form_token = ours.make("blog", NOW)
     for place, letter in enumerate(form_token):
         altered = form_token[:place] + ("0" if letter != "0" else "1") + form_token[place + 1 :]
-        # The last letter of the signature has two bits that stand for nothing.
+        # The last letter of the signature has two unused bits.
         assert look(ours, altered) == score.FORGED or place == len(form_token) - 1
 
 

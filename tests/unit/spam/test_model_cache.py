@@ -1,4 +1,4 @@
-"""school: the filter follows the decisions, and no submission but the first waits for it."""
+"""The filter's model follows the decisions, and only the first submission waits for it."""
 
 import asyncio
 from collections.abc import Iterator

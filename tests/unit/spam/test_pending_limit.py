@@ -1,4 +1,4 @@
-"""pending_limit: a network's share of the queue, and the bound of a site's."""
+"""The limit of pending comments: a network's share, and the limit of a site."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -31,7 +31,7 @@ def limit(
 
 
 def texts(limit: PendingLimit, number: int, network: bytes = HERE, now_ms: int = 0) -> list[Text]:
-    """What is said to so many comments; "" where they may wait."""
+    """Submit `number` comments; return the error for each, "" for those that may be pending."""
     refusals = [limit.take("blog", network, now_ms) for _ in range(number)]
     return [refusal.text if refusal else "" for refusal in refusals]
 

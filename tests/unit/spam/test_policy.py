@@ -1,4 +1,4 @@
-"""Policies, the trust that authors earn, and bans, as submissions over the interface meet them."""
+"""Moderation policies, trusted authors and bans, as submissions over the API meet them."""
 
 from pathlib import Path
 
@@ -17,7 +17,7 @@ LINKS = " ".join(f"https://{n}.example/" for n in range(4))
 
 
 def send(service: Served, message: str, **fields: str) -> str:
-    """Submit to the page /p/; what became of it."""
+    """Submit to the page /p/; return what became of it."""
     service.monotonic += 3_600
     assert service.submit(message, "/p/", **fields).status in (201, 202)
     return service.stored()[0].comment.status
@@ -38,7 +38,7 @@ def on_notes(service: Served, message: str, **fields: str) -> None:
     ],
 )
 def test_a_policy_says_what_waits(tmp_path: Path, policy: str, plain: str, links: str) -> None:
-    moderation = ModerationSettings(policy=policy)  # type: ignore[arg-type] # one of its words
+    moderation = ModerationSettings(policy=policy)  # type: ignore[arg-type] # a Literal
     with served(tmp_path, msgspec.structs.replace(SETTINGS, moderation=moderation)) as service:
         assert send(service, "Hello") == plain
         assert send(service, LINKS) == links

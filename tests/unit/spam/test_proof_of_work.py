@@ -1,4 +1,4 @@
-"""work: what was asked is accepted, and nothing else; a wave makes it harder."""
+"""Proof of work: only solutions of our own challenges are accepted; a wave makes it harder."""
 
 import base64
 import json
@@ -15,7 +15,7 @@ FORM_TOKEN = "a form token"
 
 
 def solved(asked: dict[str, Any]) -> str:  # Any: JSON as ALTCHA defines it
-    """The work that was `asked`, done by ALTCHA's own library."""
+    """Return the solution of a challenge, found by ALTCHA's own library."""
     challenge = Challenge.from_dict(json.loads(json.dumps(asked)))
     solution = solve_challenge(challenge)
     assert solution
@@ -89,7 +89,7 @@ def test_an_endless_answer_is_not_read(ours: ProofOfWork) -> None:
 
 
 def numbers(opened: int, pause_ms: int) -> list[int]:
-    """How many numbers there were to choose from, while `opened` forms came."""
+    """Return how many numbers each challenge could choose from, while `opened` forms arrive."""
     asked: list[int] = []
 
     def choose(count: int) -> int:
@@ -138,7 +138,7 @@ def test_after_a_wave_it_gets_easier_again() -> None:
     for _ in range(1_000):
         work.challenge(FORM_TOKEN, 0)
     work.challenge(FORM_TOKEN, 10 * HALF_MS)
-    work.challenge(FORM_TOKEN, 0)  # a clock that goes back is none
+    work.challenge(FORM_TOKEN, 0)  # a clock that goes back does no harm
     assert asked[-2:] == [100, 100]
 
 

@@ -1,4 +1,4 @@
-"""protected_names: nobody writes under a moderator's name, by whatever way and spelling."""
+"""Nobody can write under a moderator's name, in any way or spelling."""
 
 import hashlib
 import json
@@ -21,7 +21,7 @@ from tests.unit.app_fixture import NOW, SETTINGS, Served, served
 from tests.unit.database_fixture import opened
 
 ROSA = "rosa@blog.example"
-# Each of these would pass for Rosa Miller on a page.
+# Each of these looks like Rosa Miller on a page.
 IMITATIONS = (
     "Rosa Miller",
     "rosa miller",
@@ -39,7 +39,7 @@ IMITATIONS = (
     "\uff32\uff4f\uff53\uff41 Miller",  # full width
     "\U0001d411\U0001d428\U0001d42c\U0001d41a Miller",  # mathematical
     "\u024f\u200dRosa Miller"[1:],
-    "Ro\u200bsa\u2060 Mil\u00adler",  # nothing that is seen
+    "Ro\u200bsa\u2060 Mil\u00adler",  # invisible characters
     "R\u00f3s\u0101 M\u00efller",
     "Ro\u0301sa Miller",
     "\u24c7osa Miller",  # circled
@@ -125,7 +125,7 @@ def test_the_moderators_of_the_mail_settings_are_protected(tmp_path: Path) -> No
         assert _loaded(settings, database).check("Ann", ROSA, "")
 
 
-# The ways in, each with a name and an address: what is stored by them stands in the queue.
+# All ways to submit, each with a name and an address; what is stored must be in the queue.
 
 
 def by_json(service: Served, author: str, email: str) -> int:
@@ -215,7 +215,7 @@ def test_nobody_sends_a_badge_along(service: Served, field: str) -> None:
 
 
 def _names(*texts: str) -> ProtectedNames:
-    """The names of the settings alone."""
+    """Return the names in the settings alone."""
     names = ProtectedNames(replace(SETTINGS, moderation=ModerationSettings(protected_names=texts)))
     names.load(NO_ACCOUNTS)
     return names

@@ -1,4 +1,4 @@
-"""reasons: stored as codes, said in words."""
+"""Reasons of a verdict: stored as codes, shown in words."""
 
 import re
 from pathlib import Path

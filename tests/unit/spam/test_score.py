@@ -1,4 +1,4 @@
-"""spam: one verdict with all its reasons."""
+"""The score of a submission: one verdict with all its reasons."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""rules: what a text tells by itself."""
+"""Rules that look at the text alone."""
 
 import time
 

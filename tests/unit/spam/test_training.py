@@ -1,4 +1,4 @@
-"""lessons: each decision is counted once, and taken back as it was."""
+"""Training the filter: each decision is counted once, and can be undone exactly."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -27,7 +27,7 @@ def said(database: Database, text: str, status: str = "pending") -> int:
 
 
 def counted(database: Database, *words: str) -> dict[str, tuple[int, int]]:
-    """In how many spam and good comments each of the words was, if in any."""
+    """Return in how many spam and good comments each of the words occurred, if in any."""
     sql = "SELECT hash, spam, good FROM training_token WHERE spam + good > 0"
     rows = database.read_now(lambda reader: reader.execute(sql).fetchall())
     known = {number: counts for number, *counts in rows}

@@ -1,4 +1,4 @@
-"""network: what is kept of an address, and for how long it can be told."""
+"""What is kept of an IP address, and for how long it can be recognised."""
 
 import pytest
 

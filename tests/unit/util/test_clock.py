@@ -1,4 +1,4 @@
-"""Clock: which time it tells."""
+"""The clock: which time it returns."""
 
 import time
 

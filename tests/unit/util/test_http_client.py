@@ -1,4 +1,4 @@
-"""remote: no request reaches an address that is not public, and no answer is endless."""
+"""HTTP requests reach public addresses only, and answers are limited in size and time."""
 
 import asyncio
 import socket
@@ -18,7 +18,7 @@ LOCAL = ("127.0.0.0/8",)
 
 
 class Receiver(ThreadingHTTPServer):
-    """A server that keeps what it was sent, and answers as told."""
+    """A server that keeps what it was sent, and answers as the test says."""
 
     status, answer, location = 200, b"thanks", ""
 
@@ -111,11 +111,11 @@ def test_one_address_of_a_name_that_is_not_public_is_enough(
 def test_the_connection_goes_to_the_address_that_was_looked_at(
     receiver: Receiver, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A name that means another address a moment later (DNS rebinding) gains nothing."""
+    """A name that resolves to another address a moment later (DNS rebinding) gains nothing."""
     answers = iter(["127.0.0.1"])
 
     def resolve(host: str, port: int, *_: object, **__: object) -> list[Any]:
-        if host == "127.0.0.1":  # a literal, for the connection
+        if host == "127.0.0.1":  # an address literal, as the connection asks for it
             return [(2, 1, 6, "", (host, port))]
         return [(2, 1, 6, "", (next(answers), port))]
 

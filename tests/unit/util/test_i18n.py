@@ -1,4 +1,4 @@
-"""i18n: the catalogues are complete and in step with the sources, and a message is said in each."""
+"""The catalogues are complete and up to date, and each message is shown in each language."""
 
 import re
 
@@ -33,7 +33,7 @@ ALL = ["ar", "de", "en", "es", "fr", "it", "ja", "nl", "pl", "pt", "ru", "zh"]
 TRANSLATED = [tag for tag in ALL if tag != "en"]
 TEMPLATE = catalogues.read(catalogues.POT)
 
-# What a reader can get wrong who fills in a form, and presses its button.
+# The mistakes of a reader who fills in a form and sends it.
 WRONG = {
     "nothing at all": {},
     "too much": {"author": "x" * 81, "message": "y" * 9000},
@@ -41,12 +41,12 @@ WRONG = {
     "no address to mail answers to": {"notify": "yes"},
 }
 
-# Names in a text, "#", and the elements of HTML that stand in texts of templates.
+# Names in a text, "#", and HTML elements in the texts of templates.
 PLACEHOLDERS = re.compile(r"%\(\w+\)[sd]|%%|#|</?\w+[^>]*>|https?://")
 
 
 def forms(entry: CatalogEntry) -> list[str]:
-    """Return all that is written for a text: its plural forms, or the one text."""
+    """Return all translations of a text: its plural forms, or the one text."""
     found = entry.string if isinstance(entry.string, (tuple, list)) else [entry.string]
     return [str(text or "") for text in found]
 
@@ -57,7 +57,7 @@ def originals(entry: CatalogEntry) -> list[str]:
 
 
 def faults(catalog: Catalog) -> list[str]:
-    """Return what a translator has to mend, in the words of the test."""
+    """Return what a translator has to correct, as the test reports it."""
     found = []
     by_id = {(entry.context, entry.id): entry for entry in catalog if entry.id}
     for entry in TEMPLATE:
@@ -83,7 +83,7 @@ def faults(catalog: Catalog) -> list[str]:
 
 
 def refusals() -> list[Text]:
-    """Everything that a reader can be told who sends a form."""
+    """Return every error that a reader can get who sends a form."""
     texts: list[Text] = [text for _, text in submissions.REFUSED.values()]
     for values in WRONG.values():
         with pytest.raises(SubmissionError) as caught:
@@ -140,7 +140,7 @@ def test_french_signs_do_not_stand_alone_at_the_beginning_of_a_line() -> None:
 
 @pytest.mark.parametrize("tag", TRANSLATED)
 def test_plural_forms_are_those_of_cldr(tag: str) -> None:
-    """Two numbers have one form exactly where Unicode says so."""
+    """Two numbers share a form exactly where Unicode's CLDR says so."""
     catalog, rule = catalogues.read(catalogues.paths()[tag]), Locale.parse(tag).plural_form
     numbers = [*range(300), 1_000_000, 1_000_001, 2_000_000]
     pairs = {(rule(number), catalogues.plural_index(catalog, number)) for number in numbers}
@@ -154,7 +154,7 @@ def test_every_refusal_of_a_form_is_a_message() -> None:
 
 @pytest.mark.parametrize("tag", ALL)
 def test_the_name_of_a_reply_button_contains_what_is_seen_of_it(tag: str) -> None:
-    """WCAG 2.5.3: who says what they see reaches the button."""
+    """WCAG 2.5.3: speech control finds the button by the text that is seen."""
     words = find_language(tag).widget
     assert words["reply"].lower() in words["replyTo"].lower().replace("#", "x")
 

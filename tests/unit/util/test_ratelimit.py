@@ -1,4 +1,4 @@
-"""ratelimit: buckets that empty, fill, and do not grow without bound."""
+"""Rate limits: buckets that empty and refill, and need bounded memory."""
 
 import pytest
 from hypothesis import given

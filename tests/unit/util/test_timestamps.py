@@ -1,4 +1,4 @@
-"""moments: two spellings of a moment."""
+"""Timestamps: the two ways to write one."""
 
 import time
 
