@@ -1,7 +1,7 @@
-"""The project's rules, held as data: who may know whom, and what must be tested.
+"""The project's rules as data: which package may import which, and what must be tested.
 
-A rule that stands in the way is changed here, with its reason in the commit; it is not bypassed.
-That each setting stands in config/commentsvc.toml is checked in tests/unit/settings/test_loader.py.
+A rule that is in the way is changed here, with the reason in the commit; it is not bypassed.
+tests/unit/settings/test_loader.py checks that each setting is in config/commentsvc.toml.
 """
 
 import ast
@@ -22,8 +22,8 @@ PACKAGE = ROOT / "commentsvc"
 CORE = ROOT / "core"
 STATIC = ROOT / "static"
 
-# Which packages each package may import: the arrows point down this table only, so that there are
-# no circles. A new module needs no entry; its folder decides.
+# Which packages each package may import: only packages above it in this table, so that imports
+# cannot be circular. A new module needs no entry; its folder decides.
 _DATA = ["model", "settings", "util", "db"]
 _RULES = [*_DATA, "comments", "spam", "moderation"]
 _SERVICE = [*_RULES, "auth", "delivery", "http"]
@@ -55,13 +55,13 @@ ALLOWED: dict[str, list[str]] = {
     "__main__": ["cli"],
 }
 
-# The only modules that may import these, by whatever name.
+# The only modules that may import these, under whatever name.
 ONLY_IMPORTERS: dict[str, frozenset[str]] = {
     "commentsvc._core": frozenset({"http.bridge"}),
 }
 ENVIRONMENT_READERS = frozenset({"settings.loader", "runtime.systemd"})
 
-# Parameters beside `self` and `cls`.
+# Parameters other than `self` and `cls`.
 MOST_PARAMETERS = 6
 MOST_OF_A_CONSTRUCTOR = 5
 
@@ -159,7 +159,7 @@ CORE_TESTED_ELSEWHERE: dict[str, str] = {
     "http/scan_x86": "tests/core/http/test_scan.c, which runs all that the processor can",
 }
 
-# The folders of the core, and which others each of them may include.
+# The folders of the core, and the folders whose headers each may include.
 CORE_FOLDERS: dict[str, frozenset[str]] = {
     "base": frozenset(),
     "http": frozenset({"base"}),
@@ -171,7 +171,7 @@ CORE_FOLDERS: dict[str, frozenset[str]] = {
     "python": frozenset({"base", "http", "seam", "cache", "sse", "server"}),
 }
 
-# The core knows HTTP, bytes, keys and tags. These words would be ours or of another format.
+# The core knows HTTP, bytes, keys and tags. These words belong to our domain or to other formats.
 FOREIGN_TO_CORE = re.compile(
     r"\b(authors?|blogs?|comments?|html|json|markdown|moderat\w+|peewee|sites?|sql(ite)?\w*"
     r"|submissions?|verdicts?|widgets?)\b",
@@ -186,7 +186,7 @@ def python_files(*folders: Path) -> list[Path]:
 
 
 def imports(path: Path) -> Iterator[str]:
-    """The full names that the module at `path` imports, those for type checkers too."""
+    """Yield the full names that the module at `path` imports, including those for type checkers."""
     for node in ast.walk(ast.parse(path.read_text())):
         if isinstance(node, ast.Import):
             yield from (alias.name for alias in node.names)
@@ -202,7 +202,7 @@ def module_of(path: Path) -> str:
 
 
 def packages_of(path: Path) -> set[str]:
-    """Return the packages of ours, or modules beside them, that the module at `path` imports."""
+    """Return our packages, or modules beside them, that the module at `path` imports."""
     return {name.split(".")[1] for name in imports(path) if name.startswith("commentsvc.")}
 
 
@@ -274,7 +274,7 @@ def test_only_the_settings_and_systemd_read_the_environment() -> None:
 
 
 def test_only_the_clock_tells_the_time() -> None:
-    """Commands may measure themselves; all else takes a Clock, which tests can set."""
+    """Commands may measure their own time; all other code takes a Clock, which tests can set."""
     readers = {
         module_of(path)
         for path in python_files(PACKAGE)
@@ -286,7 +286,7 @@ def test_only_the_clock_tells_the_time() -> None:
 
 
 def core_includes() -> dict[str, set[str]]:
-    """What each module of the core includes: a header and its source are one module."""
+    """Return what each module of the core includes: a header and its source are one module."""
     found: dict[str, set[str]] = {}
     for path in CORE.glob("*/*.[ch]"):
         module = f"{path.parent.name}/{path.stem}"
@@ -345,7 +345,7 @@ def test_every_module_has_its_test_file() -> None:
 
 
 def included(path: Path) -> set[str]:
-    """Return what a C test includes, by itself and by the headers that the tests share."""
+    """Return what a C test includes, by itself and through the headers that the tests share."""
     names = set(re.findall(r'^#include "(.*)\.h"', path.read_text(), re.MULTILINE))
     shared = [ROOT / "tests/core" / f"{name}.h" for name in names]
     return names.union(*(included(header) for header in shared if header.exists()))
@@ -392,7 +392,7 @@ def test_the_schema_of_exports_is_that_of_the_records() -> None:
 
 
 def test_lines_of_c_keep_their_budget() -> None:
-    """The formatter leaves comments as they were written."""
+    """The formatter does not wrap comments."""
     files = [
         *CORE.glob("*/*.[ch]"),
         *(ROOT / "loadtest").rglob("*.[ch]"),
@@ -404,7 +404,7 @@ def test_lines_of_c_keep_their_budget() -> None:
 
 
 def scripts_imported_by(script: Path) -> list[Path]:
-    """The scripts that load with `script`, without those that it loads on use by ``import()``."""
+    """Return the scripts that load together with `script`, without those by ``import()``."""
     names = re.findall(r"^import (?:[^;]+ from )?\"(.+)\";$", script.read_text(), re.MULTILINE)
     return [(script.parent / name).resolve() for name in names]
 
@@ -415,15 +415,15 @@ def test_imports_of_scripts_make_no_circle_and_stay_below_the_elements() -> None
     list(TopologicalSorter(graph).static_order())  # raises CycleError
     lists = {STATIC / f"{name}.js" for name in ("reactions", "latest", "popular")}
     elements = {STATIC / "comments.js", STATIC / "count.js", *lists}
-    # Those of lists ask for what they show by the count's class.
+    # The elements with lists request their data through the class of the count.
     imported = {name for script, names in graph.items() for name in names if script not in lists}
     assert not elements & imported
     assert not (elements - {STATIC / "count.js"}) & {each for one in lists for each in graph[one]}
     assert not graph[STATIC / "common.js"], "it is for all, and knows none"
 
 
-# Imports the whole package and names the exceptions that are there, as an attribute, a default
-# or in a closure.
+# Imports the whole package and prints all exception objects that exist then, as an attribute, a
+# default or in a closure.
 KEPT_EXCEPTIONS = """
 import gc, importlib, pkgutil, commentsvc
 for module in pkgutil.walk_packages(commentsvc.__path__, "commentsvc."):
@@ -436,14 +436,14 @@ for found in gc.get_objects():
 
 
 def test_no_exception_is_made_by_an_import() -> None:
-    """Each `raise` of the same one lengthens its traceback, whose frames hold the request."""
+    """Each `raise` of one object lengthens its traceback, whose frames keep the request alive."""
     words = (sys.executable, "-c", KEPT_EXCEPTIONS)
     done = subprocess.run(words, cwd=ROOT, capture_output=True, text=True, check=True)
     assert done.stdout == ""
 
 
 def test_no_exception_that_is_kept_is_raised() -> None:
-    """An error is made where it is raised, or was caught just before."""
+    """An error is created where it is raised, or was caught just before."""
     found = [
         f"{relative(path)}:{node.lineno}"
         for path in python_files(PACKAGE)
@@ -466,7 +466,7 @@ def test_an_ignored_type_error_has_its_reason_on_the_line() -> None:
     assert not found
 
 
-# What each package of loadtest/ may import of the others, beside itself.
+# What each package of loadtest/ may import from the others.
 LOADTEST_IMPORTS: dict[str, frozenset[str]] = {
     "data": frozenset(),
     "harness": frozenset({"data"}),
@@ -510,7 +510,7 @@ def test_modules_of_the_load_test_import_without_a_circle() -> None:
 
 
 def test_connections_to_sqlite_are_closed() -> None:
-    """`with sqlite3.connect(…)` ends a transaction only; Python 3.13 warns of what is left open."""
+    """`with sqlite3.connect(…)` only ends a transaction; Python 3.13 warns of open connections."""
     found = [
         f"{relative(path)}:{number}"
         for path in python_files(PACKAGE, ROOT / "tests", ROOT / "loadtest")
@@ -521,12 +521,12 @@ def test_connections_to_sqlite_are_closed() -> None:
 
 
 def is_command(function: ast.FunctionDef | ast.AsyncFunctionDef) -> bool:
-    """Whether it is a command of the command line, each of whose parameters is an option."""
+    """Return whether it is a command of the command line; each parameter of those is an option."""
     return any(".command(" in ast.unparse(one) for one in function.decorator_list)
 
 
 def test_functions_take_few_parameters() -> None:
-    """More of them want an object that says what they are together, as ServiceContext does."""
+    """A function with more parameters needs an object that groups them, as ServiceContext does."""
     found = []
     for path in python_files(PACKAGE):
         for node in ast.walk(ast.parse(path.read_text())):

@@ -1,4 +1,4 @@
-"""What is installed is what config/requirements says, for all that pyproject.toml asks for."""
+"""The installed packages are those of config/requirements, for everything in pyproject.toml."""
 
 import tomllib
 from pathlib import Path
@@ -14,7 +14,7 @@ NAMES = ("runtime", *PROJECT["dependency-groups"])
 
 
 def asked_for(name: str) -> list[Requirement]:
-    """Return what pyproject.toml asks for under this name, groups in groups left out."""
+    """Return what pyproject.toml asks for under this name, without included groups."""
     groups = PROJECT["dependency-groups"] | {"runtime": PROJECT["project"]["dependencies"]}
     return [Requirement(entry) for entry in groups[name] if isinstance(entry, str)]
 

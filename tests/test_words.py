@@ -1,8 +1,8 @@
-"""Every text that people see is in the catalogue: in templates, in Python, and as it is shown.
+"""Every text that users see is in the catalogues: in templates, in Python, and as it is shown.
 
-Two looks at the sources find texts that are marked nowhere, whether or not a test shows them. The
-third is a language in which each text is wrapped in ⟦ and ⟧: what stands outside of these in a
-mail or page was said past the catalogue, or was written by a reader.
+Two tests search the sources for texts that are not marked for translation, whether or not a test
+shows them. The third uses a pseudo-language that encloses each text in ⟦ and ⟧: text outside of
+these in a mail or page bypassed the catalogue, or was written by a reader.
 """
 
 import ast
@@ -23,8 +23,8 @@ TEMPLATES = sorted(
     for path in (PACKAGE / "templates").rglob("*.*")
     if path.suffix in (".html", ".jinja", ".txt")
 )
-# Whole packages and modules that speak to operators and programmers only, in English. What Isso's
-# clients are told stands in a browser's console.
+# Whole packages and modules whose texts are for operators and programmers only, in English. What
+# Isso's clients are told appears in a browser's console.
 TECHNICAL = {
     "cli", "db", "exports", "imports", "inbox", "isso", "runtime", "settings",
     "api/health.py", "api/metrics.py", "api/openapi.py", "auth/edit_tokens.py",
@@ -37,26 +37,26 @@ SPEAKING = sorted(
     if not {str(path.relative_to(PACKAGE)), path.relative_to(PACKAGE).parts[0]} & TECHNICAL
 )
 MARKS = {"_", "gettext", "ngettext", "pgettext"}
-# What these get is for programmers, operators or machines.
+# The arguments of these are for programmers, operators or machines.
 SILENT = {
     "Operation", "page_operation", "link_operation", "_leading", "Meta", "_described",
     "Redirection", "warning", "info", "exception", "_log",
 }  # fmt: skip
-# How the texts of other modules begin that only a program that asks wrongly, or an operator, meets;
-# and those of errors that `api.errors` says in words of its own.
+# How texts of other modules begin that are only shown to a program with a wrong request or to an
+# operator, and those of errors for which `api.errors` has texts of its own.
 FOR_PROGRAMS = (
     "Bearer ", "Mac OS",
-    # What a form or JSON of ours never holds.
+    # What our own forms and JSON never contain.
     "A key has ", "A vote has at most ", "Only a message can be sent here.", "Please look at: ",
     "Send JSON to this address.", "Send a form", "Send the body ", "The body ", "There are more ",
     "There is no such f", "There is no such p", "There is nothing at this address.",
     "This goes with the order ", "This is not where a list can go on.", "This key was used ",
     "This must be ", "The request cannot be read.", " is not possible here; ", " or ",
-    # What is told to those who put the widget into a page.
+    # Errors for those who put the widget into a page.
     "No site has this token.",
     "Answer `OK`", "List the comments of a page (Stac", "Count the comments of a page, or of ",
     "The address of the page ", ", which is not an origin of this site.", "There is no site with ",
-    # What errors say that are told in other words, or stand in the log.
+    # Texts of exceptions that are replaced by other texts, or go to the log.
     "the thread ", " takes no more comments", " is not in this thread", "no site is named ",
     "the key was used before", "this is not ", "too long", " has a line break", " is no address",
     ": see spam.akismet_key", "Too many pages are kept open", "The server made a mistake.",
@@ -65,9 +65,9 @@ FOR_PROGRAMS = (
 )  # fmt: skip
 
 SPOKEN = {"title", "aria-label", "placeholder", "alt", "label"}
-# Attributes that a template puts together outside of a tag, classes, and addresses of examples.
+# Attributes that a template assembles outside of a tag, classes, and addresses of examples.
 ATTRIBUTE = re.compile(r'[\w-]+="[^"]*"?|^/[\w/]+$|^small$')
-# What a page says in every language: names of formats, programs and keys, and signs.
+# What a page shows in every language: names of formats, programs and keys, and signs.
 NAMES = {
     "Atom", "RSS", "JSON", "Feed", "UTC", "Markdown", "commentsvc", "moderator", "add", "NAME",
     "data", "DIR", "toml", "MB", "MiB", "j", "k", "a", "s", "d", "u", "x", "o",
@@ -75,7 +75,7 @@ NAMES = {
 
 
 class Visible(HTMLParser):
-    """The visible texts of HTML: between the tags, and in attributes that are read out."""
+    """The visible texts of HTML: between tags, and in attributes that screen readers announce."""
 
     def __init__(self, html: str) -> None:
         super().__init__()
@@ -97,17 +97,17 @@ class Visible(HTMLParser):
 
 
 def words(text: str) -> list[str]:
-    """Return the words of a text that are not the same in every language."""
+    """Return the words of a text that differ between languages."""
     text = ATTRIBUTE.sub("", text)
     return [word for word in re.findall(r"[^\W\d_]+", text) if word not in NAMES]
 
 
 def unmarked(template: Path) -> Iterator[str]:
-    """Give the texts of a template that stand outside of {% trans %} and `_`."""
+    """Yield the texts of a template outside of {% trans %} and `_`."""
     folder = template.parent.relative_to(PACKAGE / "templates").as_posix()
     environment = Templates("" if folder == "." else folder).environment
     tree = environment.parse(template.read_text("utf-8"))
-    # What is computed stands as a name that is no word; HTML tags may span several pieces.
+    # An expression is replaced by "0", which is no word; HTML tags may span several pieces.
     pieces = []
     for output in tree.find_all(nodes.Output):
         for node in output.nodes:
@@ -122,7 +122,7 @@ def unmarked(template: Path) -> Iterator[str]:
 
 
 def shown_constants(node: nodes.Node) -> Iterator[str]:
-    """Give the constants of an expression that it may show: those of its branches."""
+    """Yield the constants that an expression may show: those of its branches."""
     if isinstance(node, nodes.Const) and isinstance(node.value, str):
         if " " in node.value.strip() or node.value[:1].isupper():
             yield node.value
@@ -138,7 +138,7 @@ def test_a_template_shows_no_text_past_the_catalogue(template: Path) -> None:
 
 
 def called(node: ast.AST) -> str:
-    """Return the name of what is called; "" for no call."""
+    """Return the name of the function that is called; "" if the node is no call."""
     if not isinstance(node, ast.Call):
         return ""
     function = node.func
@@ -146,9 +146,9 @@ def called(node: ast.AST) -> str:
 
 
 def sentences(node: ast.AST, *, raised: bool = False) -> Iterator[str]:
-    """Give the English texts below a node that are not marked.
+    """Yield the English texts below a node that are not marked for translation.
 
-    These begin with a capital letter; what an error is `raised` with need not.
+    They begin with a capital letter, except in the arguments of an error that is `raised`.
     """
     body: list[ast.AST]
     if called(node) in MARKS | SILENT:

@@ -1,4 +1,4 @@
-"""A client of a proxy: HTTP/1.1 over TLS that it verifies, from an address of its choice."""
+"""A client of a proxy: HTTP/1.1 over verified TLS, from an IP address of its choice."""
 
 import http.client
 import json
@@ -12,7 +12,7 @@ from tests.proxy.proxies import HOST
 
 
 class TlsConnection(http.client.HTTPSConnection):
-    """HTTPS to a port of this machine, whatever the name, from the address `source`."""
+    """HTTPS to a local port, whatever the host name, from the IP address `source`."""
 
     def __init__(self, host: str, port: int, trust: ssl.SSLContext, source: str = "") -> None:
         super().__init__(host, timeout=PATIENCE, context=trust)
@@ -26,29 +26,29 @@ class TlsConnection(http.client.HTTPSConnection):
 
 
 class Client(NamedTuple):
-    """Who asks the proxy at a place, from a network that is as good as his own."""
+    """A client of the proxy at a place, with an IP address in a network of its own."""
 
     place: Place
     trust: ssl.SSLContext
     source: str = "127.0.0.1"
 
     def connection(self, host: str = HOST) -> TlsConnection:
-        """A connection, which dials at its first request."""
+        """Return a connection, which connects at its first request."""
         return TlsConnection(host, self.place.https, self.trust, self.source)
 
     def ask(
         self, method: str, target: str, body: bytes = b"", host: str = HOST, **headers: str
     ) -> Answer:
-        """One request by HTTPS on a connection of its own."""
+        """Send one request over HTTPS on a new connection."""
         return _ask(self.connection(host), method, target, body, headers)
 
     def ask_plainly(self, target: str, host: str = HOST) -> Answer:
-        """GET by HTTP."""
+        """Send a GET request over plain HTTP."""
         there = http.client.HTTPConnection("127.0.0.1", self.place.http, timeout=PATIENCE)
         return _ask(there, "GET", target, b"", {"Host": host})
 
     def submit(self, url: str, prefix: str = "", host: str = HOST, **headers: str) -> Answer:
-        """Send a comment as the widget does."""
+        """Submit a comment as the widget does."""
         body = json.dumps({"url": url, "author": "Ann", "message": f"Well said, {url}"}).encode()
         headers["Content_Type"] = "application/json"
         return self.ask("POST", f"{prefix}/api/comments", body, host, **headers)

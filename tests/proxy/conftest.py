@@ -24,13 +24,13 @@ Network = Iterator[str]
 
 @pytest.fixture(scope="session")
 def authority() -> trustme.CA:
-    """Who signs the proxies' certificates."""
+    """Return the authority that signs the proxies' certificates."""
     return trustme.CA()
 
 
 @pytest.fixture(scope="session")
 def trust(authority: trustme.CA) -> ssl.SSLContext:
-    """What a client trusts: that authority alone."""
+    """Return a client's TLS context, which trusts that authority alone."""
     context = ssl.create_default_context()
     authority.configure_trust(context)
     return context
@@ -38,7 +38,7 @@ def trust(authority: trustme.CA) -> ssl.SSLContext:
 
 @pytest.fixture(scope="session")
 def authority_file(authority: trustme.CA, tmp_path_factory: pytest.TempPathFactory) -> str:
-    """That authority's certificate as a file."""
+    """Return the path of that authority's certificate."""
     path = tmp_path_factory.mktemp("authority") / "ca.pem"
     path.write_bytes(authority.cert_pem.bytes())
     return str(path)
@@ -46,14 +46,14 @@ def authority_file(authority: trustme.CA, tmp_path_factory: pytest.TempPathFacto
 
 @pytest.fixture(scope="module")
 def service(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
-    """A service that takes one comment an hour from each network, and publishes it."""
+    """A service that accepts one comment an hour from each network, and publishes it."""
     with serving(tmp_path_factory.mktemp("service"), {}) as service:
         yield service
 
 
 @pytest.fixture(scope="module")
 def by_proxy_header(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Service, int]]:
-    """The same behind a TLS terminator, and the port where it knows plain HTTP."""
+    """The same behind a TLS terminator, and the port where it listens for plain HTTP."""
     port = free_port()
     with serving(
         tmp_path_factory.mktemp("by_proxy_header"), proxy_header_settings(port)
@@ -62,7 +62,7 @@ def by_proxy_header(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[
 
 
 def proxy_header_settings(port: int) -> dict[str, str]:
-    """What a service behind a TLS terminator needs; it redirects plain HTTP at `port`."""
+    """Return the settings behind a TLS terminator; the service redirects plain HTTP at `port`."""
     return {
         "COMMENTSVC_SERVER_PUBLIC_URL": f"https://{HOST}",
         "COMMENTSVC_SERVER_PROXY_PROTOCOL": "true",
@@ -73,7 +73,7 @@ def proxy_header_settings(port: int) -> dict[str, str]:
 
 @contextmanager
 def serving(folder: Path, more: Mapping[str, str]) -> Iterator[Service]:
-    """A service with its data in `folder`, on a socket with the rights of commentsvc.socket."""
+    """Run a service on `folder`; its socket has the permissions that commentsvc.socket gives."""
     environ = {
         "COMMENTSVC_MODERATION_POLICY": "none",
         "COMMENTSVC_SPAM_RATE_LIMIT": "1/hour",
@@ -101,7 +101,7 @@ def begin(
     trust: ssl.SSLContext,
     tmp_path_factory: pytest.TempPathFactory,
 ) -> Iterator[Begin]:
-    """Start a proxy in front of `service`, or another one; it ends with the tests of the file."""
+    """Start a proxy in front of `service` or another one; it ends with the tests of the file."""
     certificate = authority.issue_cert(HOST, BLOG)
     with ExitStack() as stack:
 
@@ -127,7 +127,7 @@ def begin(
 
 @pytest.fixture(scope="module", params=CONFIGS)
 def front(request: pytest.FixtureRequest, begin: Begin) -> Client:
-    """Each proxy in turn, in front of the service that it needs."""
+    """Return each proxy in turn, in front of the service that it needs."""
     if request.param not in TLS_ONLY:
         return begin(CONFIGS[request.param])
     service, port = request.getfixturevalue("by_proxy_header")
@@ -136,11 +136,11 @@ def front(request: pytest.FixtureRequest, begin: Begin) -> Client:
 
 @pytest.fixture(scope="session")
 def networks() -> Network:
-    """Addresses of this machine, each in a network of its own."""
+    """Yield IP addresses of this machine, each in another network."""
     return (f"127.{number}.7.1" for number in itertools.count(1))
 
 
 @pytest.fixture
 def reader(front: Client, networks: Network) -> Client:
-    """A client from a network that nobody has written from."""
+    """Return a client from a network that has not sent anything yet."""
     return front._replace(source=next(networks))

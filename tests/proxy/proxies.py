@@ -1,4 +1,4 @@
-"""The proxies of config/proxy as the tests start them, with the files that we ship."""
+"""Start the proxies of config/proxy with the configuration files that we ship."""
 
 import contextlib
 import os
@@ -17,13 +17,13 @@ from tests.background import background
 from tests.conftest import cannot_run
 from tests.e2e.program import PATIENCE, wait_for
 
-# The test's certificates are for both.
+# The certificates of the tests are for both names.
 HOST = "comments.test"
 BLOG = "blog.test"
 
 
 def checked(make: Callable[[Place], Command], place: Place) -> Command:
-    """What starts a proxy, after its program has looked at the file."""
+    """Return the command of a proxy after the proxy itself has checked its file."""
     try:
         command = make(place)
     except MissingError as reason:
@@ -37,13 +37,13 @@ def checked(make: Callable[[Place], Command], place: Place) -> Command:
         check=False,
     )
     assert done.returncode == 0, done.stderr
-    assert "[warn]" not in done.stderr  # as nginx says of what a later version will refuse
+    assert "[warn]" not in done.stderr  # nginx warns of what a later version will refuse
     return command
 
 
 @contextlib.contextmanager
 def running(command: Command, place: Place) -> Iterator[None]:
-    """The proxy, listening; what it says goes to a file in its folder."""
+    """Run a proxy until it listens; its output goes to a file in its folder."""
     said = place.folder / "said"
     with said.open("wb") as log:
         process = subprocess.Popen(
@@ -65,21 +65,21 @@ def running(command: Command, place: Place) -> Iterator[None]:
 
 
 class BlogPage(BaseHTTPRequestHandler):
-    """The one page of a blog."""
+    """The only page of a blog."""
 
     def do_GET(self) -> None:
-        """Give it."""
+        """Send the page."""
         self.send_response(200)
         self.end_headers()
         self.wfile.write(b"A blog")
 
     def log_message(self, *_: object) -> None:
-        """Say nothing: a client of a unix socket has no address that could be told."""
+        """Do not log: a client of a unix socket has no address that could be logged."""
 
 
 @contextlib.contextmanager
 def serving_blog(place: Place) -> Iterator[None]:
-    """A blog for the proxy at a place: a file for those that serve files, and a server."""
+    """Run a blog for the proxy at a place: a file for proxies that serve files, and a server."""
     (blog_of(place) / "index.html").write_text("A blog")
     path = socket_folder(place) / "blog.sock"
     with background(UnixStreamServer(str(path), BlogPage)):
@@ -89,10 +89,10 @@ def serving_blog(place: Place) -> Iterator[None]:
 
 
 def proxy_users(place: Place) -> set[str]:
-    """Return whose the processes are that read requests: those of the proxy without children."""
+    """Return the users of the processes that read requests: those of the proxy without children."""
     ours = []
     for process in Path("/proc").glob("[0-9]*"):
-        with contextlib.suppress(OSError):  # it has ended
+        with contextlib.suppress(OSError):  # the process has ended
             if str(place.folder) in (process / "cmdline").read_text():
                 status = dict(
                     line.split(":\t", 1) for line in (process / "status").read_text().splitlines()

@@ -1,4 +1,4 @@
-"""`commentsvc doctor` in front of real proxies: all well, and one fault at a time on purpose."""
+"""`commentsvc doctor` with real proxies: first all is well, then one fault at a time."""
 
 import re
 from collections.abc import Callable, Iterator
@@ -27,7 +27,7 @@ def service(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
 
 @pytest.fixture
 def examine(service: Service, authority_file: str) -> Callable[..., Outcome]:
-    """Run the doctor on what stands in front of the service."""
+    """Run the doctor on the proxy in front of the service."""
 
     def examine(front: Client, *more: object, service: Service = service) -> Outcome:
         return command(
@@ -40,7 +40,7 @@ def examine(service: Service, authority_file: str) -> Callable[..., Outcome]:
 
 
 def faults(done: Outcome) -> list[str]:
-    """The names of the checks that found one."""
+    """Return the names of the checks that failed."""
     return re.findall(r"^fault (\S+):", done.out, re.MULTILINE)
 
 
@@ -63,7 +63,7 @@ FILES = ("site.conf", "Caddyfile", "haproxy.cfg")
 
 
 def changed(make: Callable[[Place], Command], old: str, new: str) -> Callable[[Place], Command]:
-    """The proxy with a fault in its file."""
+    """Run the proxy with a fault in its file."""
 
     def faulty(place: Place) -> Command:
         made = make(place)
@@ -173,7 +173,7 @@ def test_faults_of_haproxy_are_found(
 
 @pytest.fixture(scope="module")
 def by_proxy_header(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Service, int]]:
-    """The same behind a TLS terminator, and the port where it knows plain HTTP."""
+    """The same behind a TLS terminator, and the port where it listens for plain HTTP."""
     port, folder = free_port(), tmp_path_factory.mktemp("by_proxy_header")
     with serving(
         folder, {**proxy_header_settings(port), "COMMENTSVC_SITE_ORIGINS": ORIGIN}

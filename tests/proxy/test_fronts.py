@@ -1,4 +1,4 @@
-"""What each proxy has to do: the real program in front of a real service."""
+"""What each proxy has to do, tested with the real program in front of a real service."""
 
 import gzip
 import json
@@ -21,7 +21,7 @@ COUNT = "/api/comments/count?url=/post/"
 
 
 def max_age(field: str) -> int:
-    """The seconds of a Strict-Transport-Security field."""
+    """Return the seconds in a Strict-Transport-Security field."""
     [age] = [part.strip() for part in field.split(";") if "max-age" in part]
     return int(age.removeprefix("max-age="))
 
@@ -33,10 +33,10 @@ def test_a_comment_is_sent_and_counted_over_https(reader: Client) -> None:
 
 
 def test_whoever_reads_requests_is_not_root(front: Client, request: pytest.FixtureRequest) -> None:
-    """And reaches the socket, whose rights are those of the shipped unit."""
+    """Yet it can use the socket, which has the permissions of the shipped unit."""
     users = {"haproxy": "haproxy", "haproxy-tcp": "haproxy", "hitch": "_hitch"}
     name = request.node.callspec.params["front"]
-    if os.geteuid() == 0 and name in users:  # who the others are is not said in our files
+    if os.geteuid() == 0 and name in users:  # our files do not set the users of the others
         assert proxy_users(front.place) == {users[name]}
     assert front.ask("GET", COUNT).status == 200
     unit = (ROOT / "config/systemd/commentsvc.socket").read_text()
@@ -54,7 +54,7 @@ def test_plain_http_is_sent_to_https_without_a_promise(front: Client) -> None:
 
 @pytest.mark.parametrize("target", [COUNT, "/nothing", "/api/comments/count?url=%00"])
 def test_every_answer_promises_https_for_a_year(front: Client, target: str) -> None:
-    for _ in range(2):  # made anew, and stored
+    for _ in range(2):  # uncached, then cached
         answer = front.ask("GET", target)
         assert max_age(answer.headers["strict-transport-security"]) >= YEAR
 
@@ -66,7 +66,7 @@ def test_what_the_core_refuses_promises_it_too(front: Client) -> None:
 
 
 def test_a_client_counts_under_its_own_address(front: Client, networks: Network) -> None:
-    """A comment an hour from each network: who writes twice is known again, others are not."""
+    """One comment an hour from each network: a second one is refused, other networks are not."""
     first = front._replace(source=next(networks))
     second = front._replace(source=next(networks))
     assert first.submit("/address/1/").status == 201
@@ -89,17 +89,17 @@ def test_a_forged_address_is_not_believed(reader: Client, name: str) -> None:
 
 
 def test_a_body_over_the_limit_is_too_large(front: Client, request: pytest.FixtureRequest) -> None:
-    """All of it is sent: Caddy tells what came early only when it has read the body.
+    """The body is sent completely: Caddy reports an early answer only after it has read the body.
 
-    To hitch only its beginning is: it closes both ways when the service closes one, and a client
-    that still sends then loses the answer.
+    Of hitch's body only the beginning is sent: hitch closes both directions when the service closes
+    one, and a client that is still sending then loses the answer.
     """
     sent = 1 << 10 if "hitch" in request.node.name else 300 << 10
     with closing(front.connection()) as connection:
         connection.putrequest("POST", "/api/comments")
         connection.putheader("Content-Length", str(300 << 10))
         connection.endheaders()
-        with suppress(OSError):  # whoever has answered may have closed
+        with suppress(OSError):  # the server may have answered and closed
             connection.send(bytes(sent))
         assert connection.getresponse().status == 413
 
@@ -177,7 +177,7 @@ def test_a_connection_is_kept(front: Client) -> None:
 def test_http_2_is_spoken(
     front: Client, authority_file: str, request: pytest.FixtureRequest
 ) -> None:
-    """But by the service, which is all that a TLS terminator leads to."""
+    """Except behind a TLS terminator, since the service itself speaks HTTP/1.1 only."""
     version = "1.1" if request.node.callspec.params["front"] in TLS_ONLY else "2"
     words = ["-sS", "--http2", "--cacert", authority_file, "-w", " %{http_version}"]
     there = ["--connect-to", f"{HOST}:443:127.0.0.1:{front.place.https}", f"https://{HOST}{COUNT}"]

@@ -1,7 +1,7 @@
-"""Strict-Transport-Security in a real browser, which trusts the test's authority as any other.
+"""Strict-Transport-Security in a real browser that trusts the test's certificate authority.
 
-Where a browser is told to overlook certificate errors, it records no such promise: that would prove
-nothing. So the authority is put into a certificate database of Chromium's own home.
+A browser that is told to ignore certificate errors stores no such policy, so the test would prove
+nothing. Therefore the authority is put into a certificate database in Chromium's own home folder.
 """
 
 import os
@@ -24,7 +24,7 @@ TARGET = f"{HOST}/api/comments/count?url=/post/"
 
 
 class Gate(ThreadingTCPServer):
-    """Passes requests on to `port` of this machine, and counts them."""
+    """Forwards requests to `port` of this machine, and counts them."""
 
     daemon_threads = True
 
@@ -36,10 +36,10 @@ class Gate(ThreadingTCPServer):
 
 
 class Passing(BaseRequestHandler):
-    """Passes one request on, and its answer back. A browser may dial, and ask for nothing."""
+    """Forwards one request, and its answer. A browser may connect without sending a request."""
 
     def handle(self) -> None:
-        """As said."""
+        """Forward the request."""
         assert isinstance(self.server, Gate)
         if request := self.request.recv(65536):
             self.server.passed += 1
@@ -50,14 +50,14 @@ class Passing(BaseRequestHandler):
 
 @pytest.fixture
 def gate(front: Client) -> Iterator[Gate]:
-    """What the browser takes for the host's port 80."""
+    """Return the server that the browser takes for the host's port 80."""
     with background(Gate(front.place.http)) as gate:
         yield gate
 
 
 @contextmanager
 def browser_of(home: Path, playwright: Playwright, authority: str, rules: str) -> Iterator[Browser]:
-    """A browser with a home of its own, in which it trusts the authority."""
+    """Start a browser with its own home folder, in which it trusts the authority."""
     program = chromium_program(playwright)
     certutil, database = find_program("certutil"), home / ".pki/nssdb"
     database.mkdir(parents=True)
@@ -70,7 +70,7 @@ def browser_of(home: Path, playwright: Playwright, authority: str, rules: str) -
     browser.close()
 
 
-@pytest.mark.parametrize("front", ["nginx", "hitch"], indirect=True)  # a proxy's, and our own
+@pytest.mark.parametrize("front", ["nginx", "hitch"], indirect=True)  # HTTP proxy, TLS terminator
 def test_a_browser_that_came_by_https_never_asks_by_http_again(
     front: Client, gate: Gate, playwright: Playwright, authority_file: str, tmp_path: Path
 ) -> None:

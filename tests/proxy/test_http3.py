@@ -1,4 +1,4 @@
-"""HTTP/3 of those that speak it: a real conversation by QUIC, with the test's authority alone."""
+"""HTTP/3 of the proxies that speak it: a QUIC client that trusts the test's authority alone."""
 
 import asyncio
 import json
@@ -26,7 +26,7 @@ Asked = tuple[str, str, bytes]  # method, target, body
 
 
 class Talk(QuicConnectionProtocol):
-    """A client's end of a connection, on which one request is asked after the other."""
+    """A client's end of a connection, which sends one request after the other."""
 
     def __init__(self, quic: QuicConnection) -> None:
         super().__init__(quic)
@@ -34,14 +34,14 @@ class Talk(QuicConnectionProtocol):
         self._events: asyncio.Queue[H3Event | ConnectionTerminated] = asyncio.Queue()
 
     def quic_event_received(self, event: QuicEvent) -> None:
-        """Keep what an answer is made of, and the end."""
+        """Collect the parts of an answer, and its end."""
         if isinstance(event, ConnectionTerminated):
             self._events.put_nowait(event)
         for one in self._http.handle_event(event):
             self._events.put_nowait(one)
 
     async def ask(self, method: str, target: str, body: bytes) -> Answer:
-        """One request, and its whole answer."""
+        """Send one request, and return its complete answer."""
         fields = {":method": method, ":scheme": "https", ":authority": HOST, ":path": target}
         if body:
             fields |= {"content-type": "application/json", "content-length": str(len(body))}
@@ -65,7 +65,7 @@ class Talk(QuicConnectionProtocol):
 
 
 def ask(front: Client, authority_file: str | None, *requests: Asked) -> Sequence[Answer]:
-    """Ask on one connection, from the client's own address. Raises ConnectionError."""
+    """Send requests on one connection, from the client's IP address. Raise ConnectionError."""
 
     async def talk() -> list[Answer]:
         configuration = QuicConfiguration(
@@ -86,21 +86,21 @@ def ask(front: Client, authority_file: str | None, *requests: Asked) -> Sequence
             return answers
         finally:
             transport.close()
-            await asyncio.sleep(0)  # it is closed at the loop's next turn
+            await asyncio.sleep(0)  # the connection is closed at the loop's next turn
 
-    with ThreadPoolExecutor(1) as pool:  # a browser of another test may have a loop in this thread
+    with ThreadPoolExecutor(1) as pool:  # another test's browser may have a loop here
         return pool.submit(lambda: asyncio.run(talk())).result()
 
 
 def comment(url: str) -> Asked:
-    """What the widget sends."""
+    """Return the request by which the widget sends a comment."""
     body = json.dumps({"url": url, "author": "Ann", "message": f"Well said, {url}"}).encode()
     return "POST", "/api/comments", body
 
 
 @pytest.fixture(scope="module", params=HTTP_3)
 def third(request: pytest.FixtureRequest, begin: Begin) -> Client:
-    """Each proxy that speaks HTTP/3, with the lines for it switched on."""
+    """Return each proxy that speaks HTTP/3, with the lines for it enabled."""
     try:
         known = knows_http_3(request.param)
     except MissingError as reason:

@@ -1,4 +1,4 @@
-"""Links in mails of a service in a folder of the blog's host: they lead through the proxy to it."""
+"""The service is in a folder of the blog's host, and links in mails lead to it by the proxy."""
 
 import json
 import re
@@ -22,7 +22,7 @@ MODERATOR = f"mo@{BLOG}"
 
 
 class Box:
-    """A mail server that keeps what it takes."""
+    """A mail server that stores mails."""
 
     def __init__(self) -> None:
         self._mails: list[EmailMessage] = []
@@ -30,13 +30,13 @@ class Box:
     async def handle_DATA(  # noqa: N802 - aiosmtpd's name
         self, _: SMTP, __: Session, envelope: Envelope
     ) -> str:
-        """Take a mail."""
+        """Store a mail."""
         assert isinstance(envelope.content, bytes)
         self._mails.append(message_from_bytes(envelope.content, policy=policy.default))
         return "250 OK"
 
     def links(self, address: str, about: str) -> list[str]:
-        """All links in the mail to `address` that tells of `about`, which may be on its way."""
+        """Wait for the mail to `address` that mentions `about`; return all its links."""
         found: list[str] = []
 
         def came() -> bool:
@@ -53,7 +53,7 @@ class Box:
 
 @pytest.fixture(scope="module")
 def mails() -> Iterator[tuple[Box, int]]:
-    """A mail server, and its port."""
+    """Return a mail server and its port."""
     box, port = Box(), free_port()
     controller = Controller(box, hostname="127.0.0.1", port=port)
     controller.start()
@@ -63,7 +63,7 @@ def mails() -> Iterator[tuple[Box, int]]:
 
 @pytest.fixture(scope="module")
 def service(tmp_path_factory: pytest.TempPathFactory, mails: tuple[Box, int]) -> Iterator[Service]:
-    """A service that mails, and knows where it is to be found."""
+    """A service that sends mails, and knows its public address."""
     environ = {
         "COMMENTSVC_SERVER_PUBLIC_URL": f"https://{BLOG}{FOLDER}",
         "COMMENTSVC_SITE_ORIGINS": f"https://{BLOG}",
@@ -79,7 +79,7 @@ def service(tmp_path_factory: pytest.TempPathFactory, mails: tuple[Box, int]) ->
 
 
 def follow(front: Client, links: list[str]) -> None:
-    """Look at the page of each link in a mail, and press the button of the first one."""
+    """Open each link in a mail, and press the button of the first page."""
     own = [link.removeprefix(f"https://{BLOG}") for link in links if "?t=" in link]
     assert all(link.startswith(f"{FOLDER}/mail/") for link in own), links
     for link in own:
@@ -104,5 +104,5 @@ def test_links_in_mails_lead_through_the_folder(
         follow(front, mails[0].links(MODERATOR, page))
         count = front.ask("GET", f"{there}/count?url={page}", host=BLOG)
         assert count.json() == {"count": 1}
-    for page, front in fronts.items():  # whether answers are to be mailed
+    for page, front in fronts.items():  # the question whether to mail replies
         follow(front, mails[0].links(f"{page.strip('/')}@{BLOG}", page))

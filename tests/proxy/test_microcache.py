@@ -1,4 +1,4 @@
-"""nginx with its micro-cache switched on: fewer questions, and nothing older than a second."""
+"""nginx with its micro-cache enabled: fewer requests, and no answer older than a second."""
 
 import time
 from functools import partial
@@ -22,13 +22,13 @@ def cached(begin: Begin) -> Client:
 
 
 def figures(service: Service) -> dict[str, int]:
-    """What the core has counted."""
+    """Return the core's counters."""
     text = service.request("GET", "/metrics").body.decode()
     return parse_counters(text, (HITS, MISSES, CONFIRMED))
 
 
 def await_second() -> None:
-    """Wait until a second has just begun, so that what follows lies within one."""
+    """Wait until a second has just begun, so that what follows fits into one."""
     time.sleep(1 - time.time() % 1)
 
 
@@ -39,12 +39,12 @@ def test_one_question_a_second_reaches_the_service(cached: Client, service: Serv
     before, began = figures(service)[HITS], time.time()
     assert {cached.ask("GET", target).body for _ in range(20)} == {b'{"count":0}'}
     asked = figures(service)[HITS] - before
-    assert asked <= 3 + time.time() - began  # where the machine is slow, seconds end meanwhile
+    assert asked <= 3 + time.time() - began  # on a slow machine, seconds pass meanwhile
 
 
 def test_a_comment_is_seen_within_a_second(cached: Client, networks: Network) -> None:
     writer, target = cached._replace(source=next(networks)), "/api/comments/count?url=/seen/"
-    await_second()  # what is kept from here on would live longest
+    await_second()  # an answer that is cached now would live longest
     assert cached.ask("GET", target).json() == {"count": 0}
     assert writer.submit("/seen/").status == 201
     acknowledged = time.time()

@@ -1,4 +1,4 @@
-"""A service in a folder of the blog's host: what it writes leads back into that folder."""
+"""The service is in a folder of the blog's host: all links and redirects stay in that folder."""
 
 import gzip
 import re
@@ -24,7 +24,7 @@ PAGES = [
 
 @pytest.fixture(scope="module", params=FOLDERS)
 def blog(request: pytest.FixtureRequest, begin: Begin) -> Iterator[Client]:
-    """A client of each proxy that can do it."""
+    """Return a client of each proxy that supports it."""
     front = begin(FOLDERS[request.param], host=BLOG)
     with serving_blog(front.place):
         yield front
@@ -73,7 +73,7 @@ def test_its_description_knows_the_folder(blog: Client) -> None:
 
 
 def test_a_posted_form_is_our_own(blog: Client, networks: Network) -> None:
-    """The Origin of a form in the folder is the host's, as the Host field has it."""
+    """The Origin of a form in the folder is the host's, as in the Host field."""
     reader = blog._replace(source=next(networks))
     answer = reader.ask(
         "POST",

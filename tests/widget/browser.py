@@ -1,4 +1,4 @@
-"""What a test of the widget has in its hands: Chromium, a built blog, and a service of routes."""
+"""Helpers for tests of the widget: Chromium, a built blog, and a service made of routes."""
 
 import functools
 import json
@@ -18,13 +18,13 @@ from tests.background import background
 
 ROOT = Path(__file__).parents[2]
 WIDGET = ROOT / "static"
-SERVICE = "https://comments.test"  # answered by routes alone: the name has no address
+SERVICE = "https://comments.test"  # answered by Playwright's routes; the name does not resolve
 POST = "/posts/wet-wood/"
 NOW = "2026-11-21T12:00:00Z"  # in the browser
 TEXT = "Two coats, and do it the same day."
 
-# What a reader's browser loads, besides the messages: to show counts, to show a thread, and when a
-# comment is begun. All else is loaded when it is used.
+# What a reader's browser loads, besides the catalogues: to show counts, to show a thread, and when
+# a comment is begun. Everything else is loaded when it is used.
 COUNTING = ("count.js",)
 READING = ("comments.css", "comments.js", "common.js")
 WRITING = ("actions.js", "form.css", "form.js")
@@ -47,7 +47,7 @@ def build_blog(hugo: str, service: str, folder: Path, **environ: str) -> Path:
 class Blog(ThreadingHTTPServer):
     """A static web server for the blog in `folder`, at an origin of its own.
 
-    Its pages get the strictest policy that lets the widget of `service` in.
+    Its pages have the strictest policy that allows the widget of `service`.
     """
 
     def __init__(self, folder: Path, service: str = "") -> None:
@@ -56,13 +56,13 @@ class Blog(ThreadingHTTPServer):
 
     @property
     def origin(self) -> str:
-        """As in the site's `origins` of the settings."""
+        """Return the origin as the site's `origins` in the settings have it."""
         return f"http://127.0.0.1:{self.server_port}"
 
 
 class _Files(SimpleHTTPRequestHandler):
     def log_message(self, *_: object) -> None:
-        """Say nothing."""
+        """Do not log."""
 
     def end_headers(self) -> None:
         """Add the policy."""
@@ -103,7 +103,7 @@ def send(form: Locator) -> None:
 
 
 def comment(number: int, message: str, **more: object) -> dict[str, object]:
-    """A comment as the service sends it."""
+    """Return a comment as the service sends it."""
     return {
         "id": number,
         "parent": None,
@@ -119,18 +119,18 @@ def comment(number: int, message: str, **more: object) -> dict[str, object]:
 
 
 class Answers:
-    """The service as routes: it has `comments` on one page and can be told to fail."""
+    """A fake service in Playwright's routes: it has `comments` on one page and can fail."""
 
     def __init__(self) -> None:
         self.comments: list[dict[str, object]] = []
         self.deleted: list[dict[str, object]] = []  # comments that have replies
-        self.status = "approved"  # what a new comment gets
+        self.status = "approved"  # of a new comment
         self.part = 1000  # comments in one answer
-        self.work: object = None  # what a form has to do
+        self.work: object = None  # the proof of work that a form has to do
         self.length = 8000  # characters that a message may have
         self.likes = 0  # of the page, on other sites
-        self.notify = False  # whether mails of answers are sent
-        self.expires: str | None = "2026-11-21T12:15:00Z"  # until when what was sent can be changed
+        self.notify = False  # whether mails about replies are sent
+        self.expires: str | None = "2026-11-21T12:15:00Z"  # until when a comment can be changed
         self.closes: str | None = None
         self.voting: str | None = None
         self.reactions: dict[str, int] = {}  # to each page
@@ -150,7 +150,7 @@ class Answers:
         headers: Mapping[str, str] | None = None,
         body: str | None = None,
     ) -> None:
-        """Answer every request of `method` so, until `recover`; status 0 breaks the connection."""
+        """Answer requests of `method` with this error until `recover`; 0 breaks the connection."""
         error = {"code": "code", "message": "The service says why.", "fields": dict(fields or {})}
         if not fields:
             del error["fields"]
@@ -158,7 +158,7 @@ class Answers:
         self._refusals[method] = {"status": status, "headers": dict(headers or {}), "body": body}
 
     def recover(self) -> None:
-        """Work again."""
+        """Stop failing."""
         self._refusals.clear()
 
     def answer(self, route: Route) -> None:
@@ -186,7 +186,7 @@ class Answers:
             else:
                 route.abort()
         elif parts.path.endswith("/stream"):
-            self._send(route, 204)  # which ends it
+            self._send(route, 204)  # which ends the stream
         elif request.method in ("PATCH", "DELETE") or parts.path.endswith(("/votes", "/reports")):
             self._act(route, int(parts.path.split("/")[3]))
         elif parts.path == "/api/reactions":
@@ -251,7 +251,7 @@ class Answers:
         self._send(route, 201 if self.status == "approved" else 202, json.dumps(body))
 
     def _act(self, route: Route, number: int) -> None:
-        """Change, delete or vote on the comment of that number; keep what was sent."""
+        """Change, delete or vote on the comment with that number; record what was sent."""
         sent = json.loads(route.request.post_data or "{}")
         token = route.request.headers.get("authorization", "")
         self.acts.append((route.request.method, number, sent, token))

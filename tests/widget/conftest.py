@@ -19,13 +19,13 @@ from tests.widget.browser import NOW, POST, SERVICE, Answers, Blog, build_blog, 
 
 @pytest.fixture(scope="session")
 def hugo() -> str:
-    """The static site generator."""
+    """Return the path of the static site generator."""
     return find_program("hugo")
 
 
 @pytest.fixture(scope="session")
 def blog(hugo: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    """The origin of the demo blog, built for SERVICE."""
+    """Return the origin of the demo blog, built for SERVICE."""
     folder = build_blog(hugo, SERVICE, tmp_path_factory.mktemp("blog"))
     with serve(folder, SERVICE) as blog:
         yield blog.origin
@@ -33,7 +33,7 @@ def blog(hugo: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
 
 @pytest.fixture
 def context(chromium: Browser, blog: str) -> Iterator[BrowserContext]:
-    """A reader with an empty browser, who looks at the blog."""
+    """Return the empty browser profile of a reader, whose relative URLs begin at the blog."""
     with visit(chromium, blog) as context:
         yield context
         assert not context.cookies()
@@ -41,7 +41,7 @@ def context(chromium: Browser, blog: str) -> Iterator[BrowserContext]:
 
 @pytest.fixture
 def answers(context: BrowserContext) -> Answers:
-    """The service that the reader's browser meets."""
+    """Return the fake service that the reader's browser talks to."""
     answers = Answers()
     context.route(f"{SERVICE}/**", answers.answer)
     return answers
@@ -49,7 +49,7 @@ def answers(context: BrowserContext) -> Answers:
 
 @pytest.fixture
 def page(context: BrowserContext, answers: Answers) -> Iterator[Page]:
-    """A tab that must have nothing to complain of."""
+    """Open a tab; fail the test if a script fails or the Content-Security-Policy is violated."""
     with watched_tab(context) as page:
         page.clock.set_fixed_time(NOW)
         yield page
@@ -57,14 +57,14 @@ def page(context: BrowserContext, answers: Answers) -> Iterator[Page]:
 
 @pytest.fixture
 def paused_clock(page: Page) -> None:
-    """No time passes in the browser: a form waits for its form token and work."""
+    """Stop the browser's clock: a form waits for its form token and proof of work."""
     page.clock.install(time=NOW)
     page.clock.pause_at(NOW.replace("12:00:00", "12:00:01"))
 
 
 @pytest.fixture
 def open_post(page: Page) -> Callable[[], Page]:
-    """Open a post, go to its thread, and wait for it."""
+    """Return a function that opens a post, scrolls to its thread, and waits for it."""
 
     def open_post() -> Page:
         page.goto(POST)
@@ -77,19 +77,19 @@ def open_post(page: Page) -> Callable[[], Page]:
 
 @pytest.fixture
 def form(open_post: Callable[[], Page]) -> Locator:
-    """The form under an open post."""
+    """Return the form under an open post."""
     return open_form(open_post())
 
 
 @pytest.fixture
 def message(form: Locator) -> Locator:
-    """The field with the text."""
+    """Return the text field of the form."""
     return form.get_by_label("Comment")
 
 
 @pytest.fixture
 def open_thread(page: Page) -> Callable[..., Page]:
-    """Open the smallest page that has a thread, in a language, with attributes for the thread."""
+    """Return a function that opens a minimal page with a thread, in a language, with attributes."""
 
     def open_thread(target: str = "", lang: str = "en", more: str = "", **attributes: str) -> Page:
         written = "".join(f' {name}="{value}"' for name, value in attributes.items())
@@ -107,9 +107,10 @@ def open_thread(page: Page) -> Callable[..., Page]:
 
 @pytest.fixture
 def announce(page: Page, answers: Answers) -> Callable[[], None]:
-    """Let an open page hear how many comments there are: it asks again when it is looked at.
+    """Return a function that sends an open page the number of its comments.
 
-    A slow test may have let it ask already: its clock goes on.
+    The page requests live updates when it becomes visible. In a slow test it may have done so
+    already, since its clock goes on.
     """
     sent = "retry: 3600000\n\n"  # ms
     stream = {"Access-Control-Allow-Origin": "*", "Content-Type": "text/event-stream"}
@@ -137,7 +138,7 @@ def announce(page: Page, answers: Answers) -> Callable[[], None]:
 
 @pytest.fixture
 def foreign_blog(tmp_path: Path) -> Iterator[Blog]:
-    """A blog at an origin that is not the service's; it is built when the service has started."""
+    """A blog at another origin than the service; it is built when the service has started."""
     folder = tmp_path / "blog"
     folder.mkdir()
     with serve(folder) as blog:
@@ -164,9 +165,10 @@ def start(tmp_path: Path, hugo: str, foreign_blog: Blog) -> Iterator[Callable[..
 
 @pytest.fixture
 def tab(chromium: Browser, foreign_blog: Blog) -> Iterator[Page]:
-    """A reader's tab on the blog.
+    """Open a reader's tab on the blog.
 
-    The test fails when a script did, a cookie was set, or anybody but blog and service was asked.
+    Fail the test if a script fails, a cookie is set, or a request goes anywhere but to blog and
+    service.
     """
     context = chromium.new_context(base_url=foreign_blog.origin)
     page = context.new_page()

@@ -1,4 +1,4 @@
-"""Everybody can use it: axe's rules, in each state, light and dark, narrow and wide."""
+"""Accessibility: axe's rules in each state of the widget, light and dark, narrow and wide."""
 
 from collections.abc import Callable, Iterator
 from itertools import count
@@ -16,7 +16,7 @@ Scheme = Literal["light", "dark"]
 
 SCHEMES = [("light", None), ("dark", None), ("light", "dark"), ("dark", "light")]
 WIDTHS = [360, 1280]
-# What the system says, what the reader chose, and how wide it is: each colour in each width.
+# What the system prefers, what the reader chose, and the width: each colour at each width.
 LOOKS = [
     ("light", None, 360),
     ("dark", None, 1280),
@@ -26,7 +26,7 @@ LOOKS = [
 
 PICTURES = ROOT / "build" / "pictures" / "widget"
 
-# Comments that could burst or tire a page.
+# Comments that could break the layout of a page or be hard to read.
 AWKWARD = [
     comment(
         1,
@@ -50,7 +50,7 @@ def context(chromium: Browser, blog: str) -> Iterator[BrowserContext]:
 
 @pytest.fixture
 def assert_accessible(page: Page, request: pytest.FixtureRequest) -> Callable[[], None]:
-    """Let axe look at the page as it is, and leave a picture of it for those who can see."""
+    """Check the page with axe, and save a screenshot of it for people to look at."""
     number = count(1)
 
     def assert_accessible() -> None:
@@ -64,7 +64,7 @@ def assert_accessible(page: Page, request: pytest.FixtureRequest) -> Callable[[]
 
 
 def assert_fits(page: Page) -> None:
-    """Nothing is wider than the window."""
+    """Check that nothing is wider than the window."""
     assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
 
 
@@ -160,9 +160,9 @@ def test_reactions_and_lists_have_no_violation(
 
 
 def answer_and_vote(page: Page, answers: Answers, look: Callable[[], None]) -> None:
-    """Answer a comment with a preview, begin to change that; vote on another one, and be refused.
+    """Reply to a comment with a preview, begin to edit it; vote on another one, and be refused.
 
-    By classes, whatever the language.
+    Elements are found by their classes, whatever the language.
     """
     form = page.locator("#commentsvc-1 form")
     page.locator("#commentsvc-1 [name=reply]").click()
@@ -193,7 +193,7 @@ def test_no_state_has_a_violation_where_lines_begin_on_the_right(
     width: int,
     system: Scheme,
 ) -> None:
-    """Also those that the tests above do not come to."""
+    """Including the states that the tests above do not reach."""
 
     def look() -> None:
         assert_accessible()
@@ -222,7 +222,7 @@ def test_no_state_has_a_violation_where_lines_begin_on_the_right(
     look()
 
 
-# Three ways in which themes switch, and what the system says else.
+# Three ways in which themes switch to dark; otherwise the preference of the system decides.
 SWITCHES = """
   :root { background: #fff; color: #222 }
   @media (prefers-color-scheme: dark) { :root { background: #1b1b1f; color: #ddd } }

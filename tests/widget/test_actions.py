@@ -1,4 +1,4 @@
-"""What readers do with comments that are there: vote, change and delete their own."""
+"""What readers do with existing comments: vote, and change or delete their own."""
 
 from collections.abc import Callable
 
@@ -12,7 +12,7 @@ OpenThread = Callable[..., Page]
 
 @pytest.fixture
 def mine(open_thread: OpenThread) -> Locator:
-    """A comment that this browser has just sent."""
+    """Return a comment that this browser has just sent."""
     page = open_thread()
     form = open_form(page)
     fill(form)
@@ -28,7 +28,7 @@ def test_a_vote_can_be_cast_and_taken_back(open_thread: OpenThread, answers: Ans
     up = page.locator("#commentsvc-1").get_by_role("button", name="I agree")
     number = page.locator("#commentsvc-1 .commentsvc-votes")
     expect(number).to_have_text("3")
-    expect(page.locator("#commentsvc-2 .commentsvc-votes")).to_have_text("")  # no "0" everywhere
+    expect(page.locator("#commentsvc-2 .commentsvc-votes")).to_have_text("")  # no "0"
     expect(up).to_have_attribute("title", "I agree")
     box = up.bounding_box()
     assert box
@@ -52,7 +52,7 @@ def test_a_vote_can_be_cast_and_taken_back(open_thread: OpenThread, answers: Ans
 def test_a_vote_taken_back_stays_so_in_lists_that_come_anew(
     open_thread: OpenThread, answers: Answers
 ) -> None:
-    """Report: a comment was shown as it was drawn at first, and as it had been changed since."""
+    """Regression: a comment was shown as first drawn, then as changed since."""
     answers.voting = "up"
     answers.comments = [comment(1, "x", votes=3), comment(2, "y")]
     page = open_thread()

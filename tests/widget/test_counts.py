@@ -20,7 +20,7 @@ def show(page: Page, *urls: str, lang: str = "en", before: str = "") -> None:
 
 
 def asked(answers: Answers) -> list[list[str]]:
-    """The addresses of each request for counts."""
+    """Return the addresses in each request for counts."""
     targets = [urlsplit(target) for _, target in answers.requests]
     return [parse_qs(parts.query)["url"] for parts in targets if "counts" in parts.path]
 
@@ -39,7 +39,7 @@ def test_a_list_page_asks_once_and_loads_the_small_script_alone(
 
 
 def test_nothing_is_asked_until_a_count_is_near_the_viewport(page: Page, answers: Answers) -> None:
-    """Then all are asked for at once."""
+    """Then all counts are requested at once."""
     show(page, "/a/", "/b/", before="<style>p { margin-top: 3000px }</style>")
     page.wait_for_load_state("networkidle")
     assert asked(answers) == []

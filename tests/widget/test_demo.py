@@ -1,4 +1,4 @@
-"""The demo blog: it builds, it is what its pages say, and it needs nothing from anywhere else."""
+"""The demo blog builds, does what its pages say, and loads nothing from other hosts."""
 
 import re
 from pathlib import Path
@@ -12,7 +12,7 @@ HOST = "https://comments.example.org"
 
 @pytest.fixture(scope="module")
 def pages(hugo: str, tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
-    """Path and HTML of each page."""
+    """Return path and HTML of each page."""
     folder = build_blog(hugo, HOST, tmp_path_factory.mktemp("demo"))
     files = folder.rglob("*.html")
     return {str(file.relative_to(folder)): file.read_text() for file in files}

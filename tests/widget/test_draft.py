@@ -1,4 +1,4 @@
-"""No text is ever lost, and none is posted twice: drafts and their keys."""
+"""No text is lost and none is posted twice: drafts and their keys."""
 
 from collections.abc import Callable
 
@@ -12,7 +12,7 @@ Open = Callable[[], Page]
 
 @pytest.fixture
 def keys(page: Page) -> list[str]:
-    """The key of each submission, answered or not."""
+    """Return the key of each submission, answered or not."""
     keys: list[str] = []
 
     def note(request: Request) -> None:
@@ -84,7 +84,7 @@ def test_a_key_that_belongs_to_another_text_is_replaced_after_the_reader_was_tol
 def test_what_was_written_while_the_line_was_down_is_sent_when_it_is_back(
     context: BrowserContext, open_post: Open, answers: Answers
 ) -> None:
-    """Even the script that sends has not come yet."""
+    """Not even the script that sends comments had been loaded."""
     context.route("**/form.js", lambda route: route.abort())
     page = open_post()
     box = page.get_by_label("Be the first to comment")

@@ -1,4 +1,4 @@
-"""<page-reactions>, <latest-comments>, <popular-pages>: one request, one reader, and no answer."""
+"""<page-reactions>, <latest-comments> and <popular-pages>: requests, use, and missing answers."""
 
 import re
 

@@ -1,4 +1,4 @@
-"""The form: sending, waiting, and what a reader is told about every refusal."""
+"""The form: sending, waiting, and what a reader is told about every error."""
 
 from collections.abc import Callable
 
@@ -260,7 +260,7 @@ def test_a_preview_shows_what_the_service_makes_of_the_text_and_closes(
     answers.refuse("POST", 200, body='{"html": "<p><em>so</em>!</p>"}')
     message.press("End")
     page.keyboard.type("!")
-    expect(form.get_by_role("status")).to_have_text("so!")  # it follows
+    expect(form.get_by_role("status")).to_have_text("so!")  # the preview follows the typing
     answers.refuse("POST", 500)
     page.keyboard.press("End")
     page.keyboard.type("!")
@@ -302,7 +302,7 @@ def test_characters_are_counted_near_the_limit(open_post: Open, answers: Answers
 def test_characters_are_counted_that_were_written_before_the_limit_was_known(
     page: Page, open_post: Open, answers: Answers
 ) -> None:
-    """Report: on a slow line they were counted from the next key on only."""
+    """Regression: on a slow connection they were counted only from the next key press."""
     answers.length = 300
     held: list[Route] = []
     page.route("**/api/form-token*", lambda route: held.append(route))

@@ -1,6 +1,6 @@
-"""The Hugo module in static/hugo, in small blogs made for it, by each Hugo that is installed.
+"""The Hugo module in static/hugo, in small generated blogs, with every installed Hugo.
 
-Newer versions differ much from Debian's of 2023, which is the oldest that the module allows.
+Newer versions differ much from Debian's of 2023, which is the oldest that the module supports.
 """
 
 import json
@@ -43,7 +43,7 @@ outputs.home = ["html", "commentsvc"]
 
 
 def installed() -> list[str]:
-    """Every Hugo on the PATH, by its version; the oldest last."""
+    """Return every Hugo on the PATH, by its version; the oldest is last."""
     folders = [Path(folder) for folder in os.environ["PATH"].split(os.pathsep)]
     found = {}
     for path in (folder / "hugo" for folder in folders):
@@ -55,7 +55,7 @@ def installed() -> list[str]:
 
 @pytest.fixture(scope="module", params=["ours", "Debian's"])
 def hugo(request: pytest.FixtureRequest) -> str:
-    """A Hugo: that of the tests, or an older one."""
+    """Return a Hugo: that of the tests, or an older one."""
     find_program("hugo")
     programs = installed()
     if request.param == "ours":
@@ -77,7 +77,7 @@ class Site:
         self.write("layouts/index.html", LIST)
 
     def write(self, name: str, text: str) -> None:
-        """Make a file of the blog."""
+        """Write a file of the blog."""
         path = self.folder / name
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(text)
@@ -87,18 +87,18 @@ class Site:
         self.write(f"content/posts/{name}.md", f"---\ntitle: {name}\n{matter}\n---\n{text}\n")
 
     def build(self, host: str = HOST, wiring: str = THEME, more: str = "") -> dict[str, str]:
-        """Build it; the text of each file."""
+        """Build the blog; return the text of each file."""
         ours = f'\n[params.commentsvc]\nhost = "{host}"\n{more}'
         head, _, tables = wiring.partition("\n[")
         self.write("hugo.toml", head + SETTINGS + (f"\n[{tables}" if tables else "") + ours)
         return self.built()
 
     def built(self) -> dict[str, str]:
-        """Build it as it is; the text of each file."""
+        """Build the blog as it is; return the text of each file."""
         environ = {
             **os.environ,
             "HUGO_CACHEDIR": str(self.folder / "cache"),
-            "HUGO_SECURITY_HTTP_URLS": ".*",  # newer ones ask no address of this machine
+            "HUGO_SECURITY_HTTP_URLS": ".*",  # else newer ones refuse local addresses
         }
         done = subprocess.run(
             [self.hugo, "--destination", "out", "--noBuildLock"],
@@ -118,7 +118,7 @@ class Site:
 
 @pytest.fixture
 def site(tmp_path: Path, hugo: str) -> Site:
-    """An empty blog."""
+    """Return an empty blog."""
     return Site(tmp_path, hugo)
 
 
@@ -271,7 +271,7 @@ SLOTS: Mapping[str, tuple[str, str]] = {
 
 @pytest.mark.parametrize("theme", SLOTS)
 def test_it_fits_the_slot_of_a_theme(site: Site, theme: str) -> None:
-    """Each is made as the theme's own template asks; README.md says which were tried whole."""
+    """Each is used as the theme's own template does; README.md says which were tried completely."""
     layout, settings = SLOTS[theme]
     site.write("layouts/_default/single.html", layout)
     site.post("one")
@@ -311,10 +311,11 @@ def test_a_build_has_the_comments_that_are_there(site: Site, tmp_path: Path) -> 
 
 @pytest.fixture(scope="module")
 def exported(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The data files of a blog.
+    """Return the data files of a blog.
 
-    One page has a thread of five, the fourth of which was deleted; another has its comments under
-    an old address, a third one without a slash at its end, the last has none that is shown.
+    One page has a thread of five comments, the fourth of which was deleted; another has its
+    comments under an old address, a third one without a slash at its end, and the last has no
+    visible comment.
     """
     folder = tmp_path_factory.mktemp("exported")
     with opened(folder) as database:
@@ -377,7 +378,7 @@ def test_a_service_that_is_away_breaks_no_build(site: Site) -> None:
 
 
 def test_a_service_that_fails_breaks_no_build(site: Site, tmp_path: Path) -> None:
-    """It answers, but no page is what it looks for: here a blog that it does not know."""
+    """The service answers, but not with what the page looks for: here it does not know the blog."""
     site.post("one")
     with serving(tmp_path / "data", {}) as service:
         files = site.build(service.address, more="build = true\nabsolute = true\n")

@@ -1,6 +1,6 @@
-"""Isso's published clients, unchanged, in a theme made for Isso: they meet our service.
+"""Isso's published clients, unchanged, in a theme made for Isso, with our service.
 
-Their files come from the package of each version; none of them is ours.
+The files come from the package of each version; none of them is ours.
 """
 
 import json
@@ -18,12 +18,12 @@ from tests.conftest import cannot_run, visit, watched_tab
 from tests.e2e.program import ROOT, Service, serving
 from tests.widget.browser import Blog, serve
 
-# The package that holds the clients of the older version; the tests have the newer one installed.
+# The package with the clients of the older version; the newer one is installed with the tests.
 OLDER = (
     "isso==0.13.0 --hash=sha256:ab514c5ebddd1af8329b13eeaa6ddf90a9a68303603653e7daffb7b89f092834\n"
 )
 POST = "/2017/07/post/"
-ELSEWHERE = "198.51.100.7"  # where the comments come from that are there before
+ELSEWHERE = "198.51.100.7"  # the address that wrote the comments that exist before
 TITLE = "A post of 2017"
 OLD_PAGE = """<!doctype html><title>{title}</title><meta charset="utf-8">
 <script data-isso="{service}/isso/" {attributes} src="{service}/isso/js/{script}"></script>
@@ -35,7 +35,7 @@ Open = Callable[..., Page]
 
 @pytest.fixture(scope="session")
 def older_client() -> Path:
-    """The folder of Isso 0.13, fetched once."""
+    """Return the folder of Isso 0.13, which is downloaded once."""
     folder = ROOT / "build" / "isso-0.13"
     if not (folder / "isso").exists():
         folder.mkdir(parents=True, exist_ok=True)
@@ -51,7 +51,7 @@ def older_client() -> Path:
 
 @pytest.fixture(params=["0.13", "0.14"])
 def client(request: pytest.FixtureRequest) -> Path:
-    """The folder of a version of Isso."""
+    """Return the folder of a version of Isso."""
     if request.param == "0.13":
         folder: Path = request.getfixturevalue("older_client")
         return folder
@@ -60,7 +60,7 @@ def client(request: pytest.FixtureRequest) -> Path:
 
 @pytest.fixture
 def blog(client: Path, tmp_path: Path) -> Iterator[Blog]:
-    """The blog, with Isso's files in the folder that the service leads to."""
+    """Return the blog, with Isso's files in the folder that the service leads to."""
     folder = tmp_path / "blog" / "isso-client"
     folder.mkdir(parents=True)
     for name in ("js/embed.min.js", "js/count.min.js", "css/isso.css"):
@@ -71,9 +71,9 @@ def blog(client: Path, tmp_path: Path) -> Iterator[Blog]:
 
 @pytest.fixture
 def service(blog: Blog, tmp_path: Path) -> Iterator[Service]:
-    """A service in Isso's place, with three comments under the post, and two replies to the first.
+    """A service in place of Isso, with three comments under the post, and two replies to the first.
 
-    The second reply is one to the first one.
+    The second reply is a reply to the first one.
     """
     settings = {
         "COMMENTSVC_MODERATION_POLICY": "suspicious",
@@ -93,7 +93,7 @@ def service(blog: Blog, tmp_path: Path) -> Iterator[Service]:
 
 
 def write(service: Service, message: str, **more: object) -> int:
-    """Submit a comment by our own interface, from elsewhere; return its id."""
+    """Submit a comment through our own API, from elsewhere; return its id."""
     fields = {"url": POST, "author": "Ben", "message": message, **more}
     answer = service.request(
         "POST",
@@ -108,7 +108,7 @@ def write(service: Service, message: str, **more: object) -> int:
 
 @pytest.fixture
 def open_(service: Service, blog: Blog, tmp_path: Path, chromium: Browser) -> Iterator[Open]:
-    """Open a page of the blog with one of Isso's scripts, told the settings by attributes."""
+    """Open a page of the blog with one of Isso's scripts, configured by attributes."""
 
     def open_(script: str = "embed.min.js", thread: str = "isso-thread", **settings: str) -> Page:
         attributes = " ".join(
@@ -133,7 +133,7 @@ def open_(service: Service, blog: Blog, tmp_path: Path, chromium: Browser) -> It
 
 
 def comment(page: Page, text: str) -> Locator:
-    """The innermost comment of the page that holds the text."""
+    """Return the innermost comment of the page that has the text."""
     return page.locator(".isso-comment[id^=isso-]", has_text=text).last
 
 
@@ -145,7 +145,7 @@ def write_in(form: Locator, text: str) -> None:
 
 
 def texts(service: Service) -> list[str]:
-    """The texts of the page, as our own readers and those of Stacosys get them."""
+    """Return the texts of the page, as our own clients and those of Stacosys get them."""
     listed = [
         [each["content"] for each in service.request("GET", f"{path}?url={POST}").json()["data"]]
         for path in ("/api/comments", "/comments")
@@ -221,7 +221,7 @@ def test_counters_of_isso_are_filled_with_what_does_not_wait(open_: Open, servic
     expect(page.get_by_role("link", name="0 Comments")).to_be_visible()
 
 
-@pytest.mark.parametrize("client", ["0.14"], indirect=True)  # The older one has neither.
+@pytest.mark.parametrize("client", ["0.14"], indirect=True)  # the older version has neither
 def test_a_page_of_isso_is_sorted_and_marks_its_author(open_: Open, service: Service) -> None:
     listed = service.request("GET", f"/isso/?uri={POST}").json()["replies"]
     page = open_(sorting="newest", page_author_hashes=listed[0]["hash"])

@@ -1,4 +1,4 @@
-"""The whole way of a reader's comment, from a real blog through the real service and back."""
+"""The complete path of a reader's comment, from a real blog through the real service and back."""
 
 import re
 from collections.abc import Callable
@@ -12,7 +12,7 @@ TEXT = "Two coats, and do it *the same* day. <script>alert(1)</script>"
 
 
 def requests_to(service: Service, page: Page) -> list[str]:
-    """The API's targets that `page` asks for from now on, in a list that grows."""
+    """Return the API targets that `page` requests from now on, in a list that grows."""
     targets: list[str] = []
 
     def note(request: Request) -> None:
@@ -125,7 +125,7 @@ def test_who_sends_too_much_is_asked_to_wait(start: Callable[..., Service], tab:
 
 
 def test_a_blog_that_may_not_write_is_told_so(start: Callable[..., Service], tab: Page) -> None:
-    """Its preflight is refused, which a script cannot tell from a service that is down."""
+    """Its preflight is refused, which a script cannot distinguish from a service that is down."""
     start(COMMENTSVC_SITE_ORIGINS="https://elsewhere.example")
     write(tab, TEXT)
     expect(tab.locator("form").get_by_role("alert")).to_contain_text(

@@ -9,16 +9,16 @@ from tests.widget.browser import Answers, comment, fill
 
 OpenThread = Callable[..., Page]
 
-# What has the focus, as its reader would call it.
+# The element with the focus, as its reader would call it.
 NAME = """() => {
   const it = document.activeElement;
   return it.ariaLabel || it.labels?.[0]?.textContent.trim() || it.textContent.trim() || it.title;
 }"""
 
-# The field below the comments has become a form, where it has got the focus.
+# The field below the comments has become a form, and has got the focus.
 IS_READY = "!document.activeElement.matches('section > textarea')"
 
-# From the first focus on, each frame that is painted while nothing has it.
+# Counts the frames, from the first focus on, that are painted while nothing has the focus.
 WATCH = """
   window.lost = 0;
   addEventListener("focusin", function watch() {
@@ -30,7 +30,7 @@ WATCH = """
 
 @pytest.fixture
 def keys(page: Page) -> Iterator["Keys"]:
-    """The keyboard. The focus must have been somewhere all the time."""
+    """Return the keyboard. Something must have had the focus all the time."""
     page.add_init_script(WATCH)
     yield Keys(page)
     assert page.evaluate("window.lost") == 0
@@ -43,7 +43,7 @@ class Keys:
         self._page = page
 
     def names(self, last: str) -> list[str]:
-        """Go on by Tab to what is called `last`; what was passed, and it."""
+        """Press Tab until the element `last` has the focus; return all names up to it."""
         names: list[str] = []
         while last not in names[-1:]:
             self._page.keyboard.press("Tab")
@@ -53,12 +53,12 @@ class Keys:
         return names
 
     def use(self, name: str, key: str = "Enter") -> None:
-        """Go on by Tab to a button and press `key`."""
+        """Press Tab until a button has the focus, and press `key`."""
         self.names(name)
         self._page.keyboard.press(key)
 
     def type(self, label: str, text: str) -> None:
-        """Go on by Tab to a field and write into it."""
+        """Press Tab until a field has the focus, and write into it."""
         self.names(label)
         self._page.keyboard.type(text)
 
@@ -68,7 +68,7 @@ def button(page: Page, name: str) -> Locator:
 
 
 def start(page: Page) -> None:
-    """Begin where a reader begins who was led to the comments by the blog."""
+    """Start where the blog's link to the comments leads."""
     page.locator("section.commentsvc-thread").wait_for()
     page.locator(".commentsvc-heading").focus()
 
@@ -204,7 +204,7 @@ def test_news_are_announced_and_the_focus_goes_to_them(
 def test_a_reader_who_has_gone_on_is_not_called_back(
     page: Page, open_thread: OpenThread, answers: Answers, keys: Keys
 ) -> None:
-    """The list comes a while after what was sent; an answer that is half written stays open."""
+    """The list comes some time after sending; a half-written reply must stay open."""
     answers.comments = [comment(1, "One."), comment(2, "Two.", author="Ida")]
     start(open_thread())
     held: list[Route] = []

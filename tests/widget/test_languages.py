@@ -1,4 +1,4 @@
-"""The languages: complete, used, each loaded alone, and chosen by the nearest `lang`."""
+"""The languages are complete and used, loaded one at a time, and chosen by the nearest `lang`."""
 
 import re
 from collections.abc import Callable
@@ -88,7 +88,7 @@ def test_the_service_is_asked_to_tell_faults_in_the_language_of_the_page(
 def test_two_languages_on_one_page_have_each_their_own_words(
     open_thread: OpenThread, answers: Answers
 ) -> None:
-    """Also in what is drawn later, when both have come."""
+    """Also in parts that are drawn later, after both languages were loaded."""
     answers.comments = [comment(1, "x")]
     other = f'<div lang="de"><comment-thread id="other" url="{POST}"></comment-thread></div>'
     page = open_thread(more=other)

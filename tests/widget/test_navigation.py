@@ -1,4 +1,4 @@
-"""Pages of other kinds: changed without a load, as by Turbo; with several threads; from a disk."""
+"""Special pages: replaced without a load, as by Turbo; with several threads; opened from a disk."""
 
 import json
 from collections.abc import Callable
@@ -9,7 +9,7 @@ from playwright.sync_api import Page, Route, expect
 
 from tests.widget.browser import POST, SERVICE, Answers, comment, fill, send
 
-# Counts what is open or runs: streams, and timers that repeat.
+# Counts open streams and running timers that repeat.
 WATCH = """
   window.streams = new Set();
   window.timers = new Set();
@@ -26,7 +26,7 @@ WATCH = """
   window.clearInterval = (timer) => { clearInterval(timer); timers.delete(timer); };
 """
 
-# As Turbo does it: the body of the next page takes the place of this one's.
+# As Turbo does it: the body of the next page replaces the body of this one.
 NAVIGATE = """(url) => {
   const main = document.createElement("main");
   const thread = document.createElement("comment-thread");

@@ -1,4 +1,4 @@
-"""Bad lines and bad moments, with the real service: nothing jumps, nothing is lost."""
+"""Slow connections and failures, with the real service: nothing jumps, nothing is lost."""
 
 from collections.abc import Callable
 
@@ -10,7 +10,7 @@ from tests.widget.browser import POST, TEXT, fill, open_form, send
 
 Start = Callable[..., Service]
 
-# What Chromium's tools call slow 3G: ms, bytes per second.
+# What Chromium's DevTools call slow 3G: ms, bytes per second.
 SLOW_3G = {
     "offline": False,
     "latency": 400,
@@ -34,7 +34,7 @@ SHIFTS = """
 def test_nothing_jumps_on_a_slow_line(
     start: Start, tab: Page, number: int, width: int, end: bool
 ) -> None:
-    """The reader goes to the thread or the page's end at once, and waits there for comments."""
+    """The reader goes to the thread or the end of the page at once, and waits there."""
     service = start(COMMENTSVC_MODERATION_POLICY="none", COMMENTSVC_SPAM_RATE_LIMIT="off")
     for n in range(number):
         assert service.submit(POST, f"Number {n}, a few words about wood.").status == 201

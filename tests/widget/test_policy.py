@@ -14,7 +14,7 @@ LISTEN = """
 
 
 def show(page: Page, lang: str, part: str, policy: str = POLICY) -> None:
-    """Open a page with that policy and elements of ours."""
+    """Open a page with that policy and our elements."""
     body = (
         f'<!doctype html><html lang="{lang}"><meta charset="utf-8"><title>A page</title>'
         f'<script type="module" src="{SERVICE}/static/comments.js"></script>'
@@ -29,7 +29,7 @@ def show(page: Page, lang: str, part: str, policy: str = POLICY) -> None:
 
 
 def write(page: Page, answers: Answers) -> None:
-    """Answer a comment, with a preview and a refusal; change the answer, and delete it."""
+    """Reply to a comment, with a preview and an error; change the reply, and delete it."""
     page.locator("#commentsvc-3").get_by_role("button", name="Reply").click()
     form = page.locator("#commentsvc-3 form")
     fill(form)
@@ -52,7 +52,7 @@ def write(page: Page, answers: Answers) -> None:
 
 
 def test_four_directives_suffice_in_every_state(context: BrowserContext, answers: Answers) -> None:
-    """Counts, pictures, votes, replies, previews, edits, deletions, news, errors, a language."""
+    """Counts, avatars, votes, replies, previews, edits, deletions, updates, errors, a language."""
     page = context.new_page()
     page.clock.set_fixed_time(NOW)
     page.add_init_script(LISTEN)

@@ -1,4 +1,4 @@
-"""Threads that a build has put into the page: what the widget asks for, shows and keeps."""
+"""Threads that a build has put into the page: what the widget requests, shows and keeps."""
 
 import re
 from collections.abc import Callable, Mapping
@@ -20,11 +20,11 @@ OPEN = {"COMMENTSVC_MODERATION_POLICY": "none", "COMMENTSVC_SPAM_RATE_LIMIT": "o
 
 @pytest.fixture
 def build(start: Start, hugo: str, tmp_path: Path) -> Build:
-    """A service with three comments, one of them an answer, and a blog that was built with them."""
+    """A service with three comments, one of them a reply, and a blog that was built with them."""
 
     def build() -> Service:
         place = f"127.0.0.1:{free_port()}"
-        public = {"COMMENTSVC_SERVER_PUBLIC_URL": f"http://{place}"}  # where built forms lead
+        public = {"COMMENTSVC_SERVER_PUBLIC_URL": f"http://{place}"}  # where prerendered forms lead
         service = start(listen=place, **OPEN, **public)
         for text, more in (("One", {}), ("Two", {}), ("Three", {"parent": 1})):
             assert service.submit(POST, text, **more).status == 201
@@ -41,7 +41,7 @@ def build(start: Start, hugo: str, tmp_path: Path) -> Build:
 
 @pytest.fixture
 def lists(tab: Page) -> list[tuple[bool, int]]:
-    """Of each list that the page asked for: was it what is newer, and how many comments came."""
+    """Return for each requested list whether it was for newer comments, and how many there were."""
     lists: list[tuple[bool, int]] = []
 
     def note(response: Response) -> None:
@@ -54,7 +54,7 @@ def lists(tab: Page) -> list[tuple[bool, int]]:
 
 
 def opened(tab: Page) -> list[str]:
-    """Open the post and wait for the widget; the texts that it shows."""
+    """Open the post and wait for the widget; return the texts that it shows."""
     tab.goto(POST)
     tab.locator("comment-thread").scroll_into_view_if_needed()
     expect(tab.get_by_role("link", name="Atom feed")).to_be_visible()
@@ -62,13 +62,13 @@ def opened(tab: Page) -> list[str]:
 
 
 def assert_asked(tab: Page, lists: list[tuple[bool, int]], *since: bool) -> None:
-    """These lists were asked for. They are told of a little later than the page has them."""
+    """Check which lists were requested; they are recorded a little later than the page has them."""
     wait_for(lambda: tab.evaluate("true") and len(lists) >= len(since), "the lists")
     assert [newer for newer, _ in lists] == [*since]
 
 
 def change(service: Service, *arguments: str, given: str = "") -> None:
-    """Moderate by the command line."""
+    """Moderate with the command line."""
     done = command(*arguments, "--data", service.data, given=given)
     assert done.code == 0, done
 
@@ -78,7 +78,7 @@ def test_only_what_is_newer_is_asked_for(
 ) -> None:
     service = build()
     assert opened(tab) == ["One", "Three", "Two"]
-    # Those of the last minute are asked for again: an older one may have been stored later.
+    # Comments of the last minute are requested again: an older one may have been stored later.
     assert_asked(tab, lists, True)
     service.submit(POST, "Four")
     assert opened(tab) == ["One", "Three", "Two", "Four"]
@@ -95,7 +95,7 @@ def test_what_a_build_has_is_not_sent_again(
     page = tmp_path / "blog" / POST.strip("/") / "index.html"
     built = page.read_text()
     [moment] = {part.split('"')[0] for part in built.split('data-since="')[1:]}
-    page.write_text(built.replace(moment, "2099-01-01T00:00:00Z"))  # as if long ago
+    page.write_text(built.replace(moment, "2099-01-01T00:00:00Z"))  # as if it was long ago
     assert opened(tab) == ["One", "Three", "Two"]
     assert_asked(tab, lists, True)
     assert lists == [(True, 0)]
@@ -122,7 +122,7 @@ def test_what_was_changed_or_deleted_since_is_shown_as_it_is(
 
 
 def open_early(tab: Page) -> Callable[[], None]:
-    """Open the post before the widget's script has come; gives what lets it come."""
+    """Open the post before the widget's script has loaded; return a function that lets it load."""
     held: list[Route] = []
     tab.route("**/static/comments.js", lambda route: held.append(route))
     with tab.expect_request("**/static/comments.js"):

@@ -69,7 +69,7 @@ def test_a_site_chooses_how_deep_replies_are_nested(
 def test_old_links_lead_to_imported_comments(
     open_thread: OpenThread, answers: Answers, anchor: str, target: str
 ) -> None:
-    """The number of an old link may be that of another comment of ours."""
+    """The number in an old link may be the id of another comment of ours."""
     answers.part = 20
     answers.comments = [comment(n, f"Number {n}.", anchor=f"x-{n}") for n in range(1, 60)]
     answers.comments[49] = comment(50, "Number 50.", anchor=anchor)
@@ -149,7 +149,7 @@ def test_dates_are_relative_and_exact_on_hover(open_thread: OpenThread, answers:
 
 
 def test_a_day_is_no_yesterday(open_thread: OpenThread, answers: Answers) -> None:
-    """Report: what was 47 hours old was of yesterday, and of last year what was 729 days old."""
+    """Regression: 47 hours ago was called yesterday, and 729 days ago last year."""
     answers.comments = [
         comment(1, "x", published="2026-11-19T13:00:00Z"),
         comment(2, "x", published="2024-11-22T12:00:00Z"),
@@ -283,7 +283,7 @@ def test_a_picture_covers_the_initial_and_comes_from_the_service_alone(
     assert asked.value.url == f"{SERVICE}/api/avatar/{'a' * 32}"
     image = page.locator("#commentsvc-1 .commentsvc-avatar img")
     if status == 404:
-        expect(image).to_have_count(0)  # and the initial is seen
+        expect(image).to_have_count(0)  # and the initial is shown
         return
     image.evaluate("(image) => image.decode()")
     tile = page.locator("#commentsvc-1 .commentsvc-avatar")

@@ -1,4 +1,4 @@
-"""The widget stays small: what a reader's browser fetches, each file gzipped as servers send it."""
+"""The widget stays small: the files that a reader's browser loads, gzipped as servers send them."""
 
 import gzip
 
@@ -7,14 +7,14 @@ from playwright.sync_api import Page, expect
 from commentsvc.util.i18n import languages
 from tests.widget.browser import POST, WIDGET, Answers, comment, fill, open_form
 
-# Bytes of scripts and styles. What is used comes on top.
+# Bytes of scripts and styles. What is used later comes on top.
 COUNTING = 800
 READING = 8 * 1024
 WRITING = 5 * 1024
 
 
 def take_loaded(answers: Answers) -> dict[str, int]:
-    """The compressed sizes of the scripts and styles that were loaded since the last call."""
+    """Return the compressed sizes of the scripts and styles loaded since the last call."""
     names = [target.partition("?")[0].removeprefix("/static/") for _, target in answers.requests]
     answers.requests.clear()
     files = [WIDGET / name for name in names if name.endswith((".js", ".css"))]
@@ -22,7 +22,7 @@ def take_loaded(answers: Answers) -> dict[str, int]:
 
 
 def test_each_journey_loads_no_more_than_its_budget(page: Page, answers: Answers) -> None:
-    """Of one reader: a list of posts, a thread with replies and votes, a comment in its form."""
+    """One reader's journey: a list of posts, a thread with replies and votes, writing a comment."""
     answers.voting = "both"
     answers.comments = [comment(1, "x"), comment(2, "y", parent=1)]
     page.goto("/")

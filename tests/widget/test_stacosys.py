@@ -1,7 +1,7 @@
-"""Pages written for Stacosys: with their own script, and turned into ours by one line.
+"""Pages written for Stacosys: with their own script, and converted to ours by one line.
 
-The pages in stacosys/ have the ids, classes and requests of the blogs that used it, at an origin
-that is not the service's.
+The pages in stacosys/ have the ids, classes and requests of the blogs that used it, at another
+origin than the service.
 """
 
 from collections.abc import Callable, Iterator
@@ -24,7 +24,7 @@ Open = Callable[[str, str], Page]
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
-    """Where the old blog is; its pages are written when the service has started."""
+    """Return the folder of the old blog; its pages are written when the service has started."""
     folder = tmp_path / "blog"
     folder.mkdir()
     return folder
@@ -32,14 +32,14 @@ def folder(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def blog(folder: Path) -> Iterator[Blog]:
-    """The old blog."""
+    """Return the old blog."""
     with serve(folder) as blog:
         yield blog
 
 
 @pytest.fixture
 def service(tmp_path: Path, blog: Blog) -> Iterator[Service]:
-    """A service in Stacosys' place, with a comment under the post."""
+    """A service in place of Stacosys, with a comment under the post."""
     settings = {
         "COMMENTSVC_MODERATION_POLICY": "none",
         "COMMENTSVC_SPAM_RATE_LIMIT": "off",
@@ -47,7 +47,7 @@ def service(tmp_path: Path, blog: Blog) -> Iterator[Service]:
         "COMMENTSVC_STACOSYS_REDIRECT": f"{blog.origin}/redirect.html",
     }
     with serving(tmp_path / "data", settings) as service:
-        blog.service = f"{service.address} 'unsafe-inline'"  # old pages have styles inline
+        blog.service = f"{service.address} 'unsafe-inline'"  # old pages have inline styles
         service.submit(POST, "The *first*", author="Ann", site="https://ann.example")
         yield service
 
@@ -84,7 +84,7 @@ def test_the_comments_of_an_old_page_are_shown(open_: Open) -> None:
 
 
 def test_a_comment_is_sent_from_an_old_page(open_: Open, service: Service) -> None:
-    """By a script, as JSON, which a browser sends to another origin after it has asked."""
+    """With a script, as JSON, which a browser sends to another origin only after a preflight."""
     page = open_("post.html", OLD)
     page.get_by_placeholder("Nom").fill("Bob")
     page.get_by_placeholder("Commentaire").fill("The second")

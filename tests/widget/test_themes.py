@@ -1,6 +1,6 @@
-"""Blogs with the conditions of known themes: their root size, resets, colours and cards.
+"""Blogs that reproduce known themes: their root font size, resets, colours and cards.
 
-The pages are our own. Of each theme they have what reaches a widget on a page of it.
+The pages are our own. They have those styles of each theme that affect a widget on its pages.
 """
 
 import json
@@ -15,7 +15,7 @@ from tests.widget.browser import WIDGET, Answers, comment, fill, open_form, send
 
 OpenThread = Callable[..., Page]
 
-# As PaperMod: text in pixels, fields without border and outline, links without a line.
+# Like PaperMod: text in pixels, fields without border and outline, links without underline.
 PAPERMOD: Final = """
   *, ::before, ::after { box-sizing: border-box }
   body { --ink: #1e1e1e; --paper: #fff }
@@ -30,7 +30,7 @@ PAPERMOD: Final = """
   input, textarea { outline: 0 }
   main { max-width: 768px; margin: auto; padding: 24px }
 """
-# As Stack: a root of 10 px, and in the dark scheme a background and cards, but no colour of text.
+# Like Stack: a root of 10 px, and in the dark scheme a background and cards, but no text colour.
 STACK: Final = """
   * { box-sizing: border-box }
   html { font-size: 62.5% }
@@ -41,7 +41,7 @@ STACK: Final = """
   h1 { background: #fff; color: #000 }
   .dark h1 { background: #424242; color: rgb(255 255 255 / 90%) }
 """
-# The same with the thread in a card, as Stack has it for other comment systems.
+# The same with the thread in a card, as Stack does for other comment systems.
 STACK_CARD: Final = (
     STACK
     + """
@@ -50,7 +50,7 @@ STACK_CARD: Final = (
   .dark comment-thread { background: #424242 }
 """
 )
-# As Ananke: large grey serifs on a light grey, blue links, emphasis in the middle of a line.
+# Like Ananke: large grey serifs on light grey, blue links, `em` in the middle of a line.
 ANANKE: Final = """
   html { line-height: 1.15 }
   body { margin: 0; background: #f4f4f4; font-family: sans-serif }
@@ -82,7 +82,7 @@ CONGO: Final = (
   table { display: block; overflow: auto }
 """
 )
-# As Blowfish: a dark blue that the system's scheme cannot guess, and a footer around the thread.
+# Like Blowfish: a dark blue that the system's scheme cannot guess, and a footer around the thread.
 BLOWFISH: Final = (
     _PREFLIGHT
     + """
@@ -116,7 +116,7 @@ def context(chromium: Browser, blog: str) -> Iterator[BrowserContext]:
 
 @pytest.fixture
 def show(page: Page, open_thread: OpenThread, answers: Answers) -> Callable[[str], Page]:
-    """Open a thread with all that it can have, under a style."""
+    """Open a thread with everything that it can have, under a style."""
 
     def show(style: str) -> Page:
         answers.voting = "both"
@@ -138,7 +138,7 @@ def show(page: Page, open_thread: OpenThread, answers: Answers) -> Callable[[str
 
 @pytest.fixture(params=THEMES)
 def theme(request: pytest.FixtureRequest, show: Callable[[str], Page]) -> tuple[Page, int]:
-    """A thread in each theme, and the size of the text around it in pixels."""
+    """Return a thread in each theme, and the size of the text around it in pixels."""
     style, size = THEMES[request.param]
     return show(style), size
 
@@ -159,7 +159,7 @@ def left(locator: Locator) -> int:
 
 
 def assert_readable(page: Page) -> None:
-    """Links in a text have the theme's own colour: axe judges all else."""
+    """Check that links in a text have the theme's colour; axe checks everything else."""
     results = Axe().run(page, context={"exclude": [[".commentsvc-body a"]]})
     assert results.violations_count == 0, results.generate_report()
     assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
@@ -181,7 +181,7 @@ def test_every_text_can_be_read_in_light_and_dark(
 
 
 def assert_sizes(page: Page, size: int) -> None:
-    """They come from the text around the thread; what is pressed is large enough."""
+    """Check that sizes follow the text around the thread, and that buttons are large enough."""
     form = open_form(page)
     first = page.locator("#commentsvc-1 > article")
     assert pixels(first.locator(".commentsvc-body"), "fontSize") == size
@@ -196,7 +196,7 @@ def assert_sizes(page: Page, size: int) -> None:
 
 
 def assert_aligned(page: Page, size: int) -> None:
-    """Texts begin where names do, and forms where the thread does."""
+    """Check that texts align with names, and forms with the thread."""
     article = page.locator("#commentsvc-1 > article")
     heading = page.locator(".commentsvc-heading")
     assert left(article.locator(".commentsvc-avatar")) == left(heading)
@@ -208,7 +208,7 @@ def assert_aligned(page: Page, size: int) -> None:
 
 
 def assert_set(page: Page, size: int) -> None:
-    """A comment has margins, lists, code and links of its own."""
+    """Check that a comment has margins, lists, code and links of its own."""
     body = page.locator("#commentsvc-1 > article .commentsvc-body")
     expect(body.locator("li")).not_to_have_css("list-style-type", "none")
     assert pixels(body.locator("ul"), "paddingInlineStart") >= size
@@ -223,7 +223,7 @@ def assert_set(page: Page, size: int) -> None:
 
 
 def assert_dense(page: Page, size: int) -> None:
-    """Report: 171 px for two lines in a text of 16 px."""
+    """Regression: two lines took 171 px in a text of 16 px."""
     box = page.locator("#commentsvc-2").bounding_box()
     assert box
     assert box["height"] <= 7 * size

@@ -254,7 +254,7 @@ def test_the_same_thread_twice_on_a_page_has_each_id_once(
 def test_the_page_hears_when_comments_are_shown(
     page: Page, open_thread: Callable[..., Page], answers: Answers
 ) -> None:
-    """So that it can colour code, whose language is kept."""
+    """So that the page can highlight code, whose language is kept."""
     answers.comments = [comment(1, "x", html='<pre><code class="language-js">x</code></pre>')]
     page.add_init_script(
         "window.found = []; addEventListener('comments-shown', ({ target }) => found.push("

@@ -1,4 +1,4 @@
-"""A form's form_token and work: what the browser does while its reader writes."""
+"""A form's form token and proof of work: what the browser does while its reader writes."""
 
 from collections.abc import Callable
 
@@ -13,7 +13,7 @@ KEYS = [b"k" * 32]
 
 @pytest.fixture
 def work(answers: Answers) -> ProofOfWork:
-    """The service's own, which asks for fifty numbers."""
+    """Return the service's own proof of work, with fifty numbers to try."""
     asking = ProofOfWork(KEYS, 100, lambda _: 50)
     answers.work = asking.challenge("a form token", 0)
     return asking

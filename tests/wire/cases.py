@@ -1,4 +1,4 @@
-"""Reads the wire cases out of their markdown files; README.md describes the form."""
+"""Read the wire cases from their Markdown files; README.md describes the format."""
 
 import re
 from collections.abc import Iterator
@@ -16,7 +16,7 @@ _HEADING = re.compile(r"^## (.+)$", re.MULTILINE)
 
 @dataclass
 class Answer:
-    """What is said of one answer; what is not said is not looked at."""
+    """What is expected of one answer; parts that are not given are not checked."""
 
     status: str
     fields: list[tuple[str, str]] = field(default_factory=list)
@@ -39,14 +39,14 @@ class Case:
     file: str
     steps: list[Step]
     stays_open: bool
-    alone: bool  # nothing may follow on the same connection: the request is not whole
+    alone: bool  # nothing may follow on the same connection, since the request is incomplete
 
     def __str__(self) -> str:
         return f"{self.file}: {self.title}"
 
 
 def unescape(text: str) -> bytes:
-    r"""The bytes that `text` spells: `\r \n \t \\ \xHH`, and `{text*count}` for repetition."""
+    r"""Return the bytes that `text` spells: `\r \n \t \\ \xHH`, and `{text*count}` repeats text."""
 
     def plain(match: re.Match[str]) -> str:
         code = match.group(1)
@@ -57,7 +57,7 @@ def unescape(text: str) -> bytes:
 
 
 def spelled_bytes(block: str) -> bytes:
-    """A block's bytes: the ends of its lines do not count, since they are spelled."""
+    """Return a block's bytes; its own line ends do not count, since line ends are spelled out."""
     return unescape("".join(block.splitlines()))
 
 
@@ -79,7 +79,7 @@ def read_answer(block: str) -> Answer:
 
 
 def read_answers(block: str) -> tuple[list[Answer], str]:
-    """The answers in a block, and its last line: what becomes of the connection."""
+    """Return the answers in a block, and its last line: whether the connection stays open."""
     rest, _, fate = block.rstrip("\n").rpartition("(")
     starts = [match.start() for match in re.finditer(r"^HTTP/1\.1 ", rest, re.MULTILINE)]
     ends = [*starts[1:], len(rest)]

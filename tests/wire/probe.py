@@ -29,9 +29,9 @@ ALLOW = "GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS"
 
 
 class Probe:
-    """A server and the plain loop that answers what it drains."""
+    """A server and the simple loop that answers the requests it takes from it."""
 
-    def __init__(self, listen: str, **options: Any) -> None:  # Any: the core's own options
+    def __init__(self, listen: str, **options: Any) -> None:  # Any: options of the core
         self.server = core_server(listen, **options)
         self._later: list[_core.Request] = []
         self._ended = False
@@ -41,7 +41,7 @@ class Probe:
             if select.select([self.server.fileno()], [], [], 0 if self._later else 0.05)[0]:
                 for request in self.server.drain():
                     self.answer(request)
-                    del request  # what was left unanswered dies here
+                    del request  # an unanswered request is freed here
             elif self._later:
                 self._later.pop().respond(200, TEXT, b"later")
 
@@ -70,7 +70,7 @@ class Probe:
 
 
 def describe(request: _core.Request) -> bytes:
-    """The request as the core read it, a line for each part."""
+    """Return the request as the core read it, a line for each part."""
     lines = [
         f"method: {request.method}",
         f"path: {request.path}",
@@ -84,7 +84,7 @@ def describe(request: _core.Request) -> bytes:
 
 @contextmanager
 def running(listen: str, **options: Any) -> Iterator[Probe]:  # Any: as above
-    """Run a probe in an OS thread of its own."""
+    """Run a probe in a thread of its own."""
     probe = Probe(listen, **options)
     probe.server.start()
     loop = Thread(target=probe.run)

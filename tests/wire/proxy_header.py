@@ -1,4 +1,4 @@
-"""Headers of the PROXY protocol, version 2 (proxy-protocol.txt of HAProxy, section 2.2)."""
+"""Build headers of the PROXY protocol, version 2 (proxy-protocol.txt of HAProxy, section 2.2)."""
 
 import socket
 
@@ -9,7 +9,7 @@ TLS = b"\x20\0\x05\1\0\0\0\0"
 
 
 def proxy_header(client: str, *, tls: bool, command: int = PROXY) -> bytes:
-    """What a TLS terminator sends first that speaks for `client`."""
+    """Return the header that a TLS terminator sends first on behalf of `client`."""
     six = ":" in client
     family = socket.AF_INET6 if six else socket.AF_INET
     address = socket.inet_pton(family, client)

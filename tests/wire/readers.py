@@ -1,4 +1,4 @@
-"""Other readers of HTTP: what h11 and llhttp (which Node.js uses) take a client's bytes for."""
+"""Other HTTP parsers: how h11 and llhttp (which Node.js uses) read the bytes of a client."""
 
 from collections import defaultdict
 from collections.abc import Iterable
@@ -12,7 +12,7 @@ from commentsvc._core import Request
 
 @dataclass(frozen=True)
 class Reading:
-    """One request, as a reader took it: path?query, fields under their small names, body."""
+    """One request as a parser read it: path?query, fields by lower-case name, body."""
 
     method: str
     target: str
@@ -22,15 +22,14 @@ class Reading:
 
 @dataclass
 class Readings:
-    """The requests in a stream, in their order, and why the reader stopped where it did."""
+    """The requests in a stream, in their order, and why the parser stopped."""
 
     requests: list[Reading] = field(default_factory=list)
     refusal: str = ""
 
 
 def as_target(text: str) -> str:
-    """What remains of a target in the core: of an absolute one path?query, of an empty query
-    nothing."""
+    """Return a target as the core keeps it: path?query, without "?" if the query is empty."""
     if text.lower().startswith(("http://", "https://")):
         text = "/" + text.partition("://")[2].partition("/")[2]
     path, _, query = text.partition("?")
@@ -38,7 +37,7 @@ def as_target(text: str) -> str:
 
 
 def joined(fields: Iterable[tuple[bytes, bytes]]) -> dict[str, str]:
-    """Values of one name in one line. RFC 9112 section 5.1: blanks around them do not count."""
+    """Join the values of each name, without the blanks around them (RFC 9112 section 5.1)."""
     values = defaultdict(list)
     for name, value in fields:
         values[name.decode("latin-1").lower()].append(value.strip(b" \t").decode("latin-1"))
@@ -46,7 +45,7 @@ def joined(fields: Iterable[tuple[bytes, bytes]]) -> dict[str, str]:
 
 
 def compared(fields: dict[str, str]) -> dict[str, str]:
-    """The name of a coding has no case, and h11 gives it in small letters."""
+    """Return the fields with transfer codings in lower case, as h11 gives them."""
     coding = "transfer-encoding"
     return {**fields, coding: fields[coding].lower()} if coding in fields else fields
 
@@ -58,7 +57,7 @@ def reading(
 
 
 def of_the_core(request: Request, names: Iterable[str]) -> Reading:
-    """What the core took a request for; of its fields, those of `names` that it has."""
+    """Return how the core read a request; of its fields, those with `names` that it has."""
     found = ((name, request.header(name)) for name in names)
     fields = {name: value for name, value in found if value is not None}
     target = as_target(f"{request.path}?{request.query}")
@@ -87,15 +86,15 @@ def read_by_h11(stream: bytes) -> Readings:
                     readings.refusal = "it closes the connection"
                     return readings
                 connection.start_next_cycle()
-            else:  # it needs more, or is paused
+            else:  # the parser needs more data, or is paused
                 return readings
     except h11.RemoteProtocolError as error:
         readings.refusal = str(error)
         return readings
 
 
-class _Llhttp(llhttp.Request):  # type: ignore[misc] # It ships no annotations
-    """Collects what the parser calls out. It calls with each piece of an element that it meets."""
+class _Llhttp(llhttp.Request):  # type: ignore[misc] # llhttp ships no annotations
+    """Collects the parser's callbacks; each element may arrive in several pieces."""
 
     def __init__(self) -> None:
         self.requests: list[Reading] = []
@@ -131,7 +130,7 @@ class _Llhttp(llhttp.Request):  # type: ignore[misc] # It ships no annotations
         self.requests.append(reading(parts["method"], parts["target"], self.head, parts["body"]))
 
 
-# All that it forgives when it is told to, but for data behind a close, which we never read.
+# All leniencies but the one for data after "Connection: close", which we never read.
 _LENIENCIES = (
     "lenient_chunked_length",
     "lenient_headers",
@@ -160,6 +159,6 @@ def read_by_llhttp(stream: bytes, leniencies: Iterable[str] = ()) -> Readings:
             readings.refusal = str(error)
             taken = len(stream)
         readings.requests += parser.requests
-        # Behind a request with Upgrade it lets the program decide; ours does not take it up.
+        # After a request with Upgrade the program decides how to go on; ours ignores the field.
         stream = stream[taken:]
     return readings

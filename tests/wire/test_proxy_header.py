@@ -1,4 +1,4 @@
-"""The wire behind a TLS terminator: a PROXY protocol header, and then HTTP as it is everywhere."""
+"""HTTP behind a TLS terminator: a PROXY protocol header comes first, the rest is as usual."""
 
 import socket
 from collections.abc import Iterable, Iterator
@@ -36,7 +36,7 @@ def test_a_case_behind_a_proxy_header_is_answered_as_written(case: Case, address
 
 
 def said(address: str, data: bytes) -> bytes:
-    """Everything that is answered to `data`."""
+    """Return everything that is answered to `data`."""
     host, port = address.rsplit(":", 1)
     with socket.create_connection((host, int(port)), PATIENCE) as client:
         client.sendall(data)

@@ -1,6 +1,9 @@
-"""Whatever the core accepts, h11 and llhttp read the same way: the same requests with the same
-fields and bodies, and the next one from the same byte on. What they refuse and we do not is listed
-with its reason; a reading that differs is never allowed."""
+"""Whatever the core accepts, h11 and llhttp read in the same way.
+
+They find the same requests with the same fields and bodies, and the next request begins at the same
+byte. What they refuse and we accept is listed with its reason; a different reading is never
+allowed.
+"""
 
 import re
 import socket
@@ -29,13 +32,13 @@ READERS: dict[str, Callable[[bytes], Readings]] = {
     "lenient llhttp": read_by_lenient_llhttp,
 }
 NAME = re.compile(rb"[!#-'*+.^_`|~\w-]+$")
-LONGEST_NAME = 100  # of those that are looked for
+LONGEST_NAME = 100  # of the names that are looked for
 FRAMING = ("host", "connection", "content-length", "transfer-encoding", "expect")
 
 
 @dataclass(frozen=True)
 class Known:
-    """A reader refuses with this message what the core accepts, and why that does no harm."""
+    """A message with which a reader refuses what the core accepts, and why that does no harm."""
 
     reader: str
     message: str
@@ -56,7 +59,7 @@ KNOWN = (
 
 
 def streams() -> Iterator[tuple[str, bytes]]:
-    """All that clients send in the tests: the wire cases and the fuzz corpora, with their names."""
+    """Yield what clients send in tests, with names: wire cases, obscured requests, corpora."""
     for case in all_cases():
         yield str(case), b"".join(step.data for step in case.steps)
     for number, stream in enumerate(obscured.streams()):
@@ -74,13 +77,13 @@ def streams() -> Iterator[tuple[str, bytes]]:
 
 
 def names_in(stream: bytes) -> set[str]:
-    """Whatever stands before a colon, and may be the name of a field to somebody."""
+    """Return everything before a colon that some parser may take for a field name."""
     ends = (piece[-LONGEST_NAME:].rstrip(b" \t") for piece in stream.split(b":"))
     return {match[0].decode().lower() for end in ends if (match := NAME.search(end))}
 
 
 class Mirror:
-    """The core, and what it hands to Python of one stream after another."""
+    """An application that records how the core reads one stream after another."""
 
     def __init__(self) -> None:
         self.names: list[str] = []
@@ -103,7 +106,7 @@ class Mirror:
 
 
 def difference(ours: Readings, theirs: Readings) -> str:
-    """What a reader makes of the requests that the core accepted: "" where it is the same."""
+    """Return how a reader differs about the requests that the core accepted; "" if it does not."""
     for number, request in enumerate(ours.requests):
         if number == len(theirs.requests):
             return f"refuses: {theirs.refusal}" if theirs.refusal else "waits for more"

@@ -1,4 +1,4 @@
-"""Holds rules.md true: its cases exist, no case is forgotten, no section of RFC 9112 either."""
+"""Keep rules.md true: its cases exist, and it omits no case and no section of RFC 9112."""
 
 import re
 from pathlib import Path
@@ -7,8 +7,8 @@ from tests.wire.cases import all_cases
 
 PAGE = (Path(__file__).parent / "rules.md").read_text()
 
-# The table of contents of RFC 9112, without its frame (introduction, IANA, references). A section
-# that only gathers others stands for them.
+# The table of contents of RFC 9112, without introduction, IANA considerations and references.
+# Sections that only contain others are represented by those.
 SECTIONS = re.findall(
     r"\S+",
     """
@@ -19,14 +19,14 @@ SECTIONS = re.findall(
 
 
 def table(heading: str) -> list[list[str]]:
-    """The cells of each row of the table under `heading`."""
+    """Return the cells of each row of the table under `heading`."""
     section = PAGE.split(f"## {heading}\n")[1].split("\n## ")[0]
     rows = [line for line in section.splitlines() if line.startswith("|")][2:]
     return [[cell.strip() for cell in row.strip("|").split("|")] for row in rows]
 
 
 def named_cases() -> set[str]:
-    """As `str(case)` writes them: "file: title"."""
+    """Return the cases in the table, as `str(case)` writes them: "file: title"."""
     return {
         f"{file}: {title.strip()}"
         for _, _, cell in table("Rules and their cases")

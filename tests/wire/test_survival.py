@@ -1,5 +1,8 @@
-"""The server survives every case, and nobody else notices: each refusal closes and is counted,
-nothing is left behind, and no client hears a byte that belongs to another one."""
+"""No case harms the server or another client.
+
+Each refusal closes the connection and is counted, nothing is left behind, and no client receives a
+byte that belongs to another one.
+"""
 
 import gc
 import re
@@ -34,7 +37,7 @@ def hear_all(connection: socket.socket) -> bytes:
 
 
 class Witness:
-    """Another client, whose secrets nobody else may hear."""
+    """Another client, whose secrets nobody else may receive."""
 
     def __init__(self, probe: Probe) -> None:
         self.connection = dial(probe)
@@ -54,7 +57,7 @@ class Witness:
 
 
 def play_beside(case: Case, probe: Probe, witness: Witness) -> bytes:
-    """All that the client of `case` hears, while the witness asks in the middle of its request."""
+    """Return all that the client of `case` receives; the witness sends a request in the middle."""
     data = b"".join(step.data for step in case.steps)
     with dial(probe) as connection:
         connection.sendall(data[: len(data) // 2])
@@ -76,7 +79,7 @@ def refused(probe: Probe) -> Counter[str]:
 
 
 def play_all(probe: Probe) -> Counter[str]:
-    """Play every case; the refusals that its client heard, by the names of their counters."""
+    """Play every case; return the number of refusals by the names of their counters."""
     heard: Counter[str] = Counter()
     witness = Witness(probe)
     for case in all_cases():

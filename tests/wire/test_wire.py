@@ -1,4 +1,4 @@
-"""Plays every case of cases/*.md in three ways against the probe: the core alone."""
+"""Play every case of cases/*.md in three ways against the probe, which uses the core alone."""
 
 from collections.abc import Iterator
 
@@ -29,8 +29,7 @@ def test_a_case_that_comes_byte_by_byte_is_answered_alike(case: Case, address: s
 
 @pytest.mark.parametrize("case", [case for case in CASES if not case.alone], ids=str)
 def test_a_case_with_a_follower_keeps_its_frame(case: Case, address: str) -> None:
-    """A server that reads the frame of the first request wrongly takes the follower for a part of
-    it, or a part of it for the follower."""
+    """If the server reads the frame of the first request wrongly, it misreads the follower too."""
     play(case, address, whole, followed=True)
 
 
