@@ -29,7 +29,7 @@ def test_a_taken_port_is_one_line(data: Path, tmp_path: Path, start: Start) -> N
     port = start(data).port
     (tmp_path / "other").mkdir()
     outcome = command("serve", "--data", tmp_path / "other", "--listen", f"127.0.0.1:{port}")
-    assert_one_line(outcome, f"127.0.0.1:{port}", "Address already in use", "stop that, or choose")
+    assert_one_line(outcome, f"127.0.0.1:{port}", "Address already in use", "stop it, or choose")
     assert not (tmp_path / "other" / "control.sock").exists()
 
 
@@ -50,7 +50,7 @@ def test_a_unix_socket_in_no_folder_is_one_line(data: Path, tmp_path: Path) -> N
     path = tmp_path / "none" / "http.sock"
     outcome = command("serve", "--data", data, "--listen", f"unix:{path}")
     assert_one_line(
-        outcome, str(path), "No such file or directory", "Make the folder of the socket"
+        outcome, str(path), "No such file or directory", "Create the folder of the socket"
     )
 
 
@@ -122,7 +122,7 @@ def test_a_file_in_the_place_of_the_data_folder_is_one_line(data: Path) -> None:
 def test_a_key_file_without_a_key_is_one_line(data: Path) -> None:
     data.mkdir()
     (data / "secret.key").write_text("short\n")
-    assert_one_line(serve(data), "secret.key holds no key")
+    assert_one_line(serve(data), "secret.key contains no valid key")
 
 
 def test_the_same_data_can_be_used_after_a_failed_start(data: Path, start: Start) -> None:

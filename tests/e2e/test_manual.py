@@ -48,6 +48,8 @@ NOT_RUN = {
     "curl -s https://blog.example/": "it needs a blog; tests/widget/test_hugo.py runs it",
     "commentsvc import auto export.xml --data DIR --dry-run --pages ": "it asks a public name",
     "psql ": "another vendor's server",
+    "pip install 'commentsvc[postgres]'": "the tests have the driver already",
+    "createuser ": "tests/e2e/test_postgresql.py uses a server of its own",
     "gh api ": "another vendor's server",
 }
 # What must exist before a command, as the page says in words or takes for granted.
