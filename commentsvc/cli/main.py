@@ -115,20 +115,23 @@ def serve(
     # Until `app.spared_collector`: a start leaves next to no garbage, and looking for some takes a
     # tenth of its time.
     gc.disable()
-    from commentsvc import app
-    from commentsvc.runtime import systemd
+    try:
+        from commentsvc import app
+        from commentsvc.runtime import systemd
 
-    data_dir.must_exist(data)
-    is_new = not settings.database.url and not (data / data_dir.DATABASE).exists()
+        data_dir.must_exist(data)
+        is_new = not settings.database.url and not (data / data_dir.DATABASE).exists()
 
-    def announce(address: str) -> None:
-        click.echo(f"commentsvc listens on {address}")
-        if is_new:
-            click.echo(f"{data} had no database, so a new one was created")
-        sys.stdout.flush()
+        def announce(address: str) -> None:
+            click.echo(f"commentsvc listens on {address}")
+            if is_new:
+                click.echo(f"{data} had no database, so a new one was created")
+            sys.stdout.flush()
 
-    service_manager = systemd.from_environment()
-    app.run(settings, app.Start(data, blog, announce, service_manager, take_over, traced))
+        service_manager = systemd.from_environment()
+        app.run(settings, app.Start(data, blog, announce, service_manager, take_over, traced))
+    finally:
+        gc.enable()
 
 
 @main.command()

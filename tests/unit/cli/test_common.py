@@ -1,5 +1,6 @@
 """How all commands report errors."""
 
+import gc
 import io
 import sys
 from collections.abc import Callable
@@ -47,6 +48,7 @@ def test_an_expected_error_is_one_line(
     assert result.exit_code == 1
     assert result.stderr.startswith(f"commentsvc: {line}")
     assert result.stderr.count("\n") == 1
+    assert gc.isenabled()  # as it was before, although a start goes on without it
 
 
 def test_colours_are_for_terminals_and_may_be_switched_off(
