@@ -63,13 +63,13 @@ static inline int check_end(void)
     ((condition) ? (void)0 : check_report(__FILE__, __LINE__, #condition " does not hold"))
 #define CHECK_EQUAL(actual, expected)                                                              \
     check_equal(__FILE__, __LINE__, #actual, (long long)(actual), (long long)(expected))
-/* A slice against a string literal. */
+/* Compare a slice with a string literal. */
 #define CHECK_TEXT(actual, literal)                                                                \
     check_text(__FILE__, __LINE__, #actual, (actual), SLICE(literal))
 #define RUN(test) check_run(#test, test)
 
-/* A copy of `text` whose last byte is the last of a readable page: reading behind it ends the
- * program. Valid until the next call. `text` has at most 64 KiB. */
+/* Returns a copy of `text` whose last byte is the last of a readable page: reading beyond it
+ * ends the program. Valid until the next call. `text` has at most 64 KiB. */
 static inline struct slice at_forbidden_page(struct slice text)
 {
     enum { ROOM = 64 * 1024 };

@@ -54,7 +54,7 @@ static inline int dial(const struct endpoint *endpoint)
     return fd;
 }
 
-/* Whether nobody listens there. */
+/* Returns whether nobody listens there. */
 static inline bool refuses(const struct endpoint *endpoint)
 {
     int fd = socket(endpoint->address.ss_family, SOCK_STREAM | SOCK_CLOEXEC, 0);
@@ -69,8 +69,8 @@ static inline void put(int fd, const char *text)
         give_up(__FILE__, __LINE__, "the socket to take a request");
 }
 
-/* Receive until the text contains `wanted`, or until the end where that is NULL. Valid until the
- * next call in the same pthread. */
+/* Receive until the text contains `wanted`, or until the end if that is NULL. Valid until the
+ * next call in the same thread. */
 static inline struct slice hear(int fd, const char *wanted)
 {
     static _Thread_local char text[256 * 1024];
@@ -96,8 +96,8 @@ static inline bool is_silent(int fd)
     return recv(fd, &byte, 1, MSG_PEEK | MSG_DONTWAIT) < 0 && errno == EAGAIN;
 }
 
-/* Leave at once, so that the other side is told (a plain close leaves it a half-open
- * connection). */
+/* Close the connection so that the other side is told at once (after a plain close it would be
+ * half-open). */
 static inline void leave(int fd)
 {
     struct linger linger = {.l_onoff = 1};

@@ -1,6 +1,6 @@
-/* One fault of the system in a run of the core: the n-th call of a kind fails, or does less than
- * it was asked to. The test's own calls do not count: its thread says when it is inside the core,
- * and all other threads are. The kinds stand in meson.build as linker wraps, too. */
+/* One system fault in a run of the core: the n-th call of a kind fails, or does less than it was
+ * asked to. The test's own calls do not count: the test's thread marks when it is inside the
+ * core, and all other threads always are. meson.build lists the kinds too, as linker wraps. */
 #ifndef TESTS_FAULT_H
 #define TESTS_FAULT_H
 
@@ -18,20 +18,20 @@
 
 struct fault {
     const char *call; /* its name; "allocate" for malloc, calloc and realloc */
-    int error;        /* its errno; 0: it takes one byte only */
-    long first;       /* the first call that fails, from 1 on; 0: none */
-    long length;      /* so many in a row */
+    int error;        /* its errno; 0: the call handles only one byte */
+    long first;       /* the first call that fails, counted from 1; 0: none */
+    long length;      /* how many calls in a row fail */
 };
 
 /* Calls of one kind in a run: with more, a sweep would not end. */
 enum { FAULT_MOST = 1000 };
 
 static struct fault fault;
-static _Atomic long fault_calls; /* of that kind so far */
+static _Atomic long fault_calls; /* calls of that kind so far */
 static _Thread_local bool fault_outside;
-static unsigned fault_failures; /* checks that had failed before it */
+static unsigned fault_failures; /* checks that had failed before the run */
 
-/* Run `expression` as the core. */
+/* Run `expression` as part of the core. */
 #define INSIDE(expression)                                                                         \
     ({                                                                                             \
         fault_outside = false;                                                                     \
@@ -48,8 +48,9 @@ static inline void fault_begin(struct fault wanted)
     fault = wanted;
 }
 
-/* A sweep: the first call fails, the second, … After a run with `wanted` in which its call was made
- * so often, let it be the next one. False when none has failed, or a check, which is told. */
+/* A sweep fails the first call, then the second, … After a run with `wanted` in which the call
+ * was made often enough, go on with the next one. Returns false when no call has failed, or when
+ * a check has, which is reported. */
 static inline bool fault_moves_on(struct fault *wanted, long calls)
 {
     CHECK(wanted->first <= FAULT_MOST);
@@ -64,13 +65,13 @@ static inline bool fault_moves_on(struct fault *wanted, long calls)
     return true;
 }
 
-/* Whether the calls that fail are over, or none of them came. */
+/* Returns whether the failing calls are over, or were never made. */
 static inline bool fault_is_over(void)
 {
     return fault_calls >= fault.first + fault.length - 1;
 }
 
-/* Whether the core's call named `call` is one that is played; errno is set then. */
+/* Returns whether the core's call named `call` has to fail; sets errno then. */
 static inline bool fault_strikes(const char *call)
 {
     if (fault_outside || fault.first == 0 || strcmp(call, fault.call) != 0)
@@ -82,7 +83,7 @@ static inline bool fault_strikes(const char *call)
     return true;
 }
 
-/* The wrapped function NAME: fails with -1 when the fault strikes. */
+/* Define the wrapped function NAME, which fails with -1 when the fault strikes. */
 #define FAULTY(type, name, parameters, arguments)                                                  \
     type __real_##name parameters;                                                                 \
     type __wrap_##name parameters;                                                                 \
@@ -91,7 +92,7 @@ static inline bool fault_strikes(const char *call)
         return fault_strikes(#name) ? -1 : __real_##name arguments;                                \
     }
 
-/* The same with a size that a fault without an errno cuts to one byte. */
+/* The same with a size, which a fault without an errno cuts to one byte. */
 #define FAULTY_SIZED(name, parameters, arguments)                                                  \
     ssize_t __real_##name parameters;                                                              \
     ssize_t __wrap_##name parameters;                                                              \
@@ -105,7 +106,7 @@ static inline bool fault_strikes(const char *call)
         return __real_##name arguments;                                                            \
     }
 
-/* The same for memory. */
+/* The same for functions that return memory. */
 #define FAULTY_BLOCK(name, parameters, arguments)                                                  \
     void *__real_##name parameters;                                                                \
     void *__wrap_##name parameters;                                                                \

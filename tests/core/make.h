@@ -1,4 +1,4 @@
-/* Envelopes as the tests need them, made from text. */
+/* Make messages for the tests from text. */
 #ifndef TESTS_MAKE_H
 #define TESTS_MAKE_H
 
@@ -16,7 +16,7 @@ static inline struct slice text_of(const char *text)
     return slice_of(text, strlen(text));
 }
 
-/* The message of a request with this head, which must be whole and correct. */
+/* Returns the message of a request with this head, which must be complete and correct. */
 static inline struct request *make_request(const char *text)
 {
     struct head head;
@@ -30,7 +30,7 @@ static inline struct request *make_request(const char *text)
     return request;
 }
 
-/* The reply to `request`, which is freed, with one tag, or untagged where `tag` is NULL. */
+/* Returns the reply to `request`, which is freed, with one tag, or without if `tag` is NULL. */
 static inline struct reply *make_reply(struct request *request, const char *body, const char *tag)
 {
     uint32_t place = tag ? tag_index(text_of(tag)) : 0;
@@ -46,7 +46,7 @@ static inline struct reply *make_reply(struct request *request, const char *body
     return reply;
 }
 
-/* The reply that a request for `target` would get, asked for at the moment `sequence`. */
+/* Returns the reply to a request for `target`, made at purge number `sequence`. */
 static inline struct reply *make_answer(const char *target, const char *body, const char *tag,
                                         uint64_t sequence)
 {
@@ -57,7 +57,7 @@ static inline struct reply *make_answer(const char *target, const char *body, co
     return make_reply(request, body, tag);
 }
 
-/* Head and body of a part, as they stand in the block. */
+/* Return head and body of a part, as they are in the block. */
 static inline struct slice rendered_text(const struct reply *reply, const struct rendered *rendered)
 {
     return slice_of(reply_bytes(reply, rendered), rendered->head_size + rendered->body_size);

@@ -1,5 +1,5 @@
-/* A connection of the core at one end of a socket pair, the test as its client at the other, and
- * the test in the worker's place between them. */
+/* A connection of the core at one end of a socket pair, with the test as its client at the other
+ * end. The test also plays the worker between them. */
 #ifndef TESTS_PAIR_H
 #define TESTS_PAIR_H
 
@@ -27,11 +27,11 @@ static bool proxy_protocol; /* every connection begins with a PROXY header */
 static struct purge_table purges;
 static struct subscribers subscribers;
 static struct context context;
-static struct conn *conn;       /* NULL once it has asked to be closed */
+static struct conn *conn;       /* NULL once the connection has asked to be closed */
 static struct request *pending; /* the last miss */
 static int client;
 
-/* A further client of the same worker, in the place of the last one. */
+/* Another client of the same worker, which replaces the last one. */
 static inline void pair_connect(void)
 {
     int fds[2];
@@ -84,7 +84,7 @@ static inline void pair_close(void)
     context_fini(&context);
 }
 
-/* What a worker does after a turn. */
+/* Do what a worker does after a pass. */
 static inline enum conn_next settled(enum conn_next next)
 {
     if (next == CONN_MISS) {
@@ -97,14 +97,14 @@ static inline enum conn_next settled(enum conn_next next)
     return next;
 }
 
-/* The client sends `text`, as far as the socket takes it. */
+/* The client sends `text`, as far as the socket accepts it. */
 static inline size_t say_some(struct slice text)
 {
     ssize_t size = send(client, text.data, text.size, MSG_NOSIGNAL);
     return size < 0 ? 0 : (size_t)size;
 }
 
-/* The client sends `text`, and the connection has its turn. */
+/* The client sends `text`, and the connection handles it. */
 static inline enum conn_next say(const char *text)
 {
     CHECK_EQUAL(say_some(text_of(text)), strlen(text));
@@ -121,10 +121,10 @@ static inline enum conn_next deliver(struct reply *reply)
     return next;
 }
 
-/* Python answers the pending request. */
+/* Answer the pending request as Python does. */
 static inline enum conn_next answer(const char *body, const char *tag)
 {
-    pending->sequence = purge_now(&purges); /* as the server says when Python takes it */
+    pending->sequence = purge_now(&purges); /* as when Python takes the request */
     struct reply *reply = make_reply(pending, body, tag);
     pending = NULL;
     if (reply->tag_count > 0)
@@ -140,7 +140,7 @@ static inline void stock(const char *target, const char *body)
     reply_free(reply);
 }
 
-/* All that the client has received since it was asked last. */
+/* Returns what the client has received since the last call. */
 static inline struct slice heard(void)
 {
     static char text[1024 * 1024];
@@ -151,14 +151,14 @@ static inline struct slice heard(void)
     return slice_of(text, size);
 }
 
-/* Whether the client has been told that no more will come. */
+/* Returns whether the client has been told that no more will come. */
 static inline bool is_ended(void)
 {
     char byte;
     return recv(client, &byte, 1, MSG_PEEK) == 0;
 }
 
-/* Time passes, and a deadline that has come is acted on; whether one had. */
+/* Let time pass, and act on a timer that has expired. Returns whether one had. */
 static inline bool pass(int64_t milliseconds)
 {
     context.clock.now += milliseconds;

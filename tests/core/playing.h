@@ -13,7 +13,7 @@ static struct mailbox requests;
 static struct worker worker;
 static struct endpoint endpoint;
 
-/* What clients of the worker may make it hold. */
+/* The memory that clients of the worker may make it hold. */
 enum { CLIENT_BYTES = 4 << 20 };
 
 static inline int64_t now(void)
@@ -23,7 +23,7 @@ static inline int64_t now(void)
     return clock.now;
 }
 
-/* A worker that does not run yet. */
+/* Make a worker that does not run yet. */
 static inline void prepare(uint32_t connections, uint32_t waiting)
 {
     limits = (struct limits){
@@ -59,7 +59,7 @@ static inline void begin(uint32_t connections, uint32_t waiting)
     CHECK_EQUAL(worker_start(&worker), 0);
 }
 
-/* Wait for the end of a stop; a hang here is the failure. */
+/* Wait for the end of a stop; if it hangs, the test fails. */
 static inline void join(void)
 {
     worker_join(&worker);
@@ -77,7 +77,7 @@ static inline void end(void)
     CHECK_EQUAL(closed, worker.context.stats.accepted); /* each has its reason */
 }
 
-/* The next request that comes through the mailbox. */
+/* Returns the next request that comes through the mailbox. */
 static inline struct request *next_request(void)
 {
     AWAIT(mailbox_depth(&requests) > 0);

@@ -1,4 +1,4 @@
-/* What the fuzz targets share: an outcome that is not allowed ends the program, so that libFuzzer
+/* Shared by the fuzz targets: an outcome that is not allowed ends the program, so that libFuzzer
  * keeps the input and shows it. */
 #ifndef TESTS_FUZZ_H
 #define TESTS_FUZZ_H

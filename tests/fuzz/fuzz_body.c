@@ -1,6 +1,6 @@
-/* Any bytes as a body; the first one frames it: a length in its high bits, or chunks. Allowed are
- * an end, more to come, or three refusals, and the same payload and end however the bytes are
- * cut. */
+/* Any bytes as a body. The first byte frames it: a length in its high bits, or chunks. Allowed
+ * are an end, waiting for more, or three refusals; the payload and the end must be the same
+ * however the bytes are cut. */
 #include "outcome.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)

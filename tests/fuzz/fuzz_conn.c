@@ -1,9 +1,12 @@
-/* Any bytes as all that a client sends, pipelined, to a connection with a cache, some by way of a
- * TLS terminator. Allowed are the same answers and the same end however the bytes are cut, and
- * whether the cache was empty or had the answers; one for each request, or one fewer while a body
- * is coming, and one refusal; no more than there are ends of heads; none longer than those we make;
- * the promise of TLS in all or in none, and in none without a PROXY header; and a trace that is
- * plain text. */
+/* Any bytes as everything that a client sends, pipelined, to a connection with a cache,
+ * sometimes through a TLS terminator.
+ *
+ * The answers and the end must be the same however the bytes are cut, and whether the cache was
+ * empty or had the answers. There is one answer for each request, or one fewer while a body is
+ * arriving, and at most one refusal; no more answers than ends of heads, and none longer than
+ * those we make. The field Strict-Transport-Security is in all answers or in none, and in none
+ * without a PROXY header. The trace is plain text.
+ */
 #include "fuzz.h"
 #include "stream.h"
 

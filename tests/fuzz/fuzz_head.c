@@ -1,6 +1,7 @@
-/* Any bytes as heads, one behind another. Allowed are a head, more to come, or a refusal with one
- * of these numbers: the same with every scanner of this machine, with and without the head before,
- * and however the bytes are cut; but a refusal may wait for the end of the head. */
+/* Any bytes as consecutive heads. Allowed are a head, waiting for more, or a refusal with one of
+ * these statuses. The result must be the same with every scanner of this machine, with and
+ * without the head before, and however the bytes are cut; but a refusal may wait for the end of
+ * the head. */
 #include "head.h"
 
 #include "http/scan.h"

@@ -1,7 +1,7 @@
 /* Any bytes as the first ones of a connection behind a TLS terminator. Allowed are: known, and
- * then a PROXY header was cut off and the address is one; more to come, while it is within its
- * bound; strange. However the bytes are cut, the same is concluded, and nothing is said of TLS
- * before it is known. */
+ * then a PROXY header was cut off and the address is valid; waiting for more, within its bound;
+ * refused. The result must be the same however the bytes are cut, and nothing is known of TLS
+ * before the header is. */
 #include "fuzz.h"
 
 #include "base/limits.h"

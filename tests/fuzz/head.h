@@ -8,7 +8,7 @@
 #include "http/head.h"
 #include "http/scan.h"
 
-/* The result of `input` when it arrives little by little. */
+/* Returns the result of `input` when it arrives little by little. */
 static inline int parse_in_pieces(struct slice input, struct head *head)
 {
     size_t scanned = 0, end = 0;
@@ -34,7 +34,7 @@ static inline bool is_head_result(int result)
     return result == HEAD_DONE || result == HEAD_NEED_MORE || is_refusal(result);
 }
 
-/* A refusal that in pieces has not come yet. */
+/* A refusal that is not known yet when the bytes come in pieces. */
 static inline bool is_late(int whole, int in_pieces)
 {
     return is_refusal(whole) && in_pieces == HEAD_NEED_MORE;
@@ -50,8 +50,8 @@ static inline bool is_same(const struct head *a, const struct head *b)
            slice_equal(a->accept_encoding, b->accept_encoding) && a->size == b->size;
 }
 
-/* True when no byte of `text` could be read as a line end but CRLF, and none is another control
- * character than the tab. */
+/* Returns true if no byte of `text` could be read as a line end except CRLF, and the tab is the
+ * only other control character. */
 static inline bool has_clean_lines(struct slice text)
 {
     for (size_t i = 0; i < text.size; i++) {

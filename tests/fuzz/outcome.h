@@ -1,4 +1,4 @@
-/* What becomes of bytes that are read as a body. */
+/* The outcome of reading bytes as a body. */
 #ifndef TESTS_OUTCOME_H
 #define TESTS_OUTCOME_H
 

@@ -1,6 +1,6 @@
-/* The `main` of a fuzz target where there is no libFuzzer: gives it every file of the folders that
- * are named, each in a block of just its size, so that a sanitizer sees a read behind its end.
- * libFuzzer's options are ignored. */
+/* The `main` of a fuzz target without libFuzzer: it runs every file of the given folders, each
+ * in a block of exactly its size, so that a sanitizer sees a read beyond the end. libFuzzer's
+ * options are ignored. */
 #include "fuzz.h"
 
 #include <dirent.h>

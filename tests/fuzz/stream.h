@@ -1,4 +1,4 @@
-/* All that a client sends on one connection, and all that it hears. */
+/* Everything that a client sends on one connection, and everything that it receives. */
 #ifndef TESTS_STREAM_H
 #define TESTS_STREAM_H
 
@@ -14,7 +14,7 @@
 /* Bytes of an answer that is sent from the cache without a copy. */
 enum { LARGE_ANSWER = LIMIT_COPIED + 1000 };
 
-/* A worker's pass: deal out an event for all who follow "t". */
+/* Do a worker's pass: send an event to everybody who follows "t". */
 static inline void tell(void)
 {
     const struct reply *event;
@@ -24,8 +24,8 @@ static inline void tell(void)
         settled(conn_stream_send(conn, &context, event));
 }
 
-/* Begin a stream, and let its client hear an event, a beat and another event while it is there, and
- * the end when `ends`. */
+/* Begin a stream, and let its client receive an event, a heartbeat and another event while it is
+ * connected, and the end if `ends`. */
 static inline void answer_by_stream(bool ends)
 {
     const struct response response = {
@@ -62,10 +62,10 @@ static inline void answer_by_variants(void)
     deliver(reply);
 }
 
-/* Answer the pending request. What begins with "/S" gets a stream, with "/SE" one that ends, with
- * "/G" an answer that has a compressed variant. Else a
- * GET or HEAD without a body is answered by its target alone and stored, everything else by all
- * that was read of it. What begins with "/L" gets a large answer. */
+/* Answer the pending request. A target that begins with "/SE" gets a stream that ends, with "/S"
+ * a stream, with "/G" an answer that has a compressed variant, and with "/L" a large answer. Any
+ * other GET or HEAD without a body is answered with its target and cached, everything else with
+ * all that was read of it. */
 static inline void answer_by_hash(void)
 {
     static const struct hash_key key = {3, 4};
@@ -80,7 +80,7 @@ static inline void answer_by_hash(void)
     }
     bool stored = pending->storable && pending->method <= METHOD_HEAD;
     if (!stored)
-        all.size += pending->fields_size + pending->body_size; /* they lie behind it */
+        all.size += pending->fields_size + pending->body_size; /* they follow it in memory */
     static char text[LARGE_ANSWER + 1];
     int size = snprintf(text, sizeof text, "%d %016llx", stored ? 0 : (int)pending->method,
                         (unsigned long long)hash_bytes(&key, all.data, all.size));
@@ -95,7 +95,7 @@ static inline bool has_bytes_to_read(void)
     return conn && ioctl(conn->fd, FIONREAD, &size) == 0 && size > 0;
 }
 
-/* One pass of a worker, and of Python when `answers`. */
+/* Do one pass of a worker, and of Python if `answers`. */
 static inline void pass_events(bool answers, struct buffer *out)
 {
     if (has_bytes_to_read() && (conn_interest(conn) & EPOLLIN))
@@ -108,7 +108,7 @@ static inline void pass_events(bool answers, struct buffer *out)
     buffer_append(out, text.data, text.size);
 }
 
-/* Take "100 Continue" out of the answers: whether it is sent depends on what has arrived by then
+/* Remove "100 Continue" from the answers: whether it is sent depends on what has arrived by then
  * (RFC 9110 section 10.1.1). */
 static inline void drop_interim(struct buffer *out)
 {
@@ -120,9 +120,9 @@ static inline void drop_interim(struct buffer *out)
     }
 }
 
-/* Send `stream` to a new connection, at once or in pieces by chance, and append what is heard,
- * until nothing moves any more; with what begins as a PROXY header does, the connection awaits one.
- * Returns whether the connection lives on. */
+/* Send `stream` to a new connection, at once or in random pieces, and append what is received,
+ * until nothing happens any more; if it begins like a PROXY header, the connection expects one.
+ * Returns whether the connection is still open. */
 static inline bool play(struct slice stream, bool in_pieces, struct buffer *out)
 {
     unsigned seed = (unsigned)stream.size;
@@ -141,7 +141,7 @@ static inline bool play(struct slice stream, bool in_pieces, struct buffer *out)
     return lives;
 }
 
-/* Whether all that was traced reads as text. */
+/* Returns whether the whole trace is plain text. */
 static inline bool is_plain_trace(void)
 {
     static char text[8 * TRACE_LINE];

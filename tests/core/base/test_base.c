@@ -7,7 +7,7 @@
 #include <stdint.h>
 #include <stdlib.h>
 
-/* Buffers: growing, consuming, and what happens without memory (malloc is played by the test). */
+/* Buffers: growing, consuming, and running out of memory (the test replaces malloc). */
 
 void *__real_realloc(void *block, size_t size);
 void *__wrap_realloc(void *block, size_t size);
@@ -93,7 +93,7 @@ static void without_memory_nothing_is_lost(void)
     buffer_fini(&buffer);
 }
 
-/* The clock: the form of the date, and that time does not run back. */
+/* The clock: the format of the date, and that time never goes back. */
 
 static struct slice date_of(time_t second)
 {
@@ -143,7 +143,7 @@ static void the_date_follows_the_second(void)
 
 static void the_exact_clock_runs_with_the_coarse_one(void)
 {
-    enum { COARSE_MS = 1000 }; /* at most; a tick of the kernel's is usual */
+    enum { COARSE_MS = 1000 }; /* at most; usually it is one tick of the kernel */
     struct clock clock = {0};
     int64_t first = clock_exact();
     clock_update(&clock);
@@ -152,7 +152,7 @@ static void the_exact_clock_runs_with_the_coarse_one(void)
     CHECK(first / 1000000 - COARSE_MS < clock.now && clock.now <= second / 1000000 + 1);
 }
 
-/* The hash: every byte counts, the key counts, and buckets fill evenly. */
+/* The hash: every byte and the key matter, and the buckets fill evenly. */
 
 static const struct hash_key key = {0x0123456789abcdefu, 0xfedcba9876543210u};
 
@@ -205,7 +205,7 @@ static void buckets_fill_evenly(void)
         high[hash >> 54]++;
     }
     unsigned uneven = 0;
-    /* 100 on average with a deviation of 10: outside of 6 deviations means a fault. */
+    /* 100 on average with a standard deviation of 10: more than 6 deviations off means a fault. */
     for (int i = 0; i < BUCKETS; i++)
         uneven += low[i] < 40 || low[i] > 160 || high[i] < 40 || high[i] > 160;
     CHECK_EQUAL(uneven, 0);
@@ -224,7 +224,7 @@ static void slices_of_the_same_bytes_are_equal(void)
 static void nothing_can_be_skipped_of_nothing(void)
 {
     struct slice slice = slice_of(NULL, 0);
-    slice_skip(&slice, 0); /* clang's sanitizer is the judge */
+    slice_skip(&slice, 0); /* clang's sanitizer checks this */
     CHECK(slice.data == NULL);
     slice = SLICE("abc");
     slice_skip(&slice, 2);
@@ -236,7 +236,7 @@ static void case_is_ignored_for_ascii_letters_only(void)
     CHECK(slice_equal_nocase(SLICE("Content-LENGTH"), SLICE("content-length")));
     CHECK(!slice_equal_nocase(SLICE("content_length"), SLICE("content-length")));
     CHECK(!slice_equal_nocase(SLICE("content"), SLICE("content-length")));
-    /* A careless "| 0x20" makes these equal. */
+    /* A careless "| 0x20" would make these equal. */
     CHECK(!slice_equal_nocase(SLICE("\x01"), SLICE("!")));
     CHECK(!slice_equal_nocase(SLICE("["), SLICE("{")));
     CHECK(!slice_equal_nocase(SLICE("@"), SLICE("`")));

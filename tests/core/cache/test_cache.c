@@ -1,5 +1,5 @@
-/* The response cache: freshness, bounded bytes, and readers' pages that a scan does not wash
- * out. */
+/* The response cache: freshness, its bound in bytes, and scans that must not evict what readers
+ * need. */
 #include "make.h"
 
 #include "cache/cache.h"
@@ -79,7 +79,7 @@ static void a_purge_reaches_every_spelling(void)
     cache_fini(&cache);
 }
 
-/* Rule 4: the answer was asked for before the purge and arrives after it. */
+/* Rule 4: the answer was requested before the purge and arrives after it. */
 static void an_answer_asked_for_before_a_purge_is_never_found_after_it(void)
 {
     set_up(1 << 20);
@@ -141,7 +141,7 @@ static void a_store_without_room_keeps_nothing(void)
     cache_fini(&cache);
 }
 
-/* The bound is of memory, not of the bytes that happen to be used of a block. */
+/* The bound is on memory, not on the bytes of a block that are in use. */
 static void bytes_are_counted_as_the_allocator_sees_them(void)
 {
     size_t allocated = 0;
@@ -159,7 +159,7 @@ static void bytes_are_counted_as_the_allocator_sees_them(void)
     cache_fini(&cache);
 }
 
-/* Answers for `prefix` with the numbers below `count`. */
+/* Cache an answer for each number below `count`, with `prefix`. */
 static void keep_many(const char *prefix, int count)
 {
     for (int i = 0; i < count; i++) {
@@ -169,7 +169,7 @@ static void keep_many(const char *prefix, int count)
     }
 }
 
-/* S3-FIFO: asked for twice in the small queue, an answer goes on to the main queue. */
+/* S3-FIFO: an answer that is found twice in the small queue is moved to the main queue. */
 static void an_answer_asked_for_again_stays_when_others_leave(void)
 {
     set_up(100 * 1024);
@@ -191,7 +191,7 @@ static void what_is_found_stale_is_the_callers_to_take(void)
     keep("/b", "2", "t");
     keep("/c", "3", "t");
     purge_add(&purges, tag_index(SLICE("t")));
-    CHECK(!finds("/a") && !finds("/b")); /* the first of them is freed: nobody took it */
+    CHECK(!finds("/a") && !finds("/b")); /* the first of them is freed, since nobody took it */
     struct entry *left = cache_take_stale(&cache);
     CHECK_TEXT(entry_target(left), "/b");
     free(left);
@@ -200,7 +200,7 @@ static void what_is_found_stale_is_the_callers_to_take(void)
     cache_fini(&cache); /* frees what was not taken */
 }
 
-/* And what left the small queue goes straight to the main queue when it returns soon. */
+/* An answer that left the small queue goes straight to the main queue if it soon returns. */
 static void an_answer_that_returns_soon_is_remembered(void)
 {
     set_up(100 * 1024);
@@ -215,7 +215,7 @@ static void an_answer_that_returns_soon_is_remembered(void)
 
 enum { READ = 500, DISTINCT = 1000000 };
 
-/* One reader's look: a miss is answered and kept. Returns whether it was a hit. */
+/* A reader requests a page: a miss is answered and cached. Returns whether it was a hit. */
 static bool look(const char *prefix, int number)
 {
     char target[64];
@@ -226,8 +226,8 @@ static bool look(const char *prefix, int number)
     return false;
 }
 
-/* The share of hits, in parts of 10,000, of readers who look at 500 pages in turn, with or without
- * a client that asks for a million different targets meanwhile, four for each look. */
+/* Returns the share of hits, in parts of 10,000, of readers who request 500 pages in turn, with
+ * or without a client that requests a million different targets meanwhile, four for each page. */
 static int hits_of_readers(bool scanned)
 {
     int looks = 0, hits = 0, distinct = 0;
@@ -252,7 +252,7 @@ static void a_million_targets_asked_for_once_do_not_wash_out_what_is_read(void)
         CHECK_EQUAL(scanned, undisturbed);
 }
 
-/* A full cache of answers, each of which is wanted as much as can be told. */
+/* Fill the cache with answers, all of which have the highest frequency. */
 static void fill_with_wanted(void)
 {
     set_up(1 << 20);
@@ -268,7 +268,7 @@ static void fill_with_wanted(void)
     }
 }
 
-/* How many of the main queue were moved, and are less wanted for it. */
+/* Returns how many entries of the main queue were moved, which lowers their frequency. */
 static int count_moved(void)
 {
     int count = 0;
@@ -277,7 +277,7 @@ static int count_moved(void)
     return count;
 }
 
-/* It once took 9 ms in a cache of 64 MiB, while which no hit was answered. */
+/* Regression: it took 9 ms in a cache of 64 MiB, during which no hit was answered. */
 static void some_answers_do_not_move_all_others(void)
 {
     enum { SOME = 5 };
@@ -331,7 +331,8 @@ static int64_t used(void)
     return (int64_t)time.tv_sec * 1000000000 + time.tv_nsec;
 }
 
-/* The longest look-up of all `targets` after a purge of many, in nanoseconds of the worker. */
+/* Returns the longest look-up of all `targets` after a purge of many, in nanoseconds of the
+ * worker. */
 static int64_t longest_find(char targets[][16], int count)
 {
     int64_t longest = 0;
@@ -345,8 +346,8 @@ static int64_t longest_find(char targets[][16], int count)
     return longest;
 }
 
-/* Interrupts lengthen look-ups of any round on a busy machine; a purge that stalls does so in
- * all. */
+/* On a busy machine, interrupts lengthen look-ups in some rounds; a purge that stalls does so in
+ * all of them. */
 static void a_purge_of_ten_thousand_answers_stalls_no_hit(void)
 {
     enum { ANSWERS = 10000, OTHERS = 1000, ROUNDS = 50, STALL_NS = 100000 };

@@ -11,12 +11,12 @@
 #include <malloc.h>
 #include <pthread.h>
 
-/* Entries: all of a reply is sent again from less than a third of its bytes. */
+/* Entries: a whole reply can be sent again from less than a third of its bytes. */
 
 static struct shared_heads shared_heads;
 static struct clock clock_;
 
-/* What is sent of these pieces. */
+/* Returns what is sent of these pieces. */
 static struct slice sent(struct buffer *out, struct response_view view)
 {
     out->size = 0;
@@ -128,7 +128,7 @@ static void the_largest_that_may_be_asked_for_is_kept_whole(void)
     drop(entry);
 }
 
-/* A count is read from three cache lines of 64 bytes; what is kept for long holds no spare room. */
+/* A count is read from three cache lines of 64 bytes; a long-lived entry has no spare room. */
 static void a_small_answer_takes_three_cache_lines(void)
 {
     struct reply *reply =
@@ -142,7 +142,7 @@ static void a_small_answer_takes_three_cache_lines(void)
     drop(entry);
 }
 
-/* Purges: what was asked for before a purge is stale, what was asked for after it is fresh. */
+/* Purges: an answer that was requested before a purge is stale, one requested after it is fresh. */
 
 static struct purge_table purges;
 
@@ -195,7 +195,7 @@ static void *purge_often(void *argument)
     return NULL;
 }
 
-/* Several purge one tag: nobody's purge is undone by another that was numbered earlier. */
+/* Several threads purge one tag: no purge is undone by one with an earlier number. */
 static void purges_of_one_tag_at_once_all_count(void)
 {
     pthread_t pthreads[PURGERS];
@@ -214,9 +214,9 @@ static void purges_of_one_tag_at_once_all_count(void)
     CHECK(purge_is_fresh(&purges, &place, 1, after));
 }
 
-/* Shared heads: equal heads are kept once, and for as long as an answer has them. */
+/* Shared heads: equal heads are stored once, as long as an answer uses them. */
 
-/* The heads of a made answer with this further field. */
+/* Returns the head of an answer with this additional field. */
 static struct shared_head *share(const char *field)
 {
     char fields[64];
@@ -245,7 +245,7 @@ static void equal_heads_share_one_and_others_do_not(void)
     struct shared_head *one = share("B: 2"), *same = share("B: 2"), *other = share("B: 3");
     CHECK(one == same);
     CHECK(one != other);
-    /* What describes the body is not in the 304, so only the other head tells these apart. */
+    /* Fields about the body are not in the 304, so only the other head tells these apart. */
     struct shared_head *typed = share("Content-B: 2");
     CHECK(typed != one && typed != share("Content-B: 3"));
     shared_heads_release(&shared_heads, one);
@@ -271,7 +271,7 @@ static void one_goes_with_its_last_answer(void)
     shared_heads_release(&shared_heads, shared_heads.remembered[0]);
 }
 
-/* More heads than are remembered: each stays right for those that have it. */
+/* With more heads than can be remembered, each stays right for the answers that have it. */
 static void many_heads_share_less_and_lose_nothing(void)
 {
     enum { HEADS = 3 * SHARED_HEADS_REMEMBERED };

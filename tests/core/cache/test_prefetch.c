@@ -9,7 +9,7 @@ static struct purge_table purges;
 static struct cache cache;
 static struct prefetch prefetch;
 
-/* The head of the first request of `text`; what is behind it is prefetched. */
+/* Parse the head of the first request of `text`; what follows it is prefetched. */
 static struct head look(const char *text)
 {
     struct head head = {0};
@@ -33,14 +33,14 @@ static void the_next_targets_are_foreseen_in_their_order(void)
     CHECK_TEXT(prefetch.targets[2], "/third");
 }
 
-/* A guess is marked by a wrong hash. */
+/* A wrong hash marks a guess. */
 static void a_right_guess_is_taken_and_a_wrong_one_is_not(void)
 {
     look(NEXT("/1") NEXT("/2") NEXT("/3"));
     struct slice target = prefetch.targets[0];
     prefetch.hashes[0] ^= 1;
     CHECK_EQUAL(prefetch_take_hash(&prefetch, &cache, target), cache_hash(&cache, target) ^ 1);
-    /* The same bytes elsewhere, or more of them, are another target. */
+    /* The same bytes elsewhere, or more bytes, are another target. */
     target = prefetch.targets[1];
     prefetch.hashes[1] ^= 1;
     CHECK_EQUAL(prefetch_take_hash(&prefetch, &cache, SLICE("/3")),

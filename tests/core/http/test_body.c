@@ -11,7 +11,8 @@ enum { LIMIT = 1000 };
 static char out[64 * 1024];
 static size_t out_size;
 
-/* Feed `input`, `step` bytes at a time, and collect the payload. `*left` is what was not taken. */
+/* Feed `input`, `step` bytes at a time, and collect the payload. `*left` is what was not
+ * consumed. */
 static int decode_in_steps(const struct head *head, struct slice input, size_t step, size_t *left)
 {
     struct body body;
@@ -167,7 +168,7 @@ static void too_large_a_body_is_refused(void)
     CHECK_EQUAL(decode_chunked(text), 413); /* 500 and 501 */
 }
 
-/* `count` bytes between `before` and `after`. */
+/* Returns `count` bytes between `before` and `after`. */
 static const char *filled(const char *before, size_t count, const char *after)
 {
     static char text[16 * 1024];
@@ -217,7 +218,7 @@ static void extensions_are_parsed(void)
     }
 }
 
-/* The bound is of all extensions of a body, not of each. */
+/* The bound holds for all extensions of a body together, not for each. */
 static void small_extensions_add_up(void)
 {
     char text[8 * 1024], *at = text;

@@ -1,4 +1,4 @@
-/* http/coding: which coding a client gets. */
+/* http/coding: which content coding a client gets. */
 #include "check.h"
 #include "http/coding.h"
 #include "make.h"

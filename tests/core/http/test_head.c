@@ -1,6 +1,6 @@
 /* The head parser. Each input is parsed three times: whole up to a forbidden page, byte by byte,
- * and with a follower; all three must end alike. The cases that a reader should know stand in
- * tests/wire; here are the borders. */
+ * and with a follower; all three must have the same result. The cases that a reader should know
+ * are in tests/wire; here are the limits. */
 #include "base/limits.h"
 #include "check.h"
 #include "http/head.h"
@@ -10,7 +10,7 @@
 static char text[40 * 1024];
 static struct head head;
 
-/* Parse growing slices until something is decided, and give how many bytes that took. */
+/* Parse growing slices until the result is known, and set `*taken` to the bytes that it took. */
 static int parse_bytewise(struct slice input, size_t *taken)
 {
     size_t scanned = 0;
@@ -23,7 +23,8 @@ static int parse_bytewise(struct slice input, size_t *taken)
     return HEAD_NEED_MORE;
 }
 
-/* The result of `input` in all three ways; `head` is left as of the follower's, in `text`. */
+/* Returns the result of `input`, the same in all three ways; `head` is that of the run with a
+ * follower, in `text`. */
 static int parse(struct slice input)
 {
     size_t scanned = 0, taken = 0;
@@ -132,7 +133,7 @@ static void one_host_is_due_in_1_1(void)
     }
 }
 
-/* A byte put at every place of a head either changes nothing of its frame or is refused. */
+/* A byte inserted anywhere in a head either does not change its frame or is refused. */
 static void no_control_character_passes_anywhere(void)
 {
     static const char plain[] = "GET /a HTTP/1.1\r\nHost: a\r\nX: b c\r\n\r\n";
@@ -313,7 +314,7 @@ static void every_limit_holds_at_its_border(void)
 }
 
 /* RFC 9112 section 3: 501 for a method longer than any that is implemented, once its line is
- * whole. */
+ * complete. */
 static void a_long_method_is_not_implemented(void)
 {
     CHECK_EQUAL(PARSE("AAAAAAAABBBBBBBBCCCCCCCCDDDDDDDD@ / HTTP/1.1\r\n\r\n"), 400);
@@ -323,8 +324,8 @@ static void a_long_method_is_not_implemented(void)
     CHECK_EQUAL(parse(slice_of(long_text, LIMIT_HEAD + 1)), 431);
 }
 
-/* What stands behind the limit changes nothing, or the answer would depend on how much arrives at
- * once. */
+/* Bytes beyond the limit change nothing; otherwise the answer would depend on how much arrives
+ * at once. */
 static void behind_the_limit_nothing_is_read(void)
 {
     struct slice endless = long_head(1, 1, 2 * LIMIT_HEAD);
@@ -348,8 +349,8 @@ static void fields_are_found_again_by_name(void)
     CHECK_TEXT(value, "");
 }
 
-/* 16 KiB that come byte by byte and never end must not cost a pass over them for each byte; the
- * alarm ends a program that is quadratic. */
+/* 16 KiB that come byte by byte and never end must not be parsed again for each byte; the alarm
+ * ends a program that takes quadratic time. */
 static void a_head_that_comes_byte_by_byte_costs_linear_time(void)
 {
     struct slice input = long_head(1, LIMIT_FIELDS - 1, 150);
@@ -365,7 +366,7 @@ static bool same_place(struct slice a, struct slice b)
     return a.size == b.size && (a.size == 0 || a.data == b.data);
 }
 
-/* Heads in a row, parsed each with the one before in hand, as in a pipeline. */
+/* Parse consecutive heads, each with the one before as reference, as in a pipeline. */
 static void what_an_earlier_head_taught_changes_no_result(void)
 {
     static const char *const starts[] = {"GET /a ", "GET /longer?b ", "HEAD /a ", "OPTIONS * ",
@@ -416,7 +417,7 @@ static void an_earlier_head_forgives_nothing(void)
         CHECK_EQUAL(head_parse_next(slice_of(text, 2 * SIZE), &scanned, &next), HEAD_DONE);
         struct slice input = slice_of(text + SIZE, SIZE);
         CHECK_EQUAL(head_parse_next(input, &scanned, &next), 400);
-        /* Cut short, it waits for the rest. */
+        /* When cut short, it waits for the rest. */
         memcpy(text + SIZE, good, SIZE);
         input.size = at;
         CHECK_EQUAL(head_parse_next(input, &scanned, &next), HEAD_NEED_MORE);

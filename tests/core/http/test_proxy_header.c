@@ -1,5 +1,5 @@
-/* The PROXY header: whom a TLS terminator speaks for, whole, in pieces, with a follower, and
- * wrong. */
+/* The PROXY header, by which a TLS terminator names the client: whole, in pieces, with a
+ * follower, and wrong. */
 #include "check.h"
 
 #include "http/proxy_header.h"
@@ -25,7 +25,7 @@ static enum proxy_header_result read_from(struct peer *peer, struct slice *in)
     return proxy_header_read(peer, in);
 }
 
-/* It is read in the same way whole, byte by byte, and before a request. */
+/* It is read in the same way whole, byte by byte, and in front of a request. */
 static void speaks_for(struct slice header, const char *client, bool secure)
 {
     struct peer peer = {.header_pending = true};
@@ -54,7 +54,7 @@ static bool is_refused(struct slice header)
     struct peer peer;
     struct slice in = at_forbidden_page(header);
     bool strange = read_from(&peer, &in) == PROXY_HEADER_ERROR;
-    /* Nothing is known afterwards. */
+    /* Nothing is known after it. */
     return strange && peer.header_pending && !peer.proxied && in.size == header.size;
 }
 
@@ -80,7 +80,7 @@ static void tls_is_told_by_a_record(void)
 static void a_proxy_may_speak_for_itself(void)
 {
     SPEAKS_FOR("\x20\0\0\0", "", false);
-    /* What follows LOCAL means nothing, be it an address, TLS or nonsense. */
+    /* The bytes after LOCAL have no meaning, be they an address, TLS or nonsense. */
     SPEAKS_FOR("\x20\x11\0\x14" V4 TLS, "", false);
     SPEAKS_FOR("\x20\xff\0\3xyz", "", false);
 }

@@ -4,7 +4,7 @@
 #include "http/response.h"
 #include "make.h"
 
-/* Entity tags: the same body the same tag, and the lists of If-None-Match. */
+/* Entity tags: equal bodies have equal tags; lists in If-None-Match. */
 
 static void a_tag_is_strong_and_follows_the_body(void)
 {
@@ -19,7 +19,7 @@ static void a_tag_is_strong_and_follows_the_body(void)
     CHECK(!slice_equal(etag, etag_make(SLICE(""), third)));
 }
 
-/* Whether `value` names "abc", read whole and up to a forbidden page. */
+/* Returns whether `value` names "abc"; it is read whole and up to a forbidden page. */
 static bool names(struct slice value)
 {
     bool named = etag_is_named(value, SLICE("\"abc\""));
@@ -68,7 +68,7 @@ static void a_malformed_value_names_nothing(void)
     CHECK(!names(SLICE("x \"abc\"")));
 }
 
-/* Rendering: what the heads say of length, date, connection, and the table of refusals. */
+/* Rendering: length, date and connection in heads, and the table of refusals. */
 
 static struct clock clock_at(time_t second)
 {

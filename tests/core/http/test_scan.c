@@ -1,4 +1,5 @@
-/* Every scanner that this processor can run, against the plain one, which is what they mean. */
+/* Every scanner that this processor can run is compared with the plain one, which defines the
+ * result. */
 #include "check.h"
 #include "http/scan.h"
 
@@ -9,7 +10,7 @@ enum { SIZE = 100 };
 static scanner *list[SCAN_LIST];
 static unsigned count;
 
-/* All scanners find the same end in `input`, and read nothing behind it. */
+/* All scanners find the same end in `input`, and read nothing beyond it. */
 static size_t end_of(struct slice input, enum scan_class class)
 {
     struct slice bytes = at_forbidden_page(input);
@@ -30,7 +31,7 @@ static void every_byte_is_of_the_same_classes_to_every_scanner(void)
     char input[SIZE];
     for (enum scan_class class = 0; class < SCAN_CLASSES; class++) {
         for (int byte = 0; byte < 256; byte++) {
-            /* In each lane of the widest, and among the last bytes of the narrowest. */
+            /* In each lane of the widest scanner, and among the last bytes of the narrowest. */
             for (size_t at = 0; at < 40; at++) {
                 memset(input, 'a', sizeof input);
                 input[at] = (char)byte;
@@ -54,7 +55,7 @@ static void random_bytes_are_no_exception(void)
     char input[SIZE];
     srandom(1);
     for (int turn = 0; turn < 20000; turn++) {
-        /* Mostly letters, so that runs get long. */
+        /* Mostly letters, so that there are long runs. */
         for (size_t i = 0; i < SIZE; i++)
             input[i] = (char)(random() % 16 ? 'a' + random() % 26 : random());
         end_of(slice_of(input, (size_t)random() % (SIZE + 1)),

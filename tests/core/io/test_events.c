@@ -8,7 +8,7 @@
 #include <limits.h>
 #include <sys/socket.h>
 
-/* The acceptor: clients knock while it is open, and are not heard while it is shut. */
+/* The acceptor: it reports clients while it is open, and none while it is paused. */
 
 enum { KEY = 7 };
 
@@ -23,7 +23,7 @@ static void begin(void)
     CHECK_EQUAL(poller_init(&poller), 0);
     acceptor_init(&acceptor);
     CHECK_EQUAL(acceptor_add(&acceptor, listener), 0);
-    close(listener); /* the acceptor has a name of its own */
+    close(listener); /* the acceptor has a duplicate of it */
     CHECK_EQUAL(acceptor_start(&acceptor, &poller, KEY), 0);
 }
 
@@ -33,7 +33,7 @@ static void end(void)
     poller_fini(&poller);
 }
 
-/* Whether somebody knocks within `milliseconds`. */
+/* Returns whether a client arrives within `milliseconds`. */
 static bool hears(int milliseconds)
 {
     struct epoll_event event;
@@ -74,7 +74,7 @@ static void an_end_closes_the_door_s_names_of_the_listeners_only(void)
     int client = dial(&endpoint);
     CHECK(hears(10000));
     acceptor_fini(&acceptor, &poller);
-    CHECK(!hears(0)); /* although the socket lives on, and a client waits there */
+    CHECK(!hears(0)); /* although the socket is still open, and a client waits there */
     CHECK_EQUAL(acceptor.count, 0);
     struct peer peer = {0};
     int accepted = listener_accept(other, &peer);
@@ -95,7 +95,7 @@ static void a_door_has_room_for_so_many_listeners(void)
     end();
 }
 
-/* The poller: level-triggered watching under names. */
+/* The poller: level-triggered events, each with the name of its descriptor. */
 
 static void a_ready_descriptor_is_told_again_until_it_is_dealt_with(void)
 {
@@ -132,7 +132,7 @@ static void what_is_watched_for_can_change(void)
     CHECK_EQUAL(poller_wait(&poller, events, 4, -1), 1);
     CHECK_EQUAL(events[0].events, EPOLLOUT);
     CHECK_EQUAL(events[0].data.u64, 2);
-    /* Watched for nothing, the end of the other side is still told. */
+    /* Even if nothing is watched, the end of the other side is reported. */
     CHECK_EQUAL(poller_change(&poller, pair[0], 0, 3), 0);
     CHECK_EQUAL(poller_wait(&poller, events, 4, 0), 0);
     close(pair[1]);
@@ -143,7 +143,7 @@ static void what_is_watched_for_can_change(void)
     poller_fini(&poller);
 }
 
-/* As with the one unix socket that several workers share. */
+/* As with the unix socket that several workers share. */
 static void what_is_removed_is_not_told_although_another_descriptor_names_it(void)
 {
     struct poller poller;
@@ -173,7 +173,7 @@ static void an_ended_poller_is_ended_once(void)
     poller_fini(&poller);
 }
 
-/* Deadlines: their order among kinds, and that setting one again moves it. */
+/* Timers: their order across kinds, and that setting one again moves it. */
 
 static const int64_t durations[TIMER_KINDS] = {
     [TIMER_IDLE] = 75000,    [TIMER_HEAD] = 10000,  [TIMER_BODY] = 30000,

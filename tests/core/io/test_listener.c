@@ -1,4 +1,4 @@
-/* Listening sockets: what an operator may write, and who else may listen there. */
+/* Listening sockets: the addresses that an operator may write, and others who listen there. */
 #include "dial.h"
 
 #include "base/limits.h"
@@ -195,7 +195,7 @@ static void what_does_not_listen_is_not_inherited(void)
     close(datagrams);
 }
 
-/* How many bytes the kernel takes for a client of `listener` that never reads. */
+/* Returns how many bytes the kernel accepts for a client of `listener` that never reads. */
 static size_t taken_for_nobody(int listener, const struct endpoint *endpoint)
 {
     static const char bytes[16 * 1024];

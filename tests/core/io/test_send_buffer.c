@@ -1,4 +1,4 @@
-/* The send buffer: all bytes arrive once and in order, however few the client takes at a time. */
+/* The send buffer: all bytes arrive once and in order, however few the client accepts at a time. */
 #include "check.h"
 #include "io/send_buffer.h"
 
@@ -8,8 +8,8 @@
 #include <sys/types.h>
 #include <sys/uio.h>
 
-/* The client's end: takes `room` bytes more, at most `most` at a time; fails with `failure`
- * once. */
+/* The client's end: it accepts `room` more bytes, at most `most` at a time; it fails with
+ * `failure` once. */
 static char taken_bytes[4096];
 static size_t taken_size, room, most;
 static int failure;

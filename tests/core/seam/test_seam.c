@@ -12,7 +12,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-/* The mailbox: nothing lost, order kept per pusher, bounded, and one wake-up for a burst. */
+/* The mailbox: nothing is lost, each pusher's order is kept, it is bounded, and a burst causes
+ * one wake-up. */
 
 struct letter {
     struct message message;
@@ -124,7 +125,7 @@ static void what_is_left_is_freed_at_the_end(void)
     struct mailbox mailbox;
     CHECK_EQUAL(mailbox_init(&mailbox, 10), 0);
     CHECK(mailbox_push(&mailbox, new_letter(0, 0)));
-    mailbox_fini(&mailbox); /* the leak checker is the judge */
+    mailbox_fini(&mailbox); /* the leak checker watches this */
     CHECK_EQUAL(mailbox.event, -1);
     mailbox_fini(&mailbox);
 }
@@ -190,7 +191,7 @@ static void several_pushers_lose_nothing_and_keep_their_order(void)
     mailbox_fini(&mailbox);
 }
 
-/* The message of an answer: it is rendered when it is made. */
+/* Replies: they are rendered when they are made. */
 
 static void a_reply_is_rendered_whole(void)
 {
@@ -232,11 +233,11 @@ static void a_known_etag_makes_the_first_answer_a_304_too(void)
     snprintf(text, sizeof text, "GET / HTTP/1.0\r\nIf-None-Match: %s\r\nIf-None-Match: %s\r\n\r\n",
              etag, etag);
     reply = make_reply(make_request(text), "hello", "t");
-    CHECK(!reply->etag_matches); /* given twice it is read by nobody */
+    CHECK(!reply->etag_matches); /* a field that is given twice is ignored */
     reply_free(reply);
 }
 
-/* What a client with these field lines gets of an answer that has both variants. */
+/* Returns what a client with these field lines gets of an answer that has both variants. */
 static struct slice variant_sent(const char *lines, bool storable, struct buffer *out)
 {
     const uint32_t tag = 1;
@@ -282,7 +283,7 @@ static void the_first_answer_too_is_the_variant_that_the_client_prefers(void)
     buffer_fini(&out);
 }
 
-/* The answer with this status to a request that may be stored or not. */
+/* Returns the answer with this status to a request that may be cached or not. */
 static size_t tags_kept(const char *head, bool storable, int status)
 {
     const uint32_t place = 1;
@@ -305,7 +306,7 @@ static void only_200_to_a_storable_request_keeps_its_tags(void)
     CHECK_EQUAL(tags_kept("POST / HTTP/1.0\r\n\r\n", false, 200), 0);
 }
 
-/* The key of a request with this method and so many bytes of body; "" if it has none of its own. */
+/* Returns the key of a request with this method and so many bytes of body; "" if it has no key. */
 static struct slice key_of(const char *method, int size)
 {
     static char body[LIMIT_KEY_BODY + 1], key[LIMIT_TARGET], head[128];
@@ -354,7 +355,7 @@ static void a_reply_keeps_the_address_of_its_request(void)
     reply_free(reply);
 }
 
-/* The message of a request: what it holds, how its body grows. */
+/* Requests: what they hold, and how a body grows. */
 
 static void a_request_holds_copies(void)
 {
@@ -415,7 +416,7 @@ static void a_length_that_is_said_costs_nothing_until_the_body_comes(void)
     CHECK_EQUAL(budget_used(&budget), 0);
 }
 
-/* Tags: their indexes are spread and bounded. */
+/* Tags: their indexes are evenly distributed and bounded. */
 
 static void tags_spread_over_the_indexes(void)
 {
@@ -429,7 +430,7 @@ static void tags_spread_over_the_indexes(void)
         shared += taken[index];
         taken[index] = true;
     }
-    /* By chance alone about 725 of them meet another. */
+    /* By chance alone, about 725 of them share an index with another. */
     CHECK(shared < 1000);
 }
 

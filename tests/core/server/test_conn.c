@@ -1,4 +1,5 @@
-/* The connection: what is answered, in which order, in how many writes, and who stays. */
+/* The connection: what is answered, in which order, with how many writes, and which ones stay
+ * open. */
 #include "pair.h"
 
 #include "http/etag.h"
@@ -17,7 +18,7 @@ static void a_miss_is_handed_over_and_its_reply_sent(void)
     CHECK(has(heard(), "\r\n\r\nhello"));
     CHECK_EQUAL(context.stats.misses, 1);
     CHECK_EQUAL(context.stats.hits, 0);
-    CHECK_EQUAL(say(GET("/a?b")), CONN_MISS); /* without tags it was not stored */
+    CHECK_EQUAL(say(GET("/a?b")), CONN_MISS); /* without tags it was not cached */
     pair_close();
 }
 
@@ -116,7 +117,7 @@ static void a_tagged_answer_to_a_short_post_is_a_hit_for_the_same_body(void)
     CHECK_EQUAL(say(POST("two")), CONN_MISS);
     answer("second", NULL);
     CHECK(has(heard(), "second"));
-    CHECK_EQUAL(say(POST("two")), CONN_MISS); /* without tags it was not stored */
+    CHECK_EQUAL(say(POST("two")), CONN_MISS); /* without tags it was not cached */
     answer("second", NULL);
     heard();
     purge_add(&purges, tag_index(SLICE("t")));
@@ -125,7 +126,8 @@ static void a_tagged_answer_to_a_short_post_is_a_hit_for_the_same_body(void)
     pair_close();
 }
 
-/* Rule 3: the miss ends the turn; what follows it waits, however much of it could be answered. */
+/* Rule 3: a miss ends the pass; what follows it waits, even if it could be answered from the
+ * cache. */
 static void a_miss_between_hits_keeps_the_order(void)
 {
     pair_open();
@@ -141,7 +143,7 @@ static void a_miss_between_hits_keeps_the_order(void)
     const char *third = memmem(text.data, text.size, "third", 5);
     CHECK(second && third && second < third);
     CHECK_EQUAL(times(text, "HTTP/1.1 200"), 2);
-    CHECK_EQUAL(context.stats.writes, 2); /* the reply and the hit behind it are glued */
+    CHECK_EQUAL(context.stats.writes, 2); /* the reply and the hit after it go out together */
     pair_close();
 }
 
@@ -165,7 +167,7 @@ static void bytes_that_come_while_a_request_waits_are_left_in_the_socket(void)
     CHECK_EQUAL(say(GET("/1")), CONN_MISS);
     CHECK(conn_interest(conn) & EPOLLIN);
     CHECK_EQUAL(say(GET("/2")), CONN_GO_ON);
-    CHECK(!(conn_interest(conn) & EPOLLIN)); /* else the poller would tell of them for ever */
+    CHECK(!(conn_interest(conn) & EPOLLIN)); /* otherwise the poller would report them for ever */
     CHECK_EQUAL(heard().size, 0);
     answer("first", NULL);
     CHECK(conn_interest(conn) & EPOLLIN);
@@ -174,8 +176,8 @@ static void bytes_that_come_while_a_request_waits_are_left_in_the_socket(void)
     pair_close();
 }
 
-/* A short request behind a long one, both in parts: what was looked at of one says nothing of the
- * next. */
+/* A short request after a long one, both in parts: what was scanned of one says nothing about
+ * the next. */
 static void requests_that_come_in_parts_follow_one_another(void)
 {
     pair_open();
@@ -266,7 +268,7 @@ static void a_refusal_comes_after_the_answers_before_it_and_closes(void)
     pair_close();
 }
 
-/* A refusal in the middle of a body frees the request begun; the leak checker is the judge. */
+/* A refusal in the middle of a body frees the unfinished request; the leak checker watches this. */
 static void a_body_that_turns_bad_is_refused(void)
 {
     pair_open();
@@ -277,7 +279,7 @@ static void a_body_that_turns_bad_is_refused(void)
     pair_close();
 }
 
-/* Rule 2: of a connection that does not wait, whatever the reason, no reply is sent. */
+/* Rule 2: a connection that does not wait for a reply, for whatever reason, drops it. */
 static void a_reply_that_nobody_waits_for_is_dropped(void)
 {
     pair_open();

@@ -1,4 +1,4 @@
-/* The connection's bounds: deadlines, by moving the clock that it is given, and memory. */
+/* The connection's bounds: timers, tested by moving its clock, and memory. */
 #include "pair.h"
 
 #include "server/holders.h"
@@ -68,14 +68,14 @@ static void an_idle_client_is_let_go_without_a_word(void)
     CHECK(!pass(limits.keep_alive - 1));
     CHECK_EQUAL(say(GET("/")), CONN_GO_ON);
     CHECK(has(heard(), "hello"));
-    CHECK(!pass(limits.keep_alive - 1)); /* each answer begins the time anew */
+    CHECK(!pass(limits.keep_alive - 1)); /* each answer restarts the timer */
     CHECK(pass(1));
     CHECK(conn == NULL);
     CHECK_EQUAL(heard().size, 0);
     pair_close();
 }
 
-/* The next request of a pipeline has its own time, from when its first byte is looked at. */
+/* The next request of a pipeline has a timer of its own, from when its first byte is scanned. */
 static void a_part_of_the_next_head_starts_its_deadline(void)
 {
     pair_open();
@@ -101,7 +101,7 @@ static void prepare_large(size_t size)
     setsockopt(client, SOL_SOCKET, SO_RCVBUF, &small, sizeof small);
 }
 
-/* Send requests for "/large" until the connection will not take any more; their number. */
+/* Send requests for "/large" until the connection accepts no more. Returns their number. */
 static int ask_until_it_stops(void)
 {
     static const char request[] = GET("/large");
@@ -122,8 +122,8 @@ static int ask_until_it_stops(void)
     return (int)(sent / SIZE);
 }
 
-/* Rule 8. The bound is for one connection: what is read at once, what is unsent, and one answer
- * more. */
+/* Rule 8. The bound for one connection is what is read at once, what is unsent, and one more
+ * answer. */
 static void a_client_that_never_reads_does_not_make_us_grow(void)
 {
     prepare_large(20000);
@@ -178,7 +178,7 @@ static void a_client_that_takes_nothing_is_let_go(void)
     CHECK_EQUAL(conn->state, CONN_WRITING);
     CHECK(!pass(LIMIT_WRITE_MS - 1));
     CHECK(heard().size > 0);
-    CHECK_EQUAL(settled(conn_write(conn, &context)), CONN_GO_ON); /* it took some: time anew */
+    CHECK_EQUAL(settled(conn_write(conn, &context)), CONN_GO_ON); /* some was taken */
     CHECK(!pass(LIMIT_WRITE_MS - 1));
     CHECK(pass(1));
     CHECK(conn == NULL);
@@ -245,7 +245,7 @@ static void a_request_that_comes_with_the_end_of_the_idle_time_is_answered(void)
     pair_close();
 }
 
-/* Who holds memory between two turns, how much of it, and for how long. */
+/* Which connections hold memory between two passes, how much, and since when. */
 
 static struct budget budget;
 static struct holders holders;
@@ -291,7 +291,7 @@ static void a_part_of_a_body_counts_what_has_come_of_it(void)
     CHECK_EQUAL(say("POST / HTTP/1.1\r\nHost: h\r\nContent-Length: 9\r\n\r\nx"), CONN_GO_ON);
     holders_update(&holders, conn);
     CHECK(holders.oldest == conn);
-    CHECK(budget_used(&context.budget) > 0); /* the request counts for itself */
+    CHECK(budget_used(&context.budget) > 0); /* the request itself counts */
     CHECK_EQUAL(say("23456789"), CONN_MISS);
     holders_update(&holders, conn);
     CHECK(holders.oldest == NULL && budget_used(&budget) == 0);
@@ -316,7 +316,7 @@ static void they_stand_in_the_order_of_their_beginning(void)
         all[i] = conn;
         clients[i] = client;
     }
-    /* Who sends some more has held it for as long as before. */
+    /* A connection that sends more counts as a holder since its first bytes. */
     conn = all[0];
     client = clients[0];
     CHECK_EQUAL(say("TP/1.1\r\n"), CONN_GO_ON);

@@ -1,11 +1,12 @@
-/* What a connection counts: hits with 304, refusals by status, misses by their time, its end. */
+/* What a connection counts: hits answered 304, refusals by status, misses by duration, how it
+ * ended. */
 #include "pair.h"
 
 #include "http/etag.h"
 
 static enum closed closed;
 
-/* The client's turn, after which the connection wants to be closed; notes for which reason. */
+/* The connection handles its client, and then has to be closed; record the reason. */
 static void ends(enum conn_next next)
 {
     CHECK_EQUAL(next, CONN_CLOSE);
@@ -108,7 +109,7 @@ static void deadlines_are_told_apart(void)
     pair_open();
     CHECK_EQUAL(say("GET / HT"), CONN_GO_ON);
     CHECK_EQUAL(conn_expire(conn, &context), CONN_GO_ON);
-    ends(conn_expire(conn, &context)); /* that of the lingering */
+    ends(conn_expire(conn, &context)); /* the linger timer */
     CHECK_EQUAL(closed, CLOSED_ANSWERED);
 
     static char large[1024 * 1024];

@@ -1,4 +1,4 @@
-/* The connection when the system fails it: the test plays malloc, send and recv. */
+/* The connection when the system fails: the test replaces malloc, send and recv. */
 #include "pair.h"
 
 #include <sys/epoll.h>
@@ -14,7 +14,7 @@ void *__wrap_realloc(void *block, size_t size);
 ssize_t __wrap_send(int fd, const void *data, size_t size, int flags);
 ssize_t __wrap_recv(int fd, void *data, size_t size, int flags);
 
-/* Allocations that still succeed; negative: all of them. */
+/* Allocations that will still succeed; negative: all. */
 static int allocations = -1;
 
 static bool is_out_of_memory(void)
@@ -90,7 +90,7 @@ static void reads_and_writes_of_one_byte_lose_nothing(void)
     struct buffer all;
     buffer_init(&all);
     for (size_t i = 0; i < 10 * sizeof request; i++) {
-        /* So many short writes fill the socket, too. */
+        /* So many short writes also fill the socket. */
         if (conn_interest(conn) & EPOLLOUT)
             settled(conn_write(conn, &context));
         else
@@ -135,7 +135,7 @@ static void a_socket_that_is_not_ready_is_asked_again_later(void)
     pair_close();
 }
 
-/* The rest of a pipeline has to be served although nothing else happens on the connection. */
+/* The rest of a pipeline must be served even if nothing else happens on the connection. */
 static void what_is_taken_late_does_not_hold_up_the_pipeline(void)
 {
     pair_open();
@@ -165,8 +165,8 @@ static void a_reset_closes(void)
     pair_close();
 }
 
-/* A connection's life: a head in parts, a miss, a chunked body, a refusal. Ends early when it is
- * closed. Whether it came to its end. */
+/* The life of a connection: a head in parts, a miss, a chunked body, a refusal. It ends early if
+ * the connection is closed. Returns whether it reached its end. */
 static bool live(void)
 {
     static const char *const parts[] = {
@@ -182,7 +182,7 @@ static bool live(void)
             return false;
         while (pending) {
             int left = allocations;
-            allocations = -1; /* the reply is made in another thread, and not our matter here */
+            allocations = -1; /* the reply is made in another thread, which is not tested here */
             struct reply *reply = make_reply(pending, "hello", NULL);
             pending = NULL;
             allocations = left;
@@ -195,7 +195,7 @@ static bool live(void)
     return true;
 }
 
-/* Whichever allocation fails, the connection ends and nothing else does, and nothing leaks. */
+/* Whichever allocation fails, only the connection ends, and nothing leaks. */
 static void without_memory_only_this_connection_is_closed(void)
 {
     int failed = 0;

@@ -1,5 +1,5 @@
-/* A connection behind a TLS terminator: its PROXY header comes first, and decides what answers
- * say. */
+/* A connection behind a TLS terminator: its PROXY header comes first, and decides about fields
+ * of its answers. */
 #include "pair.h"
 
 #define SIGNATURE "\r\n\r\n\0\r\nQUIT\n"
@@ -13,7 +13,7 @@ static void open_behind_proxy(void)
     pair_open();
 }
 
-/* The proxy sends bytes, among which may be NUL. */
+/* The proxy sends bytes, which may include NUL. */
 static enum conn_next send_bytes(struct slice bytes)
 {
     CHECK_EQUAL(say_some(bytes), bytes.size);
@@ -42,7 +42,7 @@ static void a_proxy_header_may_come_byte_by_byte_and_is_read_once(void)
     struct slice text = heard();
     CHECK_EQUAL(times(text, "\r\n\r\nhello"), 2);
     CHECK_EQUAL(times(text, PROMISE), 2);
-    CHECK_EQUAL(SEND(PLAIN), CONN_GO_ON); /* which is no request */
+    CHECK_EQUAL(SEND(PLAIN), CONN_GO_ON); /* too short for a header, and no request */
     CHECK(has(heard(), "HTTP/1.1 400 "));
     pair_close();
 }
@@ -121,7 +121,7 @@ static void whoever_stops_in_its_midst_is_closed_without_a_word(void)
     open_behind_proxy();
     CHECK(!pass(limits.head_deadline - 1));
     CHECK_EQUAL(SEND(SIGNATURE "\x21"), CONN_GO_ON);
-    CHECK(pass(1)); /* a byte now and then does not put it off */
+    CHECK(pass(1)); /* a byte now and then does not restart the timer */
     CHECK(!conn);
     CHECK_EQUAL(heard().size, 0);
     pair_close();

@@ -1,4 +1,4 @@
-/* A connection that is a stream: how it begins, what it hears, when it is let go. */
+/* A connection that is a stream: how it begins, what it sends, when it is closed. */
 #include "pair.h"
 
 #include "server/conn_stream.h"
@@ -6,7 +6,7 @@
 
 #include <sys/epoll.h>
 
-/* Python answers the pending request with a stream that follows "t". */
+/* Answer the pending request as Python does, with a stream that follows "t". */
 static enum conn_next begin_stream(const char *body)
 {
     const struct response response = {
@@ -161,7 +161,7 @@ static void a_silent_stream_gives_a_sign_of_life(void)
     CHECK(!pass(limits.heartbeat - 1));
     CHECK_EQUAL(hear_event("data: 2\n\n"), CONN_GO_ON);
     heard();
-    CHECK(!pass(limits.heartbeat - 1)); /* an event is one, too */
+    CHECK(!pass(limits.heartbeat - 1)); /* an event counts as a heartbeat */
     for (int i = 0; i < 3; i++) {
         CHECK(pass(i ? limits.heartbeat : 1));
         CHECK_TEXT(heard(), "3\r\n:\n\n\r\n");

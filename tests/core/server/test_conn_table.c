@@ -1,4 +1,4 @@
-/* Slots and their tenants; that nobody gets what is meant for a former one. */
+/* Slots and their connections; no connection gets what is meant for an earlier one in its slot. */
 #include "pair.h"
 
 #include "server/conn_table.h"

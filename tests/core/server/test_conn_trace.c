@@ -1,4 +1,4 @@
-/* What a connection puts into the trace: one line for each request, however it ends. */
+/* What a connection writes to the trace: one line for each request, however it ends. */
 #include "pair.h"
 
 static void open_traced(void)
@@ -7,7 +7,7 @@ static void open_traced(void)
     pair_open();
 }
 
-/* The lines so far, each without its date and times: "KIND METHOD STATUS TARGET\n". */
+/* Returns the lines so far, each without its date and times: "KIND METHOD STATUS TARGET\n". */
 static struct slice lines(void)
 {
     static char text[16 * TRACE_LINE + 1], told[sizeof text];

@@ -1,4 +1,4 @@
-/* The tools of a worker, and that their end is safe after any beginning. */
+/* The context of a worker, and that it can be freed however far its initialisation got. */
 #include "make.h"
 
 #include "server/context.h"

@@ -1,5 +1,5 @@
-/* The server: starting and ending leave nothing behind, whatever state it was in; several workers
- * on TCP and on one unix socket; addresses that are taken. */
+/* The server: starting and stopping leave nothing behind, whatever state it was in; several
+ * workers on TCP and on one unix socket; addresses in use. */
 #include "dial.h"
 
 #include "server/server.h"
@@ -12,7 +12,7 @@ int __real_pthread_create(pthread_t *pthread, const pthread_attr_t *attributes,
 int __wrap_pthread_create(pthread_t *pthread, const pthread_attr_t *attributes,
                           void *(*start)(void *), void *argument);
 
-/* Pthreads that can still be made; negative: all. */
+/* Threads that can still be created; negative: any number. */
 static int pthreads_left = -1;
 
 int __wrap_pthread_create(pthread_t *pthread, const pthread_attr_t *attributes,
@@ -55,7 +55,7 @@ static struct server *started(const char *text, uint32_t workers)
     return server;
 }
 
-/* Answer all requests that wait with their target; their number. */
+/* Answer all waiting requests with their targets. Returns their number. */
 static int answer_all(struct server *server)
 {
     struct request *request = server_drain(server);
@@ -98,14 +98,14 @@ static void life(const char *text, uint32_t workers)
 
 static void starting_and_ending_leave_descriptors_and_pthreads_as_they_were(void)
 {
-    life("127.0.0.1:0", 2); /* with the first thread a sanitizer may begin one of its own */
+    life("127.0.0.1:0", 2); /* with the first thread, a sanitizer may start one of its own */
     int descriptors = count_entries("/proc/self/fd"), pthreads = count_entries("/proc/self/task");
     for (int i = 0; i < 20; i++) {
         life("127.0.0.1:0", 2);
         life(unix_text, 2);
     }
     CHECK_EQUAL(count_entries("/proc/self/fd"), descriptors);
-    /* A joined thread may stand in /proc for a moment longer, then and now. */
+    /* A joined thread may be in /proc for a moment longer, both times. */
     AWAIT(count_entries("/proc/self/task") <= pthreads);
 }
 
@@ -120,7 +120,7 @@ static void a_server_that_never_started_can_be_freed(void)
     server_free(NULL);
 }
 
-/* Many clients, so that the kernel deals them out to both workers; the sums are over both. */
+/* So many clients that the kernel distributes them to both workers; the sums are over both. */
 static void several_workers_share_the_clients(const char *text)
 {
     enum { CLIENTS = 32 };
@@ -181,7 +181,7 @@ static void a_taken_address_is_an_error_and_nothing_runs(void)
     second = new_server(unix_text, 1);
     CHECK(server_start(second, &none) < 0 && errno == EADDRINUSE);
     server_free(second);
-    int client = dial(&first->endpoint); /* the first one's socket is still there */
+    int client = dial(&first->endpoint); /* the first server's socket is still there */
     put(client, GET("/a"));
     AWAIT(answer_all(first) == 1);
     hear(client, "</a>");
@@ -189,7 +189,7 @@ static void a_taken_address_is_an_error_and_nothing_runs(void)
     server_free(first);
 }
 
-/* When only some of the threads can be made, the start fails as a whole. */
+/* If only some of the threads can be created, the start fails as a whole. */
 static void a_start_that_fails_half_way_leaves_nothing(const char *text)
 {
     int descriptors = count_entries("/proc/self/fd");
@@ -247,19 +247,19 @@ static struct server *hand_over(struct server *old, uint32_t workers, bool lent)
     while ((handed_over = server_take_connection(old)).fd >= 0)
         connections[sockets.connection_count++] = handed_over;
     server_free(old);
-    struct server *server = new_server("127.0.0.1:1", workers); /* which is not listened on */
+    struct server *server = new_server("127.0.0.1:1", workers); /* which it does not listen on */
     CHECK_EQUAL(server_start(server, &sockets), 0);
     return server;
 }
 
-/* Wait for the answer, out of the cache or not. */
+/* Wait for the answer, from the cache or not. */
 static void answer(struct server *server, int client, const char *wanted)
 {
     AWAIT(answer_all(server) >= 0 && !is_silent(client));
     hear(client, wanted);
 }
 
-/* A client that is idle, and one that waits to be accepted, notice nothing. */
+/* Neither an idle client nor one that waits to be accepted notices anything. */
 static void sockets_go_from_server_to_server(const char *text, uint32_t workers, uint32_t later)
 {
     struct server *server = started(text, workers);
@@ -278,7 +278,7 @@ static void sockets_go_from_server_to_server(const char *text, uint32_t workers,
         answer(server, idle, "</2>");
         answer(server, waiting, "</2>");
         close(waiting);
-        /* Whichever listener the kernel chooses for a client, somebody looks after it. */
+        /* Whichever listener the kernel chooses for a client, one of the workers accepts it. */
         for (int i = 0; i < 20; i++) {
             int client = dial(&endpoint);
             put(client, GET("/3"));
@@ -313,7 +313,7 @@ static void a_server_with_room_for_fewer_serves_all_who_were_parked(void)
         clients[i] = dial(&server->endpoint);
     AWAIT(stats_of(server)->connections == 20);
     server_stop(server, 60000, true);
-    AWAIT(stats_of(server)->connections == 0); /* all are parked */
+    AWAIT(stats_of(server)->connections == 0); /* all idle connections were handed over */
     for (int i = 0; i < 20; i++)
         put(clients[i], GET("/1"));
     limits.connections = 0;
@@ -321,7 +321,7 @@ static void a_server_with_room_for_fewer_serves_all_who_were_parked(void)
     limits.connections = 100;
     for (int i = 0; i < 20; i++)
         answer(server, clients[i], "</1>");
-    int late = dial(&server->endpoint); /* who gets the place of one that is idle by now */
+    int late = dial(&server->endpoint); /* it takes the place of a connection that is idle by now */
     put(late, GET("/1"));
     answer(server, late, "</1>");
     CHECK_EQUAL(stats_of(server)->connections, 20);
@@ -352,7 +352,7 @@ static void what_is_no_listener_fails_the_start_and_is_closed(void)
     CHECK_EQUAL(count_entries("/proc/self/fd"), descriptors);
 }
 
-/* The stale answer that the second request is to replace goes with it. */
+/* The stale answer that the second request would replace is freed with it. */
 static void a_request_that_nobody_takes_is_freed_with_all_it_has(void)
 {
     struct server *server = started("127.0.0.1:0", 1);
@@ -362,7 +362,7 @@ static void a_request_that_nobody_takes_is_freed_with_all_it_has(void)
     purge_add(&server->purges, tag_index(SLICE("t")));
     put(client, GET("/a"));
     AWAIT(stats_of(server)->requests_waiting == 1);
-    server_free(server); /* the leak checker is the judge */
+    server_free(server); /* the leak checker watches this */
     close(client);
 }
 
@@ -376,7 +376,7 @@ static void a_reply_after_the_end_is_freed(void)
     server_stop(server, 0, false);
     server_join(server);
     server_send(server, make_reply(request, "late", NULL));
-    server_free(server); /* the leak checker is the judge */
+    server_free(server); /* the leak checker watches this */
     close(client);
 }
 

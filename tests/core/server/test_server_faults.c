@@ -1,6 +1,7 @@
-/* A whole server when the system fails it: every call that it makes in a scripted life fails once,
- * and then some in a row. Whatever fails, nothing leaks (the leak checker and the number of
- * descriptors), no client gets a wrong answer, and a client that comes afterwards is served. */
+/* A whole server when the system fails: every call that it makes during a scripted life fails
+ * once, and then several times in a row. Whatever fails, nothing leaks (checked by the leak
+ * checker and the number of descriptors), no client gets a wrong answer, and a client that comes
+ * afterwards is served. */
 #include "dial.h"
 #include "fault.h"
 
@@ -46,10 +47,10 @@ int __wrap_pthread_create(pthread_t *pthread, const pthread_attr_t *attributes,
     return __real_pthread_create(pthread, attributes, start, argument);
 }
 
-/* How each call may fail, the first way also several times in a row. What cannot fail so is left
- * out, since the hang that follows is one that no system plays: a full eventfd is readable, and a
- * socket that takes nothing tells when it does again. (That it takes nothing is played for real:
- * see `ask_for_much`.) */
+/* How each call may fail; the first way is also tried several times in a row. Failures that no
+ * real system produces are left out, since the server would hang: a full eventfd is readable,
+ * and a socket that accepts nothing reports when it does again. (A socket that accepts nothing
+ * is tested for real: see `ask_for_much`.) */
 static const struct {
     const char *call;
     int errors[10]; /* -1 at the end */
@@ -83,7 +84,7 @@ static const struct limits limits = {
     .keep_alive = 60000,
     .head_deadline = 60000,
     .body_deadline = 60000,
-    .handler_deadline = 50, /* the one deadline that a fault may make us wait for */
+    .handler_deadline = 50, /* the only timer that a fault may make us wait for */
 };
 
 static struct server *server;
@@ -99,7 +100,8 @@ static void reach(struct client *client)
 {
     int on = 1;
     *client = (struct client){.fd = dial(&server->endpoint)};
-    /* A body in parts would wait for delayed acknowledgements; a unix socket does not know it. */
+    /* A body in parts would wait for delayed acknowledgements; unix sockets do not have this
+     * option. */
     setsockopt(client->fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
 }
 
@@ -109,7 +111,8 @@ static void part(struct client *client)
     buffer_fini(&client->text);
 }
 
-/* What a request for `target` is answered with: its name, and often enough to fill a socket. */
+/* Returns the answer to a request for `target`: its name, repeated often enough to fill a
+ * socket. */
 static struct slice body_of(struct slice target)
 {
     static char body[300 * 1024];
@@ -120,7 +123,7 @@ static struct slice body_of(struct slice target)
     return slice_of(body, sizeof body);
 }
 
-/* As a Request object does: answered, else 500, else its client gets 504 at the deadline. */
+/* Do as a Request object does: answer, or 500; without it the client gets 504 at the deadline. */
 static void answer(struct request *request)
 {
     uint32_t place = 1;
@@ -148,13 +151,13 @@ static void answer_all(void)
     }
 }
 
-/* Cut one whole response off `text`: its status, or 0 when it is not whole. */
+/* Cut one complete response off `text`. Returns its status, or 0 if it is not complete. */
 static int next_response(struct slice *text, bool head_only, struct slice *body)
 {
     const char *end = text->size ? memmem(text->data, text->size, "\r\n\r\n", 4) : NULL;
     if (!end || end - text->data < 12 || memcmp(text->data, "HTTP/1.1 ", 9) != 0)
         return 0;
-    /* Not by sscanf, which looks for a NUL first. */
+    /* sscanf would first search for a NUL. */
     int status = (int)strtoul(text->data + 9, NULL, 10);
     struct slice head = slice_of(text->data, (size_t)(end - text->data) + 4);
     const char *length = memmem(head.data, head.size, "Content-Length: ", 16);
@@ -166,8 +169,8 @@ static int next_response(struct slice *text, bool head_only, struct slice *body)
     return status;
 }
 
-/* How many whole responses `client` has; each is the right one for its target, in their order, or
- * the last one and says that the core or the system failed. */
+/* Returns how many complete responses `client` has. Each must be the right one for its target,
+ * in order; only the last one may say that the core or the system failed. */
 static int judge(const struct client *client, const char *const *targets, bool head_only)
 {
     struct slice text = buffer_slice(&client->text), body;
@@ -194,7 +197,7 @@ static void take(struct client *client)
     client->ended |= count == 0 || (count < 0 && errno != EAGAIN);
 }
 
-/* Say `text` and wait until there are `wanted` responses in all, or the end. */
+/* Send `text` and wait until there are `wanted` responses in all, or the end. */
 static void talk(struct client *client, const char *text, int wanted, const char *const *targets)
 {
     bool head_only = strncmp(text, "HEAD", 4) == 0;
@@ -232,7 +235,7 @@ static void ask_for_heads(struct client *client)
     talk(client, "HEAD /a HTTP/1.1\r\nHost: h\r\nIf-None-Match: *\r\n\r\n", 2, targets);
 }
 
-/* More than the socket takes, which is read late. */
+/* Send more than the socket accepts, and read it late. */
 static void ask_for_much(struct client *client)
 {
     static const char *const targets[] = {"/large", "/large", "/a", NULL};
@@ -259,8 +262,8 @@ static void stop_in_flight(struct client *client)
 
 typedef void scene(struct client *client);
 
-/* Whether a client was served to the end of `play_scene`. `*late`: it was not, since we, who play
- * Python, had no processor for as long as the handler's deadline is. */
+/* Returns whether a client was served to the end of `play_scene`. Sets `*late` if it was not
+ * because the test, in Python's place, had no processor for as long as the handler's deadline. */
 static bool is_served(scene *play_scene, bool *late)
 {
     struct client client;
@@ -273,7 +276,7 @@ static bool is_served(scene *play_scene, bool *late)
     return served;
 }
 
-/* The life of a server. Every client that comes after the fault is answered. */
+/* The life of a server. Every client that comes after the fault gets an answer. */
 static void live(void)
 {
     scene *const scenes[] = {ask, ask_for_heads, ask_for_much, ask_wrongly, ask};
@@ -291,7 +294,7 @@ static void live(void)
     stop_in_flight(&client);
 }
 
-/* One life with one fault; how often the call was made. */
+/* One life with one fault. Returns how often the call was made. */
 static long play(const char *address, struct fault wanted)
 {
     struct endpoint endpoint = endpoint_of(address);
@@ -307,7 +310,7 @@ static long play(const char *address, struct fault wanted)
 
 static char unix_text[64];
 
-/* Live with each fault, at each call. */
+/* Repeat the life with each fault, at each call. */
 static void play_all(const char *address, long length)
 {
     int descriptors = count_entries("/proc/self/fd");

@@ -1,7 +1,8 @@
-/* A server that takes the place of another while the system fails them: every call that either
- * makes from the stop of the one on fails once. Whatever fails, the new one starts, or leaves all
- * as it was, so that the old one goes on; nothing leaks; one fault costs one client at most, and
- * nobody is taken for somebody else. The clients come by way of a TLS terminator. */
+/* A server that takes over from another while the system fails: every call that either of them
+ * makes, from the stop of the old one on, fails once. Whatever fails, the new one starts, or
+ * leaves everything unchanged so that the old one can go on; nothing leaks; one fault costs at
+ * most one client, and no client is taken for another. The clients come through a TLS
+ * terminator. */
 #include "dial.h"
 #include "fault.h"
 
@@ -26,8 +27,8 @@ FAULTY(int, getsockopt, (int fd, int level, int option, void *value, socklen_t *
 FAULTY(int, getsockname, (int fd, struct sockaddr *name, socklen_t *size), (fd, name, size))
 FAULTY(int, getpeername, (int fd, struct sockaddr *name, socklen_t *size), (fd, name, size))
 
-/* What fcntl() is called by where offsets have 64 bits. Its argument is a number wherever we use
- * it. */
+/* The function that fcntl() calls if offsets have 64 bits. Wherever we use it, its argument is a
+ * number. */
 int __real_fcntl64(int fd, int command, long argument);
 int __wrap_fcntl64(int fd, int command, long argument);
 
@@ -56,19 +57,19 @@ static const struct limits limits = {
     .proxy_protocol = true,
 };
 
-/* What each client has done when the old server stops: asked before, said nothing, asked, begun to
- * ask, come too late for it. */
+/* What each client has done when the old server stops: it was answered, has sent nothing, has
+ * sent a request, has sent half of one, or has come too late to be accepted. */
 enum { SERVED, SILENT, ASKING, HALFWAY, WAITING, CLIENTS };
 
 static int clients[CLIENTS];
 
-/* Say for whom the proxy speaks: 192.0.2.`index`, by TCP over IPv4, without TLS. */
+/* Send a PROXY header for 192.0.2.`index`, by TCP over IPv4, without TLS. */
 static void introduce(int index)
 {
     char text[] = "\r\n\r\n\0\r\nQUIT\n\x21\x11\0\x0c\xc0\0\2\0\0\0\0\0\0\0\0\0";
     text[19] = (char)index;
     if (send(clients[index], text, sizeof text - 1, MSG_NOSIGNAL) < 0)
-        return; /* it is gone, as its answer will show */
+        return; /* the connection is gone, as its answer will show */
 }
 
 static void say(int index, const char *text)
@@ -76,7 +77,7 @@ static void say(int index, const char *text)
     (void)!send(clients[index], text, strlen(text), MSG_NOSIGNAL);
 }
 
-/* Answer all requests that wait with the address of whom they are from. */
+/* Answer all waiting requests with the address of their client. */
 static void answer_all(struct server *server)
 {
     struct request *request = server_drain(server);
@@ -89,7 +90,7 @@ static void answer_all(struct server *server)
     }
 }
 
-/* Whether `index` gets its answer; that of another would fail the test. */
+/* Returns whether `index` gets its answer; another client's answer would fail the test. */
 static bool is_answered(struct server *server, int index)
 {
     char text[1024], wanted[32];
@@ -121,7 +122,7 @@ static long connections_of(const struct server *server)
     return count;
 }
 
-/* Bring clients to `server`, into their different states; how many it has. */
+/* Connect clients to `server`, in their different states. Returns how many it has. */
 static void bring_clients(struct server *server)
 {
     for (int i = SERVED; i < WAITING; i++)
@@ -136,7 +137,7 @@ static void bring_clients(struct server *server)
     AWAIT(mailbox_depth(&server->requests) == 1 && connections_of(server) == WAITING);
 }
 
-/* Sockets on their way, as far as they have got. */
+/* The sockets that were handed over so far. */
 struct place {
     int listeners[LIMIT_LISTENERS];
     struct handed_over connections[CLIENTS];
@@ -154,7 +155,7 @@ static void take_place(struct place *place, struct server *server)
         place->connections[place->sockets.connection_count++] = handed_over;
 }
 
-/* Other descriptors of the same sockets, as another process gets them. */
+/* Duplicate the descriptors, as another process receives them. */
 static void pass_place(struct place *passed, const struct place *place)
 {
     *passed = *place;
@@ -174,7 +175,7 @@ static void close_place(const struct place *place)
         close(place->connections[i].fd);
 }
 
-/* Stop `server` and take what it leaves; who is in the midst of a request is answered by it. */
+/* Stop `server` and take what it leaves; a request under way is answered by it. */
 static void give_way(struct server *server, struct place *place)
 {
     INSIDE((server_stop(server, 60000, true), 0));
@@ -202,8 +203,8 @@ static struct server *begin(const struct endpoint *endpoint, uint32_t workers,
     return NULL;
 }
 
-/* The server that goes on at `place`: a new one, or where it fails the old one, which has kept its
- * descriptors until then. */
+/* Returns the server that goes on at `place`: a new one or, if that fails, the old one, which
+ * has kept its descriptors until then. */
 static struct server *go_on(const struct endpoint *endpoint, uint32_t workers,
                             const struct place *place)
 {
@@ -218,7 +219,7 @@ static struct server *go_on(const struct endpoint *endpoint, uint32_t workers,
     return begin(endpoint, workers, place);
 }
 
-/* Whether the client finds its server, before and after the change. */
+/* Returns whether the client reaches its server, before and after the handover. */
 static bool is_served(struct server *server, int index)
 {
     if (index == SILENT)
@@ -229,7 +230,7 @@ static bool is_served(struct server *server, int index)
     return is_answered(server, index);
 }
 
-/* One hand-over with one fault; how often the call was made. */
+/* One handover with one fault. Returns how often the call was made. */
 static long play(const char *address, uint32_t workers, struct fault wanted)
 {
     const struct place none = {0};
@@ -260,7 +261,7 @@ static long play(const char *address, uint32_t workers, struct fault wanted)
     return fault_calls;
 }
 
-/* Change with each fault, at each call. */
+/* Repeat the handover with each fault, at each call. */
 static void play_all(const char *address, uint32_t workers)
 {
     int descriptors = count_entries("/proc/self/fd");
@@ -268,7 +269,8 @@ static void play_all(const char *address, uint32_t workers)
         struct fault wanted = FAULTS[i];
         while (fault_moves_on(&wanted, play(address, workers, wanted)))
             continue;
-        /* Else it was never called, and nothing is shown; a unix socket has no options to set. */
+        /* Otherwise it was never called and nothing is tested; a unix socket has no options to
+         * set. */
         CHECK(wanted.first > 1 || strcmp(wanted.call, "setsockopt") == 0);
         CHECK_EQUAL(count_entries("/proc/self/fd"), descriptors);
     }

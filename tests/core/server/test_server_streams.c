@@ -1,5 +1,5 @@
-/* Streams on a whole server: from Python's publishing to the clients of all workers, the places for
- * them, the stop; and that no place is lost whichever call of the system fails. */
+/* Streams on a whole server: from publishing in Python to the clients of all workers, the limit
+ * of streams, the stop; and that the count is right whichever system call fails. */
 #include "dial.h"
 #include "fault.h"
 
@@ -69,7 +69,8 @@ static struct request *next_request(void)
     return server_drain(server);
 }
 
-/* As a Request object begins a stream that follows `tag`; false when there is no place. */
+/* As a Request object does, begin a stream that follows `tag`; returns false if there are too
+ * many. */
 static bool begin_stream(struct request *request, const char *tag)
 {
     const struct response response = {
@@ -118,7 +119,7 @@ static void what_is_published_reaches_the_followers_on_all_workers(void)
         leave(clients[i]);
     AWAIT(server->subscribers.count == 0);
     CHECK_EQUAL(server->subscribers.events, 0);
-    CHECK(server_publish(server, SLICE("a"), SLICE("x"))); /* for nobody */
+    CHECK(server_publish(server, SLICE("a"), SLICE("x"))); /* nobody follows it */
     end();
 }
 
@@ -175,7 +176,7 @@ static void who_publishes_faster_than_workers_deal_is_told_to_wait(void)
     start(60000);
     int client = follow("a");
     atomic_fetch_add(&server->subscribers.events,
-                     LIMIT_UNDELIVERED - 1); /* as if many were in hand */
+                     LIMIT_UNDELIVERED - 1); /* as if many were not yet delivered */
     CHECK(!server_publish(server, SLICE("a"), SLICE("data: 1\n\n")));
     atomic_fetch_sub(&server->subscribers.events, LIMIT_UNDELIVERED - 1);
     CHECK(server_publish(server, SLICE("a"), SLICE("data: 2\n\n")));
@@ -231,7 +232,7 @@ static void a_stop_ends_streams_and_those_still_to_begin(void)
     }
 }
 
-/* Begin, hear two events, and leave; whatever fails, the place is given back. */
+/* Begin, receive two events, and leave; whatever fails, the stream no longer counts. */
 static long play(struct fault wanted)
 {
     fault_begin(wanted);

@@ -91,7 +91,7 @@ static unsigned is_stale(int fd, unsigned race)
     return has(hear(fd, " value"), "the old value");
 }
 
-/* The number of stale reads in all races. */
+/* Returns the number of stale reads in all races. */
 static unsigned race_all(bool rule, uint32_t workers)
 {
     const struct limits limits = {.body = 1000,
@@ -118,7 +118,7 @@ static unsigned race_all(bool rule, uint32_t workers)
         pass_a_moment(&seed);
         written[race] = true;
         purge_add(&server->purges, tag_of(race));
-        /* Acknowledged: from here on nobody who asks may get the old value. */
+        /* Acknowledged: a request from here on must not get the old value. */
         stale += is_stale(second, race);
         hear(first, " value");
         stale += is_stale(first, race) || is_stale(second, race);
@@ -141,7 +141,7 @@ static void nothing_stale_is_read_with_two_workers(void)
     CHECK_EQUAL(race_all(true, 2), 0);
 }
 
-/* Fewer do on a busy machine, where those who race wait for each other. */
+/* There are fewer on a busy machine, where the threads wait for each other. */
 static void without_the_rule_the_same_races_read_stale_values(void)
 {
     unsigned stale = 0, races = 0;

@@ -28,7 +28,7 @@ static uint32_t tag_of(unsigned index)
     return tag_index(text_of(tag));
 }
 
-/* A value is answered with much behind it, and kept; "/end" with nothing, and not. */
+/* A value is answered with many bytes after it, and cached; "/end" without them, and not cached. */
 static void answer(struct request *request)
 {
     static char body[PADDING];
@@ -64,7 +64,7 @@ static void *play_python(void *ignored)
     return ignored;
 }
 
-/* Two reads for each write, however slow the readers are: else they would find nothing. */
+/* Two reads for each write, however slow the readers are: otherwise they would find nothing. */
 static void *write_often(void *seed)
 {
     while (!ended) {
@@ -81,14 +81,14 @@ static void *write_often(void *seed)
     return NULL;
 }
 
-/* Ask for DEPTH values in one pipeline, and look at each. */
+/* Request DEPTH values in one pipeline, and check each. */
 static void read_values(int fd, unsigned *seed)
 {
     char text[DEPTH * 64 + 64];
     unsigned indexes[DEPTH], least[DEPTH];
     size_t size = 0;
     for (int i = 0; i < DEPTH; i++) {
-        /* Half of them are the same four, so that some are found. */
+        /* Half of them are the same four, so that some are hits. */
         unsigned index = (unsigned)rand_r(seed) % (i % 2 ? VALUES : 4);
         indexes[i] = index;
         least[i] = acknowledged[index];

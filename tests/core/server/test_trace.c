@@ -1,4 +1,5 @@
-/* The trace: whatever clients send, each line is one line of visible ASCII, and nobody waits. */
+/* The trace: whatever clients send, each line is one line of visible ASCII, and nobody waits for
+ * it. */
 #include "check.h"
 
 #include "base/clock.h"
@@ -11,7 +12,7 @@ static const struct slice OK = SLICE("HTTP/1.1 200 OK\r\n\r\nhello");
 
 static char text[64 * TRACE_LINE + 1];
 
-/* All lines that there are. */
+/* Returns all lines that there are. */
 static size_t take(struct trace *trace)
 {
     size_t size = trace_read(trace, text, sizeof text - 1);
@@ -19,7 +20,7 @@ static size_t take(struct trace *trace)
     return size;
 }
 
-/* The line without its date and total: "KIND METHOD STATUS BYTES PYTHON TARGET". */
+/* Returns the line without its date and total: "KIND METHOD STATUS BYTES PYTHON TARGET". */
 static const char *columns(void)
 {
     static char line[3 * TRACE_LINE];
@@ -140,7 +141,7 @@ static void lines_without_room_are_lost_and_counted(void)
     take(trace);
     CHECK(strstr(text, " 2\n") != NULL && strstr(text, " 3\n") == NULL);
     CHECK(strstr(text, "\ntrace 2 lines lost\n") != NULL);
-    CHECK_EQUAL(take(trace), 0); /* told once */
+    CHECK_EQUAL(take(trace), 0); /* reported once */
     trace_end(trace, &line, TRACE_HIT, OK, 0);
     take(trace);
     CHECK(strstr(text, " 4\n") != NULL && strstr(text, "lost") == NULL);
@@ -178,7 +179,7 @@ static void *write_many(void *argument)
     return NULL;
 }
 
-/* Each line is read whole, in order, or counted as lost. */
+/* Each line is read whole and in order, or counted as lost. */
 static void a_reader_beside_the_writer_misses_nothing_untold(void)
 {
     struct trace *trace = trace_new(64);

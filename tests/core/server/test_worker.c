@@ -1,5 +1,5 @@
-/* The worker: the way of requests and replies through mailboxes, slots and their tenants, full
- * houses. The test plays Python, and the system's accept. */
+/* The worker: requests and replies through mailboxes, slots that are reused, and overload. The
+ * test plays Python, and replaces the system's accept. */
 #include "playing.h"
 
 #include <pthread.h>
@@ -38,7 +38,7 @@ static void requests_and_replies_cross_the_mailboxes(void)
     end();
 }
 
-/* The poller tells each change once, and these come as one. */
+/* The poller reports each change once, and these two come as one. */
 static void a_request_that_comes_with_the_end_of_its_client_is_answered_and_closed(void)
 {
     begin(10, 10);
@@ -92,7 +92,7 @@ static void a_reply_never_reaches_the_next_tenant_of_its_slot(void)
     int second = dial(&endpoint);
     put(second, GET("/mine"));
     struct request *mine = next_request();
-    CHECK_EQUAL(mine->address.slot, address.slot); /* else this test shows nothing */
+    CHECK_EQUAL(mine->address.slot, address.slot); /* otherwise this test shows nothing */
     CHECK(mine->address.serial != address.serial);
     worker_send(&worker, make_reply(request, "secret", NULL));
     AWAIT(worker.context.stats.late_replies == 1);
@@ -140,7 +140,7 @@ static void a_full_mailbox_is_answered_with_503(void)
 
 static void a_full_house_lets_the_longest_idle_go(void)
 {
-    begin(3, 10); /* and one more for the division among workers */
+    begin(3, 10); /* and one more because of the division among workers */
     int clients[5];
     for (int i = 0; i < 5; i++) {
         clients[i] = dial(&endpoint);
@@ -197,12 +197,12 @@ static void a_full_house_at_work_says_503(void)
     end();
 }
 
-/* Without descriptors the worker goes on serving, tries again now and then, and does not spin. */
+/* Without free descriptors the worker goes on serving, retries now and then, and does not spin. */
 static void without_descriptors_it_goes_on_and_recovers(void)
 {
     begin(10, 10);
     int client = dial(&endpoint);
-    put(client, GET("/a") GET("/b")); /* never idle, so that it is not let go for another */
+    put(client, GET("/a") GET("/b")); /* never idle, so it is not closed to make room */
     struct request *request = next_request();
     int64_t begin_of_wait = now();
     unsigned accepts_before = accepts;
@@ -241,7 +241,7 @@ static void answer_once(size_t size)
     close(first);
 }
 
-/* Connect a crowd, each of whom says `text`. Meanwhile hits are answered. */
+/* Connect many clients, each of which sends `text`. Hits are answered meanwhile. */
 static void gather(int clients[CROWD], const char *text)
 {
     for (int i = 0; i < CROWD; i++) {

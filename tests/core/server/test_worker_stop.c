@@ -1,4 +1,4 @@
-/* How a worker stops: who is answered, who is let go, and who is kept for another worker. */
+/* How a worker stops: which clients are answered, closed, or kept for another worker. */
 #include "playing.h"
 
 #include <fcntl.h>
@@ -6,7 +6,7 @@
 int __real_accept4(int fd, struct sockaddr *address, socklen_t *size, int flags);
 int __wrap_accept4(int fd, struct sockaddr *address, socklen_t *size, int flags);
 
-/* Clients still to come who have left when they are let in. */
+/* Clients that have left before they are accepted; how many are still to come. */
 static _Atomic int flood;
 
 int __wrap_accept4(int fd, struct sockaddr *address, socklen_t *size, int flags)
@@ -56,7 +56,7 @@ static void a_request_that_was_sent_before_the_stop_is_answered(void)
     join();
 }
 
-/* A client in the midst of its work has a request under way when the stop begins. */
+/* A busy client has a request under way when the stop begins. */
 static void a_stop_answers_the_next_request_of_a_client_at_work(void)
 {
     begin(10, 10);
@@ -73,7 +73,7 @@ static void a_stop_answers_the_next_request_of_a_client_at_work(void)
     join();
 }
 
-/* Those who rest, and those whose PROXY header is still to come. */
+/* Idle clients, and those whose PROXY header has not arrived yet. */
 static void a_stop_lets_quiet_clients_go(void)
 {
     static const char header[] = "\r\n\r\n\0\r\nQUIT\n\x20\0\0";
@@ -94,7 +94,7 @@ static void a_stop_lets_quiet_clients_go(void)
     CHECK_EQUAL(worker.context.stats.closed[CLOSED_STOPPED], 2);
 }
 
-/* The close is announced with the last of them, since a client takes it for the end. */
+/* "close" is sent with the last answer, since clients take it for the end. */
 static void a_stop_answers_the_whole_pipeline_that_was_read(void)
 {
     begin(10, 10);
@@ -134,8 +134,8 @@ static void the_end_of_a_stop_tells_clients_to_come_again(void)
     close(silent);
 }
 
-/* Parked are the idle, at once, and the others as soon as they are; who waits at the acceptor
- * waits. */
+/* Idle connections are handed over at once, others as soon as they are idle; clients that wait
+ * to be accepted go on waiting. */
 static void a_stop_that_parks_keeps_the_clients_for_another_worker(void)
 {
     begin(10, 10);
