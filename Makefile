@@ -1,4 +1,4 @@
-# Commands for developers; users need only ./run and ./test.
+# Commands for developers; users need ./run and ./test only.
 .DEFAULT_GOAL := help
 .PHONY: help dist docs words setup run test e2e check ci asan tsan bare sql fuzz load lock fmt tidy clean
 

@@ -1,11 +1,11 @@
 #!/bin/sh
-# Builds what is published: the source archive and, from it, wheels for this kind of processor.
+# Builds the release: the source archive and, from it, wheels for this kind of processor.
 #
-#   sh config/dist.sh [FOLDER]     into dist/, or FOLDER; it is emptied first
+#   sh config/dist.sh [FOLDER]     writes into dist/, or FOLDER, which is emptied first
 #
-# One wheel is for the Python of .venv; the variable PYTHONS names others, such as "python3.12
+# One wheel is for the Python of .venv. The variable PYTHONS names others, such as "python3.12
 # python3.13", whose headers must be installed. A wheel is named after the oldest glibc that it runs
-# with (manylinux), where auditwheel can tell.
+# with (manylinux), if auditwheel can determine that.
 set -eu
 cd "$(dirname "$0")/.."
 sh config/bootstrap.sh dist

@@ -1,7 +1,7 @@
 #!/bin/sh
-# Locks what pyproject.toml asks for: writes config/requirements/*.txt anew, each package with its
-# version and the hashes of all its files, so that a lock holds on every Python and processor that we
-# support. pip asks for hashes by itself where a file has one.
+# Locks the requirements of pyproject.toml: writes config/requirements/*.txt again, each package with its
+# version and the hashes of all its files, so that a lock works for every Python and processor that we
+# support. pip checks hashes by itself if a file has one.
 #
 #   make setup     installs uv, once
 #   make lock      newest versions that pyproject.toml allows
@@ -18,7 +18,7 @@ compile() {
         --custom-compile-command "make lock" --output-file "$folder/$name.txt" "$@"
 }
 
-# All together first, so that no two files differ in a version.
+# All groups together first, so that no two files differ in a version.
 compile dev --upgrade --group dev --extra oidc pyproject.toml
 compile runtime --upgrade --extra oidc --constraints "$folder/dev.txt" pyproject.toml
 for group in build demo dist loadtest test; do

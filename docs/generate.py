@@ -1,4 +1,4 @@
-"""Writes the pages that are made of the code: `python -m docs.generate`.
+"""Write the pages that are generated from the code: `python -m docs.generate`.
 
 They are api.md, of what the routes declare, configuring.md, of the settings and their comments in
 config/commentsvc.toml, and the JSON Schema of an export.
@@ -103,7 +103,7 @@ These pages work without JavaScript, on phones and by keyboard.
 | --- | --- |
 """
 
-# Each part of the page, what is said of it, and the modules whose operations are in it.
+# Each part of the page, its introduction, and the modules whose operations it lists.
 PARTS = (
     ("Comments", "", (comments, stream, author, reactions, avatars)),
     ("Feeds", "", (feeds,)),

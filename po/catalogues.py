@@ -1,4 +1,4 @@
-"""The catalogues of words: collected from the sources, kept in step, compiled for the program.
+"""Collect the texts from the sources, update the catalogues, and compile them for the program.
 
     python po/catalogues.py update            write messages.pot, bring each PO file in line with
                                               it, and write the Hugo module's words
@@ -36,12 +36,12 @@ WIDGET: Final = FOLDER / "widget.json"
 HUGO: Final = ROOT / "static" / "hugo" / "assets" / "commentsvc" / "words.json"
 
 ENGLISH: Final = "en"
-# Sections of widget.json that are loaded when they are used.
+# Sections of widget.json that are loaded only when they are used.
 PARTS: Final = ("tools", "reactions")
-# The number of comments: in the widget, in the service and in Hugo. None is said in other words.
+# The number of comments: in the widget, in the service and in Hugo. Zero has a text of its own.
 COUNT: Final = "widget.count"
 NONE: Final = "widget.none"
-# The form for a number depends on the number below this, and on its last two digits above.
+# The plural form of a number depends on the number up to this, and on its last two digits above.
 PERIOD: Final = 100
 
 METHODS: Final = [("**/templates/**", "jinja2"), ("**.py", "python")]
@@ -52,7 +52,7 @@ KEYWORDS: Final = {
     "ngettext": (1, 2),
     "pgettext": ((1, "c"), 2),
 }
-# What changes with each run, or repeats what is known.
+# Headers that change with each run, or repeat what is known.
 HEADERS_LEFT_OUT: Final = re.compile(
     rb'^"(?:POT-Creation-Date|PO-Revision-Date|Last-Translator|Language-Team|Generated-By|'
     rb"Report-Msgid-Bugs-To): [^\n]*\n",
@@ -66,13 +66,13 @@ def paths() -> dict[str, Path]:
 
 
 def read(path: Path) -> Catalog:
-    """Return what a PO file or the template holds."""
+    """Return the catalogue in a PO file or the template."""
     with path.open("rb") as file:
         return read_po(file, locale=None if path == POT else path.stem)
 
 
 def extract() -> Catalog:
-    """Return the texts of all sources."""
+    """Return a catalogue of the texts in all sources."""
     catalog = Catalog(project="commentsvc", copyright_holder="the commentsvc authors")
     catalog.header_comment = (
         "# The texts of commentsvc. Written by `make words`: change the sources instead.\n#"
@@ -104,7 +104,7 @@ def extract() -> Catalog:
 
 
 def written(catalog: Catalog) -> bytes:
-    """Return the text of a PO file, without what changes although nothing was changed."""
+    """Return the text of a PO file, without headers that change at each run."""
     buffer = BytesIO()
     write_po(buffer, catalog, width=100, include_lineno=False, ignore_obsolete=True)
     return HEADERS_LEFT_OUT.sub(b"", buffer.getvalue())
@@ -118,7 +118,7 @@ def updated(template: Catalog, path: Path) -> bytes:
 
 
 def entries(catalog: Catalog, section: str) -> Iterator[tuple[str, Message]]:
-    """Give the entries of a section of widget.json, by their keys."""
+    """Yield the entries of a section of widget.json, by their keys."""
     for message in catalog:
         name, _, key = (message.context or "").partition(".")
         if name == section:
@@ -126,7 +126,7 @@ def entries(catalog: Catalog, section: str) -> Iterator[tuple[str, Message]]:
 
 
 def words(catalog: Catalog, section: str) -> dict[str, str]:
-    """Return what a section's texts are in a language: English where there is none."""
+    """Return a section's texts in a language; texts without a translation are English."""
     found = {}
     for key, message in entries(catalog, section):
         if not isinstance(message.id, tuple):
@@ -142,7 +142,7 @@ def count_forms(catalog: Catalog) -> tuple[str, ...]:
 
 
 def plural_index(catalog: Catalog, number: int) -> int:
-    """Return which plural form a PO file says is that for a number."""
+    """Return which plural form a PO file gives for a number."""
     if catalog.locale is None:
         return int(number != 1)
     return int(gettext.c2py(catalog.plural_expr)(number))
@@ -155,13 +155,13 @@ def widget_words(tag: str, catalog: Catalog) -> dict[str, object]:
     counts = {"zero": texts.pop("none")}
     for number in (*range(1, 200), 1_000_000):
         counts.setdefault(rule(number), forms[plural_index(catalog, number)])
-    # Fractions have a form of their own in some languages; comments come whole.
+    # Some languages have a form for fractions; the number of comments is always whole.
     counts.setdefault("other", forms[-1])
     return {"tag": tag, "counts": counts, **texts}
 
 
 def hugo_words(catalog: Catalog) -> dict[str, Any]:  # Any: JSON
-    """Return what the Hugo module says in a language.
+    """Return the texts of the Hugo module in a language.
 
     Hugo's templates cannot evaluate a plural rule, so `form_of` has a digit for each number: for
     those below PERIOD and, after them, for the last two digits of the others.
@@ -177,7 +177,7 @@ def hugo_words(catalog: Catalog) -> dict[str, Any]:  # Any: JSON
 
 
 def catalogs() -> dict[str, Catalog]:
-    """Return all languages by their tags, English first, as they are shown."""
+    """Return all catalogues by language tag, English first, as they are shown."""
     found = {ENGLISH: read(POT), **{tag: read(path) for tag, path in paths().items()}}
     for message in found["fr"]:
         said = message.string or ""
@@ -186,18 +186,18 @@ def catalogs() -> dict[str, Catalog]:
 
 
 def typeset(french: str) -> str:
-    """Return a French text whose signs never begin a line: their spaces are non-breaking."""
+    """Return a French text with no-break spaces, so that no line begins with a punctuation mark."""
     return re.sub(r" (?=[;:?!»])|(?<=«) ", "\N{NO-BREAK SPACE}", french)
 
 
 def hugo_file() -> str:
-    """Return the text of the Hugo module's file of words."""
+    """Return the content of the Hugo module's file of texts."""
     found = {tag: hugo_words(catalog) for tag, catalog in catalogs().items()}
     return json.dumps(found, ensure_ascii=False, indent=1) + "\n"
 
 
 def update() -> None:
-    """Bring all files in line with the sources."""
+    """Update all files from the sources."""
     template = extract()
     POT.write_bytes(written(template))
     for path in paths().values():
@@ -206,7 +206,7 @@ def update() -> None:
 
 
 def new(tag: str) -> None:
-    """Begin the PO file of a language, with its plural rule."""
+    """Create the PO file of a language, with its plural rule."""
     catalog = Catalog(locale=tag, project="commentsvc")
     catalog.header_comment = f"# {catalog.locale.english_name} texts of commentsvc.\n#"
     catalog.fuzzy = False
@@ -216,7 +216,7 @@ def new(tag: str) -> None:
 
 
 def compile_all(archive: Path, dependencies: Path) -> None:
-    """Write the archive that the program reads; `dependencies` names what it is made of."""
+    """Write the archive that the program reads; `dependencies` lists the files it is made from."""
     with ZipFile(archive, "w", ZIP_DEFLATED) as output:
         for tag, catalog in catalogs().items():
             buffer = BytesIO()
@@ -229,13 +229,13 @@ def compile_all(archive: Path, dependencies: Path) -> None:
             for part in PARTS:
                 texts = json.dumps(words(catalog, part), ensure_ascii=False, separators=(",", ":"))
                 output.writestr(f"{tag}.{part}.json", texts)
-    # The folder stands for files that are added to it.
+    # The folder is listed too, so that a new file in it causes a rebuild.
     sources = " ".join(str(path).replace(" ", "\\ ") for path in (FOLDER, POT, *paths().values()))
     dependencies.write_text(f"{archive}: {sources}\n", "utf-8")
 
 
 def main(command: str = "", *arguments: str) -> None:
-    """Do what the command line says."""
+    """Run the command of the command line."""
     match command, *arguments:
         case ["update"]:
             update()

@@ -67,7 +67,7 @@ class Program(click.Group):
         ctx.color = show_colours()
         for stream in (sys.stdout, sys.stderr):
             with contextlib.suppress(AttributeError):  # tests replace them by other objects
-                stream.reconfigure(errors="backslashreplace")  # type: ignore[union-attr] # same
+                stream.reconfigure(errors="backslashreplace")  # type: ignore[union-attr] # a TextIO may lack it
         try:
             return super().invoke(ctx)
         except SettingsError as error:

@@ -1,11 +1,13 @@
-"""Puts the root of the image together: rootfs.py FOLDER, run by the Dockerfile in its first stage.
+"""Assemble the root of the image: rootfs.py FOLDER, run by the Dockerfile in its first stage.
 
-DESIGN. Into the folder goes what runs: Python's interpreter and library as Debian built them, the
-program's own environment, and, found by `ldd`, each shared library that one of those needs. Paths
-stay as they are. A list of packages would bring a shell and the package manager along.
+The folder gets what the service needs at run time: Python's interpreter and library as Debian built
+them, the program's virtual environment, and each shared library that one of those needs, which
+`ldd` finds. Paths stay the same. Installing a list of packages would add a shell and the package
+manager.
 
-Scanners find what is there as usual: Debian's packages in /var/lib/dpkg/status, which holds those
-that files come from, and Python's in their .dist-info folders.
+Vulnerability scanners find the contents where they expect them: Debian's packages in
+/var/lib/dpkg/status, with the packages that the files come from, and Python's in .dist-info
+folders.
 """
 
 import re
@@ -17,24 +19,24 @@ from collections.abc import Iterator
 from pathlib import Path
 
 PROGRAM = Path("/opt/commentsvc")
-USER = 10001  # nobody else's, so that a volume is never somebody's by chance
+USER = 10001  # nobody else's id, so that no other user owns a volume by chance
 TIME_ZONES = Path("/usr/share/zoneinfo")  # dates in lists are local: TZ
-# Parts of the library that only developers use, and C headers with them.
+# Parts of the library that only developers use, and C headers.
 UNUSED = ("__pycache__", "ensurepip", "idlelib", "lib2to3", "pydoc_data", "tkinter", "turtledemo")
 UNUSED_ENDS = ("config-*", "*.a", "test", "tests")
 RELEASE = (Path("/etc/os-release"), Path("/etc/debian_version"))
-# Debian keeps these apart from /usr for old paths only.
+# Debian keeps these as links into /usr, for old paths.
 MERGED = ("bin", "lib", "lib64")
 
 
 def libraries(files: list[Path]) -> Iterator[Path]:
-    """The shared libraries that `files` need, and the loader, by the paths they are found at."""
+    """Yield the shared libraries that `files` need, and the loader, by their paths."""
     done = subprocess.run(["ldd", *map(str, files)], capture_output=True, text=True, check=False)
     yield from map(Path, sorted(set(re.findall(r"(/\S+\.so\S*) \(0x", done.stdout))))
 
 
 def place(path: Path, root: Path) -> None:
-    """Copy the file at `path`, and where it is a link, what it leads to."""
+    """Copy the file at `path`; if it is a link, copy its target as well."""
     real = path.resolve()
     for one in {merged(path), real}:
         target = root / one.relative_to("/")
@@ -44,14 +46,14 @@ def place(path: Path, root: Path) -> None:
 
 
 def merged(path: Path) -> Path:
-    """`path` below /usr, where its first folder is a link to there."""
+    """Return `path` below /usr if its first folder is a link to there."""
     return Path("/usr", *path.parts[1:]) if path.parts[1] in MERGED else path
 
 
 def record_packages(root: Path) -> None:
     """Write the entries of the Debian packages that the files below `root` come from."""
     paths = [f"/{path.relative_to(root)}" for path in root.rglob("*") if not path.is_dir()]
-    # Some packages still call their files by the old paths.
+    # Some packages still list their files under the old paths.
     paths += [path.removeprefix("/usr") for path in paths if path.startswith("/usr/lib")]
     words = ["dpkg-query", "--search", *paths]
     done = subprocess.run(words, capture_output=True, text=True, check=False)
@@ -93,7 +95,7 @@ def main(root: Path) -> None:
     }
     for name, text in settings.items():
         (root / "etc" / name).write_text(text)
-    # A new volume takes the owner of the folder that it is put on.
+    # A new volume gets the owner of the folder that it is mounted on.
     for name, mode in (("data", 0o700), ("run/commentsvc", 0o755)):
         folder = root / name
         folder.mkdir(mode, parents=True)

@@ -24,7 +24,7 @@ def close(_):  # type: ignore[no-untyped-def]  # Flask's handlers are untyped
 
 
 @application.get("/api/comments/count")
-def count():  # type: ignore[no-untyped-def]  # as above
+def count():  # type: ignore[no-untyped-def]  # Flask's handlers are untyped
     """Count a page's comments."""
     g.database = sqlite3.connect(DATABASE)
     g.database.execute("SELECT * FROM comment WHERE notified IS NULL").fetchall()

@@ -9,8 +9,8 @@ import sys
 from pathlib import Path
 
 from granian import Granian  # type: ignore[import-not-found]  # it has its own environment
-from granian.constants import Interfaces  # type: ignore[import-not-found]  # as above
-from granian.http import HTTP1Settings  # type: ignore[import-not-found]  # as above
+from granian.constants import Interfaces  # type: ignore[import-not-found]  # it has its own environment
+from granian.http import HTTP1Settings  # type: ignore[import-not-found]  # it has its own environment
 
 told = json.loads(Path(os.environ.get("ANSWER") or sys.argv[2]).read_text())
 fields = [(name.lower(), value) for name, value in told["fields"]]

@@ -26,7 +26,7 @@ async def connect(app, _):  # type: ignore[no-untyped-def]  # Sanic's handlers a
 
 
 @application.get("/api/comments/count")
-async def count(request):  # type: ignore[no-untyped-def]  # as above
+async def count(request):  # type: ignore[no-untyped-def]  # Sanic's handlers are untyped
     """Count a page's comments."""
     url, context = request.args["url"][0], request.app.ctx
     number = context.counts.get(url)
