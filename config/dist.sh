@@ -4,7 +4,7 @@
 #   sh config/dist.sh [FOLDER]     writes into dist/, or FOLDER, which is emptied first
 #
 # One wheel is for the Python of .venv. The variable PYTHONS names others, such as "python3.12
-# python3.13", whose headers must be installed. A wheel is named after the oldest glibc that it runs
+# python3.13", whose headers must be installed. A wheel is named for the oldest glibc that it runs
 # with (manylinux), if auditwheel can determine that.
 set -eu
 cd "$(dirname "$0")/.."
