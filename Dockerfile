@@ -1,5 +1,6 @@
-# The image of commentsvc: Debian's Python, the program, what both link to, and nothing else: no shell,
-# no package manager. It runs as the user 10001 on a read-only root, with one volume, /data.
+# The image of commentsvc: Debian's Python, the program, the libraries that both need, and nothing
+# else: no shell, no package manager. It runs as the user 10001 with a read-only root file system and
+# one volume, /data.
 #
 #   docker build -t commentsvc .
 #   docker run --read-only --cap-drop ALL --security-opt no-new-privileges \
@@ -8,11 +9,11 @@
 #
 # config/compose.yml runs it behind a proxy with TLS; docs/installing.md has more.
 #
-# Where packages come by a mirror of your own, its settings go in as secrets, which stay out of the
+# If packages come from a mirror of your own, pass its settings as secrets, which are not stored in the
 # image: --secret id=apt,src=APT.CONF --secret id=pip,src=PIP.CONF --secret id=ca,src=CA.PEM
 #
-# The base is named by its digest, so that nobody can change it, and brought up to date by apt. Another
-# Debian 13 may be named by --build-arg BASE=debian:trixie-slim
+# The base image is pinned by its digest, so that nobody can replace it, and updated with apt. To use
+# another Debian 13: --build-arg BASE=debian:trixie-slim
 ARG BASE=debian:trixie-slim@sha256:a29215f6a35e51e22adffa17f89e9d2ef06214e64a2bad10d765c46aea49f11f
 
 FROM ${BASE} AS build
