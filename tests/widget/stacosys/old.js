@@ -1,4 +1,4 @@
-// What the blogs of Stacosys had, made anew: the same requests in the same way, from the same ids.
+// The script of a blog with Stacosys, rewritten: it sends the same requests and uses the same ids.
 const SERVICE = document.currentScript.src.split("?")[1];
 const TOKEN = "9fb3fc042c57";
 const STACOSYS_PAGE = document.documentElement.dataset.page;
