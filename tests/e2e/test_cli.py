@@ -147,7 +147,7 @@ def test_approving_wants_ids_or_all(data: Path, words: tuple[object, ...]) -> No
 
 
 def test_check_after_init_finds_nothing_wrong(data: Path) -> None:
-    """The output of `init` suggests to run `check`."""
+    """The output of `init` suggests running `check`."""
     command("init", "--data", data)
     outcome = command("check", "--data", data)
     assert (outcome.code, outcome.err) == (0, "")
