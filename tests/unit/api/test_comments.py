@@ -418,7 +418,7 @@ def test_previews_are_limited_by_network(service: Served) -> None:
     assert service.submit().status == 201
 
 
-@pytest.mark.usefixtures("sqlite_only")  # PostgreSQL accepts no text that is not UTF-8
+@pytest.mark.sqlite_only  # PostgreSQL accepts no text that is not UTF-8
 def test_a_damaged_comment_takes_no_other_with_it(service: Served) -> None:
     for message in ("one", "two"):
         service.submit(message)

@@ -71,7 +71,7 @@ def refuse(tx: Transaction, items: object) -> list[InsertResult]:
 
 
 @given(st.lists(submissions, min_size=2, max_size=8))
-@pytest.mark.usefixtures("sqlite_only")  # PostgreSQL does not reuse the ids of work that was undone
+@pytest.mark.sqlite_only  # PostgreSQL does not reuse the ids of work that was undone
 def test_many_at_once_have_the_outcome_of_each_alone(
     tmp_path_factory: Any, items: list[NewComment]
 ) -> None:
@@ -88,7 +88,7 @@ def test_many_at_once_have_the_outcome_of_each_alone(
         assert together.read_now(integrity.check) == []
 
 
-@pytest.mark.usefixtures("sqlite_only")
+@pytest.mark.sqlite_only
 def test_plain_neighbours_share_their_statements(tmp_path: Path) -> None:
     statements: list[str] = []
     tags: list[str] = []

@@ -88,6 +88,7 @@ def test_networks_are_forgotten_and_votes_stay(database: Database) -> None:
     assert vote(database, "reader 1", 0) == 2
 
 
+@pytest.mark.sqlite_only
 @pytest.mark.parametrize(
     ("query", "values"),
     [

@@ -194,6 +194,7 @@ def test_a_backlog_tells_how_much_waits_and_since_when(database: Database) -> No
     assert database.read_now(outbox.backlogs) == {"mail": ChannelBacklog(failed=1)}
 
 
+@pytest.mark.sqlite_only
 @pytest.mark.parametrize(
     ("query", "values", "index"),
     [

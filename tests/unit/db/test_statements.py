@@ -16,7 +16,7 @@ from commentsvc.db.schema.comments import CommentTable, SiteTable, ThreadTable
 from commentsvc.db.schema.imports import ImportedCommentTable
 from commentsvc.db.schema.moderation import ChangeTable
 from commentsvc.db.sqlite import Reader
-from tests.unit.database_fixture import NOW, add, decide, in_use, opened
+from tests.unit.database_fixture import NOW, add, decide, opened
 
 ON_BOTH_ENGINES = True  # see tests/unit/conftest.py
 
@@ -397,8 +397,6 @@ def run(database: Database, sql: str, params: Sequence[object] = ()) -> list[Any
 
 
 def plan(database: Database, sql: str, params: Sequence[object]) -> list[str]:
-    if in_use:
-        pytest.skip("it looks at the plan of SQLite")
     return [row[3] for row in run(database, f"EXPLAIN QUERY PLAN {sql}", params)]
 
 
@@ -410,12 +408,14 @@ SORTS = {statements.LIST["top"]}
 GIVEN = {statements.ANCHORS, statements.DELETED_ABOVE}
 
 
+@pytest.mark.sqlite_only
 @pytest.mark.parametrize("sql", sorted((READS | WRITES).keys() - WALKS - SORTS - GIVEN))
 def test_a_statement_neither_scans_nor_sorts(database: Database, sql: str) -> None:
     steps = plan(database, sql, (READS | WRITES)[sql][0])
     assert not [step for step in steps if step.startswith("SCAN") or "TEMP B-TREE" in step]
 
 
+@pytest.mark.sqlite_only
 @pytest.mark.parametrize("sql", sorted(WALKS))
 def test_a_list_of_nearly_everything_walks_backwards_and_stops(
     database: Database, sql: str
@@ -425,6 +425,7 @@ def test_a_list_of_nearly_everything_walks_backwards_and_stops(
     assert not [step for step in steps if "TEMP B-TREE" in step]
 
 
+@pytest.mark.sqlite_only
 @pytest.mark.parametrize("sql", sorted(GIVEN))
 def test_given_comments_are_found_by_their_ids(database: Database, sql: str) -> None:
     steps = plan(database, sql, READS[sql][0])
@@ -432,7 +433,7 @@ def test_given_comments_are_found_by_their_ids(database: Database, sql: str) -> 
     assert not {"SCAN c", "SCAN i"} & set(steps)
 
 
-@pytest.mark.usefixtures("sqlite_only")
+@pytest.mark.sqlite_only
 @pytest.mark.parametrize("sql", [statements.INSERT_COMMENT, outbox.tell_submitted.sql])
 def test_a_row_is_checked_without_a_table_made_for_it(database: Database, sql: str) -> None:
     params = [None] * sql.count("?")
@@ -441,12 +442,14 @@ def test_a_row_is_checked_without_a_table_made_for_it(database: Database, sql: s
     assert "OpenEphemeral" not in steps
 
 
+@pytest.mark.sqlite_only
 @pytest.mark.parametrize("sort", ["oldest", "newest"])
 def test_a_list_by_time_goes_on_by_its_index(database: Database, sort: str) -> None:
     [step] = plan(database, statements.LIST[sort], READS[statements.LIST[sort]][0])
     assert "USING INDEX comment_by_time (thread_id=? AND " in step
 
 
+@pytest.mark.sqlite_only
 def test_the_list_by_votes_reads_its_thread_alone(database: Database) -> None:
     steps = plan(database, statements.LIST["top"], READS[statements.LIST["top"]][0])
     assert steps[0].endswith("USING INDEX comment_by_time (thread_id=?)")

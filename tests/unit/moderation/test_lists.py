@@ -102,6 +102,7 @@ def test_what_waits_is_numbered(database: Database) -> None:
     assert of_two == {s: len(walk(database, s, "notes", 1_000)) for s in ("pending", "spam")}
 
 
+@pytest.mark.sqlite_only
 @pytest.mark.parametrize(
     ("query", "index"),
     [

@@ -102,6 +102,7 @@ def test_hashes_of_networks_are_dropped_when_they_are_old(database: Database) ->
     assert networks(database) == [None, None, b"network!"]
 
 
+@pytest.mark.sqlite_only
 def test_old_hashes_are_found_by_their_index(database: Database) -> None:
     steps = plan(database, retention.find_networked, NOW, 9)
     assert any("comment_by_network (created_at<?)" in step for step in steps)
@@ -146,6 +147,7 @@ def test_removed_spam_leaves_a_number_and_what_was_learned(database: Database) -
     assert database.read_now(integrity.check) == []
 
 
+@pytest.mark.sqlite_only
 def test_an_answer_is_found_by_an_index_when_a_comment_is_deleted(database: Database) -> None:
     steps = " / ".join(plan(database, retention.spam_since(NOW, 9)))
     assert "INDEX comment_by_status (status=?)" in steps
