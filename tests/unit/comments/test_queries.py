@@ -42,7 +42,9 @@ def shown(
 
 
 def stored(reader: Reader) -> list[tuple[object, ...]]:
-    return reader.execute("SELECT key, token_hash, token_expires_at FROM comment").fetchall()
+    return reader.execute(
+        "SELECT key, token_hash, token_expires_at FROM comment ORDER BY id"
+    ).fetchall()
 
 
 def test_an_approved_submission_is_shown_and_counted(database: Database, purged: list[str]) -> None:
