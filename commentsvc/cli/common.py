@@ -7,6 +7,7 @@ progress are shown on a terminal only, and colours not if NO_COLOR is set.
 
 import contextlib
 import errno
+import os
 import re
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -190,3 +191,11 @@ def find_settings(given: Path | None, data: Path) -> Path | None:
     except PermissionError:
         data_dir.prepare(data)  # raises an error that says what to do
         raise
+
+
+def open_private(path: str, flags: int) -> int:
+    """Open a file that only its owner may read, as an `opener` of `open`.
+
+    Settings may contain passwords, and exports email addresses.
+    """
+    return os.open(path, flags, mode=0o600)

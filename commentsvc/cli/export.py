@@ -9,7 +9,13 @@ from typing import BinaryIO, Final
 
 import click
 
-from commentsvc.cli.common import Failure, config_option, data_option, find_settings
+from commentsvc.cli.common import (
+    Failure,
+    config_option,
+    data_option,
+    find_settings,
+    open_private,
+)
 
 STDOUT: Final = "-"
 ABSOLUTE: Final = ("wordpress", "disqus")  # the formats with absolute addresses of pages
@@ -155,18 +161,13 @@ def _output(file: str, *, force: bool) -> Iterator[BinaryIO]:
     part = target.with_name(target.name + PART)
     part.unlink(missing_ok=True)
     try:
-        with open(part, "xb", opener=_private) as out:
+        with open(part, "xb", opener=open_private) as out:
             yield out
             out.flush()
             os.fsync(out.fileno())
         part.replace(target)
     finally:
         part.unlink(missing_ok=True)
-
-
-def _private(path: str, flags: int) -> int:
-    """Open a file that only its owner may read: e-mail addresses are in it."""
-    return os.open(path, flags, mode=0o600)
 
 
 @contextlib.contextmanager

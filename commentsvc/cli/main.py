@@ -21,6 +21,7 @@ from commentsvc.cli.common import (
     expected,
     find_settings,
     location,
+    open_private,
     progress,
 )
 from commentsvc.settings import data_dir, loader
@@ -148,7 +149,7 @@ def init(data: Path, settings_file: Path | None) -> None:
     file = settings_file or data / data_dir.SETTINGS
     text = resources.files("commentsvc").joinpath(data_dir.SETTINGS).read_bytes()
     try:
-        with open(file, "xb", opener=_private) as new:
+        with open(file, "xb", opener=open_private) as new:
             new.write(text)
             if os.geteuid() == 0:  # root must not take the file from the service's user
                 owner = file.absolute().parent.stat()
@@ -156,11 +157,6 @@ def init(data: Path, settings_file: Path | None) -> None:
     except FileExistsError as error:
         raise Failure([f"{file} already exists; not overwritten."]) from error
     click.echo(f"wrote {file}. Edit it, then run: commentsvc check --data {data}")
-
-
-def _private(path: str, flags: int) -> int:
-    """Open a file that only its owner may read, since it may contain passwords."""
-    return os.open(path, flags, mode=0o600)
 
 
 @main.command()
