@@ -47,6 +47,7 @@ class PostPoller:
         self._sites = service.sites
         self._database = service.database
         self._clock = service.clock
+        self._named: set[str] = set()  # sites whose `social_posts` are followed
         self._accounts_at: dict[str, int] = {}  # when each account is checked next
 
     async def run(self, pause: float = PAUSE) -> None:
@@ -59,22 +60,27 @@ class PostPoller:
             except DatabaseError:
                 pass  # it is reported where comments are written
             except Exception:
-                _log.exception("posts elsewhere are followed on after a fault")
+                _log.exception("the search for posts elsewhere goes on after a fault")
             await asyncio.sleep(pause)
 
     async def discover(self) -> None:
         """Search for new posts that link to a site, if it is time."""
         now = self._clock.now_ms()
         for site in self._settings.sites:
-            for line in site.social_posts if site.name not in self._accounts_at else ():
-                page, _, address = line.partition(" ")
-                place = self._sites.locate(page, site.name)
-                await self._database.write(store.follow, place, address, now)
-            self._accounts_at[site.name] = now
+            if site.name not in self._named:
+                await self._follow_named(site, now)
+                self._named.add(site.name)
             for account in site.social_accounts:
                 key = f"{site.name} {account}"
                 if now >= self._accounts_at.get(key, 0):
                     self._accounts_at[key] = now + await self._find_posts(site, account, now)
+
+    async def _follow_named(self, site: Site, now: int) -> None:
+        """Follow the posts that the settings of a site name."""
+        for line in site.social_posts:
+            page, _, address = line.partition(" ")
+            place = self._sites.locate(page, site.name)
+            await self._database.write(store.follow, place, address, now)
 
     async def _find_posts(self, site: Site, account: str, now: int) -> int:
         """Follow an account's posts about a site; return the milliseconds until the next search."""

@@ -56,7 +56,7 @@ class MentionVerifier:
             except DatabaseError:
                 pass  # it is reported where comments are written
             except Exception:
-                _log.exception("mentions go on after a fault")
+                _log.exception("the check of mentions goes on after a fault")
             await asyncio.sleep(pause)
 
     async def look(self) -> int:
