@@ -3,6 +3,7 @@
 import contextlib
 import os
 import shutil
+import signal
 import subprocess
 import tempfile
 from collections.abc import Iterator
@@ -13,12 +14,13 @@ import psycopg
 
 from commentsvc.db.migrations import postgresql_upgrade
 from tests.conftest import cannot_run
+from tests.e2e.program import wait_for
 
 PROGRAMS: Final = Path("/usr/lib/postgresql")  # by version; Debian does not put them on the PATH
 USER: Final = "postgres"  # of Debian's package; PostgreSQL refuses to run as root
 # No fsync: after a crash of the machine only test data would be lost.
 OPTIONS: Final = (
-    "-c listen_addresses='' -c fsync=off -c synchronous_commit=off -c full_page_writes=off"
+    "-c listen_addresses= -c fsync=off -c synchronous_commit=off -c full_page_writes=off"
     " -c max_connections=200 -c autovacuum=off -c jit=off -c log_min_messages=warning"
 )
 TEMPLATE: Final = "empty_service"
@@ -96,31 +98,40 @@ class Server:
 
 @contextlib.contextmanager
 def server() -> Iterator[Server]:
-    """Run a server during the block."""
+    """Run a server during the block; it also ends when this process is killed."""
     commands = programs()
     with tempfile.TemporaryDirectory(prefix="pg") as name:
         folder = Path(name)
-        other: dict[str, Any] = {}  # Any: parameters of subprocess.run
+        start = ["setpriv", "--pdeathsig", "QUIT"]
         if os.geteuid() == 0:
             shutil.chown(folder, USER, USER)
-            other = {"user": USER, "group": USER, "extra_groups": []}
-
-        def run(program: str, *arguments: str) -> None:
-            done = subprocess.run(
-                [str(commands / program), "-D", str(folder / "data"), *arguments],
-                cwd=folder,
-                stdout=subprocess.DEVNULL,
-                stderr=subprocess.PIPE,
-                **other,
-            )
-            assert done.returncode == 0, done.stderr.decode()
-
-        run("initdb", "--no-sync", "--encoding=UTF8", "--no-locale", f"--username={USER}")
-        log = str(folder / "log")
-        run("pg_ctl", "start", "--wait", f"--log={log}", f"--options=-k {folder} {OPTIONS}")
-        running = Server(folder)
+            start += [f"--reuid={USER}", f"--regid={USER}", "--clear-groups"]
+        data, log = folder / "data", folder / "log"
+        make = ["--no-sync", "--encoding=UTF8", "--no-locale", f"--username={USER}"]
+        made = subprocess.run(
+            [*start, str(commands / "initdb"), *make, f"--pgdata={data}"],
+            cwd=folder,
+            capture_output=True,
+            check=False,
+        )
+        assert made.returncode == 0, made.stderr.decode()
+        start += [str(commands / "postgres"), "-D", str(data), "-k", name, *OPTIONS.split()]
+        with log.open("wb") as output:
+            process = subprocess.Popen(start, cwd=folder, stdout=output, stderr=output)
         try:
-            yield running
+            wait_for(lambda: _is_ready(process, data, log), "PostgreSQL")
+            running = Server(folder)
+            try:
+                yield running
+            finally:
+                running.close()
         finally:
-            running.close()
-            run("pg_ctl", "stop", "--wait", "--mode=immediate")
+            process.send_signal(signal.SIGQUIT)
+            process.wait()
+
+
+def _is_ready(process: subprocess.Popen[bytes], data: Path, log: Path) -> bool:
+    assert process.poll() is None, log.read_text()
+    with contextlib.suppress(FileNotFoundError):
+        return "ready" in (data / "postmaster.pid").read_text().split()
+    return False
