@@ -28,10 +28,14 @@ from commentsvc.util.timestamps import DAY_MS
 
 
 def _networked(before: Param, most: Param) -> Select:
-    """Return the query for the ids of comments older than that time with a network hash."""
+    """Return the query for the ids of comments older than that time with a network hash.
+
+    The oldest come first, in the order of the index.
+    """
     return (
         CommentTable.select(CommentTable.id)
         .where(CommentTable.network.is_null(False), CommentTable.created_at < before)
+        .order_by(CommentTable.created_at)
         .limit(most)
     )
 
