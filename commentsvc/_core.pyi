@@ -95,6 +95,17 @@ class Server:
         An answer to a request that was drained before is not cached if it has one of them.
         """
 
+    def purge_all(self) -> None:
+        """Delete every cached answer, as if all tags were purged."""
+
+    def set_lease(self, until: float, /) -> None:
+        """Use cached answers only before the time `until`, in seconds of `time.monotonic`.
+
+        From then on, every request goes to Python, and no answer is cached, until this is called
+        again. Workers see the end by themselves, up to 20 ms early. Without a call there is no end.
+        Raise ValueError for less than a millisecond.
+        """
+
     def purged(self, tag: str, /) -> int:
         """Return the number of the last purge of `tag`: it grows with each. 0 if there was none.
 

@@ -8,6 +8,9 @@
 /* Bytes of an IMF-fixdate (RFC 9110 section 5.6.7): "Sun, 06 Nov 1994 08:49:37 GMT". */
 enum { CLOCK_DATE_SIZE = 29 };
 
+/* `now` is at most so many milliseconds late: a tick of the kernel with 100 of them in a second. */
+enum { CLOCK_LATE_MS = 10 };
+
 struct clock {
     int64_t now;   /* monotonic milliseconds */
     time_t second; /* the second of `date` */

@@ -143,7 +143,7 @@ void cache_prefetch(const struct cache *cache, const uint64_t *hashes, int count
 
 const struct entry *cache_find(struct cache *cache, struct slice target, uint64_t hash)
 {
-    struct entry *entry = look_up(cache, target, hash);
+    struct entry *entry = cache->paused ? NULL : look_up(cache, target, hash);
     if (!entry)
         return NULL;
     if (!is_fresh(cache, entry)) {
@@ -222,7 +222,7 @@ static bool make_room(struct cache *cache, size_t bytes)
 bool cache_put(struct cache *cache, const struct reply *reply)
 {
     assert(reply->tag_count > 0);
-    if (entry_max_size(reply) > cache->limit / SMALL_PART)
+    if (cache->paused || entry_max_size(reply) > cache->limit / SMALL_PART)
         return false;
     if (!purge_is_fresh(cache->purges, reply->tags, reply->tag_count, reply->sequence)) {
         cache->stale++;

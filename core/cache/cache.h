@@ -32,6 +32,7 @@ struct cache_queue {
 
 struct cache {
     struct purge_table *purges; /* borrows */
+    bool paused;                /* nothing is found or stored, but what is in it stays */
     struct hash_key key;
     size_t limit; /* bytes of all entries, without the allocator's own */
     size_t count;
@@ -72,7 +73,7 @@ struct entry *cache_take_stale(struct cache *cache);
 
 /* Store a copy of `reply`, which has tags. Return false if it is stale or too large, without
  * memory, or if making room would take too long: then some room is made, and it is stored after a
- * few more attempts. */
+ * few more attempts. Also false while the cache is paused. */
 bool cache_put(struct cache *cache, const struct reply *reply);
 
 /* Bytes of all entries, with the allocator's overhead. */

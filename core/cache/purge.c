@@ -1,6 +1,8 @@
 /* The purge table; see purge.h. */
 #include "cache/purge.h"
 
+#include "base/clock.h"
+
 uint64_t purge_now(struct purge_table *purges)
 {
     return atomic_load(&purges->sequence);
@@ -8,21 +10,44 @@ uint64_t purge_now(struct purge_table *purges)
 
 uint64_t purge_last(struct purge_table *purges, uint32_t place)
 {
-    return atomic_load(&purges->last[place]);
+    uint64_t last = atomic_load(&purges->last[place]), all = atomic_load(&purges->all);
+    return last > all ? last : all;
+}
+
+/* Purges may arrive in the wrong order: the later number stays. */
+static void raise_to(_Atomic uint64_t *number, uint64_t moment)
+{
+    uint64_t last = atomic_load(number);
+    while (last < moment && !atomic_compare_exchange_weak(number, &last, moment))
+        continue;
 }
 
 void purge_add(struct purge_table *purges, uint32_t place)
 {
-    uint64_t moment = atomic_fetch_add(&purges->sequence, 1) + 1;
-    uint64_t last = atomic_load(&purges->last[place]);
-    /* Two purges of one tag may arrive in the wrong order: the later number stays. */
-    while (last < moment && !atomic_compare_exchange_weak(&purges->last[place], &last, moment))
-        continue;
+    raise_to(&purges->last[place], atomic_fetch_add(&purges->sequence, 1) + 1);
+}
+
+void purge_all(struct purge_table *purges)
+{
+    raise_to(&purges->all, atomic_fetch_add(&purges->sequence, 1) + 1);
+}
+
+void purge_set_lease(struct purge_table *purges, int64_t moment)
+{
+    atomic_store(&purges->lease, moment);
+}
+
+bool purge_lease_holds(const struct purge_table *purges, int64_t now)
+{
+    int64_t lease = atomic_load(&purges->lease);
+    return lease == 0 || now + CLOCK_LATE_MS < lease;
 }
 
 bool purge_is_fresh(struct purge_table *purges, const uint32_t *places, size_t count,
                     uint64_t since)
 {
+    if (atomic_load_explicit(&purges->all, memory_order_acquire) > since)
+        return false;
     for (size_t i = 0; i < count; i++)
         if (atomic_load_explicit(&purges->last[places[i]], memory_order_acquire) > since)
             return false;

@@ -6,6 +6,11 @@
  * purge is one store into a table, however many responses have the tag, and no worker has to be
  * told. A stale entry stays in memory until it is looked up or evicted.
  *
+ * A server that shares its data with others may be late to hear of their purges. It gets a lease:
+ * until then all others wait for it before they acknowledge a change. Past the end of the lease,
+ * responses that are stored are not used, and none are stored. Every worker compares it with its
+ * clock, so that it also ends while Python hangs, or while the whole process was stopped.
+ *
  * The table takes half a megabyte: eight bytes for each index of a tag (seam/tag.h).
  *
  * Any thread may call every function at any time. The caller keeps the order "commit, purge,
@@ -22,17 +27,28 @@
 
 struct purge_table {
     _Atomic uint64_t sequence;
+    _Atomic uint64_t all;  /* the number of the last purge of everything */
+    _Atomic int64_t lease; /* monotonic milliseconds; 0: without end */
     _Atomic uint64_t last[TAG_INDEXES];
 };
 
 /* The current sequence number. */
 uint64_t purge_now(struct purge_table *purges);
 
-/* The sequence number of the last purge of this tag; 0 when there was none. */
+/* The sequence number of the last purge of this tag, or of everything; 0 when there was none. */
 uint64_t purge_last(struct purge_table *purges, uint32_t place);
 
 /* Make every response with this tag stale, cached or still to be made for an earlier request. */
 void purge_add(struct purge_table *purges, uint32_t place);
+
+/* Make every response stale, as if each tag was purged. */
+void purge_all(struct purge_table *purges);
+
+/* Let the lease end at the time `moment`, in monotonic milliseconds above 0. */
+void purge_set_lease(struct purge_table *purges, int64_t moment);
+
+/* True when there is no lease, or when it has not ended at the time `now` of a worker's clock. */
+bool purge_lease_holds(const struct purge_table *purges, int64_t now);
 
 /* True when none of the tags was purged after `since`. */
 bool purge_is_fresh(struct purge_table *purges, const uint32_t *places, size_t count,

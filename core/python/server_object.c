@@ -342,6 +342,27 @@ static PyObject *Server_purge(PyObject *object, PyObject *tags)
     Py_RETURN_NONE;
 }
 
+static PyObject *Server_purge_all(PyObject *object, PyObject *Py_UNUSED(ignored))
+{
+    struct server *server = server_of(object);
+    if (!server)
+        return NULL;
+    purge_all(&server->purges);
+    Py_RETURN_NONE;
+}
+
+static PyObject *Server_set_lease(PyObject *object, PyObject *until)
+{
+    struct server *server = server_of(object);
+    double seconds = server ? PyFloat_AsDouble(until) : -1;
+    if (!server || (seconds == -1 && PyErr_Occurred()))
+        return NULL;
+    if (!(seconds >= 0.001 && seconds <= 1e12))
+        return PyErr_SetString(PyExc_ValueError, "a lease ends at 0.001 to 1e12 seconds"), NULL;
+    purge_set_lease(&server->purges, (int64_t)(seconds * 1000)); /* rounded down */
+    Py_RETURN_NONE;
+}
+
 static PyObject *Server_purged(PyObject *object, PyObject *tag)
 {
     struct server *server = server_of(object);
@@ -481,6 +502,8 @@ static PyMethodDef Server_methods[] = {
     {"cork", Server_cork, METH_NOARGS, NULL},
     {"uncork", Server_uncork, METH_NOARGS, NULL},
     {"purge", Server_purge, METH_O, NULL},
+    {"purge_all", Server_purge_all, METH_NOARGS, NULL},
+    {"set_lease", Server_set_lease, METH_O, NULL},
     {"purged", Server_purged, METH_O, NULL},
     {"is_followed", Server_is_followed, METH_O, NULL},
     {"publish", Server_publish, METH_VARARGS, NULL},

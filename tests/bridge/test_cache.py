@@ -1,6 +1,7 @@
 """Rules 5 to 7 of the seam (core/DESIGN.md): what is cached, under which key, and for how long."""
 
 import gzip
+import time
 
 import pytest
 
@@ -31,6 +32,41 @@ def test_an_answer_with_many_tags_goes_with_any_of_them() -> None:
         app.get("/batch")
         app.get("/batch")
         assert app.drained == 4
+
+
+def test_a_purge_of_everything_spares_no_answer() -> None:
+    with running(echo) as app:
+        for target in ["/stored/a", "/stored/b"] * 2:
+            app.get(target)
+        assert app.drained == 2
+        before = app.server.purged("a")
+        app.server.purge_all()
+        assert app.server.purged("a") > before
+        for target in ["/stored/a", "/stored/b"] * 2:
+            app.get(target)
+        assert app.drained == 4
+
+
+def test_after_the_end_of_a_lease_nothing_is_cached_without_any_call() -> None:
+    with running(echo) as app:
+        app.server.set_lease(time.monotonic() + 3600)
+        for _ in range(2):
+            app.get("/stored/a")
+        assert app.drained == 1
+        end = time.monotonic() + 0.2
+        app.server.set_lease(end)
+        await_that(lambda: time.monotonic() >= end, "the end of the lease")
+        for number in (2, 3):
+            app.get("/stored/a")
+            app.get("/stored/b")
+            assert app.drained == 2 * number - 1
+        app.server.set_lease(time.monotonic() + 3600)
+        app.get("/stored/a")
+        app.get("/stored/b")
+        assert app.drained == 6, "what was stored before is used again, and nothing newer was"
+        for wrong in (0.0, -1.0, float("nan")):
+            with pytest.raises(ValueError, match="lease"):
+                app.server.set_lease(wrong)
 
 
 # Rule 6: only responses with tags are cached.

@@ -94,6 +94,22 @@ static void an_answer_asked_for_before_a_purge_is_never_found_after_it(void)
     cache_fini(&cache);
 }
 
+static void a_paused_cache_finds_and_stores_nothing_but_loses_nothing(void)
+{
+    set_up(1 << 20);
+    keep("/a", "1", "t");
+    keep("/b", "1", "u");
+    cache.paused = true;
+    CHECK(!finds("/a"));
+    CHECK(!keep("/c", "1", "t"));
+    purge_add(&purges, tag_index(SLICE("u")));
+    cache.paused = false;
+    CHECK(finds("/a"));
+    CHECK(!finds("/b"));
+    CHECK(!finds("/c"));
+    cache_fini(&cache);
+}
+
 static void bytes_are_bounded_whatever_comes(void)
 {
     enum { LIMIT = 256 * 1024 };
@@ -381,6 +397,7 @@ int main(void)
     RUN(a_newer_answer_takes_the_place_of_the_older);
     RUN(a_purge_reaches_every_spelling);
     RUN(an_answer_asked_for_before_a_purge_is_never_found_after_it);
+    RUN(a_paused_cache_finds_and_stores_nothing_but_loses_nothing);
     RUN(bytes_are_bounded_whatever_comes);
     RUN(bytes_are_counted_as_the_allocator_sees_them);
     RUN(an_answer_that_would_fill_the_store_is_not_kept);

@@ -1,4 +1,5 @@
 /* cache/: entries, purges and shared heads. */
+#include "base/clock.h"
 #include "base/limits.h"
 #include "cache/entry.h"
 #include "cache/purge.h"
@@ -170,6 +171,30 @@ static void a_purge_makes_stale_what_was_asked_for_before_it(void)
     CHECK(!spares("thread:1", after));
 }
 
+static void a_purge_of_everything_is_one_of_each_tag(void)
+{
+    uint64_t before = purge_now(&purges);
+    purge_all(&purges);
+    uint64_t after = purge_now(&purges);
+    CHECK(!spares("thread:1", before));
+    CHECK(!spares("never purged", before));
+    CHECK(spares("thread:1", after));
+    CHECK_EQUAL(purge_last(&purges, place_of("never purged")), after);
+    purge_add(&purges, place_of("thread:1"));
+    CHECK_EQUAL(purge_last(&purges, place_of("thread:1")), after + 1);
+    CHECK_EQUAL(purge_last(&purges, place_of("never purged")), after);
+}
+
+static void a_lease_holds_until_the_latest_clock_may_have_reached_it(void)
+{
+    static struct purge_table leased;
+    CHECK(purge_lease_holds(&leased, INT64_MAX));
+    purge_set_lease(&leased, 1000);
+    CHECK(purge_lease_holds(&leased, 1000 - CLOCK_LATE_MS - 1));
+    CHECK(!purge_lease_holds(&leased, 1000 - CLOCK_LATE_MS));
+    CHECK(!purge_lease_holds(&leased, 5000));
+}
+
 static void one_purged_tag_of_many_is_enough(void)
 {
     uint32_t places[3] = {place_of("a"), place_of("b"), place_of("c")};
@@ -299,6 +324,8 @@ int main(void)
     RUN(the_largest_that_may_be_asked_for_is_kept_whole);
     RUN(a_small_answer_takes_three_cache_lines);
     RUN(a_purge_makes_stale_what_was_asked_for_before_it);
+    RUN(a_purge_of_everything_is_one_of_each_tag);
+    RUN(a_lease_holds_until_the_latest_clock_may_have_reached_it);
     RUN(one_purged_tag_of_many_is_enough);
     RUN(purges_of_one_tag_at_once_all_count);
     RUN(equal_heads_share_one_and_others_do_not);
