@@ -5,11 +5,13 @@
     python po/catalogues.py new TAG           begin the PO file of another language
     python po/catalogues.py compile ZIP DEPS  what the build does: ZIP has for each language TAG.mo
                                               (for gettext) and, for the widget, TAG.json and a file
-                                              like TAG.tools.json for each of PARTS; DEPS tells
-                                              ninja what it was made of
+                                              like TAG.tools.json for each of PARTS, and the list
+                                              moderators.json; DEPS tells ninja what it was made of
 
 Babel does the work: it reads and writes the files, finds the texts in Python files and templates,
 and knows the plural rules of each language (Unicode CLDR). The program itself does not need it.
+
+The languages of WITH_MODERATION have all texts, the others those that readers of a blog see.
 """
 
 import gettext
@@ -36,6 +38,27 @@ WIDGET: Final = FOLDER / "widget.json"
 HUGO: Final = ROOT / "static" / "hugo" / "assets" / "commentsvc" / "words.json"
 
 ENGLISH: Final = "en"
+# Languages in which all texts are translated, also those for moderators.
+WITH_MODERATION: Final = frozenset(
+    {ENGLISH, "ar", "de", "es", "fr", "it", "ja", "nl", "pl", "pt", "ru", "zh"}
+)
+# How the paths of sources begin whose texts only moderators see. All other texts are for readers.
+FOR_MODERATORS: Final = (
+    "commentsvc/admin/",
+    "commentsvc/auth/invitations.py",
+    "commentsvc/auth/passwords.py",
+    "commentsvc/auth/two_factor.py",
+    "commentsvc/comments/threads.py",
+    "commentsvc/delivery/decision_links.py",
+    "commentsvc/delivery/webhooks.py",
+    "commentsvc/moderation/",
+    "commentsvc/spam/bans.py",
+    "commentsvc/spam/reasons.py",
+    "commentsvc/templates/mail/invitation.jinja",
+    "commentsvc/templates/mail/submitted.jinja",
+    "commentsvc/templates/mail/test.jinja",
+    "commentsvc/templates/moderation/",
+)
 # Sections of widget.json that are loaded only when they are used.
 PARTS: Final = ("tools", "reactions")
 # The number of comments: in the widget, in the service and in Hugo. Zero has a text of its own.
@@ -68,7 +91,28 @@ def paths() -> dict[str, Path]:
 def read(path: Path) -> Catalog:
     """Return the catalogue in a PO file or the template."""
     with path.open("rb") as file:
-        return read_po(file, locale=None if path == POT else path.stem)
+        return read_po(file, locale=None if path == POT else locale(path.stem))
+
+
+def locale(tag: str) -> Locale:
+    """Return the locale of a language's tag, which may name a script: "zh-Hant"."""
+    return Locale.parse(tag, sep="-")
+
+
+def is_for_readers(message: Message) -> bool:
+    """Return whether readers of a blog see a text."""
+    return not all(path.startswith(FOR_MODERATORS) for path, _ in message.locations)
+
+
+def texts_for(tag: str, template: Catalog) -> Catalog:
+    """Return those texts of the template that are translated into a language."""
+    if tag in WITH_MODERATION:
+        return template
+    chosen = Catalog()
+    for message in template:
+        if message.id and is_for_readers(message):
+            chosen[message.id] = message
+    return chosen
 
 
 def extract() -> Catalog:
@@ -113,7 +157,7 @@ def written(catalog: Catalog) -> bytes:
 def updated(template: Catalog, path: Path) -> bytes:
     """Return a PO file with the texts of `template`: new ones untranslated, old ones dropped."""
     catalog = read(path)
-    catalog.update(template, no_fuzzy_matching=True)
+    catalog.update(texts_for(path.stem, template), no_fuzzy_matching=True)
     return written(catalog)
 
 
@@ -150,7 +194,7 @@ def plural_index(catalog: Catalog, number: int) -> int:
 
 def widget_words(tag: str, catalog: Catalog) -> dict[str, object]:
     """Return what the widget loads: the forms of the count by CLDR's names, and its texts."""
-    forms, rule = count_forms(catalog), Locale.parse(tag).plural_form
+    forms, rule = count_forms(catalog), locale(tag).plural_form
     texts = words(catalog, "widget")
     counts = {"zero": texts.pop("none")}
     for number in (*range(1, 200), 1_000_000):
@@ -207,10 +251,11 @@ def update() -> None:
 
 def new(tag: str) -> None:
     """Create the PO file of a language, with its plural rule."""
-    catalog = Catalog(locale=tag, project="commentsvc")
-    catalog.header_comment = f"# {catalog.locale.english_name} texts of commentsvc.\n#"
+    known = locale(tag)
+    catalog = Catalog(locale=known, project="commentsvc")
+    catalog.header_comment = f"# {known.english_name} texts of commentsvc.\n#"
     catalog.fuzzy = False
-    assert get_plural(tag), tag
+    assert get_plural(str(known)), tag
     (FOLDER / f"{tag}.po").write_bytes(written(catalog))
     update()
 
@@ -218,6 +263,7 @@ def new(tag: str) -> None:
 def compile_all(archive: Path, dependencies: Path) -> None:
     """Write the archive that the program reads; `dependencies` lists the files it is made from."""
     with ZipFile(archive, "w", ZIP_DEFLATED) as output:
+        output.writestr("moderators.json", json.dumps(sorted(WITH_MODERATION)))
         for tag, catalog in catalogs().items():
             buffer = BytesIO()
             write_mo(buffer, catalog)

@@ -72,13 +72,11 @@ export const storage = {
   },
 };
 
-const LANGUAGES = /^(ar|de|es|fr|it|ja|nl|pl|pt|ru|zh)\b/;
 const loading = {}; // promises
 
-/** Return the messages in the language of an element; `-tools` on use */
+/** Return the messages in the language of an element, or English; `-tools` on use */
 export function loadMessages(element, part = "") {
-  const [language] = LANGUAGES.exec(element.closest("[lang]")?.lang) ?? ["en"];
-  const name = language + part;
+  const name = (element.closest("[lang]")?.lang || "en") + part;
   loading[name] ??= fetchMessages(name);
   loading[name].catch(() => delete loading[name]); // to try again
   return loading[name];
@@ -91,7 +89,7 @@ async function fetchMessages(name) {
 
 export function countText({ counts, tag }, number) {
   const category = number ? new Intl.PluralRules(tag).select(number) : "zero";
-  return counts[category].replace("#", number.toLocaleString(tag));
+  return (counts[category] ?? counts.other).replace("#", number.toLocaleString(tag));
 }
 
 /** @type {[Intl.RelativeTimeFormatUnit, number][]} */

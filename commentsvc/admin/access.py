@@ -38,7 +38,13 @@ from commentsvc.http.operation import Operation, Query
 from commentsvc.http.router import Route, route
 from commentsvc.moderation import permissions
 from commentsvc.moderation.permissions import Actor, Permission
-from commentsvc.util.i18n import Language, find_language, speaking, spoken
+from commentsvc.util.i18n import (
+    Language,
+    moderators_language,
+    moderators_tags,
+    speaking,
+    spoken,
+)
 from commentsvc.util.i18n import gettext as _
 from commentsvc.util.timestamps import DAY_MS, HOUR_MS
 
@@ -74,7 +80,7 @@ class RequestContext(msgspec.Struct, frozen=True):
     def language(self) -> Language:
         """The moderator's language, or else the current one, which is the browser's."""
         tag = self.session.language if self.session else ""
-        return find_language(tag) if tag else spoken()
+        return moderators_language(tag) if tag else spoken()
 
     @property
     def csrf_token(self) -> str:
@@ -275,7 +281,7 @@ def _told(answer: Handler) -> Handler:
     """Return `answer` wrapped so that it uses the browser's language and HTML for errors."""
 
     async def tell(request: Request) -> Response:
-        with speaking(request.language()):
+        with speaking(request.language(moderators_tags())):
             try:
                 return await answer(request)
             except Exception as failure:

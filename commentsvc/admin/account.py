@@ -16,7 +16,7 @@ from commentsvc.http.router import Route
 from commentsvc.moderation import profiles
 from commentsvc.moderation.permissions import Permission
 from commentsvc.moderation.profiles import Profile
-from commentsvc.util.i18n import Text, languages
+from commentsvc.util.i18n import Text, moderators_tags
 from commentsvc.util.i18n import gettext as _
 
 # The languages by their own names.
@@ -163,7 +163,7 @@ class Account:
     async def set_language(self, _: Request, context: RequestContext, form: Form) -> Response:
         """POST /moderation/language: 303 to the account; sets the language of the pages. 400."""
         tag = first(form, "language")
-        if tag and tag not in languages():
+        if tag and tag not in moderators_tags():
             raise unreadable_decision()
         await self._database.write(accounts.set_language, context.moderator.moderator_id, tag)
         return redirect("account?done=language")
@@ -191,7 +191,7 @@ class Account:
             profile=replace(profile, **given),
             name_length=profiles.NAME_LENGTH,
             factor=factor,
-            languages={tag: LANGUAGES.get(tag, tag) for tag in sorted(languages())},
+            languages={tag: LANGUAGES.get(tag, tag) for tag in moderators_tags()},
             done=done,
             problem=problem,
         )

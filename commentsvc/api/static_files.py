@@ -5,6 +5,7 @@ reaches the file system. The shipped files are in memory; those of a demo blog a
 cache does not have them.
 """
 
+import re
 from collections.abc import Iterable
 from importlib.resources import files
 from importlib.resources.abc import Traversable
@@ -26,7 +27,7 @@ from commentsvc.http.messages import (
 from commentsvc.http.operation import Content, Operation, Query
 from commentsvc.http.router import Route, route
 from commentsvc.settings.schema import Settings
-from commentsvc.util.i18n import find_language, languages, requested_language
+from commentsvc.util.i18n import find_language, requested_language
 from commentsvc.util.templates import Templates
 
 TAG = ("static",)
@@ -60,6 +61,10 @@ STATIC = Operation(
     answers={200: Content("*/*")},
     errors=(404,),
 )
+# The widget's texts in a language, or a part of them. The widget names the language of the page,
+# whatever it is, so that it need not know which languages there are.
+_TEXTS = re.compile(r"locales/(.*?)(?:-(tools|reactions))?\.json", re.DOTALL).fullmatch
+
 ROOT = Operation(
     method="GET",
     path="/",
@@ -77,6 +82,16 @@ def _below(folder: Traversable, prefix: str = "") -> Iterable[tuple[str, Travers
             yield from _below(entry, f"{prefix}{entry.name}/")
         else:
             yield prefix + entry.name, entry
+
+
+def widget_texts(name: str) -> bytes | None:
+    """Return the JSON file of that name with texts of the widget; None if it is another file."""
+    found = _TEXTS(name)
+    if found is None:
+        return None
+    tag, part = found.groups()
+    language = find_language(tag)
+    return language.part(part) if part else language.widget_json
 
 
 def blog_paths(folder: Path) -> dict[str, Path]:
@@ -109,10 +124,6 @@ class Files:
         self._shipped = {
             name: file.read_bytes() for name, file in _below(files("commentsvc") / "static")
         }
-        for tag, language in languages().items():
-            self._shipped[f"locales/{tag}.json"] = language.widget_json
-            for part, words in language.parts.items():
-                self._shipped[f"locales/{tag}-{part}.json"] = words
         self._blog = blog_paths(blog) if blog else {}
         self._sites = settings.sites
 
@@ -130,10 +141,10 @@ class Files:
     def static(self, request: Request) -> Response:
         """GET /static/PATH: 200 with a file of the widget, 404 for others. Cached."""
         name = unquote(request.path).removeprefix("/static/")
-        try:
-            return self._file(name, self._shipped[name])
-        except KeyError:
-            raise HttpError(404, "not_found", "There is no such file here.") from None
+        content = widget_texts(name) or self._shipped.get(name)
+        if content is None:
+            raise HttpError(404, "not_found", "There is no such file here.")
+        return self._file(name, content)
 
     def blog(self, request: Request) -> Response:
         """GET /PATH: 200 with a page or file of the demo blog, 301 to a folder, 404. Cached."""

@@ -32,7 +32,14 @@ from commentsvc.delivery.smtp import Envelope
 from commentsvc.model import APPROVED, DELETED, PENDING, SPAM, Entry, fragment
 from commentsvc.moderation import personal_data, profiles
 from commentsvc.settings.schema import Settings, Site
-from commentsvc.util.i18n import Message, find_language, ngettext, speaking, spoken
+from commentsvc.util.i18n import (
+    Message,
+    find_language,
+    moderators_language,
+    ngettext,
+    speaking,
+    spoken,
+)
 from commentsvc.util.i18n import gettext as _
 from commentsvc.util.templates import Templates
 from commentsvc.util.text import one_line
@@ -126,7 +133,7 @@ class MailComposer:
         Moderators get theirs in the language of the settings, authors in the one they wrote in.
         """
         if post.kind in ("submitted", "digest"):
-            tag = self._mail.language
+            tag = moderators_language(self._mail.language).tag
         elif post.kind in ("own", "invitation", "follow", "followed", *RECEIVED):
             tag = post.language
         else:
@@ -136,7 +143,7 @@ class MailComposer:
 
     def test(self, recipient: str, number: int, now: int) -> Envelope:
         """Return a letter that shows that mail works; `number` makes it unlike others."""
-        with speaking(find_language(self._mail.language)):
+        with speaking(moderators_language(self._mail.language)):
             subject = _("Mail from commentsvc works")
             return self._letter("test", recipient, subject, number, now, None, base=self._base)
 

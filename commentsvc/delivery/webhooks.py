@@ -30,7 +30,7 @@ from commentsvc.model import APPROVED, DELETED, PENDING, SPAM, Entry
 from commentsvc.settings.schema import HooksSettings, Settings, Site
 from commentsvc.util.clock import Clock
 from commentsvc.util.http_client import DEADLINE, HttpResponse, RemoteError, post
-from commentsvc.util.i18n import ENGLISH, translate
+from commentsvc.util.i18n import ENGLISH, moderators_language, translate
 from commentsvc.util.i18n import gettext as _
 from commentsvc.util.text import one_line
 from commentsvc.util.timestamps import rfc3339
@@ -112,9 +112,10 @@ class Webhook(HttpChannel):
             return None
         now = self._clock.now_ms() // 1_000
         site = self._sites.get(entry.site, Site())
-        links = self._links.of(entry.comment, post, site.language) if self._links else []
+        language = moderators_language(site.language).tag
+        links = self._links.of(entry.comment, post, language) if self._links else []
         page = site.origin + entry.url
-        return self._form(Notification(entry, post, page, now, site.language, links))
+        return self._form(Notification(entry, post, page, now, language, links))
 
 
 # The text for messengers about a new comment, by its status.
@@ -129,7 +130,7 @@ SAID: Final = {
 class Notification(NamedTuple):
     """A comment, its row of the outbox, the address of its page, and the time (Unix seconds).
 
-    `language` is the tag of the blog's language; the `links` decide on the comment.
+    `language` is the tag of the language of the text; the `links` decide on the comment.
     """
 
     entry: Entry

@@ -10,7 +10,7 @@ HttpError is the only error: its status and code tell the cases apart.
 import logging
 import re
 import socket
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from functools import lru_cache
 from ipaddress import ip_address, ip_network
 from urllib.parse import unquote
@@ -25,6 +25,7 @@ from commentsvc.util.i18n import (
     accepted_language,
     find_language,
     gettext,
+    languages,
     requested_language,
     translate,
 )
@@ -181,10 +182,14 @@ class Request(msgspec.Struct, frozen=True):
             message = "Send the body as it is, without Content-Encoding."
             raise HttpError(415, "unsupported_media_type", message)
 
-    def language(self) -> Language:
-        """Return the language of the query's `lang`, or else the one that the browser prefers."""
+    def language(self, known: Collection[str] | None = None) -> Language:
+        """Return the language of the query's `lang`, or else the one that the browser prefers.
+
+        The browser chooses among the `known` tags; among all languages by default.
+        """
+        accepted = self.header("accept-language") or ""
         tag = requested_language(self.query)
-        return find_language(tag or accepted_language(self.header("accept-language") or ""))
+        return find_language(tag or accepted_language(accepted, known or languages()))
 
     def form(self) -> Form:
         """Read the body of a posted form. Raise HttpError 415 or 400."""

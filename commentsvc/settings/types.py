@@ -154,7 +154,9 @@ ANSWERED = text(
     " the @",
 )
 HOST = text(r"|[A-Za-z0-9._-]{1,253}|[0-9A-Fa-f:.]{2,45}", "nothing, or a host name or IP address")
-LANGUAGE = text(r"[a-z]{2}", 'the tag of a language, such as "de"')
+LANGUAGE = text(
+    r"[a-z]{2,3}(?:-[A-Za-z]{2,4})?", 'the tag of a language, such as "de" or "zh-Hant"'
+)
 PATH = text(r"[^\x00-\x1f\x7f]{0,4095}", "nothing, or the path of a file")
 USER = text(r"[^\x00-\x1f\x7f]{0,320}", "nothing, or a name of at most 320 characters")
 SECRET = text(r"[^\x00-\x1f\x7f]{0,1000}", "nothing, or at most 1000 characters", secret=True)

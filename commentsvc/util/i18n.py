@@ -4,12 +4,13 @@ English texts stand in the code where they are used. Their translations are in p
 each language; the build compiles these into one archive, together with the widget's texts. Python
 code marks a text with `gettext`, `ngettext` or `pgettext` (imported as `_` in modules with many
 texts), which return a Message; templates use {% trans %}. Both are translated into the language
-that `speaking` sets. The language is chosen by the same rules as in the widget, so that all texts
-of a page have the same language. Errors that only a programmer can cause are in English.
+that `speaking` sets. The widget gets its texts from the service too, so that all texts of a page
+have the same language. Some languages have only the texts for readers: moderators get English in
+place of them. Errors that only a programmer can cause are in English.
 """
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field
@@ -24,37 +25,48 @@ import msgspec
 
 ENGLISH: Final = "en"
 RIGHT_TO_LEFT: Final = frozenset({"ar", "fa", "he", "ur"})
+TRADITIONAL_CHINESE: Final = "zh-Hant"
+_IS_TRADITIONAL = re.compile(r"zh[-_](?:hant|hk|mo|tw)\b", re.IGNORECASE).match
 
-PARTS: Final = ("tools", "reactions")  # parts of the widget's texts that it loads when needed
+FOR_MODERATORS: Final = "moderators.json"  # in the archive: languages with texts for moderators
 ACCEPTED_LENGTH: Final = 500  # characters of an Accept-Language field that are read
 _ACCEPTED = re.compile(
-    r"(?:^|,)\s*([A-Za-z]{2})(?:-[A-Za-z0-9-]*)?\s*(?:;\s*q=([01](?:\.[0-9]{0,3})?))?\s*(?=,|$)"
+    r"(?:^|,)\s*([A-Za-z]{2,3}(?:-[A-Za-z0-9-]*)?)\s*(?:;\s*q=([01](?:\.[0-9]{0,3})?))?\s*(?=,|$)"
 ).findall
-_REQUESTED = re.compile(r"(?:^|&)lang=([a-z]{2})\b").search
+_REQUESTED = re.compile(r"(?:^|&)lang=([A-Za-z0-9_-]+)").search
 
 
 class Language:
     """A language of the service: its tag, its direction (`ltr` or `rtl`) and its texts."""
 
-    def __init__(
-        self, tag: str, catalogue: bytes, widget: bytes, parts: Mapping[str, bytes]
-    ) -> None:
-        """Take the compiled catalogue and JSON objects of texts for the widget.
+    def __init__(self, tag: str, read: Callable[[str], bytes], *, for_moderators: bool) -> None:
+        """Take a function that returns one of the language's files by the ending of its name.
 
-        The widget loads `widget` with the page, and each of the `parts` when it is first used.
+        `for_moderators` says that the language also has the texts for moderators.
         """
         self.tag = tag
         self.direction = "rtl" if tag in RIGHT_TO_LEFT else "ltr"
-        self.widget_json = widget
-        self.parts = parts
-        self._catalogue = catalogue
+        self.for_moderators = for_moderators
+        self._read = read
 
     @cached_property
     def translations(self) -> NullTranslations:
         """Return the translations, read at the first use of the language: it takes 2 ms."""
         if self.tag == ENGLISH:  # it has no translations: use the texts of the sources
             return NullTranslations()
-        return GNUTranslations(BytesIO(self._catalogue))
+        return GNUTranslations(BytesIO(self._read("mo")))
+
+    @cached_property
+    def widget_json(self) -> bytes:
+        """The texts that the widget loads with the page, as a JSON object."""
+        return self._read("json")
+
+    def part(self, name: str) -> bytes:
+        """Return a part of the widget's texts that it loads when it is first used, as JSON.
+
+        Raise KeyError if there is no such part.
+        """
+        return self._read(f"{name}.json")
 
     @cached_property
     def widget(self) -> Mapping[str, str]:
@@ -65,7 +77,7 @@ class Language:
     @cached_property
     def reactions(self) -> Mapping[str, str]:
         """The names of the usual emoji, by emoji, and the name of their group: "label"."""
-        return msgspec.json.decode(self.parts["reactions"], type=dict[str, str])
+        return msgspec.json.decode(self.part("reactions"), type=dict[str, str])
 
     def count(self, number: int) -> str:
         """Say how many comments there are."""
@@ -142,36 +154,61 @@ def translate(text: Text, tag: str = ENGLISH) -> str:
     return text if isinstance(text, str) else text.said_in(find_language(tag))
 
 
+def match_language(tag: str, known: Collection[str]) -> str:
+    """Return which of the `known` tags a tag means: "de" for de-AT; "" if none.
+
+    Chinese in Taiwan, Hong Kong and Macao is written in traditional characters (RFC 5646).
+    """
+    if _IS_TRADITIONAL(tag) and TRADITIONAL_CHINESE in known:
+        return TRADITIONAL_CHINESE
+    primary = re.split("[-_]", tag, maxsplit=1)[0].lower()
+    return primary if primary in known else ""
+
+
 def find_language(tag: str) -> Language:
-    """Return the language of that tag; English if the service does not have it."""
+    """Return the language that a tag means; English if the service does not have it."""
     known = languages()
-    return known.get(tag, known[ENGLISH])
+    return known[match_language(tag, known) or ENGLISH]
+
+
+def moderators_language(tag: str) -> Language:
+    """Return the language that a tag means if it has the texts for moderators; else English."""
+    found = find_language(tag)
+    return found if found.for_moderators else find_language(ENGLISH)
+
+
+def moderators_tags() -> Collection[str]:
+    """Return the tags of the languages that have the texts for moderators, in order."""
+    return sorted(tag for tag, language in languages().items() if language.for_moderators)
 
 
 @cache
 def languages() -> Mapping[str, Language]:
-    """Return all languages of the service, by their tags."""
+    """Return all languages of the service, by their tags. Their texts are read when needed."""
     path = files("commentsvc") / "locale" / "catalogues.zip"
-    found = {}
-    with ZipFile(BytesIO(path.read_bytes())) as archive:
-        for name in archive.namelist():
-            tag, _, ending = name.partition(".")
-            if ending == "json":
-                catalogue = archive.read(f"{tag}.mo")
-                parts = {part: archive.read(f"{tag}.{part}.json") for part in PARTS}
-                found[tag] = Language(tag, catalogue, archive.read(name), parts)
-    return found
+    archive = ZipFile(BytesIO(path.read_bytes()))
+    for_moderators = msgspec.json.decode(archive.read(FOR_MODERATORS), type=list[str])
+
+    def language(tag: str) -> Language:
+        return Language(
+            tag,
+            lambda ending: archive.read(f"{tag}.{ending}"),
+            for_moderators=tag in for_moderators,
+        )
+
+    tags = [name.removesuffix(".mo") for name in archive.namelist() if name.endswith(".mo")]
+    return {tag: language(tag) for tag in tags}
 
 
-def accepted_language(header: str) -> str:
-    """Return the tag of our language with the greatest quality in an Accept-Language field.
+def accepted_language(header: str, known: Collection[str]) -> str:
+    """Return which of the `known` tags has the greatest quality in an Accept-Language field.
 
-    Return "" if the field names none of ours (RFC 9110, section 12.5.4).
+    Return "" if the field names none of them (RFC 9110, section 12.5.4).
     """
     wanted = []
     for number, (tag, quality) in enumerate(_ACCEPTED(header[:ACCEPTED_LENGTH])):
-        if tag.lower() in languages() and float(quality or 1):
-            wanted.append((-float(quality or 1), number, tag.lower()))
+        if (found := match_language(tag, known)) and float(quality or 1):
+            wanted.append((-float(quality or 1), number, found))
     return min(wanted)[2] if wanted else ""
 
 
@@ -194,6 +231,9 @@ def speaking(language: Language) -> Iterator[None]:
 
 
 def requested_language(query: str) -> str:
-    """Return the tag that a query names as `lang`, "de" for ``lang=de-AT``; "" without one."""
+    """Return our tag for the language that a query names as `lang`, "de" for ``lang=de-AT``.
+
+    Return "en" for a language that the service does not have, and "" if the query names none.
+    """
     found = _REQUESTED(query)
-    return found[1] if found else ""
+    return (match_language(found[1], languages()) or ENGLISH) if found else ""

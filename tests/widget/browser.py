@@ -9,11 +9,11 @@ from contextlib import contextmanager
 from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
-from urllib.parse import parse_qs, urlsplit
+from urllib.parse import parse_qs, unquote, urlsplit
 
 from playwright.sync_api import Locator, Page, Route
 
-from commentsvc.util.i18n import find_language
+from commentsvc.api.static_files import widget_texts
 from tests.background import background
 
 ROOT = Path(__file__).parents[2]
@@ -173,12 +173,8 @@ class Answers:
         self.requests.append((request.method, request.url.removeprefix(SERVICE)))
         if parts.path.startswith("/static/"):
             file = WIDGET / parts.path.removeprefix("/static/")
-            if file.suffix == ".json":
-                language, _, part = file.stem.partition("-")
-                known = find_language(language)
-                text = (known.parts[part] if part else known.widget_json).decode()
-            else:
-                text = file.read_text()
+            texts = widget_texts(unquote(parts.path).removeprefix("/static/"))
+            text = file.read_text() if texts is None else texts.decode()
             self._send(route, 200, text, {"Content-Type": TYPES[file.suffix]})
         elif refusal := self._refusals.get(request.method):
             if refusal["status"]:

@@ -23,7 +23,6 @@ from tests.conftest import cannot_run, find_program
 from tests.e2e.program import serving
 from tests.unit.database_fixture import HOUR, NOW, add, decide, opened
 from tests.widget.browser import WIDGET
-from tests.widget.test_languages import CODES
 
 HOST = "https://comments.example.org"
 PAGE = '{{ .Content }}{{ partial "comments.html" . }}'
@@ -242,7 +241,7 @@ def test_the_words_are_in_the_language_of_the_blog(site: Site) -> None:
 
 
 @pytest.mark.parametrize(
-    ("lang", "spoken"), [("sv", "en"), ("pt-br", "pt"), ("deu", "en"), ("ar", "ar")]
+    ("lang", "spoken"), [("sw", "en"), ("pt-br", "pt"), ("deu", "en"), ("zh-hans-hk", "zh")]
 )
 def test_a_link_tells_the_language_of_the_page_behind_it(
     site: Site, lang: str, spoken: str
@@ -250,9 +249,7 @@ def test_a_link_tells_the_language_of_the_page_behind_it(
     site.post("one")
     page = site.build(wiring=f'defaultContentLanguage = "{lang}"\n' + THEME)["posts/one/index.html"]
     assert f'<noscript><a hreflang="{spoken}"' in page
-    assert re.findall("lang=(..)&", page) == ([] if spoken == "en" else [spoken])
-    partial = (WIDGET / "hugo/layouts/partials/commentsvc/language.html").read_text()
-    assert f"({'|'.join(code for code in CODES if code != 'en')})" in partial
+    assert re.findall(r"\?lang=([^&]*)&", page) == ([] if spoken == "en" else [spoken])
 
 
 SLOTS: Mapping[str, tuple[str, str]] = {

@@ -7,11 +7,11 @@ import msgspec
 import pytest
 from playwright.sync_api import Page, expect
 
-from commentsvc.util.i18n import find_language, gettext, translate
+from commentsvc.util.i18n import find_language, gettext, languages, translate
 from tests.widget.browser import POST, WIDGET, Answers, comment, open_form
 from tests.widget.test_counts import show
 
-CODES = ["ar", "de", "en", "es", "fr", "it", "ja", "nl", "pl", "pt", "ru", "zh"]
+CODES = sorted(languages())
 
 BAD_EMAIL = "This is not an email address. Please correct it, or leave it empty."
 
@@ -29,21 +29,21 @@ def test_every_text_is_used_and_every_text_used_is_there() -> None:
     assert texts - direct - by_status - by_role <= by_name
 
 
-@pytest.mark.parametrize("code", CODES)
-def test_service_and_browser_agree_on_plural_forms(page: Page, code: str) -> None:
-    language = find_language(code)
-    counts = msgspec.json.decode(language.widget_json)["counts"]
+def test_service_and_browser_agree_on_plural_forms(page: Page) -> None:
     numbers = [*range(1, 130), 1_000_000, 1_000_001, 2_000_000]
-    categories, selected = page.evaluate(
-        """([tag, numbers]) => {
+    selected = page.evaluate(
+        """([tags, numbers]) => tags.map((tag) => {
              const rules = new Intl.PluralRules(tag);
-             return [rules.resolvedOptions().pluralCategories, numbers.map((n) => rules.select(n))];
-           }""",
-        [code, numbers],
+             return numbers.map((number) => rules.select(number));
+           })""",
+        [CODES, numbers],
     )
-    assert counts.keys() >= {*categories, "zero"}
-    for number, category in zip(numbers, selected, strict=True):
-        assert language.count(number) == counts[category].replace("#", str(number))
+    for code, categories in zip(CODES, selected, strict=True):
+        language = find_language(code)
+        counts = msgspec.json.decode(language.widget_json)["counts"]
+        for number, category in zip(numbers, categories, strict=True):
+            said = counts.get(category, counts["other"])
+            assert language.count(number) == said.replace("#", str(number)), code
 
 
 def test_a_list_page_in_another_language_counts_in_it(page: Page, answers: Answers) -> None:
@@ -60,7 +60,7 @@ def test_a_thread_speaks_the_nearest_language_and_loads_no_other(
     open_thread: OpenThread, answers: Answers
 ) -> None:
     answers.comments = [comment(1, "x")]
-    for code in CODES:
+    for code in ("de", "ja", "ar"):
         answers.requests.clear()
         page = open_thread(lang=code)
         expect(page.get_by_label(find_language(code).widget["write"], exact=True)).to_be_visible()
@@ -102,7 +102,7 @@ def test_two_languages_on_one_page_have_each_their_own_words(
         expect(page.locator(f"{place} li form .commentsvc-button")).to_have_text(send)
 
 
-@pytest.mark.parametrize("lang", ["", "sv", "no such", "deutsch"])
+@pytest.mark.parametrize("lang", ["", "sw", "no such", "deutsch"])
 def test_an_unknown_language_is_english(
     open_thread: OpenThread, answers: Answers, lang: str
 ) -> None:

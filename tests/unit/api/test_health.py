@@ -1,6 +1,7 @@
 """Health checks, metrics, and static files, which are found by exact name only."""
 
 import asyncio
+import json
 import sqlite3
 from collections.abc import Iterator
 from contextlib import closing
@@ -167,6 +168,20 @@ def test_the_widget_is_sent_as_what_it_is(service: Served) -> None:
         assert dict(answer.headers)["X-Content-Type-Options"] == "nosniff"
         assert answer.body
     assert service.get("/static/%63ount.js").status == 200
+
+
+@pytest.mark.parametrize(
+    ("name", "tag"),
+    [("de", "de"), ("de-AT", "de"), ("pt_BR", "pt"), ("sw", "en"), ("", "en"), ("%7B a/b", "en")],
+)
+def test_the_widget_gets_its_texts_whatever_language_it_asks_for(
+    service: Served, name: str, tag: str
+) -> None:
+    answer = service.get(f"/static/locales/{name}.json")
+    assert (answer.status, json.loads(answer.body)["tag"]) == (200, tag)
+    assert dict(answer.headers)["Content-Type"] == "application/json"
+    tools = service.get(f"/static/locales/{name}-tools.json")
+    assert json.loads(tools.body)["bold"] == {"de": "Fett", "pt": "Negrito", "en": "Bold"}[tag]
 
 
 @pytest.mark.parametrize(

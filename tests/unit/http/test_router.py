@@ -127,7 +127,7 @@ def test_the_first_of_two_equal_routes_counts() -> None:
         ("lang=de-AT", "Bitte gib einen Namen an."),
         ("site=a&lang=de", "Bitte gib einen Namen an."),
         ("", "Please enter a name."),
-        ("lang=sv", "Please enter a name."),
+        ("lang=sw", "Please enter a name."),
         ("slang=de", "Please enter a name."),
         ("lang=%ff", "Please enter a name."),
     ],

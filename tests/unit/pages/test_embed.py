@@ -365,7 +365,7 @@ def test_a_thread_speaks_the_language_of_its_page(service: Served) -> None:
     page = service.get("/embed/thread?url=/p/&lang=ar&view=page").body.decode()
     assert '<html lang="ar" dir="rtl">' in page
     assert '<h2 class="commentsvc-heading">تعليق واحد</h2>' in page
-    assert service.get("/embed/thread?url=/p/&lang=sv").body == (
+    assert service.get("/embed/thread?url=/p/&lang=sw").body == (
         service.get("/embed/thread?url=/p/").body
     ), "one that we do not speak is English"
 

@@ -1,10 +1,11 @@
 """The catalogues are complete and up to date, and each message is shown in each language."""
 
 import re
+from collections import defaultdict
+from functools import cache
 
 import msgspec
 import pytest
-from babel import Locale
 from babel.messages.catalog import Catalog
 from babel.messages.catalog import Message as CatalogEntry
 
@@ -14,12 +15,16 @@ from commentsvc.comments.errors import ThreadClosed, UnknownParent
 from commentsvc.comments.submission import SubmissionError, from_form
 from commentsvc.settings.schema import CommentsSettings
 from commentsvc.util.i18n import (
+    Language,
     Message,
     Text,
     accepted_language,
     find_language,
     gettext,
     languages,
+    match_language,
+    moderators_language,
+    moderators_tags,
     ngettext,
     pgettext,
     requested_language,
@@ -29,8 +34,8 @@ from commentsvc.util.i18n import (
 )
 from po import catalogues
 
-ALL = ["ar", "de", "en", "es", "fr", "it", "ja", "nl", "pl", "pt", "ru", "zh"]
-TRANSLATED = [tag for tag in ALL if tag != "en"]
+TRANSLATED = sorted(catalogues.paths())
+ALL = sorted(["en", *TRANSLATED])
 TEMPLATE = catalogues.read(catalogues.POT)
 
 # The mistakes of a reader who fills in a form and sends it.
@@ -45,6 +50,18 @@ WRONG = {
 PLACEHOLDERS = re.compile(r"%\(\w+\)[sd]|%%|#|</?\w+[^>]*>|https?://")
 
 
+@cache
+def catalogs() -> dict[str, Catalog]:
+    """Return all catalogues by their tags, as they are compiled."""
+    return catalogues.catalogs()
+
+
+@cache
+def wanted_in(tag: str) -> list[CatalogEntry]:
+    """Return the texts that a language must have."""
+    return [entry for entry in catalogues.texts_for(tag, TEMPLATE) if entry.id]
+
+
 def forms(entry: CatalogEntry) -> list[str]:
     """Return all translations of a text: its plural forms, or the one text."""
     found = entry.string if isinstance(entry.string, (tuple, list)) else [entry.string]
@@ -56,17 +73,24 @@ def originals(entry: CatalogEntry) -> list[str]:
     return list(entry.id) if isinstance(entry.id, (tuple, list)) else [entry.id]
 
 
-def faults(catalog: Catalog) -> list[str]:
+def untranslated(tag: str, catalog: Catalog) -> list[str]:
+    """Return the texts that have no translation into a language, or not all of its forms."""
+    said = {(entry.context, entry.id): forms(entry) for entry in catalog if entry.id}
+    return [
+        originals(entry)[0]
+        for entry in wanted_in(tag)
+        if not all(map(str.strip, said.get((entry.context, entry.id), [""])))
+    ]
+
+
+def faults(tag: str, catalog: Catalog) -> list[str]:
     """Return what a translator has to correct, as the test reports it."""
     found = []
     by_id = {(entry.context, entry.id): entry for entry in catalog if entry.id}
-    for entry in TEMPLATE:
-        if not entry.id:
-            continue
+    for entry in wanted_in(tag):
         said = by_id.get((entry.context, entry.id))
-        if said is None or not all(map(str.strip, forms(said))):
-            found.append(f"not translated: {entry.id}")
-            continue
+        if said is None or not all(forms(said)):
+            continue  # untranslated
         if said.fuzzy:
             found.append(f"marked as fuzzy: {entry.id}")
         if len(forms(said)) != (catalog.num_plurals if entry.pluralizable else 1):
@@ -106,19 +130,35 @@ def test_the_template_and_the_translations_are_in_line_with_the_sources() -> Non
 
 
 def test_every_language_is_compiled() -> None:
-    assert sorted(catalogues.catalogs()) == sorted(languages()) == ALL
+    assert sorted(catalogs()) == sorted(languages()) == ALL
+    assert moderators_tags() == sorted(catalogues.WITH_MODERATION)
+
+
+def test_every_text_for_readers_is_translated_into_every_language() -> None:
+    """`make words` adds a new text to each PO file; translate it there."""
+    missing = defaultdict(list)
+    for tag in TRANSLATED:
+        for text in untranslated(tag, catalogs()[tag]):
+            missing[text].append(tag)
+    assert dict(missing) == {}
+
+
+def test_the_texts_of_moderation_pages_are_not_for_readers() -> None:
+    texts = {entry.id: catalogues.is_for_readers(entry) for entry in TEMPLATE if entry.id}
+    assert texts["Please enter a name."]
+    assert texts["Approve"], "a page behind the link of a mail shows it, too"
+    assert not texts["Ban added."]
+    assert not texts["Back to the account"]
 
 
 @pytest.mark.parametrize("tag", TRANSLATED)
-def test_every_text_is_translated_with_all_its_placeholders_and_plural_forms(tag: str) -> None:
-    assert faults(catalogues.read(catalogues.paths()[tag])) == []
+def test_a_translation_has_all_placeholders_and_plural_forms(tag: str) -> None:
+    assert faults(tag, catalogs()[tag]) == []
 
 
 @pytest.mark.parametrize(
     ("change", "fault"),
     [
-        ({"string": ""}, "not translated"),
-        ({"string": ("ein # Kommentar", "")}, "not translated"),
         ({"string": ("# Kommentar", "alle Kommentare", "# K.")}, "a plural form is missing"),
         ({"string": ("# Kommentar", "%(num)s Kommentare")}, "other placeholders"),
         ({"flags": {"fuzzy"}}, "marked as fuzzy"),
@@ -129,11 +169,19 @@ def test_a_fault_of_a_translation_is_found(change: dict[str, object], fault: str
     entry = next(each for each in catalog if each.context == catalogues.COUNT)
     for name, value in change.items():
         setattr(entry, name, value)
-    assert fault in faults(catalog)[0]
+    assert fault in faults("de", catalog)[0]
+
+
+@pytest.mark.parametrize("said", ["", ("ein # Kommentar", "")])
+def test_a_text_without_a_translation_is_named(said: str | tuple[str, str]) -> None:
+    catalog = catalogues.read(catalogues.paths()["de"])
+    entry = next(each for each in catalog if each.context == catalogues.COUNT)
+    entry.string = said
+    assert untranslated("de", catalog) == ["# comment"]
 
 
 def test_french_signs_do_not_stand_alone_at_the_beginning_of_a_line() -> None:
-    french = catalogues.catalogs()["fr"]
+    french = catalogs()["fr"]
     texts = [text for entry in french if entry.id for text in forms(entry)]
     assert [text for text in texts if re.search(r" [;:?!»]|« ", text)] == []
 
@@ -141,7 +189,7 @@ def test_french_signs_do_not_stand_alone_at_the_beginning_of_a_line() -> None:
 @pytest.mark.parametrize("tag", TRANSLATED)
 def test_plural_forms_are_those_of_cldr(tag: str) -> None:
     """Two numbers share a form exactly where Unicode's CLDR says so."""
-    catalog, rule = catalogues.read(catalogues.paths()[tag]), Locale.parse(tag).plural_form
+    catalog, rule = catalogs()[tag], catalogues.locale(tag).plural_form
     numbers = [*range(300), 1_000_000, 1_000_001, 2_000_000]
     pairs = {(rule(number), catalogues.plural_index(catalog, number)) for number in numbers}
     assert len(pairs) == len({name for name, _ in pairs}) == catalog.num_plurals
@@ -189,7 +237,7 @@ def test_context_and_number_choose_a_text() -> None:
 
 
 def test_an_unknown_language_is_english_and_a_plain_text_stays_as_it_is() -> None:
-    assert translate(gettext("Please enter a name."), "sv") == "Please enter a name."
+    assert translate(gettext("Please enter a name."), "sw") == "Please enter a name."
     assert translate("There is no such field.", "de") == "There is no such field."
 
 
@@ -203,7 +251,7 @@ def test_the_widget_gets_its_texts_and_no_others(tag: str) -> None:
 
 @pytest.mark.parametrize("tag", ALL)
 def test_hugo_is_told_the_plural_form_of_each_number(tag: str) -> None:
-    told = catalogues.hugo_words(catalogues.catalogs()[tag])
+    told = catalogues.hugo_words(catalogs()[tag])
     for number in range(1, 1_100):
         place = number if number < 100 else 100 + number % 100
         text = told["counts"][int(told["form_of"][place])]
@@ -216,10 +264,11 @@ def test_hugo_is_told_the_plural_form_of_each_number(tag: str) -> None:
         ("lang=de", "de", "ltr"),
         ("url=/p/&lang=pt-BR&site=a", "pt", "ltr"),
         ("lang=ar-EG", "ar", "rtl"),
-        ("lang=zh-Hant", "zh", "ltr"),
+        ("lang=zh-Hans-HK", "zh", "ltr"),
+        ("lang=AR_eg", "ar", "rtl"),
         ("", "en", "ltr"),
         ("lang=", "en", "ltr"),
-        ("lang=sv", "en", "ltr"),
+        ("lang=sw", "en", "ltr"),
         ("lang=deutsch", "en", "ltr"),
         ("slang=de", "en", "ltr"),
         ("lang=%ff", "en", "ltr"),
@@ -236,7 +285,8 @@ def test_a_query_names_its_language_by_a_tag(query: str, tag: str, direction: st
         ("", ""),
         ("de", "de"),
         ("de-AT, en;q=0.5", "de"),
-        ("sv, fr;q=0.3, ar;q=0.9", "ar"),
+        ("sw, fr;q=0.3, ar;q=0.9", "ar"),
+        ("chr, FR-ca;q=0.3", "fr"),
         ("de;q=0, fr;q=0.1", "fr"),
         ("*", ""),
         ("en;q=x, deutsch", ""),
@@ -244,7 +294,49 @@ def test_a_query_names_its_language_by_a_tag(query: str, tag: str, direction: st
     ],
 )
 def test_a_browser_names_the_languages_that_it_wants(header: str, tag: str) -> None:
-    assert accepted_language(header) == tag
+    assert accepted_language(header, languages()) == tag
+
+
+@pytest.mark.parametrize(
+    ("wanted", "tag"),
+    [
+        ("zh-Hant", "zh-Hant"),
+        ("zh-TW", "zh-Hant"),
+        ("zh_hk", "zh-Hant"),
+        ("zh-Hant-MO", "zh-Hant"),
+        ("zh", "zh"),
+        ("zh-CN", "zh"),
+        ("zh-Hans-TW", "zh"),
+        ("zh-two", "zh"),
+    ],
+)
+def test_the_script_of_chinese_follows_from_the_region(wanted: str, tag: str) -> None:
+    assert match_language(wanted, ("zh", "zh-Hant")) == tag
+    assert match_language(wanted, ("zh",)) == "zh"
+
+
+def test_moderators_read_english_where_a_language_has_only_the_texts_for_readers(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(languages()["nl"], "for_moderators", False)
+    assert "nl" not in moderators_tags()
+    assert moderators_language("nl-BE").tag == "en"
+    assert moderators_language("fr-BE").tag == "fr"
+    assert find_language("nl-BE").tag == "nl"
+
+
+def test_no_text_is_read_before_a_language_is_used() -> None:
+    read = []
+
+    def file(ending: str) -> bytes:
+        read.append(ending)
+        return b'{"a": "b"}'
+
+    language = Language("de", file, for_moderators=True)
+    assert read == []
+    assert (language.widget, language.widget_json) == ({"a": "b"}, b'{"a": "b"}')
+    assert language.part("tools") == b'{"a": "b"}'
+    assert read == ["json", "tools.json"]
 
 
 @pytest.mark.parametrize(
