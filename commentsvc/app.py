@@ -16,7 +16,7 @@ import signal
 from collections.abc import AsyncIterator, Callable, Coroutine, Iterator, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager, contextmanager, nullcontext, suppress
 from pathlib import Path
-from typing import Final, NamedTuple
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from commentsvc.admin.routes import AdminPages, ProgramInterface
 from commentsvc.api.author import AuthorActions
@@ -39,7 +39,7 @@ from commentsvc.comments.urls import Sites
 from commentsvc.context import ServiceContext
 from commentsvc.db import outbox as outbox_queue
 from commentsvc.db.database import Database
-from commentsvc.db.engine import Location
+from commentsvc.db.engine import Location, load_postgresql
 from commentsvc.db.lock import Lock
 from commentsvc.db.migrations import upgrade
 from commentsvc.db.scheduled_backup import ScheduledBackup
@@ -71,6 +71,9 @@ from commentsvc.spam.bans import Bans
 from commentsvc.spam.protected_names import ProtectedNames
 from commentsvc.submissions import SubmissionService
 from commentsvc.util.clock import Clock
+
+if TYPE_CHECKING:
+    from commentsvc.cluster.instance import Instance
 
 _log = logging.getLogger(__name__)
 
@@ -144,7 +147,8 @@ async def _compose(
         bans, names = Bans(), ProtectedNames(settings)
         changed = ChangedSites(settings)
         watchers = (bans.forget, names.forget, changed.note)
-        database = _open(settings, location, bridge, watchers)
+        instance = await _instance(stack, settings, bridge, watchers)
+        database = _open(settings, location, bridge, watchers, instance)
         stack.push_async_callback(database.close)
         await _tell(database, settings)
         clock = Clock()
@@ -259,11 +263,35 @@ async def _find_place(start: Start, succession: Handover) -> None:
         succession.take_passed(passed)
 
 
+async def _instance(
+    stack: AsyncExitStack,
+    settings: Settings,
+    bridge: Bridge,
+    watchers: Sequence[Callable[[Sequence[str]], None]],
+) -> "Instance | None":
+    """Join the instances on the database, for as long as `stack` is not closed; None with a file.
+
+    The `watchers` are called with the tags of each remote purge, before it.
+    """
+    if not settings.database.url:
+        return None
+    load_postgresql()  # says what is missing without its driver
+    from commentsvc.cluster.instance import Instance
+
+    strict = settings.database.coherence == "strict"
+    instance = Instance(settings.database.url, bridge, strict=strict)
+    instance.on_remote += watchers
+    instance.start()
+    stack.push_async_callback(asyncio.to_thread, instance.stop)
+    return instance
+
+
 def _open(
     settings: Settings,
     location: Location,
     bridge: Bridge,
     watchers: Sequence[Callable[[Sequence[str]], None]],
+    instance: "Instance | None",
 ) -> Database:
     """Open the database; the `watchers` are called with the tags of each purge, before it."""
 
@@ -273,7 +301,7 @@ def _open(
         bridge.purge(tags)
 
     database = Database(location, settings.database, purge=purge, announce=bridge.announce)
-    database.open()
+    database.open(peers=instance)
     return database
 
 

@@ -3,6 +3,7 @@
 These are values only: the module imports nothing from the package, and knows no database.
 """
 
+from collections.abc import Sequence
 from typing import Final
 
 import msgspec
@@ -95,6 +96,15 @@ def thread_of(tag: str) -> tuple[str, str] | None:
 def site_tag(site: str) -> str:
     """Return the surrogate key of all answers that show something about a whole site."""
     return f"site:{site}"
+
+
+# Stands for all tags: somebody else changed something, and it is not known what.
+EVERY_TAG: Final = "*"
+
+
+def is_purged(tag: str, tags: Sequence[str]) -> bool:
+    """Return whether a purge of `tags` means `tag`."""
+    return tag in tags or EVERY_TAG in tags
 
 
 # The fragment of our links to a comment, before its id. No other system uses it.

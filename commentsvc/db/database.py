@@ -15,6 +15,7 @@ from typing import Any, Concatenate, Final, ParamSpec
 
 from commentsvc.db import writer
 from commentsvc.db.engine import Location, engine_for
+from commentsvc.db.peers import Peers
 from commentsvc.db.sqlite import (
     DatabaseBusy,
     DatabaseClosed,
@@ -23,7 +24,16 @@ from commentsvc.db.sqlite import (
     Transaction,
     is_damaged_text,
 )
-from commentsvc.db.writer import BatchOperation, I, Job, T, WorkQueue, WriteHealth, hand_back
+from commentsvc.db.writer import (
+    BatchOperation,
+    Caches,
+    I,
+    Job,
+    T,
+    WorkQueue,
+    WriteHealth,
+    hand_back,
+)
 from commentsvc.settings.schema import DatabaseSettings
 
 P = ParamSpec("P")
@@ -67,13 +77,17 @@ class Database:
         self._runners: list[threading.Thread] = []
         self._connections: list[Any] = []  # Any: see engine.Engine
         self._inline: Reader | None = None
+        self._peers: Peers = self._engine.peers
 
-    def open(self, *, cache: int = WRITER_CACHE) -> None:
+    def open(self, *, cache: int = WRITER_CACHE, peers: Peers | None = None) -> None:
         """Connect, and start the writer and the readers. Raise DatabaseError.
 
-        `cache` is the size of the writer's page cache in KiB.
+        `cache` is the size of the writer's page cache in KiB. `peers` are given by an instance of
+        the service; other programs only tell the instances what they change.
         """
         engine = self._engine
+        if peers is not None:
+            self._peers = peers
         try:
             writing = self._keep(engine.writing(cache))
             readers = [
@@ -197,8 +211,8 @@ class Database:
         runner.start()
 
     def _run_writer(self, connection: Any) -> None:  # Any: as above
-        places = (self._purge, self._announce, self.write_health)
-        writer.run(self._engine, connection, self._writes, *places)
+        caches = Caches(self._purge, self._announce, self._peers)
+        writer.run(self._engine, connection, self._writes, caches, self.write_health)
 
     def _run_reader(self, reads: WorkQueue, connection: Any) -> None:  # Any: as above
         reader = self._engine.reader(connection)

@@ -5,6 +5,7 @@ from types import ModuleType
 from typing import Any, Final, Protocol, TypeAlias
 
 from commentsvc.db import sqlite
+from commentsvc.db.peers import NoPeers, Peers
 from commentsvc.db.sqlite import DatabaseError, DatabaseUnusable, Reader, Transaction
 from commentsvc.settings.schema import DatabaseSettings
 
@@ -20,6 +21,7 @@ class Engine(Protocol):
     name: str
     reader: type[Reader]
     transaction: type[Transaction]
+    peers: Peers  # of a program that is no instance of the service itself
 
     def fault(self, error: Exception) -> DatabaseError | None:
         """Return what a failure means to us; None if it is no fault of the database."""
@@ -61,6 +63,7 @@ class SqliteEngine:
 
     reader = Reader
     transaction = Transaction
+    peers: Peers = NoPeers()
     fault = staticmethod(sqlite.fault)
 
     def __init__(self, path: Path, settings: DatabaseSettings, patience: float) -> None:

@@ -1,18 +1,14 @@
 """PostgreSQL as we use it: how a connection is opened, what may be run on it, what its faults mean.
 
 Queries are those of `query`; PostgreSQL's text of a hot statement is in `postgresql_statements`.
-One connection writes, and holds an advisory lock as long as it is open: so a second service on the
-same database is refused, since each keeps answers in its own memory. A connection that was lost is
-opened again when it is needed next; what was under way fails with DatabaseBusy, and nothing is
-acknowledged before its COMMIT came back.
+Any number of services may use one database: `cluster` keeps their caches coherent. A connection
+that was lost is opened again when it is needed next; what was under way fails with DatabaseBusy,
+and nothing is acknowledged before its COMMIT came back.
 
 This module is loaded only where `database.url` asks for it: psycopg is an extra.
 """
 
 import contextlib
-import logging
-import os
-import signal
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import lru_cache
 from itertools import count
@@ -24,11 +20,11 @@ from psycopg.adapt import Loader
 from psycopg.types.numeric import Int4Dumper, Int8Dumper
 
 from commentsvc.db import postgresql_statements
+from commentsvc.db.peers import Peers, UnawaitedPeers
 from commentsvc.db.query import Prepared, Query
 from commentsvc.db.schema.postgresql import ENGINE, SCHEMA
 from commentsvc.db.sqlite import (
     DatabaseBusy,
-    DatabaseClosed,
     DatabaseError,
     DatabaseFull,
     DatabaseUnusable,
@@ -38,15 +34,14 @@ from commentsvc.db.sqlite import (
 )
 from commentsvc.settings.schema import DatabaseSettings
 
-_log = logging.getLogger(__name__)
-
 P = ParamSpec("P")
 T = TypeVar("T")
 
 # Seconds to wait for a connection.
 DIAL_PATIENCE: Final = 3
-# What a service opens: the writer's, the readers', the event loop's; a command opens one more.
-CONNECTIONS: Final = 7
+# What a service opens: the writer's, the readers', the event loop's, and two of the channel between
+# instances; a command opens one more.
+CONNECTIONS: Final = 9
 # Seconds to wait for another program's lock.
 PATIENCE: Final = 3
 # Milliseconds after which a connection is lost whose other end says nothing to what we sent.
@@ -157,15 +152,14 @@ def dial(url: str, *, read_only: bool = False) -> psycopg.Connection[Row]:
     return connection
 
 
-def take_lock(connection: psycopg.Connection[Any], *, for_transaction: bool = False) -> None:
-    """Take the lock that only one service has, for the transaction or as long as it is connected.
+def take_lock(connection: psycopg.Connection[Any]) -> None:
+    """Take the lock that whoever changes the schema has, until the end of the transaction.
 
     Raises DatabaseBusy, naming the holder.
     """
-    kind = "xact_lock" if for_transaction else "lock"
     connection.execute(f"SET lock_timeout = '{PATIENCE}s'")
     try:
-        connection.execute(f"SELECT pg_advisory_{kind}({LOCK})")
+        connection.execute(f"SELECT pg_advisory_xact_lock({LOCK})")
     except psycopg.errors.LockNotAvailable as error:
         connection.rollback()
         raise DatabaseBusy(_holder(connection)) from error
@@ -183,10 +177,10 @@ def _holder(connection: psycopg.Connection[Any]) -> str:
         (LOCK,),
     ).fetchone()
     if row is None:
-        return "the database is in use by another commentsvc"
+        return "the database is being upgraded by another commentsvc"
     name, pid, address = row
     return (
-        f"the database {name} is in use by another commentsvc (its connection {pid},"
+        f"the database {name} is being upgraded by another commentsvc (its connection {pid},"
         f" from {address})"
     )
 
@@ -279,7 +273,7 @@ class PostgresqlConnection:
                 self._psycopg.execute("ROLLBACK")
 
     def close(self) -> None:
-        """Let go of it, and of its lock."""
+        """Let go of it."""
         self._psycopg.close()
 
     def _redial(self) -> None:
@@ -375,44 +369,28 @@ class PostgresqlEngine:
 
     reader = PostgresqlReader
     transaction = PostgresqlTransaction
+    peers: Peers = UnawaitedPeers()
     fault = staticmethod(fault)
 
     def __init__(self, url: str, settings: DatabaseSettings) -> None:
         self._url = url
         self._commit = "off" if settings.synchronous == "normal" else "on"
-        self._opening = 0
 
     def writing(self, _cache: int) -> PostgresqlConnection:
         """Open the connection that writes. Raises DatabaseError."""
-        return PostgresqlConnection(self._url, prepare=self._take_place)
+        return PostgresqlConnection(self._url, prepare=self._set_commit)
 
     def reading(self, *, on_loop: bool) -> PostgresqlConnection:
         """Open a connection that reads. Raises DatabaseError."""
         return PostgresqlConnection(self._url, read_only=True)
 
-    def _take_place(self, connection: psycopg.Connection[Row]) -> None:
-        """Be the one that writes.
-
-        When the connection was lost, another service may have taken our place and left it again.
-        What we keep in memory may be old then, so we stop.
-        """
-        take_lock(connection)
+    def _set_commit(self, connection: psycopg.Connection[Row]) -> None:
+        """Let COMMIT wait for the disk, or not, as `database.synchronous` says."""
         connection.execute(
             "SELECT set_config('synchronous_commit', %s, false)"
             " WHERE %s = 'off' OR current_setting('synchronous_commit') = 'off'",
             (self._commit, self._commit),
         )
-        if not self._opening:
-            [(self._opening,)] = connection.execute("SELECT nextval('opening')").fetchall()
-            return
-        [(last,)] = connection.execute("SELECT last_value FROM opening").fetchall()
-        if last != self._opening:
-            _log.critical(
-                "another commentsvc wrote to the database while the connection was lost: this one"
-                " stops, since what it keeps in memory may be old"
-            )
-            os.kill(os.getpid(), signal.SIGTERM)
-            raise DatabaseClosed("another commentsvc wrote to the database")
 
 
 def ask(

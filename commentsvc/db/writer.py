@@ -7,7 +7,8 @@ only then resolves the futures, with a single call into each event loop. Announc
 answer: the order is ensured here and nowhere else. Between COMMIT and purge, reads see the new
 state while the cache still has the old one. So the tags are announced before the COMMIT, and a
 handler that answers from such a read prevents that the old answer is sent after it (see
-`http.bridge`).
+`http.bridge`). If other instances have caches too (`peers`), the answer waits for them, while the
+next transaction is already under way.
 
 Neighbours of one kind (`BatchOperation`) share a SAVEPOINT and their statements. If that fails, all
 of them are rolled back and each is run alone, so one invalid item does not affect its neighbours.
@@ -29,11 +30,13 @@ import threading
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent import futures
 from dataclasses import dataclass, field
+from functools import partial
 from itertools import groupby
 from operator import attrgetter
 from typing import Any, Concatenate, Final, Generic, ParamSpec, TypeVar
 
 from commentsvc.db.engine import Engine
+from commentsvc.db.peers import Peers
 from commentsvc.db.sqlite import DatabaseBusy, DatabaseClosed, DatabaseError, Transaction
 from commentsvc.util.clock import SYSTEM_CLOCK, Clock
 from commentsvc.util.timestamps import MINUTE_MS
@@ -164,6 +167,15 @@ Purge = Callable[[Sequence[str]], None]
 Announce = Callable[[Sequence[str]], None]
 
 
+@dataclass(frozen=True, slots=True)
+class Caches:
+    """Who has answers that a transaction makes stale: this process, and its peers."""
+
+    purge: Purge
+    announce: Announce
+    peers: Peers
+
+
 class WriteHealth:
     """Whether transactions can be written, and how many failed; any thread may read it.
 
@@ -197,8 +209,7 @@ def run(
     engine: Engine,
     connection: Any,
     backlog: WorkQueue,
-    purge: Purge,
-    announce: Announce,
+    caches: Caches,
     health: WriteHealth,
 ) -> None:
     """Run the jobs of `backlog` until it is closed and empty.
@@ -207,11 +218,13 @@ def run(
     """
     while jobs := backlog.take(BATCH):
         tags: list[str] = []
+        told = False
         try:
-            write_all(engine, connection, jobs, tags, announce)
+            write_all(engine, connection, jobs, tags, caches)
             health.succeeded()
             if tags:
-                purge(list(dict.fromkeys(tags)))
+                caches.purge(list(dict.fromkeys(tags)))
+                told = True
         except Exception as error:
             with contextlib.suppress(sqlite3.Error):  # write_all rolls back again
                 connection.rollback()
@@ -222,8 +235,11 @@ def run(
                 job.error = known or error
         finally:
             if tags:
-                announce(())
-        hand_back(jobs)
+                caches.announce(())
+        if told:
+            caches.peers.when_seen(partial(hand_back, jobs))
+        else:
+            hand_back(jobs)
 
 
 def write_all(
@@ -231,7 +247,7 @@ def write_all(
     connection: Any,
     jobs: Sequence[Job[Any]],
     tags: list[str],
-    announce: Announce,
+    caches: Caches,
 ) -> None:
     """Run `jobs` in one transaction, in their order, and commit; collect their tags.
 
@@ -253,7 +269,8 @@ def write_all(
                         engine, transaction, job.work, *job.args, **job.kwargs
                     )
     if tags:
-        announce(tags)
+        caches.peers.tell(transaction, list(dict.fromkeys(tags)))
+        caches.announce(tags)
     connection.execute("COMMIT")
 
 

@@ -133,8 +133,8 @@ def core_options(settings: ServerSettings, trace_lines: int = 0) -> CoreOptions:
 class Bridge:
     """One running core and the event loop's side of it.
 
-    Its methods are called on the loop, except `purge`, `announce`, `stats` and `take_trace`, which
-    any thread may call.
+    Its methods are called on the loop, except `purge`, `purge_all`, `set_lease`, `announce`,
+    `stats` and `take_trace`, which any thread may call.
     """
 
     def __init__(self, settings: ServerSettings, trace_lines: int = 0) -> None:
@@ -163,6 +163,14 @@ class Bridge:
         self._core.purge(tags)
         if self._watcher is not None:
             self._loop.call_soon_threadsafe(self._watcher, tags)
+
+    def purge_all(self) -> None:
+        """Purge all cached answers before this returns."""
+        self._core.purge_all()
+
+    def set_lease(self, until: float) -> None:
+        """Use cached answers only before `until`, in seconds of `time.monotonic`."""
+        self._core.set_lease(until)
 
     def announce(self, tags: Sequence[str]) -> None:
         """Take the tags of a transaction that is about to be committed; () after its purge.

@@ -88,6 +88,9 @@ class DatabaseSettings(Struct, frozen=True, kw_only=True):
     )
     queue: Annotated[int, whole(100, 1_000_000)] = 10_000
     checkpoint_pages: Annotated[int, whole(0, 1_000_000)] = 16_000
+    coherence: Annotated[
+        Literal["strict", "bounded"], Meta(description='"strict" or "bounded"')
+    ] = "strict"
 
     def __repr__(self) -> str:
         return "Database(...)"

@@ -29,6 +29,7 @@ from commentsvc.comments.submission import Submission
 from commentsvc.db.schema.comments import CommentTable
 from commentsvc.db.schema.moderation import BanTable
 from commentsvc.db.sqlite import Reader, Transaction
+from commentsvc.model import is_purged
 from commentsvc.spam import score
 from commentsvc.spam.reasons import Reason
 from commentsvc.spam.score import Signal
@@ -141,8 +142,8 @@ class Bans:
         self._values: dict[str, frozenset[str]] = {}
 
     def forget(self, tags: Sequence[str]) -> None:
-        """Mark the bans as stale if `tags` contain TAG; any thread may call this."""
-        if TAG in tags:
+        """Mark the bans as stale if `tags` mean TAG; any thread may call this."""
+        if is_purged(TAG, tags):
             self._stale = True
 
     def are_current(self, now: int) -> bool:

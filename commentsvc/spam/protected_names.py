@@ -18,7 +18,7 @@ from typing import Final
 from commentsvc.comments.submission import avatar
 from commentsvc.db.schema.comments import ModeratorTable
 from commentsvc.db.sqlite import Reader
-from commentsvc.model import MODERATORS_TAG
+from commentsvc.model import MODERATORS_TAG, is_purged
 from commentsvc.settings.schema import Settings
 from commentsvc.spam.score import Signal
 from commentsvc.util.text import one_line
@@ -65,8 +65,8 @@ class ProtectedNames:
         self._avatars: frozenset[str] = frozenset()
 
     def forget(self, tags: Sequence[str]) -> None:
-        """Mark the names as stale if `tags` contain MODERATORS_TAG; any thread may call this."""
-        if MODERATORS_TAG in tags:
+        """Mark the names as stale if `tags` mean MODERATORS_TAG; any thread may call this."""
+        if is_purged(MODERATORS_TAG, tags):
             self._stale = True
 
     def is_current(self) -> bool:

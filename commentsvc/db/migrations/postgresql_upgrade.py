@@ -169,9 +169,9 @@ def _no_rights(user: str, table: str) -> str:
 
 
 def _run(connection: psycopg.Connection[Any]) -> None:
-    """Run the missing steps, unless another service uses the database or makes them just now."""
+    """Run the missing steps, unless another program makes them just now."""
     connection.execute("BEGIN")
-    postgresql.take_lock(connection, for_transaction=True)
+    postgresql.take_lock(connection)
     connection.execute(f"CREATE SCHEMA IF NOT EXISTS {schema.SCHEMA}")
     connection.execute(
         f"CREATE TABLE IF NOT EXISTS {HISTORY}"

@@ -119,8 +119,6 @@ EXTRAS: Final = (
         "DELETE ON comment",
         _indexed(f"DELETE FROM search WHERE rowid = OLD.id; {_COUNT_LESS};"),
     ),
-    # Each service that opens the database takes the next number: see `postgresql`.
-    "CREATE SEQUENCE opening",
 )
 
 

@@ -1,17 +1,16 @@
-"""PostgreSQL: one service at a time, no answer before COMMIT, and reconnecting after a loss."""
+"""PostgreSQL: no answer before COMMIT, and reconnecting after a loss."""
 
 import asyncio
 import contextlib
 from collections.abc import Iterator
 from pathlib import Path
 
-import psycopg
 import pytest
 
 from commentsvc.comments import create, queries
 from commentsvc.db.database import Database
 from commentsvc.db.schema.comments import SiteTable
-from commentsvc.db.sqlite import DatabaseBusy, DatabaseError, DatabaseUnusable, Transaction
+from commentsvc.db.sqlite import DatabaseBusy, DatabaseUnusable, Transaction
 from tests.postgresql_server import Server
 from tests.unit import database_fixture
 from tests.unit.database_fixture import NOW, add, new, opened, sites
@@ -34,15 +33,6 @@ def end_connections(server: Server) -> None:
     )
 
 
-def test_a_second_service_on_the_same_database_is_refused(server: Server, tmp_path: Path) -> None:
-    with opened(tmp_path):
-        second = Database(server.location(tmp_path), purge=lambda _: None)
-        with pytest.raises(DatabaseBusy, match=r"in use by another commentsvc \(its connection"):
-            second.open()
-    second.open()
-    second.close_now()
-
-
 def test_a_lost_connection_fails_what_is_under_way_and_is_opened_again(
     server: Server, tmp_path: Path
 ) -> None:
@@ -60,20 +50,6 @@ def test_a_lost_connection_fails_what_is_under_way_and_is_opened_again(
         end_connections(server)
         assert database.read_now(sites) == ["blog"]
         assert asyncio.run(database.read_for_public(sites)) == ["blog"]
-
-
-def test_a_service_stops_when_another_wrote_while_its_connection_was_lost(
-    server: Server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    signals: list[tuple[int, int]] = []
-    monkeypatch.setattr("os.kill", lambda *call: signals.append(call))
-    with opened(tmp_path) as database:
-        with psycopg.connect(server.location(tmp_path), autocommit=True) as other:
-            other.execute("SELECT nextval('commentsvc.opening')")
-        end_connections(server)
-        with pytest.raises(DatabaseError, match="another commentsvc wrote"):
-            add(database)
-        assert len(signals) == 1
 
 
 def test_ids_of_many_at_once_follow_each_other_and_a_key_stores_once(

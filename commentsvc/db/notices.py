@@ -1,0 +1,73 @@
+"""What the instances on one PostgreSQL tell each other, by NOTIFY; `cluster` explains the protocol.
+
+PostgreSQL delivers a notification after the COMMIT of its transaction, in the order of the commits,
+or not at all. Each is a JSON array on the channel `CHANNEL`, which all instances listen to; a
+`Seen` goes to the channel of one instance.
+"""
+
+from typing import Final
+
+import msgspec
+
+from commentsvc.model import EVERY_TAG
+
+CHANNEL: Final = "commentsvc"
+# What PostgreSQL takes at most.
+MOST_BYTES: Final = 7_999
+
+
+class PurgeNotice(msgspec.Struct, frozen=True, array_like=True, tag="purge"):
+    """A transaction changed what has one of `tags`; `number` counts those of the origin."""
+
+    origin: str
+    number: int
+    tags: tuple[str, ...]
+
+
+class JoinNotice(msgspec.Struct, frozen=True, array_like=True, tag="join"):
+    """The origin listens, has an empty cache, and wants a lease; `number` counts its requests."""
+
+    origin: str
+    number: int
+
+
+class BeatNotice(msgspec.Struct, frozen=True, array_like=True, tag="beat"):
+    """The origin wants a new lease; `number` counts its requests."""
+
+    origin: str
+    number: int
+
+
+class SeenNotice(msgspec.Struct, frozen=True, array_like=True, tag="seen"):
+    """The origin has purged what the receiver's notices up to `number` named."""
+
+    origin: str
+    number: int
+
+
+class LeaveNotice(msgspec.Struct, frozen=True, array_like=True, tag="leave"):
+    """The origin does not use its cache any more."""
+
+    origin: str
+
+
+Notice = PurgeNotice | JoinNotice | BeatNotice | SeenNotice | LeaveNotice
+
+_decoder: Final = msgspec.json.Decoder(Notice)
+
+
+def encode(notice: Notice) -> str:
+    """Return the payload of a notification."""
+    payload = msgspec.json.encode(notice)
+    if isinstance(notice, PurgeNotice) and len(payload) > MOST_BYTES:
+        payload = msgspec.json.encode(PurgeNotice(notice.origin, notice.number, (EVERY_TAG,)))
+    return payload.decode()
+
+
+def decode(payload: str) -> Notice:
+    """Return the notice of a payload; what is not known purges everything."""
+    try:
+        notice: Notice = _decoder.decode(payload)
+    except msgspec.DecodeError:
+        return PurgeNotice("", 0, (EVERY_TAG,))
+    return notice

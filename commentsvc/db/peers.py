@@ -1,0 +1,51 @@
+"""The other instances of the service on the same database, as the writer knows them.
+
+With SQLite there are none. With PostgreSQL, each transaction tells them what it makes stale.
+"""
+
+from collections.abc import Callable, Sequence
+from typing import Protocol
+
+from commentsvc.db.notices import CHANNEL, PurgeNotice, encode
+from commentsvc.db.sqlite import Transaction
+
+
+class Peers(Protocol):
+    """Instances that each have a cache of their own."""
+
+    def tell(self, transaction: Transaction, tags: Sequence[str]) -> None:
+        """Tell them, as a part of the transaction, what its COMMIT makes stale."""
+
+    def when_seen(self, then: Callable[[], None]) -> None:
+        """Call `then` once no instance uses what the last transaction made stale.
+
+        It was committed, and its tags are purged here. `then` may be called on any thread.
+        """
+
+
+class NoPeers:
+    """A database that only this process writes."""
+
+    def tell(self, transaction: Transaction, tags: Sequence[str]) -> None:
+        """Do nothing."""
+
+    def when_seen(self, then: Callable[[], None]) -> None:
+        """Call `then`."""
+        then()
+
+
+class UnawaitedPeers:
+    """Instances that are told, for a command: they may use what is stale for some milliseconds."""
+
+    def tell(self, transaction: Transaction, tags: Sequence[str]) -> None:
+        """Tell them, as a part of the transaction, what its COMMIT makes stale."""
+        notify(transaction, PurgeNotice("", 0, tuple(tags)))
+
+    def when_seen(self, then: Callable[[], None]) -> None:
+        """Call `then`."""
+        then()
+
+
+def notify(transaction: Transaction, notice: PurgeNotice) -> None:
+    """Have PostgreSQL deliver a notice if the transaction is committed."""
+    transaction.execute("SELECT pg_notify(?, ?)", (CHANNEL, encode(notice)))

@@ -1,0 +1,185 @@
+"""Two instances on one PostgreSQL: what one changes, the other one purges before it is answered."""
+
+import contextlib
+import threading
+import time
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+
+import pytest
+
+from commentsvc.cluster.instance import PAST, Instance
+from commentsvc.cluster.membership import SILENCE_MS
+from commentsvc.db.database import Database
+from commentsvc.db.sqlite import Transaction
+from commentsvc.model import EVERY_TAG
+from tests.postgresql_server import Server
+from tests.unit import database_fixture
+from tests.unit.database_fixture import site
+
+PATIENCE = 30.0
+
+
+@pytest.fixture
+def url(postgresql_server: Server, tmp_path: Path) -> Iterator[str]:
+    database_fixture.in_use.append(postgresql_server)
+    yield postgresql_server.location(tmp_path)
+    database_fixture.in_use.clear()
+    postgresql_server.recycle()
+
+
+def await_that(condition: Callable[[], object], what: str) -> None:
+    end = time.monotonic() + PATIENCE
+    while not condition():
+        assert time.monotonic() < end, f"waited in vain for {what}"
+        time.sleep(0.002)
+
+
+class NotedCache:
+    """A cache that notes what it is told; `open_gate` lets purges pass."""
+
+    def __init__(self) -> None:
+        self.purged: list[str] = []
+        self.emptied = 0
+        self.lease = float("inf")
+        self.gate = threading.Event()
+        self.gate.set()
+
+    def purge(self, tags: Sequence[str]) -> None:
+        self.gate.wait(PATIENCE)
+        self.purged += tags
+
+    def purge_all(self) -> None:
+        self.emptied += 1
+
+    def set_lease(self, until: float) -> None:
+        self.lease = until
+
+    @property
+    def is_leased(self) -> bool:
+        return time.monotonic() < self.lease
+
+
+class Member:
+    """An instance with a database, and a cache that notes."""
+
+    def __init__(self, url: str, *, strict: bool = True) -> None:
+        self.cache = NotedCache()
+        self.instance = Instance(url, self.cache, strict=strict)
+        self.database = Database(url, purge=lambda _tags: None)
+
+    def __enter__(self) -> "Member":
+        assert self.cache.lease == PAST
+        self.instance.start()
+        self.database.open(peers=self.instance)
+        await_that(lambda: self.cache.is_leased, "the first lease")
+        return self
+
+    def knows_another(self) -> bool:
+        return self.instance.state().instances == 2
+
+    def __exit__(self, *_: object) -> None:
+        self.cache.gate.set()
+        self.database.close_now()
+        self.instance.stop()
+        assert not self.cache.is_leased
+
+
+@contextlib.contextmanager
+def two(url: str, *, strict: bool = True) -> Iterator[tuple[Member, Member]]:
+    """Run two instances that know each other."""
+    with Member(url, strict=strict) as first, Member(url, strict=strict) as second:
+        for each in (first, second):
+            await_that(each.knows_another, "the other one")
+        yield first, second
+
+
+def test_an_answer_waits_until_the_other_instance_has_purged(url: str) -> None:
+    with two(url) as (first, second):
+        second.cache.gate.clear()
+        threading.Timer(0.05, second.cache.gate.set).start()
+        for number in range(20):
+            first.database.write_now(site(f"site {number}", f"site:{number}"))
+            assert second.cache.purged[-1] == f"site:{number}"
+        assert second.instance.state().remote_purges == 20
+        await_that(lambda: first.instance.state().waiting == 0, "nothing to be open")
+
+
+def test_memory_is_told_before_the_cache_is_purged_and_of_a_new_channel_too(url: str) -> None:
+    with two(url) as (first, second):
+        told: list[tuple[tuple[str, ...], int]] = []
+        second.instance.on_remote.append(
+            lambda tags: told.append((tuple(tags), len(second.cache.purged)))
+        )
+        first.database.write_now(site("new", "memory:bans", "site:new"))
+        assert told == [(("memory:bans", "site:new"), 0)]
+        assert second.cache.purged == ["memory:bans", "site:new"]
+        many = [f"thread:blog:/a/very/long/address/of/a/page/{number}/" for number in range(300)]
+        emptied = second.cache.emptied
+        first.database.write_now(site("many", *many))
+        assert told[1][0] == (EVERY_TAG,)
+        assert second.cache.emptied == emptied + 1
+
+
+def test_an_instance_that_hangs_delays_a_strict_answer_by_its_lease(url: str) -> None:
+    with two(url) as (first, second):
+        second.cache.gate.clear()
+        first.database.write_now(site("one", "a"))
+        assert "a" not in second.cache.purged
+        assert not second.cache.is_leased, "or it could still answer without the change"
+        assert time.monotonic() >= second.cache.lease + (SILENCE_MS - 1_000) / 1_000 - 0.005
+
+
+def test_a_bounded_answer_waits_for_nobody(url: str) -> None:
+    with two(url, strict=False) as (first, second):
+        second.cache.gate.clear()
+        first.database.write_now(site("one", "a"))
+        assert "a" not in second.cache.purged
+        second.cache.gate.set()
+        await_that(lambda: "a" in second.cache.purged, "the purge")
+
+
+def test_a_command_that_writes_is_heard_by_all(url: str) -> None:
+    command = Database(url, purge=lambda _tags: None)
+    with two(url) as members:
+        command.open()
+        command.write_now(site("one", "a"))
+        command.close_now()
+        await_that(lambda: all("a" in each.cache.purged for each in members), "the purges")
+
+
+def test_a_lost_channel_begins_anew_with_an_empty_cache(
+    url: str, postgresql_server: Server
+) -> None:
+    with two(url) as (first, second):
+        emptied = second.cache.emptied
+        postgresql_server.run(
+            "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE query LIKE 'LISTEN%'"
+        )
+        await_that(lambda: second.cache.emptied > emptied, "an empty cache")
+        await_that(lambda: second.cache.is_leased and first.cache.is_leased, "new leases")
+        assert second.instance.state().losses == 1
+        first.database.write_now(site("one", "a"))
+        assert second.cache.purged == ["a"]
+
+
+class LostAnswers:
+    """Peers of a writer that learns of no COMMIT, as when its connection is lost meanwhile."""
+
+    def __init__(self, instance: Instance) -> None:
+        self._instance = instance
+
+    def tell(self, transaction: Transaction, tags: Sequence[str]) -> None:
+        self._instance.tell(transaction, tags)
+
+    def when_seen(self, then: Callable[[], None]) -> None:
+        then()
+
+
+def test_what_was_committed_without_an_answer_is_purged_here_too(url: str) -> None:
+    with Member(url) as member:
+        database = Database(url, purge=lambda _tags: None)
+        database.open(peers=LostAnswers(member.instance))
+        database.write_now(site("one", "a"))
+        await_that(lambda: "a" in member.cache.purged, "the purge")
+        database.close_now()
