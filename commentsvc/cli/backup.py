@@ -1,11 +1,15 @@
-"""The commands that back up and restore the database."""
+"""The commands that back up, restore and copy the database."""
 
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
 from commentsvc.cli.common import counted, data_option, database_file, progress
 from commentsvc.settings import data_dir
+
+if TYPE_CHECKING:
+    from commentsvc.db.engine import Location
 
 _file = click.argument("file", metavar="FILE", type=click.Path(path_type=Path, dir_okay=False))
 
@@ -65,3 +69,41 @@ def restore(data: Path, file: Path, force: bool, send: bool) -> None:
             f"{data} has no {data_dir.SECRET_KEY}: without the old one, sessions, links in mails "
             "and edit tokens become invalid"
         )
+
+
+def _as_place(ctx: click.Context, param: click.Parameter, value: str) -> "Location":
+    """Return a file or the URL of PostgreSQL."""
+    scheme, colon, rest = value.partition(":")
+    if scheme in ("postgresql", "postgres"):
+        return value
+    path = Path(rest if colon and scheme == "sqlite" else value)
+    if path.is_dir():
+        raise click.BadParameter(f"{path} is a folder: name the database file in it.", ctx, param)
+    return path
+
+
+@click.command("copy")
+@click.option("--from", "source", required=True, metavar="PLACE", callback=_as_place)
+@click.option("--to", "target", required=True, metavar="PLACE", callback=_as_place)
+def copy_(source: "Location", target: "Location") -> None:
+    """Copy everything from one database to an empty one, of the same or the other engine.
+
+    PLACE is the file comments.sqlite3 of a data folder, or an address postgresql://USER@HOST/NAME.
+    Other users of the machine can see a password in it; the file ~/.pgpass or the variable
+    PGPASSWORD is a better place.
+
+    The server of the source must be stopped. After the copy, each row of it is read again and
+    compared. If the command is interrupted, the target stays empty. The source is not changed: set
+    database.url, start the server, and do not start it with the old database again.
+    """
+    from commentsvc.db import engine_copy
+
+    with progress("copying and comparing") as told:
+        done = engine_copy.copy(source, target, told)
+    for table in done.tables:
+        if table.rows:
+            click.echo(f"{table.name:<20} {table.rows:>9}  {table.checksum}")
+    if done.replaced:
+        rows = counted(done.replaced, "row")
+        click.echo(f"{rows} had a NUL character, which PostgreSQL cannot store: U+FFFD replaces it")
+    click.echo(f"{counted(sum(table.rows for table in done.tables), 'row')} copied and compared")

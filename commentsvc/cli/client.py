@@ -27,7 +27,7 @@ from commentsvc.db.database import Database
 from commentsvc.db.engine import Location, load_postgresql
 from commentsvc.db.lock import Lock
 from commentsvc.db.migrations import upgrade
-from commentsvc.db.sqlite import DatabaseBusy, DatabaseUnusable, Reader
+from commentsvc.db.sqlite import DatabaseBusy, DatabaseUnusable, Reader, Transaction
 from commentsvc.imports import authors, store
 from commentsvc.imports.authors import AuthorRules
 from commentsvc.imports.store import ImportRun
@@ -113,6 +113,13 @@ class Writer:
                 time.sleep(PAUSE)
         now = SYSTEM_CLOCK.now_ms()
         return self._database.write_now(order.apply, now)
+
+    def write_alone(
+        self, work: Callable[Concatenate[Transaction, P], T], *args: P.args, **kwargs: P.kwargs
+    ) -> T:
+        """Run `work` in one transaction of this process, which `is_alone`. Raise DatabaseError."""
+        assert self._database is not None, "a command has run in this process before"
+        return self._database.write_now(work, *args, **kwargs)
 
     def _open(self) -> Database:
         with contextlib.ExitStack() as opening:

@@ -5,6 +5,7 @@ comments are stored in small transactions, by the running server or by this proc
 """
 
 import contextlib
+import itertools
 import sys
 import time
 from collections.abc import Callable, Iterator
@@ -29,6 +30,8 @@ if TYPE_CHECKING:
 # Comments stored in one transaction. While a server runs, submissions wait for it.
 ALONE: Final = 20_000
 BESIDE_SERVER: Final = 250
+# Bytes of the files from which on a second process is worth its start: some two seconds of work.
+LARGE: Final = 8 * 1024 * 1024
 STAGE: Final = "import.sqlite3"  # in the data folder
 STATUSES: Final = ("approved", "pending", "spam")
 FORMATS: Final = (
@@ -181,6 +184,7 @@ def import_(
         raise click.UsageError("Give a FORMAT (or auto) and at least one FILE.")
     from commentsvc.cli import client
     from commentsvc.imports import pages, prepare, report
+    from commentsvc.imports.convert import Converter
     from commentsvc.imports.stage import Stage
     from commentsvc.settings import loader
 
@@ -194,7 +198,8 @@ def import_(
     database = client.ensure_database(data)
     rules = client.author_rules(data, settings, moderators)
     with _alone(data / f"{STAGE}.lock"), contextlib.ExitStack() as stack:
-        stage = Stage(data / STAGE, found.format.NAME, statuses, rules)
+        converter = Converter(found.format.NAME, statuses, rules)
+        stage = Stage(data / STAGE, converter, is_large=found.size > LARGE)
         stack.callback(stage.close)
         with _progress("reading", found.size) as advance:
             prepare.read(found, stage, zone, keep_going=keep_going, advance=advance)
@@ -314,14 +319,31 @@ def _store(
     with client.Writer(data) as writer:
         begin = BeginImport(found.format.NAME, names, found.digest(), known)
         [run] = writer.write(begin).changed
-        with _progress("storing", stage.ready_count()) as advance:
-            for first, last in _pieces(writer, stage.ready_count()):
-                writer.write(StoreImported(run, path, first, last))
-                advance(last, last)
+        number = stage.ready_count()
+        with _progress("storing", number) as advance:
+            if writer.is_alone:
+                _store_alone(writer, run, stage, advance)
+            else:
+                for first, last in _pieces(writer, number):
+                    writer.write(StoreImported(run, path, first, last))
+                    advance(last, last)
         for first, last in _pieces(writer, stage.other_count()):
             writer.write(StoreImportedRecords(run, path, first, last, chosen))
         writer.write(FinishImport(run))
     return run
+
+
+def _store_alone(writer: "Writer", run: int, stage: "Stage", advance: Advance) -> None:
+    """Store the staged comments in this process; the next ones are read ahead meanwhile."""
+    from commentsvc.imports import staged, store
+    from commentsvc.util.clock import SYSTEM_CLOCK
+
+    size, number = min(staged.PIECE, ALONE), stage.ready_count()
+    pieces = stage.ready(size)
+    for last in range(ALONE, number + ALONE, ALONE):
+        batch = itertools.islice(pieces, ALONE // size)
+        writer.write_alone(store.add, run, batch, SYSTEM_CLOCK.now_ms())
+        advance(min(last, number), min(last, number))
 
 
 def _pieces(writer: "Writer", number: int) -> Iterator[tuple[int, int]]:

@@ -34,6 +34,7 @@ ELSEWHERE: Final = {
     "approve": "moderate.approve",
     "backup": "backup.backup",
     "ban": "bans.ban",
+    "copy": "backup.copy_",
     "delete": "moderate.delete",
     "doctor": "doctor.command.doctor",
     "edit": "moderate.edit",

@@ -190,6 +190,16 @@ def _damage(path: Path, unwanted: Callable[[], bool]) -> list[str]:
         connection.close()
 
 
+def finish_file(part: Path, target: Path) -> None:
+    """Give a database file that is complete the name `target`. Raise OSError."""
+    if os.geteuid() == 0:  # root must not take the file from the service's user
+        owner = target.parent.stat()
+        os.chown(part, owner.st_uid, owner.st_gid)
+    _sync(part)
+    part.replace(target)
+    _sync(target.parent)
+
+
 def _place(part: Path, target: Path, *, replace: bool) -> None:
     """Rename `part` to `target`, and fail if `target` exists, unless `replace`. Raise OSError."""
     if replace:
@@ -306,9 +316,5 @@ def _exchange(current: Path, new: Path) -> Path | None:
             if log.exists():
                 log.rename(kept.with_name(kept.name + end))
         current.with_name(current.name + "-shm").unlink(missing_ok=True)
-    if os.geteuid() == 0:  # root must not take the file from the service's user
-        owner = current.parent.stat()
-        os.chown(new, owner.st_uid, owner.st_gid)
-    new.replace(current)
-    _sync(current.parent)
+    finish_file(new, current)
     return kept

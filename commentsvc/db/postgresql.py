@@ -216,9 +216,14 @@ class PostgresqlConnection:
         return connection
 
     @property
+    def info(self) -> psycopg.ConnectionInfo:
+        """What the driver knows of the connection."""
+        return self._psycopg.info
+
+    @property
     def in_transaction(self) -> bool:
         """Whether a transaction is open."""
-        return self._psycopg.info.transaction_status != psycopg.pq.TransactionStatus.IDLE
+        return self.info.transaction_status != psycopg.pq.TransactionStatus.IDLE
 
     def execute(self, sql: str, params: Sequence[object] = ()) -> Any:
         """Run a statement that is written out; Any: sqlite3's cursor has the same methods."""
@@ -265,6 +270,12 @@ class PostgresqlConnection:
             cursor.itersize = PIECE
             cursor.execute(sql, params or None)
             yield from cursor
+
+    def load(self, sql: str, rows: Iterable[Sequence[object]]) -> None:
+        """Run a statement COPY … FROM STDIN with these rows."""
+        with self._psycopg.cursor().copy(sql) as copying:
+            for row in rows:
+                copying.write_row(row)
 
     def rollback(self) -> None:
         """Undo what is open; nothing where that was lost, or there is nothing."""

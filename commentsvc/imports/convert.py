@@ -1,14 +1,7 @@
-"""The conversion of parsed comments for the staging database, in parallel processes.
-
-It needs one comment at a time and is half of the work of an import. Small imports are converted in
-this process, since another one takes half a second to start.
-"""
+"""The conversion of parsed comments for the staging database, one comment at a time."""
 
 import hashlib
-import os
 from collections.abc import Sequence
-from concurrent.futures import Future, ProcessPoolExecutor
-from multiprocessing import get_context
 from typing import Final, NamedTuple
 
 from commentsvc.comments import markdown
@@ -23,7 +16,6 @@ from commentsvc.spam.reasons import said
 from commentsvc.util.text import one_line
 
 KEY_BYTES: Final = 16  # size of the digest that identifies a comment of a source
-LARGE: Final = 20  # batches that are converted here before processes are started: some 2 s
 MOST_VOTES: Final = 2**31
 ANONYMOUS: Final = "Anonymous"
 
@@ -58,6 +50,8 @@ class _Whose(NamedTuple):
     doubt: str = ""
 
 
+_NOBODY: Final = _Whose("", "", "", "", "", None, "")
+_NO_TOKEN: Final = (b"", 0)
 _NO_TEXT: Final = CommentText("", "", kept=False)
 
 
@@ -69,8 +63,8 @@ class Converter:
         self._statuses = frozenset(statuses)
         self._authors = authors
 
-    def convert(self, comment: ImportedComment) -> ConvertedComment:
-        """Return the converted comment."""
+    def convert(self, comment: ImportedComment, created: int) -> ConvertedComment:
+        """Return the converted comment, which was `created` at that time (Unix milliseconds)."""
         key = hashlib.blake2b(
             f"{self._source}\0{comment.identity}".encode(errors="replace"), digest_size=KEY_BYTES
         ).digest()
@@ -80,35 +74,21 @@ class Converter:
             text = _our_text(comment) if comment.ours else texts.read(comment.text, comment.markup)
             dropped = "" if text.source or comment.ours else "it has no text"
         if dropped:  # its place may be needed for replies
-            content = CommentContent(anchor=comment.anchor)
+            content = CommentContent(_row(DELETED, (created, None, None, 0)), comment.anchor)
             return ConvertedComment(dropped, DELETED, key, encode(content), [])
         notes: list[str] = []
         who = self._author(comment, notes)
         status = PENDING if who.doubt and comment.status == APPROVED else comment.status
-        content = CommentContent(
-            published=comment.published,
-            edited=comment.edited,
-            votes=max(-MOST_VOTES, min(comment.votes, MOST_VOTES)),
-            author=who.name,
-            email=who.email,
-            avatar=who.avatar,
-            author_site=who.site,
-            role=who.role,
-            moderator_id=who.moderator_id,
-            reasons=who.reasons,
-            source=text.source,
-            html=text.html,
-            is_html=text.kept,
-            anchor=comment.anchor,
-            pinned=comment.is_pinned,
-            ours=comment.ours,
-            permalink=comment.permalink,
-        )
+        published = comment.published
+        if not comment.ours and status != APPROVED:
+            published = None
+        elif not comment.ours and published is None:
+            published = created
+        votes = max(-MOST_VOTES, min(comment.votes, MOST_VOTES))
+        numbers = (created, published, comment.edited, votes)
+        row = _row(status, numbers, who, text, comment.permalink)
+        content = CommentContent(row, comment.anchor, text.kept, comment.is_pinned, comment.ours)
         return ConvertedComment("", status, key, encode(content), notes)
-
-    def convert_each(self, batch: Sequence[ImportedComment]) -> list[ConvertedComment]:
-        """Return the converted comments."""
-        return list(map(self.convert, batch))
 
     def _dropped(self, comment: ImportedComment) -> str:
         """Return why `comment` is not stored, apart from its text; "" if it is."""
@@ -167,27 +147,29 @@ def _our_text(comment: ImportedComment) -> CommentText:
     return CommentText(comment.text, markdown.clean(comment.html), comment.markup == "html")
 
 
-class ConversionPool:
-    """Converts batches of comments, in any order; `submit` returns futures."""
+def _row(
+    status: str,
+    numbers: tuple[int, int | None, int | None, int],
+    who: _Whose = _NOBODY,
+    text: CommentText = _NO_TEXT,
+    permalink: str = "",
+) -> tuple[object, ...]:
+    """Return the values of a comment's columns, in the order of `store`.
 
-    def __init__(self, converter: Converter) -> None:
-        self._converter = converter
-        self._pool: ProcessPoolExecutor | None = None
-        self._batches = 0
-
-    def submit(self, batch: Sequence[ImportedComment]) -> Future[list[ConvertedComment]]:
-        """Return a future for the converted comments of a batch."""
-        self._batches += 1
-        if self._batches > LARGE:
-            if self._pool is None:
-                others = max((os.cpu_count() or 2) - 1, 1)
-                self._pool = ProcessPoolExecutor(others, get_context("spawn"))
-            return self._pool.submit(self._converter.convert_each, batch)
-        done: Future[list[ConvertedComment]] = Future()
-        done.set_result(self._converter.convert_each(batch))
-        return done
-
-    def close(self) -> None:
-        """Stop the processes; unfinished batches are dropped."""
-        if self._pool is not None:
-            self._pool.shutdown(cancel_futures=True)
+    `numbers` are when it was created, published and edited, and the sum of its votes.
+    """
+    return (
+        status,
+        *numbers,
+        who.role,
+        who.moderator_id,
+        *_NO_TOKEN,
+        who.name,
+        who.email,
+        who.avatar,
+        who.site,
+        text.source,
+        text.html,
+        who.reasons,
+        permalink,
+    )

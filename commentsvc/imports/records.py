@@ -36,7 +36,7 @@ class InvalidInput(ImportFailed):
         self.problem = problem
 
 
-class ImportedPage(msgspec.Struct, frozen=True, gc=False):
+class ImportedPage(msgspec.Struct, frozen=True, gc=False, tag=True, array_like=True):
     """A page, or thread, of the source. `key` is its identifier in the comments of the source.
 
     `site` is the name of its site, if the source knows our sites.
@@ -50,7 +50,7 @@ class ImportedPage(msgspec.Struct, frozen=True, gc=False):
     site: str = ""
 
 
-class ImportedComment(msgspec.Struct, frozen=True, gc=False):
+class ImportedComment(msgspec.Struct, frozen=True, gc=False, tag=True, array_like=True):
     """A comment of the source.
 
     `page` is the key of its page; `id` and `parent` are the source's, and `parent` is "" on the
@@ -98,7 +98,7 @@ class ImportedComment(msgspec.Struct, frozen=True, gc=False):
     is_decided: bool = False
 
 
-class OtherRecord(msgspec.Struct, frozen=True, gc=False):
+class OtherRecord(msgspec.Struct, frozen=True, gc=False, tag=True, array_like=True):
     """A line of our own export that is not a comment."""
 
     line: bytes

@@ -9,22 +9,19 @@ that turns out to be invalid changes nothing.
 # ruff: noqa: S608 - the SQL is built from constants only
 
 import os
-import sqlite3
-from collections import Counter, deque
-from collections.abc import Iterator, Sequence
-from concurrent.futures import Future
+from collections import Counter
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Final, NamedTuple, Protocol
 
-from commentsvc.comments.submission import page_title
-from commentsvc.db.sqlite import register_adapters
-from commentsvc.imports.authors import AuthorRules
-from commentsvc.imports.convert import ConversionPool, ConvertedComment, Converter
-from commentsvc.imports.records import ImportedComment, ImportedPage, OtherRecord, Record
+from commentsvc.imports import fill
+from commentsvc.imports.convert import Converter
+from commentsvc.imports.fill import FileBegin, Filler, FillerProcess, Part, SkippedPart
+from commentsvc.imports.records import ImportedComment, Record
+from commentsvc.imports.staged import ReadyPiece
 
-PIECE: Final = 1_000  # rows inserted at once
-AHEAD: Final = 4  # batches that are converted in parallel
-CACHE: Final = 32_768  # KiB
+BATCH: Final = 1_000  # records that are inserted at once
+CACHE: Final = 32_768  # KiB, for the decisions about all rows
 
 _SCHEMA: Final = """
 CREATE TABLE file (id INTEGER PRIMARY KEY, name TEXT);
@@ -33,7 +30,7 @@ CREATE TABLE page (id INTEGER PRIMARY KEY, site TEXT, url TEXT, title TEXT, clos
 CREATE TABLE thread (id INTEGER PRIMARY KEY, file INTEGER, position TEXT, url TEXT, title TEXT,
     closed INTEGER, site TEXT, page INTEGER, reason TEXT, note TEXT);
 CREATE TABLE item (n INTEGER PRIMARY KEY, file INTEGER, position TEXT, source_id TEXT, parent TEXT,
-    thread INTEGER, rank INTEGER, status TEXT, dropped TEXT, key BLOB, page INTEGER, up INTEGER,
+    thread INTEGER, rank INTEGER, status TEXT, dropped TEXT, key BLOB, up INTEGER,
     outcome TEXT, reason TEXT);
 CREATE TABLE body (n INTEGER PRIMARY KEY, created INTEGER, is_ours INTEGER, content BLOB);
 CREATE TABLE other (number INTEGER PRIMARY KEY, line BLOB);
@@ -42,9 +39,6 @@ CREATE TABLE note (n INTEGER, text TEXT);
 CREATE TABLE placed (n INTEGER PRIMARY KEY, rank INTEGER, depth INTEGER);
 CREATE TABLE ready (number INTEGER PRIMARY KEY, n INTEGER);
 """
-_ITEM: Final = "INSERT INTO item VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, NULL, NULL, NULL, NULL)"
-_BODY: Final = "INSERT INTO body VALUES (?, ?, ?, ?)"
-
 # Why an item is not stored; `outcome` is NULL for one that will be.
 MERGED: Final = "merged"
 LEFT_OUT: Final = "left out"
@@ -93,134 +87,48 @@ class Located(NamedTuple):
     note: str = ""
 
 
-# The file, its comments, and the converted comments.
-_ReadBatch = tuple[int, list[ImportedComment], Future[list[ConvertedComment]]]
-
-
 class Stage:
     """The staging database at `path`, which is created, in the data folder or a temporary one."""
 
-    def __init__(
-        self, path: Path, source: str, statuses: Sequence[str], authors: AuthorRules
-    ) -> None:
-        """Take the name of the format, the statuses to import, and the rules for authors."""
+    def __init__(self, path: Path, converter: Converter, *, is_large: bool = False) -> None:
+        """Take how comments are converted, and whether another process is worth its start."""
         path.unlink(missing_ok=True)
         os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
         self.path = path
-        register_adapters()
-        self._db = sqlite3.connect(path, isolation_level=None, uri=True)
-        for pragma in (
-            "journal_mode=OFF",
-            "synchronous=OFF",
-            f"cache_size=-{CACHE}",
-            "temp_store=FILE",
-        ):
-            self._db.execute(f"PRAGMA {pragma}").fetchall()
+        self._db = fill.connect(path)
         self._db.executescript(_SCHEMA)
-        self._db.execute("BEGIN")
-        self._file = 0
-        self._modified: dict[int, int] = {}  # the time of each file's last change
-        self._threads: dict[tuple[int, str], int] = {}
-        self._batch: list[ImportedComment] = []
-        self._waiting: deque[_ReadBatch] = deque()
-        self._pool = ConversionPool(Converter(source, statuses, authors))
-        self._last_moment = 0
-        self._number = 0  # the number of the last added comment
+        self._filler = (FillerProcess if is_large else Filler)(path, converter)
+        self._batch: list[Part] = []
         self.read = 0  # comments so far
 
     def begin_file(self, name: str, modified: int) -> None:
         """Begin the file `name`, last changed at `modified` (Unix milliseconds)."""
-        self._file += 1
-        self._modified[self._file] = modified
-        self._db.execute("INSERT INTO file VALUES (?, ?)", (self._file, name))
+        self._add(FileBegin(name, modified))
 
     def add(self, record: Record) -> None:
         """Add a record."""
-        if isinstance(record, ImportedPage):
-            self._db.execute(
-                "INSERT INTO thread (id, file, position, url, title, closed, site)"
-                " VALUES (?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING",
-                (
-                    self._thread(record.key, self._file),
-                    self._file,
-                    record.position,
-                    record.url.strip(),
-                    page_title(record.title),
-                    record.closed,
-                    record.site,
-                ),
-            )
-        elif isinstance(record, OtherRecord):
-            self._db.execute("INSERT INTO other (line) VALUES (?)", (record.line,))
-        else:
-            self._add_comment(record)
+        self.read += isinstance(record, ImportedComment)
+        self._add(record)
 
     def skipped(self, position: str, problem: str) -> None:
         """Note a part of the file that cannot be read."""
-        self._db.execute("INSERT INTO skipped VALUES (?, ?, ?)", (self._file, position, problem))
+        self._add(SkippedPart(position, problem))
 
-    def _thread(self, key: str, file: int) -> int:
-        return self._threads.setdefault((file, key), len(self._threads) + 1)
-
-    def _add_comment(self, comment: ImportedComment) -> None:
-        self.read += 1
-        self._batch.append(comment)
-        if len(self._batch) == PIECE:
-            self._send_batch()
-
-    def _send_batch(self) -> None:
-        """Start the conversion of the batch, while the next one is parsed."""
-        self._waiting.append((self._file, self._batch, self._pool.submit(self._batch)))
-        self._batch = []
-        while len(self._waiting) > AHEAD:
-            self._put_batch()
-
-    def _put_batch(self) -> None:
-        """Insert the oldest batch, after it is converted."""
-        file, batch, converted = self._waiting.popleft()
-        items, bodies = [], []
-        for comment, kept in zip(batch, converted.result(), strict=True):
-            self._number += 1
-            created = comment.created
-            if created is None:
-                created = self._last_moment or self._modified[file]
-                self._note("its date cannot be read: it has that of the comment before it")
-            self._last_moment = created
-            items.append(
-                (
-                    self._number,
-                    file,
-                    comment.position,
-                    comment.id,
-                    comment.parent,
-                    self._thread(comment.page, file),
-                    int(comment.id) if comment.ours else created,
-                    kept.status,
-                    kept.dropped or None,
-                    kept.key,
-                )
-            )
-            bodies.append((self._number, created, bool(comment.ours), kept.content))
-            for note in kept.notes:
-                self._note(note)
-        self._db.executemany(_ITEM, items)
-        self._db.executemany(_BODY, bodies)
-
-    def _note(self, text: str) -> None:
-        """Store a note for the report about the current comment."""
-        self._db.execute("INSERT INTO note VALUES (?, ?)", (self._number, text))
-
-    def _flush(self) -> None:
-        self._send_batch()
-        while self._waiting:
-            self._put_batch()
+    def _add(self, part: Part) -> None:
+        self._batch.append(part)
+        if len(self._batch) >= BATCH:
+            self._filler.add(self._batch)
+            self._batch = []
 
     def settle(self, locate: Locate, database: Path | None) -> int:
         """Decide about all rows; return how many will be stored.
 
         `database` may have stored comments; it is None if there is no database yet.
         """
-        self._flush()
+        self._filler.add(self._batch)
+        self._filler.close()
+        self._db.execute(f"PRAGMA cache_size=-{CACHE}")
+        self._db.execute("BEGIN")
         self._find_pages(locate)
         run = self._db.execute
         run(
@@ -233,7 +141,6 @@ class Stage:
             " WHERE thread NOT IN (SELECT id FROM thread)",
             (LEFT_OUT,),
         )
-        run("UPDATE item SET page = t.page FROM thread AS t WHERE t.id = item.thread")
         run(
             "UPDATE item SET outcome = ?, reason = 'it is in the files twice' WHERE n IN (SELECT n"
             " FROM (SELECT n, row_number() OVER (PARTITION BY key ORDER BY n) AS place FROM item"
@@ -246,6 +153,7 @@ class Stage:
             self._find_present(database)
         self._order()
         run("COMMIT")
+        run("PRAGMA shrink_memory")
         return self.ready_count()
 
     def _find_pages(self, locate: Locate) -> None:
@@ -273,8 +181,9 @@ class Stage:
         run = self._db.execute
         run("CREATE INDEX item_by_id ON item (source_id) WHERE source_id <> ''")
         run(
-            "UPDATE item SET up = (SELECT p.n FROM item AS p WHERE p.source_id = item.parent"
-            " AND p.source_id <> '' AND p.page = item.page AND p.outcome IS NULL"
+            "UPDATE item SET up = (SELECT p.n FROM item AS p JOIN thread AS t ON t.id = p.thread"
+            " WHERE p.source_id = item.parent AND p.source_id <> '' AND p.outcome IS NULL"
+            " AND t.page = (SELECT page FROM thread WHERE id = item.thread)"
             " ORDER BY p.n LIMIT 1) WHERE parent <> '' AND outcome IS NULL"
         )
         run(
@@ -327,8 +236,11 @@ class Stage:
             last, is_new = circle
             run("UPDATE item SET up = NULL WHERE n = ?", (last,))
             if is_new:
-                self._number = last
-                self._note("it answers itself, by others: it stands on the first level")
+                run(
+                    "INSERT INTO note VALUES (?, 'it answers itself, by others: it stands on the"
+                    " first level')",
+                    (last,),
+                )
             run(_PLACE.format(first="SELECT n, rank, 0 FROM item WHERE n = ?"), (last,))
         run(
             "INSERT INTO ready (n) SELECT p.n FROM placed AS p JOIN item AS i ON i.n = p.n"
@@ -338,6 +250,10 @@ class Stage:
     def ready_count(self) -> int:
         """Return how many comments will be stored, after `settle`."""
         return int(self._db.execute("SELECT count(*) FROM ready").fetchone()[0])
+
+    def ready(self, size: int) -> Iterator[ReadyPiece]:
+        """Yield the comments to store, `size` at once, after `settle`."""
+        return self._filler.ready(self.ready_count(), size)
 
     def other_count(self) -> int:
         """Return how many records are not comments."""
@@ -376,8 +292,9 @@ class Stage:
     def pages(self) -> list[tuple[str, str, int]]:
         """Return the site, url and number of comments of each page with stored comments."""
         return self._db.execute(
-            "SELECT p.site, p.url, count(*) FROM item AS i JOIN page AS p ON p.id = i.page"
-            " WHERE i.outcome IS NULL GROUP BY p.id ORDER BY p.site, p.url"
+            "SELECT p.site, p.url, sum(i.number) FROM (SELECT thread, count(*) AS number FROM item"
+            " WHERE outcome IS NULL GROUP BY thread) AS i JOIN thread AS t ON t.id = i.thread"
+            " JOIN page AS p ON p.id = t.page GROUP BY p.id ORDER BY p.site, p.url"
         ).fetchall()
 
     def rows(self, database: Path | None) -> Iterator[StagedRow]:
@@ -390,7 +307,7 @@ class Stage:
             " coalesce(i.outcome, 'stored'), coalesce(i.reason, '') ||"
             " coalesce((SELECT group_concat(o.text, '; ') FROM note AS o WHERE o.n = i.n), ''),"
             " c.comment_id FROM item AS i JOIN file AS f ON f.id = i.file"
-            " LEFT JOIN page AS p ON p.id = i.page"
+            " LEFT JOIN thread AS t ON t.id = i.thread LEFT JOIN page AS p ON p.id = t.page"
             f" LEFT JOIN {ids} AS c ON c.key = i.key ORDER BY i.n"
         ):
             yield StagedRow(*row)
@@ -402,6 +319,6 @@ class Stage:
 
     def close(self) -> None:
         """Delete the staging database."""
-        self._pool.close()
+        self._filler.end()
         self._db.close()
         self.path.unlink(missing_ok=True)

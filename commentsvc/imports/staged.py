@@ -1,67 +1,78 @@
 """Reads the staging database, to store its comments.
 
-This is separate from `stage`, which fills it: every command and the server can store, but only an
-import needs the parsers and processes for filling it.
+This is separate from `stage`, which prepares it: every command and the server can store, but only
+an import needs the parsers and processes for preparing it.
 """
 
 import sqlite3
+from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
-from typing import Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
 import msgspec
 
+PIECE: Final = 1_000  # comments that are read at once
 READY: Final = (
-    "SELECT r.number, i.key, u.key, p.site, p.url, p.title, p.closed, i.status, i.source_id,"
-    " b.created, b.content FROM ready AS r JOIN item AS i ON i.n = r.n"
-    " JOIN body AS b ON b.n = r.n JOIN page AS p ON p.id = i.page LEFT JOIN item AS u ON u.n = i.up"
-    " WHERE r.number BETWEEN ? AND ? ORDER BY r.number"
+    "SELECT i.key, u.key, i.source_id, t.page, b.content FROM ready AS r JOIN item AS i"
+    " ON i.n = r.n JOIN body AS b ON b.n = r.n JOIN thread AS t ON t.id = i.thread"
+    " LEFT JOIN item AS u ON u.n = i.up WHERE r.number BETWEEN ? AND ? ORDER BY r.number"
 )
+_PAGES: Final = "SELECT id, site, url, title, closed FROM page"
 
 
 class CommentContent(msgspec.Struct, frozen=True, array_like=True, gc=False):
-    """The text, the author and the dates of a comment; the staging database has it as MessagePack.
+    """The content of a comment; the staging database has it as MessagePack.
 
-    One value is faster than a column per field, which took a tenth of the time of an import.
+    `row` has the values of the comment's columns from its status on, in the order in which `store`
+    inserts them; the first three are the status, and when it was created and published. One value
+    is faster than a column per field, which took a tenth of the time of an import.
     """
 
-    published: int | None = None
-    edited: int | None = None
-    votes: int = 0
-    author: str = ""
-    email: str = ""
-    avatar: str = ""
-    author_site: str = ""
-    role: str = ""
-    moderator_id: int | None = None
-    reasons: str = ""
-    source: str = ""
-    html: str = ""
-    is_html: bool = False
+    row: tuple[Any, ...]  # Any: as the values of a row
     anchor: str = ""
+    is_html: bool = False
     pinned: bool = False
     ours: bytes = b""
-    permalink: str = ""
 
 
-encode: Final = msgspec.msgpack.Encoder().encode
-_decode: Final = msgspec.msgpack.Decoder(CommentContent).decode
+class ReadyPage(msgspec.Struct, frozen=True, array_like=True, gc=False):
+    """A page of comments to store."""
 
-
-class ReadyComment(NamedTuple):
-    """A comment of the staging database, for `store`; the fields are those of READY."""
-
-    number: int
-    key: bytes
-    parent_key: bytes | None
+    id: int
     site: str
     url: str
     title: str
     closed: int
-    status: str
+
+
+class ReadyComment(NamedTuple):
+    """A comment to store, with the key of its parent and the id of its page.
+
+    `source_id` is its id in the source; `row` and what follows are those of its CommentContent.
+    """
+
+    key: bytes
+    parent_key: bytes | None
     source_id: str
-    created: int
-    content: CommentContent
+    page: int
+    row: tuple[Any, ...]  # Any: as above
+    anchor: str
+    is_html: bool
+    pinned: bool
+    ours: bytes
+
+
+class ReadyPiece(msgspec.Struct, frozen=True, array_like=True, gc=False):
+    """Some comments to store, in their order, and their pages."""
+
+    pages: list[ReadyPage]
+    comments: list[ReadyComment]
+
+
+encode: Final = msgspec.msgpack.Encoder().encode
+_decode_content: Final = msgspec.msgpack.Decoder(CommentContent).decode
+decode_piece: Final = msgspec.msgpack.Decoder(ReadyPiece).decode
 
 
 def other_lines(path: Path, first: int, last: int) -> list[bytes]:
@@ -73,11 +84,24 @@ def other_lines(path: Path, first: int, last: int) -> list[bytes]:
         return [line for (line,) in rows]
 
 
-def ready(path: Path, first: int, last: int) -> list[ReadyComment]:
-    """Return the comments to store, from number `first` to `last`."""
+def ready(path: Path, first: int, last: int, size: int = PIECE) -> Iterator[ReadyPiece]:
+    """Yield the comments to store, from number `first` to `last`, `size` at once."""
+    for begin in range(first, last + 1, size):
+        yield decode_piece(encoded(path, begin, min(begin + size - 1, last)))
+
+
+def encoded(path: Path, first: int, last: int) -> bytes:
+    """Return the comments to store, from number `first` to `last`, as an encoded ReadyPiece."""
     with closing(_reading(path)) as connection:
         rows = connection.execute(READY, (first, last))
-        return [ReadyComment._make((*row[:-1], _decode(row[-1]))) for row in rows]
+        comments = [(*rest, *_content(content)) for *rest, content in rows]
+        used = {comment[3] for comment in comments}
+        pages = [page for page in connection.execute(_PAGES) if page[0] in used]
+    return encode((pages, comments))
+
+
+def _content(encoded_content: bytes) -> tuple[object, ...]:
+    return msgspec.structs.astuple(_decode_content(encoded_content))
 
 
 def _reading(path: Path) -> sqlite3.Connection:

@@ -5,6 +5,8 @@ Each call stores a batch in one transaction, completely or not at all. The keys 
 """
 
 from collections import Counter
+from collections.abc import Iterable, Sequence
+from operator import itemgetter
 from pathlib import Path
 from typing import Final
 
@@ -24,7 +26,7 @@ from commentsvc.db.schema.comments import (
 from commentsvc.db.schema.imports import ImportedCommentTable, ImportedThreadTable, ImportTable
 from commentsvc.db.sqlite import Reader, Transaction
 from commentsvc.imports import native_store, staged
-from commentsvc.imports.staged import ReadyComment
+from commentsvc.imports.staged import ReadyComment, ReadyPage, ReadyPiece
 from commentsvc.model import AGING, APPROVED, CLOSED, DELETED, site_tag, thread_tag
 from commentsvc.spam import bans, training
 
@@ -70,7 +72,6 @@ _INSERT: Final = insertion(
     CommentTable.reasons,
     CommentTable.permalink,
 )
-_NO_TOKEN: Final = (b"", 0)
 _INSERT_IMPORTED: Final = insertion(
     ImportedCommentTable.comment_id,
     ImportedCommentTable.import_id,
@@ -257,64 +258,79 @@ def finish(tx: Transaction, import_id: int, now: int) -> None:
     tx.change(ImportTable.update(finished_at=now).where(ImportTable.id == import_id))
 
 
-def add(tx: Transaction, import_id: int, path: Path, first: int, last: int, now: int) -> int:
-    """Store a batch from the staging database at `path`; return how many comments were new.
+def add(tx: Transaction, import_id: int, pieces: Iterable[ReadyPiece], now: int) -> int:
+    """Store a batch of staged comments; return how many were new.
 
     A comment of another system with a date after `now` (Unix milliseconds) gets that time, since it
     would stay the newest one. Raise UnknownSite.
     """
-    rows = _missing(tx, staged.ready(path, first, last))
-    pages = _Pages(tx, import_id)
-    numbers = _Numbers(tx, keeps_ids=_keeps_ids(tx, import_id))
-    ids: dict[bytes, tuple[int, int]] = {}  # the comment and its thread, by key
-    comments, imported, details = [], [], []
-    shown: Counter[ThreadRef] = Counter()
-    for row in rows:
-        number = numbers.next(row)
-        ref = pages.find(row)
-        ids[row.key] = (number, ref.thread_id)
-        approved = row.status == APPROVED
-        if approved:
-            shown[ref] += 1
-        parent = row.parent_key and (ids.get(row.parent_key) or _find(tx, row.parent_key))
-        created, published = _dates(row, now)
-        content = row.content
-        comments.append(
-            (
-                number,
-                ref.site_id,
-                ref.thread_id,
-                parent[0] if parent and parent[1] == ref.thread_id else None,
-                row.status,
-                created,
-                published,
-                content.edited,
-                content.votes,
-                *(content.role, content.moderator_id, *_NO_TOKEN),
-                *(content.author, content.email, content.avatar, content.author_site),
-                *(content.source, content.html, content.reasons, content.permalink),
-            )
-        )
-        imported.append((number, import_id, row.key, content.anchor, content.is_html))
-        if content.ours:
-            details.append((content.ours, number, ref))
-    tx.change_each(_INSERT, comments)
-    tx.change_each(_INSERT_IMPORTED, imported)
-    tx.change_each(
-        _pin,
-        [ids[row.key] for row in rows if row.content.pinned and _may_pin(row)],
-    )
-    tx.change_each(
-        _mark_imported,
-        [(thread,) for thread in {ids[row.key][1] for row in rows if row.content.anchor}],
-    )
-    for line, comment_id, ref in details:
-        native_store.add_details(tx, line, comment_id, ref, keeps_ids=numbers.keeps_ids)
-    add_to_counts(tx, shown)
-    return len(rows)
+    batch = _Batch(tx, import_id, now)
+    for piece in pieces:
+        batch.add(piece)
+    batch.finish()
+    return batch.number
 
 
-def _missing(tx: Transaction, rows: list[ReadyComment]) -> list[ReadyComment]:
+class _Batch:
+    """Stores the pieces of a batch."""
+
+    def __init__(self, tx: Transaction, import_id: int, now: int) -> None:
+        self.number = 0  # of new comments
+        self._tx = tx
+        self._import_id = import_id
+        self._now = now
+        self._pages = _Pages(tx, import_id)
+        self._numbers = _Numbers(tx, keeps_ids=_keeps_ids(tx, import_id))
+        self._ids: dict[bytes, tuple[int, int]] = {}  # the comment and its thread, by key
+        self._shown: Counter[ThreadRef] = Counter()
+
+    def add(self, piece: ReadyPiece) -> None:
+        """Store the comments of a piece that are not stored yet."""
+        comments, imported, pinned, details = [], [], [], []
+        linked: set[int] = set()
+        pages = {page.id: page for page in piece.pages}
+        ids, refs, now = self._ids, self._pages.known, self._now
+        rows = _missing(self._tx, piece.comments)
+        for ready in rows:
+            key, parent_key, source_id, page, row, anchor, is_html, is_pinned, ours = ready
+            number = self._numbers.next(source_id if ours else "")
+            ref = refs.get(page) or self._pages.find(pages[page])
+            thread_id = ref.thread_id
+            ids[key] = place = (number, thread_id)
+            is_approved = row[0] == APPROVED
+            if is_approved:
+                self._shown[ref] += 1
+            parent = None
+            if parent_key:
+                found = ids.get(parent_key) or _find(self._tx, parent_key)
+                parent = found[0] if found and found[1] == thread_id else None
+            if not ours and (row[1] > now or (row[2] or 0) > now):
+                row = (row[0], *_past(row[1:3], now), *row[3:])
+            comments.append((number, ref.site_id, thread_id, parent, *row))
+            imported.append((number, self._import_id, key, anchor, is_html))
+            if anchor:
+                linked.add(thread_id)
+            # As in `moderation.pins`; in our own export, a pinned comment may be unpublished.
+            if is_pinned and (ours or (is_approved and parent_key is None)):
+                pinned.append(place)
+            if ours:
+                details.append((ours, number, ref))
+        imported.sort(key=itemgetter(2))  # neighbours in the index of keys are inserted faster
+        self._tx.change_each(_INSERT, comments)
+        self._tx.change_each(_INSERT_IMPORTED, imported)
+        self._tx.change_each(_pin, pinned)
+        self._tx.change_each(_mark_imported, [(thread_id,) for thread_id in linked])
+        for line, number, ref in details:
+            keeps_ids = self._numbers.keeps_ids
+            native_store.add_details(self._tx, line, number, ref, keeps_ids=keeps_ids)
+        self.number += len(rows)
+
+    def finish(self) -> None:
+        """Add the published comments to the counts."""
+        add_to_counts(self._tx, self._shown)
+
+
+def _missing(tx: Transaction, rows: Sequence[ReadyComment]) -> Sequence[ReadyComment]:
     """Return the `rows` that are not stored yet."""
     stored: set[bytes] = set()
     for first in range(0, len(rows), KEYS):
@@ -322,6 +338,10 @@ def _missing(tx: Transaction, rows: list[ReadyComment]) -> list[ReadyComment]:
         keys += [b""] * (KEYS - len(keys))
         stored.update(key for (key,) in tx.query(_HAVE_KEYS, *keys))
     return [row for row in rows if row.key not in stored] if stored else rows
+
+
+def _past(moments: Sequence[int | None], now: int) -> list[int | None]:
+    return [None if moment is None else min(moment, now) for moment in moments]
 
 
 def add_others(
@@ -339,24 +359,6 @@ def _keeps_ids(tx: Transaction, import_id: int) -> bool:
     return bool(row and row[0])
 
 
-def _dates(row: ReadyComment, now: int) -> tuple[int, int | None]:
-    """Return when a comment was created, and when it was published."""
-    published = row.content.published
-    if row.content.ours:
-        return row.created, published
-    if row.status != APPROVED:
-        return min(row.created, now), None
-    return min(row.created, now), min(row.created if published is None else published, now)
-
-
-def _may_pin(row: ReadyComment) -> bool:
-    """Return whether a comment may be pinned, as in `moderation.pins`.
-
-    In our own export, a pinned comment may be unpublished.
-    """
-    return bool(row.content.ours) or (row.status == APPROVED and row.parent_key is None)
-
-
 class _Numbers:
     """Assigns ids to comments: those of our own export if they are free, or the next ones."""
 
@@ -366,14 +368,16 @@ class _Numbers:
         self._last = tx.last_id("comment")
         self._given: set[int] = set()
 
-    def next(self, row: ReadyComment) -> int:
+    def next(self, own: str) -> int:
+        """Return the id of the next comment; `own` is its id in our own export, else ""."""
         number = self._last + 1
-        if row.content.ours and self.keeps_ids:
-            wanted = int(row.source_id)
+        if own and self.keeps_ids:
+            wanted = int(own)
             if wanted not in self._given and native_store.is_free(self._tx, wanted):
                 number = wanted
             self._given.add(number)
-        self._last = max(self._last, number)
+        if number > self._last:
+            self._last = number
         return number
 
 
@@ -388,31 +392,31 @@ class _Pages:
     def __init__(self, tx: Transaction, import_id: int) -> None:
         self._tx = tx
         self._import_id = import_id
-        self._known: dict[tuple[str, str], ThreadRef] = {}
+        self.known: dict[int, ThreadRef] = {}  # by the id of the page
 
-    def find(self, comment: ReadyComment) -> ThreadRef:
-        place = (comment.site, comment.url)
-        if place not in self._known:
-            self._known[place] = self._look(comment)
-        return self._known[place]
+    def find(self, page: ReadyPage) -> ThreadRef:
+        """Return the thread of a page; those in `known` need no call."""
+        if page.id not in self.known:
+            self.known[page.id] = self._look(page)
+        return self.known[page.id]
 
-    def _look(self, comment: ReadyComment) -> ThreadRef:
+    def _look(self, page: ReadyPage) -> ThreadRef:
         run = self._tx.execute
-        row = run(statements.FIND_THREAD, (comment.url, comment.site)).fetchone()
+        row = run(statements.FIND_THREAD, (page.url, page.site)).fetchone()
         if row is None:
-            raise UnknownSite(f"no site is named {comment.site}")
+            raise UnknownSite(f"no site is named {page.site}")
         if row[5] is not None:
             row = run(statements.FIND_ALIASED, (row[5],)).fetchone()
         site_id, url, thread_id, title, state, _ = row
         is_new = thread_id is None
         if is_new:
-            url, title, state = comment.url, "", AGING
+            url, title, state = page.url, "", AGING
             thread_id = self._tx.insert(statements.INSERT_THREAD, (site_id, url))
-        becomes = CLOSED if comment.closed and is_new else state
+        becomes = CLOSED if page.closed and is_new else state
         if self._tx.change(_note_thread, self._import_id, thread_id, int(is_new)):
-            self._tx.change(_describe_thread, thread_id, title or comment.title, becomes)
-            self._tx.purge(thread_tag(comment.site, url))
-        return ThreadRef(comment.site, url, site_id, thread_id)
+            self._tx.change(_describe_thread, thread_id, title or page.title, becomes)
+            self._tx.purge(thread_tag(page.site, url))
+        return ThreadRef(page.site, url, site_id, thread_id)
 
 
 def learn(tx: Transaction, import_id: int, label: str) -> int:

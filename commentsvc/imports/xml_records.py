@@ -247,9 +247,7 @@ class _Reader:
         if prefix:
             parser.Parse(prefix, False)
         self._fed = len(prefix)
-        parser.StartElementHandler = self._start
-        parser.EndElementHandler = self._end
-        parser.CharacterDataHandler = self._text.append
+        self._handle(parser)
 
     def _empty_file(self, context: str, *_: object) -> int:
         """Let expat read an empty file in place of an external one."""
@@ -268,26 +266,45 @@ class _Reader:
         if not is_parameter:
             self._text.append(unescape(f"&{name};"))
 
-    def _start(self, name: str, attributes: dict[str, str]) -> None:
-        element = self._elements[-1][name]
-        self._elements.append(element)
-        self._text.clear()
+    def _handle(self, parser: expat.XMLParserType) -> None:
+        """Let expat report elements and texts to local functions, three times as fast as methods.
+
+        Almost all elements neither begin a record nor have attributes.
+        """
+        elements, text, join = self._elements, self._text, "".join
+        push, pop, clear = elements.append, elements.pop, text.clear
+        begin, finish = self._begin, self._finish
+        opened = self._open
+
+        def start(name: str, attributes: dict[str, str]) -> None:
+            element = elements[-1][name]
+            push(element)
+            clear()
+            if attributes or element.begins:
+                begin(element, attributes)
+
+        def end(_name: str) -> None:
+            element = pop()
+            if element.path:
+                opened[-1].fields.setdefault(element.path, join(text))
+            elif element.begins:
+                finish()
+            clear()
+
+        parser.StartElementHandler = start
+        parser.EndElementHandler = end
+        parser.CharacterDataHandler = text.append
+
+    def _begin(self, element: _Element, attributes: dict[str, str]) -> None:
+        """Begin the record of `element`, if it is one, and keep its attributes."""
         if element.begins:
             record = _Open(element.record, self._line(), self._number, len(self._elements) - 1)
             self._number += 1
             self._open.append(record)
-        if attributes and element.record:
+        if element.record:
             for key, value in attributes.items():
                 path = f"{element.path}@{key.rpartition(':')[2]}"
                 self._open[-1].fields[path] = value
-
-    def _end(self, _name: str) -> None:
-        element = self._elements.pop()
-        if element.path:
-            self._open[-1].fields.setdefault(element.path, "".join(self._text))
-        elif element.begins:
-            self._finish()
-        self._text.clear()
 
     def _finish(self) -> None:
         """Complete the innermost record."""

@@ -15,7 +15,7 @@ from commentsvc.comments import errors, queries, threads
 from commentsvc.db import inbox
 from commentsvc.db.schema.inbox import ReceivedMail
 from commentsvc.db.sqlite import Transaction
-from commentsvc.imports import store
+from commentsvc.imports import staged, store
 from commentsvc.moderation import actions, decisions, pins, profiles, retention
 from commentsvc.spam import bans
 
@@ -350,8 +350,8 @@ class StoreImported(ControlCommand, frozen=True):
 
     def apply(self, tx: Transaction, now: int) -> CommandResult:
         """Run the command at the time `now`."""
-        path = Path(self.stage)
-        return CommandResult(moved=store.add(tx, self.id, path, self.first, self.last, now))
+        pieces = staged.ready(Path(self.stage), self.first, self.last)
+        return CommandResult(moved=store.add(tx, self.id, pieces, now))
 
 
 class StoreImportedRecords(ControlCommand, frozen=True):

@@ -8,7 +8,7 @@ and whether the database is ours and not newer. All missing steps are one transa
 
 from collections.abc import Callable, Iterable
 from contextlib import closing
-from typing import Any, Final, NamedTuple
+from typing import Any, Final, NamedTuple, TypeAlias
 
 import psycopg
 
@@ -55,6 +55,9 @@ _SETTINGS: Final = (
     " FROM pg_roles AS r, pg_database AS d"
     " WHERE r.rolname = current_user AND d.datname = current_database()"
 )
+
+
+Connection: TypeAlias = psycopg.Connection[Any] | postgresql.PostgresqlConnection
 
 
 def upgrade(url: str) -> None:
@@ -105,7 +108,7 @@ def examine(url: str) -> ServerState:
     return ServerState(version, problems)
 
 
-def missing(connection: psycopg.Connection[Any]) -> list[str]:
+def missing(connection: Connection) -> list[str]:
     """Return the steps that are missing. Raises DatabaseUnusable where it must be left alone."""
     try:
         row = connection.execute(_FACTS).fetchone()
@@ -145,9 +148,7 @@ def missing(connection: psycopg.Connection[Any]) -> list[str]:
     return [name for name in STEPS if name not in applied]
 
 
-def _look_at_new(
-    connection: psycopg.Connection[Any], database: str, user: str, may_create: bool
-) -> None:
+def _look_at_new(connection: Connection, database: str, user: str, may_create: bool) -> None:
     foreign = connection.execute(_FOREIGN).fetchone()
     if foreign:
         raise DatabaseUnusable(
@@ -172,13 +173,19 @@ def _run(connection: psycopg.Connection[Any]) -> None:
     """Run the missing steps, unless another program makes them just now."""
     connection.execute("BEGIN")
     postgresql.take_lock(connection)
+    apply(connection)
+    connection.execute("COMMIT")
+
+
+def apply(connection: Connection) -> None:
+    """Run the missing steps in the transaction that is open. Raises psycopg.Error and as above."""
+    steps = missing(connection)
     connection.execute(f"CREATE SCHEMA IF NOT EXISTS {schema.SCHEMA}")
     connection.execute(
         f"CREATE TABLE IF NOT EXISTS {HISTORY}"
         " (name TEXT PRIMARY KEY, applied TIMESTAMPTZ NOT NULL)"
     )
-    for name in missing(connection):
+    for name in steps:
         for sql in STEPS[name]():
             connection.execute(sql)
         connection.execute(f"INSERT INTO {HISTORY} VALUES (%s, now())", (name,))
-    connection.execute("COMMIT")

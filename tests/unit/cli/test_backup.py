@@ -1,4 +1,4 @@
-"""What the commands backup and restore print, with real data."""
+"""What the commands backup, restore and copy print, with real data."""
 
 import re
 from pathlib import Path
@@ -8,6 +8,7 @@ from click.testing import CliRunner, Result
 
 from commentsvc.cli.main import main
 from commentsvc.settings.data_dir import DATABASE, SECRET_KEY
+from tests.postgresql_server import Server
 from tests.unit.database_fixture import add, opened
 
 
@@ -58,3 +59,28 @@ def test_a_folder_without_a_database_has_no_backup(tmp_path: Path) -> None:
     assert refused.exit_code == 1
     assert "has no database" in refused.output
     assert not (tmp_path / "copy").exists()
+
+
+def test_a_copy_tells_what_it_copied_and_refuses_in_one_line(
+    data: Path, postgresql_server: Server
+) -> None:
+    def copy(*words: object) -> Result:
+        return CliRunner().invoke(main, ["copy", *map(str, words)])
+
+    postgresql_server.run("CREATE DATABASE copied TEMPLATE template0")
+    try:
+        url = postgresql_server.url("copied")
+        done = copy("--from", f"sqlite:{data / DATABASE}", "--to", url)
+        assert re.search(r"^comment +1  [0-9a-f]{16}$", done.output, re.MULTILINE)
+        assert re.search(r"^\d rows copied and compared$", done.output, re.MULTILINE)
+        assert done.exit_code == 0
+        for words, reason in (
+            (("--from", data, "--to", url), "is a folder: name the database file in it"),
+            (("--from", data / DATABASE, "--to", url), "copied is not empty"),
+            (("--from", url, "--to", data / DATABASE), "already exists: move it away"),
+        ):
+            refused = copy(*words)
+            assert refused.exit_code in (1, 2)
+            assert reason in refused.output
+    finally:
+        postgresql_server.run("DROP DATABASE copied WITH (FORCE)")

@@ -15,7 +15,8 @@ from commentsvc.comments.errors import CommentsError, ProfileRefused
 from commentsvc.comments.submission import avatar
 from commentsvc.db import integrity
 from commentsvc.db.database import Database
-from commentsvc.imports import authors, store
+from commentsvc.imports import authors, fill, staged, store
+from commentsvc.imports.convert import Converter
 from commentsvc.imports.pages import PageFinder
 from commentsvc.imports.records import ImportedComment, ImportedPage, Record
 from commentsvc.imports.stage import Stage
@@ -54,16 +55,24 @@ class Importer:
         self.database = database
         self.path = folder / "comments.sqlite3"
         self.stage_path = folder / "import.sqlite3"
+        self.is_large = False
         self.known: list[tuple[str, str]] = []  # which author is which moderator
 
     def stage(
-        self, *records: Record, statuses: tuple[str, ...] = STATUSES, site: str = ""
+        self,
+        *records: Record,
+        statuses: tuple[str, ...] = STATUSES,
+        site: str = "",
+        skipped: str = "",
     ) -> tuple[Stage, int]:
         rules = self.database.read_now(authors.read, Settings(), self.known)
-        stage = Stage(self.stage_path, "test", statuses, rules)
+        converter = Converter("test", statuses, rules)
+        stage = Stage(self.stage_path, converter, is_large=self.is_large)
         stage.begin_file("file", NOW - DAY)
         for record in records:
             stage.add(record)
+        if skipped:
+            stage.skipped(skipped, "it is broken")
         return stage, stage.settle(PageFinder((SITE,), site, {}), self.path)
 
     def run(self, *records: Record, piece: int = 1_000, most: int = 10**9, **options: Any) -> Stage:
@@ -73,7 +82,8 @@ class Importer:
             run = self.database.write_now(store.begin, "test", "file", b"1", NOW)
             for first in range(1, min(number, most) + 1, piece):
                 last = min(first + piece - 1, number)
-                self.database.write_now(store.add, run, self.stage_path, first, last, NOW)
+                pieces = staged.ready(self.stage_path, first, last)
+                self.database.write_now(store.add, run, pieces, NOW)
             if most >= number:
                 self.database.write_now(store.finish, run, NOW)
         return stage
@@ -136,18 +146,24 @@ def test_comments_are_stored_with_what_they_had(importer: Importer, purged: list
     assert importer.faults() == []
 
 
-def test_texts_of_a_large_import_are_read_by_processes(
+def test_a_large_import_in_two_processes_is_like_one_in_one_process(
     importer: Importer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("commentsvc.imports.convert.LARGE", 0)
-    monkeypatch.setattr("commentsvc.imports.stage.PIECE", 10)
-    made = [comment(n, drop="gone" if n % 7 == 0 else "", text=f"*{n}*") for n in range(1, 96)]
-    stage = importer.run(PAGE, *made)
-    stage.close()
-    entries = importer.database.read_now(queries.listing, None, 100)
-    assert {entry.comment.html for entry in entries} == {
-        f"<p><em>{n}</em></p>\n" for n in range(1, 96) if n % 7
-    }
+    monkeypatch.setattr("commentsvc.imports.stage.BATCH", 10)
+    made = [
+        comment(n, n // 2 or "", drop="gone" if n % 7 == 0 else "", created=None if n == 9 else n)
+        for n in range(1, 96)
+    ]
+    stages = []
+    for importer.is_large in (False, True):
+        stage, _ = importer.stage(PAGE, *made, ImportedPage("2", "/b/", "row 2"))
+        stages.append(
+            ([*stage.ready(10)], [*stage.rows(importer.path)], stage.counts(), stage.reasons())
+        )
+        stage.close()
+    alone, beside = stages
+    assert len(alone[0]) > fill.AHEAD, "pieces are read ahead"
+    assert alone == beside
 
 
 def test_a_second_run_changes_nothing(importer: Importer) -> None:
@@ -416,9 +432,13 @@ def test_one_comment_of_a_page_stays_pinned(importer: Importer) -> None:
 
 def test_the_report_has_every_row(importer: Importer) -> None:
     stage = importer.run(
-        PAGE, comment(1), comment(1, position="row 9"), comment(2, page="7"), comment(3, text="")
+        PAGE,
+        comment(1),
+        comment(1, position="row 9"),
+        comment(2, page="7"),
+        comment(3, text=""),
+        skipped="row 10",
     )
-    stage.skipped("row 10", "it is broken")
     rows = [
         (row.position, row.outcome, row.reason, row.comment_id) for row in stage.rows(importer.path)
     ]

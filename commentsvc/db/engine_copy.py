@@ -1,0 +1,416 @@
+"""Copy a whole database to another one, of the same or the other engine, and compare them.
+
+The source is read in one transaction, while no service uses it, table by table in the order of
+keys. So memory does not grow with the data. The target must be empty. A file is written under a
+temporary name and renamed at the end; PostgreSQL gets all of it, tables included, in one
+transaction. So an interrupted copy leaves nothing behind.
+
+When all rows are stored, those of the target are read again in the same order. Their checksums must
+be those of the source. The same rows have the same checksum on both engines.
+
+The search index is not copied but made again, since each engine has its own.
+"""
+
+import contextlib
+import os
+import secrets
+import sqlite3
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from hashlib import sha256
+from itertools import islice, pairwise, zip_longest
+from pathlib import Path
+from types import ModuleType
+from typing import Any, Final, NamedTuple, Protocol
+
+import msgspec
+import peewee
+
+from commentsvc.db import sqlite
+from commentsvc.db.backup import PART, finish_file
+from commentsvc.db.engine import Location, load_postgresql
+from commentsvc.db.lock import Lock
+from commentsvc.db.migrations import upgrade
+from commentsvc.db.query import Select
+from commentsvc.db.schema import postgresql as schema
+from commentsvc.db.schema import search
+from commentsvc.db.schema.comments import CommentTable, SiteTable
+from commentsvc.db.schema.outbox import TargetTable
+from commentsvc.db.schema.search import SearchStateTable
+from commentsvc.db.sqlite import (
+    DatabaseBusy,
+    DatabaseError,
+    DatabaseUnusable,
+    Reader,
+    Row,
+    Transaction,
+)
+from commentsvc.settings import data_dir
+
+# Each table comes after those that it refers to.
+_sort: Final[Any] = peewee.sort_models  # type: ignore[attr-defined]  # not in peewee's stubs
+TABLES: Final = tuple(_sort(schema.TABLES))
+# The tables that have rows after the first start of a service.
+FILLED_AT_START: Final = (SiteTable, TargetTable, SearchStateTable)
+# Rows, or comments for the search index, between two reports of the progress.
+PIECE: Final = 1_000
+# Other programs of ours that are connected to the same PostgreSQL database.
+_USERS: Final = (
+    "SELECT datname, pid, coalesce(host(client_addr), 'this machine') FROM pg_stat_activity"
+    " WHERE datname = current_database() AND application_name = 'commentsvc'"
+    " AND pid <> pg_backend_pid() LIMIT 1"
+)
+# Seconds to wait for another program's lock.
+PATIENCE: Final = 5.0
+# The memory in KiB for pages of a new file, whose indexes are filled in random order.
+CACHE: Final = 65_536
+DIGITS: Final = 16  # of a checksum that is shown
+
+_encode: Final = msgspec.msgpack.Encoder().encode
+Told = Callable[[int], None]
+
+
+class CopyError(DatabaseError):
+    """Nothing was copied; the text says why and what to do."""
+
+
+class CopiedTable(NamedTuple):
+    """A table that was copied: the number of its rows, and the first digits of their SHA-256."""
+
+    name: str
+    rows: int
+    checksum: str
+
+
+class CopyResult(NamedTuple):
+    """What was copied; `replaced` is how many texts had a NUL, which PostgreSQL cannot store."""
+
+    tables: list[CopiedTable]
+    replaced: int
+
+
+class _Target(Protocol):
+    """The database that is written."""
+
+    reader: Transaction
+    holds_nul: bool
+
+    def load(self, name: str, columns: Sequence[str], rows: Iterable[Row]) -> None:
+        """Store rows."""
+
+    def run(self, sql: str, values: Sequence[object] = ()) -> None:
+        """Run a statement that exists for both engines."""
+
+    def continue_after(self, table: Any, last: int) -> None:
+        """Give no id up to `last` to a new row of a table; Any: a model's class."""
+
+
+def copy(source: Location, target: Location, told: Callable[[float], None]) -> CopyResult:
+    """Copy all rows of `source` to `target`, and compare them.
+
+    `told` is called with the share that is done, from 0 to 1. Raise DatabaseError or OSError; then
+    `target` is as it was before.
+    """
+    try:
+        with _reading(source) as reader, _writing(target) as made:
+            return _copy(reader, made, told)
+    except sqlite3.Error as error:
+        raise sqlite.fault(error) or CopyError(_sqlite_text(error)) from error
+
+
+def _sqlite_text(error: sqlite3.Error) -> str:
+    if sqlite.is_damaged_text(error):
+        return "a text of the source is damaged: `commentsvc check` says where"
+    return f"the rows cannot be copied ({error})"
+
+
+def _copy(source: Reader, target: _Target, told: Callable[[float], None]) -> CopyResult:
+    counts = [
+        source.query(table.select(peewee.fn.COUNT(peewee.SQL("1"))))[0][0] for table in TABLES
+    ]
+    indexed = source.query(SearchStateTable.select(SearchStateTable.indexed_until))[0][0]
+    total = 2 * sum(counts) + counts[TABLES.index(CommentTable)] or 1
+    done = 0
+
+    def advance(rows: int) -> None:
+        nonlocal done
+        done += rows
+        told(min(done / total, 1.0))
+
+    passes = []
+    for table in TABLES:
+        rows = _RowPass(source, table, advance, keeps_nul=target.holds_nul)
+        target.load(table._meta.table_name, _columns(table), rows)
+        passes.append(rows)
+    for rows in passes:
+        copied = _RowPass(target.reader, rows.table, advance)
+        for _ in copied:
+            pass
+        if copied.summary() != rows.summary():
+            raise CopyError(_difference(source, target, rows.table))
+    comments = passes[TABLES.index(CommentTable)]
+    for before, last in pairwise([0, *comments.ends]):
+        if before < indexed:
+            target.run(search.INDEX, (before + 1, min(last, indexed)))
+        advance(PIECE)
+    for rows in passes:
+        if isinstance(rows.table._meta.primary_key, peewee.AutoField):
+            given = source.last_id(rows.table._meta.table_name)
+            target.continue_after(rows.table, max([given, *rows.ends[-1:]]))
+    told(1)
+    return CopyResult([rows.summary() for rows in passes], sum(rows.replaced for rows in passes))
+
+
+class _RowPass:
+    """One pass over the rows of a table in the order of its key; it computes their checksum."""
+
+    def __init__(
+        self, reader: Reader, table: Any, advance: Told, *, keeps_nul: bool = True
+    ) -> None:
+        """Take the model's class of the table, and a function that is told of each piece."""
+        self.table = table
+        self.ends: list[Any] = []  # the first column of the key of each piece's last row
+        self.replaced = 0
+        self._rows = 0
+        self._hash = sha256()
+        self._reader = reader
+        self._advance = advance
+        self._keeps_nul = keeps_nul
+
+    def __iter__(self) -> Iterator[Row]:
+        place = _columns(self.table).index(_key(self.table)[0].column_name)
+        found = iter(self._reader.each(_rows(self.table)))
+        while piece := list(islice(found, PIECE)):
+            if not self._keeps_nul:
+                piece = [self._without_nul(row) for row in piece]
+            for row in piece:
+                self._hash.update(_encode(row))
+                yield row
+            self.ends.append(piece[-1][place])
+            self._rows += len(piece)
+            self._advance(len(piece))
+
+    def _without_nul(self, row: Row) -> Row:
+        if not any(isinstance(value, str) and "\0" in value for value in row):
+            return row
+        self.replaced += 1
+        return tuple(
+            value.replace("\0", "\N{REPLACEMENT CHARACTER}") if isinstance(value, str) else value
+            for value in row
+        )
+
+    def summary(self) -> CopiedTable:
+        """Return what was read so far."""
+        digest = self._hash.hexdigest()[:DIGITS]
+        return CopiedTable(self.table._meta.table_name, self._rows, digest)
+
+
+def _columns(table: Any) -> list[str]:  # Any: a model's class
+    return [field.column_name for field in table._meta.sorted_fields]
+
+
+def _key(table: Any) -> list[peewee.Field]:  # Any: as above
+    key = table._meta.primary_key
+    if isinstance(key, peewee.CompositeKey):
+        return [table._meta.fields[name] for name in key.field_names]
+    return [key]
+
+
+def _rows(table: Any) -> Select:  # Any: as above
+    return table.select(*table._meta.sorted_fields).order_by(*_key(table))
+
+
+def _difference(source: Reader, target: _Target, table: Any) -> str:  # Any: as above
+    """Return the text about the first row that differs."""
+    key = [_columns(table).index(field.column_name) for field in _key(table)]
+
+    def nothing(_: int) -> None:
+        pass
+
+    ours = _RowPass(source, table, nothing, keeps_nul=target.holds_nul)
+    for row, copied in zip_longest(ours, _RowPass(target.reader, table, nothing)):
+        if row != copied:
+            place = ", ".join(str((row or copied)[number]) for number in key)
+            return f"the row {place} of the table {table._meta.table_name} was not copied exactly"
+    return f"the table {table._meta.table_name} was changed while it was compared"
+
+
+@contextlib.contextmanager
+def _reading(place: Location) -> Iterator[Reader]:
+    """Read one state of a database that no service uses. Raise DatabaseError."""
+    if isinstance(place, Path):
+        with _reading_file(place) as reader:
+            yield reader
+        return
+    postgresql = load_postgresql()
+    from commentsvc.db.migrations import postgresql_upgrade
+
+    with contextlib.closing(
+        postgresql.PostgresqlConnection(place, read_only=True, prepare=_refuse_used)
+    ) as connection:
+        if postgresql_upgrade.missing(connection):
+            raise DatabaseUnusable(
+                "the source has no tables of this version: start this version of the server on it"
+            )
+        reader = postgresql.PostgresqlReader(connection)
+        with _postgresql_errors(postgresql):
+            reader.execute(reader.BEGIN)
+            yield reader
+
+
+def _refuse_used(connection: Any) -> None:
+    """Raise DatabaseBusy if another program of ours is connected; Any: psycopg's connection."""
+    row = connection.execute(_USERS).fetchone()
+    if row is not None:
+        name, pid, address = row
+        raise DatabaseBusy(
+            f"the database {name} is in use by another commentsvc (its connection {pid}, from"
+            f" {address}): stop it, then copy"
+        )
+
+
+@contextlib.contextmanager
+def _postgresql_errors(postgresql: ModuleType) -> Iterator[None]:
+    try:
+        yield
+    except postgresql.psycopg.Error as error:
+        text = " ".join(str(error).split())
+        raise postgresql.fault(error) or CopyError(
+            f"PostgreSQL refuses what is to be copied ({text}): `commentsvc check` looks for"
+            " faults of the source"
+        ) from error
+
+
+@contextlib.contextmanager
+def _reading_file(path: Path) -> Iterator[Reader]:
+    if not path.is_file():
+        raise DatabaseUnusable(f"{path} is not a file: name the database file of a service")
+    upgrade.refuse_empty(path)
+    with _lock(path):
+        if upgrade.look(path):
+            raise DatabaseUnusable(
+                f"{path} has an older version: the server upgrades it at its next start"
+            )
+        with contextlib.closing(sqlite.connect_reading(path, PATIENCE)) as connection:
+            reader = Reader(connection)
+            reader.execute(reader.BEGIN)
+            yield reader
+
+
+@contextlib.contextmanager
+def _lock(path: Path) -> Iterator[None]:
+    """Keep services from a file, which one uses only under its usual name."""
+    if path.name != data_dir.DATABASE:
+        yield
+        return
+    with contextlib.ExitStack() as stack:
+        try:
+            stack.enter_context(Lock(path.parent))
+        except DatabaseBusy as error:
+            raise DatabaseBusy(f"{error}: stop it, then copy") from error
+        yield
+
+
+@contextlib.contextmanager
+def _writing(place: Location) -> Iterator[_Target]:
+    """Open an empty database to fill; it is there when the block ends without an error."""
+    if isinstance(place, Path):
+        with _writing_file(place) as file:
+            yield file
+        return
+    postgresql = load_postgresql()
+    from commentsvc.db.migrations import postgresql_upgrade
+
+    with (
+        contextlib.closing(
+            postgresql.PostgresqlConnection(place, prepare=_refuse_used)
+        ) as connection,
+        _postgresql_errors(postgresql),
+    ):
+        connection.run("BEGIN")
+        postgresql_upgrade.apply(connection)
+        target = _PostgresqlTarget(connection, postgresql.PostgresqlTransaction(connection, []))
+        target.empty()
+        yield target
+        connection.run("COMMIT")
+
+
+class _PostgresqlTarget:
+    """A new or empty database of PostgreSQL, in an open transaction."""
+
+    holds_nul = False
+
+    def __init__(self, connection: Any, reader: Transaction) -> None:
+        """Take a PostgresqlConnection; Any: its driver may not be installed."""
+        self.reader = reader
+        self._connection = connection
+
+    def empty(self) -> None:
+        """Delete what a start of a service makes. Raise CopyError if there is more."""
+        for table in TABLES:
+            if table not in FILLED_AT_START and self.reader.first(table.select().limit(1)):
+                [(name,)] = self.reader.execute("SELECT current_database()").fetchall()
+                raise CopyError(
+                    f"the database {name} is not empty (its table {table._meta.table_name} has"
+                    " rows): name an empty one"
+                )
+        for table in reversed(FILLED_AT_START):
+            self.reader.change(table.delete())
+
+    def load(self, name: str, columns: Sequence[str], rows: Iterable[Row]) -> None:
+        names = ", ".join(f'"{column}"' for column in columns)
+        self._connection.load(f'COPY "{name}" ({names}) FROM STDIN', rows)
+
+    def run(self, sql: str, values: Sequence[object] = ()) -> None:
+        self._connection.execute(sql, values)
+
+    def continue_after(self, table: Any, last: int) -> None:
+        self._connection.run(
+            "SELECT setval(%s, %s, %s)",
+            (f"{schema.SCHEMA}.{table._meta.table_name}_id_seq", max(last, 1), last > 0),
+        )
+
+
+@contextlib.contextmanager
+def _writing_file(path: Path) -> Iterator[_Target]:
+    data_dir.must_exist(path.parent)
+    if os.path.lexists(path):
+        raise CopyError(f"{path} already exists: move it away, or name another file")
+    part = path.with_name(f".{path.name}.{secrets.token_hex(4)}{PART}")
+    with _lock(path), contextlib.ExitStack() as stack:
+        for end in ("", "-wal", "-shm"):
+            stack.callback(part.with_name(part.name + end).unlink, missing_ok=True)
+        upgrade.upgrade_file(part)
+        connection = sqlite.connect(
+            part, PATIENCE, "journal_mode=OFF", "synchronous=OFF", f"cache_size=-{CACHE}"
+        )
+        with contextlib.closing(connection):
+            connection.execute("BEGIN")
+            connection.execute("DELETE FROM search_state")
+            yield _FileTarget(connection)
+            connection.execute("COMMIT")
+            connection.execute("PRAGMA journal_mode=WAL")
+        finish_file(part, path)
+
+
+class _FileTarget:
+    """A new file of SQLite's."""
+
+    holds_nul = True
+
+    def __init__(self, connection: sqlite3.Connection) -> None:
+        self.reader = Transaction(connection, [])
+        self._connection = connection
+
+    def load(self, name: str, columns: Sequence[str], rows: Iterable[Row]) -> None:
+        names = ", ".join(f'"{column}"' for column in columns)
+        values = ", ".join("?" * len(columns))
+        self._connection.executemany(f'INSERT INTO "{name}" ({names}) VALUES ({values})', rows)  # noqa: S608 - our names
+
+    def run(self, sql: str, values: Sequence[object] = ()) -> None:
+        self._connection.execute(sql, values)
+
+    def continue_after(self, table: Any, last: int) -> None:
+        if table._meta.primary_key.constraints and last:  # AUTOINCREMENT
+            name = table._meta.table_name
+            self._connection.execute("DELETE FROM sqlite_sequence WHERE name = ?", (name,))
+            self._connection.execute("INSERT INTO sqlite_sequence VALUES (?, ?)", (name, last))

@@ -1,0 +1,231 @@
+"""Fills the staging database with what the parsers read.
+
+Converting and inserting takes as long as parsing, so a large import does it in another process. A
+small one does not, since a process takes half a second to start.
+"""
+
+import os
+import signal
+import sqlite3
+import threading
+from collections import deque
+from collections.abc import Iterator, Sequence
+from concurrent.futures import Future, ProcessPoolExecutor
+from multiprocessing import connection, get_context, parent_process
+from pathlib import Path
+from typing import Final, TypeAlias
+
+import msgspec
+
+from commentsvc.comments.submission import page_title
+from commentsvc.db.sqlite import register_adapters
+from commentsvc.imports.convert import Converter
+from commentsvc.imports.records import ImportedComment, ImportedPage, OtherRecord
+from commentsvc.imports.staged import ReadyPiece, decode_piece, encoded, ready
+
+AHEAD: Final = 4  # tasks of the other process that wait
+ENDED: Final = 1  # the exit code of a process whose parent has ended
+
+_ITEM: Final = "INSERT INTO item VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, NULL, NULL, NULL)"
+_BODY: Final = "INSERT INTO body VALUES (?, ?, ?, ?)"
+_THREAD: Final = (
+    "INSERT INTO thread (id, file, position, url, title, closed, site) VALUES (?, ?, ?, ?, ?, ?, ?)"
+    " ON CONFLICT DO NOTHING"
+)
+
+
+class FileBegin(msgspec.Struct, frozen=True, gc=False, tag=True, array_like=True):
+    """The begin of the next file, with the time of its last change in Unix milliseconds."""
+
+    name: str
+    modified: int
+
+
+class SkippedPart(msgspec.Struct, frozen=True, gc=False, tag=True, array_like=True):
+    """A part of the file that cannot be read."""
+
+    position: str
+    problem: str
+
+
+Part: TypeAlias = ImportedPage | ImportedComment | OtherRecord | FileBegin | SkippedPart
+_encode: Final = msgspec.msgpack.Encoder().encode
+_decode: Final = msgspec.msgpack.Decoder(list[Part]).decode
+
+
+def connect(path: Path) -> sqlite3.Connection:
+    """Open the staging database, which nobody needs after a crash."""
+    register_adapters()
+    database = sqlite3.connect(path, isolation_level=None, uri=True)
+    for pragma in (
+        "journal_mode=OFF",
+        "synchronous=OFF",
+        "temp_store=FILE",
+    ):
+        database.execute(f"PRAGMA {pragma}").fetchall()
+    return database
+
+
+class Filler:
+    """Converts what the parsers read, and inserts it."""
+
+    def __init__(self, path: Path, converter: Converter) -> None:
+        self._path = path
+        self._db = connect(path)
+        self._db.execute("BEGIN")
+        self._convert = converter.convert
+        self._file = 0
+        self._modified = 0
+        self._threads: dict[tuple[int, str], int] = {}
+        self._last_moment = 0
+        self._number = 0  # the number of the last comment
+
+    def add(self, parts: Sequence[Part]) -> None:
+        """Insert the next parts, in the order of the file."""
+        comments = []
+        for part in parts:
+            if isinstance(part, ImportedComment):
+                comments.append(part)
+            elif isinstance(part, FileBegin):
+                self._insert(comments)  # which belong to the file before
+                comments.clear()
+                self._file += 1
+                self._modified = part.modified
+                self._db.execute("INSERT INTO file VALUES (?, ?)", (self._file, part.name))
+            else:
+                self._insert_other(part)
+        self._insert(comments)
+
+    def _insert_other(self, part: ImportedPage | OtherRecord | SkippedPart) -> None:
+        if isinstance(part, ImportedPage):
+            self._db.execute(
+                _THREAD,
+                (
+                    self._thread(part.key),
+                    self._file,
+                    part.position,
+                    part.url.strip(),
+                    page_title(part.title),
+                    part.closed,
+                    part.site,
+                ),
+            )
+        elif isinstance(part, OtherRecord):
+            self._db.execute("INSERT INTO other (line) VALUES (?)", (part.line,))
+        else:
+            row = (self._file, part.position, part.problem)
+            self._db.execute("INSERT INTO skipped VALUES (?, ?, ?)", row)
+
+    def _thread(self, key: str) -> int:
+        return self._threads.setdefault((self._file, key), len(self._threads) + 1)
+
+    def _insert(self, comments: Sequence[ImportedComment]) -> None:
+        items, bodies = [], []
+        for comment in comments:
+            self._number += 1
+            created = comment.created
+            if created is None:
+                created = self._last_moment or self._modified
+                self._note("its date cannot be read: it has that of the comment before it")
+            self._last_moment = created
+            kept = self._convert(comment, created)
+            items.append(
+                (
+                    self._number,
+                    self._file,
+                    comment.position,
+                    comment.id,
+                    comment.parent,
+                    self._thread(comment.page),
+                    int(comment.id) if comment.ours else created,
+                    kept.status,
+                    kept.dropped or None,
+                    kept.key,
+                )
+            )
+            bodies.append((self._number, created, bool(comment.ours), kept.content))
+            for note in kept.notes:
+                self._note(note)
+        self._db.executemany(_ITEM, items)
+        self._db.executemany(_BODY, bodies)
+
+    def _note(self, text: str) -> None:
+        """Store a note for the report about the current comment."""
+        self._db.execute("INSERT INTO note VALUES (?, ?)", (self._number, text))
+
+    def close(self) -> None:
+        """Commit, and close the file."""
+        self._db.execute("COMMIT")
+        self._db.close()
+
+    def ready(self, number: int, size: int) -> Iterator[ReadyPiece]:
+        """Yield the comments 1 to `number` that are to be stored, `size` at once."""
+        return ready(self._path, 1, number, size)
+
+    def end(self) -> None:
+        """Close the file."""
+        self._db.close()
+
+
+_filler: Filler | None = None  # of the other process
+
+
+def _begin(path: Path, converter: Converter) -> None:
+    """Begin to fill in this process, which ends when the process of the command ends."""
+    global _filler
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the command ends, and so do we
+    threading.Thread(target=_end_with_parent, daemon=True).start()
+    _filler = Filler(path, converter)
+
+
+def _end_with_parent() -> None:
+    parent = parent_process()
+    assert parent is not None, "a pool has started this process"
+    connection.wait([parent.sentinel])
+    os._exit(ENDED)
+
+
+def _fill(data: bytes) -> None:
+    assert _filler is not None, "it has begun"
+    _filler.add(_decode(data))
+
+
+def _finish() -> None:
+    assert _filler is not None, "it has begun"
+    _filler.close()
+
+
+class FillerProcess:
+    """A Filler in another process, which afterwards reads what is to be stored."""
+
+    def __init__(self, path: Path, converter: Converter) -> None:
+        self._path = path
+        self._pool = ProcessPoolExecutor(1, get_context("spawn"), _begin, (path, converter))
+        self._waiting: deque[Future[None]] = deque()
+
+    def add(self, parts: Sequence[Part]) -> None:
+        """Do as `Filler.add`, later. Raise what an earlier call has raised."""
+        self._waiting.append(self._pool.submit(_fill, _encode(parts)))
+        while len(self._waiting) > AHEAD:
+            self._waiting.popleft().result()
+
+    def close(self) -> None:
+        """Wait until everything is inserted; then commit, and close the file."""
+        self._waiting.append(self._pool.submit(_finish))
+        while self._waiting:
+            self._waiting.popleft().result()
+
+    def ready(self, number: int, size: int) -> Iterator[ReadyPiece]:
+        """Do as `Filler.ready`; the next ones are read ahead."""
+        waiting: deque[Future[bytes]] = deque()
+        for first in range(1, number + 1, size):
+            last = min(first + size - 1, number)
+            waiting.append(self._pool.submit(encoded, self._path, first, last))
+            if len(waiting) > AHEAD:
+                yield decode_piece(waiting.popleft().result())
+        for future in waiting:
+            yield decode_piece(future.result())
+
+    def end(self) -> None:
+        """End the process; unfinished work is dropped."""
+        self._pool.shutdown(cancel_futures=True)
