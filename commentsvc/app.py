@@ -13,8 +13,9 @@ import logging
 import os
 import secrets
 import signal
-from collections.abc import AsyncIterator, Callable, Coroutine, Iterator, Sequence
-from contextlib import AsyncExitStack, asynccontextmanager, contextmanager, nullcontext, suppress
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import AsyncExitStack, contextmanager, nullcontext, suppress
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, NamedTuple
 
@@ -34,6 +35,7 @@ from commentsvc.api.stream import CommentStream
 from commentsvc.api.submit import HttpSubmissions
 from commentsvc.auth import edit_tokens
 from commentsvc.auth.signed_links import SignedLinks
+from commentsvc.cluster.leader import Leader, SoleLeader, Work, meanwhile
 from commentsvc.comments import queries
 from commentsvc.comments.urls import Sites
 from commentsvc.context import ServiceContext
@@ -81,8 +83,6 @@ _log = logging.getLogger(__name__)
 STDERR: Final = 2
 # Seconds for running commands at a stop.
 COMMAND_GRACE: Final = 2.0
-# Seconds for a mail that is being sent at a stop.
-MAIL_GRACE: Final = 3.0
 # Errors of file systems without sockets: those of some networks and memory cards.
 WITHOUT_SOCKETS: Final = (errno.ENOSYS, errno.EOPNOTSUPP, errno.EPERM)
 # Allocations minus deallocations before the garbage collector examines the youngest generation.
@@ -140,8 +140,9 @@ async def _compose(
         await _find_place(start, succession)
         lock = stack.enter_context(Lock(data, succession.place.lock))
         location = settings.database.url or data / data_dir.DATABASE
-        upgrade.upgrade(location)
         keys = edit_tokens.load_keys(data / data_dir.SECRET_KEY, settings.auth.secret_key)
+        leader = stack.enter_context(_leader(location, settings, keys))
+        upgrade.upgrade(location)
         bridge = Bridge(settings.server, request_trace.LINES if start.traced else 0)
         stack.enter_context(_observed(bridge, start.traced))
         bans, names = Bans(), ProtectedNames(settings)
@@ -155,7 +156,7 @@ async def _compose(
         service = ServiceContext(settings, database, Sites(settings.sites), keys, clock)
         ways = channels.channels(settings, SignedLinks(keys), clock, database)
         ways.update(_sent_mentions(service))
-        outbox = OutboxWorker(database, ways, clock)
+        outbox = OutboxWorker(database, ways, clock, leads=leader.leads)
         backups = ScheduledBackup(settings.backup, data / data_dir.DATABASE, clock)
         ops = Health(service, bridge.stats, outbox, backups)
         files = Files(settings, start.blog)
@@ -170,8 +171,6 @@ async def _compose(
         await stack.enter_async_context(redirecting(settings.server, succession))
         bridge.serve(router, succession.place.sockets)
         stack.push_async_callback(_stop, bridge, settings.server.stop_grace, succession, lock)
-        outbox.start()
-        stack.push_async_callback(outbox.stop, MAIL_GRACE)
         scheme = "" if bridge.address.startswith("unix:") else "http://"
         ready = CommandResult(
             address=scheme + bridge.address,
@@ -187,15 +186,18 @@ async def _compose(
         )
         await _listen(control, data)
         stack.push_async_callback(control.stop, COMMAND_GRACE)
-        works = (
-            maintenance.run(database, settings, clock),
-            rerender.run(database),
-            backups.run(),
-            programs.queue.run(),
-            builds.watch(changed, database, settings, clock),
+        works: list[Work] = [
+            outbox.run,
+            partial(maintenance.run, database, settings, clock),
+            partial(rerender.run, database),
+            backups.run,
+            partial(builds.watch, changed, database, settings, clock),
             *fetching,
+        ]
+        leading = leader.run(*works)
+        await stack.enter_async_context(
+            meanwhile(leading, outbox.watch(), programs.queue.run(), start.manager.watch())
         )
-        await stack.enter_async_context(_meanwhile(*works, start.manager.watch()))
         stack.enter_context(spared_collector())
         start.announce(ready.address)
         start.manager.notify("READY=1", f"MAINPID={os.getpid()}")
@@ -204,10 +206,21 @@ async def _compose(
         start.manager.notify("STOPPING=1")
 
 
-def _inbox(
-    service: ServiceContext, submissions: SubmissionService
-) -> tuple[InboxHook, list[Coroutine[None, None, None]]]:
-    """Return the hook for answers by mail and its background tasks; imported only if needed.
+@contextmanager
+def _leader(location: Location, settings: Settings, keys: Sequence[bytes]) -> Iterator[Leader]:
+    """Yield the leader's election, if there may be several instances. Raise DatabaseError."""
+    if isinstance(location, Path):
+        yield SoleLeader()
+        return
+    load_postgresql()  # says what is missing without its driver
+    from commentsvc.cluster.election import Election, agreement
+
+    with Election(location, agreement(settings, keys)) as election:
+        yield election
+
+
+def _inbox(service: ServiceContext, submissions: SubmissionService) -> tuple[InboxHook, list[Work]]:
+    """Return the hook for answers by mail and the leader's work; imported only if needed.
 
     Raise OSError if `inbox.ca_file` cannot be read.
     """
@@ -217,27 +230,26 @@ def _inbox(
     from commentsvc.inbox.receiver import MailReceiver
 
     receiver = MailReceiver(service, submissions)
-    works = [receiver.run()]
+    works: list[Work] = [receiver.run]
     if settings.host:
         from commentsvc.inbox.imap import ImapFetcher
 
-        works.append(ImapFetcher(settings, receiver.take).run())
+        works.append(ImapFetcher(settings, receiver.take).run)
     return InboxHook(settings.hook_secret, receiver.take), works
 
 
-def _mentions(
-    service: ServiceContext, submissions: SubmissionService
-) -> list[Coroutine[None, None, None]]:
-    """Return the tasks for replies from elsewhere; imported only if a site has any."""
-    works, sites = [], service.settings.sites
+def _mentions(service: ServiceContext, submissions: SubmissionService) -> list[Work]:
+    """Return the leader's work for replies from elsewhere; imported only if a site has any."""
+    works: list[Work] = []
+    sites = service.settings.sites
     if any(site.webmentions for site in sites):
         from commentsvc.mentions.verifier import MentionVerifier
 
-        works.append(MentionVerifier(service, submissions).run())
+        works.append(MentionVerifier(service, submissions).run)
     if any(site.social_accounts or site.social_posts for site in sites):
         from commentsvc.mentions.poller import PostPoller
 
-        works.append(PostPoller(service, submissions).run())
+        works.append(PostPoller(service, submissions).run)
     return works
 
 
@@ -318,18 +330,6 @@ async def _listen(control: Control, data: Path) -> None:
             data,
             error.strerror,
         )
-
-
-@asynccontextmanager
-async def _meanwhile(*works: Coroutine[None, None, None]) -> AsyncIterator[None]:
-    """Run `works` during the block; then cancel them, and wait until they have ended."""
-    tasks = [asyncio.create_task(work) for work in works]
-    try:
-        yield
-    finally:
-        for task in tasks:
-            task.cancel()
-        await asyncio.gather(*tasks, return_exceptions=True)
 
 
 async def _stop(bridge: Bridge, grace: float, succession: Handover, lock: Lock) -> None:

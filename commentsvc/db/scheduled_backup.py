@@ -91,6 +91,7 @@ class ScheduledBackup:
         if self._folder is None:
             return
         loop = asyncio.get_running_loop()
+        self._ending.clear()
         with ThreadPoolExecutor(1, "backup", initializer=_give_way) as worker:
             try:
                 while True:

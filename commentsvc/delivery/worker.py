@@ -13,7 +13,8 @@ after the other on one connection, and stores the result of each before it conti
 Delivery is at least once. A success is stored at once, and if the database cannot store it, the
 task waits until it can rather than send again. Only after a crash between the two, or if the
 connection breaks before the server's answer, a message is sent twice, with the same Message-ID or
-delivery number.
+delivery number. Of several instances only the leader sends, see `cluster.leader`; it asks before
+each message whether it still leads.
 
 No failure ends the loop, or prevents the start of the program: messages wait. Each channel logs the
 first failure and the recovery, not every attempt.
@@ -48,7 +49,7 @@ _log = logging.getLogger(__name__)
 # Seconds between two searches for due rows.
 PAUSE: Final = 1.0
 # Seconds between two attempts to store a result while the database is full or busy.
-NOTE_PAUSE: Final = 5.0
+NOTE_PAUSE: Final = 1.0
 # Seconds between two rounds of work that depends on time only: digests, and deleting old rows.
 ROUND: Final = 20.0
 # The first and the longest pause after a server could not be reached, in milliseconds. New messages
@@ -56,6 +57,8 @@ ROUND: Final = 20.0
 FIRST_REST, LONGEST_REST = 5_000, 60_000
 # Rows sent on one connection; mail servers may limit their number.
 BATCH: Final = 100
+# Seconds for a message that is being sent at a stop.
+GRACE: Final = 3.0
 
 Pause = Callable[[float], Awaitable[None]]
 Work = Callable[[], Awaitable[None]]
@@ -71,8 +74,12 @@ class OutboxWorker:
         channels: Mapping[str, Channel],
         clock: Clock,
         pause: Pause = asyncio.sleep,
+        leads: Callable[[], bool] = lambda: True,
     ) -> None:
-        """Take the channels by name; `pause(n)` waits for n seconds."""
+        """Take the channels by name; `pause(n)` waits for n seconds.
+
+        No message is sent while `leads` returns False.
+        """
         self.sent: Counter[str] = Counter()  # since the start, by channel
         self.errors: Counter[str] = Counter()  # attempts that failed
         self.backlogs: dict[str, ChannelBacklog] = {}  # at the last round
@@ -80,12 +87,13 @@ class OutboxWorker:
         self._channels = channels
         self._clock = clock
         self._pause = pause
+        self._leads = leads
         self._failing: set[str] = set()
         self._unreachable: Counter[str] = Counter()  # attempts in a row, by channel
         self._rests_until: dict[str, int] = {}
         self._last_errors: dict[str, float] = {}
-        self._tasks: set[asyncio.Task[None]] = set()
         self._sending: set[asyncio.Task[None] | None] = set()
+        self._unstored: list[Note] = []  # results that are not in the database yet
         self._stopping = False
 
     @property
@@ -106,46 +114,59 @@ class OutboxWorker:
             for backlog in [self.backlogs.get(name, ChannelBacklog())]
         }
 
-    def start(self) -> None:
-        """Start the tasks of all channels."""
-        for name in self._channels:
-            self._begin(partial(self.deliver, name), PAUSE)
-        if self._channels:
-            self._begin(self.round, ROUND)
+    async def run(self) -> None:
+        """Send until cancelled; a message that is being sent then has GRACE seconds."""
+        self._stopping = False
+        for note in list(self._unstored):  # from the time before another instance took over
+            await self._store(note)
+        tasks = {asyncio.create_task(self._deliver_on(name)) for name in self._channels}
+        try:
+            await asyncio.Event().wait()
+        finally:
+            await self._stop(tasks)
 
-    def _begin(self, work: Work, pause: float) -> None:
-        self._tasks.add(asyncio.create_task(self._repeat(work, pause)))
+    async def watch(self) -> None:
+        """Do what depends on time only, and count what waits, until cancelled."""
+        while self._channels:
+            await self._attempt(self.round)
+            await self._pause(ROUND)
 
-    async def stop(self, grace: float) -> None:
-        """Stop; a message that is being sent has `grace` seconds, else it is sent again later."""
+    async def _stop(self, tasks: set[asyncio.Task[None]]) -> None:
         self._stopping = True
-        for task in self._tasks - self._sending:
+        for task in tasks - self._sending:
             task.cancel()
-        if self._tasks:
-            await asyncio.wait(self._tasks, timeout=grace)
-        for task in self._tasks:
+        if tasks:
+            await asyncio.wait(tasks, timeout=GRACE)
+        for task in tasks:
             task.cancel()
-        await asyncio.gather(*self._tasks, return_exceptions=True)
+        await asyncio.gather(*tasks, return_exceptions=True)
 
-    async def _repeat(self, work: Work, pause: float) -> None:
+    async def _deliver_on(self, name: str) -> None:
         while True:
-            try:
-                await work()
-            except DatabaseError:
-                pass  # submissions fail too, and that is logged
-            except Exception:
-                _log.exception("the outbox goes on after a fault")
+            await self._attempt(partial(self.deliver, name))
             if self._stopping:
                 return
-            await self._pause(pause)
+            await self._pause(PAUSE)
+
+    async def _attempt(self, work: Work) -> None:
+        try:
+            await work()
+        except DatabaseError:
+            pass  # submissions fail too, and that is logged
+        except Exception:
+            _log.exception("the outbox goes on after a fault")
 
     async def round(self) -> None:
-        """Close digests, delete old rows, queue mails to followers, and count what waits."""
+        """Close digests, delete old rows, queue mails to followers, and count what waits.
+
+        An instance that does not lead only counts.
+        """
         now = self._clock.now_ms()
-        await self._database.write(outbox.close_digests, now)
-        await self._database.write(outbox.delete_old, now)
-        if MAIL in self._channels:
-            await self._database.write(follows.tell, now)
+        if self._leads():
+            await self._database.write(outbox.close_digests, now)
+            await self._database.write(outbox.delete_old, now)
+            if MAIL in self._channels:
+                await self._database.write(follows.tell, now)
         self.backlogs = await self._database.read(outbox.backlogs)
 
     async def deliver(self, name: str) -> None:
@@ -165,17 +186,17 @@ class OutboxWorker:
             rest = min(LONGEST_REST, FIRST_REST << min(self._unreachable[name], 10))
             self._rests_until[name] = later + rest
             self._unreachable[name] += 1
-            await self._note(partial(outbox.retry_all_later, channel=name, error=text, now=later))
+            await self._store(partial(outbox.retry_all_later, channel=name, error=text, now=later))
 
     async def _converse(self, name: str, connection: Connection, now: int) -> None:
         """Send due messages on one connection. Raise ServerUnreachable, DatabaseError."""
         posts = await self._database.read(outbox.due, name, now, BATCH)
         for post in posts:
-            if self._stopping:
+            if self._stopping or not self._leads():
                 return
             self._sending.add(asyncio.current_task())
             try:
-                await self._note(await self._send(connection, post))
+                await self._store(await self._send(connection, post))
             finally:
                 self._sending.discard(asyncio.current_task())
 
@@ -210,11 +231,14 @@ class OutboxWorker:
         self._count_sent(name)
         return partial(outbox.mark_sent, post=post, error="", now=self._clock.now_ms())
 
-    async def _note(self, note: Note) -> None:
+    async def _store(self, note: Note) -> None:
         """Store a result; wait while the database cannot store it."""
+        if note not in self._unstored:
+            self._unstored.append(note)
         while True:
             with contextlib.suppress(DatabaseError):
-                return await self._database.write(note)
+                await self._database.write(note)
+                return self._unstored.remove(note)
             await self._pause(NOTE_PAUSE)
 
     def _count_sent(self, name: str) -> None:

@@ -49,6 +49,7 @@ class ImapFetcher:
     async def run(self) -> None:
         """Fetch mails until cancelled."""
         loop = asyncio.get_running_loop()
+        self._stopping.clear()
         # Not from the loop's pool: a server that hangs must not keep the program from ending.
         thread = threading.Thread(target=self._repeat, args=(loop,), name="imap", daemon=True)
         thread.start()

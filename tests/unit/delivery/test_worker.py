@@ -8,10 +8,12 @@ from typing import Any, NamedTuple
 import pytest
 
 from commentsvc.auth.signed_links import SignedLinks
+from commentsvc.cluster.leader import meanwhile
 from commentsvc.db import outbox as outbox_queue
 from commentsvc.db.database import Database
 from commentsvc.db.schema.outbox import OutboxRow, Target
 from commentsvc.db.sqlite import DatabaseFull
+from commentsvc.delivery import worker
 from commentsvc.delivery.channels import MailChannel, targets
 from commentsvc.delivery.mail import MailComposer
 from commentsvc.delivery.smtp import PATIENT, Deadlines, Smtp
@@ -321,16 +323,19 @@ def test_a_message_that_cannot_be_made_fails_alone(
 def test_the_tasks_send_by_themselves_and_stop(office: Play) -> None:
     async def talk(office: Office) -> None:
         add(office.database)
-        office.box.start()
-        await until(lambda: bool(office.box.sent["mail"]))
-        await office.box.stop(5)
+        async with meanwhile(office.box.run()):
+            await until(lambda: bool(office.box.sent["mail"]))
         assert [post.state for post in rows(office.database)] == ["sent"]
         assert len(asyncio.all_tasks()) <= 3, "this one, and the server's"
 
     office(talk)
 
 
-def test_a_stop_waits_for_the_mail_that_is_under_way_but_not_for_ever(office: Play) -> None:
+def test_a_stop_waits_for_the_mail_that_is_under_way_but_not_for_ever(
+    office: Play, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(worker, "GRACE", 0.05)
+
     async def talk(office: Office) -> None:
         add(office.database)
         office.server.hanging = "DATA"
@@ -338,10 +343,47 @@ def test_a_stop_waits_for_the_mail_that_is_under_way_but_not_for_ever(office: Pl
         mails = MailComposer(given, SignedLinks([b"key" * 16]))
         channel = MailChannel(mails, Smtp(given.mail, "me.test"))
         box = OutboxWorker(office.database, {"mail": channel}, office.clock)
-        box.start()
-        await until(lambda: bool(office.server.sessions))
-        await box.stop(0.05)
+        async with meanwhile(box.run()):
+            await until(lambda: bool(office.server.sessions))
         assert [post.state for post in rows(office.database)] == ["queued"]
+
+    office(talk)
+
+
+def test_an_instance_that_does_not_lead_sends_nothing_and_counts(office: Play) -> None:
+    async def talk(office: Office) -> None:
+        add(office.database)
+        leads = [False]
+        mails = MailComposer(settings(office.server.port), SignedLinks([b"key" * 16]))
+        channel = MailChannel(mails, Smtp(settings(office.server.port).mail, mails.hostname))
+        channels = {"mail": channel}
+        box = OutboxWorker(office.database, channels, office.clock, leads=lambda: leads[0])
+        await box.deliver("mail")
+        await box.round()
+        assert not office.server.mails
+        assert box.states()["mail"]["queued"] == 1
+        leads[0] = True
+        await box.deliver("mail")
+        assert len(office.server.mails) == 1
+
+    office(talk)
+
+
+def test_what_was_sent_is_noted_also_if_the_instance_stops_leading_before(office: Play) -> None:
+    async def talk(office: Office) -> None:
+        add(office.database)
+
+        async def full(*_: object) -> None:
+            raise DatabaseFull("the disk is full")
+
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(office.database, "write", full)
+            patch.setattr(worker, "GRACE", 0.05)
+            async with meanwhile(office.box.run()):
+                await until(lambda: bool(office.server.mails))
+        async with meanwhile(office.box.run()):
+            await until(lambda: [post.state for post in rows(office.database)] == ["sent"])
+        assert len(office.server.mails) == 1
 
     office(talk)
 
