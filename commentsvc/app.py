@@ -140,9 +140,10 @@ async def _compose(
         await _find_place(start, succession)
         lock = stack.enter_context(Lock(data, succession.place.lock))
         location = settings.database.url or data / data_dir.DATABASE
+        if isinstance(location, Path):  # before there is a key: beside one, it must not be empty
+            upgrade.upgrade(location)
         keys = edit_tokens.load_keys(data / data_dir.SECRET_KEY, settings.auth.secret_key)
         leader = stack.enter_context(_leader(location, settings, keys))
-        upgrade.upgrade(location)
         bridge = Bridge(settings.server, request_trace.LINES if start.traced else 0)
         stack.enter_context(_observed(bridge, start.traced))
         bans, names = Bans(), ProtectedNames(settings)
@@ -208,7 +209,10 @@ async def _compose(
 
 @contextmanager
 def _leader(location: Location, settings: Settings, keys: Sequence[bytes]) -> Iterator[Leader]:
-    """Yield the leader's election, if there may be several instances. Raise DatabaseError."""
+    """Yield what says whether this instance leads; raise DatabaseError.
+
+    A PostgreSQL database is upgraded once the other instances are known to have equal settings.
+    """
     if isinstance(location, Path):
         yield SoleLeader()
         return
@@ -216,6 +220,7 @@ def _leader(location: Location, settings: Settings, keys: Sequence[bytes]) -> It
     from commentsvc.cluster.election import Election, agreement
 
     with Election(location, agreement(settings, keys)) as election:
+        upgrade.upgrade(location)
         yield election
 
 
@@ -365,7 +370,7 @@ def _router(
     routes = [
         *api.routes(),
         *actions.routes(),
-        *CommentStream(service, bridge, secrets.token_hex(4), secrets.randbelow).routes(),
+        *CommentStream(service, bridge, secrets.randbelow).routes(),
         *Avatars(settings, service.sites, service.clock).routes(),
         *feeds.routes(),
         *Embed(service, submissions, serializer, page_reactions).routes(),

@@ -74,6 +74,7 @@ TESTED_ELSEWHERE: dict[str, str] = {
     "admin.invite": "admin/test_accounts and test_json_api: what a link makes",
     "admin.queue_stream": "admin/test_json_api: what is told, and to whom",
     "admin.token_access": "admin/test_json_api: each operation by each token",
+    "auth.attempts": "admin/test_login_limit: how many, by whom, and at which instance",
     "auth.api_tokens": "admin/test_json_api: what a token may do, and what ends it",
     "auth.identities": "admin/test_provider: whose account is found",
     "auth.oidc": "admin/test_provider: what a provider says, and what it must not",

@@ -160,7 +160,8 @@ class Authentication:
         lifetime = Lifetime(
             most=settings.session_days * DAY_MS, idle=settings.session_idle_hours * HOUR_MS
         )
-        return cls(Cookies(service.keys), lifetime, LoginLimiter(), TwoFactor(service.keys))
+        limiter = LoginLimiter(service.database, service.keys[0])
+        return cls(Cookies(service.keys), lifetime, limiter, TwoFactor(service.keys))
 
 
 class AccessControl:

@@ -72,7 +72,6 @@ class Account:
         authentication: Authentication,
     ) -> None:
         self._database = service.database
-        self._clock = service.clock
         self._access = access
         self._layout = layout
         self._cookies = authentication.cookies
@@ -122,7 +121,7 @@ class Account:
         All other sessions of the moderator end.
         """
         name = context.moderator.name
-        self._limiter.count("", name, self._clock.monotonic_ms(), known=True)
+        await self._limiter.count("", name, context.now, known=True)
         account = await self._database.read(accounts.find, name)
         stored = account.password_hash if account else passwords.NOBODY
         if not await self._limiter.verify(first(form, "password"), stored, known=True):

@@ -60,7 +60,6 @@ class AccountPages:
     ) -> None:
         settings = service.settings
         self._database = service.database
-        self._clock = service.clock
         self._links = SignedLinks(service.keys)
         self._proxies = TrustedProxies(settings.server.trusted_proxies)
         self._inviter = Inviter(service)
@@ -142,9 +141,7 @@ class AccountPages:
         The fields are `t`, `name`, `password` and `again`, the password repeated.
         """
         token, name = first(form, "t"), first(form, "name").strip()
-        self._limiter.count(
-            self._proxies.client(request), name, self._clock.monotonic_ms(), known=False
-        )
+        await self._limiter.count(self._proxies.client(request), name, context.now, known=False)
         try:
             which = self._number(token, context)
             await self._database.read(invitations.find, which, context.now)

@@ -3,27 +3,32 @@
 There are three kinds of buckets. A network may guess a few times, whatever names it tries. A name
 may be tried a few times, from all networks together. That alone would let anybody lock a moderator
 out on purpose. So a browser in which this moderator signed in before (it has a signed cookie) has a
-bucket of its own, and the other two do not apply to it. OWASP calls that a device cookie.
+bucket of its own, and the other two do not apply to it. OWASP calls that a device cookie. The
+buckets are in the database, as keyed digests: they count for all instances and survive a restart.
 
 Passwords are checked by one thread, and few may wait for it: any number of guesses takes one CPU
 and 7 MiB at most.
 """
 
 import asyncio
+import hashlib
 from collections.abc import Callable
 from typing import Final, TypeVar
 
-from commentsvc.auth import passwords
+from commentsvc.auth import attempts, passwords
+from commentsvc.auth.attempts import Rate
+from commentsvc.db.database import Database
+from commentsvc.db.sqlite import Transaction
 from commentsvc.http.messages import HttpError
 from commentsvc.util.client_network import network
 from commentsvc.util.i18n import gettext as _
-from commentsvc.util.ratelimit import RateLimiter
+from commentsvc.util.timestamps import HOUR_MS
 
 T = TypeVar("T")
 
-PER_NETWORK: Final = "20/hour"
-PER_NAME: Final = "30/hour"
-PER_KNOWN_BROWSER: Final = "30/hour"
+PER_NETWORK: Final = Rate(20, HOUR_MS)
+PER_NAME: Final = Rate(30, HOUR_MS)
+PER_KNOWN_BROWSER: Final = Rate(30, HOUR_MS)
 WAITING: Final = 8  # guesses that may wait for the CPU: a fifteenth of a second
 NAME_BYTES: Final = 256  # bytes of a name that are counted; account names are shorter
 
@@ -44,25 +49,32 @@ def _busy() -> HttpError:
 class LoginLimiter:
     """The buckets, and the thread that checks passwords."""
 
-    def __init__(self) -> None:
-        self._networks = RateLimiter(PER_NETWORK)
-        self._names = RateLimiter(PER_NAME)
-        self._known = RateLimiter(PER_KNOWN_BROWSER)
+    def __init__(self, database: Database, key: bytes) -> None:
+        """Take the secret `key`: the database shows neither names nor networks."""
+        self._database = database
+        self._key = hashlib.blake2b(key, digest_size=32).digest()
         self._lane = asyncio.Lock()
         self._waiting = 0
 
-    def count(self, address: str, name: str, now_ms: int, *, known: bool) -> None:
-        """Count an attempt from `address` for `name`. Raise HttpError 429.
+    async def count(self, address: str, name: str, now_ms: int, *, known: bool) -> None:
+        """Count an attempt from `address` for `name`. Raise HttpError 429, DatabaseError.
 
-        `known`: it comes from a browser where this name signed in before. `now_ms` is monotonic.
+        `known`: it comes from a browser where this name signed in before. `now_ms` is in Unix
+        milliseconds.
         """
-        key = name.casefold().encode(errors="surrogatepass")[:NAME_BYTES]
+        named = name.casefold().encode(errors="surrogatepass")[:NAME_BYTES]
         if known:
-            wait = self._known.take(key, now_ms)
+            buckets = [(self._digest(b"known", named), PER_KNOWN_BROWSER)]
         else:
-            wait = self._networks.take(network(address), now_ms) or self._names.take(key, now_ms)
-        if wait:
+            buckets = [
+                (self._digest(b"network", network(address)), PER_NETWORK),
+                (self._digest(b"name", named), PER_NAME),
+            ]
+        if wait := await self._database.write(_take, buckets, now_ms):
             raise _too_many(wait)
+
+    def _digest(self, kind: bytes, value: bytes) -> bytes:
+        return hashlib.blake2b(value, digest_size=16, key=self._key, person=kind).digest()
 
     async def verify(self, password: str, stored: str, *, known: bool) -> bool:
         """Return whether the password is right. Raise HttpError 503 if too many attempts wait."""
@@ -81,3 +93,11 @@ class LoginLimiter:
                 return await asyncio.to_thread(work, *arguments)
         finally:
             self._waiting -= 1
+
+
+def _take(tx: Transaction, buckets: list[tuple[bytes, Rate]], now: int) -> int:
+    """Take a token from each of `buckets`, up to one that has none; return the seconds to wait."""
+    for key, rate in buckets:
+        if wait := attempts.take(tx, key, rate, now):
+            return wait
+    return 0

@@ -46,7 +46,6 @@ class PasskeyPages:
         authentication: Authentication,
     ) -> None:
         self._database = service.database
-        self._clock = service.clock
         self._links = SignedLinks(service.keys)
         self._public_url = service.settings.server.public_url
         self._access = access
@@ -75,7 +74,7 @@ class PasskeyPages:
             await self._database.write(passkeys.remove, passkey_id, owner.moderator_id)
             return redirect("passkeys?done=removed")
         name = first(form, "name")
-        self._limiter.count("", owner.name, self._clock.monotonic_ms(), known=True)
+        await self._limiter.count("", owner.name, context.now, known=True)
         account = await self._database.read(accounts.find, owner.name)
         stored = account.password_hash if account else passwords.NOBODY
         if not await self._limiter.verify(first(form, "password"), stored, known=True):

@@ -60,7 +60,6 @@ class ProviderPages:
     ) -> None:
         settings = service.settings
         self._database = service.database
-        self._clock = service.clock
         self._keys = service.keys
         self._links = SignedLinks(service.keys)
         self._proxies = TrustedProxies(settings.server.trusted_proxies)
@@ -109,7 +108,7 @@ class ProviderPages:
             if browser != context.csrf_token:
                 raise OidcRefused("provider: the state is of another browser")
             client = self._proxies.client(request)
-            self._limiter.count(client, word, self._clock.monotonic_ms(), known=False)
+            await self._limiter.count(client, word, context.now, known=False)
             await self._database.write(signed_links.mark_used, word, context.now, STATE_TIME)
             if not code:
                 raise OidcRefused(f"provider: {first(parameters, 'error')[:80]!a}")

@@ -64,7 +64,6 @@ class SignIn:
         self, service: ServiceContext, access: AccessControl, authentication: Authentication
     ) -> None:
         self._database = service.database
-        self._clock = service.clock
         self._links = SignedLinks(service.keys)
         self._public_url = service.settings.server.public_url
         self._provider = oidc.provider_name(service.settings.oidc)
@@ -106,9 +105,7 @@ class SignIn:
         name, to = first(form, "name").strip(), target(first(form, "to"))
         account = await self._database.read(accounts.find, name)
         known = account is not None and self._cookies.is_known(request.header("cookie"), account)
-        self._limiter.count(
-            self._proxies.client(request), name, self._clock.monotonic_ms(), known=known
-        )
+        await self._limiter.count(self._proxies.client(request), name, context.now, known=known)
         stored = account.password_hash if account else passwords.NOBODY
         fits = await self._limiter.verify(first(form, "password"), stored, known=known)
         if account is None or not fits:
@@ -138,9 +135,7 @@ class SignIn:
         if account is None or browser != context.csrf_token:
             return await self._form(request, context, 403, to=to, problem=TOO_LATE)
         known = self._cookies.is_known(request.header("cookie"), account)
-        self._limiter.count(
-            self._proxies.client(request), name, self._clock.monotonic_ms(), known=known
-        )
+        await self._limiter.count(self._proxies.client(request), name, context.now, known=known)
         number, given, now = account.id, first(form, "code"), context.now
         if not await self._database.write(self._two_factor.accept, number, given, now):
             _log.warning("somebody with the password of %s gave a wrong code", ascii(name))
@@ -162,8 +157,8 @@ class SignIn:
         passkey = await self._database.read(passkeys.find, wanted)
         account = await self._database.read(accounts.find, passkey.moderator) if passkey else None
         known = account is not None and self._cookies.is_known(request.header("cookie"), account)
-        self._limiter.count(
-            self._proxies.client(request), wanted.hex(), self._clock.monotonic_ms(), known=known
+        await self._limiter.count(
+            self._proxies.client(request), wanted.hex(), context.now, known=known
         )
         if passkey is None or account is None or browser != context.csrf_token:
             return await self._form(request, context, 403, to=to, problem=UNKNOWN_PASSKEY)

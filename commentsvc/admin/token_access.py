@@ -10,7 +10,6 @@ from typing import Any, Final, TypeVar
 
 import msgspec
 
-from commentsvc.admin.login_limit import PER_NETWORK
 from commentsvc.api.author import CHALLENGE
 from commentsvc.api.errors import as_http
 from commentsvc.auth import api_tokens, sessions
@@ -39,6 +38,7 @@ from commentsvc.util.ratelimit import RateLimiter
 S = TypeVar("S", bound=msgspec.Struct)
 # Any: what a coroutine yields to the event loop does not matter
 Handler = Callable[[Request, Actor], Coroutine[Any, Any, Response]]
+WRONG_TOKENS: Final = "20/hour"  # from one network, at each instance: nobody guesses one
 IN_ADDRESS: Final = ("token=", "access_token=", "api_key=")
 NO_CORS: Final = ("Access-Control-Allow-Origin", "Access-Control-Expose-Headers")
 
@@ -56,7 +56,7 @@ class TokenAccess:
         self._database = service.database
         self._clock = service.clock
         self._proxies = TrustedProxies(service.settings.server.trusted_proxies)
-        self._guesses = RateLimiter(PER_NETWORK)
+        self._guesses = RateLimiter(WRONG_TOKENS)
 
     def routes(self, handlers: Sequence[tuple[Operation[Any], Handler]]) -> list[Route]:
         """Return the routes of `handlers`, for tokens with the operation's permission."""

@@ -35,7 +35,6 @@ class FactorPages:
         authentication: Authentication,
     ) -> None:
         self._database = service.database
-        self._clock = service.clock
         self._access = access
         self._layout = layout
         self._two_factor = authentication.two_factor
@@ -66,7 +65,7 @@ class FactorPages:
             word = urandom(SECRET_SIZE)
             await self._database.write(self._two_factor.begin, who.moderator_id, word)
             return redirect("factor")
-        self._limiter.count("", who.name, self._clock.monotonic_ms(), known=True)
+        await self._limiter.count("", who.name, context.now, known=True)
         if what == "confirm":
             random = urandom(RECOVERY_CODES * RECOVERY_SIZE)
             codes = await self._database.write(

@@ -3,8 +3,9 @@
 The core keeps the streams open. A stream begins here with the current state; later each change is
 published once, for any number of readers. The writer purges the tags of answers that a transaction
 made stale, and this module gets the same tags, on the event loop. An event says only that something
-has changed: it has the number of comments, and an id, which is the number of the tag's last purge.
-The reader then fetches the thread from the core's cache as usual.
+has changed: it has the number of comments, and an id, which is the version of the thread in the
+database. So a reader who connects again, also to another instance, is told only what is new. The
+reader then fetches the thread from the core's cache as usual.
 
 No reader misses a change: a stream begins in the same step of the event loop as its read of the
 database, and changes are published on the loop, so each change is either part of that read or
@@ -21,6 +22,7 @@ from typing import Final, Protocol
 
 from commentsvc.api.parameters import PageQuery
 from commentsvc.comments import queries
+from commentsvc.comments.queries import Thread
 from commentsvc.context import ServiceContext
 from commentsvc.db.sqlite import DatabaseError
 from commentsvc.http.messages import (
@@ -69,9 +71,6 @@ class Publisher(Protocol):
     def watch(self, watcher: Callable[[Sequence[str]], None]) -> None:
         """Call `watcher` on the loop with the tags of each purge."""
 
-    def purged(self, tag: str) -> int:
-        """Return the number of the last purge of `tag`."""
-
     def is_followed(self, tag: str) -> bool:
         """Return whether streams follow `tag`, or may do so soon."""
 
@@ -82,12 +81,11 @@ class Publisher(Protocol):
 class CommentStream:
     """The handler of new streams, and the publisher of changes.
 
-    `life` identifies this start of the program, since the numbers of purges begin anew with each.
     `below(n)` returns a random number below n.
     """
 
     def __init__(
-        self, service: ServiceContext, publisher: Publisher, life: str, below: Callable[[int], int]
+        self, service: ServiceContext, publisher: Publisher, below: Callable[[int], int]
     ) -> None:
         settings = service.settings.server
         self._proxies = TrustedProxies(settings.trusted_proxies)
@@ -95,7 +93,6 @@ class CommentStream:
         self._database = service.database
         self._sites = service.sites
         self._publisher = publisher
-        self._life = life
         self._below = below
         self._changed: set[str] = set()  # tags with changes to publish
         self._resting = False
@@ -117,8 +114,8 @@ class CommentStream:
         thread = self._database.read_now(queries.thread, site, url)
         tag = thread_tag(site, thread.url)
         begin = b"retry: %d\n\n" % (RETRY + self._below(RETRY))
-        if request.header("last-event-id") != self._id(tag):
-            begin += self._event(tag, thread.count)
+        if request.header("last-event-id") != _id(thread):
+            begin += _event(thread)
         place = wide_network(network(self._proxies.client(request)))
         group = hash(place) & 0xFFFFFFFF
         return Response(200, HEADERS, begin, follows=tag, group=(group, self._network_streams))
@@ -150,10 +147,12 @@ class CommentStream:
             thread = self._database.read_now(queries.thread, *place)
         except DatabaseError:
             return False
-        return self._publisher.publish(tag, self._event(tag, thread.count))
+        return self._publisher.publish(tag, _event(thread))
 
-    def _id(self, tag: str) -> str:
-        return f"{self._life}-{self._publisher.purged(tag)}"
 
-    def _event(self, tag: str, count: int) -> bytes:
-        return b'id: %s\ndata: {"count":%d}\n\n' % (self._id(tag).encode(), count)
+def _id(thread: Thread) -> str:
+    return f"{thread.id}-{thread.version}"
+
+
+def _event(thread: Thread) -> bytes:
+    return b'id: %s\ndata: {"count":%d}\n\n' % (_id(thread).encode(), thread.count)

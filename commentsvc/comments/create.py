@@ -143,6 +143,12 @@ def add_to_counts(tx: Transaction, shown: Mapping[ThreadRef, int]) -> None:
     tx.execute_many(statements.RAISE_SITE, [(number, site) for site, number in sites.items()])
 
 
+def changed(tx: Transaction, ref: ThreadRef) -> None:
+    """Note a change of a thread that leaves its count as it is, and purge its answers."""
+    tx.execute(statements.RAISE_THREAD, (0, ref.thread_id))
+    tx.purge(thread_tag(ref.site, ref.url))
+
+
 def _tell(
     tx: Transaction, submissions: Sequence[NewComment], stored: Sequence[Comment], now: int
 ) -> None:

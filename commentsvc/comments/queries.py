@@ -60,7 +60,7 @@ class Thread(msgspec.Struct, frozen=True, gc=False):
 
     `url` is the current one, even if the thread was asked for under an alias: answers are tagged
     with it. `imported` is 1 if imported comments with anchors are in it. `likes` and `reposts` are
-    those on other sites.
+    those on other sites. Each change that readers see increments `version`.
     """
 
     id: int
@@ -71,6 +71,7 @@ class Thread(msgspec.Struct, frozen=True, gc=False):
     pinned: int | None = None
     likes: int = 0
     reposts: int = 0
+    version: int = 0
 
 
 class DeletedComment(msgspec.Struct, frozen=True, forbid_unknown_fields=True, gc=False):
@@ -118,9 +119,9 @@ def thread(reader: Reader, site: str, url: str) -> Thread:
     row = reader.execute(statements.THREAD, (site, url)).fetchone()
     if row is None:
         return Thread(0, url, 0, AGING)
-    if row[8] is not None:
-        row = reader.execute(statements.ALIASED, (row[8],)).fetchone()
-    return Thread(*row[:8])
+    if row[9] is not None:
+        row = reader.execute(statements.ALIASED, (row[9],)).fetchone()
+    return Thread(*row[:9])
 
 
 def page_title(reader: Reader, thread_id: int) -> str:

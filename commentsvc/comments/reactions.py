@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 
 from peewee import Value, fn
 
-from commentsvc.comments.create import ThreadRef
+from commentsvc.comments.create import ThreadRef, changed
 from commentsvc.comments.errors import TooManyReactions, UnknownSite
 from commentsvc.comments.urls import PageRef
 from commentsvc.comments.voting import CROWD, DIGEST
@@ -25,7 +25,6 @@ from commentsvc.db import statements
 from commentsvc.db.query import Param, Select, prepared
 from commentsvc.db.schema.comments import ReactionCountTable, ReactionTable
 from commentsvc.db.sqlite import Reader, Transaction
-from commentsvc.model import thread_tag
 
 
 class Reaction(NamedTuple):
@@ -148,7 +147,7 @@ def react(
             network = networks[0] if networks else None
             tx.change(_put, ref.thread_id, emoji, reader, network, now)
         tx.change(_add, ref.thread_id, emoji, 1 if reaction.given else -1)
-        tx.purge(thread_tag(ref.site, ref.url))
+        changed(tx, ref)
     return counts(tx, ref.thread_id)
 
 
@@ -222,7 +221,7 @@ def move(tx: Transaction, source_id: int, target_id: int) -> None:
 def remove(tx: Transaction, ref: ThreadRef) -> None:
     """Remove all reactions of a page."""
     _clear(tx, ref.thread_id)
-    tx.purge(thread_tag(ref.site, ref.url))
+    changed(tx, ref)
 
 
 def add_counts(tx: Transaction, thread_id: int, numbers: Mapping[str, int]) -> None:

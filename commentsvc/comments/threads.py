@@ -19,7 +19,7 @@ import msgspec
 from peewee import fn
 
 from commentsvc.comments import follows, reactions
-from commentsvc.comments.create import ThreadRef, add_to_counts
+from commentsvc.comments.create import ThreadRef, add_to_counts, changed
 from commentsvc.comments.errors import UnknownThread, UrlTaken
 from commentsvc.comments.submission import page_title
 from commentsvc.db import statements
@@ -95,7 +95,7 @@ def set_state(tx: Transaction, site: str, url: str, state: str) -> None:
     """Set whether a thread is open, closed, or closes by its age. Raise UnknownThread."""
     ref = find(tx, site, url)
     tx.change(ThreadTable.update(state=state).where(ThreadTable.id == ref.thread_id))
-    tx.purge(thread_tag(site, ref.url))
+    changed(tx, ref)
 
 
 def set_title(tx: Transaction, site: str, url: str, title: str) -> None:
@@ -108,7 +108,8 @@ def set_title(tx: Transaction, site: str, url: str, title: str) -> None:
     for condition in _comments_of(ref.thread_id):
         comments = CommentTable.select(CommentTable.id).where(condition)
         tx.change(ProposedTitleTable.delete().where(ProposedTitleTable.comment.in_(comments)))
-    tx.purge(thread_tag(site, ref.url), site_tag(site))
+    changed(tx, ref)
+    tx.purge(site_tag(site))
 
 
 def move(tx: Transaction, site: str, url: str, to: str) -> None:
@@ -123,7 +124,8 @@ def move(tx: Transaction, site: str, url: str, to: str) -> None:
         tx.change(ThreadTable.update(url="").where(ThreadTable.id == vacant))
     tx.change(ThreadTable.update(url=to).where(ThreadTable.id == ref.thread_id))
     _put_alias(tx, ref, ref.url, vacant)
-    tx.purge(thread_tag(site, ref.url), thread_tag(site, to), site_tag(site))
+    changed(tx, ref)
+    tx.purge(thread_tag(site, to), site_tag(site))
 
 
 def add_alias(tx: Transaction, site: str, url: str, alias: str) -> None:
@@ -135,7 +137,8 @@ def add_alias(tx: Transaction, site: str, url: str, alias: str) -> None:
     if ref.url == alias:
         raise UrlTaken(_("%(url)s is the page's own address", url=alias))
     _put_alias(tx, ref, alias, _vacant(tx, ref, alias))
-    tx.purge(thread_tag(site, alias), thread_tag(site, ref.url))
+    changed(tx, ref)
+    tx.purge(thread_tag(site, alias))
 
 
 def remove_alias(tx: Transaction, site: str, alias: str) -> None:
@@ -153,7 +156,8 @@ def remove_alias(tx: Transaction, site: str, alias: str) -> None:
             ThreadTable.site == ref.site_id, ThreadTable.url == alias
         )
     )
-    tx.purge(thread_tag(site, alias), thread_tag(site, ref.url))
+    changed(tx, ref)
+    tx.purge(thread_tag(site, alias))
 
 
 def merge(tx: Transaction, site: str, url: str, into: str, who: str, now: int) -> int:

@@ -39,9 +39,9 @@ T = TypeVar("T")
 
 # Seconds to wait for a connection.
 DIAL_PATIENCE: Final = 3
-# What a service opens: the writer's, the readers', the event loop's, and two of the channel between
-# instances; a command opens one more.
-CONNECTIONS: Final = 9
+# What a service opens: for the writer, the readers, the event loop, the election, and two for the
+# channel between instances; a command opens one more.
+CONNECTIONS: Final = 10
 # Seconds to wait for another program's lock.
 PATIENCE: Final = 3
 # Milliseconds after which a connection is lost whose other end says nothing to what we sent.

@@ -50,7 +50,7 @@ INSERT_COMMENT: Final = (
     " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
     " ON CONFLICT (key) DO NOTHING"
 )
-RAISE_THREAD: Final = "UPDATE thread SET count = count + ? WHERE id = ?"
+RAISE_THREAD: Final = "UPDATE thread SET count = count + ?, version = version + 1 WHERE id = ?"
 RAISE_SITE: Final = "UPDATE site SET count = count + ? WHERE id = ?"
 FIND_KEY: Final = f"SELECT {COLUMNS} FROM comment AS c WHERE c.key = ?"
 CLEAR_KEY: Final = "UPDATE comment SET key = NULL WHERE id = ?"
@@ -97,12 +97,13 @@ HISTORY: Final = (
 # Reading. THREAD is by (site, url), ALIASED by the id that an alias names, SITE_COUNT by site.
 THREAD: Final = (
     "SELECT t.id, t.url, t.count, t.state, t.imported, t.pinned_id, t.likes,"
-    " t.reposts, t.alias_id"
+    " t.reposts, t.version, t.alias_id"
     " FROM thread AS t JOIN site AS s"
     " ON s.id = t.site_id WHERE s.name = ? AND t.url = ?"
 )
 ALIASED: Final = (
-    "SELECT id, url, count, state, imported, pinned_id, likes, reposts, alias_id FROM thread"
+    "SELECT id, url, count, state, imported, pinned_id, likes, reposts, version, alias_id"
+    " FROM thread"
     " WHERE id = ?"
 )
 # The pinned comment of a thread, if it is visible: by id and thread.

@@ -186,10 +186,6 @@ class Bridge:
         self._loop = asyncio.get_running_loop()
         self._watcher = watcher
 
-    def purged(self, tag: str) -> int:
-        """Return the number of the last purge of `tag`; each purge has a greater one."""
-        return self._core.purged(tag)
-
     def is_followed(self, tag: str) -> bool:
         """Return whether streams that follow `tag` are open."""
         return self._core.is_followed(tag)

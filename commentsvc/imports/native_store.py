@@ -11,7 +11,7 @@ from typing import Final
 import msgspec
 
 from commentsvc.comments import reactions
-from commentsvc.comments.create import ThreadRef
+from commentsvc.comments.create import ThreadRef, changed
 from commentsvc.db import statements
 from commentsvc.db.query import Param, Select, insertion, prepared
 from commentsvc.db.schema.comments import (
@@ -254,6 +254,5 @@ def _add_thread(tx: Transaction, record: ThreadRecord, site: str) -> None:
         tx.change(
             alias.on_conflict(action="NOTHING", conflict_target=[ThreadTable.site, ThreadTable.url])
         )
-    tx.purge(thread_tag(site, record.url), site_tag(site), *(
-        thread_tag(site, alias) for alias in record.aliases
-    ))  # fmt: skip
+    changed(tx, ThreadRef(site, record.url, site_id, thread_id))
+    tx.purge(site_tag(site), *(thread_tag(site, alias) for alias in record.aliases))

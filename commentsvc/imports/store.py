@@ -13,7 +13,7 @@ from typing import Final
 import msgspec
 from peewee import JOIN, fn
 
-from commentsvc.comments.create import ThreadRef, add_to_counts
+from commentsvc.comments.create import ThreadRef, add_to_counts, changed
 from commentsvc.comments.errors import CommentsError, UnknownSite
 from commentsvc.db import statements
 from commentsvc.db.query import Param, Prepared, Select, insertion, prepared
@@ -415,7 +415,7 @@ class _Pages:
         becomes = CLOSED if page.closed and is_new else state
         if self._tx.change(_note_thread, self._import_id, thread_id, int(is_new)):
             self._tx.change(_describe_thread, thread_id, title or page.title, becomes)
-            self._tx.purge(thread_tag(page.site, url))
+            changed(self._tx, ThreadRef(page.site, url, site_id, thread_id))
         return ThreadRef(page.site, url, site_id, thread_id)
 
 
@@ -461,10 +461,11 @@ def _remove_run(tx: Transaction, import_id: int, now: int) -> None:
     undone = ImportTable.update(undone_at=now)
     if not tx.change(undone.where(ImportTable.id == import_id, ImportTable.undone_at.is_null())):
         raise UnknownImport(f"there is no import {import_id} that could be undone")
+    reopened = ThreadTable.update(state=AGING, version=ThreadTable.version + 1)
     for thread_id, site, url, state, in_use in tx.query(_made_threads(import_id)):
         if not in_use:
             tx.change(ThreadTable.delete().where(ThreadTable.id == thread_id))
         elif state == CLOSED:
-            tx.change(ThreadTable.update(state=AGING).where(ThreadTable.id == thread_id))
+            tx.change(reopened.where(ThreadTable.id == thread_id))
         tx.purge(thread_tag(site, url), site_tag(site))
     tx.change(ImportedThreadTable.delete().where(ImportedThreadTable.import_id == import_id))

@@ -38,6 +38,6 @@ def is_pinned(reader: Reader, comment_id: int) -> bool:
 
 
 def _set(tx: Transaction, entry: Entry, comment_id: int | None) -> None:
-    pinned = ThreadTable.update(pinned_id=comment_id)
+    pinned = ThreadTable.update(pinned_id=comment_id, version=ThreadTable.version + 1)
     tx.change(pinned.where(ThreadTable.id == entry.comment.thread_id))
     tx.purge(thread_tag(entry.site, entry.url))

@@ -14,6 +14,7 @@ import msgspec
 from msgspec.structs import replace
 from peewee import fn
 
+from commentsvc.comments.create import ThreadRef, changed
 from commentsvc.comments.errors import ProfileRefused
 from commentsvc.comments.submission import avatar, is_email, is_site
 from commentsvc.db.query import Select
@@ -26,7 +27,7 @@ from commentsvc.db.schema.comments import (
     is_called,
 )
 from commentsvc.db.sqlite import Reader, Transaction
-from commentsvc.model import BADGES, MODERATORS_TAG, OWNER, ROLES, site_tag, thread_tag
+from commentsvc.model import BADGES, MODERATORS_TAG, OWNER, ROLES, site_tag
 from commentsvc.moderation import permissions
 from commentsvc.moderation.permissions import Actor, Permission
 from commentsvc.spam.protected_names import looks, skeletons
@@ -209,11 +210,13 @@ def _purge(tx: Transaction, moderator_id: int) -> None:
     """Purge every answer with a comment of the account, and the cached protected names."""
     tx.purge(MODERATORS_TAG)
     pages = (
-        CommentTable.select(SiteTable.name, ThreadTable.url)
+        CommentTable.select(SiteTable.name, ThreadTable.url, SiteTable.id, ThreadTable.id)
         .join(ThreadTable, on=ThreadTable.id == CommentTable.thread)
         .join(SiteTable, on=SiteTable.id == CommentTable.site)
         .where(CommentTable.moderator == moderator_id)
         .distinct()
     )
-    for site, url in tx.query(pages):
-        tx.purge(thread_tag(site, url), site_tag(site))
+    for page in tx.query(pages):
+        ref = ThreadRef(*page)
+        changed(tx, ref)
+        tx.purge(site_tag(ref.site))

@@ -38,6 +38,10 @@ def test_a_day_of_a_service_with_postgresql(
     assert said("approve", 1, 3) == "comment 1 is approved\ncomment 3 is approved\n"
     assert [first.count("/a/"), first.count("/b/")] == [1, 1]
     assert not (data / "comments.sqlite3").exists()
+    second = command("serve", "--data", tmp_path, "--listen", "127.0.0.1:0", environ=environ)
+    assert second.code == 1
+    assert "another commentsvc with a different secret key uses this database" in second.err
+    assert second.err.count("\n") == 1
     postgresql.run(
         "SELECT pg_terminate_backend(pid) FROM pg_stat_activity"
         " WHERE application_name = 'commentsvc'"

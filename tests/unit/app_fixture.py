@@ -83,19 +83,13 @@ class Publisher:
         self.watcher: Callable[[Sequence[str]], None] = lambda tags: None
         self.followed: set[str] = set()
         self.told: list[tuple[str, bytes]] = []
-        self.numbers: dict[str, int] = {}
         self.behind = False
 
     def watch(self, watcher: Callable[[Sequence[str]], None]) -> None:
         self.watcher = watcher
 
     def purge(self, tags: Sequence[str]) -> None:
-        for tag in tags:
-            self.numbers[tag] = self.purged(tag) + 1
         self.watcher(tags)
-
-    def purged(self, tag: str) -> int:
-        return self.numbers.get(tag, 0)
 
     def is_followed(self, tag: str) -> bool:
         return tag in self.followed
@@ -143,7 +137,7 @@ class Served:
         page_reactions = PageReactions(service, cors)
         feeds = Feeds(service)
         self.publisher = Publisher()
-        self.live = CommentStream(service, self.publisher, "life", lambda most: most - 1)
+        self.live = CommentStream(service, self.publisher, lambda most: most - 1)
         self.routes: list[Route] = [
             *api.routes(),
             *readers.routes(),

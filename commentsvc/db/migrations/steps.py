@@ -42,7 +42,8 @@ INITIAL: Final = (
         imported INTEGER NOT NULL DEFAULT 0,
         pinned_id INTEGER,
         likes INTEGER NOT NULL DEFAULT 0,
-        reposts INTEGER NOT NULL DEFAULT 0
+        reposts INTEGER NOT NULL DEFAULT 0,
+        version INTEGER NOT NULL DEFAULT 0
     ) STRICT
     """,
     "CREATE UNIQUE INDEX thread_site_id_url ON thread (site_id, url)",
@@ -354,6 +355,13 @@ INITIAL: Final = (
     """,
     "CREATE UNIQUE INDEX session_digest ON session (digest)",
     "CREATE INDEX session_moderator_id ON session (moderator_id)",
+    """
+    CREATE TABLE sign_in_attempt (
+        "key" BLOB NOT NULL PRIMARY KEY,
+        full_at INTEGER NOT NULL
+    ) STRICT
+    """,
+    "CREATE INDEX sign_in_attempt_full_at ON sign_in_attempt (full_at)",
     """
     CREATE TABLE subscriber (
         id INTEGER NOT NULL PRIMARY KEY AUTOINCREMENT,

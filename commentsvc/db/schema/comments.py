@@ -56,7 +56,8 @@ class ThreadTable(Table):
 
     A row with an `alias_id` has no comments: its url is another name of that thread's page. So no
     url can be both. `imported` is 1 if comments were imported into the thread: they have anchors.
-    `likes` and `reposts` are those on other sites: see `mentions`.
+    `likes` and `reposts` are those on other sites: see `mentions`. Each change that readers see
+    increments `version`.
     """
 
     id = peewee.AutoField()
@@ -73,6 +74,7 @@ class ThreadTable(Table):
     pinned_id = peewee.IntegerField(null=True)
     likes = peewee.IntegerField(constraints=[peewee.SQL("DEFAULT 0")])
     reposts = peewee.IntegerField(constraints=[peewee.SQL("DEFAULT 0")])
+    version = peewee.IntegerField(constraints=[peewee.SQL("DEFAULT 0")])
 
     class Meta:
         table_name = "thread"
@@ -256,6 +258,16 @@ class SessionTable(Table):
         table_name = "session"
 
 
+class SignInAttemptTable(Table):
+    """A bucket of attempts to sign in: see `auth.attempts`. `key` is a keyed digest."""
+
+    key = peewee.BlobField(primary_key=True)
+    full_at = peewee.IntegerField(index=True)
+
+    class Meta:
+        table_name = "sign_in_attempt"
+
+
 class TwoFactorTable(Table):
     """The authenticator app of a moderator: see `auth.two_factor`.
 
@@ -435,6 +447,7 @@ TABLES: Final = (
     CommentTable,
     ProposedTitleTable,
     SessionTable,
+    SignInAttemptTable,
     TwoFactorTable,
     RecoveryCodeTable,
     InvitationTable,

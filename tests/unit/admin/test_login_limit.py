@@ -2,14 +2,33 @@
 
 import asyncio
 import contextlib
+from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
 from commentsvc.admin import login_limit
 from commentsvc.admin.login_limit import LoginLimiter
 from commentsvc.auth import passwords
+from commentsvc.db.schema.comments import SignInAttemptTable
+from commentsvc.db.sqlite import Reader, Row
 from commentsvc.http.messages import HttpError
 from tests.unit.admin_client import HASH, PASSWORD
+from tests.unit.database_fixture import NOW, opened
+
+ON_BOTH_ENGINES = True  # see tests/unit/conftest.py
+
+
+@pytest.fixture
+def guard(tmp_path: Path) -> Iterator[LoginLimiter]:
+    with opened(tmp_path) as database:
+        yield LoginLimiter(database, b"key" * 16)
+
+
+def count(
+    guard: LoginLimiter, address: str, name: str, now_ms: int = 0, known: bool = False
+) -> None:
+    asyncio.run(guard.count(address, name, NOW + now_ms, known=known))
 
 
 def attempts(
@@ -19,57 +38,76 @@ def attempts(
     made = 0
     with contextlib.suppress(HttpError):
         while made < 1_000:
-            guard.count(address, name, now_ms, known=known)
+            count(guard, address, name, now_ms, known)
             made += 1
     return made
 
 
-def test_one_network_may_guess_a_few_times_whatever_names_it_tries() -> None:
-    guard = LoginLimiter()
+def test_one_network_may_guess_a_few_times_whatever_names_it_tries(guard: LoginLimiter) -> None:
     for number in range(20):
-        guard.count(f"192.0.2.{number}", f"name {number}", 0, known=False)
+        count(guard, f"192.0.2.{number}", f"name {number}")
     assert attempts(guard, "192.0.2.77", "another") == 0
     assert attempts(guard, "192.0.3.77", "another") == 20
 
 
-def test_one_name_is_guessed_a_few_times_from_however_many_networks() -> None:
-    guard = LoginLimiter()
+def test_one_name_is_guessed_a_few_times_from_however_many_networks(guard: LoginLimiter) -> None:
     for number in range(30):
-        guard.count(f"192.0.{number}.1", "Ann" if number % 2 else "ann", 0, known=False)
+        count(guard, f"192.0.{number}.1", "Ann" if number % 2 else "ann")
     assert attempts(guard, "198.51.100.1", "ann") == 0
     assert attempts(guard, "203.0.113.1", "bob") == 20
 
 
-def test_a_known_browser_gets_in_while_strangers_guess() -> None:
-    guard = LoginLimiter()
-    for number in range(200):
+def test_a_known_browser_gets_in_while_strangers_guess(guard: LoginLimiter) -> None:
+    for number in range(35):
         attempts(guard, f"192.0.{number}.1", "ann")
     assert attempts(guard, "192.0.1.1", "ann", known=True) == 30
     assert attempts(guard, "192.0.1.1", "ann", known=True) == 0
 
 
-def test_who_is_stopped_hears_for_how_long() -> None:
-    guard = LoginLimiter()
+def test_who_is_stopped_hears_for_how_long(guard: LoginLimiter) -> None:
     attempts(guard, "192.0.2.1", "ann")
     with pytest.raises(HttpError, match=r"Try again in 3 min\.") as caught:
-        guard.count("192.0.2.1", "ann", 0, known=False)
+        count(guard, "192.0.2.1", "ann")
     assert caught.value.status == 429
     assert caught.value.headers == (("Retry-After", "180"),)
 
 
-def test_after_a_while_more_may_be_tried() -> None:
-    guard = LoginLimiter()
+def test_after_a_while_more_may_be_tried(guard: LoginLimiter) -> None:
     assert attempts(guard, "192.0.2.1", "ann", now_ms=0) == 20
     assert attempts(guard, "192.0.2.1", "ann", now_ms=180_000) == 1
     assert attempts(guard, "192.0.2.1", "bob", now_ms=7_200_000) == 20
 
 
-def test_a_name_of_any_length_is_counted() -> None:
-    guard = LoginLimiter()
-    guard.count("192.0.2.1", "x" * 100_000 + "\ud800", 0, known=False)
+def test_attempts_at_one_instance_count_at_another_and_after_a_restart(tmp_path: Path) -> None:
+    with opened(tmp_path) as database:
+        for number in range(20):
+            count(LoginLimiter(database, b"key" * 16), "192.0.2.1", f"name {number}")
+    with opened(tmp_path) as database:
+        assert attempts(LoginLimiter(database, b"key" * 16), "192.0.2.1", "another") == 0
 
 
-def test_guesses_are_checked_one_at_a_time_and_few_wait(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_does_not_count_any_more_is_deleted_and_no_name_is_stored(guard: LoginLimiter) -> None:
+    count(guard, "192.0.2.1", "ann")
+    rows = guard._database.read_now(_rows)
+    assert len(rows) == 2
+    assert not any(b"ann" in bytes(key) for key, _ in rows)
+    count(guard, "192.0.2.1", "ann", now_ms=10 * 3_600_000, known=True)
+    assert len(guard._database.read_now(_rows)) == 1
+
+
+def _rows(reader: Reader) -> list[Row]:
+    return reader.query(
+        SignInAttemptTable.select(SignInAttemptTable.key, SignInAttemptTable.full_at)
+    )
+
+
+def test_a_name_of_any_length_is_counted(guard: LoginLimiter) -> None:
+    count(guard, "192.0.2.1", "x" * 100_000 + "\ud800")
+
+
+def test_guesses_are_checked_one_at_a_time_and_few_wait(
+    guard: LoginLimiter, monkeypatch: pytest.MonkeyPatch
+) -> None:
     running, most = 0, 0
     real = passwords.verify
 
@@ -85,7 +123,6 @@ def test_guesses_are_checked_one_at_a_time_and_few_wait(monkeypatch: pytest.Monk
     monkeypatch.setattr(passwords, "verify", slow)
 
     async def scene() -> list[bool | BaseException]:
-        guard = LoginLimiter()
         guesses = [
             guard.verify(PASSWORD, HASH, known=False) for _ in range(login_limit.WAITING + 3)
         ]
@@ -100,9 +137,8 @@ def test_guesses_are_checked_one_at_a_time_and_few_wait(monkeypatch: pytest.Monk
     assert mine is True
 
 
-def test_a_guess_gives_its_place_back() -> None:
+def test_a_guess_gives_its_place_back(guard: LoginLimiter) -> None:
     async def scene() -> None:
-        guard = LoginLimiter()
         for _ in range(login_limit.WAITING + 1):
             assert not await guard.verify("wrong", "no hash", known=False)
         with pytest.raises(passwords.PasswordRefused):

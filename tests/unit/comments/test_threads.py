@@ -6,12 +6,13 @@ from typing import Any
 
 import pytest
 
-from commentsvc.comments import errors, queries, threads
+from commentsvc.comments import errors, queries, reactions, threads
 from commentsvc.comments.errors import UnknownThread, UrlTaken
+from commentsvc.comments.urls import PageRef
 from commentsvc.db import integrity
 from commentsvc.db.database import Database
 from commentsvc.db.sqlite import Transaction
-from commentsvc.moderation import actions
+from commentsvc.moderation import actions, pins
 from tests.unit.database_fixture import NOW, add, decide, opened
 
 ON_BOTH_ENGINES = True  # see tests/unit/conftest.py
@@ -65,6 +66,29 @@ def test_a_moved_page_is_found_under_both_addresses(database: Database, purged: 
     add(database, url="/a/")
     assert purged == ["thread:blog:/new/", "site:blog"], "answers are tagged with where it is"
     assert counts(database, "/a/", "/new/") == [3, 3]
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda tx: threads.set_state(tx, "blog", "/a/", "closed"),
+        lambda tx: threads.set_title(tx, "blog", "/a/", "Another"),
+        lambda tx: threads.move(tx, "blog", "/a/", "/new/"),
+        lambda tx: threads.add_alias(tx, "blog", "/a/", "/alias/"),
+        lambda tx: threads.merge(tx, "blog", "/b/", "/a/", "bob", NOW),
+        lambda tx: pins.pin(tx, 1),
+        lambda tx: reactions.react_once(tx, PageRef("blog", "/a/"), "👍", (), NOW),
+        lambda tx: actions.change(tx, [1], "spam", "bob", NOW),
+    ],
+)
+def test_each_change_that_readers_see_gives_the_thread_a_new_version(
+    database: Database, purged: list[str], change: Callable[[Transaction], Any]
+) -> None:
+    before = database.read_now(queries.thread, "blog", "/a/")
+    database.write_now(change)
+    after = database.read_now(queries.thread, "blog", "/a/")
+    assert f"thread:blog:{after.url}" in purged
+    assert after.version > before.version
 
 
 def test_a_page_may_move_back_and_forth(database: Database) -> None:

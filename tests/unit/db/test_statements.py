@@ -42,7 +42,10 @@ COLUMNS = (
     C.role,
     C.permalink,
 )
-THREAD = (*(T.id, T.url, T.count, T.state, T.imported, T.pinned_id, T.likes, T.reposts, T.aliased),)
+THREAD = (
+    *(T.id, T.url, T.count, T.state, T.imported, T.pinned_id, T.likes, T.reposts),
+    *(T.version, T.aliased),
+)
 PLACE = peewee.Tuple(C.published_at, C.id)
 
 
@@ -278,7 +281,9 @@ WRITES: dict[str, tuple[Sequence[object], Any]] = {
     ),
     statements.RAISE_THREAD: (
         (4, 3),
-        ThreadTable.update(count=ThreadTable.count + 4).where(ThreadTable.id == 3),
+        ThreadTable.update(count=ThreadTable.count + 4, version=ThreadTable.version + 1).where(
+            ThreadTable.id == 3
+        ),
     ),
     statements.RAISE_SITE: (
         (4, 2),

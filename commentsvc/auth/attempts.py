@@ -1,0 +1,66 @@
+"""Attempts to sign in, in the database: so that they count for all instances, and after a restart.
+
+Each key has a bucket of tokens, as in `util.ratelimit`. Its row only says when the bucket will be
+full again (the generic cell rate algorithm, ITU-T I.371): a full bucket needs no row.
+"""
+
+from typing import NamedTuple
+
+from peewee import Case
+
+from commentsvc.db.query import Param, Select, prepared
+from commentsvc.db.schema.comments import SignInAttemptTable
+from commentsvc.db.sqlite import Transaction
+
+
+class Rate(NamedTuple):
+    """So many attempts in a period of milliseconds."""
+
+    times: int
+    period_ms: int
+
+    @property
+    def pause_ms(self) -> int:
+        """The milliseconds after which one more attempt is allowed."""
+        return self.period_ms // self.times
+
+
+@prepared
+def _take(key: Param, now: Param, pause: Param, latest: Param) -> Select:
+    """Return the query that counts an attempt, unless the bucket is empty.
+
+    `latest` is the last time at which the bucket may become full, so that it has a token now.
+    """
+    full_at = SignInAttemptTable.full_at
+    begin = Case(None, [(full_at > now, full_at)], now)
+    return SignInAttemptTable.insert(key=key, full_at=now + pause).on_conflict(
+        conflict_target=[SignInAttemptTable.key],
+        update={full_at: begin + pause},
+        where=full_at <= latest,
+    )
+
+
+@prepared
+def _full_at(key: Param) -> Select:
+    return SignInAttemptTable.select(SignInAttemptTable.full_at).where(
+        SignInAttemptTable.key == key
+    )
+
+
+@prepared
+def _drop_full(now: Param) -> Select:
+    return SignInAttemptTable.delete().where(SignInAttemptTable.full_at < now)
+
+
+def take(tx: Transaction, key: bytes, rate: Rate, now: int) -> int:
+    """Count an attempt with `key` at `now` (Unix milliseconds); return 0 if it is allowed.
+
+    Otherwise count nothing and return the seconds to wait.
+    """
+    tx.change(_drop_full, now)
+    latest = now + rate.period_ms - rate.pause_ms
+    if tx.change(_take, key, now, rate.pause_ms, latest):
+        return 0
+    row = tx.first(_full_at, key)
+    assert row is not None, "its bucket is not full"
+    return max(1, -(-(int(row[0]) - latest) // 1_000))
