@@ -219,6 +219,7 @@ class SubmissionService:
             reasons="\n".join(verdict.reasons),
             network=network_hash,
             notify=submission.notify and self._replies,
+            follow=submission.follow and self._replies,
             language=submission.language or self._sites.language(site),
             permalink=submission.permalink,
         )

@@ -60,7 +60,7 @@ FOR_MODERATORS: Final = (
     "commentsvc/templates/moderation/",
 )
 # Sections of widget.json that are loaded only when they are used.
-PARTS: Final = ("tools", "reactions")
+PARTS: Final = ("tools", "form", "reactions")
 # The number of comments: in the widget, in the service and in Hugo. Zero has a text of its own.
 COUNT: Final = "widget.count"
 NONE: Final = "widget.none"

@@ -3,6 +3,7 @@ import {
   anchorOf,
   base,
   countText,
+  FEED,
   get,
   h,
   icon,
@@ -13,7 +14,6 @@ import {
   storage,
 } from "./common.js";
 
-const FEED = "M3 3a10 10 0 0 1 10 10M3 8a5 5 0 0 1 5 5M3 13h0";
 const REPLY = "M6 4 2.5 7.5 6 11M3 7.5h6a4 4 0 0 1 4 4V13";
 const UP = "M3 10.5l5-5 5 5";
 const DOWN = "M3 5.5l5 5 5-5";
@@ -205,7 +205,6 @@ export class CommentThread extends HTMLElement {
     this.offer("show");
   }
 
-  /** Show a button that loads comments */
   offer(text, after) {
     this.#more.textContent = this.messages[text];
     this.#more.onclick = () => this.load(after);
@@ -256,7 +255,6 @@ export class CommentThread extends HTMLElement {
     this.own ??= new (await import("./own_comments.js")).OwnComments(this.url);
   }
 
-  /** Replace the fallback */
   #build(sort, prerendered) {
     const messages = this.messages;
     const { count, voting, closes } = this.page;

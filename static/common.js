@@ -38,6 +38,8 @@ export function loadStylesheet(name) {
   });
 }
 
+export const FEED = "M3 3a10 10 0 0 1 10 10M3 8a5 5 0 0 1 5 5M3 13h0";
+
 /** The address of the service */
 export const base = new URL("..", import.meta.url).href;
 

@@ -96,12 +96,6 @@ export class CommentForm {
     return field;
   }
 
-  #addCheckbox(place, name) {
-    const box = h("input", { name, type: "checkbox" });
-    place.append(h("label", {}, box, " ", this.about.messages[name]));
-    return box;
-  }
-
   #addIdentity(kept) {
     const { messages } = this.about;
     for (const name in IDENTITY) {
@@ -111,8 +105,9 @@ export class CommentForm {
     this.element.site.addEventListener("change", ({ target }) => {
       if (target.value && !/^[a-z]+:/i.test(target.value)) target.value = "https://" + target.value;
     });
-    this.#addCheckbox(this.identity, "remember").checked = storage.get("writer");
-    this.#addCheckbox(this.element, "notify").parentNode.hidden = true; // see #prove
+    const checked = Boolean(storage.get("writer"));
+    const remember = h("input", { name: "remember", type: "checkbox", checked });
+    this.identity.append(h("label", {}, remember, " ", messages.remember));
     const trap = h("input", { name: "subject", hidden: true }); // for bots
     this.element.append(trap, h("p.hint", {}, messages.hint));
     this.showIdentity(!CommentForm.writer);
@@ -220,7 +215,7 @@ export class CommentForm {
   async #prove() {
     const token = await get("form-token?" + new URLSearchParams({ url: this.about.url }));
     this.token = token;
-    this.element.notify.parentNode.hidden = !token.notify;
+    if (token.notify) import("./mails.js").then(({ offerMails }) => offerMails(this)).catch(() => {});
     this.#countCharacters();
     if (!token.proof_of_work) return;
     const { solve } = await import("./proof_of_work.js");

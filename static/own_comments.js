@@ -1,6 +1,6 @@
 // The reader's own comments: for a while they can be changed, and seen before approval
 
-import { actionButton, storage } from "./common.js";
+import { actionButton, base, FEED, h, icon, storage } from "./common.js";
 
 const ICONS = {
   edit: "M3 13l.7-3L10.5 3.2a1.3 1.3 0 0 1 2 0l.3.3a1.3 1.3 0 0 1 0 2L6 12.3z",
@@ -31,12 +31,16 @@ export class OwnComments {
     storage.set("own-comments", this.#byId);
   }
 
-  /** Add buttons to the own comments of `thread` that can be changed. */
+  /** Add to the own comments of `thread` buttons to change them, and the feed of their replies. */
   addButtons({ tree, messages }) {
-    for (const { comment, token } of Object.values(this.#byId)) {
+    for (const { comment, token, replies_feed: feed } of Object.values(this.#byId)) {
       const actions = tree.find(comment.id)?.querySelector("article > .commentsvc-actions");
-      if (!token || !actions || actions.querySelector("[name=edit]")) continue;
-      for (const name in ICONS) actions.append(actionButton(name, ICONS[name], messages[name]));
+      if (!actions || actions.querySelector("[name=edit], a")) continue;
+      for (const name in token ? ICONS : {}) {
+        actions.append(actionButton(name, ICONS[name], messages[name]));
+      }
+      const title = `${messages.replies}: ${messages.feed}`;
+      if (feed) actions.append(h("a.link", { href: base + feed, title }, icon(FEED)));
     }
   }
 

@@ -39,16 +39,17 @@ function change({ about }, { message }) {
   return send("PATCH", pathOf(about, "comments/" + parent.id), { message }, own.token);
 }
 
-async function post(form, patience, { remember, ...fields }) {
+async function post(form, patience, { remember, mails, ...fields }) {
   await Promise.race([form.begin(), patience]);
-  const { about, element, key, token } = form;
+  const { about, key, token } = form;
   const body = {
     ...fields,
     key,
     url: about.url,
     parent: about.parent?.id,
     title: document.title,
-    notify: element.notify.checked,
+    notify: mails == "notify",
+    follow: mails == "follow",
     form_token: token.form_token,
     proof_of_work: token.solution ?? null,
   };

@@ -37,6 +37,7 @@ export interface Answer {
   comment: Comment;
   token?: string;
   token_expires?: string;
+  replies_feed?: string;
 }
 
 /** An answer that the browser keeps. */

@@ -14,6 +14,7 @@ from typing import Annotated, Any, Literal
 
 from msgspec import UNSET, Meta, UnsetType, field
 
+from commentsvc.api.feeds import REPLIES_FEED
 from commentsvc.api.parameters import (
     After,
     PageOrSiteQuery,
@@ -35,6 +36,7 @@ from commentsvc.api.serialize import (
     status,
 )
 from commentsvc.api.submit import HttpSubmissions
+from commentsvc.auth.edit_tokens import ReplyFeedWords
 from commentsvc.comments import popular, queries, reactions
 from commentsvc.comments.pagination import Sort
 from commentsvc.comments.popular import DAYS, DiscussedPage, Period
@@ -209,6 +211,7 @@ class CommentsApi:
         self._cors = cors
         self._submissions = submissions
         self._serializer = serializer
+        self._feed_words = ReplyFeedWords(service.keys)
         shared = (("Cache-Control", service.settings.server.cache_control), ANY_ORIGIN)
         self._json: Headers = (("Content-Type", JSON), *shared)
         self._list: Headers = (*self._json, NO_SNIFFING)
@@ -385,10 +388,10 @@ class CommentsApi:
     def submit(self, request: Request) -> Deferred:
         """POST /api/comments with JSON: 201 if shown at once, 202 if it waits for approval.
 
-        Both answer ``{"status", "comment", "token", "token_expires"}``; the token is null if an
-        equal comment without a key was sent within the hour. 400 with all invalid fields, 403 for a
-        foreign page, 409 for the key of another comment, 415, 429, 503. `?site=` names the site;
-        `site` in the body is the author's web site.
+        Both answer ``{"status", "comment", "token", "token_expires", "replies_feed"}``; the token
+        is null if an equal comment without a key was sent within the hour. 400 with all invalid
+        fields, 403 for a foreign page, 409 for the key of another comment, 415, 429, 503. `?site=`
+        names the site; `site` in the body is the author's web site.
         """
         place = self._submissions.admit(request)
         locate = self._sites.locator(SUBMIT.read(request).site)
@@ -429,7 +432,8 @@ class CommentsApi:
         comment = accepted.comment
         expires = rfc3339(accepted.token_expires_at) if accepted.token else None
         shown = self._serializer.item(comment, site)
-        receipt = Receipt(status(comment), shown, accepted.token, expires)
+        feed = REPLIES_FEED + self._feed_words.make(comment.id)
+        receipt = Receipt(status(comment), shown, accepted.token, expires, feed)
         headers = (("Content-Type", JSON), NOT_STORED, NO_SNIFFING, *cors)
         return Response(201 if comment.status == APPROVED else 202, headers, encode(receipt))
 

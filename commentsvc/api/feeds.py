@@ -19,12 +19,20 @@ from uuid import NAMESPACE_URL, uuid5
 
 import msgspec
 
-from commentsvc.api.parameters import PageOrSiteQuery
+from commentsvc.api.parameters import LinkQuery, PageOrSiteQuery
+from commentsvc.auth.edit_tokens import ReplyFeedWords
 from commentsvc.comments import queries
 from commentsvc.comments.urls import PageRef
 from commentsvc.context import ServiceContext
 from commentsvc.db.sqlite import Reader
-from commentsvc.http.messages import ANY_ORIGIN, NO_SNIFFING, Request, Response, encode
+from commentsvc.http.messages import (
+    ANY_ORIGIN,
+    NO_SNIFFING,
+    HttpError,
+    Request,
+    Response,
+    encode,
+)
 from commentsvc.http.operation import Content, Operation
 from commentsvc.http.router import HandlerResult, Route, route
 from commentsvc.model import ANCHOR, Entry, site_tag, thread_tag
@@ -33,6 +41,7 @@ from commentsvc.util.i18n import gettext as _
 from commentsvc.util.templates import Templates
 from commentsvc.util.timestamps import rfc3339
 
+REPLIES_FEED: Final = "feed/replies.atom?t="  # and the word of a comment
 JSON_FEED = "https://jsonfeed.org/version/1.1"
 
 # Characters that XML 1.0 does not allow, even as a character reference (section 2.2).
@@ -141,6 +150,17 @@ RSS = _operation("/feed.rss", "RSS 2.0", "application/rss+xml")
 JSON = _operation("/feed.json", "JSON Feed 1.1", "application/feed+json")
 
 
+REPLIES = Operation(
+    method="GET",
+    path="/feed/replies.atom",
+    summary="The newest replies to one comment, as Atom, at the address that its author was given",
+    query=LinkQuery,
+    ignores_unknown=True,
+    answers={200: Content("application/atom+xml")},
+    errors=(400, 404, 503),
+)
+
+
 class Feeds:
     """The handlers of the feeds."""
 
@@ -149,6 +169,7 @@ class Feeds:
         self._settings = settings
         self._database = service.database
         self._sites = service.sites
+        self._feed_words = ReplyFeedWords(service.keys)
         self._base = settings.server.public_url.rstrip("/")
         self._headers = (
             ("Cache-Control", settings.server.cache_control),
@@ -162,6 +183,7 @@ class Feeds:
             route(ATOM, self.atom),
             route(RSS, self.rss),
             route(JSON, self.json),
+            route(REPLIES, self.replies),
         ]
 
     def atom(self, request: Request) -> HandlerResult:
@@ -178,6 +200,36 @@ class Feeds:
     def json(self, request: Request) -> HandlerResult:
         """GET /feed.json[?url=U]: as /feed.atom, JSON Feed 1.1."""
         return self._answer(request, JSON, json_feed)
+
+    async def replies(self, request: Request) -> Response:
+        """GET /feed/replies.atom?t=WORD: 200 with the newest replies to a comment. 404. Cached.
+
+        WORD came with the answer to the submission.
+        """
+        word = REPLIES.read(request).t
+        number, limit = self._feed_words.read(word), self._settings.feed.entries
+
+        def work(reader: Reader) -> tuple[Entry | None, list[Entry]]:
+            own = None if number is None else queries.find(reader, number)
+            return own, queries.replies(reader, own.comment.id, limit) if own else []
+
+        own, entries = await self._database.read_for_public(work)
+        source = self._source(own.site, own.url) if own else None
+        if own is None or source is None:
+            raise HttpError(404, "not_found", _("There is no such feed."))
+        made = make_feed(source, entries)
+        link = f"#{source.anchor}{own.comment.id}"
+        words = find_language(source.language).widget
+        feed = msgspec.structs.replace(
+            made,
+            id=_id(source.site, f"replies {own.comment.id}"),
+            title=_text(f"{words['replies']}: {own.comment.author} - {source.title}"),
+            page=made.page + link,
+            address=f"{self._base}{request.path}?{urlencode({'t': word})}" if self._base else "",
+        )
+        headers = (("Content-Type", REPLIES.answers[200].media_type), *self._headers)
+        tags = REPLIES.tags(request, thread_tag(own.site, own.url))
+        return Response(200, headers, atom(feed), tags)
 
     async def _answer(
         self,
@@ -199,9 +251,16 @@ class Feeds:
         site, url = place
         limit = self._settings.feed.entries
         now_at, entries = await self._database.read_for_public(_latest, site, url, limit)
-        known = next(each for each in self._settings.sites if each.name == site)
-        source = Source(site, known.title or site, known.origin, now_at, language=known.language)
+        source = self._source(site, now_at)
+        assert source is not None, "a place has a configured site"
         return source, entries
+
+    def _source(self, site: str, url: str) -> Source | None:
+        """Return the source of a feed; None if the site is not configured any more."""
+        for known in self._settings.sites:
+            if known.name == site:
+                return Source(site, known.title or site, known.origin, url, language=known.language)
+        return None
 
     def _address(self, path: str, url: str, site: str) -> str:
         """Return the address of a feed, "" if the service does not know its own."""

@@ -62,12 +62,17 @@ class Item(Answer, frozen=True, gc=False):
 
 
 class Receipt(Answer, frozen=True, gc=False):
-    """The answer to a submission: its status, and the edit token, or null."""
+    """The answer to a submission: its status, and the edit token, or null.
+
+    `replies_feed` is the address of an Atom feed of the replies, relative to the service's. It
+    cannot be guessed, so only the author knows which feeds belong to one person.
+    """
 
     status: Literal["approved", "pending"]
     comment: Item
     token: str | None
     token_expires: Moment | None
+    replies_feed: str
 
 
 class Revised(Answer, frozen=True, gc=False):

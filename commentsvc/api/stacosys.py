@@ -16,8 +16,10 @@ import re
 from collections.abc import Iterable
 from dataclasses import replace
 from functools import partial
+from typing import Annotated, Final
 
 import msgspec
+from msgspec import Meta
 
 from commentsvc.api import comments, feeds
 from commentsvc.api.comments import CommentsApi
@@ -34,6 +36,7 @@ from commentsvc.comments.submission import (
     Url,
     avatar,
     check,
+    is_email,
     is_site,
 )
 from commentsvc.comments.urls import PageRef
@@ -55,9 +58,19 @@ from commentsvc.model import site_tag
 
 MODERATION = "moderation"  # relative to /web/login: the service may be in a folder of its host
 WEB_FOLDER = "/web"
+UNSUBSCRIBED: Final = ("false", "off", "0")  # values of `subscribe` that mean no
 NEWEST = 10  # comments in comments.xml
 
 _DIGEST = re.compile(r"[0-9a-f]{32}").fullmatch
+
+
+Subscribe = Annotated[
+    str | bool,
+    Meta(
+        description="Any value but an empty one, `false` or `off`: mail the author all new comments"
+        " on the page, if `email` is an address; its owner must confirm it."
+    ),
+]
 
 
 class StacosysJson(msgspec.Struct, frozen=True):
@@ -70,6 +83,7 @@ class StacosysJson(msgspec.Struct, frozen=True):
     site: str | None = None
     captcha: Honeypot | None = None
     token: Token | None = None
+    subscribe: Subscribe | None = None
 
 
 class StacosysForm(msgspec.Struct, frozen=True):
@@ -86,6 +100,7 @@ class StacosysForm(msgspec.Struct, frozen=True):
     captcha: Honeypot = ""
     remarque: Honeypot = ""
     token: Token = ""
+    subscribe: str = ""
 
 
 _decode = msgspec.json.Decoder(StacosysJson).decode
@@ -306,8 +321,9 @@ class Stacosys:
             subject=sent.captcha,
         )
         submission = check(fields, self._bounds, locate)
+        follows = bool(sent.subscribe) and sent.subscribe not in UNSUBSCRIBED
         await self._submissions.submit(
-            request, place, _as_sent_by_old_clients(submission, sent.email or "")
+            request, place, _as_sent_by_old_clients(submission, sent.email or "", follows=follows)
         )
 
 
@@ -319,9 +335,18 @@ def stacosys_site(site: str) -> str:
     return site if is_site(site) else ""
 
 
-def _as_sent_by_old_clients(submission: Submission, email: str) -> Submission:
-    digest = email.strip().lower()
+def _as_sent_by_old_clients(submission: Submission, email: str, *, follows: bool) -> Submission:
+    """Return a submission with its avatar; its address is stored only for one who `follows`."""
+    address = email.strip()
+    digest = address.lower()
     if "@" in digest:
         digest = avatar(digest)
     digest = digest if _DIGEST(digest) else ""
-    return msgspec.structs.replace(submission, avatar=digest, form_token=None)
+    follows = follows and is_email(address)
+    return msgspec.structs.replace(
+        submission,
+        avatar=digest,
+        form_token=None,
+        email=address if follows else "",
+        follow=follows,
+    )

@@ -141,7 +141,7 @@ class HttpSubmissions:
 
 def _mailed(submission: Submission, request: Request) -> Submission:
     """Return a submission with the language for mails, if it asks for any."""
-    if not submission.notify:
+    if not (submission.notify or submission.follow):
         return submission
     return msgspec.structs.replace(submission, language=requested_language(request.query))
 

@@ -1,4 +1,4 @@
-"""Edit tokens of authors, and the secret key that protects them.
+"""Edit tokens of authors, the words of their feeds, and the secret key that protects both.
 
 A token is 128 random bits, given to an author once. The database has its BLAKE2b hash (RFC 7693)
 with a key that is not in the database: somebody who reads a copy of the data learns no token, and
@@ -15,6 +15,8 @@ import os
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Final
+
+from commentsvc.util.text import whole_number
 
 # Bytes of a token: 128 bits cannot be guessed, and stay readable in a header.
 TOKEN_SIZE: Final = 16
@@ -58,6 +60,37 @@ class EditTokens:
 def _hash(key: bytes, token: str) -> bytes:
     text = token.encode(errors="surrogatepass")
     return hashlib.blake2b(text, key=key, digest_size=HASH_SIZE, person=b"edit token").digest()
+
+
+class ReplyFeedWords:
+    """Makes and reads the words in the addresses of the feeds of replies to a comment.
+
+    A word contains the comment's id and a keyed digest of it, so nobody can guess one, and nothing
+    needs to be stored.
+    """
+
+    def __init__(self, keys: Sequence[bytes]) -> None:
+        self._keys = tuple(hashlib.blake2b(key, digest_size=HASH_SIZE).digest() for key in keys)
+
+    def make(self, comment_id: int) -> str:
+        """Return the word for a comment."""
+        return f"{comment_id}-{_feed_digest(self._keys[0], comment_id)}"
+
+    def read(self, word: str) -> int | None:
+        """Return the id of the comment whose feed has this word; None if it is not ours."""
+        number = whole_number(word.partition("-")[0])
+        if number is None:
+            return None
+        for key in self._keys:
+            ours = f"{number}-{_feed_digest(key, number)}"
+            if hmac.compare_digest(ours.encode(), word.encode(errors="surrogatepass")):
+                return number
+        return None
+
+
+def _feed_digest(key: bytes, comment_id: int) -> str:
+    text = b"%d" % comment_id
+    return hashlib.blake2b(text, key=key, digest_size=TOKEN_SIZE, person=b"reply feed").hexdigest()
 
 
 def load_keys(

@@ -23,7 +23,7 @@ from typing import Final, NamedTuple
 
 import msgspec
 
-from commentsvc.comments import subscriptions, titles
+from commentsvc.comments import follows, subscriptions, titles
 from commentsvc.comments.errors import (
     CommentsError,
     KeyConflict,
@@ -53,9 +53,9 @@ class NewComment(msgspec.Struct, frozen=True, gc=False):
     milliseconds. `open_for` is for how many milliseconds after its first publication a thread of
     the site takes comments; 0 means no limit. `score` and `reasons` (one on each line, see
     `spam.reasons`) are the verdict; `network` is a keyed hash. `language` is the tag of the
-    language for the mails that `notify` asks for. `role` and `moderator_id` are set for a
-    moderator's comment, which is stored even if the thread is closed. `permalink` is the address of
-    a reply from elsewhere.
+    language for the mails that `notify` and `follow` ask for. `role` and `moderator_id` are set for
+    a moderator's comment, which is stored even if the thread is closed. `permalink` is the address
+    of a reply from elsewhere.
     """
 
     site: str
@@ -78,6 +78,7 @@ class NewComment(msgspec.Struct, frozen=True, gc=False):
     reasons: str = ""
     network: bytes | None = None
     notify: bool = False
+    follow: bool = False
     language: str = ""
     role: str = ""
     moderator_id: int | None = None
@@ -155,13 +156,18 @@ def _tell(
     """Queue the messages about new comments, whose ids are consecutive."""
     first, last = stored[0].id, stored[-1].id
     outbox.submitted(tx, first, last, now)
-    told = False
+    told = wished = False
     for new, comment in zip(submissions, stored, strict=True):
         if new.notify:
             subscriptions.subscribe(tx, comment.id, new.language)
+        if new.follow:
+            follows.wish(tx, comment.id, new.language)
+            wished = wished or new.status == APPROVED
         told = told or (new.status == APPROVED and (new.notify or new.parent is not None))
     if told:
         subscriptions.published(tx, first, last, now)
+    if wished:
+        follows.published(tx, first, last, now)
 
 
 def digest(key: str, derived: bool) -> bytes:

@@ -1,8 +1,9 @@
 """Follows: who gets mails about the new comments of a page or of a whole site.
 
 Anybody can enter somebody else's address, so its owner is asked first, at most once a day, and at
-most once a week after a "no". Storing a comment costs nothing more if somebody follows: the server
-searches regularly for new comments, and mails each follower at most once an hour.
+most once a week after a "no". Who asks with a comment is asked back when the comment is published.
+Storing a comment costs nothing more if somebody follows: the server searches regularly for new
+comments, and mails each follower at most once an hour.
 
     asked ──▸ confirmed ──▸ stopped ──▸ asked, by a new wish
 """
@@ -24,6 +25,7 @@ from commentsvc.db.schema.outbox import (
     QUEUED,
     STOPPED,
     FollowerTable,
+    FollowWishTable,
     OutboxTable,
 )
 from commentsvc.db.sqlite import Reader, Transaction
@@ -32,6 +34,8 @@ from commentsvc.util.timestamps import DAY_MS, HOUR_MS
 
 # Milliseconds between two questions to an address, by its consent.
 REPEAT: Final = {ASKED: DAY_MS, STOPPED: 7 * DAY_MS}
+# The most questions to an address within a day.
+DAILY: Final = 5
 # Mails queued in one search; there are three searches a minute.
 BATCH: Final = 50
 
@@ -117,6 +121,9 @@ def request(tx: Transaction, place: tuple[str, str], email: str, language: str, 
     )
     if known and (known[1] == CONFIRMED or known[2] > now - REPEAT[known[1]]):
         return
+    lately = (FollowerTable.email == email) & (FollowerTable.asked_at > now - DAY_MS)
+    if len(tx.query(FollowerTable.select(FollowerTable.id).where(lately).limit(DAILY))) == DAILY:
+        return
     wish = {"consent": ASKED, "asked_at": now, "language": language}
     if known:
         tx.change(FollowerTable.update(wish).where(FollowerTable.id == known[0]))
@@ -124,6 +131,38 @@ def request(tx: Transaction, place: tuple[str, str], email: str, language: str, 
         row = wish | {"site": site_id, "thread": thread_id, "email": email}
         tx.change(FollowerTable.insert(row))
     _mail(tx, "follow", email, language, now)
+
+
+@prepared
+def _wishes(first: Param, last: Param) -> Select:
+    return (
+        FollowWishTable.select(
+            FollowWishTable.comment,
+            FollowWishTable.language,
+            CommentTable.email,
+            SiteTable.name,
+            ThreadTable.url,
+        )
+        .join(CommentTable, on=CommentTable.id == FollowWishTable.comment)
+        .join(ThreadTable, on=ThreadTable.id == CommentTable.thread)
+        .join(SiteTable, on=SiteTable.id == ThreadTable.site)
+        .where(
+            FollowWishTable.comment.between(first, last), CommentTable.status == literal(APPROVED)
+        )
+        .order_by(FollowWishTable.comment)
+    )
+
+
+def wish(tx: Transaction, comment_id: int, language: str) -> None:
+    """Note that the author of a comment, which has an email address, wants to follow its page."""
+    tx.change(FollowWishTable.insert(comment=comment_id, language=language))
+
+
+def published(tx: Transaction, first: int, last: int, now: int) -> None:
+    """Ask the authors of the visible comments from `first` to `last` who want to follow."""
+    for comment_id, language, email, site, url in tx.query(_wishes, first, last):
+        request(tx, (site, url), email, language, now)
+        tx.change(FollowWishTable.delete().where(FollowWishTable.comment == comment_id))
 
 
 def confirm(tx: Transaction, follower_id: int, now: int) -> bool:

@@ -239,6 +239,18 @@ def latest(reader: Reader, site: str, url: str | None, limit: int) -> list[Entry
     return [entry(row) for row in rows.fetchall()]
 
 
+def replies(reader: Reader, comment_id: int, limit: int) -> list[Entry]:
+    """Return the newest approved replies to a comment, newest first."""
+    found = (
+        CommentTable.select(*ENTRY)
+        .join(ThreadTable, on=ThreadTable.id == CommentTable.thread)
+        .join(SiteTable, on=SiteTable.id == CommentTable.site)
+        .where(CommentTable.parent == comment_id, CommentTable.status == literal(APPROVED))
+        .order_by(CommentTable.published_at.desc(), CommentTable.id.desc())
+    )
+    return [entry(row) for row in reader.query(found.limit(limit))]
+
+
 def find(reader: Reader, comment_id: int) -> Entry | None:
     """Return the comment with that id, whatever its status; None if there is none."""
     row = reader.execute(statements.ENTRY_BY_ID, (comment_id,)).fetchone()

@@ -25,6 +25,7 @@ from commentsvc.util.text import VISIBLE, one_line, whole_number
 EMAIL_LENGTH = 254  # characters: RFC 5321, 4.5.3.1.3, without the angle brackets
 SITE_LENGTH = 300  # characters of an author's web site
 TITLE_LENGTH = 300  # characters of a page's title; search engines show 60
+FOLLOW = "page"  # the value of a form's `notify` that asks for all comments on the page
 FIELDS = 256  # fields of a JSON object or form; ours have a dozen
 UNKNOWN_FIELDS = 10  # unknown fields that one error lists, with NAME_LENGTH characters each
 NAME_LENGTH = 40
@@ -112,6 +113,13 @@ Notify = Annotated[
         "confirm it once."
     ),
 ]
+Follow = Annotated[
+    bool,
+    _described(
+        "Whether to mail the author all new comments on the page. Needs an `email`; the author "
+        "must confirm it."
+    ),
+]
 Honeypot = Annotated[
     str,
     _described("Leave it empty: a submission with a value here is treated as spam.", maxLength=0),
@@ -137,6 +145,7 @@ class SubmissionFields(msgspec.Struct, frozen=True, forbid_unknown_fields=True, 
     title: Title | None = None
     key: Key | None = None
     notify: Notify | None = None
+    follow: Follow | None = None
     subject: Honeypot | None = None
     form_token: FormToken | None = None
     proof_of_work: SolvedWork | None = None
@@ -166,6 +175,7 @@ class Submission(msgspec.Struct, frozen=True, gc=False):
     key: str
     honeypot: str
     notify: bool = False
+    follow: bool = False
     form_token: str | None = ""
     proof_of_work: str = ""
     language: str = ""
@@ -183,6 +193,8 @@ _decode_fields = msgspec.json.Decoder(SubmissionFields).decode
 _decode_anything = msgspec.json.Decoder().decode
 _TYPES = {field.name: field.type for field in msgspec.structs.fields(SubmissionFields)}
 _EMPTY = {"url": "", "author": "", "message": ""}
+
+_KINDS = {"parent": "a whole number", "notify": "true or false", "follow": "true or false"}
 
 _CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f]").sub
 # Without "=?": mail programs and libraries decode what follows it (RFC 2047).
@@ -246,8 +258,8 @@ def from_form(form: Mapping[str, str], bounds: CommentsSettings, locate: Locate)
     values: dict[str, object] = {name: text for name, text in form.items() if text}
     if (parent := whole_number(form.get("parent", ""))) is not None:
         values["parent"] = parent
-    if form.get("notify"):  # a ticked box has some value
-        values["notify"] = True
+    if wish := values.pop("notify", ""):
+        values["follow" if wish == FOLLOW else "notify"] = True
     if _HOST.match(form.get("site", "").strip()):
         values["site"] = f"https://{form['site'].strip()}"
     return check(_convert(values, problems), bounds, locate, problems)
@@ -302,8 +314,7 @@ def _convert(values: dict[str, object], problems: dict[str, Text]) -> Submission
         try:
             good[name] = msgspec.convert(value, _TYPES[name])
         except msgspec.ValidationError:
-            kind = {"parent": "a whole number", "notify": "true or false"}.get(name, "text")
-            problems[name] = f"This must be {kind}."
+            problems[name] = f"This must be {_KINDS.get(name, 'text')}."
     return SubmissionFields(**_EMPTY | good)
 
 
@@ -335,7 +346,7 @@ def check(
         wrong.setdefault("url", str(error))
     _check_text(wrong, "author", author, len(fields.author), bounds.author_length)
     _check_text(wrong, "message", message, len(sent_message), bounds.message_length)
-    _check_email(wrong, email, bool(fields.notify))
+    _check_email(wrong, email, bool(fields.notify or fields.follow))
     if site and not is_site(site):
         wrong["site"] = _(
             "A website must begin with http:// or https://, and may have at most %(limit)s "
@@ -361,6 +372,7 @@ def check(
         fields.key or "",
         fields.subject or "",
         bool(fields.notify),
+        bool(fields.follow),
         fields.form_token or "",
         fields.proof_of_work or "",
     )

@@ -20,7 +20,7 @@ from collections.abc import Iterable
 
 import msgspec
 
-from commentsvc.comments import reports, subscriptions, titles
+from commentsvc.comments import follows, reports, subscriptions, titles
 from commentsvc.comments.create import ThreadRef, add_to_counts, last_published
 from commentsvc.comments.errors import NothingToUndo, UnknownComment
 from commentsvc.comments.markdown import render
@@ -85,6 +85,7 @@ def change(tx: Transaction, ids: Iterable[int], to: str, who: str, now: int) -> 
     add_to_counts(tx, shown)
     for comment_id in changed if to == APPROVED else ():
         subscriptions.published(tx, comment_id, comment_id, now)
+        follows.published(tx, comment_id, comment_id, now)
     for comment_id in waited if who != CLASSIFIER else ():  # its answer takes a second
         subscriptions.approved(tx, comment_id, now)
     training.update(tx, changed)

@@ -19,7 +19,12 @@ from commentsvc.comments import follows
 from commentsvc.db.query import Param, Select, literal, prepared
 from commentsvc.db.schema.comments import CommentTable
 from commentsvc.db.schema.moderation import ChangeTable, RemovedSpamTable
-from commentsvc.db.schema.outbox import OutboxTable, SubscriberTable, SubscriptionTable
+from commentsvc.db.schema.outbox import (
+    FollowWishTable,
+    OutboxTable,
+    SubscriberTable,
+    SubscriptionTable,
+)
 from commentsvc.db.sqlite import Reader, Transaction
 from commentsvc.model import APPROVED, DELETED, SPAM
 from commentsvc.moderation import actions, personal_data
@@ -142,7 +147,7 @@ def forget(tx: Transaction, email: str, who: str, now: int) -> tuple[int, ...]:
     ids = tuple(personal_data.ids(tx, email))
     actions.change(tx, ids, DELETED, who, now)
     for comment_id in ids:
-        for table in (ChangeTable, SubscriptionTable, OutboxTable):
+        for table in (ChangeTable, SubscriptionTable, FollowWishTable, OutboxTable):
             tx.change(table.delete().where(table.comment == comment_id))
         tx.change(_empty, comment_id, b"")
     training.update(tx, ids)  # nobody has decided on them any more

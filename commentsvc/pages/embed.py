@@ -22,10 +22,12 @@ import msgspec
 from msgspec import UNSET, Meta, UnsetType
 
 from commentsvc.api.errors import as_http
+from commentsvc.api.feeds import REPLIES_FEED
 from commentsvc.api.parameters import After, LanguageTag, PageQuery, WriteQuery
 from commentsvc.api.reactions import PageReactions
 from commentsvc.api.serialize import CommentSerializer, Item, status
 from commentsvc.api.submit import HttpSubmissions
+from commentsvc.auth.edit_tokens import ReplyFeedWords
 from commentsvc.comments import queries, reactions
 from commentsvc.comments.queries import CommentList, DeletedComment
 from commentsvc.comments.submission import (
@@ -176,8 +178,8 @@ class FormFields(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     notify: Annotated[
         str,
         Meta(
-            description="Any text: mail the author when somebody replies. Needs an `email`; the "
-            "author must confirm it once."
+            description="`page`: mail the author all new comments on the page. Any other text: "
+            "only replies. Needs an `email`; the author must confirm it once."
         ),
     ] = ""
     subject: Honeypot = ""
@@ -247,6 +249,7 @@ class Embed:
         cache_control = ("Cache-Control", settings.server.cache_control)
         self._fragment = (HTML, cache_control, ANY_ORIGIN, NO_SNIFFING, POLICY)
         self._bounds = settings.comments
+        self._feed_words = ReplyFeedWords(service.keys)
         self._mails = bool(settings.mail.host)
         self._replies = self._mails and settings.mail.reply_notifications
         self._webmentions = {site.name for site in settings.sites if site.webmentions}
@@ -391,6 +394,7 @@ class Embed:
             message=language.widget[status(comment)],
             comment=comment,
             faults={},
+            feed=REPLIES_FEED + self._feed_words.make(comment.id),
             back=self._page(*place) + (fragment(comment.id) if shown else ""),
         )
         headers = (HTML, NOT_STORED, NO_SNIFFING, POLICY)

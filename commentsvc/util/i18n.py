@@ -75,6 +75,11 @@ class Language:
         return {key: text for key, text in found.items() if key not in ("tag", "counts")}
 
     @cached_property
+    def form(self) -> Mapping[str, str]:
+        """The texts of the form that the widget loads when somebody writes, by their keys."""
+        return msgspec.json.decode(self.part("form"), type=dict[str, str])
+
+    @cached_property
     def reactions(self) -> Mapping[str, str]:
         """The names of the usual emoji, by emoji, and the name of their group: "label"."""
         return msgspec.json.decode(self.part("reactions"), type=dict[str, str])

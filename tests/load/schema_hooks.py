@@ -22,7 +22,8 @@ def before_call(context: Any, case: schemathesis.Case[Any], kwargs: Any) -> None
         query.pop("sort", None)
     if isinstance(body, dict):
         if not body.get("email"):
-            body.pop("notify", None)
+            for wish in ("notify", "follow"):
+                body.pop(wish, None)
         body.pop("parent", None)
 
 

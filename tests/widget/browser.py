@@ -243,6 +243,7 @@ class Answers:
             "comment": new,
             "token": "t",
             "token_expires": self.expires,
+            "replies_feed": f"feed/replies.atom?t={new['id']}-word",
         }
         self._send(route, 201 if self.status == "approved" else 202, json.dumps(body))
 

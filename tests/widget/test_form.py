@@ -1,5 +1,6 @@
 """The form: sending, waiting, and what a reader is told about every error."""
 
+import re
 from collections.abc import Callable
 
 import pytest
@@ -41,6 +42,7 @@ def test_a_comment_that_is_shown_at_once_appears_with_a_word_of_thanks(
         "form_token": "a form token",
         "proof_of_work": None,
         "notify": False,
+        "follow": False,
     }
 
 
@@ -317,18 +319,28 @@ def test_characters_are_counted_that_were_written_before_the_limit_was_known(
 def test_mails_of_answers_are_offered_where_the_service_sends_them(
     page: Page, open_post: Open, form: Locator, answers: Answers
 ) -> None:
-    box = form.get_by_label("Email me about replies")
+    choice = form.get_by_label("Emails")
     form.get_by_label("Name").focus()
-    expect(box).to_be_hidden()
+    expect(choice).to_have_count(0)
     answers.notify = True
     open_form(open_post())
     form.get_by_label("Name").focus()
-    box.check()
+    expect(choice).to_have_value("none")
+    choice.select_option("Email me about replies")
     fill(form)
     form.get_by_label("Email (optional)").fill("rosa@example.org")
     send(form)
     expect(page.locator("#commentsvc-101")).to_be_visible()
     assert answers.submissions[0]["notify"] is True
+    assert answers.submissions[0]["follow"] is False
+    feed = page.locator("#commentsvc-101").get_by_role("link", name="Replies: Atom feed")
+    expect(feed).to_have_attribute("href", re.compile(r"/feed/replies\.atom\?t=101-word$"))
+    choice.select_option("Email me about all comments on this page")
+    fill(form)
+    send(form)
+    expect(page.locator("#commentsvc-102")).to_be_visible()
+    assert answers.submissions[1]["notify"] is False
+    assert answers.submissions[1]["follow"] is True
 
 
 def test_who_has_just_commented_needs_not_say_who_it_is(

@@ -138,6 +138,12 @@ INITIAL: Final = (
     CREATE UNIQUE INDEX follower_email_site_id_thread_id ON follower (email, site_id, thread_id)
     """,
     """
+    CREATE TABLE follow_wish (
+        comment_id INTEGER NOT NULL PRIMARY KEY REFERENCES comment (id) ON DELETE CASCADE,
+        language TEXT NOT NULL DEFAULT ''
+    ) STRICT
+    """,
+    """
     CREATE TABLE import_run (
         id INTEGER NOT NULL PRIMARY KEY AUTOINCREMENT,
         source TEXT NOT NULL,

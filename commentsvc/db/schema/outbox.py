@@ -168,6 +168,16 @@ class FollowerTable(Table):
         indexes = ((("email", "site_id", "thread_id"), True),)
 
 
+class FollowWishTable(Table):
+    """A comment whose author wants to follow its page, and is asked when it is published."""
+
+    comment = peewee.ForeignKeyField(CommentTable, primary_key=True, on_delete="CASCADE")
+    language = peewee.TextField(constraints=[peewee.SQL("DEFAULT ''")])
+
+    class Meta:
+        table_name = "follow_wish"
+
+
 TABLES: Final = (
     TargetTable,
     OutboxTable,
@@ -175,6 +185,7 @@ TABLES: Final = (
     SubscriberTable,
     SubscriptionTable,
     FollowerTable,
+    FollowWishTable,
 )
 
 

@@ -1,7 +1,9 @@
 """Feeds are valid documents for any feed reader, whatever the comments hold."""
 
 import json
+import re
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree
 
@@ -14,6 +16,7 @@ from msgspec.structs import replace
 from commentsvc.api.feeds import Feed, Source, atom, json_feed, make_feed, rss
 from commentsvc.model import Entry
 from tests.unit import database_fixture
+from tests.unit.app_fixture import data, served
 
 ON_BOTH_ENGINES = True  # see tests/unit/conftest.py
 
@@ -136,3 +139,31 @@ def test_whatever_the_texts_the_documents_are_well_formed(a: str, b: str, c: str
     assert len(ElementTree.fromstring(atom(feed)).findall(ATOM + "entry")) == 1
     assert len(ElementTree.fromstring(rss(feed)).findall("channel/item")) == 1
     assert len(json.loads(json_feed(feed))["items"]) == 1
+
+
+def test_an_author_has_a_feed_of_the_replies_and_nobody_else_can_find_it(tmp_path: Path) -> None:
+    with served(tmp_path) as service:
+        own = data(service.submit("Mine", author="Rosa"))["replies_feed"]
+        service.submit("Another's", author="Bob")
+        service.submit("*First* reply", author="Bob", parent=1)
+        service.submit("Second reply", author="Eva", parent=1)
+        service.submit("Not to Rosa", author="Eva", parent=2)
+        answer = service.get(f"/{own}")
+        assert dict(answer.headers)["Content-Type"] == "application/atom+xml"
+        assert answer.tags == ("thread:blog:/p/",)
+        parsed = feedparser.parse(answer.body)
+        assert not parsed.bozo
+        assert parsed.feed.title == "Replies: Rosa - A blog"
+        assert [entry.author for entry in parsed.entries] == ["Eva", "Bob"]
+        assert parsed.entries[1].content[0].value.startswith("<p><em>First")
+        word = own.partition("=")[2]
+        other = word.replace("1-", "2-", 1)
+        for wrong in ("", "1", "1-", other, word[:-1], word + "0", "x", "9" * 30 + "-a"):
+            assert service.get(f"/feed/replies.atom?t={wrong}").status == 404, wrong
+
+
+def test_the_plain_form_shows_the_feed_of_replies(tmp_path: Path) -> None:
+    with served(tmp_path) as service:
+        page = service.form("/embed/thread", "url=/p/&author=Ann&message=Hi").body.decode()
+        [link] = re.findall(r'href="\.\./(feed/replies[^"]+)"', page)
+        assert service.get(f"/{link}").status == 200

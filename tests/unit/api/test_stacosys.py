@@ -9,10 +9,10 @@ import msgspec
 import pytest
 
 from commentsvc.api.stacosys import stacosys_site
-from commentsvc.settings.schema import Site
+from commentsvc.settings.schema import MailSettings, Site
 from commentsvc.util.timestamps import local
 from tests.unit.admin_client import employ
-from tests.unit.app_fixture import NOW, SETTINGS, Served, data, served
+from tests.unit.app_fixture import NOW, SETTINGS, Served, data, served, waiting
 
 MD5 = "8667278f970b1ae1f77d3ad166620cc8"
 MULTIPART = "multipart/form-data; boundary=x"
@@ -62,7 +62,7 @@ def test_a_form_that_stacosys_refuses_is_refused(service: Served, body: str) -> 
     assert service.stored() == []
 
 
-@pytest.mark.parametrize("more", ["captcha=", "captcha=&subscribe=on", "name=x&parent=1&key=k"])
+@pytest.mark.parametrize("more", ["captcha=", "captcha=&subscribe=", "name=x&parent=1&key=k"])
 def test_what_other_versions_forms_hold_is_ignored(service: Served, more: str) -> None:
     answer = service.form("/newcomment", f"url=/p/&author=Ann&message=Hi&{more}")
     assert answer.status == 302
@@ -253,3 +253,34 @@ def test_links_in_mails_of_version_1_lead_on(service: Served, target: str, place
     answer = service.get(target)
     assert answer.status == 302
     assert urljoin(target, dict(answer.headers)["Location"]) == place
+
+
+@pytest.fixture
+def mailing(tmp_path: Path) -> Iterator[Served]:
+    """Return a service that sends mail."""
+    mail = MailSettings(host="localhost", sender="comments@blog.example")
+    with served(tmp_path, msgspec.structs.replace(SETTINGS, mail=mail)) as service:
+        yield service
+
+
+@pytest.mark.parametrize(
+    ("wish", "asked"), [(True, 1), ("on", 1), (False, 0), ("", 0), ("off", 0), (None, 0)]
+)
+def test_who_subscribes_as_in_version_1_is_asked_to_confirm(
+    mailing: Served, wish: object, asked: int
+) -> None:
+    """Its script sends what it finds in the form's field, also for a tick box without a tick."""
+    sent = {"url": "/p/", "author": "Ann", "message": "Hi", "email": "Ann@home.example"}
+    more = {"token": "x", "site": "", "captcha": "", "subscribe": wish}
+    assert mailing.post("/comments", sent | more).status == 200
+    assert [(row.kind, row.recipient) for row in waiting(mailing)] == [
+        ("follow", "Ann@home.example")
+    ] * asked
+    assert mailing.stored()[0].comment.email == ("Ann@home.example" if asked else "")
+
+
+def test_the_form_of_version_2_subscribes_too_but_not_with_a_digest(mailing: Served) -> None:
+    form = "url=/p/&author=Ann&message=Hi&subscribe=on"
+    assert mailing.form("/newcomment", f"{form}&email=ann@home.example").status == 302
+    assert mailing.form("/newcomment", f"{form}+again&email={MD5}").status == 302
+    assert [row.recipient for row in waiting(mailing)] == ["ann@home.example"]

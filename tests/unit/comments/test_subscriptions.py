@@ -257,12 +257,12 @@ def test_the_wish_must_be_true_or_false(service: Served) -> None:
     assert faults(service.submit(notify="yes", email="a@b.example")) == ["notify"]
 
 
-def test_the_form_offers_it_and_the_box_is_the_wish(service: Served) -> None:
+def test_the_form_offers_the_choice_and_keeps_it_after_a_mistake(service: Served) -> None:
     assert b'name="notify"' in service.get("/embed/thread?url=/p/").body
     service.form("/embed/thread", "url=/p/&author=Ann&message=Hi&email=a@b.example&notify=yes")
     assert kinds(service) == [("confirm", 1)]
     refused = service.form("/embed/thread", "url=/p/&author=Ann&message=&email=&notify=yes")
-    assert b"checked" in refused.body
+    assert b'<option value="yes" selected>' in refused.body
 
 
 def test_without_a_language_of_its_page_a_mail_is_in_that_of_the_site(tmp_path: Path) -> None:

@@ -3,6 +3,7 @@
 import re
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 from urllib.parse import urlsplit
 
 import pytest
@@ -15,7 +16,7 @@ from commentsvc.delivery.mail import MailComposer
 from commentsvc.delivery.smtp import Envelope
 from commentsvc.moderation import retention
 from commentsvc.settings.schema import MailSettings, ServerSettings
-from tests.unit.app_fixture import SETTINGS, Served, served, waiting
+from tests.unit.app_fixture import SETTINGS, Served, faults, served, waiting
 from tests.unit.database_fixture import decide
 
 ON_BOTH_ENGINES = True  # see tests/unit/conftest.py
@@ -214,3 +215,46 @@ def test_programs_follow_by_json_under_the_same_limits(service: Served) -> None:
 def test_without_mail_nobody_follows_by_json(tmp_path: Path) -> None:
     with served(tmp_path) as running:
         assert running.post("/api/follow", {"email": "a@mail.example"}).status == 404
+
+
+WISH: dict[str, Any] = {"email": "ann@mail.example", "follow": True}  # Any: fields of `submit`
+
+
+def test_an_author_who_wants_it_is_asked_when_the_comment_is_published(tmp_path: Path) -> None:
+    """So no program can make us send mail to strangers."""
+    settings = replace(MAILING, moderation=replace(SETTINGS.moderation, policy="all"))
+    with served(tmp_path, settings) as service:
+        service.submit("Hi", **WISH)
+        assert mails(service) == []
+        decide(service.database, "approved", 1, now=service.clock.now_ms())
+        [(row, envelope)] = mails(service)
+        assert (row.kind, row.recipient) == ("follow", "ann@mail.example")
+        assert service.form(link(envelope, "follow"), "").status == 200
+        service.now += 1
+        service.submit("No", author="Bob")
+        decide(service.database, "approved", 2, now=service.clock.now_ms())
+        [envelope] = tell(service)
+        assert "> No" in text(envelope)
+
+
+def test_the_plain_form_has_the_wish_too(service: Served) -> None:
+    form = "url=/p/&author=Ann&message=Hi&email=ann@mail.example&notify=page"
+    assert service.form("/embed/thread", form).status == 201
+    assert [row.kind for row, _envelope in mails(service)] == ["follow"]
+    refused = service.form("/embed/thread", form.replace("message=Hi", "message="))
+    shown = b'<option value="page" selected>Email me about all comments on this page</option>'
+    assert shown in refused.body
+
+
+def test_the_wish_to_follow_needs_an_address(service: Served) -> None:
+    assert faults(service.submit(follow=True)) == ["email"]
+    assert faults(service.submit(follow="yes", email="ann@mail.example")) == ["follow"]
+
+
+def test_comments_on_many_pages_ask_an_address_five_times_a_day(service: Served) -> None:
+    for number in range(8):
+        service.submit(url=f"/{number}/", **WISH)
+    assert len(mails(service)) == follows.DAILY
+    service.now += 86_400
+    service.submit(url="/9/", **WISH)
+    assert len(mails(service)) == 1
