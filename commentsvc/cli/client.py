@@ -132,18 +132,21 @@ class Writer:
         return opened
 
 
-def ensure_database(data: Path) -> Path:
-    """Return the database file in the folder `data`; make it if it does not exist.
+def ensure_database(data: Path) -> Location:
+    """Return where the database is of the service in the folder `data`; make it if there is none.
 
-    Raise DataUnusable and DatabaseError.
+    Raise SettingsError, DataUnusable and DatabaseError.
     """
-    path = common.database_file(data, "Imports into PostgreSQL are not possible yet")
-    if not path.exists():
+    place = common.location(data)
+    if isinstance(place, str):
+        data_dir.must_exist(data)
+        upgrade.upgrade(place)
+    elif not place.exists():
         data_dir.must_exist(data)
         data_dir.prepare(data)
         with Lock(data):
-            upgrade.upgrade(path)
-    return path
+            upgrade.upgrade(place)
+    return place
 
 
 def check(data: Path, told: Callable[[float], None] = lambda _: None) -> list[str]:

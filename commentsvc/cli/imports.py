@@ -10,6 +10,7 @@ import sys
 import time
 from collections.abc import Callable, Iterator
 from datetime import UTC
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, Literal
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
@@ -195,7 +196,8 @@ def import_(
     found = prepare.open_source(source, files)
     if found.recognised_by:
         click.echo(f"{found.format.NAME}: recognised by {found.recognised_by}")
-    database = client.ensure_database(data)
+    client.ensure_database(data)
+    ask = partial(client.read_snapshot, data)
     rules = client.author_rules(data, settings, moderators)
     with _alone(data / f"{STAGE}.lock"), contextlib.ExitStack() as stack:
         converter = Converter(found.format.NAME, statuses, rules)
@@ -203,7 +205,7 @@ def import_(
         stack.callback(stage.close)
         with _progress("reading", found.size) as advance:
             prepare.read(found, stage, zone, keep_going=keep_going, advance=advance)
-        number = stage.settle(locate, database)
+        number = stage.settle(locate, ask)
         run = None
         if not dry_run and (number or _has_news(data, found, stage)):
             sites = tuple(site.name for site in settings.sites)
@@ -211,7 +213,7 @@ def import_(
         for line in report.summary(stage, dry=dry_run, on_blog=on_blog):
             click.echo(line)
         if report_file:
-            report.write(report_file, stage.rows(database), on_blog)
+            report.write(report_file, stage.rows(ask), on_blog)
     if run is not None:
         if learn:
             _learn(data, run, with_spam=learn == "all")

@@ -364,10 +364,7 @@ class _PostgresqlTarget:
         self._connection.execute(sql, values)
 
     def continue_after(self, table: Any, last: int) -> None:
-        self._connection.run(
-            "SELECT setval(%s, %s, %s)",
-            (f"{schema.SCHEMA}.{table._meta.table_name}_id_seq", max(last, 1), last > 0),
-        )
+        self.reader.advance_ids(table._meta.table_name, last)
 
 
 @contextlib.contextmanager

@@ -359,6 +359,16 @@ class PostgresqlTransaction(_PostgresqlQueries, Transaction):
         made = range(ids[0], ids[0] + len(rows)) if ids else range(0)
         return made if ids == [*made] else None
 
+    def lock_ids(self, table: str) -> int:
+        named = composed.Identifier(table)
+        lock = composed.SQL("LOCK TABLE {} IN SHARE ROW EXCLUSIVE MODE").format(named)
+        self._connection.run(lock.as_string(None))
+        return self.last_id(table)
+
+    def advance_ids(self, table: str, last: int) -> None:
+        if last > self.last_id(table):
+            self._connection.run("SELECT setval(%s, %s)", (f"{SCHEMA}.{table}_id_seq", last))
+
     def change(self, query: Query, *values: object) -> int:
         return int(self._run(query, values).rowcount)
 

@@ -183,6 +183,8 @@ def _add_history(
             )
         )
     tx.change_each(_KEEP_CHANGE if keeps_ids else _ADD_CHANGE, rows)
+    if keeps_ids:
+        tx.advance_ids("change", max(each.id for each in record.history))
 
 
 def add_other(tx: Transaction, line: bytes, site: str, *, keeps_ids: bool) -> None:

@@ -10,10 +10,13 @@ that turns out to be invalid changes nothing.
 
 import os
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Final, NamedTuple, Protocol
 
+from commentsvc.db.schema.comments import CommentTable
+from commentsvc.db.schema.imports import ImportedCommentTable
+from commentsvc.db.sqlite import Reader
 from commentsvc.imports import fill
 from commentsvc.imports.convert import Converter
 from commentsvc.imports.fill import FileBegin, Filler, FillerProcess, Part, SkippedPart
@@ -38,6 +41,8 @@ CREATE TABLE skipped (file INTEGER, position TEXT, problem TEXT);
 CREATE TABLE note (n INTEGER, text TEXT);
 CREATE TABLE placed (n INTEGER PRIMARY KEY, rank INTEGER, depth INTEGER);
 CREATE TABLE ready (number INTEGER PRIMARY KEY, n INTEGER);
+CREATE TABLE imported (key BLOB PRIMARY KEY, comment_id INTEGER) WITHOUT ROWID;
+CREATE TABLE present (id INTEGER PRIMARY KEY, created INTEGER);
 """
 # Why an item is not stored; `outcome` is NULL for one that will be.
 MERGED: Final = "merged"
@@ -87,6 +92,10 @@ class Located(NamedTuple):
     note: str = ""
 
 
+# Calls a function with a Reader of the service's database, which may be of either engine.
+Ask = Callable[[Callable[[Reader], None]], None]
+
+
 class Stage:
     """The staging database at `path`, which is created, in the data folder or a temporary one."""
 
@@ -120,10 +129,10 @@ class Stage:
             self._filler.add(self._batch)
             self._batch = []
 
-    def settle(self, locate: Locate, database: Path | None) -> int:
+    def settle(self, locate: Locate, ask: Ask) -> int:
         """Decide about all rows; return how many will be stored.
 
-        `database` may have stored comments; it is None if there is no database yet.
+        `ask` is for finding out which of them are stored already.
         """
         self._filler.add(self._batch)
         self._filler.close()
@@ -149,8 +158,7 @@ class Stage:
         )
         self._find_parents()
         self._drop()
-        if database is not None:
-            self._find_present(database)
+        self._find_present(ask)
         self._order()
         run("COMMIT")
         run("PRAGMA shrink_memory")
@@ -204,26 +212,36 @@ class Stage:
             (LEFT_OUT,),
         )
 
-    def _find_present(self, database: Path) -> None:
-        self._attach(database)
+    def _find_present(self, ask: Ask) -> None:
+        ask(self._note_imported)
         self._db.execute(
             "UPDATE item SET outcome = ? WHERE outcome IS NULL"
-            " AND key IN (SELECT key FROM service.imported_comment)",
+            " AND key IN (SELECT key FROM imported)",
             (PRESENT,),
         )
-
+        ours = "SELECT EXISTS (SELECT 1 FROM body WHERE is_ours)"
+        if not self._db.execute(ours).fetchone()[0]:
+            return
+        ask(self._note_present)
         self._db.execute(
             "UPDATE item SET outcome = ? WHERE outcome IS NULL AND n IN (SELECT i.n FROM item AS i"
-            " JOIN body AS b ON b.n = i.n JOIN service.comment AS c ON c.id = i.rank"
-            " WHERE b.is_ours AND c.created_at = b.created)",
+            " JOIN body AS b ON b.n = i.n JOIN present AS c ON c.id = i.rank"
+            " WHERE b.is_ours AND c.created = b.created)",
             (PRESENT,),
         )  # our own export, imported where it was made
 
-    def _attach(self, database: Path) -> None:
-        """Attach our database as `service`, read-only."""
-        names = [name for _, name, _ in self._db.execute("PRAGMA database_list")]
-        if "service" not in names:
-            self._db.execute("ATTACH ? AS service", (f"{database.absolute().as_uri()}?mode=ro",))
+    def _note_imported(self, reader: Reader) -> None:
+        """Copy the keys of imported comments: PostgreSQL cannot read our file, nor we its."""
+        imported = ImportedCommentTable.select(
+            ImportedCommentTable.key, ImportedCommentTable.comment_id
+        )
+        self._db.execute("DELETE FROM imported")
+        self._db.executemany("INSERT INTO imported VALUES (?, ?)", reader.each(imported))
+
+    def _note_present(self, reader: Reader) -> None:
+        """Copy the ids and times of all comments."""
+        comments = CommentTable.select(CommentTable.id, CommentTable.created_at)
+        self._db.executemany("INSERT INTO present VALUES (?, ?)", reader.each(comments))
 
     def _order(self) -> None:
         run = self._db.execute
@@ -297,18 +315,18 @@ class Stage:
             " JOIN page AS p ON p.id = t.page GROUP BY p.id ORDER BY p.site, p.url"
         ).fetchall()
 
-    def rows(self, database: Path | None) -> Iterator[StagedRow]:
+    def rows(self, ask: Ask) -> Iterator[StagedRow]:
         """Yield the outcome of each row of the source, in its order."""
-        if database is not None:
-            self._attach(database)
-        ids = "service.imported_comment" if database else "(SELECT NULL AS key, NULL AS comment_id)"
+        self._db.execute("BEGIN")
+        ask(self._note_imported)
+        self._db.execute("COMMIT")
         for row in self._db.execute(
             "SELECT f.name, i.position, i.source_id, coalesce(p.site || ':' || p.url, ''),"
             " coalesce(i.outcome, 'stored'), coalesce(i.reason, '') ||"
             " coalesce((SELECT group_concat(o.text, '; ') FROM note AS o WHERE o.n = i.n), ''),"
             " c.comment_id FROM item AS i JOIN file AS f ON f.id = i.file"
             " LEFT JOIN thread AS t ON t.id = i.thread LEFT JOIN page AS p ON p.id = t.page"
-            f" LEFT JOIN {ids} AS c ON c.key = i.key ORDER BY i.n"
+            " LEFT JOIN imported AS c ON c.key = i.key ORDER BY i.n"
         ):
             yield StagedRow(*row)
         for row in self._db.execute(

@@ -307,7 +307,7 @@ class _Batch:
             if not ours and (row[1] > now or (row[2] or 0) > now):
                 row = (row[0], *_past(row[1:3], now), *row[3:])
             comments.append((number, ref.site_id, thread_id, parent, *row))
-            imported.append((number, self._import_id, key, anchor, is_html))
+            imported.append((number, self._import_id, key, anchor, int(is_html)))
             if anchor:
                 linked.add(thread_id)
             # As in `moderation.pins`; in our own export, a pinned comment may be unpublished.
@@ -326,7 +326,8 @@ class _Batch:
         self.number += len(rows)
 
     def finish(self) -> None:
-        """Add the published comments to the counts."""
+        """Add the published comments to the counts, and go on with ids after the last one."""
+        self._tx.advance_ids("comment", self._numbers.last)
         add_to_counts(self._tx, self._shown)
 
 
@@ -365,19 +366,19 @@ class _Numbers:
     def __init__(self, tx: Transaction, *, keeps_ids: bool) -> None:
         self.keeps_ids = keeps_ids
         self._tx = tx
-        self._last = tx.last_id("comment")
+        self.last = tx.lock_ids("comment")
         self._given: set[int] = set()
 
     def next(self, own: str) -> int:
         """Return the id of the next comment; `own` is its id in our own export, else ""."""
-        number = self._last + 1
+        number = self.last + 1
         if own and self.keeps_ids:
             wanted = int(own)
             if wanted not in self._given and native_store.is_free(self._tx, wanted):
                 number = wanted
             self._given.add(number)
-        if number > self._last:
-            self._last = number
+        if number > self.last:
+            self.last = number
         return number
 
 

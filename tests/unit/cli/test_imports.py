@@ -5,30 +5,35 @@ import fcntl
 import os
 import re
 import signal
-import sqlite3
 import subprocess
 import sys
 import threading
 from collections.abc import Callable
-from contextlib import closing
 from pathlib import Path
 
 import pytest
 from click.testing import CliRunner, Result
 
+from commentsvc.auth import accounts
 from commentsvc.cli import client, imports, main
 from commentsvc.comments import queries
+from commentsvc.db.schema.moderation import TrainingTotalTable
 from tests.unit.app_fixture import Served
+from tests.unit.database_fixture import location, opened
 from tests.unit.imports.import_samples import DISQUS, ISSO_JSON, REMARK42, WORDPRESS
+
+ON_BOTH_ENGINES = True  # see tests/unit/conftest.py
 
 Run = Callable[..., Result]
 
 
 @pytest.fixture
-def run(tmp_path: Path) -> Run:
-    """Run `commentsvc import` on a data folder without a database, in this process."""
+def run(tmp_path: Path, engine: str, monkeypatch: pytest.MonkeyPatch) -> Run:
+    """Run `commentsvc import` on a data folder without a database file, in this process."""
     data = tmp_path / "data"
     data.mkdir()
+    if engine == "postgresql":
+        monkeypatch.setenv("COMMENTSVC_DATABASE_URL", str(location(data)))
     (data / "commentsvc.toml").write_text('[[site]]\norigins = ["https://blog.example"]\n')
 
     def run(*words: object, data: Path = data) -> Result:
@@ -83,11 +88,11 @@ def test_an_import_is_done_once_shown_and_taken_back(
     assert run("--list").output.endswith("undone\n")
     assert run("--undo", 1).exit_code == 1
     assert client.check(data) == []
-    assert sorted(path.name for path in data.iterdir()) == [
-        "comments.sqlite3", "commentsvc.toml", "import.sqlite3.lock", "lock",
-    ]  # fmt: skip
+    left = {path.name for path in data.iterdir()} - {"comments.sqlite3"}
+    assert left == {"commentsvc.toml", "import.sqlite3.lock", "lock"}
 
 
+@pytest.mark.sqlite_only
 def test_it_goes_through_the_server_that_runs(
     run: Run, disqus: Path, tmp_path: Path, service: Served, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -123,6 +128,7 @@ def test_a_map_and_a_list_of_aliases_say_where_pages_are_now(
     )
 
 
+@pytest.mark.sqlite_only
 def test_pages_that_are_not_on_the_blog_are_listed(run: Run, disqus: Path, tmp_path: Path) -> None:
     report, built = tmp_path / "report.csv", tmp_path / "public"
     sitemap = built / "en/sitemap.xml"
@@ -145,12 +151,8 @@ def test_old_accounts_may_be_those_of_moderators(run: Run, tmp_path: Path) -> No
     data, path = tmp_path / "data", tmp_path / "remark42"
     path.write_text(REMARK42)
     assert "name one: there is not one owner" in run("auto", path, "--moderator", "admins").output
-    database = client.ensure_database(data)
-    with closing(sqlite3.connect(database)) as opened, opened:
-        opened.execute(
-            "INSERT INTO moderator (name, password_hash, created_at, role)"
-            " VALUES ('mo', '', 0, 'owner')"
-        )
+    with opened(data) as database:
+        database.write_now(accounts.add, "mo", "some good words", 0)
     done = run("auto", path, "--moderator", "github_1", "--moderator", "x=mo")
     assert done.exit_code == 0
     found = {entry.comment.author for entry in client.listing(data, "approved", 10)}
@@ -168,8 +170,8 @@ def test_the_spam_filter_learns_where_that_is_wanted(
     assert "learned from 1 comments: spam" in done.output
 
     def totals() -> list[tuple[int, int]]:
-        with closing(sqlite3.connect(data / "comments.sqlite3")) as database:
-            return database.execute("SELECT spam, good FROM training_total").fetchall()
+        query = TrainingTotalTable.select(TrainingTotalTable.spam, TrainingTotalTable.good)
+        return client.read_snapshot(data, lambda reader: reader.query(query))
 
     assert totals() == [(1, 1)]
     run("--undo", 2)
@@ -212,6 +214,7 @@ def test_a_broken_file_changes_nothing_unless_the_rest_is_wanted(run: Run, tmp_p
     assert "1 cannot be read: the XML is broken here (no element found)" in done.output
 
 
+@pytest.mark.sqlite_only
 def test_two_imports_at_once_are_one_too_many(run: Run, disqus: Path, tmp_path: Path) -> None:
     with (tmp_path / "data/import.sqlite3.lock").open("w") as file:
         fcntl.flock(file, fcntl.LOCK_EX)
@@ -258,6 +261,7 @@ def test_a_killed_import_is_continued(run: Run, tmp_path: Path) -> None:
     assert client.check(data) == []
 
 
+@pytest.mark.sqlite_only
 def test_progress_is_shown_on_a_terminal(disqus: Path, tmp_path: Path) -> None:
     shown: list[bytes] = []
     ours, theirs = os.openpty()

@@ -25,6 +25,8 @@ from commentsvc.moderation import profiles, retention
 from commentsvc.settings.schema import DatabaseSettings, Settings, Site
 from tests.unit.database_fixture import NOW, add, decide, opened
 
+ON_BOTH_ENGINES = True  # see tests/unit/conftest.py
+
 SITE = Site(name="blog", origins=("https://blog.example",))
 STATUSES = ("approved", "pending", "spam")
 DAY = 86_400_000
@@ -53,7 +55,6 @@ class Importer:
 
     def __init__(self, folder: Path, database: Database) -> None:
         self.database = database
-        self.path = folder / "comments.sqlite3"
         self.stage_path = folder / "import.sqlite3"
         self.is_large = False
         self.known: list[tuple[str, str]] = []  # which author is which moderator
@@ -73,7 +74,7 @@ class Importer:
             stage.add(record)
         if skipped:
             stage.skipped(skipped, "it is broken")
-        return stage, stage.settle(PageFinder((SITE,), site, {}), self.path)
+        return stage, stage.settle(PageFinder((SITE,), site, {}), self.database.read_now)
 
     def run(self, *records: Record, piece: int = 1_000, most: int = 10**9, **options: Any) -> Stage:
         """Import the records in chunks; stop after `most` of them, as if killed."""
@@ -158,7 +159,12 @@ def test_a_large_import_in_two_processes_is_like_one_in_one_process(
     for importer.is_large in (False, True):
         stage, _ = importer.stage(PAGE, *made, ImportedPage("2", "/b/", "row 2"))
         stages.append(
-            ([*stage.ready(10)], [*stage.rows(importer.path)], stage.counts(), stage.reasons())
+            (
+                [*stage.ready(10)],
+                [*stage.rows(importer.database.read_now)],
+                stage.counts(),
+                stage.reasons(),
+            )
         )
         stage.close()
     alone, beside = stages
@@ -440,7 +446,8 @@ def test_the_report_has_every_row(importer: Importer) -> None:
         skipped="row 10",
     )
     rows = [
-        (row.position, row.outcome, row.reason, row.comment_id) for row in stage.rows(importer.path)
+        (row.position, row.outcome, row.reason, row.comment_id)
+        for row in stage.rows(importer.database.read_now)
     ]
     assert rows == [
         ("row 1", "stored", "", 1),
@@ -524,6 +531,7 @@ def sources(draw: st.DrawFn) -> list[ImportedComment]:
     return [*made, *twins]
 
 
+@pytest.mark.sqlite_only  # each example has two databases
 @settings(max_examples=40, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(sources(), st.integers(1, 10), st.integers(1, 30))
 def test_any_tree_is_stored_whole_however_often_it_is_interrupted(
@@ -539,7 +547,7 @@ def test_any_tree_is_stored_whole_however_often_it_is_interrupted(
                 importer.run(*records, piece=piece, most=stop).close()
             stage = importer.run(*records, piece=piece)
             counts = stage.counts()
-            outcomes = Counter(row.outcome for row in stage.rows(importer.path))
+            outcomes = Counter(row.outcome for row in stage.rows(importer.database.read_now))
             stage.close()
             tree = importer.tree()
             trees.append(tree)
