@@ -63,7 +63,7 @@ from commentsvc.pages.mail_links import LinkPages
 from commentsvc.pages.personal_data import PersonalDataPages
 from commentsvc.runtime import handover, maintenance, process, request_trace, rerender
 from commentsvc.runtime.control import Control, NoServer
-from commentsvc.runtime.control_commands import CommandResult
+from commentsvc.runtime.control_commands import CommandResult, Order
 from commentsvc.runtime.handover import Handover, InheritedState
 from commentsvc.runtime.https_redirect import redirecting
 from commentsvc.runtime.systemd import Notifier
@@ -94,6 +94,8 @@ class Start(NamedTuple):
 
     `announce` is called with the address when all is ready. With `takes_over`, the server that runs
     on this data is asked to hand over. With `traced`, a line for each request is written to stderr.
+    `instance` is the number of a process that a supervisor started with its `listeners`, else 0:
+    see `runtime.processes`.
     """
 
     data: Path
@@ -102,6 +104,8 @@ class Start(NamedTuple):
     manager: Notifier
     takes_over: bool
     traced: bool = False
+    instance: int = 0
+    listeners: tuple[int, ...] = ()
 
 
 def run(settings: Settings, start: Start) -> None:
@@ -122,6 +126,8 @@ async def _serve(
 ) -> InheritedState | None:
     """Serve with the state `place` or a new one; return our state if a successor failed."""
     told_to_stop = process.expect_stop()
+    if start.instance:
+        process.expect_end_of_input(told_to_stop)
     succession = Handover(told_to_stop, place)
     try:
         await _compose(settings, start, succession, told_to_stop)
@@ -138,7 +144,8 @@ async def _compose(
     async with AsyncExitStack() as stack:
         data_dir.prepare(data)
         await _find_place(start, succession)
-        lock = stack.enter_context(Lock(data, succession.place.lock))
+        name = data_dir.lock(start.instance)
+        lock = stack.enter_context(Lock(data, succession.place.lock, name))
         location = settings.database.url or data / data_dir.DATABASE
         if isinstance(location, Path):  # before there is a key: beside one, it must not be empty
             upgrade.upgrade(location)
@@ -178,11 +185,14 @@ async def _compose(
             proxy_header=settings.server.proxy_protocol,
             manager=start.manager.address,
         )
+
+        async def execute(order: Order) -> CommandResult:
+            return await database.write(order.apply, clock.now_ms())
+
         control = Control(
-            data / data_dir.CONTROL,
-            database=database,
+            data / data_dir.control_socket(start.instance),
+            execute=execute,
             ready=ready,
-            clock=clock,
             give_way=succession.begin,
         )
         await _listen(control, data)
@@ -271,10 +281,10 @@ async def _find_place(start: Start, succession: Handover) -> None:
     """Get what others have opened for us: the service manager, or the server that we replace."""
     if succession.place.lock >= 0:
         return
-    passed = start.manager.sockets()
+    passed = start.listeners or start.manager.sockets()
     if start.takes_over:
         with suppress(NoServer):
-            place = start.data / data_dir.CONTROL
+            place = start.data / data_dir.control_socket(start.instance)
             await asyncio.to_thread(succession.succeed, place, start.manager.address)
     if passed:
         succession.take_passed(passed)

@@ -9,7 +9,7 @@ import gc
 import os
 import sys
 from pathlib import Path
-from typing import Final
+from typing import Final, NoReturn
 
 import click
 
@@ -83,6 +83,14 @@ def main() -> None:
     is_flag=True,
     help="Replace the server that runs on this data, if any, without a failed request.",
 )
+@click.option(
+    "--processes",
+    type=click.IntRange(1, 32),
+    metavar="N",
+    help="Run N processes that share the address; this needs PostgreSQL.",
+)
+@click.option("--instance", type=int, default=0, hidden=True)  # of a process of --processes
+@click.option("--inherited", default="", hidden=True)  # its listening sockets
 @click.option("--trace", "traced", is_flag=True, help="Write one line per request to stderr.")
 @click.option("--reload", is_flag=True, help="Restart when a source or settings file changes.")
 def serve(
@@ -92,6 +100,9 @@ def serve(
     workers: str | None,
     blog: Path | None,
     take_over: bool,
+    processes: int | None,
+    instance: int,
+    inherited: str,
     traced: bool,
     reload: bool,
 ) -> None:
@@ -101,18 +112,22 @@ def serve(
     """
     file = find_settings(settings_file, data)
     options = {"server.listen": listen, "server.workers": workers}
+    if instance > 1:  # the first one listens there
+        options["server.redirect_listen"] = ""
     settings = loader.load(file, options=options)
-    if reload and take_over:
-        raise click.UsageError("Use either --reload or --take-over, not both.")
+    if reload and (take_over or processes):
+        raise click.UsageError("--reload cannot be used with --take-over or --processes.")
+    command = [sys.executable, "-m", "commentsvc", "serve", f"--data={data}"]
+    given = {"config": settings_file, "listen": listen, "workers": workers, "blog": blog}
+    command += [f"--{name}={value}" for name, value in given.items() if value is not None]
+    command += ["--trace"] * traced
     if reload:
         from commentsvc.cli import reload as reloading
 
-        command = [sys.executable, "-m", "commentsvc", "serve", f"--data={data}"]
-        given = {"config": settings_file, "listen": listen, "workers": workers, "blog": blog}
-        command += [f"--{name}={value}" for name, value in given.items() if value is not None]
-        command += ["--trace"] * traced
         paths = reloading.sources(Path(__file__).parents[1], file)
         sys.exit(reloading.run(command, paths, grace=settings.server.stop_grace + 5))
+    if processes:
+        _supervise(settings, data, command, processes, take_over=take_over)
 
     # Until `app.spared_collector`: a start leaves next to no garbage, and looking for some takes a
     # tenth of its time.
@@ -130,10 +145,45 @@ def serve(
                 click.echo(f"{data} had no database, so a new one was created")
             sys.stdout.flush()
 
-        service_manager = systemd.from_environment()
-        app.run(settings, app.Start(data, blog, announce, service_manager, take_over, traced))
+        # The supervisor of several processes talks to the service manager.
+        manager = systemd.Notifier({}, 0) if instance else systemd.from_environment()
+        start = app.Start(data, blog, announce, manager, take_over, traced)
+        listeners = tuple(map(int, inherited.split(","))) if inherited else ()
+        app.run(settings, start._replace(instance=instance, listeners=listeners))
     finally:
         gc.enable()
+
+
+def _supervise(
+    settings: Settings, data: Path, command: list[str], processes: int, *, take_over: bool
+) -> NoReturn:
+    """Run several processes until a signal, then exit. Raise Failure, or what `processes` does."""
+    from commentsvc.runtime import processes as supervising
+    from commentsvc.runtime import systemd
+
+    if not settings.database.url:
+        raise Failure(
+            [
+                "--processes needs PostgreSQL (database.url in the settings): only one process can"
+                " use an SQLite database."
+            ]
+        )
+
+    def announce(address: str) -> None:
+        click.echo(f"commentsvc listens on {address}")
+        sys.stdout.flush()
+
+    data_dir.must_exist(data)
+    plan = supervising.Plan(
+        data=data,
+        processes=processes,
+        command=command,
+        server=settings.server,
+        announce=announce,
+        manager=systemd.from_environment(),
+        takes_over=take_over,
+    )
+    sys.exit(supervising.run(plan))
 
 
 @main.command()

@@ -11,11 +11,12 @@ class Lock:
     """The right to write in a data directory, held by one process at a time (flock on DATA/lock).
 
     Take it before `migrations.upgrade` and keep it while the database is open. `held` is the
-    descriptor of a lock that another process has handed over.
+    descriptor of a lock that another process has handed over. With PostgreSQL, several instances
+    can share a directory; each has a lock of another `name`.
     """
 
-    def __init__(self, directory: Path, held: int = -1) -> None:
-        self._path = directory / "lock"
+    def __init__(self, directory: Path, held: int = -1, name: str = "lock") -> None:
+        self._path = directory / name
         self._fd = held
 
     def __enter__(self) -> "Lock":

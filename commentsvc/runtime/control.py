@@ -25,7 +25,7 @@ import os
 import socket
 import sys
 from asyncio.trsock import TransportSocket
-from collections.abc import Callable, Iterator
+from collections.abc import Awaitable, Callable, Iterator
 from pathlib import Path
 from typing import Any, Final
 
@@ -33,10 +33,8 @@ import msgspec
 
 from commentsvc.auth import accounts
 from commentsvc.comments import errors
-from commentsvc.db.database import Database
 from commentsvc.db.sqlite import DatabaseError
 from commentsvc.runtime.control_commands import CommandResult, Order
-from commentsvc.util.clock import Clock
 
 # Bytes of a request: enough for 10,000 ids, more than a shell accepts.
 LINE_LIMIT: Final = 131_072
@@ -50,6 +48,12 @@ ANSWER_DEADLINE: Final = 60.0
 ADDRESS_LIMIT: Final = 107
 # The LOCAL command of the PROXY protocol, version 2: the connection is not for another client.
 LOCAL: Final = b"\r\n\r\n\0\r\nQUIT\n\x20\0\0\0"
+
+
+OTHER_NUMBER: Final = (
+    "a server with --processes can only replace one with --processes, and a server without it one"
+    " without; stop the server, then start it anew"
+)
 
 
 class ControlError(Exception):
@@ -75,9 +79,11 @@ class HandOver(
     """Ask the server to end, and to pass its sockets and lock to the asking process.
 
     `manager` is the address of the service manager that started the asking process, "" for none.
+    `several` says whether that will run several processes.
     """
 
     manager: str = ""
+    several: bool = False
 
 
 _decode = msgspec.json.Decoder(Ping | HandOver | Order).decode
@@ -90,22 +96,22 @@ class Control:
         self,
         path: Path,
         *,
-        database: Database,
+        execute: Callable[[Order], Awaitable[CommandResult]],
         ready: CommandResult,
-        clock: Clock,
         give_way: Callable[[socket.socket], bool],
+        several: bool = False,
     ) -> None:
-        """Take the database for commands, and `ready`, the answer to a Ping.
+        """Take what executes commands, and `ready`, the answer to a Ping.
 
-        `give_way` gets the connection of a process that wants to replace this one, and returns
-        whether that is accepted. If a service manager started this server, only another process of
-        it may replace it.
+        `several` says whether this supervises several processes. `give_way` gets the connection of
+        a process that wants to replace this one, and returns whether that is accepted. If a service
+        manager started this server, only another process of it may replace it.
         """
         self._path = path
         self._give_way = give_way
-        self._database = database
+        self._execute = execute
         self._ready = ready
-        self._clock = clock
+        self._several = several
         self._talks: set[asyncio.Task[None]] = set()
         self._server: asyncio.Server | None = None
 
@@ -170,11 +176,17 @@ class Control:
                     error="systemd or another service manager started it, which would take it for "
                     "ended; let that start the new one: systemctl restart commentsvc"
                 )
+            if request.several != self._several:
+                return CommandResult(error=OTHER_NUMBER)
             return self._hand_over(talk.dup())
         try:
-            now = self._clock.now_ms()
-            return await self._database.write(request.apply, now)
-        except (errors.CommentsError, accounts.ModeratorError, DatabaseError) as error:
+            return await self._execute(request)
+        except (
+            errors.CommentsError,
+            accounts.ModeratorError,
+            ControlError,
+            DatabaseError,
+        ) as error:
             return CommandResult(error=str(error))
 
     def _hand_over(self, talk: socket.socket) -> CommandResult | None:

@@ -192,14 +192,17 @@ def _by_note(kind: bytes, connections: Connections) -> Iterator[tuple[bytes, lis
         yield kind + note.encode().ljust(NOTE), descriptors
 
 
-def take_over(path: Path, manager: str = "") -> tuple[InheritedState, socket.socket]:
+def take_over(
+    path: Path, manager: str = "", *, several: bool = False
+) -> tuple[InheritedState, socket.socket]:
     """Ask the server at the control socket `path` for its state, and wait until we have it.
 
-    `manager` is the address of the service manager that started us. The server waits for READY on
+    `manager` is the address of the service manager that started us; `several` says whether we run
+    several processes. The server waits for READY on
     the returned socket. Raise ControlError if the server refuses; it is NoServer if none runs.
     """
     taken: Taken = {kind: [] for kind in (LOCK, OWN, LENT, CONNECTIONS, REDIRECT, REDIRECTED)}
-    with control.dial(path, HandOver(manager)) as server:
+    with control.dial(path, HandOver(manager, several)) as server:
         try:
             _receive(server, taken)
             talk = server.dup()

@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Final
 
 SIGNALS: Final = (signal.SIGTERM, signal.SIGINT)
+STDIN: Final = 0
 
 
 def expect_stop() -> asyncio.Event:
@@ -31,6 +32,17 @@ def expect_stop() -> asyncio.Event:
     for number in SIGNALS:
         loop.add_signal_handler(number, hear)
     return told
+
+
+def expect_end_of_input(told: asyncio.Event) -> None:
+    """Set `told` when standard input ends: whoever started this process is gone."""
+    loop = asyncio.get_running_loop()
+
+    def hear() -> None:
+        loop.remove_reader(STDIN)
+        told.set()
+
+    loop.add_reader(STDIN, hear)
 
 
 def end_at_once() -> None:

@@ -18,6 +18,16 @@ CONTROL: Final = "control.sock"
 SETTINGS: Final = "commentsvc.toml"
 
 
+def control_socket(instance: int = 0) -> str:
+    """Return the name of the control socket of an instance; 0 if it is alone or the supervisor."""
+    return f"control-{instance}.sock" if instance else CONTROL
+
+
+def lock(instance: int = 0) -> str:
+    """Return the name of the lock of an instance; 0 as above."""
+    return f"lock-{instance}" if instance else "lock"
+
+
 class DataUnusable(Exception):
     """The data folder cannot be used; the text says why and what to do."""
 

@@ -1,11 +1,17 @@
 """The service with PostgreSQL: everyday use, and what it refuses."""
 
+import contextlib
+import os
+import signal
+import socket
+import threading
 from collections.abc import Callable, Iterator
+from contextlib import ExitStack, closing
 from pathlib import Path
 
 import pytest
 
-from tests.e2e.program import Service, command
+from tests.e2e.program import Service, command, wait_for
 from tests.postgresql_server import Server, server
 
 Start = Callable[..., Service]
@@ -90,3 +96,188 @@ def test_what_cannot_be_used_is_one_line_and_writes_nothing(
     assert outcome.code == 1
     assert "the server's next start makes them" in outcome.err
     assert not (data / "comments.sqlite3").exists()
+
+
+def children(pid: int) -> list[int]:
+    """Return the processes that a process has started."""
+    return [int(each) for each in Path(f"/proc/{pid}/task/{pid}/children").read_text().split()]
+
+
+def count_everywhere(service: Service, url: str) -> set[int]:
+    """Return the counts of a page that new connections get, whoever accepts them."""
+    return {service.count(url) for _ in range(8)}
+
+
+@pytest.fixture
+def shown_at_once(postgresql: Server) -> Iterator[dict[str, str]]:
+    """Return the variables of a service on an empty database that shows comments at once."""
+    postgresql.run("CREATE DATABASE several")
+    yield {
+        "COMMENTSVC_DATABASE_URL": postgresql.url("several"),
+        "COMMENTSVC_SPAM_RATE_LIMIT": "off",
+        "COMMENTSVC_MODERATION_POLICY": "none",
+    }
+    postgresql.run("DROP DATABASE several WITH (FORCE)")
+
+
+def test_of_several_processes_one_that_is_killed_is_started_again(
+    data: Path, start: Start, shown_at_once: dict[str, str]
+) -> None:
+    with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as manager:
+        manager.bind(str(data.with_name("notify")))
+        told = {**shown_at_once, "NOTIFY_SOCKET": manager.getsockname()}
+        service = start(data, "--processes", 2, environ=told)
+        assert manager.recv(100).decode() == f"READY=1\nMAINPID={service.process.pid}"
+        manager.setblocking(False)
+        with pytest.raises(BlockingIOError):
+            manager.recv(100)
+    first, second = children(service.process.pid)
+    assert service.submit("/a/", "One").status == 201
+    assert count_everywhere(service, "/a/") == {1}
+    os.kill(first, signal.SIGKILL)
+    wait_for(
+        lambda: second in (now := children(service.process.pid)) and len({*now} - {first}) == 2,
+        "another process",
+    )
+    assert service.submit("/a/", "Two").status == 201, "the others go on meanwhile"
+    assert count_everywhere(service, "/a/") == {2}
+    assert "process 1 ended (signal 9) and is started again" in service.log.read_text()
+    said = command("delete", 1, "--data", data, environ=shown_at_once)
+    assert said.out == "comment 1 is deleted\n"
+    assert count_everywhere(service, "/a/") == {1}
+    now = children(service.process.pid)
+    assert service.stop() == 0
+    assert not [pid for pid in now if Path(f"/proc/{pid}").exists()]
+    assert not list(data.glob("*.sock"))
+
+
+def test_when_the_supervisor_dies_its_processes_stop(
+    data: Path, start: Start, shown_at_once: dict[str, str]
+) -> None:
+    service = start(data, "--processes", 2, environ=shown_at_once)
+    orphans = children(service.process.pid)
+    service.process.kill()
+    wait_for(
+        lambda: not any(Path(f"/proc/{pid}").exists() for pid in orphans), "the processes to stop"
+    )
+
+
+def test_several_processes_are_replaced_without_a_failed_request(
+    data: Path, start: Start, shown_at_once: dict[str, str]
+) -> None:
+    old = start(data, "--processes", 2, environ=shown_at_once)
+    with ExitStack() as opened:
+        kept = [opened.enter_context(closing(old.connection())) for _ in range(4)]
+
+        def ask() -> None:
+            for connection in kept:
+                connection.request("GET", "/api/comments/count?url=/a/")
+                response = connection.getresponse()
+                assert (response.status, response.getheader("Connection")) == (200, None)
+                response.read()
+
+        ask()
+        new = Service(data, "--processes", 2, "--take-over", environ=shown_at_once)
+        opened.callback(new.close)
+        while new.process.poll() is None and old.process.poll() is None:
+            ask()
+        assert old.wait() == 0
+        new.wait_until_ready()
+        assert new.address == old.address
+        ask()
+        assert new.submit("/a/", "One").status == 201
+        assert count_everywhere(new, "/a/") == {1}
+        assert len(children(new.process.pid)) == 2
+        refused = command("serve", "--data", data, "--take-over", environ=shown_at_once)
+        assert refused.code == 1
+        assert "a server with --processes can only replace one with --processes" in refused.err
+        assert new.stop() == 0
+
+
+def test_if_new_processes_fail_the_former_ones_go_on(
+    data: Path, start: Start, shown_at_once: dict[str, str]
+) -> None:
+    service = start(data, "--processes", 2, environ=shown_at_once)
+    other = {**shown_at_once, "COMMENTSVC_SPAM_MAX_LINKS": "9"}
+    failed = command("serve", "--data", data, "--processes", 2, "--take-over", environ=other)
+    assert failed.code == 1
+    assert "its settings in [spam] differ" in failed.err
+    wait_for(lambda: len(children(service.process.pid)) == 2, "the former processes")
+    assert service.submit("/a/", "One").status == 201
+    assert service.stop() == 0
+
+
+def test_several_processes_need_postgresql(data: Path) -> None:
+    data.mkdir(0o700)
+    refused = command("serve", "--data", data, "--processes", 2)
+    assert (refused.code, refused.out) == (1, "")
+    assert "--processes needs PostgreSQL (database.url in the settings)" in refused.err
+    assert not list(data.iterdir())
+
+
+def test_a_leader_that_is_killed_is_replaced_and_each_mail_is_sent_once(
+    tmp_path: Path, start: Start, shown_at_once: dict[str, str]
+) -> None:
+    """The leader dies while the mail server has a message and has not accepted it."""
+    key = tmp_path / "key"
+    key.write_text("k" * 43)
+    with StallingMailServer() as mails:
+        environ = {
+            **shown_at_once,
+            "COMMENTSVC_AUTH_SECRET_KEY_FILE": str(key),
+            "COMMENTSVC_MAIL_HOST": "127.0.0.1",
+            "COMMENTSVC_MAIL_PORT": str(mails.port),
+            "COMMENTSVC_MAIL_SECURITY": "none",
+            "COMMENTSVC_MAIL_SENDER": "comments@blog.example",
+            "COMMENTSVC_MAIL_MODERATORS": "owner@blog.example",
+            "COMMENTSVC_SERVER_PUBLIC_URL": "https://comments.example",
+        }
+        services = [start(tmp_path / name, environ=environ) for name in ("one", "two")]
+        for number in range(3):
+            assert services[number % 2].submit("/a/", f"Comment {number}").status == 201
+        wait_for(lambda: mails.stalled.is_set(), "the second mail")
+        leader, other = sorted(services, key=lambda each: "leads:" not in each.log.read_text())
+        leader.process.kill()
+        leader.process.wait()
+        wait_for(lambda: len(mails.accepted) == 3, "the other mails")
+        assert len({*mails.accepted}) == 3, "by their Message-ID"
+        assert "leads:" in other.log.read_text()
+        assert other.stop() == 0
+
+
+class StallingMailServer:
+    """An SMTP server that accepts one mail, and then waits with the next until its client dies."""
+
+    def __init__(self) -> None:
+        self.accepted: list[str] = []
+        self.stalled = threading.Event()
+        self._listener = socket.create_server(("127.0.0.1", 0))
+        self.port = self._listener.getsockname()[1]
+
+    def __enter__(self) -> "StallingMailServer":
+        threading.Thread(target=self._accept, daemon=True).start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._listener.shutdown(socket.SHUT_RDWR)
+        self._listener.close()
+
+    def _accept(self) -> None:
+        with contextlib.suppress(OSError):
+            while True:
+                client, _ = self._listener.accept()
+                threading.Thread(target=self._talk, args=(client,), daemon=True).start()
+
+    def _talk(self, client: socket.socket) -> None:
+        with client, client.makefile("rb") as lines, contextlib.suppress(OSError):
+            client.sendall(b"220 mail.example\r\n")
+            while line := lines.readline():
+                if line.upper().startswith(b"DATA"):
+                    client.sendall(b"354 go on\r\n")
+                    mail = b"".join(iter(lines.readline, b".\r\n")).decode()
+                    if len(self.accepted) == 1 and not self.stalled.is_set():
+                        self.stalled.set()
+                        lines.read()
+                        return
+                    self.accepted.append(mail.partition("Message-ID:")[2].split()[0])
+                client.sendall(b"250 well\r\n")

@@ -15,13 +15,11 @@ from pathlib import Path
 import pytest
 
 from commentsvc import app
-from commentsvc.db.database import Database
 from commentsvc.db.lock import Lock
 from commentsvc.runtime.control import Control
-from commentsvc.runtime.control_commands import CommandResult
+from commentsvc.runtime.control_commands import CommandResult, Order
 from commentsvc.runtime.systemd import Notifier
 from commentsvc.settings.schema import ServerSettings, Settings
-from commentsvc.util.clock import Clock
 from tests.e2e.program import wait_for
 
 SETTINGS = Settings(server=ServerSettings(listen="127.0.0.1:0", workers=2))
@@ -142,12 +140,14 @@ def test_a_folder_that_cannot_hold_sockets_is_told_and_is_no_end(
     async def fails(_: object) -> None:
         raise OSError(errno.ENOSYS, "Function not implemented")
 
+    async def execute(_: Order) -> CommandResult:
+        return CommandResult()
+
     async def listen() -> None:
         control = Control(
             tmp_path / "control.sock",
-            database=Database(tmp_path / "none", purge=lambda _: None),
+            execute=execute,
             ready=CommandResult(),
-            clock=Clock(),
             give_way=lambda _: False,
         )
         await app._listen(control, tmp_path)

@@ -75,7 +75,7 @@ def test_a_server_takes_over_when_it_is_told_to(run: Run, served: Served, tmp_pa
 def test_a_server_that_reloads_takes_over_from_nobody(run: Run, tmp_path: Path) -> None:
     result = run("serve", "--data", tmp_path, "--take-over", "--reload")
     assert result.exit_code == 2
-    assert "not both" in result.stderr
+    assert "cannot be used with --take-over" in result.stderr
 
 
 def test_the_data_folder_may_come_from_the_environment(

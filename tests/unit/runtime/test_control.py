@@ -17,7 +17,6 @@ from commentsvc.runtime import control
 from commentsvc.runtime.control import Control, ControlError, HandOver, NoServer, Ping
 from commentsvc.runtime.control_commands import ChangeStatus, CommandResult, Order, UndoChange
 from tests.unit.database_fixture import new
-from tests.unit.settable_clock import SettableClock
 
 T = TypeVar("T")
 NOW = 1_790_000_000.0  # a Unix time in seconds
@@ -39,11 +38,14 @@ async def running(
     database = Database(folder / "db", purge=purged.extend)
     database.open()
     await database.write(queries.sync_sites, ["blog"])
+
+    async def execute(order: Order) -> CommandResult:
+        return await database.write(order.apply, int(NOW * 1_000))
+
     ours = Control(
         folder / "control.sock",
-        database=database,
+        execute=execute,
         ready=CommandResult(address="http://127.0.0.1:1"),
-        clock=SettableClock(int(NOW * 1_000)),
         give_way=give_way,
     )
     await ours.start()

@@ -1,0 +1,323 @@
+"""Several processes on one machine: `serve --processes N`, with PostgreSQL.
+
+The supervisor opens the listening sockets and starts N instances of the service, which all accept
+connections from them. The first one starts alone, since it makes the tables. An instance that ends
+is started again, after pauses that grow; connections that nobody has accepted wait in the socket
+meanwhile, and the other instances accept them. The supervisor has no part in requests.
+
+    DATA/control.sock      the supervisor: passes commands on to an instance, hands over
+    DATA/control-K.sock    instance K
+    DATA/lock, lock-K      held by the supervisor, and by instance K
+
+With `--take-over`, a new supervisor gets the listening sockets and the lock from the former one.
+Then each new instance takes over from the former instance of the same number, with its idle
+connections, while the others serve. If a new instance fails, the new supervisor ends, and the
+former one starts the instances again that are missing.
+
+The standard input of an instance is a pipe from the supervisor: when the supervisor dies, the
+instances stop. On its standard output an instance says that it is ready, in one line.
+"""
+
+import asyncio
+import contextlib
+import logging
+import os
+import signal
+import socket
+import stat
+from asyncio.subprocess import PIPE, Process
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import AsyncExitStack
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Final
+
+from commentsvc.db.lock import Lock
+from commentsvc.http.bridge import Sockets, close_all
+from commentsvc.runtime import control, handover, process
+from commentsvc.runtime.control import Control, ControlError, NoServer
+from commentsvc.runtime.control_commands import CommandResult, Order
+from commentsvc.runtime.handover import InheritedState
+from commentsvc.runtime.systemd import Notifier
+from commentsvc.settings import data_dir
+from commentsvc.settings.schema import ServerSettings
+
+_log = logging.getLogger(__name__)
+
+# Connections that wait in a listening socket; the kernel's limit is usually lower.
+BACKLOG: Final = 4_096
+# Seconds before an instance that ended is started again; they double until LONGEST_PAUSE.
+FIRST_PAUSE: Final = 0.25
+LONGEST_PAUSE: Final = 30.0
+# Seconds after which an instance that ends has not failed at its start.
+SETTLED: Final = 60.0
+# Seconds for running commands at a stop.
+COMMAND_GRACE: Final = 2.0
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """What to start: `command` is that of an instance, without its number and sockets.
+
+    `announce` is called with the address when all instances are ready.
+    """
+
+    data: Path
+    processes: int
+    command: Sequence[str]
+    server: ServerSettings
+    announce: Callable[[str], None]
+    manager: Notifier
+    takes_over: bool
+
+
+@dataclass(slots=True)
+class _Instance:
+    """A place for an instance, and the process that is there now."""
+
+    number: int
+    process: Process | None = None
+    failures: int = 0
+    ready: asyncio.Event = field(default_factory=asyncio.Event)
+
+
+def run(plan: Plan) -> int:
+    """Supervise until a signal, or a new supervisor, asks to stop; return the exit code.
+
+    Raise OSError, ControlError, DatabaseError or SocketsUnusable if it cannot start. If an instance
+    cannot, it has said why.
+    """
+    process.set_up_logging()
+    return asyncio.run(_Supervisor(plan).run())
+
+
+class _Supervisor:
+    def __init__(self, plan: Plan) -> None:
+        self._plan = plan
+        self._instances = [_Instance(number) for number in range(1, plan.processes + 1)]
+        self._listeners: tuple[int, ...] = ()
+        self._address = ""
+        self._control: Control | None = None
+        self._lock = -1
+        self._are_ready = asyncio.Event()
+        self._is_started = False
+        self._successor: asyncio.Task[None] | None = None
+        self._is_replaced = False
+
+    async def run(self) -> int:
+        plan = self._plan
+        self._told_to_stop = process.expect_stop()
+        data_dir.prepare(plan.data)
+        async with AsyncExitStack() as stack:
+            passed = plan.manager.sockets()
+            place, talk = await self._find_place()
+            if talk is not None:
+                stack.callback(talk.close)
+            self._lock = stack.enter_context(Lock(plan.data, place.lock)).fileno()
+            self._listeners = passed or place.sockets.listeners or (listening(plan.server.listen),)
+            stack.callback(self._let_go, lent=bool(passed))
+            asyncio.get_running_loop().add_signal_handler(signal.SIGUSR1, self._pass_on)
+            keeping = [asyncio.create_task(self._keep(each)) for each in self._instances]
+            stack.push_async_callback(self._stop, keeping)
+            if not await self._all_ready():
+                return 1
+            await self._listen()
+            stack.push_async_callback(self._close_control)
+            stack.enter_context(_ready(plan, self._address))
+            if talk is not None:
+                talk.sendall(handover.READY)
+            watching = asyncio.create_task(plan.manager.watch())
+            stack.callback(watching.cancel)
+            await self._told_to_stop.wait()
+        return 0
+
+    async def _find_place(self) -> tuple[InheritedState, socket.socket | None]:
+        """Get the listening sockets and the lock of a supervisor that is to be replaced."""
+        plan = self._plan
+        if plan.takes_over:
+            path = plan.data / data_dir.CONTROL
+            with contextlib.suppress(NoServer):
+                return await asyncio.to_thread(
+                    handover.take_over, path, plan.manager.address, several=True
+                )
+        return InheritedState(), None
+
+    async def _all_ready(self) -> bool:
+        """Wait until all instances are ready; return False after a failure or a signal."""
+        events = (self._told_to_stop, self._are_ready)
+        waiting = [asyncio.create_task(event.wait()) for event in events]
+        await asyncio.wait(waiting, return_when=asyncio.FIRST_COMPLETED)
+        for task in waiting:
+            task.cancel()
+        self._is_started = not self._told_to_stop.is_set()
+        return self._is_started
+
+    async def _keep(self, instance: _Instance) -> None:
+        """Start an instance, and start it again whenever it ended, until the supervisor stops."""
+        if instance.number > 1:
+            await self._instances[0].ready.wait()  # it makes the tables
+        takes_over = self._plan.takes_over
+        loop = asyncio.get_running_loop()
+        while not self._told_to_stop.is_set():
+            began = loop.time()
+            code = await self._live(instance, takes_over=takes_over)
+            takes_over = False
+            if self._successor is not None:  # a new supervisor's instance may have its place
+                await self._successor
+            if self._told_to_stop.is_set():
+                return
+            if not self._is_started:
+                self._told_to_stop.set()
+                return
+            instance.failures = 0 if loop.time() - began > SETTLED else instance.failures + 1
+            pause = min(LONGEST_PAUSE, FIRST_PAUSE * 2**instance.failures / 2)
+            _log.warning(
+                "process %d ended (%s) and is started again in %g s",
+                instance.number,
+                f"signal {-code}" if code < 0 else f"exit code {code}",
+                pause,
+            )
+            with contextlib.suppress(TimeoutError):
+                await asyncio.wait_for(self._told_to_stop.wait(), pause)
+
+    async def _live(self, instance: _Instance, *, takes_over: bool) -> int:
+        """Start an instance and wait until it ends; return its exit code."""
+        words = [*self._plan.command, f"--instance={instance.number}"]
+        words += [f"--inherited={','.join(map(str, self._listeners))}"]
+        words += ["--take-over"] * takes_over
+        # A group of its own, so that Control+C in a terminal reaches it only once.
+        child = await asyncio.create_subprocess_exec(
+            *words, stdin=PIPE, stdout=PIPE, pass_fds=self._listeners, process_group=0
+        )
+        instance.process = child
+        if self._told_to_stop.is_set():
+            child.terminate()
+        assert child.stdout is not None, "it is a pipe"
+        line = (await child.stdout.readline()).decode()
+        if line:
+            self._address = line.split()[-1]
+            instance.ready.set()
+            if all(each.ready.is_set() for each in self._instances):
+                self._are_ready.set()
+        code = await child.wait()
+        instance.process = None
+        return code
+
+    async def _stop(self, keeping: Sequence[asyncio.Task[None]]) -> None:
+        """Stop all instances, which answer what they have read; wait for their end."""
+        self._told_to_stop.set()
+        self._plan.manager.notify("STOPPING=1")
+        process.end_at_once()
+        self._signal(signal.SIGTERM)
+        for task in keeping:
+            if not self._instances[0].ready.is_set():
+                task.cancel()
+        await asyncio.gather(*keeping, return_exceptions=True)
+
+    def _pass_on(self) -> None:
+        self._signal(signal.SIGUSR1)
+
+    def _signal(self, number: signal.Signals) -> None:
+        for instance in self._instances:
+            if instance.process is not None:
+                with contextlib.suppress(ProcessLookupError):
+                    instance.process.send_signal(number)
+
+    async def _listen(self) -> None:
+        ready = CommandResult(
+            address=self._address,
+            proxy_header=self._plan.server.proxy_protocol,
+            manager=self._plan.manager.address,
+        )
+        self._control = Control(
+            self._plan.data / data_dir.CONTROL,
+            execute=self._execute,
+            ready=ready,
+            give_way=self._give_way,
+            several=True,
+        )
+        await self._control.start()
+
+    async def _close_control(self) -> None:
+        if self._control is not None:
+            await self._control.stop(COMMAND_GRACE)
+            self._control = None
+
+    async def _execute(self, order: Order) -> CommandResult:
+        """Let an instance execute a command. Raise ControlError."""
+        for instance in self._instances:
+            with contextlib.suppress(NoServer):
+                path = self._plan.data / data_dir.control_socket(instance.number)
+                return await asyncio.to_thread(control.ask, path, order)
+        raise ControlError("no process is ready")
+
+    def _give_way(self, successor: socket.socket) -> bool:
+        """Begin to hand over to a new supervisor; return False if that is not possible now."""
+        if self._told_to_stop.is_set() or self._successor is not None:
+            return False
+        self._successor = asyncio.create_task(self._hand_over(successor))
+        return True
+
+    async def _hand_over(self, successor: socket.socket) -> None:
+        """Give a new supervisor what it needs; stop when it is ready, else go on."""
+        await self._close_control()  # the new one listens at the same path
+        lent = bool(self._plan.manager.sockets())
+        place = InheritedState(Sockets(self._listeners, (), lent), lock=self._lock)
+        if await asyncio.to_thread(handover.give, successor, place):
+            self._is_replaced = True
+            self._told_to_stop.set()
+        else:
+            await self._listen()
+        self._successor = None
+
+    def _let_go(self, *, lent: bool) -> None:
+        """Close the listening sockets, and remove the path of one that nobody else uses."""
+        path = _unix_path(self._plan.server.listen)
+        if path and not lent and not self._is_replaced:
+            path.unlink(missing_ok=True)
+        close_all(self._listeners)
+
+
+@contextlib.contextmanager
+def _ready(plan: Plan, address: str) -> Iterator[None]:
+    plan.announce(address)
+    plan.manager.notify("READY=1", f"MAINPID={os.getpid()}")
+    yield
+
+
+def listening(address: str) -> int:
+    """Open a listening socket at ``HOST:PORT`` or ``unix:PATH``. Raise OSError."""
+    path = _unix_path(address)
+    if path is None:
+        host, _, port = address.rpartition(":")
+        family = socket.AF_INET6 if host.startswith("[") else socket.AF_INET
+        place: tuple[str, int] | str = (host.strip("[]"), int(port))
+    else:
+        family, place = socket.AF_UNIX, str(path)
+        _remove_unused(path)
+    opened = socket.socket(family, socket.SOCK_STREAM)
+    try:
+        if family != socket.AF_UNIX:
+            opened.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        opened.bind(place)
+        opened.listen(BACKLOG)
+    except OSError as error:
+        opened.close()
+        raise OSError(error.errno, error.strerror, address) from error
+    return opened.detach()
+
+
+def _unix_path(address: str) -> Path | None:
+    return Path(address.removeprefix("unix:")) if address.startswith("unix:") else None
+
+
+def _remove_unused(path: Path) -> None:
+    """Remove a socket that nobody listens on. Raise OSError if another file is there."""
+    with contextlib.suppress(FileNotFoundError):
+        if not stat.S_ISSOCK(path.lstat().st_mode):
+            raise FileExistsError(17, "File exists", f"unix:{path}")
+        with socket.socket(socket.AF_UNIX) as probe:
+            try:
+                probe.connect(str(path))
+            except ConnectionRefusedError:
+                path.unlink()
