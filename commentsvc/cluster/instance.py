@@ -114,6 +114,10 @@ class Instance:
 
     # Called by the writer.
 
+    def begin(self, transaction: Transaction) -> None:
+        """Wait until no other transaction changes the database; none does before this one ends."""
+        peers.lock(transaction)
+
     def tell(self, transaction: Transaction, tags: Sequence[str]) -> None:
         """Tell the others, as a part of the transaction, what its COMMIT makes stale."""
         self._number += 1

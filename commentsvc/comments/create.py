@@ -116,6 +116,8 @@ def add(tx: Transaction, new: NewComment, now: int) -> InsertResult:
         for row in tx.execute(statements.FIND_KEY, (key,)).fetchall():
             stored = Comment(*row)
             if not new.derived or now - stored.created_at < RETRY:
+                if stored.status == APPROVED:  # by an instance that may still wait for others
+                    tx.purge(thread_tag(ref.site, ref.url), site_tag(ref.site))
                 return _repeat(tx, new, stored, ref)
             tx.execute(statements.CLEAR_KEY, (stored.id,))
         if closed:

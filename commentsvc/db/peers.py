@@ -1,17 +1,24 @@
 """The other instances of the service on the same database, as the writer knows them.
 
-With SQLite there are none. With PostgreSQL, each transaction tells them what it makes stale.
+With SQLite there are none. With PostgreSQL, one transaction at a time changes the database, as with
+SQLite: what it has read stays true until its COMMIT. It tells the others what it makes stale.
 """
 
 from collections.abc import Callable, Sequence
-from typing import Protocol
+from typing import Final, Protocol
 
 from commentsvc.db.notices import CHANNEL, PurgeNotice, encode
 from commentsvc.db.sqlite import Transaction
 
+# The advisory lock of whoever changes the database: the beginning of the SHA-256 of "commentsvc".
+LOCK: Final = 0x74E8_2C24_FC9C_6FC0
+
 
 class Peers(Protocol):
     """Instances that each have a cache of their own."""
+
+    def begin(self, transaction: Transaction) -> None:
+        """Wait until no other transaction changes the database; none does before this one ends."""
 
     def tell(self, transaction: Transaction, tags: Sequence[str]) -> None:
         """Tell them, as a part of the transaction, what its COMMIT makes stale."""
@@ -26,6 +33,9 @@ class Peers(Protocol):
 class NoPeers:
     """A database that only this process writes."""
 
+    def begin(self, transaction: Transaction) -> None:
+        """Do nothing: BEGIN IMMEDIATE waits."""
+
     def tell(self, transaction: Transaction, tags: Sequence[str]) -> None:
         """Do nothing."""
 
@@ -37,6 +47,10 @@ class NoPeers:
 class UnawaitedPeers:
     """Instances that are told, for a command: they may use what is stale for some milliseconds."""
 
+    def begin(self, transaction: Transaction) -> None:
+        """Wait until no other transaction changes the database; none does before this one ends."""
+        lock(transaction)
+
     def tell(self, transaction: Transaction, tags: Sequence[str]) -> None:
         """Tell them, as a part of the transaction, what its COMMIT makes stale."""
         notify(transaction, PurgeNotice("", 0, tuple(tags)))
@@ -44,6 +58,11 @@ class UnawaitedPeers:
     def when_seen(self, then: Callable[[], None]) -> None:
         """Call `then`."""
         then()
+
+
+def lock(transaction: Transaction) -> None:
+    """Wait until no other transaction has the lock, and take it until this one ends."""
+    transaction.execute("SELECT pg_advisory_xact_lock(?)", (LOCK,))
 
 
 def notify(transaction: Transaction, notice: PurgeNotice) -> None:

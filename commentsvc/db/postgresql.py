@@ -20,7 +20,7 @@ from psycopg.adapt import Loader
 from psycopg.types.numeric import Int4Dumper, Int8Dumper
 
 from commentsvc.db import postgresql_statements
-from commentsvc.db.peers import Peers, UnawaitedPeers
+from commentsvc.db.peers import LOCK, Peers, UnawaitedPeers
 from commentsvc.db.query import Prepared, Query
 from commentsvc.db.schema.postgresql import ENGINE, SCHEMA
 from commentsvc.db.sqlite import (
@@ -50,12 +50,14 @@ SILENCE_MS: Final = 10_000
 STATEMENTS: Final = 512
 # Rows that are fetched at once of a long result.
 PIECE: Final = 1_000
-# Whose advisory lock it is: the beginning of the SHA-256 of "commentsvc", of 63 bits.
-LOCK: Final = 0x74E8_2C24_FC9C_6FC0
+# Seconds that a transaction waits for another instance's. An instance that hangs or was stopped in
+# the midst of a transaction is disconnected after IDLE seconds.
+WRITER_PATIENCE: Final = 5
+IDLE: Final = 2
 # The oldest version that Debian 12 and we know.
 OLDEST: Final = 15
 
-_BUSY: Final = ("08", "40", "53300", "55P03", "57")  # beginnings of SQLSTATEs
+_BUSY: Final = ("08", "25P03", "40", "53300", "55P03", "57")  # beginnings of SQLSTATEs
 _FULL: Final = ("53", "25006", "58")
 _UNUSABLE: Final = ("28", "3D", "42501", "3F", "XX")
 
@@ -153,7 +155,7 @@ def dial(url: str, *, read_only: bool = False) -> psycopg.Connection[Row]:
 
 
 def take_lock(connection: psycopg.Connection[Any]) -> None:
-    """Take the lock that whoever changes the schema has, until the end of the transaction.
+    """Take the lock of whoever changes the database, until the end of the transaction.
 
     Raises DatabaseBusy, naming the holder.
     """
@@ -177,10 +179,10 @@ def _holder(connection: psycopg.Connection[Any]) -> str:
         (LOCK,),
     ).fetchone()
     if row is None:
-        return "the database is being upgraded by another commentsvc"
+        return "the database is in use by another commentsvc"
     name, pid, address = row
     return (
-        f"the database {name} is being upgraded by another commentsvc (its connection {pid},"
+        f"the database {name} is in use by another commentsvc (its connection {pid},"
         f" from {address})"
     )
 
@@ -399,14 +401,18 @@ class PostgresqlEngine:
 
     def writing(self, _cache: int) -> PostgresqlConnection:
         """Open the connection that writes. Raises DatabaseError."""
-        return PostgresqlConnection(self._url, prepare=self._set_commit)
+        return PostgresqlConnection(self._url, prepare=self._set_up)
 
     def reading(self, *, on_loop: bool) -> PostgresqlConnection:
         """Open a connection that reads. Raises DatabaseError."""
         return PostgresqlConnection(self._url, read_only=True)
 
-    def _set_commit(self, connection: psycopg.Connection[Row]) -> None:
-        """Let COMMIT wait for the disk, or not, as `database.synchronous` says."""
+    def _set_up(self, connection: psycopg.Connection[Row]) -> None:
+        """Let COMMIT wait for the disk, or not, as `database.synchronous` says; bound all else."""
+        connection.execute(
+            f"SELECT set_config('lock_timeout', '{WRITER_PATIENCE}s', false),"
+            f" set_config('idle_in_transaction_session_timeout', '{IDLE}s', false)"
+        )
         connection.execute(
             "SELECT set_config('synchronous_commit', %s, false)"
             " WHERE %s = 'off' OR current_setting('synchronous_commit') = 'off'",

@@ -256,6 +256,7 @@ def write_all(
     transaction = engine.transaction(connection, tags)
     connection.rollback()  # does nothing, unless a failure left a transaction behind
     connection.execute(transaction.BEGIN)
+    caches.peers.begin(transaction)
     if len(jobs) == 1:
         if not _do_alone(engine, transaction, jobs[0]):
             connection.rollback()

@@ -6,6 +6,7 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
+import psycopg
 import pytest
 
 from commentsvc.cluster.instance import PAST, Instance
@@ -15,7 +16,7 @@ from commentsvc.db.sqlite import Transaction
 from commentsvc.model import EVERY_TAG
 from tests.postgresql_server import Server
 from tests.unit import database_fixture
-from tests.unit.database_fixture import site
+from tests.unit.database_fixture import site, sites
 
 PATIENCE = 30.0
 
@@ -169,6 +170,9 @@ class LostAnswers:
     def __init__(self, instance: Instance) -> None:
         self._instance = instance
 
+    def begin(self, transaction: Transaction) -> None:
+        self._instance.begin(transaction)
+
     def tell(self, transaction: Transaction, tags: Sequence[str]) -> None:
         self._instance.tell(transaction, tags)
 
@@ -183,3 +187,32 @@ def test_what_was_committed_without_an_answer_is_purged_here_too(url: str) -> No
         database.write_now(site("one", "a"))
         await_that(lambda: "a" in member.cache.purged, "the purge")
         database.close_now()
+
+
+def test_one_transaction_at_a_time_changes_the_database(url: str) -> None:
+    """What a transaction finds missing, no other one adds meanwhile."""
+    reading, going_on = threading.Event(), threading.Event()
+
+    def slow(tx: Transaction) -> None:
+        assert "new" not in sites(tx)
+        reading.set()
+        assert going_on.wait(PATIENCE)
+        site("new")(tx)
+
+    def quick(tx: Transaction) -> bool:
+        return "new" in sites(tx)
+
+    found: list[bool] = []
+    with two(url) as (first, second):
+        one = threading.Thread(target=first.database.write_now, args=(slow,))
+        one.start()
+        assert reading.wait(PATIENCE)
+        other = threading.Thread(target=lambda: found.append(second.database.write_now(quick)))
+        other.start()
+        waiting = "SELECT count(*) FROM pg_locks WHERE locktype = 'advisory' AND NOT granted"
+        with psycopg.connect(url, autocommit=True) as connection:
+            await_that(lambda: connection.execute(waiting).fetchone() == (1,), "the second writer")
+        going_on.set()
+        one.join()
+        other.join()
+    assert found == [True]

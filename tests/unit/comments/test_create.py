@@ -117,5 +117,5 @@ def test_one_repeat_among_many_undoes_and_repeats_them_one_by_one(tmp_path: Path
         tags.clear()
         added = outcomes(database, create.ADD, [new(url="/1/"), first, new(url="/2/")])
         assert [a.repeated for a in added if isinstance(a, InsertResult)] == [False, True, False]
-        assert tags == ["thread:blog:/1/", "site:blog", "thread:blog:/2/"]
+        assert tags == ["thread:blog:/1/", "site:blog", "thread:blog:/post/", "thread:blog:/2/"]
         assert database.read_now(integrity.check) == []

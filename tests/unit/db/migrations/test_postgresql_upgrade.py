@@ -139,6 +139,6 @@ def test_only_one_program_upgrades_the_database(
     monkeypatch.setattr(postgresql, "PATIENCE", 1)
     with postgresql.dial(url) as other, other.transaction():
         postgresql.take_lock(other)
-        with pytest.raises(DatabaseBusy, match=r"upgraded by another commentsvc \(its connection"):
+        with pytest.raises(DatabaseBusy, match=r"in use by another commentsvc \(its connection"):
             postgresql_upgrade.upgrade(url)
     assert not columns(url)
