@@ -14,9 +14,12 @@
 #
 # The base image is pinned by its digest, so that nobody can replace it, and updated with apt. To use
 # another Debian 13: --build-arg BASE=debian:trixie-slim
+#
+# With --build-arg LOCK=postgres the image has the driver for PostgreSQL, too.
 ARG BASE=debian:trixie-slim@sha256:a29215f6a35e51e22adffa17f89e9d2ef06214e64a2bad10d765c46aea49f11f
 
 FROM ${BASE} AS build
+ARG LOCK=runtime
 RUN --mount=type=secret,id=apt,target=/etc/apt/apt.conf.d/99build \
     --mount=type=secret,id=ca,target=/run/ca.pem \
     export DEBIAN_FRONTEND=noninteractive && \
@@ -37,7 +40,7 @@ RUN --mount=type=secret,id=pip,target=/etc/pip.conf \
     PATH=/build/bin:$PATH && export PIP_NO_INPUT=1 PIP_NO_CACHE_DIR=1 && \
     pip install -r config/requirements/build.txt && \
     pip wheel --no-deps --no-build-isolation --wheel-dir /wheel . && \
-    pip --python /opt/commentsvc/bin/python3 install -r config/requirements/runtime.txt && \
+    pip --python /opt/commentsvc/bin/python3 install -r config/requirements/${LOCK}.txt && \
     pip --python /opt/commentsvc/bin/python3 install --no-deps /wheel/*.whl && \
     python3 config/image/rootfs.py /root-of-image
 

@@ -21,6 +21,7 @@ compile() {
 # All groups together first, so that no two files differ in a version.
 compile dev --upgrade --group dev --extra oidc pyproject.toml
 compile runtime --upgrade --extra oidc --constraints "$folder/dev.txt" pyproject.toml
+compile postgres --upgrade --extra oidc --extra postgres --constraints "$folder/dev.txt" pyproject.toml
 for group in build demo dist loadtest test; do
     compile "$group" --upgrade --constraints "$folder/dev.txt" --group "$group"
 done

@@ -10,12 +10,14 @@ from tests import requirements
 
 ROOT = Path(__file__).parent.parent
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())
-NAMES = ("runtime", *PROJECT["dependency-groups"])
+NAMES = ("runtime", "postgres", *PROJECT["dependency-groups"])
 
 
 def asked_for(name: str) -> list[Requirement]:
     """Return what pyproject.toml asks for under this name, without included groups."""
-    groups = PROJECT["dependency-groups"] | {"runtime": PROJECT["project"]["dependencies"]}
+    runtime = PROJECT["project"]["dependencies"]
+    driver = PROJECT["project"]["optional-dependencies"]["postgres"]
+    groups = {**PROJECT["dependency-groups"], "runtime": runtime, "postgres": runtime + driver}
     return [Requirement(entry) for entry in groups[name] if isinstance(entry, str)]
 
 

@@ -32,7 +32,7 @@ def analyze(*words: str | Path) -> str:
 @pytest.fixture(params=["", "hitch.conf"])
 def units(tmp_path: Path, request: pytest.FixtureRequest) -> Path:
     """Return a folder with the units as shipped, and with a drop-in for the service."""
-    for unit in UNITS.glob("commentsvc.*"):
+    for unit in UNITS.glob("commentsvc*.*"):
         text = unit.read_text().replace("/opt/commentsvc/bin/commentsvc", "/bin/true")
         (tmp_path / unit.name).write_text(text)
     if request.param:
@@ -43,18 +43,34 @@ def units(tmp_path: Path, request: pytest.FixtureRequest) -> Path:
 
 
 def test_the_service_is_shut_in(units: Path) -> None:
+    instance = (units / "commentsvc@.service").rename(units / "commentsvc@one.service")
     unit = units / "commentsvc.service"
     # For a unit that is given by its path, it does not look for drop-ins.
     for drop_in in units.glob("commentsvc.service.d/*"):
         unit.write_text(unit.read_text() + drop_in.read_text())
-    told = analyze("security", "--offline=true", "--no-pager", unit)
-    found = re.search(r"Overall exposure level for commentsvc\.service: ([0-9.]+)", told)
-    assert found
-    assert float(found[1]) <= MOST_EXPOSED
+    for each in (unit, instance):
+        told = analyze("security", "--offline=true", "--no-pager", each)
+        found = re.search(r"Overall exposure level for commentsvc\S*\.service: ([0-9.]+)", told)
+        assert found
+        assert float(found[1]) <= MOST_EXPOSED
 
 
 def test_systemd_understands_every_line(units: Path) -> None:
     assert analyze("verify", *units.glob("commentsvc.*[et]")) == ""
+    for each in units.glob("commentsvc@.*"):
+        each.rename(units / each.name.replace("@", "@one"))
+    assert analyze("verify", *units.glob("commentsvc@one.*")) == ""
+
+
+def test_the_instances_unit_differs_from_the_services_only_where_it_must() -> None:
+    ours, theirs = (
+        {line for line in (UNITS / name).read_text().splitlines() if not line.startswith("#")}
+        for name in ("commentsvc.service", "commentsvc@.service")
+    )
+    changed = {"Description", "Requires", "After", "ExecStart", "StateDirectory"}
+    assert {line.partition("=")[0] for line in ours - theirs} == changed
+    added = {line.partition("=")[0] for line in theirs - ours}
+    assert added == changed | {"LoadCredential", "Environment"}
 
 
 @pytest.mark.parametrize("drop_in", [False, True])

@@ -16,11 +16,13 @@ from pathlib import Path
 
 import pytest
 import trustme
+import yaml
 from packaging.utils import canonicalize_name
 
 from loadtest.harness.running import free_ports
 from loadtest.proxies.configs import CONFIGS, Place
 from tests import requirements
+from tests.conftest import find_program
 from tests.e2e.program import ROOT, UnixConnection, wait_for
 from tests.image.engine import Engine
 from tests.proxy.client import Client
@@ -119,6 +121,29 @@ def test_each_container_is_shut_in_and_has_limits() -> None:
         assert re.search(r"^    pids_limit: \d+$", service, re.MULTILINE)
     assert "    ports:" not in comments  # all readers would have the same address
     assert "    cap_add:" not in comments
+
+
+def test_instances_of_a_cluster_are_shut_in_and_share_key_and_database(tmp_path: Path) -> None:
+    text = (ROOT / "config/compose-cluster.yml").read_text()
+    plan = yaml.safe_load(text)
+    one, two = plan["services"]["one"], plan["services"]["two"]
+    for service in (one, two, plan["services"]["proxy"]):
+        assert service["read_only"]
+        assert service["cap_drop"] == ["ALL"]
+        assert service["security_opt"] == ["no-new-privileges:true"]
+        assert service["mem_limit"]
+        assert service["pids_limit"]
+    paths = {service["environment"].pop("COMMENTSVC_SERVER_LISTEN") for service in (one, two)}
+    assert one["environment"] == two["environment"], "else the second one does not start"
+    assert one["volumes"][0] != two["volumes"][0]
+    assert one["build"]["args"] == {"LOCK": "postgres"}
+    caddyfile = plan["configs"]["caddy"]["content"]
+    assert all(f"unix//{path.removeprefix('unix:/')}" in caddyfile for path in paths)
+    assert plan["services"]["proxy"]["image"] in (ROOT / "config/compose.yml").read_text()
+    (tmp_path / "Caddyfile").write_text(caddyfile)
+    words = [find_program("caddy"), "validate", "--config", str(tmp_path / "Caddyfile")]
+    done = subprocess.run(words, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
 
 
 def test_foreign_images_are_named_by_their_digest() -> None:
