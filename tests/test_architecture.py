@@ -136,6 +136,7 @@ TESTED_ELSEWHERE: dict[str, str] = {
     "imports.stacosys": "test_detect: each format by a file of it",
     "imports.staticman": "test_detect: each format by a file of it",
     "imports.waline": "test_detect: each format by a file of it",
+    "imports.brought": "test_native_store: an export, its import, and that taken back",
     "imports.convert": "test_store: what comments are stored with",
     "imports.fill": "test_store: a large import in two processes",
     "imports.wordpress": "test_detect: each format by a file of it",

@@ -40,7 +40,7 @@ from commentsvc.exports.records import (
     TrainingTokenRecord,
     TrainingTotalRecord,
 )
-from commentsvc.imports import dates
+from commentsvc.imports import brought, dates
 from commentsvc.model import AGING, site_tag, thread_tag
 
 _decode = msgspec.json.Decoder(exported.Record).decode
@@ -97,6 +97,13 @@ def _add_subscriber(site_id: Param, email: Param, consent: Param, asked: Param) 
 
 
 @prepared
+def _find_subscriber(site_id: Param, email: Param) -> Select:
+    return SubscriberTable.select(SubscriberTable.id).where(
+        SubscriberTable.site == site_id, SubscriberTable.email == email
+    )
+
+
+@prepared
 def _subscribe(comment_id: Param, site_id: Param, email: Param) -> Select:
     subscriber = SubscriberTable.select(comment_id, SubscriberTable.id).where(
         SubscriberTable.site == site_id, SubscriberTable.email == email
@@ -123,7 +130,13 @@ def is_free(tx: Transaction, comment_id: int) -> bool:
 
 
 def add_details(
-    tx: Transaction, line: bytes, comment_id: int, ref: ThreadRef, *, keeps_ids: bool
+    tx: Transaction,
+    line: bytes,
+    comment_id: int,
+    ref: ThreadRef,
+    import_id: int,
+    *,
+    keeps_ids: bool,
 ) -> None:
     """Store the remaining parts of `line`, the record of a comment that is stored already."""
     record = _decode(line)
@@ -145,7 +158,7 @@ def add_details(
         packed = struct.pack(f"<{len(tokens)}I", *tokens)
         tx.change(_ADD_TRAINING, comment_id, record.training.label, packed)
     if record.subscribed and record.email:
-        tx.change(_add_subscriber, ref.site_id, record.email, ASKED, 0)
+        _put_subscriber(tx, (ref.site_id, record.email, ASKED, 0), import_id)
         tx.change(_subscribe, comment_id, ref.site_id, record.email)
 
 
@@ -187,28 +200,34 @@ def _add_history(
         tx.advance_ids("change", max(each.id for each in record.history))
 
 
-def add_other(tx: Transaction, line: bytes, site: str, *, keeps_ids: bool) -> None:
+def add_other(tx: Transaction, line: bytes, site: str, import_id: int, *, keeps_ids: bool) -> None:
     """Store a record that is not a comment, unless it is there; `site` "" means its own site."""
     record = _decode(line)
     match record:
         case ThreadRecord():
-            _add_thread(tx, record, site or record.site)
+            _add_thread(tx, record, site or record.site, import_id)
         case SubscriberRecord():
             sites = SiteTable.select(SiteTable.id).where(SiteTable.name == (site or record.site))
             for (site_id,) in tx.query(sites):
                 asked = _moment(record.asked) or 0
-                tx.change(_add_subscriber, site_id, record.email, record.consent, asked)
+                row = (site_id, record.email, record.consent, asked)
+                _put_subscriber(tx, row, import_id)
         case BanRecord():
+            created = dates.moment(record.created)
             ban = BanTable.insert(
                 kind=record.kind,
                 value=record.value,
-                created_at=dates.moment(record.created),
+                created_at=created,
                 actor=record.actor,
                 expires_at=_moment(record.expires),
             )
-            tx.change(
-                ban.on_conflict(action="NOTHING", conflict_target=[BanTable.kind, BanTable.value])
+            added = tx.query(
+                ban.on_conflict(
+                    action="NOTHING", conflict_target=[BanTable.kind, BanTable.value]
+                ).returning(BanTable.id)
             )
+            for (ban_id,) in added:
+                tx.change(brought.note, import_id, brought.BAN, ban_id, "", created)
         case TrainingTotalRecord() if keeps_ids:
             total = TrainingTotalTable.insert(id=1, spam=record.spam, good=record.good, version=1)
             tx.change(total.on_conflict(action="NOTHING", conflict_target=[TrainingTotalTable.id]))
@@ -216,7 +235,17 @@ def add_other(tx: Transaction, line: bytes, site: str, *, keeps_ids: bool) -> No
             tx.change(_learn_token, record.hash, record.spam, record.good)
 
 
-def _add_reactions(tx: Transaction, record: ThreadRecord, thread_id: int) -> None:
+def _put_subscriber(tx: Transaction, row: tuple[int, str, str, int], import_id: int) -> None:
+    """Store an address: its site, the address, the consent, and when it was asked for."""
+    site_id, email, consent, _ = row
+    is_new = tx.first(_find_subscriber, site_id, email) is None
+    tx.change(_add_subscriber, *row)
+    found = tx.first(_find_subscriber, site_id, email)
+    if is_new and found is not None:
+        tx.change(brought.note, import_id, brought.SUBSCRIBER, found[0], consent, 0)
+
+
+def _add_reactions(tx: Transaction, record: ThreadRecord, thread_id: int, import_id: int) -> None:
     """Add the reactions of a thread, unless it has some, which may come from an earlier import."""
     if reactions.counts(tx, thread_id):
         return
@@ -228,6 +257,13 @@ def _add_reactions(tx: Transaction, record: ThreadRecord, thread_id: int) -> Non
     }
     reactions.add_counts(tx, thread_id, numbers)
     tx.change_each(
+        brought.note,
+        [
+            (import_id, brought.REACTION, thread_id, emoji, number)
+            for emoji, number in numbers.items()
+        ],
+    )
+    tx.change_each(
         _ADD_REACTION,
         [
             (thread_id, each.emoji, bytes.fromhex(each.reader), _digest(each.network),
@@ -237,24 +273,34 @@ def _add_reactions(tx: Transaction, record: ThreadRecord, thread_id: int) -> Non
     )  # fmt: skip
 
 
-def _add_thread(tx: Transaction, record: ThreadRecord, site: str) -> None:
+def _add_thread(tx: Transaction, record: ThreadRecord, site: str, import_id: int) -> None:
     """Set the state and aliases of a thread, also if it has no comments."""
     row = tx.execute(statements.FIND_THREAD, (record.url, site)).fetchone()
     if row is None or row[5] is not None:
         return  # no such site, or the page has another url here
     site_id, _, thread_id, title, state, _ = row
-    if thread_id is None:
+    is_new = thread_id is None
+    if is_new:
         thread_id = tx.insert(statements.INSERT_THREAD, (site_id, record.url))
         title, state = "", AGING
-    if state == AGING:
+    tx.change(brought.note_thread, import_id, thread_id, int(is_new))
+    if record.title and not title:
+        title = record.title
+        tx.change(brought.note, import_id, brought.TITLE, thread_id, title, 0)
+    if state == AGING and record.state != AGING:
         state = record.state
-    described = ThreadTable.update(title=title or record.title, state=state)
+        tx.change(brought.note, import_id, brought.STATE, thread_id, state, 0)
+    described = ThreadTable.update(title=title, state=state)
     tx.change(described.where(ThreadTable.id == thread_id))
-    _add_reactions(tx, record, thread_id)
+    _add_reactions(tx, record, thread_id, import_id)
     for url in record.aliases:
         alias = ThreadTable.insert(site=site_id, url=url, title="", aliased=thread_id)
-        tx.change(
-            alias.on_conflict(action="NOTHING", conflict_target=[ThreadTable.site, ThreadTable.url])
+        added = tx.query(
+            alias.on_conflict(
+                action="NOTHING", conflict_target=[ThreadTable.site, ThreadTable.url]
+            ).returning(ThreadTable.id)
         )
+        for (alias_id,) in added:
+            tx.change(brought.note, import_id, brought.ALIAS, alias_id, "", thread_id)
     changed(tx, ThreadRef(site, record.url, site_id, thread_id))
     tx.purge(site_tag(site), *(thread_tag(site, alias) for alias in record.aliases))

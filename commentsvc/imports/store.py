@@ -19,15 +19,16 @@ from commentsvc.db import statements
 from commentsvc.db.query import Param, Prepared, Select, insertion, prepared
 from commentsvc.db.schema.comments import (
     CommentTable,
-    ReactionTable,
+    ReactionCountTable,
     SiteTable,
     ThreadTable,
 )
 from commentsvc.db.schema.imports import ImportedCommentTable, ImportedThreadTable, ImportTable
+from commentsvc.db.schema.moderation import ChangeTable
 from commentsvc.db.sqlite import Reader, Transaction
-from commentsvc.imports import native_store, staged
+from commentsvc.imports import brought, native_store, staged
 from commentsvc.imports.staged import ReadyComment, ReadyPage, ReadyPiece
-from commentsvc.model import AGING, APPROVED, CLOSED, DELETED, site_tag, thread_tag
+from commentsvc.model import AGING, APPROVED, CLOSED, DELETED, site_tag
 from commentsvc.spam import bans, training
 
 KEYS: Final = 250  # keys per query
@@ -85,19 +86,6 @@ _INSERT_IMPORTED: Final = insertion(
 def _pin(comment_id: Param, thread_id: Param) -> Select:
     return ThreadTable.update(pinned_id=comment_id).where(
         ThreadTable.id == thread_id, ThreadTable.pinned_id.is_null()
-    )
-
-
-@prepared
-def _note_thread(import_id: Param, thread_id: Param, is_new: Param) -> Select:
-    row = {
-        ImportedThreadTable.import_id: import_id,
-        ImportedThreadTable.thread: thread_id,
-        ImportedThreadTable.is_new: is_new,
-    }
-    return ImportedThreadTable.insert(row).on_conflict(
-        action="NOTHING",
-        conflict_target=[ImportedThreadTable.import_id, ImportedThreadTable.thread],
     )
 
 
@@ -162,27 +150,34 @@ def _delete(comment_id: Param) -> Select:
 
 
 @prepared
+def _drop_history(comment_id: Param) -> Select:
+    return ChangeTable.delete().where(ChangeTable.comment == comment_id)
+
+
+@prepared
 def _forget_key(comment_id: Param) -> Select:
     return ImportedCommentTable.delete().where(ImportedCommentTable.comment_id == comment_id)
 
 
-def _made_threads(import_id: int) -> Select:
-    """Return the query for threads that an import made, and whether they are in use."""
+def _used_threads(import_id: int) -> Select:
+    """Return the query for threads of an import, whether it made them, and they are in use."""
     alias = ThreadTable.alias("alias")
     aliases = alias.select(alias.id).where(alias.aliased == ThreadTable.id)
     has_comments = ThreadTable.id.in_(CommentTable.select(CommentTable.thread))
-    has_reactions = ThreadTable.id.in_(ReactionTable.select(ReactionTable.thread))
+    has_reactions = ThreadTable.id.in_(ReactionCountTable.select(ReactionCountTable.thread))
     return (
         ImportedThreadTable.select(
             ThreadTable.id,
             SiteTable.name,
             ThreadTable.url,
             ThreadTable.state,
+            ImportedThreadTable.is_new,
             has_comments | has_reactions | fn.EXISTS(aliases),
+            ThreadTable.site,
         )
         .join(ThreadTable)
         .join(SiteTable)
-        .where(ImportedThreadTable.import_id == import_id, ImportedThreadTable.is_new == 1)
+        .where(ImportedThreadTable.import_id == import_id)
     )
 
 
@@ -322,7 +317,8 @@ class _Batch:
         self._tx.change_each(_mark_imported, [(thread_id,) for thread_id in linked])
         for line, number, ref in details:
             keeps_ids = self._numbers.keeps_ids
-            native_store.add_details(self._tx, line, number, ref, keeps_ids=keeps_ids)
+            details_of = (line, number, ref, self._import_id)
+            native_store.add_details(self._tx, *details_of, keeps_ids=keeps_ids)
         self.number += len(rows)
 
     def finish(self) -> None:
@@ -351,7 +347,7 @@ def add_others(
     """Store a batch of our own export's other records in `site`, or for "" in their own."""
     keeps_ids = _keeps_ids(tx, import_id)
     for line in staged.other_lines(path, first, last):
-        native_store.add_other(tx, line, site, keeps_ids=keeps_ids)
+        native_store.add_other(tx, line, site, import_id, keeps_ids=keeps_ids)
     tx.purge(bans.TAG)
 
 
@@ -414,8 +410,11 @@ class _Pages:
             url, title, state = page.url, "", AGING
             thread_id = self._tx.insert(statements.INSERT_THREAD, (site_id, url))
         becomes = CLOSED if page.closed and is_new else state
-        if self._tx.change(_note_thread, self._import_id, thread_id, int(is_new)):
+        if self._tx.change(brought.note_thread, self._import_id, thread_id, int(is_new)):
             self._tx.change(_describe_thread, thread_id, title or page.title, becomes)
+            if page.title and not title:
+                noted = (self._import_id, brought.TITLE, thread_id, page.title, 0)
+                self._tx.change(brought.note, *noted)
             changed(self._tx, ThreadRef(page.site, url, site_id, thread_id))
         return ThreadRef(page.site, url, site_id, thread_id)
 
@@ -442,7 +441,9 @@ def remove(tx: Transaction, import_id: int, before: int, most: int, now: int) ->
     if not rows:
         _remove_run(tx, import_id, now)
         return 0, 0
-    training.update(tx, [row[0] for row in rows if row[1] is not None])
+    ids = [row[0] for row in rows if row[1] is not None]
+    tx.change_each(_drop_history, [(comment_id,) for comment_id in ids])
+    training.update(tx, ids)  # nobody has decided on them any more
     shown: Counter[ThreadRef] = Counter()
     for number, status, site, url, site_id, thread_id, answered in rows:
         if status == APPROVED:
@@ -458,15 +459,19 @@ def remove(tx: Transaction, import_id: int, before: int, most: int, now: int) ->
 
 
 def _remove_run(tx: Transaction, import_id: int, now: int) -> None:
-    """Delete the threads that an import made, and mark it as undone."""
-    undone = ImportTable.update(undone_at=now)
-    if not tx.change(undone.where(ImportTable.id == import_id, ImportTable.undone_at.is_null())):
+    """Delete what else an import brought, and the threads that it made; mark it as undone."""
+    run = ImportTable.select(ImportTable.started_at)
+    row = tx.first(run.where(ImportTable.id == import_id, ImportTable.undone_at.is_null()))
+    if row is None:
         raise UnknownImport(f"there is no import {import_id} that could be undone")
-    reopened = ThreadTable.update(state=AGING, version=ThreadTable.version + 1)
-    for thread_id, site, url, state, in_use in tx.query(_made_threads(import_id)):
-        if not in_use:
+    tx.change(ImportTable.update(undone_at=now).where(ImportTable.id == import_id))
+    brought.take_back(tx, import_id, row[0])
+    query = _used_threads(import_id)
+    for thread_id, site, url, state, is_new, in_use, site_id in tx.query(query):
+        if is_new and not in_use:
             tx.change(ThreadTable.delete().where(ThreadTable.id == thread_id))
-        elif state == CLOSED:
-            tx.change(reopened.where(ThreadTable.id == thread_id))
-        tx.purge(thread_tag(site, url), site_tag(site))
+        elif is_new and state == CLOSED:
+            tx.change(ThreadTable.update(state=AGING).where(ThreadTable.id == thread_id))
+        changed(tx, ThreadRef(site, url, site_id, thread_id))
+        tx.purge(site_tag(site))
     tx.change(ImportedThreadTable.delete().where(ImportedThreadTable.import_id == import_id))

@@ -174,6 +174,16 @@ INITIAL: Final = (
     ) STRICT
     """,
     """
+    CREATE TABLE imported_record (
+        import_id INTEGER NOT NULL,
+        kind TEXT NOT NULL,
+        row_id INTEGER NOT NULL,
+        name TEXT NOT NULL,
+        number INTEGER NOT NULL,
+        PRIMARY KEY (import_id, kind, row_id, name)
+    ) STRICT
+    """,
+    """
     CREATE TABLE moderator (
         id INTEGER NOT NULL PRIMARY KEY AUTOINCREMENT,
         name TEXT NOT NULL,

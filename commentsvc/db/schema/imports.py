@@ -61,4 +61,18 @@ class ImportedThreadTable(Table):
         primary_key = peewee.CompositeKey("import_id", "thread")
 
 
-TABLES: Final = (ImportTable, ImportedCommentTable, ImportedThreadTable)
+class ImportedRecordTable(Table):
+    """Something besides comments and threads that an import added: see `imports.brought`."""
+
+    import_id = peewee.IntegerField()
+    kind = peewee.TextField()
+    row_id = peewee.IntegerField()
+    name = peewee.TextField()
+    number = peewee.IntegerField()
+
+    class Meta:
+        table_name = "imported_record"
+        primary_key = peewee.CompositeKey("import_id", "kind", "row_id", "name")
+
+
+TABLES: Final = (ImportTable, ImportedCommentTable, ImportedThreadTable, ImportedRecordTable)

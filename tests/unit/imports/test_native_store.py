@@ -9,12 +9,17 @@ from click.testing import CliRunner, Result
 
 from commentsvc.cli import client, main
 from commentsvc.comments import queries, reactions, threads
+from commentsvc.comments.reactions import Reaction
+from commentsvc.comments.urls import PageRef
+from commentsvc.db import integrity
 from commentsvc.db.database import Database
 from commentsvc.exports import ndjson, snapshot
 from commentsvc.exports.output import Output
 from commentsvc.imports import store
 from commentsvc.model import APPROVED, DELETED
 from commentsvc.moderation import pins
+from commentsvc.spam import bans
+from commentsvc.util.clock import SYSTEM_CLOCK
 from tests.unit.database_fixture import NOW, add, decide, opened
 from tests.unit.exports.test_snapshot import fill
 from tests.unit.imports.import_samples import DISQUS
@@ -84,6 +89,42 @@ def test_a_second_import_changes_nothing(export: Path, tmp_path: Path) -> None:
         assert done.exit_code == 0
     assert "already there          3" in done.output
     assert len(client.import_runs(data)) == 1
+
+
+@pytest.mark.parametrize("name", ["export.ndjson", "filled.ndjson"])
+def test_taking_an_import_back_leaves_what_was_there_before(
+    export: Path, tmp_path: Path, name: str
+) -> None:
+    with opened(tmp_path) as database:
+        database.write_now(queries.sync_sites, ["blog", "other"])
+        add(database, url="/post/", source="before", now=NOW)
+        database.write_now(bans.add, "word", "casino", "Jo", NOW, None)
+        before = exported(database)
+    assert run(tmp_path, "commentsvc", export.with_name(name)).exit_code == 0
+    with opened(tmp_path) as database:
+        assert exported(database) != before
+    assert run(tmp_path, "--undo", 1).exit_code == 0
+    with opened(tmp_path) as database:
+        assert exported(database).decode().splitlines() == before.decode().splitlines()
+        assert database.read_now(integrity.check) == []
+
+
+def test_taking_an_import_back_keeps_what_readers_did_since(export: Path, tmp_path: Path) -> None:
+    assert run(tmp_path, "commentsvc", export.with_name("filled.ndjson")).exit_code == 0
+    page = PageRef("blog", "/post/")
+    with opened(tmp_path) as database:
+        for emoji, reader in (("👍", "a new reader"), ("❤️", "a reader")):
+            given = Reaction(emoji, reader)
+            database.write_now(reactions.react, page, given, [], SYSTEM_CLOCK.now_ms())
+    assert run(tmp_path, "--undo", 1).exit_code == 0
+    with opened(tmp_path) as database:
+        thread = database.read_now(queries.thread, "blog", "/post/")
+        assert thread.state == "aging"
+        assert database.read_now(reactions.counts, thread.id) == {"👍": 1, "❤️": 1}
+        rest = [line for line in exported(database).splitlines() if b'"thread"' in line]
+        assert len(rest) == 1
+        assert b'"aliases"' not in rest[0]
+        assert b'"title"' not in rest[0]
 
 
 def test_an_export_is_not_doubled_where_it_was_made(tmp_path: Path) -> None:
