@@ -1,5 +1,6 @@
-"""Artalk: its "Artrans" export, a JSON array of comments with texts as values."""
+"""Artalk: its "Artrans" export, a JSON array of comments with texts as values, or one per line."""
 
+from collections.abc import Iterator
 from typing import Final
 
 from commentsvc.imports import dates, json_source
@@ -12,14 +13,14 @@ NAME: Final = "artalk"
 
 def recognises(_source: SourceFile, head: bytes) -> str:
     """Return what shows that the file is from Artalk; "" if it is not."""
-    is_ours = head.lstrip()[:1] == b"[" and b'"rid"' in head and b'"page_key"' in head
+    is_ours = head.lstrip()[:1] in (b"[", b"{") and b'"rid"' in head and b'"page_key"' in head
     return "its comments with rid and page_key" if is_ours else ""
 
 
 def parse(source: SourceFile, options: ParseOptions) -> Records:
     """Return the pages and comments of `source`. Raise ImportFailed."""
     known: set[str] = set()
-    for number, comment in enumerate(json_source.items(source, "item", options.skip), 1):
+    for number, comment in enumerate(_comments(source, options), 1):
         url = _url(comment)
         if url not in known:
             known.add(url)
@@ -31,6 +32,12 @@ def parse(source: SourceFile, options: ParseOptions) -> Records:
                 comment.flag("page_admin_only"),
             )
         yield _comment(comment, url, f"comment {number}", options)
+
+
+def _comments(source: SourceFile, options: ParseOptions) -> Iterator[Value]:
+    if source.head().lstrip().startswith(b"["):
+        return json_source.items(source, "item", options.skip)
+    return (comment for _, comment in json_source.lines(source, options.skip))
 
 
 def _url(comment: Value) -> str:

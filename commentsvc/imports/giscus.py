@@ -89,7 +89,8 @@ def _comment(comment: Value, page: str, parent: str, position: str) -> ImportedC
     number, date = _id(comment), comment.text("createdAt")
     author, edited = comment.object("author"), comment.text("lastEditedAt")
     deleted = bool(comment.text("deletedAt"))
-    hidden = comment.text("minimizedReason").lower() if comment.flag("isMinimized") else ""
+    is_hidden = comment.flag("isMinimized")
+    reason = comment.text("minimizedReason").lower().replace("-", "_")  # the API writes both
     body = comment.text("body")
     anchor = comment.text("databaseId")
     return ImportedComment(
@@ -103,11 +104,16 @@ def _comment(comment: Value, page: str, parent: str, position: str) -> ImportedC
         markup="markdown" if body else "html",
         author=author.text("login", "name"),
         site=author.text("url"),
-        status="deleted" if deleted else _HIDDEN.get(hidden, "approved"),
+        status="deleted"
+        if deleted
+        else _HIDDEN.get(reason, "approved")
+        if is_hidden
+        else "approved",
         edited=dates.moment(edited) if edited else None,
         votes=comment.number("upvoteCount"),
         drop="it was deleted at GitHub" if deleted else "",
         anchor=f"discussioncomment-{anchor}" if anchor else "",
         account=author.text("login"),
         is_admin=comment.text("authorAssociation") == "OWNER",
+        is_pinned=comment.flag("isAnswer"),
     )

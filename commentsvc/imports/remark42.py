@@ -1,9 +1,13 @@
-"""Remark42: its backup, NDJSON, usually compressed with gzip.
+"""Remark42: its backup, NDJSON, or what it gives a user; both usually compressed with gzip.
 
 The first line has users and pages, each further one a comment; the newest pages come first, so a
 reply may precede its parent. `orig` is Markdown and may be empty, `text` is HTML.
+
+A user's file is one object, with the user and, in an array, the user's comments.
 """
 
+import re
+from collections.abc import Iterator
 from typing import Final
 
 from commentsvc.imports import dates, json_source
@@ -26,14 +30,20 @@ def recognises(_source: SourceFile, head: bytes) -> str:
     line = head.partition(b"\n")[0]
     is_meta = line.startswith(b"{") and b'"users"' in line and b'"posts"' in line
     is_comment = b'"locator"' in line and b'"user"' in line
-    return "its first line with users and posts" if is_meta or is_comment else ""
+    if is_meta or is_comment:
+        return "its first line with users and posts"
+    return "a user's comments" if _is_of_user(head) and b'"locator"' in head else ""
+
+
+def _is_of_user(head: bytes) -> bool:
+    return re.match(rb'\s*\{\s*"info"\s*:', head) is not None
 
 
 def parse(source: SourceFile, options: ParseOptions) -> Records:
     """Return the pages and comments of `source`. Raise ImportFailed."""
     closed: set[str] = set()
     known: set[str] = set()
-    for number, line in json_source.lines(source, options.skip):
+    for position, line in _objects(source, options):
         if "locator" not in line.fields:
             if line.number("version") > VERSION:
                 raise ImportFailed(
@@ -45,8 +55,18 @@ def parse(source: SourceFile, options: ParseOptions) -> Records:
         url = line.object("locator").text("url")
         if url not in known:
             known.add(url)
-            yield ImportedPage(url, url, f"line {number}", line.text("title"), url in closed)
-        yield _comment(line, url, f"line {number}")
+            yield ImportedPage(url, url, position, line.text("title"), url in closed)
+        yield _comment(line, url, position)
+
+
+def _objects(source: SourceFile, options: ParseOptions) -> Iterator[tuple[str, Value]]:
+    """Yield the objects of a file, with their positions."""
+    if _is_of_user(source.head()):
+        comments = json_source.items(source, "comments.item", options.skip)
+        yield from ((f"comment {number}", each) for number, each in enumerate(comments, 1))
+    else:
+        lines = json_source.lines(source, options.skip)
+        yield from ((f"line {number}", line) for number, line in lines)
 
 
 def _comment(comment: Value, url: str, position: str) -> ImportedComment:

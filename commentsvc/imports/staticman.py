@@ -47,7 +47,8 @@ def parse(source: SourceFile, options: ParseOptions) -> Records:
     try:
         fields = _fields(source.read_all(LIMIT).decode("utf-8-sig"))
     except (yaml.YAMLError, UnicodeDecodeError, RecursionError) as error:
-        options.skip(InvalidInput("line 1", f"this is no YAML or JSON ({error})"))
+        reason = " ".join(str(error).split())[:120]
+        options.skip(InvalidInput("line 1", f"this is no YAML or JSON ({reason})"))
         return
     folder = PurePath(source.relative).parent
     page = "/".join(folder.parts)

@@ -351,6 +351,15 @@ def test_remark42(tmp_path: Path) -> None:
     assert (old.text, old.markup) == ("<p>imported</p>", "html")
 
 
+def test_the_comments_of_one_user_of_remark42(tmp_path: Path) -> None:
+    own = [json.loads(line) for line in REMARK42.splitlines()[1:]]
+    text = json.dumps({"info": {"name": "Bob", "id": "github_1"}, "comments": own})
+    records = parsed(written(tmp_path, "github_1.json", text))
+    backup = comments(parsed(written(tmp_path, "backup.json", REMARK42)))
+    assert [*map(brief, comments(records))] == [*map(brief, backup)]
+    assert comments(records)[0].position == "comment 1"
+
+
 def test_commento(tmp_path: Path) -> None:
     records = parsed(written(tmp_path, "commento.json", COMMENTO))
     urls = ["https://blog.example/a/", "http://blog.example/a/", "https://blog.example/b/"]
@@ -463,6 +472,14 @@ def test_artalk(tmp_path: Path) -> None:
     assert brief(second)[1:] == ("6", "5", "pending", "Bob", "Two")
 
 
+def test_artalk_with_one_comment_per_line(tmp_path: Path) -> None:
+    lines = "\n".join(map(json.dumps, json.loads(ARTALK)))
+    whole = parsed(written(tmp_path, "artalk.json", ARTALK))
+    assert [*map(brief, comments(parsed(written(tmp_path, "artalk.ndjson", lines))))] == [
+        *map(brief, comments(whole))
+    ]
+
+
 @pytest.mark.parametrize("text", [WALINE, f'{{"errno": 0, "data": {WALINE}}}'])
 def test_waline(tmp_path: Path, text: str) -> None:
     records = parsed(written(tmp_path, "waline.json", text))
@@ -535,6 +552,22 @@ def test_giscus(tmp_path: Path, copies: int) -> None:
 
 
 @pytest.mark.parametrize(
+    ("reason", "status"),
+    [
+        ("off-topic", "pending"),
+        ("OFF_TOPIC", "pending"),
+        ("spam", "spam"),
+        ("resolved", "approved"),
+    ],
+)
+def test_hidden_comments_and_the_answer_of_giscus(tmp_path: Path, reason: str, status: str) -> None:
+    marks = f'"isAnswer": true, "isMinimized": true, "minimizedReason": "{reason}"'
+    text = GISCUS.replace('"body": "One"', f'"body": "One", {marks}')
+    first = comments(parsed(written(tmp_path, "giscus.json", text)))[0]
+    assert (first.status, first.is_pinned) == (status, True)
+
+
+@pytest.mark.parametrize(
     ("name", "text"),
     [
         ("a.yml", STANZA.format(parent="post-1", date="1367402400")),
@@ -578,8 +611,9 @@ def test_staticman(tmp_path: Path, name: str, text: str) -> None:
 def test_yaml_that_is_none_is_named(tmp_path: Path, text: str) -> None:
     path = tmp_path / "a.yml"
     path.write_bytes(text.encode("latin-1"))
-    with pytest.raises(InvalidInput, match="this is no YAML or JSON"):
+    with pytest.raises(InvalidInput, match="this is no YAML or JSON") as caught:
         parsed(path, "staticman")
+    assert "\n" not in str(caught.value)
 
 
 def rows(text: str, field: str = "comments") -> list[dict[str, object]]:
