@@ -215,13 +215,15 @@ class Request:
         body: bytes,
         tags: Sequence[str] = (),
         gzip: bytes = b"",
+        brotli: bytes = b"",
     ) -> None:
         """Answer, once. With `tags`, a 200 answer to GET or HEAD is cached under the target.
 
         The core adds Date, Content-Length, Connection, and ETag if there are tags. It answers HEAD
-        and If-None-Match, and drops the answer if the client has left. A cached answer may have a
-        second variant, `gzip`, which is `body` with that content coding. Clients that prefer it get
-        it, with an ETag of its own, and both variants have `Vary: Accept-Encoding`.
+        and If-None-Match, and drops the answer if the client has left. A cached answer may have
+        further variants, `gzip` and `brotli`, which are `body` with these content codings. Each
+        client gets the variant that it prefers, or Brotli if it accepts both equally. Each has an
+        ETag of its own, and all have `Vary: Accept-Encoding`.
 
         Raise ValueError for a status outside 200…599, a field name or value that could end its
         line, a field that the core sets itself, or over 128 tags. Raise RuntimeError if it was

@@ -59,8 +59,14 @@ FOR_MODERATORS: Final = (
     "commentsvc/templates/mail/test.jinja",
     "commentsvc/templates/moderation/",
 )
-# Sections of widget.json that are loaded only when they are used.
+# Parts of the texts that are loaded only when they are used; most are sections of widget.json.
 PARTS: Final = ("tools", "form", "reactions")
+# The keys of the section "widget" that only forms and errors need, as those of "form".
+FORM: Final = {
+    *("413", "429", "500", "approved", "author", "cancel", "change", "commentingAs", "email"),
+    *("excess", "formatting", "hint", "kept", "left", "message", "offline", "pending"),
+    *("preview", "remember", "save", "send", "sending", "site", "stored", "twice"),
+}
 # The number of comments: in the widget, in the service and in Hugo. Zero has a text of its own.
 COUNT: Final = "widget.count"
 NONE: Final = "widget.none"
@@ -201,7 +207,15 @@ def widget_words(tag: str, catalog: Catalog) -> dict[str, object]:
         counts.setdefault(rule(number), forms[plural_index(catalog, number)])
     # Some languages have a form for fractions; the number of comments is always whole.
     counts.setdefault("other", forms[-1])
-    return {"tag": tag, "counts": counts, **texts}
+    return {"tag": tag, "counts": counts, **{k: texts[k] for k in texts if k not in FORM}}
+
+
+def part_words(catalog: Catalog, part: str) -> dict[str, str]:
+    """Return the texts of one of PARTS."""
+    found = words(catalog, part)
+    if part == "form":
+        found |= {key: text for key, text in words(catalog, "widget").items() if key in FORM}
+    return found
 
 
 def hugo_words(catalog: Catalog) -> dict[str, Any]:  # Any: JSON
@@ -273,7 +287,8 @@ def compile_all(archive: Path, dependencies: Path) -> None:
             )
             output.writestr(f"{tag}.json", texts)
             for part in PARTS:
-                texts = json.dumps(words(catalog, part), ensure_ascii=False, separators=(",", ":"))
+                found = part_words(catalog, part)
+                texts = json.dumps(found, ensure_ascii=False, separators=(",", ":"))
                 output.writestr(f"{tag}.{part}.json", texts)
     # The folder is listed too, so that a new file in it causes a rebuild.
     sources = " ".join(str(path).replace(" ", "\\ ") for path in (FOLDER, POT, *paths().values()))

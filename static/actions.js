@@ -1,12 +1,12 @@
-// The actions of buttons: each loads its module at the first use
+// The actions of buttons and of the box to write: each loads its module at the first use
 
-import { storage } from "./common.js";
+import { loadMessages, storage } from "./common.js";
 /** @import { About } from "./types.d.ts" */
 
 const menu = () => import("./menu.js");
 const replying = () => import("./replying.js");
 
-/** The module for each button's name; it exports a function of that name. */
+/** The module for each name; it exports a function of that name. */
 const MODULES = {
   copy: menu,
   delete: () => import("./deletion.js"),
@@ -16,6 +16,7 @@ const MODULES = {
   report: menu,
   share: menu,
   vote: () => import("./voting.js"),
+  write: () => import("./form.js"),
 };
 
 /** Handle an event of `control`, with its `detail`; show a failure below it. */
@@ -24,26 +25,25 @@ export async function act(thread, control, type, detail) {
   if (type == "comment-submitted") {
     const { showSubmitted } = await import("./submitted.js");
     showSubmitted(thread, detail);
-  } else if (name == "write" && type != "click") {
-    const { replaceBox } = await import("./form.js");
-    replaceBox(control, about(thread));
   } else if (name == "sort" && type == "input") {
     storage.set("sort", control.value);
     thread.load();
-  } else if (type == "click" && MODULES[name]) {
-    await press(thread, control);
+  } else if (MODULES[name] && (type == "click") == (name != "write")) {
+    await use(thread, control);
   }
 }
 
-async function press(thread, button) {
+async function use(thread, control) {
   const { messages, error } = thread;
   error.textContent = "";
-  const module = await MODULES[button.name]();
+  const loading = [MODULES[control.name](), loadMessages(thread, "-form")];
+  const [module, more] = await Promise.all(loading);
+  Object.assign(messages, more);
   try {
-    await module[button.name](thread, button);
+    await module[control.name](thread, control);
   } catch (failure) {
     const { errorText } = await import("./send.js");
-    button.closest(".commentsvc-actions").after(error);
+    control.closest(".commentsvc-actions").after(error);
     error.textContent = errorText(messages, failure);
   }
 }

@@ -76,7 +76,7 @@ export const storage = {
 
 const loading = {}; // promises
 
-/** Return the messages in the language of an element, or English; `-tools` on use */
+/** Return the messages in the language of an element, or English; `-form`, `-tools` on use */
 export function loadMessages(element, part = "") {
   const name = (element.closest("[lang]")?.lang || "en") + part;
   loading[name] ??= fetchMessages(name);

@@ -21,10 +21,10 @@ let lastId = 0; // of elements
 await loadStylesheet("form.css");
 
 /** Replace `box`, a text field, by the form for a new comment, with its text and focus. */
-export function replaceBox(box, about) {
+export function write({ messages, url }, box) {
   if (!box.isConnected) return; // it has been replaced
   const hadFocus = document.activeElement == box;
-  const { element } = new CommentForm({ ...about, message: box.value });
+  const { element } = new CommentForm({ messages, url, message: box.value });
   box.replaceWith(element);
   if (hadFocus) element.message.focus();
 }

@@ -48,7 +48,7 @@ MEANINGS: Final = {
 COMPRESSED: Final = {
     "Content-Encoding": {
         "description": "In long cached answers, if `Accept-Encoding` of the request allows it.",
-        "schema": {"const": "gzip"},
+        "schema": {"enum": ["br", "gzip"]},
     },
     "Vary": {
         "description": "`Accept-Encoding`, if the answer can be compressed; `Origin`, if it is for"

@@ -5,6 +5,7 @@ reaches the file system. The shipped files are in memory; those of a demo blog a
 cache does not have them.
 """
 
+import asyncio
 import re
 from collections.abc import Iterable
 from importlib.resources import files
@@ -13,7 +14,7 @@ from pathlib import Path
 from typing import Final
 from urllib.parse import quote, unquote
 
-from commentsvc.http.compression import BEST, compressed
+from commentsvc.http.compression import compressed
 from commentsvc.http.messages import (
     ANY_ORIGIN,
     JSON,
@@ -40,7 +41,7 @@ TYPES = {
     ".ico": "image/x-icon",
     ".jpeg": "image/jpeg",
     ".jpg": "image/jpeg",
-    ".js": "text/javascript; charset=utf-8",
+    ".js": "text/javascript",
     ".json": JSON,
     ".map": JSON,
     ".png": "image/png",
@@ -124,6 +125,7 @@ class Files:
         self._shipped = {
             name: file.read_bytes() for name, file in _below(files("commentsvc") / "static")
         }
+        self._compressed: dict[Response, Response] = {}  # with files that were requested
         self._blog = blog_paths(blog) if blog else {}
         self._sites = settings.sites
 
@@ -138,13 +140,16 @@ class Files:
         page = TEMPLATES.render("root.html", language, sites=self._sites).encode()
         return Response(200, (("Content-Type", TYPES[".html"]), *self._public), page, TAG)
 
-    def static(self, request: Request) -> Response:
+    async def static(self, request: Request) -> Response:
         """GET /static/PATH: 200 with a file of the widget, 404 for others. Cached."""
         name = unquote(request.path).removeprefix("/static/")
         content = widget_texts(name) or self._shipped.get(name)
         if content is None:
             raise HttpError(404, "not_found", "There is no such file here.")
-        return self._file(name, content)
+        plain = self._file(name, content)
+        if plain not in self._compressed:
+            self._compressed[plain] = await asyncio.to_thread(compressed, plain, best=True)
+        return self._compressed[plain]
 
     def blog(self, request: Request) -> Response:
         """GET /PATH: 200 with a page or file of the demo blog, 301 to a folder, 404. Cached."""
@@ -161,4 +166,4 @@ class Files:
         suffix = name[name.rfind(".") :] if "." in name else ""
         media_type = TYPES.get(suffix, "application/octet-stream")
         headers = (("Content-Type", media_type), *self._public)
-        return compressed(Response(200, headers, content, TAG), BEST)
+        return Response(200, headers, content, TAG)

@@ -330,7 +330,12 @@ class Bridge:
                     return
                 response = FULL
             call.respond(
-                response.status, response.headers, response.body, response.tags, response.gzip
+                response.status,
+                response.headers,
+                response.body,
+                response.tags,
+                response.gzip,
+                response.brotli,
             )
         except ValueError as error:  # a handler of ours made a header that cannot be sent
             response = _failure(request, error)

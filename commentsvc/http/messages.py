@@ -76,7 +76,8 @@ class HttpError(Exception):
 class Response(msgspec.Struct, frozen=True):
     """An answer. With `tags`, the core caches it and adds an ETag; it always adds Date and length.
 
-    A cached answer may also have its body in the content coding `gzip`, see `http.compression`.
+    A cached answer may also have its body in the content codings `gzip` and `brotli`, see
+    `http.compression`.
 
     An answer that `follows` a tag is a stream: it goes on with what is published under the tag.
     Only a handler that is a plain function can be sure to miss nothing. `group` is a number that
@@ -90,6 +91,7 @@ class Response(msgspec.Struct, frozen=True):
     follows: str = ""
     group: tuple[int, int] = (0, 0)
     gzip: bytes = b""
+    brotli: bytes = b""
 
 
 class ErrorDetail(msgspec.Struct, frozen=True, forbid_unknown_fields=True):

@@ -76,7 +76,7 @@ class ServerSettings(Struct, frozen=True, kw_only=True):
     stop_grace: Annotated[int, whole(0, 600, "seconds")] = 10
     max_body_kib: Annotated[int, whole(16, 65_536, "KiB")] = 256
     max_client_mib: Annotated[int, whole(1, 65_536, "MiB")] = 64
-    cache_control: Annotated[str, HEADER] = "public, max-age=0, must-revalidate"
+    cache_control: Annotated[str, HEADER] = "no-cache"
 
 
 class DatabaseSettings(Struct, frozen=True, kw_only=True):

@@ -70,8 +70,8 @@ class Language:
 
     @cached_property
     def widget(self) -> Mapping[str, str]:
-        """The widget's texts by their keys, with "#" in place of a number or name."""
-        found = msgspec.json.decode(self.widget_json)
+        """The texts of threads and forms by their keys, with "#" in place of a number or name."""
+        found = msgspec.json.decode(self.widget_json) | msgspec.json.decode(self.part("form"))
         return {key: text for key, text in found.items() if key not in ("tag", "counts")}
 
     @cached_property

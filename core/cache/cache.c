@@ -135,7 +135,7 @@ void cache_prefetch(const struct cache *cache, const uint64_t *hashes, int count
             continue;
         __builtin_prefetch(&cache->purges->last[entry->tags[0]]);
         /* Another entry may have been first in its bucket. */
-        const char *own = entry_full(entry, false).rest.data;
+        const char *own = entry_full(entry, CODING_IDENTITY).rest.data;
         __builtin_prefetch(own);
         __builtin_prefetch(own + LINE);
     }

@@ -7,26 +7,30 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The sizes of the compressed variant are stored in front of it: few entries have one, and in
- * `struct entry` they would make the others larger than three cache lines. */
-static size_t variant_size(const struct rendered_variant *variant)
-{
-    return sizeof *variant + variant->own_size + variant->body_size;
-}
-
 static size_t plain_size(const struct entry *entry)
 {
     return offsetof(struct entry, tags) + entry->tag_count * sizeof *entry->tags +
            entry->target_size + entry->own_size + entry->body_size;
 }
 
-/* Where the compressed variant begins. */
-static const char *variant_of(const struct entry *entry, struct rendered_variant *variant)
+/* Find a compressed variant; its own lines are returned, and its body lies behind them. Few entries
+ * have variants, so their sizes are stored with them: in `struct entry` they would make the others
+ * larger than three cache lines. */
+static const char *find_variant(const struct entry *entry, enum coding coding,
+                                struct rendered_variant *variant)
 {
-    assert(entry->has_gzip);
-    const char *at = (const char *)entry + plain_size(entry);
-    memcpy(variant, at, sizeof *variant);
-    return at + sizeof *variant;
+    return response_find_variant((const char *)entry + plain_size(entry), entry->codings, coding,
+                                 variant);
+}
+
+/* Bytes of all compressed variants. The last one in memory is that of the first coding. */
+static size_t variants_size(const struct entry *entry)
+{
+    if (!entry->codings)
+        return 0;
+    struct rendered_variant last;
+    const char *own = find_variant(entry, (enum coding)__builtin_ctz(entry->codings), &last);
+    return (size_t)(own - (const char *)entry) - plain_size(entry) + last.own_size + last.body_size;
 }
 
 static size_t at_least_entry(size_t size)
@@ -49,10 +53,9 @@ struct entry *entry_new(struct shared_heads *shared_heads, const struct reply *r
         .target_size = (uint16_t)target.size,
         .own_size = (uint8_t)own_size,
         .tag_count = (uint8_t)reply->tag_count,
-        .has_gzip = reply->gzip.body_size > 0,
+        .codings = (uint8_t)reply->codings,
     };
-    size_t size = plain_size(&made) + (made.has_gzip ? variant_size(&reply->gzip) : 0);
-    struct entry *entry = malloc(at_least_entry(size));
+    struct entry *entry = malloc(at_least_entry(plain_size(&made) + reply->variants_size));
     if (!entry)
         return NULL;
     *entry = made;
@@ -66,12 +69,7 @@ struct entry *entry_new(struct shared_heads *shared_heads, const struct reply *r
     memcpy(at, target.data, target.size);
     at += target.size;
     memcpy(at, full.rest.data, full.rest.size);
-    if (entry->has_gzip) {
-        at += full.rest.size;
-        memcpy(at, &reply->gzip, sizeof reply->gzip);
-        memcpy(at + sizeof reply->gzip, reply_gzip_own(reply).data,
-               (size_t)reply->gzip.own_size + reply->gzip.body_size);
-    }
+    memcpy(at + full.rest.size, (const char *)reply + reply->variants, reply->variants_size);
     return entry;
 }
 
@@ -83,13 +81,7 @@ void entry_release_head(struct shared_heads *shared_heads, struct entry *entry)
 
 size_t entry_cost(const struct entry *entry)
 {
-    size_t size = plain_size(entry);
-    struct rendered_variant gzip;
-    if (entry->has_gzip) {
-        variant_of(entry, &gzip);
-        size += variant_size(&gzip);
-    }
-    return at_least_entry(size) + LIMIT_BLOCK_OVERHEAD;
+    return at_least_entry(plain_size(entry) + variants_size(entry)) + LIMIT_BLOCK_OVERHEAD;
 }
 
 size_t entry_max_size(const struct reply *reply)
@@ -98,11 +90,11 @@ size_t entry_max_size(const struct reply *reply)
 }
 
 /* The own lines of a variant; its body, of `*body_size` bytes, lies behind them. */
-static struct slice own_of(const struct entry *entry, bool gzip, uint32_t *body_size)
+static struct slice own_of(const struct entry *entry, enum coding coding, uint32_t *body_size)
 {
     struct rendered_variant variant;
-    if (gzip) {
-        const char *own = variant_of(entry, &variant);
+    if (coding != CODING_IDENTITY) {
+        const char *own = find_variant(entry, coding, &variant);
         *body_size = variant.body_size;
         return slice_of(own, variant.own_size);
     }
@@ -111,16 +103,16 @@ static struct slice own_of(const struct entry *entry, bool gzip, uint32_t *body_
                     entry->own_size);
 }
 
-struct slice entry_etag(const struct entry *entry, bool gzip)
+struct slice entry_etag(const struct entry *entry, enum coding coding)
 {
     uint32_t body_size;
-    return response_own_etag(own_of(entry, gzip, &body_size));
+    return response_own_etag(own_of(entry, coding, &body_size));
 }
 
-struct response_view entry_full(const struct entry *entry, bool gzip)
+struct response_view entry_full(const struct entry *entry, enum coding coding)
 {
     uint32_t body_size;
-    struct slice own = own_of(entry, gzip, &body_size);
+    struct slice own = own_of(entry, coding, &body_size);
     return (struct response_view){
         .shared = slice_of(entry->shared_head->bytes, entry->shared_head->full_size),
         .date = entry->shared_head->full_date,
@@ -129,7 +121,7 @@ struct response_view entry_full(const struct entry *entry, bool gzip)
     };
 }
 
-struct response_view entry_not_modified(const struct entry *entry, bool gzip)
+struct response_view entry_not_modified(const struct entry *entry, enum coding coding)
 {
     const struct shared_head *shared_head = entry->shared_head;
     uint32_t body_size;
@@ -137,6 +129,6 @@ struct response_view entry_not_modified(const struct entry *entry, bool gzip)
         .shared =
             slice_of(shared_head->bytes + shared_head->full_size, shared_head->not_modified_size),
         .date = shared_head->not_modified_date,
-        .rest = response_own_tail(own_of(entry, gzip, &body_size)),
+        .rest = response_own_tail(own_of(entry, coding, &body_size)),
     };
 }

@@ -28,8 +28,8 @@ struct entry {
     uint8_t tag_count;
     uint8_t queue;
     uint8_t frequency;
-    bool has_gzip;   /* there is a compressed variant */
-    uint32_t tags[]; /* followed by the bytes of target, own lines, body, compressed variant */
+    uint8_t codings; /* in which there is a compressed variant, as bits `1 << coding` */
+    uint32_t tags[]; /* followed by the bytes of target, own lines, body, compressed variants */
 };
 
 /* Make an entry from `reply`, which has tags; NULL without memory. */
@@ -49,11 +49,11 @@ static inline struct slice entry_target(const struct entry *entry)
     return slice_of((const char *)(entry->tags + entry->tag_count), entry->target_size);
 }
 
-/* `gzip` selects the compressed variant, which the entry must have. */
-struct slice entry_etag(const struct entry *entry, bool gzip);
+/* `coding` selects a variant, which the entry must have. */
+struct slice entry_etag(const struct entry *entry, enum coding coding);
 
 /* What is sent: the full response, or its 304. */
-struct response_view entry_full(const struct entry *entry, bool gzip);
-struct response_view entry_not_modified(const struct entry *entry, bool gzip);
+struct response_view entry_full(const struct entry *entry, enum coding coding);
+struct response_view entry_not_modified(const struct entry *entry, enum coding coding);
 
 #endif

@@ -30,23 +30,47 @@ static int take_weight(struct slice *coding)
     return thousandths <= 1000 ? thousandths : 0;
 }
 
-bool coding_prefers_gzip(struct slice accept_encoding)
+const char *const CODING_NAMES[CODINGS] = {
+    [CODING_IDENTITY] = "identity",
+    [CODING_GZIP] = "gzip",
+    [CODING_BROTLI] = "br",
+};
+
+/* The coding with this name; CODINGS for "*" and for those that we do not make. */
+static enum coding coding_named(struct slice name)
 {
-    int gzip = ABSENT, identity = ABSENT, others = ABSENT;
-    struct slice coding;
-    while (slice_next_member(&accept_encoding, &coding)) {
-        int weight = take_weight(&coding);
-        if (slice_equal_nocase(coding, SLICE("gzip")) ||
-            slice_equal_nocase(coding, SLICE("x-gzip")))
-            gzip = weight;
-        else if (slice_equal_nocase(coding, SLICE("identity")))
-            identity = weight;
-        else if (slice_equal(coding, SLICE("*")))
+    switch (name.size) {
+    case 2:
+        return slice_equal_nocase(name, SLICE("br")) ? CODING_BROTLI : CODINGS;
+    case 4:
+        return slice_equal_nocase(name, SLICE("gzip")) ? CODING_GZIP : CODINGS;
+    case 6:
+        return slice_equal_nocase(name, SLICE("x-gzip")) ? CODING_GZIP : CODINGS;
+    case 8:
+        return slice_equal_nocase(name, SLICE("identity")) ? CODING_IDENTITY : CODINGS;
+    default:
+        return CODINGS;
+    }
+}
+
+enum coding coding_choose(struct slice accept_encoding, unsigned available)
+{
+    int weights[CODINGS + 1] = {ABSENT, ABSENT, ABSENT, ABSENT}, others = ABSENT;
+    struct slice member;
+    while (slice_next_member(&accept_encoding, &member)) {
+        int weight = take_weight(&member);
+        weights[coding_named(member)] = weight;
+        if (slice_equal(member, SLICE("*")))
             others = weight;
     }
-    if (gzip == ABSENT)
-        gzip = others;
-    if (identity == ABSENT)
-        identity = others;
-    return gzip > 0 && gzip >= identity;
+    enum coding best = CODING_IDENTITY;
+    int best_weight = weights[CODING_IDENTITY] == ABSENT ? others : weights[CODING_IDENTITY];
+    for (enum coding coding = CODING_GZIP; coding < CODINGS; coding++) {
+        int weight = weights[coding] == ABSENT ? others : weights[coding];
+        if ((available & 1u << coding) && weight > 0 && weight >= best_weight) {
+            best = coding;
+            best_weight = weight;
+        }
+    }
+    return best;
 }

@@ -4,10 +4,14 @@
 
 #include "base/slice.h"
 
-#include <stdbool.h>
+/* If a client accepts several with the same weight, the last one of these is preferred. */
+enum coding { CODING_IDENTITY, CODING_GZIP, CODING_BROTLI, CODINGS };
 
-/* True if a client with this value of Accept-Encoding accepts gzip with at least the weight of no
- * coding. A malformed value counts as a refusal. */
-bool coding_prefers_gzip(struct slice accept_encoding);
+/* The name of each coding in Content-Encoding. */
+extern const char *const CODING_NAMES[CODINGS];
+
+/* The coding that a client with this value of Accept-Encoding prefers, among those in `available`,
+ * as bits `1 << coding`. Identity is always available, a malformed weight counts as a refusal. */
+enum coding coding_choose(struct slice accept_encoding, unsigned available);
 
 #endif

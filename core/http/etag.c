@@ -5,21 +5,15 @@
 
 #include <stdint.h>
 
-static char *write_hex(char *at, uint64_t number)
-{
-    for (int shift = 60; shift >= 0; shift -= 4)
-        *at++ = "0123456789abcdef"[number >> shift & 15];
-    return at;
-}
-
 struct slice etag_make(struct slice body, char text[ETAG_SIZE])
 {
-    static const struct hash_key first = {0xa4093822299f31d0u, 0x082efa98ec4e6c89u};
-    static const struct hash_key second = {0x452821e638d01377u, 0xbe5466cf34e90c6cu};
+    static const struct hash_key key = {0xa4093822299f31d0u, 0x082efa98ec4e6c89u};
+    static const char digits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
+    uint64_t rest = hash_bytes(&key, body.data, body.size);
     char *at = text;
     *at++ = '"';
-    at = write_hex(at, hash_bytes(&first, body.data, body.size));
-    at = write_hex(at, hash_bytes(&second, body.data, body.size));
+    for (int digit = 2; digit < ETAG_SIZE; digit++, rest >>= 6)
+        *at++ = digits[rest & 63];
     *at = '"';
     return slice_of(text, ETAG_SIZE);
 }

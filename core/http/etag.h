@@ -7,8 +7,8 @@
 
 #include <stdbool.h>
 
-/* 128 bits in hex, between quotes. */
-enum { ETAG_SIZE = 34 };
+/* 64 bits in base64url (RFC 4648 section 5), between quotes. */
+enum { ETAG_SIZE = 13 };
 
 /* Write the strong tag of `body` into `text` and return it as a slice. The same body has the same
  * tag in every process, so that a restart does not invalidate clients' caches. */

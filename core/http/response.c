@@ -100,7 +100,7 @@ static char *put_date(char *at, const char *start, struct rendered *rendered)
 static char *put_vary(char *at, const struct response *response)
 {
     struct slice vary = SLICE("Vary: Accept-Encoding\r\n");
-    return response->gzip.size > 0 ? put(at, vary.data, vary.size) : at;
+    return response_codings(response) ? put(at, vary.data, vary.size) : at;
 }
 
 /* The entity tag, and the empty line. */
@@ -132,15 +132,49 @@ char *response_write_full(char *at, const struct response *response, struct slic
     return put(at, response->body.data, rendered->body_size);
 }
 
-char *response_write_gzip(char *at, const struct response *response, struct slice etag,
-                          struct rendered_variant *variant)
+unsigned response_codings(const struct response *response)
 {
-    char *start = at;
-    at += sprintf(at, "Content-Length: %zu\r\nContent-Encoding: gzip\r\n", response->gzip.size);
-    at = put_end(at, etag);
-    variant->own_size = (uint32_t)(at - start);
-    variant->body_size = (uint32_t)response->gzip.size;
-    return put(at, response->gzip.data, response->gzip.size);
+    unsigned codings = 0;
+    for (enum coding coding = CODING_GZIP; coding < CODINGS; coding++)
+        codings |= (response_body(response, coding).size > 0 ? 1u : 0) << coding;
+    return codings;
+}
+
+static char *write_variant(char *at, enum coding coding, struct slice body, struct slice etag)
+{
+    char *start = at + sizeof(struct rendered_variant), *end = start;
+    end += sprintf(end, "Content-Length: %zu\r\nContent-Encoding: %s\r\n", body.size,
+                   CODING_NAMES[coding]);
+    end = put_end(end, etag);
+    const struct rendered_variant variant = {.own_size = (uint32_t)(end - start),
+                                             .body_size = (uint32_t)body.size};
+    memcpy(at, &variant, sizeof variant);
+    return put(end, body.data, body.size);
+}
+
+char *response_write_variants(char *at, const struct response *response, const struct slice *etags)
+{
+    /* What most clients get comes first. */
+    for (enum coding coding = CODINGS - 1; coding > CODING_IDENTITY; coding--) {
+        struct slice body = response_body(response, coding);
+        if (body.size > 0)
+            at = write_variant(at, coding, body, etags[coding]);
+    }
+    return at;
+}
+
+const char *response_find_variant(const char *at, unsigned codings, enum coding coding,
+                                  struct rendered_variant *found)
+{
+    assert(coding != CODING_IDENTITY && codings & 1u << coding);
+    memcpy(found, at, sizeof *found);
+    for (enum coding before = CODINGS - 1; before > coding; before--) {
+        if (codings & 1u << before) {
+            at += sizeof *found + found->own_size + found->body_size;
+            memcpy(found, at, sizeof *found);
+        }
+    }
+    return at + sizeof *found;
 }
 
 char *response_write_chunk(char *at, struct slice data)

@@ -6,6 +6,7 @@
 #include "base/buffer.h"
 #include "base/clock.h"
 #include "base/slice.h"
+#include "http/coding.h"
 #include "http/etag.h"
 
 #include <stdbool.h>
@@ -17,7 +18,8 @@ struct response {
     int status;
     struct slice fields; /* lines, each with its CRLF, without those the core writes */
     struct slice body;
-    struct slice gzip;    /* the body in this coding, for clients that prefer it; empty: none */
+    struct slice gzip; /* the body in these codings, for clients that prefer one; empty: none */
+    struct slice brotli;
     const uint32_t *tags; /* indexes, see seam/tag.h */
     size_t tag_count;     /* 0: it is not cached */
     struct slice follows; /* of a stream: the tag whose events it sends; empty: no stream */
@@ -34,10 +36,9 @@ struct rendered {
     uint32_t date; /* from `start` to the 29 bytes of the date */
 };
 
-/* The same for a variant of another response: its own lines, behind that of the date, and its body.
- */
+/* The same for a compressed variant of another response: its own lines, behind that of the date,
+ * and its body, which follow this structure. */
 struct rendered_variant {
-    uint32_t start;    /* from the start of the block */
     uint32_t own_size; /* of its own lines and the empty one */
     uint32_t body_size;
 };
@@ -114,10 +115,25 @@ size_t response_max_size(const struct response *response, struct slice etag);
 char *response_write_full(char *at, const struct response *response, struct slice etag,
                           struct rendered *rendered);
 
-/* Write the own lines and the body of the compressed variant at `at`; fill `variant` except its
- * start. Return the end. */
-char *response_write_gzip(char *at, const struct response *response, struct slice etag,
-                          struct rendered_variant *variant);
+/* The body in a coding; empty if there is none. */
+static inline struct slice response_body(const struct response *response, enum coding coding)
+{
+    return coding == CODING_BROTLI ? response->brotli
+           : coding == CODING_GZIP ? response->gzip
+                                   : response->body;
+}
+
+/* The codings in which there is a compressed variant, as bits `1 << coding`. */
+unsigned response_codings(const struct response *response);
+
+/* Write all compressed variants at `at`, one behind the other, with their entity tags, by coding.
+ * Return the end. */
+char *response_write_variants(char *at, const struct response *response, const struct slice *etags);
+
+/* Find a variant among those in `codings`, which were written at `at`: copy its sizes to `found`,
+ * and return its own lines, behind which its body lies. */
+const char *response_find_variant(const char *at, unsigned codings, enum coding coding,
+                                  struct rendered_variant *found);
 
 /* Write the head of a stream and its first bytes; fill `rendered` except its start. Return the end.
  */

@@ -189,14 +189,15 @@ static int answer_with(RequestObject *self, PyObject *headers, struct response *
 
 static PyObject *Request_respond(PyObject *object, PyObject *args, PyObject *kwargs)
 {
-    static char *names[] = {"status", "headers", "body", "tags", "gzip", NULL};
+    static char *names[] = {"status", "headers", "body", "tags", "gzip", "brotli", NULL};
     int status;
     PyObject *headers, *tags = NULL;
-    const char *body, *gzip = NULL;
-    Py_ssize_t body_size, gzip_size = 0, tag_count = 0;
+    const char *body, *gzip = NULL, *brotli = NULL;
+    Py_ssize_t body_size, gzip_size = 0, brotli_size = 0, tag_count = 0;
     uint32_t places[LIMIT_TAGS];
-    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "iOy#|Oy#:respond", names, &status, &headers,
-                                     &body, &body_size, &tags, &gzip, &gzip_size) ||
+    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "iOy#|Oy#y#:respond", names, &status, &headers,
+                                     &body, &body_size, &tags, &gzip, &gzip_size, &brotli,
+                                     &brotli_size) ||
         !request_of(object))
         return NULL;
     if (status < 200 || status > 599 || status == 304)
@@ -207,6 +208,7 @@ static PyObject *Request_respond(PyObject *object, PyObject *args, PyObject *kwa
         .status = status,
         .body = slice_of(body, (size_t)body_size),
         .gzip = slice_of(gzip, (size_t)gzip_size),
+        .brotli = slice_of(brotli, (size_t)brotli_size),
         .tags = places,
         .tag_count = (size_t)tag_count,
     };

@@ -45,22 +45,22 @@ static char *write_subject(const struct request *request, const struct response 
     return at + response->follows.size;
 }
 
-/* The entity tags of an answer that is stored; empty where there is no such variant. */
+/* The entity tags of an answer that is stored, by coding; empty where there is no such variant. */
 struct etags {
-    char texts[2][ETAG_SIZE];
-    struct slice plain, gzip;
+    char texts[CODINGS][ETAG_SIZE];
+    struct slice of[CODINGS];
 };
 
 static void make_etags(struct etags *etags, const struct response *response, size_t tag_count)
 {
-    etags->plain = etags->gzip = slice_of("", 0);
-    if (tag_count > 0)
-        etags->plain = etag_make(response->body, etags->texts[0]);
-    if (response->gzip.size > 0)
-        etags->gzip = etag_make(response->gzip, etags->texts[1]);
+    for (enum coding coding = CODING_IDENTITY; coding < CODINGS; coding++) {
+        struct slice body = response_body(response, coding);
+        bool is_made = coding == CODING_IDENTITY ? tag_count > 0 : body.size > 0;
+        etags->of[coding] = is_made ? etag_make(body, etags->texts[coding]) : slice_of("", 0);
+    }
 }
 
-/* Write target, full response, 304 and compressed variant behind the tags; return the end. */
+/* Write target, full response, 304 and compressed variants behind the tags; return the end. */
 static char *render(struct reply *reply, const struct request *request,
                     const struct response *response, const struct etags *etags)
 {
@@ -69,28 +69,30 @@ static char *render(struct reply *reply, const struct request *request,
     reply->full.start = (uint32_t)(at - start);
     if (response->follows.size > 0)
         return response_write_stream(at, response, reply->chunked, &reply->full);
-    at = response_write_full(at, response, etags->plain, &reply->full);
+    at = response_write_full(at, response, etags->of[CODING_IDENTITY], &reply->full);
     if (reply->tag_count == 0)
         return at;
     reply->not_modified.start = (uint32_t)(at - start);
-    at = response_write_not_modified(at, response, etags->plain, &reply->not_modified);
-    if (response->gzip.size == 0)
-        return at;
-    reply->gzip.start = (uint32_t)(at - start);
-    return response_write_gzip(at, response, etags->gzip, &reply->gzip);
+    at =
+        response_write_not_modified(at, response, etags->of[CODING_IDENTITY], &reply->not_modified);
+    reply->variants = (uint32_t)(at - start);
+    at = response_write_variants(at, response, etags->of);
+    reply->variants_size = (uint32_t)(at - start) - reply->variants;
+    return at;
 }
 
 /* An upper bound for the bytes of all of it. */
 static size_t bound(const struct request *request, const struct response *response,
                     const struct etags *etags, size_t tag_count)
 {
-    size_t head = response_max_size(response, etags->plain) - response->body.size;
+    size_t head = response_max_size(response, etags->of[CODING_IDENTITY]) - response->body.size;
     size_t size = sizeof(struct reply) + tag_count * sizeof(uint32_t) +
                   subject_size(request, response) + head + response->body.size;
     if (tag_count > 0)
         size += head; /* of the 304 */
-    if (response->gzip.size > 0)
-        size += head + response->gzip.size;
+    for (enum coding coding = CODING_GZIP; coding < CODINGS; coding++)
+        if (etags->of[coding].size > 0)
+            size += head + sizeof(struct rendered_variant) + response_body(response, coding).size;
     return size;
 }
 
@@ -99,11 +101,13 @@ struct reply *reply_new(const struct request *request, const struct response *gi
     struct response response = *given;
     size_t tag_count = request->storable && response.status == 200 ? response.tag_count : 0;
     if (tag_count == 0)
-        response.gzip = slice_of("", 0);
+        response.gzip = response.brotli = slice_of("", 0);
     struct etags etags;
     make_etags(&etags, &response, tag_count);
-    bool prefers_gzip = response.gzip.size > 0 &&
-                        coding_prefers_gzip(field_once(request, SLICE("accept-encoding")));
+    unsigned codings = response_codings(&response);
+    enum coding coding = codings
+                             ? coding_choose(field_once(request, SLICE("accept-encoding")), codings)
+                             : CODING_IDENTITY;
     size_t most = bound(request, &response, &etags, tag_count);
     struct reply *reply = most <= UINT32_MAX ? malloc(most) : NULL;
     if (!reply)
@@ -111,9 +115,10 @@ struct reply *reply_new(const struct request *request, const struct response *gi
     *reply = (struct reply){
         .address = request->address,
         .without_body = request->method == METHOD_HEAD,
-        .prefers_gzip = prefers_gzip,
-        .etag_matches = tag_count > 0 && request->method <= METHOD_HEAD &&
-                        is_known(request, prefers_gzip ? etags.gzip : etags.plain),
+        .codings = codings,
+        .coding = coding,
+        .etag_matches =
+            tag_count > 0 && request->method <= METHOD_HEAD && is_known(request, etags.of[coding]),
         .python_us = (uint32_t)((clock_exact() - request->drained_at) / 1000),
         .sequence = request->sequence,
         .target_size = (uint32_t)subject_size(request, &response),
@@ -133,9 +138,13 @@ struct response_view reply_view(const struct reply *reply)
 {
     bool known = reply->etag_matches;
     struct response_view view = rendered_view(reply, known ? &reply->not_modified : &reply->full);
-    if (reply->prefers_gzip) {
-        struct slice own = reply_gzip_own(reply);
-        view.body_size = known ? 0 : reply->gzip.body_size;
+    if (reply->coding != CODING_IDENTITY) {
+        struct rendered_variant variant;
+        const char *variants = (const char *)reply + reply->variants;
+        const char *lines =
+            response_find_variant(variants, reply->codings, reply->coding, &variant);
+        struct slice own = slice_of(lines, variant.own_size);
+        view.body_size = known ? 0 : variant.body_size;
         view.rest = known ? response_own_tail(own) : slice_of(own.data, own.size + view.body_size);
     }
     if (reply->without_body)

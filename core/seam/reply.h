@@ -25,8 +25,10 @@ struct reply {
     uint32_t tag_count; /* 0: it is not cached */
     struct rendered full;
     struct rendered not_modified; /* the 304 answer; empty unless there are tags */
-    struct rendered_variant gzip; /* the compressed variant; empty unless there is one */
-    bool prefers_gzip;            /* the client, and there is one */
+    uint32_t variants;            /* where the compressed variants start */
+    uint32_t variants_size;       /* of all of them */
+    unsigned codings;             /* in which there are some, as bits */
+    enum coding coding;           /* of the variant that its client gets */
     bool without_body;            /* the request was HEAD */
     bool etag_matches;            /* the request's If-None-Match names the ETag of its variant */
     enum reply_kind kind;
@@ -34,7 +36,7 @@ struct reply {
     uint32_t group; /* of clients, as in the response */
     uint32_t group_limit;
     uint32_t python_us; /* microseconds from Python's taking the request to this answer */
-    uint32_t tags[];    /* followed by the bytes of target, full, not_modified, gzip */
+    uint32_t tags[];    /* followed by the bytes of target, full, not_modified, variants */
 };
 
 /* Render the response to `request`; NULL without memory, or if it would take 4 GiB. */
@@ -45,12 +47,6 @@ void reply_free(struct reply *reply);
 static inline struct slice reply_target(const struct reply *reply)
 {
     return slice_of((const char *)(reply->tags + reply->tag_count), reply->target_size);
-}
-
-/* The own lines of the compressed variant. */
-static inline struct slice reply_gzip_own(const struct reply *reply)
-{
-    return slice_of((const char *)reply + reply->gzip.start, reply->gzip.own_size);
 }
 
 /* What its client gets. */

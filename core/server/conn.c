@@ -198,7 +198,7 @@ static enum conn_next serve_complete(struct conn *conn, struct context *context,
     counter_add(&context->stats.hits, 1);
     request_free(request);
     conn->request = NULL;
-    struct response_view view = entry_full(entry, false);
+    struct response_view view = entry_full(entry, CODING_IDENTITY);
     return conn_answer(conn, context, &view, in->size > 0, 0);
 }
 
@@ -258,12 +258,14 @@ static enum conn_next serve_head(struct conn *conn, struct context *context,
         const struct entry *entry = cache_find(&context->cache, head->target, hash);
         if (entry) {
             counter_add(&context->stats.hits, 1);
-            bool gzip = entry->has_gzip && coding_prefers_gzip(head->accept_encoding);
+            enum coding coding = entry->codings
+                                     ? coding_choose(head->accept_encoding, entry->codings)
+                                     : CODING_IDENTITY;
             bool known = head->if_none_match.size > 0 &&
-                         etag_is_named(head->if_none_match, entry_etag(entry, gzip));
+                         etag_is_named(head->if_none_match, entry_etag(entry, coding));
             counter_add(&context->stats.not_modified, known);
             struct response_view view =
-                known ? entry_not_modified(entry, gzip) : entry_full(entry, gzip);
+                known ? entry_not_modified(entry, coding) : entry_full(entry, coding);
             if (conn->without_body)
                 response_view_cut_body(&view);
             return conn_answer(conn, context, &view, in->size > 0, 0);

@@ -3,6 +3,7 @@
 import gzip
 import time
 
+import brotli
 import pytest
 
 from commentsvc import _core
@@ -151,67 +152,73 @@ def test_the_store_stays_under_its_bytes_and_keeps_what_is_read_often() -> None:
 # Variants are cached and purged together, and chosen by Accept-Encoding.
 
 CODED = gzip.compress(b"a" * 2_000, mtime=0)
+BRIEF = brotli.compress(b"a" * 2_000)
 
 
-def both(call: _core.Request) -> None:
-    """Answer with a body and its compressed variant."""
-    call.respond(200, TEXT, b"a" * 2_000, ["a"], CODED)
+def coded(call: _core.Request) -> None:
+    """Answer with a body and its compressed variants."""
+    call.respond(200, TEXT, b"a" * 2_000, ["a"], CODED, BRIEF)
 
 
 def test_clients_get_the_variant_that_they_prefer() -> None:
-    with running(both) as app:
+    with running(coded) as app:
         for fields, body in (
             ([], b"a" * 2_000),
-            (["Accept-Encoding: gzip, br"], CODED),
+            (["Accept-Encoding: gzip, deflate"], CODED),
+            (["Accept-Encoding: gzip, deflate, br, zstd"], BRIEF),
             (["Accept-Encoding: gzip;q=0"], b"a" * 2_000),
-            (["Accept-Encoding: identity;q=0, *"], CODED),
+            (["Accept-Encoding: identity;q=0, *"], BRIEF),
         ) * 2:
             answer = app.get("/a", *fields)
             assert answer.body == body
             assert answer.fields["content-length"] == str(len(body))
             assert answer.fields["vary"] == "Accept-Encoding"
-            assert answer.fields.get("content-encoding") == ("gzip" if body == CODED else None)
+            assert answer.fields.get("content-encoding") == {CODED: "gzip", BRIEF: "br"}.get(body)
         assert app.drained == 1
 
 
 def test_a_miss_gets_the_variant_that_its_client_prefers() -> None:
-    with running(both) as app:
+    with running(coded) as app:
         assert app.get("/a", "Accept-Encoding: gzip").body == CODED
         assert app.get("/a").body == b"a" * 2_000
         assert app.drained == 1
 
 
 def test_each_variant_has_its_own_etag_and_304() -> None:
-    gzip_field = "Accept-Encoding: gzip"
-    with running(both) as app:
-        plain, coded = app.get("/a").fields["etag"], app.get("/a", gzip_field).fields["etag"]
-        assert plain != coded
-        for etag, fields in ((plain, []), (coded, [gzip_field])):
+    gzip_field, br_field = "Accept-Encoding: gzip", "Accept-Encoding: br"
+    with running(coded) as app:
+        asked: list[list[str]] = [[], [gzip_field], [br_field]]
+        etags = [app.get("/a", *fields).fields["etag"] for fields in asked]
+        assert len({*etags}) == 3
+        for etag, fields in zip(etags, asked, strict=True):
             answer = app.get("/a", f"If-None-Match: {etag}", *fields)
             assert (answer.status, answer.fields["etag"]) == (304, etag)
             assert answer.fields["vary"] == "Accept-Encoding"
             assert "content-encoding" not in answer.fields
-        assert app.get("/a", f"If-None-Match: {coded}").status == 200
-        assert app.get("/a", f"If-None-Match: {plain}", gzip_field).status == 200
+        assert app.get("/a", f"If-None-Match: {etags[1]}").status == 200
+        assert app.get("/a", f"If-None-Match: {etags[0]}", gzip_field).status == 200
+        assert app.get("/a", f"If-None-Match: {etags[1]}", br_field).status == 200
         head = app.get("/a", gzip_field, method="HEAD")
-        assert (head.body, head.fields["etag"]) == (b"", coded)
+        assert (head.body, head.fields["etag"]) == (b"", etags[1])
         assert head.fields["content-length"] == str(len(CODED))
 
 
 def test_a_pipeline_gets_each_variant_in_its_place() -> None:
-    asked = [[], ["Accept-Encoding: gzip"], [], ["Accept-Encoding: gzip"]] * 10
-    with running(both) as app:
+    asked = [[], ["Accept-Encoding: gzip"], [], ["Accept-Encoding: br"]] * 10
+    with running(coded) as app:
         app.get("/a")
         with app.dial() as client:
             client.send(b"".join(request("/a", *fields) for fields in asked))
-            assert [client.answer().body == CODED for _ in asked] == list(map(bool, asked))
+            bodies = [client.answer().body for _ in asked]
+            assert bodies == [b"a" * 2_000, CODED, b"a" * 2_000, BRIEF] * 10
 
 
-def test_a_purge_takes_both_variants_and_the_bound_counts_both() -> None:
-    with running(both) as app:
+def test_a_purge_takes_all_variants_and_the_bound_counts_them() -> None:
+    with running(coded) as app:
         app.get("/a")
         await_that(  # the worker counts a hit after it has sent the answer
-            lambda: app.server.stats()["cache_bytes"] > 2_000 + len(CODED), "both to be counted"
+            lambda: app.server.stats()["cache_bytes"] > 2_000 + len(CODED) + len(BRIEF),
+            "all to be counted",
         )
         app.server.purge(["a"])
         app.get("/a", "Accept-Encoding: gzip")
@@ -220,6 +227,6 @@ def test_a_purge_takes_both_variants_and_the_bound_counts_both() -> None:
 
 
 def test_what_is_not_stored_has_no_variant() -> None:
-    with running(lambda call: call.respond(200, TEXT, b"plain", (), CODED)) as app:
+    with running(lambda call: call.respond(200, TEXT, b"plain", (), CODED, BRIEF)) as app:
         answer = app.get("/a", "Accept-Encoding: gzip")
         assert (answer.body, "vary" in answer.fields) == (b"plain", False)

@@ -44,7 +44,7 @@ static inline void answer_by_stream(bool ends)
         settled(conn_stream_end(conn, &context));
 }
 
-/* Answer with both variants. */
+/* Answer with all variants. */
 static inline void answer_by_variants(void)
 {
     const uint32_t tag = tag_index(SLICE("t"));
@@ -52,6 +52,7 @@ static inline void answer_by_variants(void)
     const struct response response = {.status = 200,
                                       .body = SLICE("plain"),
                                       .gzip = SLICE("coded"),
+                                      .brotli = SLICE("brief"),
                                       .tags = &tag,
                                       .tag_count = 1};
     struct reply *reply = reply_new(pending, &response);
@@ -63,7 +64,7 @@ static inline void answer_by_variants(void)
 }
 
 /* Answer the pending request. A target that begins with "/SE" gets a stream that ends, with "/S"
- * a stream, with "/G" an answer that has a compressed variant, and with "/L" a large answer. Any
+ * a stream, with "/G" an answer that has compressed variants, and with "/L" a large answer. Any
  * other GET or HEAD without a body is answered with its target and cached, everything else with
  * all that was read of it. */
 static inline void answer_by_hash(void)

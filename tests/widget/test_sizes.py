@@ -1,17 +1,24 @@
 """The widget stays small: the files that a reader's browser loads, gzipped as servers send them."""
 
 import gzip
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
 
 from playwright.sync_api import Page, expect
 
 from commentsvc.util.i18n import languages
-from tests.widget.browser import POST, WIDGET, Answers, comment, fill, open_form
+from tests.e2e.program import Service
+from tests.widget.browser import POST, TEXT, WIDGET, Answers, comment, fill, open_form
 
 # Bytes of scripts and styles. What is used later comes on top.
 COUNTING = 800
 PARTS = ("tools", "reactions")
 READING = 8 * 1024
 WRITING = 5 * 1024
+# Bytes of all answers to a reader's first view of a short thread, with their heads.
+FIRST_VIEW = 9_000
 
 
 def take_loaded(answers: Answers) -> dict[str, int]:
@@ -53,6 +60,44 @@ def test_a_file_that_is_loaded_on_use_is_small() -> None:
 
 def test_a_language_has_no_more_than_the_words_need() -> None:
     for language in languages().values():
-        assert len(gzip.compress(language.widget_json)) <= 1_300, language.tag
+        assert len(gzip.compress(language.widget_json)) <= 800, language.tag
         for part in PARTS:
-            assert len(gzip.compress(language.part(part))) <= 512, (language.tag, part)
+            assert len(gzip.compress(language.part(part))) <= 900, (language.tag, part)
+
+
+def test_a_first_page_view_takes_9_kb_in_5_requests(
+    start: Callable[..., Service], tab: Page, tmp_path: Path
+) -> None:
+    """With the real service, and nothing in between that compresses."""
+    service = start(COMMENTSVC_MODERATION_POLICY="none")
+    for number in range(3):
+        fields = {"url": POST, "author": f"Reader {number}", "message": f"{number}. {TEXT}"}
+        body = json.dumps(fields).encode()
+        header = {"Content_Type": "application/json"}
+        assert service.request("POST", "/api/comments", body, **header).status == 201
+    asked: dict[str, str] = {}
+    sizes: dict[str, int] = {}
+
+    def note(event: dict[str, Any]) -> None:  # Any: as Chromium tells it
+        asked[event["requestId"]] = event["request"]["url"]
+
+    def add(event: dict[str, Any]) -> None:
+        if asked[event["requestId"]].startswith(service.address):
+            sizes[asked[event["requestId"]]] = event["encodedDataLength"]
+
+    devtools = tab.context.new_cdp_session(tab)
+    devtools.on("Network.requestWillBeSent", note)
+    devtools.on("Network.loadingFinished", add)
+    devtools.send("Network.enable")
+    script = f"{service.address}/static/comments.js"
+    page = (
+        '<!doctype html><html lang="en"><title>A page</title><body text="#222">'
+        f'<script type="module" src="{script}"></script>'
+        f'<comment-thread url="{POST}"></comment-thread>'
+    )
+    (tmp_path / "blog" / "short.html").write_text(page)
+    tab.goto("/short.html")
+    expect(tab.locator("li.commentsvc-comment")).to_have_count(3)
+    tab.wait_for_load_state("networkidle")
+    assert len(sizes) == 5, sizes
+    assert 5_000 < sum(sizes.values()) <= FIRST_VIEW, sizes

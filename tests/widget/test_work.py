@@ -33,7 +33,7 @@ def test_a_reader_who_does_not_write_loads_nothing_for_it(
         [
             "/api/comments",
             "/api/comments/counts",
-            "/static/locales/en.json",
+            "/static/locales/en-GB.json",
             *(f"/static/{name}" for name in (*READING, *COUNTING)),
         ]
     )
@@ -41,7 +41,8 @@ def test_a_reader_who_does_not_write_loads_nothing_for_it(
     open_form(page)
     page.wait_for_load_state("networkidle")
     assert sorted(loaded(answers)) == sorted(
-        ["/api/form-token", *(f"/static/{name}" for name in WRITING)]
+        ["/api/form-token", "/static/locales/en-GB-form.json"]
+        + [f"/static/{name}" for name in WRITING]
     )
 
 

@@ -44,7 +44,7 @@ static void what_is_kept_is_found_by_its_exact_target(void)
     set_up(1 << 20);
     keep("/a?url=/x/", "1", "t");
     const struct entry *entry = find("/a?url=/x/");
-    CHECK(entry && has(entry_full(entry, false).rest, "\r\n\r\n1"));
+    CHECK(entry && has(entry_full(entry, CODING_IDENTITY).rest, "\r\n\r\n1"));
     CHECK(!finds("/a?url=/x"));
     CHECK(!finds("/A?url=/x/"));
     CHECK(!finds(""));
@@ -60,7 +60,7 @@ static void a_newer_answer_takes_the_place_of_the_older(void)
     keep("/a", "2", "t");
     CHECK_EQUAL(cache.count, 1);
     const struct entry *entry = find("/a");
-    CHECK(entry && has(entry_full(entry, false).rest, "\r\n\r\n2"));
+    CHECK(entry && has(entry_full(entry, CODING_IDENTITY).rest, "\r\n\r\n2"));
     cache_fini(&cache);
 }
 

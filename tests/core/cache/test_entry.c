@@ -42,16 +42,16 @@ static void what_is_sent_is_what_the_reply_would_send(void)
         struct buffer one, other;
         buffer_init(&one);
         buffer_init(&other);
-        struct slice whole = sent(&one, entry_full(entry, false));
+        struct slice whole = sent(&one, entry_full(entry, CODING_IDENTITY));
         CHECK(slice_equal(whole, sent(&other, rendered_view(reply, &reply->full))));
         CHECK(has(whole, "\r\nDate: Sun, 06 Nov 1994 08:49:37 GMT\r\nContent-Length: "));
-        CHECK(slice_equal(sent(&one, entry_not_modified(entry, false)),
+        CHECK(slice_equal(sent(&one, entry_not_modified(entry, CODING_IDENTITY)),
                           sent(&other, rendered_view(reply, &reply->not_modified))));
-        struct response_view view = entry_full(entry, false);
+        struct response_view view = entry_full(entry, CODING_IDENTITY);
         CHECK(slice_equal(response_view_cut_body(&view), text_of(bodies[i])));
         CHECK(slice_equal(slice_of(view.rest.data + view.rest.size - 4, 4), SLICE("\r\n\r\n")));
         char text[ETAG_SIZE];
-        CHECK(slice_equal(entry_etag(entry, false), etag_make(text_of(bodies[i]), text)));
+        CHECK(slice_equal(entry_etag(entry, CODING_IDENTITY), etag_make(text_of(bodies[i]), text)));
         CHECK_TEXT(entry_target(entry), "/a?b=c");
         CHECK_EQUAL(entry->sequence, 5);
         CHECK_EQUAL(entry->tags[0], tag_index(SLICE("t")));
@@ -62,47 +62,70 @@ static void what_is_sent_is_what_the_reply_would_send(void)
     }
 }
 
-static void both_variants_of_an_answer_are_kept(void)
+/* Of each variant: what asks for it, its body, and its lines. */
+static const struct {
+    enum coding coding;
+    const char *accepted, *body, *lines;
+} VARIANTS[] = {
+    {CODING_IDENTITY, "identity", "a body", "\r\nContent-Length: 6\r\nETag: \""},
+    {CODING_GZIP, "gzip", "coded", "\r\nContent-Length: 5\r\nContent-Encoding: gzip\r\nETag: \""},
+    {CODING_BROTLI, "gzip, br", "brief one",
+     "\r\nContent-Length: 9\r\nContent-Encoding: br\r\nETag: \""},
+};
+
+/* Checks what is kept of an answer that has the variants in `codings`. */
+static void keeps_variants(unsigned codings)
 {
     const uint32_t tag = 1;
-    const struct response response = {.status = 200,
-                                      .fields = SLICE("Content-Type: text/plain\r\n"),
-                                      .body = SLICE("a body"),
-                                      .gzip = SLICE("coded"),
-                                      .tags = &tag,
-                                      .tag_count = 1};
-    struct request *request =
-        make_request("GET /a HTTP/1.1\r\nHost: h\r\nAccept-Encoding: gzip\r\n\r\n");
-    struct reply *reply = reply_new(request, &response);
-    request_free(request);
-    struct entry *entry = entry_new(&shared_heads, reply);
-    CHECK(entry->has_gzip);
-    CHECK(entry_cost(entry) + shared_heads.bytes <= entry_max_size(reply));
+    const struct response response = {
+        .status = 200,
+        .fields = SLICE("Content-Type: text/plain\r\n"),
+        .body = text_of(VARIANTS[0].body),
+        .gzip = codings & 1 << CODING_GZIP ? text_of(VARIANTS[1].body) : SLICE(""),
+        .brotli = codings & 1 << CODING_BROTLI ? text_of(VARIANTS[2].body) : SLICE(""),
+        .tags = &tag,
+        .tag_count = 1};
     struct buffer one, other;
     buffer_init(&one);
     buffer_init(&other);
-    struct slice whole = sent(&one, entry_full(entry, true));
-    CHECK(slice_equal(whole, sent(&other, reply_view(reply))));
-    CHECK(has(whole, "\r\nVary: Accept-Encoding\r\nDate: "));
-    CHECK(has(whole, "\r\nContent-Length: 5\r\nContent-Encoding: gzip\r\nETag: \""));
-    CHECK(has(whole, "\r\n\r\ncoded"));
-    whole = sent(&one, entry_full(entry, false));
-    CHECK(has(whole, "\r\nVary: Accept-Encoding\r\nDate: "));
-    CHECK(!has(whole, "Content-Encoding"));
-    CHECK(has(whole, "\r\n\r\na body"));
-    char etag[ETAG_SIZE];
-    CHECK(slice_equal(entry_etag(entry, true), etag_make(SLICE("coded"), etag)));
-    CHECK(slice_equal(entry_etag(entry, false), etag_make(SLICE("a body"), etag)));
-    whole = sent(&one, entry_not_modified(entry, true));
-    CHECK(has(whole, "\r\nVary: Accept-Encoding\r\nDate: "));
-    etag_make(SLICE("coded"), etag);
-    CHECK(memmem(whole.data, whole.size, etag, ETAG_SIZE) != NULL);
-    struct response_view view = entry_full(entry, true);
-    CHECK_TEXT(response_view_cut_body(&view), "coded");
+    for (size_t i = 0; i < sizeof VARIANTS / sizeof *VARIANTS; i++) {
+        enum coding coding = VARIANTS[i].coding;
+        if (coding != CODING_IDENTITY && !(codings & 1u << coding))
+            continue;
+        char head[128], etag[ETAG_SIZE];
+        snprintf(head, sizeof head, "GET /a HTTP/1.1\r\nHost: h\r\nAccept-Encoding: %s\r\n\r\n",
+                 VARIANTS[i].accepted);
+        struct request *request = make_request(head);
+        struct reply *reply = reply_new(request, &response);
+        request_free(request);
+        struct entry *entry = entry_new(&shared_heads, reply);
+        CHECK_EQUAL(entry->codings, codings);
+        CHECK(entry_cost(entry) >= malloc_usable_size(entry));
+        CHECK(entry_cost(entry) <= malloc_usable_size(entry) + 32);
+        CHECK(entry_cost(entry) + shared_heads.bytes <= entry_max_size(reply));
+        struct slice whole = sent(&one, entry_full(entry, coding));
+        CHECK(slice_equal(whole, sent(&other, reply_view(reply))));
+        CHECK(has(whole, "\r\nVary: Accept-Encoding\r\nDate: "));
+        CHECK(has(whole, VARIANTS[i].lines));
+        struct slice made = etag_make(text_of(VARIANTS[i].body), etag);
+        CHECK(slice_equal(entry_etag(entry, coding), made));
+        struct response_view view = entry_full(entry, coding);
+        CHECK(slice_equal(response_view_cut_body(&view), text_of(VARIANTS[i].body)));
+        whole = sent(&one, entry_not_modified(entry, coding));
+        CHECK(has(whole, "\r\nVary: Accept-Encoding\r\nDate: "));
+        CHECK(memmem(whole.data, whole.size, etag, ETAG_SIZE) != NULL);
+        reply_free(reply);
+        drop(entry);
+    }
     buffer_fini(&one);
     buffer_fini(&other);
-    reply_free(reply);
-    drop(entry);
+}
+
+static void every_variant_of_an_answer_is_kept(void)
+{
+    keeps_variants(1 << CODING_GZIP);
+    keeps_variants(1 << CODING_BROTLI);
+    keeps_variants(1 << CODING_GZIP | 1 << CODING_BROTLI);
 }
 
 static void the_largest_that_may_be_asked_for_is_kept_whole(void)
@@ -124,7 +147,7 @@ static void the_largest_that_may_be_asked_for_is_kept_whole(void)
     CHECK(slice_equal(entry_target(entry), text_of(target)));
     CHECK_EQUAL(entry->tag_count, LIMIT_TAGS);
     CHECK_EQUAL(memcmp(entry->tags, tags, sizeof tags), 0);
-    struct response_view view = entry_full(entry, false);
+    struct response_view view = entry_full(entry, CODING_IDENTITY);
     CHECK_TEXT(response_view_cut_body(&view), "body");
     drop(entry);
 }
@@ -320,7 +343,7 @@ static void many_heads_share_less_and_lose_nothing(void)
 int main(void)
 {
     RUN(what_is_sent_is_what_the_reply_would_send);
-    RUN(both_variants_of_an_answer_are_kept);
+    RUN(every_variant_of_an_answer_is_kept);
     RUN(the_largest_that_may_be_asked_for_is_kept_whole);
     RUN(a_small_answer_takes_three_cache_lines);
     RUN(a_purge_makes_stale_what_was_asked_for_before_it);

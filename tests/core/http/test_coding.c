@@ -3,7 +3,8 @@
 #include "http/coding.h"
 #include "make.h"
 
-#define PREFERS(value) coding_prefers_gzip(text_of(value))
+#define PREFERS(value) (coding_choose(text_of(value), 1 << CODING_GZIP) == CODING_GZIP)
+#define CHOICE(value) coding_choose(text_of(value), 1 << CODING_GZIP | 1 << CODING_BROTLI)
 
 static void gzip_is_taken_where_it_is_named(void)
 {
@@ -58,6 +59,29 @@ static void a_malformed_weight_is_a_refusal(void)
     }
 }
 
+static void brotli_is_preferred_to_gzip_where_both_are_welcome(void)
+{
+    CHECK_EQUAL(CHOICE("gzip, deflate, br, zstd"), CODING_BROTLI);
+    CHECK_EQUAL(CHOICE("br, gzip"), CODING_BROTLI);
+    CHECK_EQUAL(CHOICE("BR"), CODING_BROTLI);
+    CHECK_EQUAL(CHOICE("*"), CODING_BROTLI);
+    CHECK_EQUAL(CHOICE("br;q=0.9, gzip;q=0.8, identity;q=0.5"), CODING_BROTLI);
+    CHECK_EQUAL(CHOICE("gzip;q=0.9, br;q=0.8"), CODING_GZIP);
+    CHECK_EQUAL(CHOICE("br;q=0, *"), CODING_GZIP);
+    CHECK_EQUAL(CHOICE("gzip, br;q=2"), CODING_GZIP);
+    CHECK_EQUAL(CHOICE("gzip, brotli, bz"), CODING_GZIP);
+    CHECK_EQUAL(CHOICE("identity, br;q=0.5, gzip;q=0.9"), CODING_IDENTITY);
+    CHECK_EQUAL(CHOICE("deflate, zstd"), CODING_IDENTITY);
+}
+
+static void a_coding_that_there_is_not_is_never_chosen(void)
+{
+    CHECK_EQUAL(coding_choose(SLICE("gzip, br"), 1 << CODING_GZIP), CODING_GZIP);
+    CHECK_EQUAL(coding_choose(SLICE("gzip;q=0.1, br"), 1 << CODING_GZIP), CODING_GZIP);
+    CHECK_EQUAL(coding_choose(SLICE("gzip, br;q=0.1"), 1 << CODING_BROTLI), CODING_BROTLI);
+    CHECK_EQUAL(coding_choose(SLICE("gzip, br, *"), 0), CODING_IDENTITY);
+}
+
 int main(void)
 {
     RUN(gzip_is_taken_where_it_is_named);
@@ -65,5 +89,7 @@ int main(void)
     RUN(weights_decide);
     RUN(the_star_stands_for_what_is_not_named);
     RUN(a_malformed_weight_is_a_refusal);
+    RUN(brotli_is_preferred_to_gzip_where_both_are_welcome);
+    RUN(a_coding_that_there_is_not_is_never_chosen);
     return check_end();
 }

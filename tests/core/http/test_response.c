@@ -6,6 +6,8 @@
 
 /* Entity tags: equal bodies have equal tags; lists in If-None-Match. */
 
+#define BASE64URL "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_"
+
 static void a_tag_is_strong_and_follows_the_body(void)
 {
     char first[ETAG_SIZE], second[ETAG_SIZE], third[ETAG_SIZE];
@@ -13,7 +15,7 @@ static void a_tag_is_strong_and_follows_the_body(void)
     CHECK_EQUAL(etag.size, ETAG_SIZE);
     CHECK_EQUAL(etag.data[0], '"');
     CHECK_EQUAL(etag.data[ETAG_SIZE - 1], '"');
-    CHECK_EQUAL(strspn(etag.data + 1, "0123456789abcdef"), ETAG_SIZE - 2);
+    CHECK_EQUAL(strspn(etag.data + 1, BASE64URL), ETAG_SIZE - 2);
     CHECK(slice_equal(etag, etag_make(SLICE("{\"count\":1}"), second)));
     CHECK(!slice_equal(etag, etag_make(SLICE("{\"count\":2}"), third)));
     CHECK(!slice_equal(etag, etag_make(SLICE(""), third)));

@@ -237,13 +237,14 @@ static void a_known_etag_makes_the_first_answer_a_304_too(void)
     reply_free(reply);
 }
 
-/* Returns what a client with these field lines gets of an answer that has both variants. */
+/* Returns what a client with these field lines gets of an answer that has all variants. */
 static struct slice variant_sent(const char *lines, bool storable, struct buffer *out)
 {
     const uint32_t tag = 1;
     const struct response response = {.status = 200,
                                       .body = SLICE("plain"),
                                       .gzip = SLICE("coded"),
+                                      .brotli = SLICE("brief"),
                                       .tags = &tag,
                                       .tag_count = 1};
     char text[256];
@@ -268,6 +269,9 @@ static void the_first_answer_too_is_the_variant_that_the_client_prefers(void)
     buffer_fini(&out);
     CHECK(has(variant_sent("Accept-Encoding: gzip\r\n", true, &out), "\r\n\r\ncoded"));
     CHECK(has(buffer_slice(&out), "Content-Encoding: gzip\r\n"));
+    buffer_fini(&out);
+    CHECK(has(variant_sent("Accept-Encoding: gzip, br\r\n", true, &out), "\r\n\r\nbrief"));
+    CHECK(has(buffer_slice(&out), "Content-Encoding: br\r\n"));
     buffer_fini(&out);
     CHECK(has(variant_sent("Accept-Encoding: gzip\r\n", false, &out), "\r\n\r\nplain"));
     CHECK(!has(buffer_slice(&out), "Vary: "));

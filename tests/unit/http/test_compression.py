@@ -3,9 +3,10 @@
 import gzip
 import os
 
+import brotli
 import pytest
 
-from commentsvc.http.compression import BEST, SMALLEST, compressed
+from commentsvc.http.compression import LARGE, SMALLEST, compressed
 from commentsvc.http.messages import Headers, Response
 
 JSON: Headers = (("Content-Type", "application/json"), ("Cache-Control", "no-cache"))
@@ -15,8 +16,22 @@ BODY = b"a comment" * 200
 def test_a_long_text_is_compressed_in_the_same_way_each_time() -> None:
     answer = compressed(Response(200, JSON, BODY, ("a",)))
     assert gzip.decompress(answer.gzip) == answer.body == BODY
+    assert brotli.decompress(answer.brotli) == BODY
     assert answer == compressed(Response(200, JSON, BODY, ("a",)))
-    assert compressed(answer, BEST) is answer
+    assert compressed(answer, best=True) is answer
+
+
+def test_files_are_compressed_best_and_large_answers_fast() -> None:
+    words = b" ".join(b"%d" % (number * number) for number in range(12_000))
+    lengths = {}
+    for name, body in (("large", words), ("usual", words[:LARGE])):
+        for best in (False, True):
+            answer = compressed(Response(200, JSON, body, ("a",)), best=best)
+            assert brotli.decompress(answer.brotli) == body
+            assert len(answer.brotli) < len(answer.gzip)
+            lengths[name, best] = len(answer.brotli) / len(body)
+    assert lengths["usual", True] < lengths["usual", False]
+    assert lengths["large", False] > 1.1 * lengths["large", True]
 
 
 @pytest.mark.parametrize(
@@ -34,7 +49,8 @@ def test_a_long_text_is_compressed_in_the_same_way_each_time() -> None:
 def test_where_it_does_not_pay_or_might_tell_a_secret_nothing_is_compressed(
     answer: Response,
 ) -> None:
-    assert compressed(answer).gzip == b""
+    answer = compressed(answer)
+    assert (answer.gzip, answer.brotli) == (b"", b"")
 
 
 @pytest.mark.parametrize(
@@ -42,4 +58,6 @@ def test_where_it_does_not_pay_or_might_tell_a_secret_nothing_is_compressed(
     ["text/css; charset=utf-8", "text/html", "application/atom+xml", "application/feed+json"],
 )
 def test_texts_are_compressed(media_type: str) -> None:
-    assert compressed(Response(200, (("Content-Type", media_type),), BODY, ("a",))).gzip
+    answer = compressed(Response(200, (("Content-Type", media_type),), BODY, ("a",)))
+    assert answer.gzip
+    assert answer.brotli

@@ -243,10 +243,15 @@ def test_an_unknown_language_is_english_and_a_plain_text_stays_as_it_is() -> Non
 
 @pytest.mark.parametrize("tag", ALL)
 def test_the_widget_gets_its_texts_and_no_others(tag: str) -> None:
-    sent = msgspec.json.decode(find_language(tag).widget_json)
+    language = find_language(tag)
+    sent = msgspec.json.decode(language.widget_json)
     keys = {key for key, _ in catalogues.entries(TEMPLATE, "widget")} - {"none", "count"}
-    assert sent.keys() == {"tag", "counts", *keys}
+    assert sent.keys() == {"tag", "counts", *keys} - catalogues.FORM
     assert sent["tag"] == tag
+    form = msgspec.json.decode(language.part("form"))
+    section = {key for key, _ in catalogues.entries(TEMPLATE, "form")}
+    assert form.keys() == catalogues.FORM | section
+    assert language.widget.keys() == keys | section
 
 
 @pytest.mark.parametrize("tag", ALL)
@@ -336,7 +341,7 @@ def test_no_text_is_read_before_a_language_is_used() -> None:
     assert read == []
     assert (language.widget, language.widget_json) == ({"a": "b"}, b'{"a": "b"}')
     assert language.part("tools") == b'{"a": "b"}'
-    assert read == ["json", "tools.json"]
+    assert read == ["json", "form.json", "tools.json"]
 
 
 @pytest.mark.parametrize(
