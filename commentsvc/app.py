@@ -388,6 +388,7 @@ def _router(
         *CommentPermalink(service, serializer).routes(),
         *Stacosys(service, submissions, api, feeds).routes(),
         *isso,
+        *_foreign(service, submissions, serializer),
         *LinkPages(service).routes(),
         *PersonalDataPages(service).routes(),
         *FollowPages(service, cors).routes(),
@@ -416,6 +417,22 @@ def _isso(
 
     handlers = routes.Handlers(submissions, actions, feeds, cors)
     return routes.routes(service, handlers), routes.questions(sites)
+
+
+def _foreign(
+    service: ServiceContext, submissions: HttpSubmissions, serializer: CommentSerializer
+) -> Sequence[Route]:
+    """Return the routes for clients of Waline and Artalk, imported only if a site has such."""
+    sites, routes = service.settings.sites, []
+    if any(site.waline for site in sites):
+        from commentsvc.foreign import waline
+
+        routes += waline.routes(service, submissions, serializer)
+    if any(site.artalk for site in sites):
+        from commentsvc.foreign import artalk
+
+        routes += artalk.routes(service, submissions, serializer)
+    return routes
 
 
 @contextmanager

@@ -46,6 +46,7 @@ from commentsvc.api import (
 )
 from commentsvc.api.openapi import Json
 from commentsvc.exports import records
+from commentsvc.foreign import artalk, waline
 from commentsvc.http.operation import Operation
 from commentsvc.inbox import hook
 from commentsvc.isso import routes as isso
@@ -130,6 +131,20 @@ PARTS = (
         " [Migrating](migrating.md#isso). A second such site has these addresses below"
         " `/isso-NAME`.",
         (isso,),
+    ),
+    (
+        "Waline",
+        "Themes made for Waline work if the site has `waline = true`: see"
+        " [Migrating](migrating.md#waline). A second such site has these addresses below"
+        " `/waline-NAME`.",
+        (waline,),
+    ),
+    (
+        "Artalk",
+        "Themes made for Artalk work if the site has `artalk = true`: see"
+        " [Migrating](migrating.md#artalk). A second such site has these addresses below"
+        " `/artalk-NAME`.",
+        (artalk,),
     ),
     (
         "Moderation",

@@ -48,7 +48,8 @@ FOR_PROGRAMS = (
     "Bearer ", "Mac OS",
     # What our own forms and JSON never contain.
     "A key has ", "A vote has at most ", "Only a message can be sent here.", "Please look at: ",
-    "Send JSON to this address.", "Send a form", "Send the body ", "The body ", "There are more ",
+    "Ask for at most ", "Send JSON to this address.", "Send a form", "Send the body ",
+    "The body ", "There are more ",
     "There is no such f", "There is no such p", "There is nothing at this address.",
     "This goes with the order ", "This is not where a list can go on.", "This key was used ",
     "This must be ", "The request cannot be read.", " is not possible here; ", " or ",

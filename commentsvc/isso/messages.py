@@ -11,23 +11,22 @@ with it.
 import hashlib
 import html
 import re
-from collections.abc import Callable
-from typing import Annotated, Final, TypeVar
+from typing import Annotated, Final
 
 import msgspec
 from msgspec import UNSET, Meta, UnsetType
 
+from commentsvc.api.foreign_clients import read_json, with_scheme
 from commentsvc.comments.submission import (
     PLAIN_SITE,
     Author,
     Email,
-    MalformedError,
     ParentId,
     SubmissionFields,
     Title,
 )
+from commentsvc.comments.two_levels import Level, Shown, TwoLevels
 from commentsvc.http.messages import HttpError
-from commentsvc.isso.two_levels import Level, Shown, TwoLevels
 from commentsvc.model import APPROVED, Comment, Entry
 
 HASH_BYTES: Final = 6  # as in Isso, whose pictures have 12 hex digits
@@ -161,12 +160,10 @@ _edit = msgspec.json.Decoder(IssoEdit).decode
 _preview = msgspec.json.Decoder(IssoPreview).decode
 _pages = msgspec.json.Decoder(IssoPages).decode
 
-T = TypeVar("T")
-
 
 def submission_fields(body: bytes, uri: str) -> SubmissionFields:
     """Read a comment for the page `uri`. Raise MalformedError or HttpError."""
-    sent = _read(_submission, body)
+    sent = read_json(_submission, body)
     _check_length(sent.text)
     if not sent.author:
         raise HttpError(403, "invalid", "Please enter a name.")
@@ -174,15 +171,13 @@ def submission_fields(body: bytes, uri: str) -> SubmissionFields:
     if len(website) > WEBSITE_LENGTH:
         message = f"The web site has more than {WEBSITE_LENGTH} characters."
         raise HttpError(400, "invalid", message)
-    if website and not website.lower().startswith(("http://", "https://")):
-        website = f"http://{website}"
     email = (sent.email or "").strip()
     return SubmissionFields(
         uri,
         sent.author,
         sent.text,
         email=email,
-        site=website,
+        site=with_scheme(website),
         parent=sent.parent,
         title=sent.title,
         notify=bool(sent.notification) and bool(email),
@@ -191,28 +186,19 @@ def submission_fields(body: bytes, uri: str) -> SubmissionFields:
 
 def edited_text(body: bytes) -> str:
     """Read the new text of a comment. Raise MalformedError or HttpError."""
-    text = _read(_edit, body).text
+    text = read_json(_edit, body).text
     _check_length(text)
     return text
 
 
 def preview_text(body: bytes) -> str:
     """Read a text for a preview. Raise MalformedError."""
-    return _read(_preview, body).text
+    return read_json(_preview, body).text
 
 
 def pages(body: bytes) -> list[str]:
     """Read the addresses of pages to count. Raise MalformedError."""
-    return _read(_pages, body)
-
-
-def _read(decode: Callable[[bytes], T], body: bytes) -> T:
-    try:
-        return decode(body)
-    except msgspec.ValidationError as error:
-        raise MalformedError(f"{error}.") from None
-    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
-        raise MalformedError("The body is not valid JSON in UTF-8.") from None
+    return read_json(_pages, body)
 
 
 def _check_length(text: str) -> None:

@@ -19,7 +19,7 @@ Isso's errors are texts, which its clients write to the console.
 
 import asyncio
 import re
-from collections.abc import Awaitable, Callable, Coroutine, Iterable, Sequence
+from collections.abc import Coroutine, Iterable, Sequence
 from datetime import UTC, datetime
 from email.utils import format_datetime
 from functools import partial
@@ -30,15 +30,16 @@ from msgspec import UNSET, Meta, UnsetType
 
 from commentsvc.api import feeds
 from commentsvc.api.author import VALUES, AuthorActions, with_text
-from commentsvc.api.errors import as_http
 from commentsvc.api.feeds import Feeds
+from commentsvc.api.foreign_clients import Guarded, error_text, guarded, json_body, prefixes
 from commentsvc.api.parameters import PageUrl
 from commentsvc.api.submit import HttpSubmissions
 from commentsvc.auth.edit_tokens import EditTokens
 from commentsvc.auth.sessions import cookie_value
-from commentsvc.comments import queries, submission, voting
+from commentsvc.comments import queries, submission, two_levels, voting
 from commentsvc.comments.errors import TooManyVotes, UnknownComment
 from commentsvc.comments.queries import Thread
+from commentsvc.comments.two_levels import Order, TwoLevelSelection
 from commentsvc.comments.urls import PageRef, UrlError
 from commentsvc.context import ServiceContext
 from commentsvc.db.sqlite import Reader, Transaction
@@ -56,8 +57,8 @@ from commentsvc.http.messages import (
     encode,
 )
 from commentsvc.http.operation import NOTHING, TEXT, Content, Operation, Query, json_of
-from commentsvc.http.router import NOTHING_HERE, Handler, HandlerResult, Route
-from commentsvc.isso import messages, two_levels
+from commentsvc.http.router import NOTHING_HERE, Route
+from commentsvc.isso import messages
 from commentsvc.isso.messages import (
     IssoComment,
     IssoConfig,
@@ -72,11 +73,9 @@ from commentsvc.isso.messages import (
     IssoVotes,
     tally,
 )
-from commentsvc.isso.two_levels import IssoSelection, Order
 from commentsvc.model import APPROVED, DELETED, Comment, Entry, site_tag, thread_tag
 from commentsvc.moderation import author_edits
 from commentsvc.settings.schema import Site
-from commentsvc.util.i18n import translate
 from commentsvc.util.ratelimit import RateLimiter
 
 PREFIX: Final = "/isso"
@@ -260,9 +259,6 @@ SCRIPT, STYLE = (
 NAMES: Final = ("embed.min.js", "count.min.js", "isso.css")
 
 
-Guarded = Callable[[Request], Response | Coroutine[Any, Any, Response]]
-
-
 class Handlers(NamedTuple):
     """Our own handlers for requests that Isso's clients make in the same way."""
 
@@ -272,27 +268,23 @@ class Handlers(NamedTuple):
     cors: CorsPolicy
 
 
-def prefixes(sites: Iterable[Site]) -> dict[str, Site]:
+def served(sites: Iterable[Site]) -> dict[str, Site]:
     """Return the sites with `isso` in their settings, by the prefix of their routes."""
-    found: dict[str, Site] = {}
-    for site in sites:
-        if site.isso:
-            found[f"{PREFIX}-{site.name}" if found else PREFIX] = site
-    return found
+    return prefixes(PREFIX, (site for site in sites if site.isso))
 
 
 def routes(service: ServiceContext, handlers: Handlers) -> list[Route]:
     """Return the routes of all sites with `isso` in their settings."""
     return [
         route
-        for prefix, site in prefixes(service.settings.sites).items()
+        for prefix, site in served(service.settings.sites).items()
         for route in IssoApi(service, handlers, site).routes(prefix)
     ]
 
 
 def questions(sites: Iterable[Site]) -> frozenset[str]:
     """Return the paths whose POST requests only read."""
-    return frozenset(f"{prefix}/count" for prefix in prefixes(sites))
+    return frozenset(f"{prefix}/count" for prefix in served(sites))
 
 
 class IssoApi:
@@ -349,10 +341,12 @@ class IssoApi:
         for operation, handler in table:
             pattern = prefix + operation.path.removeprefix(PREFIX)
             described = operation if prefix == PREFIX else None
-            found.append(Route(operation.method, pattern, self._guarded(handler), described))
+            found.append(
+                Route(operation.method, pattern, guarded(handler, self._refuse), described)
+            )
             methods.setdefault(pattern, []).append(operation.method)
         below = f"{prefix}/id/{{path}}"
-        found += [Route(each, below, self._guarded(self.lead_on)) for each in METHODS]
+        found += [Route(each, below, guarded(self.lead_on, self._refuse)) for each in METHODS]
         for pattern, allowed in methods.items():
             found.append(Route("OPTIONS", pattern, partial(self.preflight, methods=allowed)))
         return found
@@ -361,7 +355,7 @@ class IssoApi:
         """GET /isso/?uri=U: 200 with the comments of a page, in two levels. Cached."""
         query = LIST.read(request)
         place = self._place(query.uri)
-        selection = IssoSelection(
+        selection = TwoLevelSelection(
             _or_none(query.parent),
             _or_none(query.limit),
             _or_none(query.nested_limit),
@@ -372,7 +366,7 @@ class IssoApi:
         return self._list(request, place, selection, plain=query.plain == "1")
 
     async def _list(
-        self, request: Request, place: PageRef, selection: IssoSelection, *, plain: bool
+        self, request: Request, place: PageRef, selection: TwoLevelSelection, *, plain: bool
     ) -> Response:
         most = self._bounds.list_limit
         part = await self._database.read_for_public(two_levels.read, place, selection, most)
@@ -382,7 +376,7 @@ class IssoApi:
 
     def count(self, request: Request) -> Response | Coroutine[Any, Any, Response]:
         """POST /isso/count with ``["/a/", …]``: 200 ``[2, …]``; 0 for pages of other sites."""
-        urls = messages.pages(_json(request))
+        urls = messages.pages(json_body(request))
         places = {url: self._place_or_none(url) for url in urls}
 
         def work(reader: Reader) -> dict[str, Thread]:
@@ -416,7 +410,7 @@ class IssoApi:
         """
         place = self._submissions.admit(request)
         uri = NEW.read(request).uri
-        fields = messages.submission_fields(_json(request), uri)
+        fields = messages.submission_fields(json_body(request), uri)
         checked = submission.check(fields, self._bounds, self._place)
         checked = msgspec.structs.replace(checked, form_token=None)
         accepted, cors = await self._submissions.submit(request, place, checked)
@@ -444,7 +438,7 @@ class IssoApi:
         A name or web site in the request is ignored.
         """
         cors = self._cors.check(request, self._site)
-        text = messages.edited_text(_json(request))
+        text = messages.edited_text(json_body(request))
         entry = self._claim(request, unknown=403)
         message = submission.message_from_text(text, self._bounds)
         verdict = await self._submissions.check_edit(request, with_text(entry, message))
@@ -456,7 +450,7 @@ class IssoApi:
     async def delete(self, request: Request) -> Response:
         """DELETE /isso/id/N: 200 ``null``, or the deleted comment if it has replies; 403."""
         cors = self._cors.check(request, self._site)
-        _json(request)
+        json_body(request)
         comment = self._claim(request, unknown=403).comment
         await self._database.write(author_edits.delete, comment.id, self._clock.now_ms())
         left = None
@@ -474,7 +468,7 @@ class IssoApi:
         nothing, and `message` says so.
         """
         cors = self._cors.check(request, self._site)
-        _json(request)
+        json_body(request)
         number = request.number()
         entry = self._database.read_now(queries.find, number)
         if entry is None or entry.site != self._site or entry.comment.status != APPROVED:
@@ -506,7 +500,7 @@ class IssoApi:
     async def preview(self, request: Request) -> Response:
         """POST /isso/preview with ``{"text"}``: 200 ``{"text": html}``."""
         headers = self._written(self._cors.check(request, self._site))
-        text = messages.preview_text(_json(request))
+        text = messages.preview_text(json_body(request))
         message = submission.message_from_text(text, self._bounds)
         later = self._submissions.preview(
             request, message, lambda html: Response(200, headers, encode(IssoHtml(html)))
@@ -584,33 +578,10 @@ class IssoApi:
             )
         return Response(204, (("Allow", ", ".join((*methods, "OPTIONS"))), *more), b"")
 
-    def _guarded(self, handler: Guarded) -> Handler:
-        """Return `handler`, with errors as texts for Isso's clients."""
-
-        def guarded(request: Request) -> HandlerResult:
-            try:
-                answer = handler(request)
-            except Exception as error:
-                return self._refusal(request, error)
-            return answer if isinstance(answer, Response) else self._await(request, answer)
-
-        return guarded
-
-    async def _await(self, request: Request, answer: Awaitable[Response]) -> Response:
-        try:
-            return await answer
-        except Exception as error:
-            return self._refusal(request, error)
-
-    def _refusal(self, request: Request, error: Exception) -> Response:
-        """Return the answer to a foreseen error; raise any other again."""
-        known = as_http(error)
-        if known is None:
-            raise error
-        told = [known.message, *(known.fields or {}).values()]
-        text = " ".join(dict.fromkeys(map(translate, told)))
-        headers = (TEXT_TYPE, NOT_STORED, NO_SNIFFING, *self._allowed(request), *known.headers)
-        return Response(known.status, headers, text.encode())
+    def _refuse(self, request: Request, error: HttpError) -> Response:
+        """Return the answer to an error, as a text for Isso's clients."""
+        headers = (TEXT_TYPE, NOT_STORED, NO_SNIFFING, *self._allowed(request), *error.headers)
+        return Response(error.status, headers, error_text(error).encode())
 
     def _place(self, uri: str) -> PageRef:
         return self._sites.locate(uri, self._site)
@@ -688,13 +659,6 @@ class IssoApi:
 
 def _or_none(number: int | UnsetType) -> int | None:
     return None if number is UNSET else number
-
-
-def _json(request: Request) -> bytes:
-    """Return the JSON body of a request; a form on another page cannot send it."""
-    if request.media_type() not in ("", JSON):
-        raise HttpError(403, "csrf", "Send the body with Content-Type: application/json.")
-    return request.body
 
 
 async def _given(later: Deferred) -> Response:

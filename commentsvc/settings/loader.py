@@ -75,6 +75,7 @@ def load(
             )
     reading.problems += _contradictions(Settings(**parts, sites=sites))
     reading.problems += _mention_contradictions(Settings(**parts, sites=sites))
+    reading.problems += _artalk_contradictions(Settings(**parts, sites=sites))
     reading.problems += _inbox_contradictions(parts["mail"], parts["inbox"])
     if parts["database"].url and parts["backup"].directory:
         reading.problems.append(
@@ -155,6 +156,15 @@ def _mention_contradictions(settings: Settings) -> Iterator[str]:
         yield (
             "site.send_webmentions is set, but server.public_url is not: webmentions name a page of"
             " this service. Set it too."
+        )
+
+
+def _artalk_contradictions(settings: Settings) -> Iterator[str]:
+    """As `_contradictions`, for Artalk's client."""
+    if any(site.artalk for site in settings.sites) and not settings.server.public_url:
+        yield (
+            "site.artalk is set, but server.public_url is not: without it, Artalk's client fetches"
+            " authors' pictures from another service. Set it too."
         )
 
 

@@ -116,6 +116,8 @@ class Site(Struct, frozen=True, kw_only=True):
     build_hooks: Annotated[tuple[str, ...], SECRET_URLS] = ()
     build_delay: Annotated[int, whole(1, 86_400, "seconds")] = 60
     isso: Annotated[bool, SWITCH] = False
+    waline: Annotated[bool, SWITCH] = False
+    artalk: Annotated[bool, SWITCH] = False
     webmentions: Annotated[bool, SWITCH] = False
     send_webmentions: Annotated[bool, SWITCH] = False
     social_accounts: Annotated[tuple[str, ...], SOCIAL_ACCOUNTS] = ()

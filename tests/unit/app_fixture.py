@@ -31,6 +31,7 @@ from commentsvc.db.scheduled_backup import ScheduledBackup
 from commentsvc.db.schema.outbox import OutboxRow
 from commentsvc.delivery import channels
 from commentsvc.delivery.worker import OutboxWorker
+from commentsvc.foreign import artalk, waline
 from commentsvc.http.messages import CorsPolicy, Deferred, Request, Response
 from commentsvc.http.router import Route, Router
 from commentsvc.inbox.hook import InboxHook
@@ -149,6 +150,8 @@ class Served:
             *CommentPermalink(service, serializer).routes(),
             *Stacosys(service, submissions, api, feeds).routes(),
             *isso.routes(service, isso.Handlers(submissions, readers, feeds, cors)),
+            *waline.routes(service, submissions, serializer),
+            *artalk.routes(service, submissions, serializer),
             *LinkPages(service).routes(),
             *PersonalDataPages(service).routes(),
             *FollowPages(service, cors).routes(),

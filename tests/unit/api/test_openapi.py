@@ -8,6 +8,7 @@ import pytest
 
 from commentsvc.api.openapi import Json, document, url_pattern
 from commentsvc.comments.submission import SubmissionFields
+from commentsvc.foreign import artalk, waline
 from commentsvc.isso import routes as isso
 from commentsvc.settings.schema import Site
 from docs.generate import MODERATORS, PARTS, operations
@@ -22,12 +23,15 @@ def told(service: Served) -> Json:
 
 
 def test_every_route_is_declared_and_in_the_page_of_the_interface(service: Served) -> None:
-    """The routes for Isso's clients exist only for sites that want them: see isso/test_routes."""
+    """The routes for clients of Isso, Waline and Artalk exist only for sites that want them."""
     told = [*operations(MODERATORS), *(each for _, _, some in PARTS for each in operations(some))]
     declared = [route.operation for route in (*service.routes, *service.pages)]
     assert None not in declared
-    wanted = {id(each) for each in told} - {id(each) for each in operations((isso,))}
+    wanted = {id(each) for each in told} - {id(each) for each in operations(FOREIGN)}
     assert {id(each) for each in declared} == wanted
+
+
+FOREIGN = (isso, waline, artalk)
 
 
 def references(node: object) -> Iterator[str]:

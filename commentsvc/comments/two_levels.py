@@ -1,8 +1,7 @@
-"""A thread as Isso shows it: top-level comments, each with all its descendants in one level.
+"""A thread in two levels, as other systems show it: top-level comments and their descendants.
 
 Our threads may have any depth, so a reply is shown below the top-level comment that it descends
-from. A deleted comment is listed only if it is a top-level comment with replies, since no other
-comment has replies in Isso.
+from. A deleted comment is listed only if it is a top-level comment with replies.
 
 Of the whole thread only ids and sort values are read; texts only for the comments that are shown.
 """
@@ -72,7 +71,7 @@ class Position(NamedTuple):
     deleted: bool = False
 
 
-class IssoSelection(NamedTuple):
+class TwoLevelSelection(NamedTuple):
     """What a client asks for; None means all.
 
     With a `parent`, only its replies are listed. `after` is in microseconds, as `Position.created`.
@@ -88,11 +87,15 @@ class IssoSelection(NamedTuple):
 
 
 class Shown(NamedTuple):
-    """A comment, its place, and how many readers have voted against it."""
+    """A comment, its place, and how many readers have voted against it.
+
+    `reply_to` is the comment that it answers, which may be deleted.
+    """
 
     place: Position
     comment: Comment | None
     dislikes: int
+    reply_to: int | None
 
 
 class Level(NamedTuple):
@@ -106,7 +109,7 @@ class Level(NamedTuple):
 class TwoLevels(NamedTuple):
     """A part of a thread: the level that was asked for, and the levels below its comments, by id.
 
-    `total` is the number of a page's comments as the client expects it, see `IssoSelection`.
+    `total` is the number of a page's comments as the client expects it, see `TwoLevelSelection`.
     """
 
     thread: Thread
@@ -115,7 +118,15 @@ class TwoLevels(NamedTuple):
     below: dict[int, Level]
 
 
-def read(reader: Reader, place: PageRef, selection: IssoSelection, most: int) -> TwoLevels:
+class OneLevel(NamedTuple):
+    """A part of a thread, and the number of all its comments."""
+
+    thread: Thread
+    total: int
+    comments: list[Shown]
+
+
+def read(reader: Reader, place: PageRef, selection: TwoLevelSelection, most: int) -> TwoLevels:
     """Return a part of the thread of a page, with at most `most` comments."""
     thread = queries.thread(reader, *place)
     levels = _levels(_positions(reader, thread.id), selection.after)
@@ -147,6 +158,15 @@ def read(reader: Reader, place: PageRef, selection: IssoSelection, most: int) ->
             for parent, many in nested.items()
         },
     )
+
+
+def read_flat(reader: Reader, place: PageRef, order: Order, limit: int, offset: int) -> OneLevel:
+    """Return a part of the thread of a page without its levels: `limit` comments from `offset`."""
+    thread = queries.thread(reader, *place)
+    positions = [each for each in _positions(reader, thread.id) if not each.deleted]
+    chosen = _sorted(positions, order)[offset : offset + limit]
+    shown = _read_comments(reader, chosen)
+    return OneLevel(thread, len(positions), [shown[one.id] for one in chosen])
 
 
 def top_of(reader: Reader, comment_id: int | None) -> int | None:
@@ -231,6 +251,7 @@ def _read_comments(reader: Reader, places: Sequence[Position]) -> dict[int, Show
             place,
             None if place.deleted else replace(comments[place.id], parent_id=place.parent),
             against.get(place.id, 0),
+            None if place.deleted else comments[place.id].parent_id,
         )
         for place in places
     }

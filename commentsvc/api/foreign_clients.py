@@ -1,0 +1,93 @@
+"""What the APIs for clients of other systems have in common.
+
+Such a client knows paths of pages and one address of the service. So each site that answers it has
+an address of its own: ``/isso`` for the first one, ``/isso-NAME`` for the others.
+"""
+
+from collections.abc import Awaitable, Callable, Coroutine, Iterable
+from typing import Any, TypeVar
+
+import msgspec
+
+from commentsvc.api.errors import as_http
+from commentsvc.api.parameters import COUNTED
+from commentsvc.comments.submission import MalformedError
+from commentsvc.http.messages import JSON, HttpError, Request, Response
+from commentsvc.http.router import Handler, HandlerResult
+from commentsvc.settings.schema import Site
+from commentsvc.util.i18n import translate
+
+T = TypeVar("T")
+Guarded = Callable[[Request], Response | Coroutine[Any, Any, Response]]
+
+
+def prefixes(first: str, sites: Iterable[Site]) -> dict[str, Site]:
+    """Return the `sites` by the prefix of their routes: `first` is that of the first site."""
+    return {
+        f"{first}-{site.name}" if position else first: site for position, site in enumerate(sites)
+    }
+
+
+def guarded(handler: Guarded, refuse: Callable[[Request, HttpError], Response]) -> Handler:
+    """Return `handler` with foreseen errors answered by `refuse`, in the form of its clients."""
+
+    def refusal(request: Request, error: Exception) -> Response:
+        known = as_http(error)
+        if known is None:
+            raise error
+        return refuse(request, known)
+
+    async def later(request: Request, answer: Awaitable[Response]) -> Response:
+        try:
+            return await answer
+        except Exception as error:
+            return refusal(request, error)
+
+    def handled(request: Request) -> HandlerResult:
+        try:
+            answer = handler(request)
+        except Exception as error:
+            return refusal(request, error)
+        return answer if isinstance(answer, Response) else later(request, answer)
+
+    return handled
+
+
+def error_text(error: HttpError) -> str:
+    """Return the message of an error and those of its fields as one text."""
+    told = [error.message, *(error.fields or {}).values()]
+    return " ".join(dict.fromkeys(map(translate, told)))
+
+
+def json_body(request: Request) -> bytes:
+    """Return the JSON body of a request; a form on another page cannot send it."""
+    if request.media_type() not in ("", JSON):
+        raise HttpError(403, "csrf", "Send the body with Content-Type: application/json.")
+    return request.body
+
+
+def read_json(decode: Callable[[bytes], T], body: bytes) -> T:
+    """Return what `decode` makes of a body. Raise MalformedError."""
+    try:
+        return decode(body)
+    except msgspec.ValidationError as error:
+        raise MalformedError(f"{error}.") from None
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+        raise MalformedError("The body is not valid JSON in UTF-8.") from None
+
+
+def with_scheme(site: str) -> str:
+    """Return the address of an author's web site, which may lack its scheme."""
+    site = site.strip()
+    if not site or site.lower().startswith(("http://", "https://")):
+        return site
+    return f"http://{site}"
+
+
+def split_pages(pages: str) -> list[str]:
+    """Return the pages of a list with commas. Raise HttpError 400 if there are too many."""
+    found = pages.split(",")
+    if len(found) > COUNTED:
+        message = f"Ask for at most {COUNTED} pages at once."
+        raise HttpError(400, "invalid", message)
+    return found

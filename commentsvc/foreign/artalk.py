@@ -1,0 +1,502 @@
+"""The part of Artalk's HTTP API (version 2) that its client needs to count, list and post comments.
+
+Votes, page views, sign-in, captchas and uploads are not answered; the settings that the client gets
+turn them off, as well as emoticons and pictures from other servers. Errors are JSON with ``msg``,
+which the client shows.
+"""
+
+from collections.abc import Sequence
+from typing import Annotated, Any, Final, Literal
+
+import msgspec
+from msgspec import Meta
+
+from commentsvc.api.foreign_clients import (
+    Guarded,
+    error_text,
+    guarded,
+    json_body,
+    prefixes,
+    read_json,
+    split_pages,
+    with_scheme,
+)
+from commentsvc.api.serialize import CommentSerializer
+from commentsvc.api.submit import HttpSubmissions
+from commentsvc.comments import queries, submission, two_levels
+from commentsvc.comments.queries import Thread
+from commentsvc.comments.submission import Author, Email, SubmissionFields, Title
+from commentsvc.comments.two_levels import OneLevel, Order, Shown, TwoLevels, TwoLevelSelection
+from commentsvc.comments.urls import PageRef, UrlError
+from commentsvc.context import ServiceContext
+from commentsvc.db.sqlite import Reader
+from commentsvc.http.messages import (
+    ANY_ORIGIN,
+    JSON,
+    NO_SNIFFING,
+    NOT_STORED,
+    Headers,
+    HttpError,
+    Request,
+    Response,
+    encode,
+)
+from commentsvc.http.operation import Content, Operation, Query, json_of
+from commentsvc.http.router import Route
+from commentsvc.model import APPROVED, CLOSED, Comment, site_tag, thread_tag
+from commentsvc.settings.schema import Site
+from commentsvc.util.timestamps import rfc3339
+
+PREFIX: Final = "/artalk"
+LIMIT: Final = 20  # comments in a list, as the client asks for
+MOST: Final = 10**9
+VERSION: Final = "2.9.1"  # the API that is answered
+ORDERS: Final[dict[str, Order]] = {
+    "date_desc": "newest",
+    "date_asc": "oldest",
+    "vote": "upvotes",
+}
+# A grey circle, for authors without a picture: clients always show one.
+PICTURE: Final = (
+    b'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 2 2"><circle cx="1" cy="1" r="1"'
+    b' fill="#8a8f98"/></svg>'
+)
+
+_Whole = Annotated[int, Meta(ge=0, le=MOST, extra={"message": "This must be a whole number."})]
+
+
+class ArtalkListQuery(Query, frozen=True):
+    """Which comments of a page are listed."""
+
+    page_key: Annotated[str, Meta(description="The page.")] = "/"
+    site_name: Annotated[str, Meta(description="Ignored: the address names the site.")] = ""
+    limit: Annotated[_Whole, Meta(description="The largest number of comments.")] = LIMIT
+    offset: Annotated[_Whole, Meta(description="The number of comments to skip.")] = 0
+    flat_mode: Annotated[
+        Literal["", "true", "false"],
+        Meta(description="`true`: without levels. Else `limit` counts top-level comments only."),
+    ] = ""
+    sort_by: Annotated[
+        Literal["", "date_desc", "date_asc", "vote"], Meta(description="The order.")
+    ] = ""
+
+
+class ArtalkStatisticsQuery(Query, frozen=True):
+    """Whose comments are counted."""
+
+    page_keys: Annotated[str, Meta(description="The pages, separated by commas.")] = ""
+    site_name: Annotated[str, Meta(description="Ignored: the address names the site.")] = ""
+
+
+class ArtalkSubmission(msgspec.Struct, frozen=True, gc=False):
+    """A comment as the client sends it; `rid` is the comment it answers, 0 for none."""
+
+    name: Author
+    content: str
+    page_key: str
+    email: Email | None = None
+    link: str | None = None
+    rid: Annotated[int, Meta(ge=0, le=submission.BIGGEST_ID)] = 0
+    page_title: Title | None = None
+
+
+class ArtalkComment(msgspec.Struct, frozen=True, kw_only=True):
+    """A comment for the client, which renders `content` as Markdown: it contains our HTML."""
+
+    id: int
+    rid: int
+    content: str
+    content_marked: str
+    user_id: int
+    nick: str
+    email_encrypted: str
+    link: str
+    ua: str
+    date: str
+    is_collapsed: bool
+    is_pending: bool
+    is_pinned: bool
+    is_allow_reply: bool
+    is_verified: bool
+    visible: bool
+    badge_name: str
+    badge_color: str
+    ip_region: str
+    vote_up: int
+    vote_down: int
+    page_key: str
+    page_url: str
+    site_name: str
+
+
+class ArtalkPage(msgspec.Struct, frozen=True, kw_only=True):
+    """A page. Nobody but administrators may comment if it is `admin_only`."""
+
+    id: int
+    key: str
+    url: str
+    admin_only: bool
+    title: str = ""
+    site_name: str = ""
+    date: str = ""
+    pv: int = 0
+    vote_up: int = 0
+    vote_down: int = 0
+
+
+class ArtalkList(msgspec.Struct, frozen=True, kw_only=True):
+    """A part of a page's comments, and the numbers of all and of those without a parent."""
+
+    comments: list[ArtalkComment]
+    count: int
+    roots_count: int
+    page: ArtalkPage
+
+
+class ArtalkCounts(msgspec.Struct, frozen=True):
+    """Numbers of comments by page, or the one of the site."""
+
+    data: dict[str, int] | int
+
+
+class ArtalkError(msgspec.Struct, frozen=True):
+    """Why a request failed."""
+
+    msg: str
+
+
+class ArtalkUser(msgspec.Struct, frozen=True):
+    """What is known of an author: nothing, since nobody can sign in."""
+
+    user: None = None
+    is_login: bool = False
+    notifies: list[str] = msgspec.field(default_factory=list)
+    notifies_count: int = 0
+
+
+class ArtalkVersion(msgspec.Struct, frozen=True):
+    """The version of the API."""
+
+    app: str = "artalk"
+    version: str = VERSION
+    commit_hash: str = ""
+
+
+class ArtalkSettings(msgspec.Struct, frozen=True):
+    """The settings of the client, and the version of the API."""
+
+    frontend_conf: dict[str, Any]  # Any: names and values of the client's own settings
+    version: ArtalkVersion = ArtalkVersion()
+
+
+_ERROR: Final = json_of(ArtalkError)
+_REFUSALS: Final = dict.fromkeys((400, 403, 409, 415, 429, 503), _ERROR)
+CONFIG = Operation(
+    method="GET",
+    path="/artalk/api/v2/conf",
+    summary="The settings of Artalk's client",
+    query=Query,
+    ignores_unknown=True,
+    answers={200: json_of(ArtalkSettings)},
+)
+USER = Operation(
+    method="GET",
+    path="/artalk/api/v2/user",
+    summary="What is known of an author: nothing (Artalk)",
+    query=Query,
+    ignores_unknown=True,
+    answers={200: json_of(ArtalkUser)},
+)
+LIST = Operation(
+    method="GET",
+    path="/artalk/api/v2/comments",
+    summary="List the comments of a page (Artalk)",
+    query=ArtalkListQuery,
+    ignores_unknown=True,
+    answers={200: json_of(ArtalkList), **_REFUSALS},
+)
+SUBMIT = Operation(
+    method="POST",
+    path="/artalk/api/v2/comments",
+    summary="Submit a comment (Artalk)",
+    query=Query,
+    ignores_unknown=True,
+    body=(json_of(ArtalkSubmission),),
+    answers={200: json_of(ArtalkComment), **_REFUSALS},
+)
+COUNT = Operation(
+    method="GET",
+    path="/artalk/api/v2/stats/page_comment",
+    summary="Count the comments of several pages (Artalk)",
+    query=ArtalkStatisticsQuery,
+    ignores_unknown=True,
+    answers={200: json_of(ArtalkCounts), **_REFUSALS},
+)
+COUNT_SITE = Operation(
+    method="GET",
+    path="/artalk/api/v2/stats/site_comment",
+    summary="Count the comments of the site (Artalk)",
+    query=ArtalkStatisticsQuery,
+    ignores_unknown=True,
+    answers={200: json_of(ArtalkCounts), **_REFUSALS},
+)
+AVATAR = Operation(
+    method="GET",
+    path="/artalk/avatar/{path}",
+    summary="The same picture for every author (Artalk)",
+    query=Query,
+    ignores_unknown=True,
+    answers={200: Content("image/svg+xml")},
+)
+
+_decode = msgspec.json.Decoder(ArtalkSubmission).decode
+
+
+def routes(
+    service: ServiceContext, submissions: HttpSubmissions, serializer: CommentSerializer
+) -> list[Route]:
+    """Return the routes of all sites with `artalk` in their settings."""
+    sites = (site for site in service.settings.sites if site.artalk)
+    return [
+        route
+        for prefix, site in prefixes(PREFIX, sites).items()
+        for route in ArtalkApi(service, submissions, serializer, site).routes(prefix)
+    ]
+
+
+class ArtalkApi:
+    """The handlers of Artalk's API for one site."""
+
+    def __init__(
+        self,
+        service: ServiceContext,
+        submissions: HttpSubmissions,
+        serializer: CommentSerializer,
+        site: Site,
+    ) -> None:
+        settings = service.settings
+        self._site = site
+        self._bounds = settings.comments
+        self._sites = service.sites
+        self._database = service.database
+        self._submissions = submissions
+        self._item = serializer.item
+        self._public_url = settings.server.public_url.rstrip("/")
+        self._cache_control = ("Cache-Control", settings.server.cache_control)
+        self._headers: Headers = (
+            ("Content-Type", JSON),
+            self._cache_control,
+            ANY_ORIGIN,
+            NO_SNIFFING,
+        )
+        self._config = ArtalkSettings({})
+
+    def routes(self, prefix: str) -> list[Route]:
+        """Return the routes below `prefix`; only those of the first site are documented."""
+        self._config = ArtalkSettings(self._client_settings(prefix))
+        table: tuple[tuple[Operation[Any], Guarded], ...] = (
+            (CONFIG, self.config),
+            (USER, self.user),
+            (LIST, self.list_comments),
+            (SUBMIT, self.submit),
+            (COUNT, self.count),
+            (COUNT_SITE, self.count_site),
+            (AVATAR, self.avatar),
+        )
+        return [
+            Route(
+                operation.method,
+                prefix + operation.path.removeprefix(PREFIX),
+                guarded(handler, _refuse),
+                operation if prefix == PREFIX else None,
+            )
+            for operation, handler in table
+        ]
+
+    def _client_settings(self, prefix: str) -> dict[str, Any]:  # Any: see ArtalkSettings
+        pictures = f"{self._public_url}/api/avatar/" if self._site.avatar_url else ""
+        return {
+            "emoticons": False,
+            "gravatar": {
+                "mirror": pictures or f"{self._public_url}{prefix}/avatar/",
+                "params": f"site={self._site.name}",
+            },
+            "imgUpload": False,
+            "locale": self._site.language,
+            "pvAdd": False,
+            "uaBadge": False,
+            "versionCheck": False,
+            "vote": False,
+        }
+
+    def config(self, request: Request) -> Response:
+        """GET /artalk/api/v2/conf: 200 with the client's settings. Cached."""
+        return self._answer(self._config, CONFIG.tags(request, site_tag(self._site.name)))
+
+    def user(self, request: Request) -> Response:
+        """GET /artalk/api/v2/user: 200. The client asks as soon as an author enters a name."""
+        headers = (("Content-Type", JSON), NOT_STORED, ANY_ORIGIN, NO_SNIFFING)
+        return Response(200, headers, encode(ArtalkUser()))
+
+    def avatar(self, request: Request) -> Response:
+        """GET /artalk/avatar/DIGEST: 200 with the same picture for every author."""
+        headers = (("Content-Type", "image/svg+xml"), self._cache_control, NO_SNIFFING)
+        return Response(200, headers, PICTURE)
+
+    async def list_comments(self, request: Request) -> Response:
+        """GET /artalk/api/v2/comments?page_key=U: 200 with comments. Cached."""
+        query = LIST.read(request)
+        place = self._sites.locate(query.page_key, self._site.name)
+        most = self._bounds.list_limit
+        order: Order = ORDERS[query.sort_by or "date_desc"]
+        limit = min(query.limit, most)
+        if query.flat_mode == "true":
+            flat = await self._database.read_for_public(
+                two_levels.read_flat, place, order, limit, query.offset
+            )
+            shown, thread = self._flat(flat, place), flat.thread
+        else:
+            selection = TwoLevelSelection(limit=limit, order=order, offset=query.offset)
+            part = await self._database.read_for_public(two_levels.read, place, selection, most)
+            shown, thread = self._nested(part, place), part.thread
+        return self._answer(shown, LIST.tags(request, thread_tag(place.site, thread.url)))
+
+    def count(self, request: Request) -> Response:
+        """GET /artalk/api/v2/stats/page_comment?page_keys=A,B: 200 ``{"data": {"A": n}}``. Cached.
+
+        Pages of other sites have no comments.
+        """
+        keys = split_pages(COUNT.read(request).page_keys)
+        places = {key: place for key in keys if key and (place := self._place_or_none(key))}
+
+        def work(reader: Reader) -> dict[str, Thread]:
+            return {key: queries.thread(reader, *place) for key, place in places.items()}
+
+        threads = self._database.read_now(work)
+        tags = {thread_tag(self._site.name, thread.url) for thread in threads.values()}
+        numbers = {key: threads[key].count if key in threads else 0 for key in keys}
+        return self._answer(ArtalkCounts(numbers), COUNT.tags(request, *tags))
+
+    def count_site(self, request: Request) -> Response:
+        """GET /artalk/api/v2/stats/site_comment: 200 ``{"data": n}``. Cached."""
+        name = self._site.name
+        number = self._database.read_now(queries.site_count, name)
+        return self._answer(ArtalkCounts(number), COUNT_SITE.tags(request, site_tag(name)))
+
+    async def submit(self, request: Request) -> Response:
+        """POST /artalk/api/v2/comments: 200 with the stored comment; 400, 403, 409, 429."""
+        place = self._submissions.admit(request)
+        sent = read_json(_decode, json_body(request))
+        fields = SubmissionFields(
+            sent.page_key,
+            sent.name,
+            sent.content,
+            email=sent.email,
+            site=with_scheme(sent.link or ""),
+            parent=sent.rid or None,
+            title=sent.page_title,
+        )
+        checked = submission.check(fields, self._bounds, self._sites.locator(self._site.name))
+        checked = msgspec.structs.replace(checked, form_token=None)
+        accepted, cors = await self._submissions.submit(request, place, checked)
+        headers = (("Content-Type", JSON), NOT_STORED, NO_SNIFFING, *cors)
+        page = PageRef(*checked.place)
+        shown = self._comment(accepted.comment, accepted.comment.parent_id or 0, page)
+        return Response(200, headers, encode(shown))
+
+    def _nested(self, part: TwoLevels, place: PageRef) -> ArtalkList:
+        shown: list[Shown] = []
+        for top in part.level.comments:
+            shown += [top, *part.below[top.place.id].comments]
+        comments = self._comments(shown, part.thread, place)
+        return self._list(comments, part.total, part.level.total, (part.thread, place))
+
+    def _flat(self, part: OneLevel, place: PageRef) -> ArtalkList:
+        comments = self._comments(part.comments, part.thread, place)
+        return self._list(comments, part.total, part.total, (part.thread, place))
+
+    def _list(
+        self,
+        comments: list[ArtalkComment],
+        count: int,
+        roots_count: int,
+        page: tuple[Thread, PageRef],
+    ) -> ArtalkList:
+        thread, place = page
+        return ArtalkList(
+            comments=comments,
+            count=count,
+            roots_count=roots_count,
+            page=ArtalkPage(
+                id=thread.id,
+                key=place.url,
+                url=self._site.origin + thread.url,
+                admin_only=thread.state == CLOSED,
+            ),
+        )
+
+    def _comments(
+        self, shown: Sequence[Shown], thread: Thread, place: PageRef
+    ) -> list[ArtalkComment]:
+        """Return the JSON of comments; a reply to one that is not shown answers the top one."""
+        listed = {each.place.id for each in shown if each.comment}
+        found = []
+        for each in shown:
+            if each.comment is None:
+                continue
+            above = (each.reply_to, each.place.parent)
+            answered = next((one for one in above if one in listed), 0)
+            made = self._comment(each.comment, answered or 0, place)
+            if each.place.id == thread.pinned:
+                made = msgspec.structs.replace(made, is_pinned=True)
+            found.append(made)
+        return found
+
+    def _comment(self, comment: Comment, answered: int, place: PageRef) -> ArtalkComment:
+        item = self._item(comment, place.site)
+        moment = comment.created_at if comment.published_at is None else comment.published_at
+        # A blank line would end the HTML and begin Markdown.
+        html = comment.html.replace("\n\n", "\n&#10;")
+        return ArtalkComment(
+            id=comment.id,
+            rid=answered,
+            content=html,
+            content_marked=html,
+            user_id=0,
+            nick=comment.author,
+            email_encrypted=item.avatar or "0" * 32,
+            link=comment.site,
+            ua="",
+            date=rfc3339(moment),
+            is_collapsed=False,
+            is_pending=comment.status != APPROVED,
+            is_pinned=False,
+            is_allow_reply=True,
+            is_verified=bool(comment.role),
+            visible=True,
+            badge_name=comment.role,
+            badge_color="#0b6bcb" if comment.role else "",
+            ip_region="",
+            vote_up=max(comment.votes, 0),
+            vote_down=max(-comment.votes, 0),
+            page_key=place.url,
+            page_url=self._site.origin + place.url,
+            site_name=self._site.name,
+        )
+
+    def _place_or_none(self, url: str) -> PageRef | None:
+        try:
+            return self._sites.locate(url, self._site.name)
+        except UrlError:
+            return None
+
+    def _answer(
+        self, what: ArtalkList | ArtalkCounts | ArtalkSettings, tags: tuple[str, ...]
+    ) -> Response:
+        return Response(200, self._headers, encode(what), tags)
+
+
+def _refuse(request: Request, error: HttpError) -> Response:
+    """Return the answer to an error, whose text the client shows. Any page may read it."""
+    headers = (("Content-Type", JSON), NOT_STORED, ANY_ORIGIN, NO_SNIFFING, *error.headers)
+    return Response(error.status, headers, encode(ArtalkError(error_text(error))))

@@ -1,0 +1,372 @@
+"""The part of Waline's HTTP API (version 3) that its client needs to count, list and post comments.
+
+Votes, reactions, page views, sign-in and administration are not answered: the client reports an
+error if a theme turns them on. Errors are JSON with ``errno`` and ``errmsg``, which the client
+shows.
+"""
+
+from collections.abc import Coroutine, Iterable
+from typing import Annotated, Any, Final, Literal
+
+import msgspec
+from msgspec import UNSET, Meta, UnsetType
+
+from commentsvc.api.foreign_clients import (
+    Guarded,
+    error_text,
+    guarded,
+    json_body,
+    prefixes,
+    read_json,
+    split_pages,
+    with_scheme,
+)
+from commentsvc.api.serialize import CommentSerializer
+from commentsvc.api.submit import HttpSubmissions
+from commentsvc.comments import queries, submission, two_levels
+from commentsvc.comments.queries import Thread
+from commentsvc.comments.submission import Author, Email, ParentId, SubmissionFields
+from commentsvc.comments.two_levels import Order, Shown, TwoLevels, TwoLevelSelection
+from commentsvc.comments.urls import PageRef, UrlError
+from commentsvc.context import ServiceContext
+from commentsvc.db.sqlite import Reader
+from commentsvc.http.messages import (
+    ANY_ORIGIN,
+    JSON,
+    NO_SNIFFING,
+    NOT_STORED,
+    Headers,
+    HttpError,
+    Request,
+    Response,
+    encode,
+)
+from commentsvc.http.operation import Operation, Query, json_of
+from commentsvc.http.router import Route
+from commentsvc.model import APPROVED, Comment, site_tag, thread_tag
+from commentsvc.settings.schema import Site
+
+PREFIX: Final = "/waline"
+REFUSED: Final = 1000  # `errno` of every error; 0 means success
+LATEST: Final = 50  # comments in the list of the latest ones
+ORDERS: Final[dict[str, Order]] = {
+    "insertedAt_desc": "newest",
+    "insertedAt_asc": "oldest",
+    "like_desc": "upvotes",
+}
+
+_Number = Annotated[
+    int, Meta(ge=1, le=10**9, extra={"message": "This must be a whole number, at least 1."})
+]
+
+
+class WalineQuery(Query, frozen=True):
+    """What the client asks for, by `type`: comments of `path`, counts of `url`, or the latest."""
+
+    type: Annotated[
+        Literal["", "count", "recent"],
+        Meta(description="`count` for numbers, `recent` for the latest comments of the site."),
+    ] = ""
+    url: Annotated[str, Meta(description="With `count`: pages, separated by commas.")] = ""
+    path: Annotated[str, Meta(description="The page whose comments are listed.")] = "/"
+    page: Annotated[_Number, Meta(description="The part of the list, from 1.")] = 1
+    pageSize: Annotated[_Number, Meta(description="Top-level comments in a part.")] = 10  # noqa: N815 - as Waline names it
+    sortBy: Annotated[  # noqa: N815 - as Waline names it
+        Literal["insertedAt_desc", "insertedAt_asc", "like_desc"], Meta(description="The order.")
+    ] = "insertedAt_desc"
+    count: Annotated[_Number, Meta(description="With `recent`: how many comments.")] = 10
+    lang: Annotated[str, Meta(description="Ignored.", max_length=35)] = ""
+
+
+class WalineSubmission(msgspec.Struct, frozen=True, gc=False):
+    """A comment as the client sends it. Other keys are ignored."""
+
+    nick: Author
+    comment: str
+    url: str
+    mail: Email | None = None
+    link: str | None = None
+    pid: ParentId | None = None
+
+
+class WalineAuthor(msgspec.Struct, frozen=True):
+    """The author of the comment that a reply answers."""
+
+    nick: str
+    link: str
+    avatar: str
+
+
+class WalineComment(msgspec.Struct, frozen=True, kw_only=True, rename={"object_id": "objectId"}):
+    """A comment for the client; `time` is in milliseconds of Unix time.
+
+    `orig` is the Markdown source, `comment` the HTML. Top-level comments of a list have `children`,
+    replies have `pid`, `rid` and `reply_user`.
+    """
+
+    object_id: int
+    time: int
+    nick: str
+    link: str
+    avatar: str
+    comment: str
+    orig: str
+    like: int
+    status: str
+    type: str | UnsetType = UNSET
+    url: str | UnsetType = UNSET
+    sticky: bool | UnsetType = UNSET
+    children: "list[WalineComment] | UnsetType" = UNSET
+    pid: int | UnsetType = UNSET
+    rid: int | UnsetType = UNSET
+    reply_user: WalineAuthor | UnsetType = UNSET
+
+
+class WalineList(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
+    """A part of a page's comments; `count` is the number of all of them, without parts."""
+
+    page: int
+    total_pages: int
+    page_size: int
+    count: int
+    data: list[WalineComment]
+
+
+class WalineAnswer(msgspec.Struct, frozen=True):
+    """What every answer is wrapped in. `errno` is 0 for success; else `errmsg` says what is wrong.
+
+    `data` is a part of a page's comments; with `count` a list of numbers, with `recent` one of
+    comments; after a submission the stored comment; after an error null.
+    """
+
+    data: Any = None  # Any: msgspec cannot describe these four as one type
+    errno: int = 0
+    errmsg: str = ""
+
+
+_ANSWER: Final = json_of(WalineAnswer)
+_REFUSALS: Final = dict.fromkeys((400, 403, 409, 415, 429, 503), _ANSWER)
+READ = Operation(
+    method="GET",
+    path="/waline/api/comment",
+    summary="Count or list comments (Waline)",
+    query=WalineQuery,
+    ignores_unknown=True,
+    answers={200: _ANSWER, **_REFUSALS},
+)
+WRITE = Operation(
+    method="POST",
+    path="/waline/api/comment",
+    summary="Submit a comment (Waline)",
+    query=Query,
+    ignores_unknown=True,
+    body=(json_of(WalineSubmission),),
+    answers={200: _ANSWER, **_REFUSALS},
+)
+
+_decode = msgspec.json.Decoder(WalineSubmission).decode
+
+
+def routes(
+    service: ServiceContext, submissions: HttpSubmissions, serializer: CommentSerializer
+) -> list[Route]:
+    """Return the routes of all sites with `waline` in their settings."""
+    sites = (site for site in service.settings.sites if site.waline)
+    return [
+        route
+        for prefix, site in prefixes(PREFIX, sites).items()
+        for route in WalineApi(service, submissions, serializer, site).routes(prefix)
+    ]
+
+
+class WalineApi:
+    """The handlers of Waline's API for one site."""
+
+    def __init__(
+        self,
+        service: ServiceContext,
+        submissions: HttpSubmissions,
+        serializer: CommentSerializer,
+        site: Site,
+    ) -> None:
+        settings = service.settings
+        self._site = site.name
+        self._bounds = settings.comments
+        self._sites = service.sites
+        self._database = service.database
+        self._submissions = submissions
+        self._comments = _Serializer(serializer, settings.server.public_url, site.name)
+        cache_control = ("Cache-Control", settings.server.cache_control)
+        self._headers: Headers = (("Content-Type", JSON), cache_control, ANY_ORIGIN, NO_SNIFFING)
+
+    def routes(self, prefix: str) -> list[Route]:
+        """Return the routes below `prefix`; only those of the first site are documented."""
+        table: tuple[tuple[Operation[Any], Guarded], ...] = (
+            (READ, self.read),
+            (WRITE, self.submit),
+        )
+        return [
+            Route(
+                operation.method,
+                prefix + operation.path.removeprefix(PREFIX),
+                guarded(handler, _refuse),
+                operation if prefix == PREFIX else None,
+            )
+            for operation, handler in table
+        ]
+
+    def read(self, request: Request) -> Response | Coroutine[Any, Any, Response]:
+        """GET /waline/api/comment: 200 with numbers, or with comments and their replies. Cached."""
+        query = READ.read(request)
+        if query.type == "count":
+            return self._count(request, split_pages(query.url))
+        if query.type == "recent":
+            return self._latest(request, min(query.count, LATEST))
+        return self._list(request, query)
+
+    def _count(self, request: Request, urls: list[str]) -> Response:
+        places = [self._place_or_none(url) for url in urls]
+
+        def work(reader: Reader) -> list[Thread | None]:
+            return [place and queries.thread(reader, *place) for place in places]
+
+        threads = self._database.read_now(work)
+        tags = {thread_tag(self._site, thread.url) for thread in threads if thread}
+        numbers = [thread.count if thread else 0 for thread in threads]
+        return self._answer(numbers, READ.tags(request, *tags))
+
+    async def _latest(self, request: Request, limit: int) -> Response:
+        entries = await self._database.read_for_public(queries.latest, self._site, None, limit)
+        shown = [self._comments.comment(each.comment, url=each.url) for each in entries]
+        return self._answer(shown, READ.tags(request, site_tag(self._site)))
+
+    async def _list(self, request: Request, query: WalineQuery) -> Response:
+        place = self._sites.locate(query.path, self._site)
+        most = self._bounds.list_limit
+        size = min(query.pageSize, most)
+        selection = TwoLevelSelection(
+            limit=size, order=ORDERS[query.sortBy], offset=(query.page - 1) * size
+        )
+        part = await self._database.read_for_public(two_levels.read, place, selection, most)
+        shown = WalineList(
+            page=query.page,
+            total_pages=-(-part.level.total // size),
+            page_size=size,
+            count=part.total,
+            data=self._comments.thread(part),
+        )
+        return self._answer(shown, READ.tags(request, thread_tag(self._site, part.thread.url)))
+
+    async def submit(self, request: Request) -> Response:
+        """POST /waline/api/comment: 200 with the stored comment; 400, 403, 409, 429."""
+        place = self._submissions.admit(request)
+        sent = read_json(_decode, json_body(request))
+        fields = SubmissionFields(
+            sent.url,
+            sent.nick,
+            sent.comment,
+            email=sent.mail,
+            site=with_scheme(sent.link or ""),
+            parent=sent.pid,
+        )
+        checked = submission.check(fields, self._bounds, self._sites.locator(self._site))
+        checked = msgspec.structs.replace(checked, form_token=None)
+        accepted, cors = await self._submissions.submit(request, place, checked)
+        headers = (("Content-Type", JSON), NOT_STORED, NO_SNIFFING, *cors)
+        stored = accepted.comment
+        root = await self._database.read(two_levels.top_of, stored.parent_id)
+        shown = self._comments.reply(stored, root)
+        return Response(200, headers, encode(WalineAnswer(shown)))
+
+    def _place_or_none(self, url: str) -> PageRef | None:
+        try:
+            return self._sites.locate(url, self._site)
+        except UrlError:
+            return None
+
+    def _answer(
+        self, data: list[int] | list[WalineComment] | WalineList, tags: tuple[str, ...]
+    ) -> Response:
+        return Response(200, self._headers, encode(WalineAnswer(data)), tags)
+
+
+class _Serializer:
+    """Makes the JSON of comments for Waline's client."""
+
+    def __init__(self, serializer: CommentSerializer, public_url: str, site: str) -> None:
+        self._item = serializer.item
+        self._base = public_url.rstrip("/") + "/" if public_url else ""
+        self._site = site
+
+    def thread(self, part: TwoLevels) -> list[WalineComment]:
+        """Return the top-level comments of a part of a thread with their replies.
+
+        A deleted comment is left out; its replies stand alone then.
+        """
+        found: list[WalineComment] = []
+        for top in part.level.comments:
+            below = part.below[top.place.id].comments
+            if top.comment is None:
+                found += [self.comment(one.comment, children=[]) for one in below if one.comment]
+                continue
+            found.append(
+                self.comment(
+                    top.comment,
+                    children=[self._child(one, top, below) for one in below],
+                    sticky=top.place.id == part.thread.pinned,
+                )
+            )
+        return found
+
+    def _child(self, child: Shown, top: Shown, siblings: Iterable[Shown]) -> WalineComment:
+        assert child.comment is not None, "only top-level comments are listed when they are deleted"
+        by_id = {one.place.id: one.comment for one in (top, *siblings)}
+        answered = by_id.get(child.reply_to or top.place.id) or top.comment
+        shown = self.reply(child.comment, top.place.id)
+        if answered is None:
+            return shown
+        author = WalineAuthor(answered.author, answered.site, self._avatar(answered))
+        return msgspec.structs.replace(shown, pid=answered.id, reply_user=author)
+
+    def reply(self, comment: Comment, root: int | None) -> WalineComment:
+        """Return the JSON of a comment below the top-level comment `root`, None if it is one."""
+        shown = self.comment(comment)
+        return shown if root is None else msgspec.structs.replace(shown, pid=root, rid=root)
+
+    def comment(
+        self,
+        comment: Comment,
+        *,
+        children: "list[WalineComment] | UnsetType" = UNSET,
+        sticky: bool | UnsetType = UNSET,
+        url: str | UnsetType = UNSET,
+    ) -> WalineComment:
+        """Return the JSON of a comment. A comment that waits has the status `waiting`."""
+        moment = comment.created_at if comment.published_at is None else comment.published_at
+        return WalineComment(
+            object_id=comment.id,
+            time=moment,
+            nick=comment.author,
+            link=comment.site,
+            avatar=self._avatar(comment),
+            comment=comment.html,
+            orig=comment.source,
+            like=comment.votes,
+            status="approved" if comment.status == APPROVED else "waiting",
+            type="administrator" if comment.role else UNSET,
+            url=url,
+            sticky=sticky,
+            children=children,
+        )
+
+    def _avatar(self, comment: Comment) -> str:
+        """Return the address of an author's picture; "" without any, or without `public_url`."""
+        picture = self._item(comment, self._site).picture
+        return self._base + picture if picture and self._base else ""
+
+
+def _refuse(request: Request, error: HttpError) -> Response:
+    """Return the answer to an error, whose text the client shows. Any page may read it."""
+    headers = (("Content-Type", JSON), NOT_STORED, ANY_ORIGIN, NO_SNIFFING, *error.headers)
+    answer = WalineAnswer(None, REFUSED, error_text(error))
+    return Response(error.status, headers, encode(answer))

@@ -1,0 +1,23 @@
+// Shows the number of comments where a theme made for Disqus' count.js wants it
+import "../count.js";
+
+const PLACES = 'a[href$="#disqus_thread"], .disqus-comment-count';
+
+/** The page that an element of a theme is about. */
+function page({ dataset, href }) {
+  return dataset.disqusUrl || href?.replace(/#.*/, "") || dataset.disqusIdentifier;
+}
+
+/** Show the numbers; themes call it after they have added posts to a page. */
+function getCount() {
+  for (const element of document.querySelectorAll(PLACES)) {
+    const url = page(element);
+    if (!url || element.querySelector("comment-count")) continue;
+    const count = document.createElement("comment-count");
+    count.setAttribute("url", url);
+    element.replaceChildren(count);
+  }
+}
+
+window.DISQUSWIDGETS = { getCount };
+getCount();

@@ -1,0 +1,126 @@
+"""The API for Artalk's client: what it counts, lists and posts."""
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+
+from commentsvc.comments.threads import set_state
+from commentsvc.http.messages import Response
+from commentsvc.settings.schema import ServerSettings
+from tests.unit.app_fixture import Served, data, served
+from tests.unit.foreign.test_waline import BLOG, FOREIGN, delete
+
+HERE = "https://comments.example"
+API = "/artalk/api/v2"
+
+
+@pytest.fixture
+def service(tmp_path: Path) -> Iterator[Served]:
+    settings = msgspec.structs.replace(FOREIGN, server=ServerSettings(public_url=HERE))
+    with served(tmp_path, settings) as service:
+        yield service
+
+
+def new(service: Served, content: str = "A *text*", **more: Any) -> Response:
+    fields = {"name": "Tom", "email": "tom@b.example", "content": content, "page_key": "/p/"}
+    return service.post(f"{API}/comments", {**fields, "site_name": "any", **more}, origin=BLOG)
+
+
+def written(service: Served, content: str = "A *text*", **more: Any) -> int:
+    answer = new(service, content, **more)
+    assert answer.status == 200, answer.body
+    return int(data(answer)["id"])
+
+
+def listed(service: Served, query: str = "") -> Any:
+    return data(service.get(f"{API}/comments?page_key=/p/&site_name=any{query}"))
+
+
+def pairs(answer: Any) -> list[tuple[int, int]]:
+    return [(each["id"], each["rid"]) for each in answer["comments"]]
+
+
+def test_a_thread_is_listed_with_all_replies_of_its_top_level_comments(service: Served) -> None:
+    first = written(service, link="blog.example", page_title="A post")
+    reply = written(service, rid=first)
+    deep = written(service, rid=reply)
+    second = written(service, "a\n\n```\nb\n\n*c*\n```")
+    page = listed(service, "&limit=1&offset=1&flat_mode=false")
+    assert pairs(page) == [(first, 0), (reply, first), (deep, reply)]
+    assert (page["count"], page["roots_count"]) == (4, 2)
+    assert page["page"]["url"] == f"{BLOG}/p/"
+    assert page["page"]["admin_only"] is False
+    [last] = listed(service, "&limit=1")["comments"]
+    assert last["id"] == second
+    assert "\n\n" not in last["content"]
+    assert page["comments"][0]["link"] == "http://blog.example"
+    assert "tom@b.example" not in str(page)
+    flat = listed(service, "&limit=2&offset=1&flat_mode=true&sort_by=date_asc")
+    assert pairs(flat) == [(reply, 0), (deep, reply)]
+    assert (flat["count"], flat["roots_count"]) == (4, 4)
+
+
+def test_comments_are_counted_by_page_and_on_the_site(service: Served) -> None:
+    written(service)
+    written(service, page_key="/q/")
+    counted = service.get(
+        f"{API}/stats/page_comment?page_keys=/p/,https://evil.example/&site_name=x"
+    )
+    assert data(counted) == {"data": {"/p/": 1, "https://evil.example/": 0}}
+    assert counted.tags == ("thread:blog:/p/",)
+    assert data(service.get(f"{API}/stats/site_comment")) == {"data": 2}
+    many = ",".join(f"/{number}/" for number in range(101))
+    assert service.get(f"{API}/stats/page_comment?page_keys={many}").status == 400
+
+
+def test_the_client_is_told_to_fetch_nothing_from_elsewhere(service: Served) -> None:
+    answer = service.get(f"{API}/conf")
+    told = data(answer)["frontend_conf"]
+    assert told["emoticons"] is False
+    assert told["gravatar"]["mirror"] == f"{HERE}/artalk/avatar/"
+    assert told["locale"] == "en"
+    assert answer.tags == ("site:blog",)
+    picture = service.get("/artalk/avatar/0123?site=blog")
+    assert ("Content-Type", "image/svg+xml") in picture.headers
+    assert data(service.get(f"{API}/user?name=a&email=b"))["user"] is None
+
+
+def test_a_deleted_comment_is_left_out_and_its_replies_stay(service: Served) -> None:
+    first = written(service, "Secret")
+    reply = written(service, rid=first)
+    deep = written(service, rid=reply)
+    delete(service, first)
+    assert pairs(listed(service)) == [(reply, 0), (deep, reply)]
+    delete(service, reply)
+    assert pairs(listed(service)) == [(deep, 0)]
+
+
+def test_a_closed_page_takes_no_comments(service: Served) -> None:
+    written(service)
+    service.database.write_now(set_state, site="blog", url="/p/", state="closed")
+    assert listed(service)["page"]["admin_only"] is True
+    refused = new(service, "Late")
+    assert refused.status == 400
+    assert data(refused)["msg"]
+
+
+def test_errors_are_texts_for_the_client_on_every_page(service: Served) -> None:
+    for fields in ({"name": ""}, {"content": " "}, {"page_key": "https://evil.example/"}):
+        sent: dict[str, Any] = {"content": "Hi", **fields}
+        answer = new(service, **sent)
+        assert answer.status == 400
+        assert data(answer)["msg"]
+        assert ("Access-Control-Allow-Origin", "*") in answer.headers
+    for query in ("&limit=-1", "&offset=x", "&sort_by=any", "&flat_mode=1"):
+        assert service.get(f"{API}/comments?page_key=/p/{query}").status == 400
+
+
+def test_each_site_has_its_own_address(service: Served) -> None:
+    written(service)
+    assert data(service.get("/artalk-2017/api/v2/comments?page_key=/p/"))["count"] == 0
+    told = data(service.get("/artalk-2017/api/v2/conf"))["frontend_conf"]
+    assert told["gravatar"]["mirror"] == f"{HERE}/artalk-2017/avatar/"
+    assert service.get("/artalk-without/api/v2/conf").status == 404

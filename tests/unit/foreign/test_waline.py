@@ -1,0 +1,167 @@
+"""The API for Waline's client: what it counts, lists and posts."""
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+
+from commentsvc.http.messages import Response
+from commentsvc.model import DELETED
+from commentsvc.moderation import actions, decisions, profiles
+from commentsvc.settings.schema import CommentsSettings, Site
+from tests.unit.admin_client import employ
+from tests.unit.app_fixture import NOW, SETTINGS, Served, data, served
+
+BLOG = "https://blog.example"
+SITES = (
+    Site(name="blog", origins=(BLOG,), waline=True, artalk=True),
+    Site(name="2017", origins=("https://old.example",), waline=True, artalk=True),
+    Site(name="without"),
+)
+FOREIGN = msgspec.structs.replace(
+    SETTINGS, sites=SITES, comments=CommentsSettings(list_limit=6, votes="both")
+)
+NOW_MS = int(NOW * 1_000)
+READ = "/waline/api/comment?lang=en"
+
+
+@pytest.fixture
+def service(tmp_path: Path) -> Iterator[Served]:
+    with served(tmp_path, FOREIGN) as service:
+        yield service
+
+
+def new(service: Served, comment: str = "A *text*", site: str = "", **more: Any) -> Response:
+    fields = {"nick": "Tom", "comment": comment, "url": "/p/", "ua": "any", **more}
+    return service.post(f"/waline{site}/api/comment?lang=en", fields, origin=BLOG)
+
+
+def written(service: Served, comment: str = "A *text*", **more: Any) -> int:
+    answer = data(new(service, comment, **more))
+    assert (answer["errno"], answer["errmsg"]) == (0, "")
+    return int(answer["data"]["objectId"])
+
+
+def listed(service: Served, query: str = "", page: str = "/p/") -> Any:
+    return data(service.get(f"{READ}&path={page}{query}"))["data"]
+
+
+def delete(service: Served, number: int) -> None:
+    service.database.write_now(actions.change, [number], DELETED, "meg", NOW_MS)
+
+
+def test_a_thread_is_listed_in_two_levels(service: Served) -> None:
+    first = written(service, "First", link="blog.example/ann")
+    reply = written(service, "Reply", pid=first, rid=first, at="Tom")
+    deep = written(service, "Deep", pid=reply, rid=first)
+    second = written(service, "Second *one*")
+    page = listed(service, "&pageSize=1&page=1&sortBy=insertedAt_asc")
+    assert {name: page[name] for name in ("page", "totalPages", "pageSize", "count")} == {
+        "page": 1,
+        "totalPages": 2,
+        "pageSize": 1,
+        "count": 4,
+    }
+    [top] = page["data"]
+    assert (top["objectId"], top["link"], top["sticky"]) == (
+        first,
+        "http://blog.example/ann",
+        False,
+    )
+    assert [each["objectId"] for each in top["children"]] == [reply, deep]
+    assert [each["pid"] for each in top["children"]] == [first, reply]
+    assert {each["rid"] for each in top["children"]} == {first}
+    assert top["children"][1]["reply_user"] == {"nick": "Tom", "link": "", "avatar": ""}
+    [last] = listed(service, "&pageSize=1&page=2&sortBy=insertedAt_asc")["data"]
+    assert (last["objectId"], last["comment"]) == (second, "<p>Second <em>one</em></p>\n")
+    assert [each["objectId"] for each in listed(service)["data"]] == [second, first]
+    service.post(f"/api/comments/{first}/vote", {"value": 1})
+    assert listed(service, "&sortBy=like_desc")["data"][0]["objectId"] == first
+    assert listed(service, "&pageSize=1&page=9")["data"] == []
+    [latest, *_] = data(service.get(f"{READ}&type=recent&count=2"))["data"]
+    assert (latest["objectId"], latest["url"]) == (second, "/p/")
+
+
+def test_no_more_is_listed_than_the_settings_allow(service: Served) -> None:
+    first = written(service)
+    for number in range(8):
+        written(service, f"Reply {number}", pid=first)
+    [top] = listed(service, "&pageSize=1000")["data"]
+    assert 1 + len(top["children"]) == 6
+    assert listed(service)["count"] == 9
+
+
+def test_pages_are_counted_in_the_order_of_the_request(service: Served) -> None:
+    written(service)
+    written(service, url="/q/")
+    written(service, "Another")
+    counted = service.get(f"{READ}&type=count&url=/p/,https://evil.example/,/q/,/none/")
+    assert data(counted)["data"] == [2, 0, 1, 0]
+    assert set(counted.tags) == {"thread:blog:/p/", "thread:blog:/q/", "thread:blog:/none/"}
+    many = ",".join(f"/{number}/" for number in range(101))
+    refused = service.get(f"{READ}&type=count&url={many}")
+    assert (refused.status, data(refused)["errno"]) == (400, 1000)
+
+
+def test_answers_are_cached_until_a_comment_changes_them(service: Served) -> None:
+    written(service)
+    assert service.get(f"{READ}&path=/p/").tags == ("thread:blog:/p/",)
+    assert service.get(f"{READ}&type=recent").tags == ("site:blog",)
+    assert service.get(f"{READ}&path=/p/&anything=1").tags == ()
+
+
+def test_a_deleted_comment_is_left_out_and_its_replies_stay(service: Served) -> None:
+    first = written(service, "Secret")
+    reply = written(service, "Reply", pid=first)
+    delete(service, first)
+    [shown] = listed(service)["data"]
+    assert (shown["objectId"], shown["children"]) == (reply, [])
+    assert b"Secret" not in service.get(f"{READ}&path=/p/").body
+
+
+def test_a_comment_that_waits_is_not_listed(service: Served) -> None:
+    links = " ".join(f"https://{number}.example/" for number in range(5))
+    assert data(new(service, links))["data"]["status"] == "waiting"
+    assert listed(service)["data"] == []
+
+
+def test_an_answer_of_a_moderator_has_a_mark(service: Served) -> None:
+    employ(service, "meg")
+    first = written(service)
+    meg = service.database.read_now(profiles.named, "meg").actor
+    service.database.write_now(decisions.answer, meg, first, "From the owner", NOW_MS)
+    [top] = listed(service)["data"]
+    assert top["children"][0]["type"] == "administrator"
+    assert "type" not in top
+
+
+def test_errors_are_texts_for_the_client_on_every_page(service: Served) -> None:
+    for fields in ({"nick": ""}, {"comment": " "}, {"url": "https://evil.example/"}, {"pid": 99}):
+        sent: dict[str, Any] = {"comment": "Hi", **fields}
+        answer = new(service, **sent)
+        assert (answer.status, data(answer)["errno"]) == (400, 1000)
+        assert data(answer)["errmsg"]
+        assert ("Access-Control-Allow-Origin", "*") in answer.headers
+    form = service.ask("POST", "/waline/api/comment", b"{}", content_type="text/plain")
+    assert form.status == 403
+    half = service.ask("POST", "/waline/api/comment", b"[", content_type="application/json")
+    assert half.status == 400
+    foreign = service.post("/waline/api/comment", {}, origin="https://evil.example")
+    assert foreign.status == 400
+    for query in ("&type=list", "&page=0", "&pageSize=x", "&sortBy=any", f"&page={10**10}"):
+        assert service.get(READ + query).status == 400
+
+
+def test_a_page_of_another_blog_cannot_post(service: Served) -> None:
+    fields = {"nick": "Tom", "comment": "Hi", "url": "/p/"}
+    answer = service.post("/waline/api/comment", fields, origin="https://evil.example")
+    assert answer.status == 403
+    assert listed(service)["data"] == []
+
+
+def test_each_site_has_its_own_address(service: Served) -> None:
+    written(service)
+    assert data(service.get("/waline-2017/api/comment?path=/p/"))["data"]["data"] == []
+    assert service.get("/waline-without/api/comment?path=/p/").status == 404
