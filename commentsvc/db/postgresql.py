@@ -206,6 +206,7 @@ class PostgresqlConnection:
         self._read_only = read_only
         self._prepare = prepare
         self._names = count(1)
+        self._has_begun = False
         self._psycopg = self._dial()
 
     def _dial(self) -> psycopg.Connection[Row]:
@@ -234,7 +235,19 @@ class PostgresqlConnection:
     def run(self, sql: str, params: Sequence[object] = ()) -> Any:
         """Run a statement in PostgreSQL's own words; Any: as above."""
         if self._psycopg.closed:
+            if self._has_begun:  # what follows must not run outside the transaction that was lost
+                raise psycopg.OperationalError("the connection was lost during a transaction")
             self._redial()
+        cursor = self._run(sql, params)
+        if sql.startswith("BEGIN"):
+            self._has_begun = True
+        elif sql == "COMMIT":
+            if cursor.statusmessage != sql:  # PostgreSQL's answer where a statement had failed
+                raise psycopg.OperationalError("the transaction was rolled back")
+            self._has_begun = False
+        return cursor
+
+    def _run(self, sql: str, params: Sequence[object]) -> Any:  # Any: as above
         idle = not self.in_transaction
         try:
             return self._psycopg.execute(sql, params or None)
@@ -281,6 +294,7 @@ class PostgresqlConnection:
 
     def rollback(self) -> None:
         """Undo what is open; nothing where that was lost, or there is nothing."""
+        self._has_begun = False
         with contextlib.suppress(psycopg.OperationalError):
             if not self._psycopg.closed and self.in_transaction:
                 self._psycopg.execute("ROLLBACK")

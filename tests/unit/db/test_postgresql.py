@@ -5,6 +5,7 @@ import contextlib
 from collections.abc import Iterator
 from pathlib import Path
 
+import psycopg
 import pytest
 
 from commentsvc.comments import create, queries
@@ -13,7 +14,7 @@ from commentsvc.db.schema.comments import SiteTable
 from commentsvc.db.sqlite import DatabaseBusy, DatabaseUnusable, Transaction
 from tests.postgresql_server import Server
 from tests.unit import database_fixture
-from tests.unit.database_fixture import NOW, add, new, opened, sites
+from tests.unit.database_fixture import NOW, add, new, opened, site, sites
 
 
 @pytest.fixture
@@ -99,3 +100,40 @@ def test_a_long_result_is_fetched_in_pieces(server: Server, tmp_path: Path) -> N
 
     with opened(tmp_path) as database:
         assert database.write_now(first_two) == [1, 2]
+
+
+def test_nothing_runs_outside_of_a_transaction_whose_connection_was_lost(
+    server: Server, tmp_path: Path
+) -> None:
+    """The loss may be noticed between two statements, after the answer to the first."""
+
+    def lost(tx: Transaction) -> None:
+        tx.execute("INSERT INTO site (name) VALUES ('one')")
+        tx._connection.close()
+
+    def refused(tx: Transaction) -> None:
+        lost(tx)
+        with contextlib.suppress(psycopg.Error):
+            tx.execute("SELECT 1")
+        tx.execute("INSERT INTO site (name) VALUES ('two')")
+
+    with opened(tmp_path) as database:
+        for work in (lost, refused):
+            with pytest.raises(DatabaseBusy, match="lost during a transaction"):
+                database.write_now(work)
+        database.write_now(site("three"))
+        assert database.read_now(sites) == ["blog", "three"]
+
+
+def test_a_commit_of_a_transaction_that_has_failed_is_an_error(
+    server: Server, tmp_path: Path
+) -> None:
+    def failing(tx: Transaction) -> None:
+        tx.execute("INSERT INTO site (name) VALUES ('one')")
+        with contextlib.suppress(psycopg.Error):
+            tx.execute("SELECT 1 / 0")
+
+    with opened(tmp_path) as database:
+        with pytest.raises(DatabaseBusy, match="rolled back"):
+            database.write_now(failing)
+        assert database.read_now(sites) == ["blog"]
