@@ -111,6 +111,8 @@ class Service:
         is_file = "COMMENTSVC_DATABASE_URL" not in (environ or {})
         self._is_new = is_file and not (data / "comments.sqlite3").exists()
         self.log = data.with_name(data.name + ".log")
+        # The first of several processes starts alone, after the one that supervises them.
+        self._patience = PATIENCE * (3 if "--processes" in options else 1)
         words = ("serve", "--data", data, "--listen", listen, *options)
         with self.log.open("ab") as log:
             self.process = subprocess.Popen(
@@ -139,7 +141,7 @@ class Service:
         """Return the next line of stdout, "" at its end."""
         stdout = self.process.stdout
         assert stdout is not None
-        ready, _, _ = select.select([stdout], [], [], PATIENCE)
+        ready, _, _ = select.select([stdout], [], [], self._patience)
         assert ready, f"waited for a line; the log says {self.log.read_text()!r}"
         return stdout.readline().decode()
 
@@ -150,14 +152,14 @@ class Service:
 
     def wait(self) -> int:
         """Wait for the end of the process and return its exit code."""
-        return self.process.wait(PATIENCE)
+        return self.process.wait(self._patience)
 
     def close(self) -> None:
         """End the process if it still runs, and the server it may supervise; close its output."""
         if self.process.poll() is None:
             self.process.terminate()
             try:
-                self.process.wait(PATIENCE)
+                self.process.wait(self._patience)
             except subprocess.TimeoutExpired:
                 self.process.kill()
                 self.process.wait()
