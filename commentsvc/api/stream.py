@@ -45,6 +45,9 @@ PAUSE: Final = 1.0
 # at the same time after a restart.
 RETRY: Final = 2_000
 
+# Tags after which those that no stream follows any more are forgotten.
+REMEMBERED: Final = 1_000
+
 HEADERS: Final[Headers] = (
     ("Content-Type", "text/event-stream"),
     NOT_STORED,
@@ -69,7 +72,7 @@ class Publisher(Protocol):
     """The part of the core that streams need; see `_core.Server`."""
 
     def watch(self, watcher: Callable[[Sequence[str]], None]) -> None:
-        """Call `watcher` on the loop with the tags of each purge."""
+        """Call `watcher` on the loop with the tags of each purge; () if everything was purged."""
 
     def is_followed(self, tag: str) -> bool:
         """Return whether streams follow `tag`, or may do so soon."""
@@ -94,6 +97,8 @@ class CommentStream:
         self._sites = service.sites
         self._publisher = publisher
         self._below = below
+        self._followed: set[str] = set()  # tags that streams follow, or followed
+        self._most = REMEMBERED
         self._changed: set[str] = set()  # tags with changes to publish
         self._resting = False
         publisher.watch(self.changed)
@@ -116,17 +121,30 @@ class CommentStream:
         begin = b"retry: %d\n\n" % (RETRY + self._below(RETRY))
         if request.header("last-event-id") != _id(thread):
             begin += _event(thread)
+        self._remember(tag)
         place = wide_network(network(self._proxies.client(request)))
         group = hash(place) & 0xFFFFFFFF
         return Response(200, HEADERS, begin, follows=tag, group=(group, self._network_streams))
 
     def changed(self, tags: Sequence[str]) -> None:
-        """Publish changes of purged tags that streams follow; called on the loop."""
+        """Publish changes of purged tags that streams follow; called on the loop.
+
+        No tags mean all: another instance has changed something, and this one was not told what.
+        """
         self._changed.update(
-            tag for tag in tags if thread_of(tag) and self._publisher.is_followed(tag)
+            tag
+            for tag in tags or self._followed
+            if thread_of(tag) and self._publisher.is_followed(tag)
         )
         if self._changed and not self._resting:
             self._tell()
+
+    def _remember(self, tag: str) -> None:
+        """Note that a stream follows a tag; now and then forget those that none follows."""
+        if len(self._followed) >= self._most:
+            self._followed = {each for each in self._followed if self._publisher.is_followed(each)}
+            self._most = max(REMEMBERED, 2 * len(self._followed))
+        self._followed.add(tag)
 
     def _tell(self) -> None:
         tags, self._changed = self._changed, set()

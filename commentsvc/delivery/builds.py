@@ -23,7 +23,7 @@ from commentsvc.db.database import Database
 from commentsvc.db.schema.outbox import OutboxRow
 from commentsvc.db.sqlite import DatabaseError, Reader
 from commentsvc.delivery.webhooks import HttpChannel, WebhookRequest, signature
-from commentsvc.model import thread_of
+from commentsvc.model import EVERY_TAG, thread_of
 from commentsvc.settings.schema import Settings, Site
 from commentsvc.util.clock import Clock
 from commentsvc.util.timestamps import rfc3339
@@ -46,7 +46,7 @@ class ChangedSites:
             return
         sites = {place[0] for tag in tags if (place := thread_of(tag))}
         with self._lock:
-            self._changed |= sites & self._watched
+            self._changed |= self._watched if EVERY_TAG in tags else sites & self._watched
 
     def take(self) -> frozenset[str]:
         """Return the names of the sites noted since the last call."""

@@ -167,6 +167,8 @@ class Bridge:
     def purge_all(self) -> None:
         """Purge all cached answers before this returns."""
         self._core.purge_all()
+        if self._watcher is not None:
+            self._loop.call_soon_threadsafe(self._watcher, ())
 
     def set_lease(self, until: float) -> None:
         """Use cached answers only before `until`, in seconds of `time.monotonic`."""
@@ -182,7 +184,7 @@ class Bridge:
         self._committing = frozenset(tags)
 
     def watch(self, watcher: Callable[[Sequence[str]], None]) -> None:
-        """Call `watcher` on this loop with the tags of each purge, after it."""
+        """Call `watcher` on this loop with the tags of each purge, after it; () for `purge_all`."""
         self._loop = asyncio.get_running_loop()
         self._watcher = watcher
 

@@ -4,7 +4,9 @@ The widget asks for a form token when somebody begins to write. It consists of t
 word and the site, signed (HMAC-SHA256 of itsdangerous). It gives points if it is younger than the
 time to type a comment, older than a page stays open, or was used for another submission. Nothing is
 stored when it is made. The words of used ones are kept in memory with their submissions, so that a
-retry of the same submission gives no points. After a restart each can be used once more.
+retry of the same submission gives no points. After a restart, and at each further instance, each
+can be used once more: a second use only gives points, and a table would cost each submission a
+write.
 """
 
 import hashlib

@@ -75,6 +75,17 @@ def test_a_change_is_told_under_its_tag_where_it_is_followed(service: Served) ->
     assert service.publisher.told == [(TAG, b'id: 1-1\ndata: {"count":1}\n\n')]
 
 
+def test_if_it_is_not_known_what_changed_all_open_pages_are_told(
+    service: Served, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(service.live, "_most", 1)
+    begin(service)
+    service.publisher.followed.add(TAG)
+    service.get("/api/comments/stream?url=/closed/")
+    on_a_loop(lambda: service.publisher.purge([]))
+    assert service.publisher.told == [(TAG, b'id: 0-0\ndata: {"count":0}\n\n')]
+
+
 def test_many_changes_are_told_as_one_after_a_pause(
     service: Served, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -19,7 +19,7 @@ from commentsvc.delivery.builds import ChangedSites
 from commentsvc.delivery.channels import channels
 from commentsvc.delivery.webhooks import WebhookRequest
 from commentsvc.delivery.worker import OutboxWorker
-from commentsvc.model import APPROVED
+from commentsvc.model import APPROVED, EVERY_TAG
 from commentsvc.settings.schema import HooksSettings, Settings, Site
 from commentsvc.util.http_client import HttpResponse
 from tests.unit.database_fixture import NOW, add, decide, opened
@@ -172,6 +172,14 @@ def test_the_request_names_the_site_and_is_signed_where_there_is_a_secret(
     (tmp_path / "signed").mkdir()
     with built(tmp_path / "signed", monkeypatch, signed) as other:
         assert "webhook-signature" in other.requests[0].headers
+
+
+def test_if_it_is_not_known_what_changed_each_site_with_a_hook_has() -> None:
+    hooked = Site(name="blog", build_hooks=("https://builds.example/",))
+    changed = ChangedSites(Settings(sites=(hooked, Site(name="notes"))))
+    changed.take()
+    changed.note([EVERY_TAG])
+    assert changed.take() == {"blog"}
 
 
 def test_where_no_site_has_a_hook_nothing_is_watched(tmp_path: Path) -> None:

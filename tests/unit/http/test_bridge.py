@@ -125,6 +125,20 @@ def test_an_answer_with_tags_is_made_once_until_its_tag_is_purged() -> None:
     serve(answer, client)
 
 
+def test_each_purge_is_told_on_the_loop_also_one_of_everything() -> None:
+    told: list[Sequence[str]] = []
+
+    async def run() -> None:
+        bridge = Bridge(schema.ServerSettings(listen="127.0.0.1:0"))
+        bridge.watch(told.append)
+        await asyncio.to_thread(bridge.purge, ["page"])
+        await asyncio.to_thread(bridge.purge_all)
+        await asyncio.sleep(0)
+
+    asyncio.run(run())
+    assert told == [["page"], ()]
+
+
 def test_nobody_reads_an_old_answer_behind_one_that_tells_of_a_commit() -> None:
     """Between COMMIT and purge a miss reads the new state, and cached answers have the old one."""
     state = [b"old"]
