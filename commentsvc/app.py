@@ -166,7 +166,8 @@ async def _compose(
         ways.update(_sent_mentions(service))
         outbox = OutboxWorker(database, ways, clock, leads=leader.leads)
         backups = ScheduledBackup(settings.backup, data / data_dir.DATABASE, clock)
-        ops = Health(service, bridge.stats, outbox, backups)
+        state = instance.state if instance else None
+        ops = Health(service, bridge.stats, outbox, backups, state)
         files = Files(settings, start.blog)
         admin_pages = AdminPages(service, bridge.stats, backups)
         programs = ProgramInterface(service, bridge)

@@ -27,7 +27,7 @@ STATIC = ROOT / "static"
 _DATA = ["model", "settings", "util", "db"]
 _RULES = [*_DATA, "comments", "spam", "moderation"]
 _SERVICE = [*_RULES, "auth", "delivery", "http"]
-_HANDLERS = [*_SERVICE, "context", "submissions"]
+_HANDLERS = [*_SERVICE, "cluster", "context", "submissions"]
 ALLOWED: dict[str, list[str]] = {
     "model": [],
     "util": [],
@@ -54,7 +54,6 @@ ALLOWED: dict[str, list[str]] = {
     "admin": [*_HANDLERS, "api"],
     "app": [
         *_HANDLERS,
-        "cluster",
         "api",
         "inbox",
         "mentions",

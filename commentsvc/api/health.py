@@ -9,6 +9,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from commentsvc.api.serialize import Client, State
+from commentsvc.cluster.membership import InstanceState
 from commentsvc.context import ServiceContext
 from commentsvc.db.scheduled_backup import ScheduledBackup
 from commentsvc.db.schema.comments import SiteTable
@@ -63,13 +64,17 @@ class Health:
         stats: Callable[[], dict[str, int]],
         outbox: OutboxWorker,
         backups: ScheduledBackup,
+        instance: Callable[[], InstanceState] | None = None,
     ) -> None:
-        """Take the core's `stats`, and the other parts with metrics."""
+        """Take the core's `stats`, and the other parts with metrics.
+
+        `instance` returns the state of this instance, where there may be several.
+        """
         self._database = service.database
         self._clock = service.clock
         self._proxies = TrustedProxies(service.settings.server.trusted_proxies)
         self._monitoring = AddressList(service.settings.server.monitoring_networks)
-        self._measured = stats, service.database, outbox, backups
+        self._measured = stats, service.database, outbox, backups, instance
 
     def routes(self) -> list[Route]:
         """Return the table of routes."""

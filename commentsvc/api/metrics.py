@@ -20,6 +20,7 @@ from prometheus_client.core import (
 )
 from prometheus_client.registry import Collector
 
+from commentsvc.cluster.membership import InstanceState
 from commentsvc.db.database import Database
 from commentsvc.db.scheduled_backup import ScheduledBackup
 from commentsvc.delivery.worker import OutboxWorker
@@ -153,6 +154,33 @@ class BackupCollector(Collector):
         )
 
 
+class InstanceCollector(Collector):
+    """The metrics of the instances that share a PostgreSQL; there are none with a file."""
+
+    def __init__(self, state: Callable[[], InstanceState] | None) -> None:
+        self._state = state
+
+    def collect(self) -> Iterable[Metric]:
+        """Yield the metrics named ``commentsvc_instance_…``."""
+        if self._state is None:
+            return
+        state = self._state()
+        yield GaugeMetricFamily(
+            "commentsvc_instances", "instances of the service, this one included", state.instances
+        )
+        for name, text, value in (
+            ("lease_seconds", "how long cached answers may be used yet", state.lease_ms / 1_000),
+            ("lag_seconds", "from sending a notification to its return", state.lag_ms / 1_000),
+            ("unseen", "transactions that other instances have not seen yet", state.waiting),
+        ):
+            yield GaugeMetricFamily(f"commentsvc_instance_{name}", text, value)
+        for name, text, value in (
+            ("remote_purges", "changes by other instances that were purged", state.remote_purges),
+            ("losses", "how often the connection for notifications was lost", state.losses),
+        ):
+            yield CounterMetricFamily(f"commentsvc_instance_{name}", text, value)
+
+
 class Metrics:
     """All metrics of the service and its process."""
 
@@ -162,12 +190,14 @@ class Metrics:
         database: Database,
         outbox: OutboxWorker,
         backups: ScheduledBackup,
+        instance: Callable[[], InstanceState] | None,
     ) -> None:
         self._registry = CollectorRegistry(auto_describe=False)
         self._registry.register(CoreCollector(stats))
         self._registry.register(DatabaseCollector(database))
         self._registry.register(OutboxCollector(outbox))
         self._registry.register(BackupCollector(backups))
+        self._registry.register(InstanceCollector(instance))
         ProcessCollector(registry=self._registry)
 
     def exposition(self) -> tuple[str, bytes]:

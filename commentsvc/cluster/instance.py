@@ -13,10 +13,9 @@ import contextlib
 import secrets
 import threading
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import Final, Protocol
 
-from commentsvc.cluster.membership import BEAT_MS, Membership
+from commentsvc.cluster.membership import BEAT_MS, InstanceState, Membership
 from commentsvc.cluster.notifications import NotificationChannel
 from commentsvc.db import peers
 from commentsvc.db.notices import (
@@ -46,18 +45,6 @@ class Cache(Protocol):
 
     def set_lease(self, until: float) -> None:
         """Use answers only before this time, in seconds of `time.monotonic`."""
-
-
-@dataclass(frozen=True, slots=True)
-class InstanceState:
-    """What operators see of the protocol."""
-
-    instances: int  # that have a lease or had one just now, with this one
-    lease_ms: int  # what is left of the own lease; 0 if it has ended
-    lag_ms: int  # from sending a notice to its return
-    waiting: int  # transactions that other instances have not seen
-    remote_purges: int  # notices of other instances, since the start
-    losses: int  # how often the channel was lost, since the start
 
 
 class Instance:

@@ -42,6 +42,18 @@ class _Commit:
     committed_ms: int
 
 
+@dataclass(frozen=True, slots=True)
+class InstanceState:
+    """What operators see of the protocol."""
+
+    instances: int  # that have a lease or had one just now, with this one
+    lease_ms: int  # what is left of the own lease; 0 if it has ended
+    lag_ms: int  # from sending a notice to its return
+    waiting: int  # transactions that other instances have not seen
+    remote_purges: int  # notices of other instances, since the start
+    losses: int  # how often the channel was lost, since the start
+
+
 class Membership:
     """One instance's view of all instances."""
 

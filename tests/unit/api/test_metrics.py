@@ -6,7 +6,8 @@ import pytest
 from prometheus_client import CollectorRegistry, generate_latest
 from prometheus_client.parser import text_string_to_metric_families
 
-from commentsvc.api.metrics import CoreCollector, statistics
+from commentsvc.api.metrics import CoreCollector, InstanceCollector, statistics
+from commentsvc.cluster.membership import InstanceState
 from tests.core_server import core_server
 
 STATUS = "Name:\tpython\nVmHWM:\t   61440 kB\nVmRSS:\t   45056 kB\nThreads:\t3\n"
@@ -89,3 +90,22 @@ def test_misses_longer_than_every_bound_and_no_misses_are_told(stats: dict[str, 
 
 def test_a_system_that_does_not_tell_the_memory_is_no_failure(stats: dict[str, int]) -> None:
     assert statistics(stats, "")[-1] == "memory: ? MiB resident, ? MiB at the most"
+
+
+def test_the_state_of_an_instance_is_shown_where_there_may_be_several() -> None:
+    state = InstanceState(
+        instances=3, lease_ms=900, lag_ms=2, waiting=1, remote_purges=70, losses=4
+    )
+    registry = CollectorRegistry()
+    registry.register(InstanceCollector(lambda: state))
+    lines = generate_latest(registry).decode().splitlines()
+    shown = dict(line.split() for line in lines if not line.startswith("#"))
+    assert {name: float(value) for name, value in shown.items() if "_created" not in name} == {
+        "commentsvc_instances": 3.0,
+        "commentsvc_instance_lease_seconds": 0.9,
+        "commentsvc_instance_lag_seconds": 0.002,
+        "commentsvc_instance_unseen": 1.0,
+        "commentsvc_instance_remote_purges_total": 70.0,
+        "commentsvc_instance_losses_total": 4.0,
+    }
+    assert list(InstanceCollector(None).collect()) == []
