@@ -361,6 +361,8 @@ async def _tell(database: Database, settings: Settings) -> None:
     """Update the sites and the recipients of messages in the database from the settings."""
     names = [site.name for site in settings.sites]
     await database.write(queries.sync_sites, names)
+    mathematical = [site.name for site in settings.sites if site.math]
+    await database.write(queries.set_math, mathematical)
     targets = channels.targets(settings)
     await database.write(outbox_queue.sync_targets, targets)
 

@@ -16,11 +16,12 @@ from typing import Any, Final, NamedTuple
 import msgspec
 
 from commentsvc.auth.edit_tokens import EditTokens
-from commentsvc.comments import create
+from commentsvc.comments import create, people
 from commentsvc.comments.create import InsertResult, NewComment
 from commentsvc.comments.errors import SubmissionRefused, TooManyPending
-from commentsvc.comments.render_queue import Rendered, RenderQueue
+from commentsvc.comments.render_queue import Rendered, RenderJob, RenderQueue
 from commentsvc.comments.submission import Submission
+from commentsvc.comments.urls import PageRef
 from commentsvc.context import ServiceContext
 from commentsvc.db.writer import Job
 from commentsvc.model import APPROVED, PENDING, SPAM, Comment
@@ -130,11 +131,27 @@ class SubmissionService:
 
     def begin(self, submission: Submission, network: bytes, done: Done) -> None:
         """Do as `submit`, but call `done` with the result."""
-        self._rendering.add(submission.message, partial(self._store, submission, network, done))
+        stored = partial(self._store, submission, network, done)
+        self.render(submission.message, PageRef(*submission.place), stored)
 
-    def preview(self, message: str, done: Rendered) -> None:
-        """Call `done` with the HTML of `message`; `done` must not raise."""
-        self._rendering.add(message, done)
+    def render(self, message: str, place: PageRef, done: Rendered) -> None:
+        """Call `done` with the HTML of `message` on the page `place`; `done` must not raise."""
+        job = RenderJob(message, self._sites.math(place.site))
+        if "@" in message and people.names(message):
+            reading = asyncio.ensure_future(self._database.read(people.find_on, place, message))
+            reading.add_done_callback(partial(self._render_with_people, job, done))
+        else:
+            self._rendering.add(job, done)
+
+    def _render_with_people(
+        self, job: RenderJob, done: Rendered, reading: asyncio.Future[dict[str, int]]
+    ) -> None:
+        if reading.cancelled():
+            return
+        if isinstance(error := reading.exception(), Exception):
+            done(error)
+        else:
+            self._rendering.add(job._replace(named=reading.result()), done)
 
     async def check_edit(self, submission: Submission, network: bytes) -> Verdict:
         """Judge the new text of a comment."""

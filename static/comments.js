@@ -21,7 +21,6 @@ const MORE = "M3 7.7v.6m5-.6v.6m5-.6v.6";
 
 const stylesheet = loadStylesheet("comments.css");
 
-/** The author's initial or picture */
 function avatar({ author, avatar: digest, picture }) {
   let hue = 0;
   for (const letter of digest || author) hue = (hue * 31 + letter.codePointAt(0)) % 360;
@@ -69,7 +68,9 @@ function renderComment({ messages, closed, page }, comment, answered) {
   }
   if (!isWaiting) actions.append(actionButton("menu", MORE, messages.menu));
   const body = setHTML(h("div.body", { dir: "auto" }), comment.html);
-  for (const pre of body.querySelectorAll("pre")) pre.tabIndex = 0;
+  if (body.querySelector("pre,math,ul,[href^='#']")) {
+    import("./rich.js").then(({ enrich }) => enrich(body));
+  }
   const head = header(messages, comment, answered);
   const thanks = note ? h("p.note", {}, note) : "";
   return h("article", {}, avatar(comment), head, body, actions, thanks);

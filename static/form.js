@@ -186,6 +186,7 @@ export class CommentForm {
     this.#preview?.update();
     this.keep();
     this.#countCharacters();
+    if (/@/.test(field.value)) import("./completion.js").then(({ complete }) => complete(field));
   }
 
   /** Show an error below a field; "" removes it. */

@@ -2,6 +2,7 @@
 
 import { h, setHTML } from "./common.js";
 import { explain } from "./sending.js";
+import { enrich } from "./rich.js";
 import { send } from "./send.js";
 
 const PAUSE_MS = 700; // without typing, before the preview is updated
@@ -37,12 +38,13 @@ export class Preview {
     const message = this.#form.element.message.value;
     let html = "";
     try {
-      if (this.#isOpen) ({ html } = await send("POST", "preview", { message }));
+      const path = "preview?" + new URLSearchParams({ url: this.#form.about.url });
+      if (this.#isOpen) ({ html } = await send("POST", path, { message }));
     } catch (failure) {
       this.#isOpen = false;
       explain(this.#form, failure);
     }
-    setHTML(this.#element, html);
+    enrich(setHTML(this.#element, html));
     this.#button.ariaExpanded = String(this.#isOpen);
   }
 }

@@ -95,6 +95,8 @@ TESTED_ELSEWHERE: dict[str, str] = {
     "api.static_files": "api/test_health: files are found by name only",
     "cli.doctor.hints": "tests/proxy/test_doctor.py: the line is told for each fault",
     "cli.doctor.command": "tests/proxy/test_doctor.py",
+    "comments.footnotes": "comments/test_markdown: their ids, and hostile ones",
+    "comments.rendering": "comments/test_people: mentions and formulas in a thread",
     "comments.follows": "pages/test_follow: from the form to the mails",
     "comments.reports": "api/test_author: readers report, and moderators see it",
     "comments.popular": "api/test_comments: pages in each period, and what has passed",

@@ -17,6 +17,7 @@ from msgspec import UNSET, Meta, UnsetType, field
 from commentsvc.api.feeds import REPLIES_FEED
 from commentsvc.api.parameters import (
     After,
+    PageOrSite,
     PageOrSiteQuery,
     PageQuery,
     PagesQuery,
@@ -83,6 +84,12 @@ class CountQuery(PageOrSiteQuery, frozen=True):
 
 
 Shown = Literal["yes"] | UnsetType
+
+
+class PreviewQuery(WriteQuery, frozen=True):
+    """The page whose comments a preview may mention, its site, and the language of errors."""
+
+    url: PageOrSite = ""
 
 
 class CountsQuery(PagesQuery, frozen=True):
@@ -179,7 +186,7 @@ PREVIEW = Operation(
     method="POST",
     path="/api/preview",
     summary="Render a message as HTML, for a preview",
-    query=WriteQuery,
+    query=PreviewQuery,
     body=(json_of(MessageBody),),
     answers={200: json_of(Preview)},
     errors=(400, 403, 415, 429),
@@ -402,16 +409,17 @@ class CommentsApi:
         )
 
     def preview(self, request: Request) -> Deferred:
-        """POST /api/preview with JSON ``{"message"}``: 200 ``{"html"}``, as it would be shown.
+        """POST /api/preview?url=U with JSON ``{"message"}``: 200 ``{"html"}``, as on the page.
 
         Nothing is stored. 400 with the invalid fields, 403 for a foreign page, 415, 429.
         """
-        site = self._sites.named(PREVIEW.read(request).site)
-        headers = self._cors.check(request, site)
+        query = PREVIEW.read(request)
+        place = self._sites.place(query.url, query.site)
+        headers = self._cors.check(request, place.site)
         message = message_from_json(request.json(), self._settings.comments)
         headers = (("Content-Type", JSON), NOT_STORED, NO_SNIFFING, *headers)
         return self._submissions.preview(
-            request, message, lambda html: Response(200, headers, encode(Preview(html)))
+            request, message, place, lambda html: Response(200, headers, encode(Preview(html)))
         )
 
     def form_token(self, request: Request) -> Response:

@@ -13,6 +13,7 @@ import msgspec
 
 from commentsvc.api.serialize import Invitation
 from commentsvc.comments.submission import Submission
+from commentsvc.comments.urls import PageRef
 from commentsvc.context import ServiceContext
 from commentsvc.http.messages import (
     CorsPolicy,
@@ -106,12 +107,15 @@ class HttpSubmissions:
         return later
 
     def preview(
-        self, request: Request, message: str, answer: Callable[[str], Response]
+        self, request: Request, message: str, place: PageRef, answer: Callable[[str], Response]
     ) -> Deferred:
-        """Render `message`; return a Deferred for the result of `answer`. Raise HttpError 429."""
+        """Render `message` as on the page `place`; return a Deferred for the result of `answer`.
+
+        Raise HttpError 429.
+        """
         self._count(self._place(request), self._previews, TOO_MANY_PREVIEWS)
         later = Deferred()
-        self._submissions.preview(message, partial(_give, later, answer))
+        self._submissions.render(message, place, partial(_give, later, answer))
         return later
 
     async def check_edit(self, request: Request, submission: Submission) -> Verdict:

@@ -8,6 +8,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Final, Literal
 
 import msgspec
+from peewee import Case
 
 from commentsvc.comments import pagination
 from commentsvc.comments.errors import UnknownComment
@@ -104,6 +105,12 @@ def sync_sites(tx: Transaction, names: Iterable[str]) -> None:
     """Make rows for new sites; rows of sites that are no longer configured stay."""
     for name in names:
         tx.change(_site, name)
+
+
+def set_math(tx: Transaction, names: Iterable[str]) -> None:
+    """Store that formulas are shown on the sites of these names, and on no others."""
+    has_math = SiteTable.name.in_([*names])
+    tx.change(SiteTable.update(math=Case(None, [(has_math, 1)], 0)))
 
 
 def pending_ids(reader: Reader) -> list[int]:

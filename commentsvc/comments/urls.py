@@ -190,6 +190,10 @@ class Sites:
         """Return the tag of the language of the site `name`."""
         return self._sites[name].language
 
+    def math(self, name: str) -> bool:
+        """Return whether comments on the site `name` show formulas."""
+        return self._sites[name].math
+
     def pictures(self, name: str) -> str:
         """Return the URL of an author's picture for `item` on the site `name`; "" without any."""
         site = self._sites[name]

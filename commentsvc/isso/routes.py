@@ -502,8 +502,9 @@ class IssoApi:
         headers = self._written(self._cors.check(request, self._site))
         text = messages.preview_text(json_body(request))
         message = submission.message_from_text(text, self._bounds)
+        place = PageRef(self._site, "")
         later = self._submissions.preview(
-            request, message, lambda html: Response(200, headers, encode(IssoHtml(html)))
+            request, message, place, lambda html: Response(200, headers, encode(IssoHtml(html)))
         )
         return await _given(later)
 

@@ -23,7 +23,7 @@ import msgspec
 from commentsvc.comments import follows, reports, subscriptions, titles
 from commentsvc.comments.create import ThreadRef, add_to_counts, last_published
 from commentsvc.comments.errors import NothingToUndo, UnknownComment
-from commentsvc.comments.markdown import render
+from commentsvc.comments.rendering import render
 from commentsvc.db import outbox, statements
 from commentsvc.db.sqlite import Reader, Row, Transaction
 from commentsvc.model import APPROVED, CLASSIFIER, MOVES, STATUS, TEXT
@@ -105,7 +105,8 @@ def edit(tx: Transaction, comment_id: int, source: str, who: str, now: int) -> C
     [(act,)] = tx.execute(statements.NEXT_ACT).fetchall()
     row = (act, comment_id, TEXT, was, source, edited, now, who)
     tx.execute(statements.INSERT_CHANGE, row)
-    tx.execute(statements.SET_TEXT, (source, render(source), now, comment_id))
+    html = render(tx, ref.thread_id, source, comment_id)
+    tx.execute(statements.SET_TEXT, (source, html, now, comment_id))
     if status == APPROVED:
         add_to_counts(tx, {ref: 0})
     outbox.changed(tx, [comment_id], now)
@@ -174,7 +175,8 @@ def _undo(tx: Transaction, rows: Iterable[Row], who: str, now: int) -> ChangeRes
             unchanged[comment_id] = status
             continue
         if what == TEXT:
-            tx.execute(statements.SET_TEXT, (was, render(was), moment, comment_id))
+            html = render(tx, ThreadRef(*ref).thread_id, was, comment_id)
+            tx.execute(statements.SET_TEXT, (was, html, moment, comment_id))
             if status == APPROVED:
                 shown[ThreadRef(*ref)] += 0  # only to purge
         else:

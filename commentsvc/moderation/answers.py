@@ -10,7 +10,7 @@ import msgspec
 from commentsvc.comments import create, queries
 from commentsvc.comments.create import NewComment
 from commentsvc.comments.errors import NotAnswerable
-from commentsvc.comments.markdown import render
+from commentsvc.comments.rendering import render
 from commentsvc.comments.submission import avatar
 from commentsvc.db.sqlite import Transaction
 from commentsvc.model import APPROVED, PENDING, Comment
@@ -46,7 +46,7 @@ def answer(
         avatar=avatar(profile.email),
         author_site=profile.site,
         source=source,
-        html=render(source),
+        html=render(tx, entry.comment.thread_id, source),
         parent=comment_id,
         status=APPROVED,
         key=msgspec.json.encode(("answer", comment_id, profile.id, source)).decode(),

@@ -13,7 +13,8 @@ from typing import Final, NamedTuple
 from peewee import JOIN, Case, fn
 
 from commentsvc.comments.create import ThreadRef, add_to_counts
-from commentsvc.comments.markdown import ALLOWANCE, EXPANSION, clean, render
+from commentsvc.comments.markdown import ALLOWANCE, EXPANSION, clean
+from commentsvc.comments.rendering import render
 from commentsvc.db import statements
 from commentsvc.db.database import Database
 from commentsvc.db.query import Param, Select, prepared
@@ -43,7 +44,9 @@ def _piece(after: Param, newest: Param, most: Param) -> Select:
     is_read = (is_html == 1) | (fn.LENGTH(CommentTable.html) <= bound)
     html = Case(None, [(is_read, CommentTable.html)])
     return (
-        CommentTable.select(CommentTable.id, CommentTable.source, html, is_html)
+        CommentTable.select(
+            CommentTable.id, CommentTable.thread, CommentTable.source, html, is_html
+        )
         .join(
             ImportedCommentTable,
             JOIN.LEFT_OUTER,
@@ -110,10 +113,10 @@ def look(reader: Reader, after: int, newest: int, most: int) -> Looked:
     end = SYSTEM_CLOCK.monotonic_ms() + BUDGET_MS
     outdated: list[Outdated] = []
     last: int | None = None
-    for number, source, html, is_html in reader.each(_piece, after, newest, most):
+    for number, thread_id, source, html, is_html in reader.each(_piece, after, newest, most):
         last = number
         try:
-            now = clean(html) if is_html else render(source)
+            now = clean(html) if is_html else render(reader, thread_id, source, number)
         except Exception:
             _log.exception("comment %d cannot be rendered again", number)
             continue

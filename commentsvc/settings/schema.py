@@ -112,6 +112,7 @@ class Site(Struct, frozen=True, kw_only=True):
     ] = ""
     close_days: Annotated[int, whole(0, 36_500, "days")] = 0
     reactions: Annotated[tuple[str, ...], REACTIONS] = ()
+    math: Annotated[bool, SWITCH] = False
     avatar_url: Annotated[str, URL] = ""
     build_hooks: Annotated[tuple[str, ...], SECRET_URLS] = ()
     build_delay: Annotated[int, whole(1, 86_400, "seconds")] = 60

@@ -22,6 +22,15 @@ SERVICE = "https://comments.test"  # answered by Playwright's routes; the name d
 POST = "/posts/wet-wood/"
 NOW = "2026-11-21T12:00:00Z"  # in the browser
 TEXT = "Two coats, and do it the same day."
+# The HTML of a comment with a task, code, a footnote, a formula and a mention of comment 3
+RICH = (
+    '<ul class="contains-task-list"><li>☑ Oil</li></ul><pre><code>a</code></pre>'
+    '<p>Oak<sup><a href="#commentsvc-note-a-1" id="commentsvc-ref-a-1" role="doc-noteref">1</a>'
+    '</sup> <math alttext="x" display="block"><mi>x</mi></math>'
+    '<a href="#commentsvc-3">@Ada Byron</a></p><section role="doc-endnotes"><ol>'
+    '<li id="commentsvc-note-a-1"><p>Or ash <a href="#commentsvc-ref-a-1" role="doc-backlink">↩</a>'
+    "</p></li></ol></section>"
+)
 
 # What a reader's browser loads, besides the catalogues: to show counts, to show a thread, and when
 # a comment is begun. Everything else is loaded when it is used.

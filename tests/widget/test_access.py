@@ -9,7 +9,7 @@ from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Browser, BrowserContext, Page, expect
 
 from tests.widget import test_elements
-from tests.widget.browser import ROOT, Answers, comment, fill, open_form
+from tests.widget.browser import RICH, ROOT, Answers, comment, fill, open_form
 
 Open = Callable[[], Page]
 Scheme = Literal["light", "dark"]
@@ -37,6 +37,7 @@ AWKWARD = [
     comment(4, "Deep.", parent=3),
     comment(5, "Deeper.", parent=4),
     comment(6, "Deepest.", parent=5),
+    comment(7, "Rich.", html=RICH),
 ]
 
 
@@ -91,6 +92,8 @@ def test_a_thread_in_use_has_no_violation(
     expect(page.locator("#commentsvc-1 textarea")).to_be_focused()
     form = open_form(page)
     fill(form, "Mine.")
+    form.locator("textarea").press_sequentially(" @ad")
+    expect(form.get_by_role("button", name="@Ada Byron")).to_be_visible()
     answers.refuse("POST", 500)
     form.get_by_role("button", name="Send comment").click()
     expect(form.get_by_role("alert")).not_to_be_empty()

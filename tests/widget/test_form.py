@@ -439,3 +439,29 @@ def test_keys_buttons_and_paste_write_markdown_over_what_is_selected(
     opener.click()
     expect(toolbar).to_have_count(0)
     expect(opener).to_have_attribute("aria-expanded", "false")
+
+
+def test_names_of_the_thread_complete_a_mention_by_keys_alone(
+    page: Page, form: Locator, message: Locator, answers: Answers
+) -> None:
+    answers.comments = [comment(1, "a", author="Ann Lee"), comment(2, "b", author="Anna 李")]
+    page.evaluate("document.querySelector('comment-thread').load()")
+    expect(page.locator("#commentsvc-2")).to_be_visible()
+    offered = form.get_by_role("group").get_by_role("button")
+    message.fill("Write to ann@an")
+    page.keyboard.type(" ")
+    expect(offered).to_have_count(0)
+    page.keyboard.type("@an")
+    expect(offered).to_have_text(["@Anna 李", "@Ann Lee"])
+    page.keyboard.press("ArrowDown")
+    page.keyboard.press("Escape")
+    expect(offered).to_have_count(0)
+    expect(message).to_be_focused()
+    page.keyboard.type("n")
+    expect(offered).to_have_count(2)
+    page.keyboard.press("ArrowDown")
+    page.keyboard.press("ArrowDown")
+    page.keyboard.press("Enter")
+    expect(message).to_have_value("Write to ann@an @Ann Lee ")
+    expect(message).to_be_focused()
+    expect(offered).to_have_count(0)

@@ -6,7 +6,7 @@ from collections.abc import Callable
 import pytest
 from playwright.sync_api import Page, expect
 
-from tests.widget.browser import NOW, SERVICE, Answers, comment, fill, open_form, send
+from tests.widget.browser import NOW, RICH, SERVICE, Answers, comment, fill, open_form, send
 
 OpenThread = Callable[..., Page]
 
@@ -291,3 +291,20 @@ def test_a_picture_covers_the_initial_and_comes_from_the_service_alone(
     image.evaluate("(image) => image.remove()")
     assert tile.screenshot() != shown
     expect(page.locator(".commentsvc-avatar img")).to_have_count(0)
+
+
+def test_notes_tasks_and_formulas_have_their_styles_and_a_mention_finds_a_later_page(
+    open_thread: OpenThread, answers: Answers
+) -> None:
+    answers.comments = [comment(1, "One.", html=RICH), comment(2, "Two."), comment(3, "Three.")]
+    answers.part = 1
+    page = open_thread()
+    body = page.locator("#commentsvc-1 .commentsvc-body")
+    expect(body.locator("section")).to_have_css("border-top-style", "solid")
+    expect(body.locator("pre")).to_have_attribute("tabindex", "0")
+    expect(body.locator("math")).to_have_attribute("tabindex", "0")
+    body.locator("sup a").click()
+    assert page.evaluate("location.hash") == "#commentsvc-note-a-1"
+    expect(page.locator("#commentsvc-3")).to_have_count(0)
+    body.get_by_role("link", name="@Ada Byron").click()
+    expect(page.locator("#commentsvc-3")).to_be_in_viewport()

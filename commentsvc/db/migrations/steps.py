@@ -25,7 +25,8 @@ INITIAL: Final = (
     CREATE TABLE site (
         id INTEGER NOT NULL PRIMARY KEY,
         name TEXT NOT NULL,
-        count INTEGER NOT NULL DEFAULT 0
+        count INTEGER NOT NULL DEFAULT 0,
+        math INTEGER NOT NULL DEFAULT 0
     ) STRICT
     """,
     "CREATE UNIQUE INDEX site_name ON site (name)",

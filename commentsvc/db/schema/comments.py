@@ -41,11 +41,12 @@ class Table(peewee.Model):
 
 
 class SiteTable(Table):
-    """A blog, and the number of its approved comments."""
+    """A blog, and the number of its approved comments. `math` is 1 if it shows formulas."""
 
     id = peewee.AutoField()
     name = peewee.TextField(unique=True)
     count = peewee.IntegerField(constraints=[peewee.SQL("DEFAULT 0")])
+    math = peewee.IntegerField(constraints=[peewee.SQL("DEFAULT 0")])
 
     class Meta:
         table_name = "site"

@@ -317,6 +317,15 @@ def test_a_preview_is_what_would_be_shown_and_stores_nothing(service: Served) ->
     assert service.stored() == []
 
 
+def test_a_mention_leads_to_a_comment_on_the_page_as_its_preview_does(service: Served) -> None:
+    number = data(service.submit(author="Bo Lee"))["comment"]["id"]
+    link = f'<a href="#commentsvc-{number}" rel="nofollow ugc noopener">@Bo Lee</a>'
+    assert link in data(service.submit("Yes, @Bo Lee."))["comment"]["html"]
+    assert link in data(service.post("/api/preview?url=/p/", {"message": "@Bo Lee"}))["html"]
+    for target in ("/api/preview", "/api/preview?url=/q/"):
+        assert link not in data(service.post(target, {"message": "@Bo Lee"}))["html"]
+
+
 def test_a_feed_is_of_the_site_or_of_a_page(service: Served) -> None:
     for url in ("/p/", "/q/", "/p/"):
         service.submit(f"<on> {url} {service.now}", url)

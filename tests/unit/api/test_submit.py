@@ -190,7 +190,7 @@ def test_what_comes_in_one_turn_is_rendered_in_one_go_and_fails_alone(
 ) -> None:
     steps: list[str] = []
 
-    def noted(text: str) -> str:
+    def noted(text: str, *_: object) -> str:
         steps.append("render")
         return render(text)
 
@@ -210,7 +210,7 @@ def test_what_comes_in_one_turn_is_rendered_in_one_go_and_fails_alone(
 def test_a_message_that_cannot_be_rendered_costs_its_neighbours_nothing(
     service: Served, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def fails(text: str) -> str:
+    def fails(text: str, *_: object) -> str:
         if text == "bad":
             raise UnknownParent("ours")
         return render(text)

@@ -11,6 +11,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from commentsvc.comments import formulas
+from commentsvc.comments.formulas import LENGTH
 from commentsvc.comments.markdown import (
     ALLOWANCE,
     CONTAINERS,
@@ -53,6 +55,9 @@ RENDERED = [
     ("*a*\n<b>", "<p><em>a</em><br>\n&lt;b&gt;</p>\n"),
     ("```\n<a\n<b\n```", "<pre><code>&lt;a\n&lt;b\n</code></pre>\n"),
     ("`<p>\n<b>` c", "<p><code>&lt;p&gt; &lt;b&gt;</code> c</p>\n"),
+    ("- [ ] a\n- [x] b", '<ul class="contains-task-list">\n<li>☐ a</li>\n<li>☑ b</li>\n</ul>'),
+    ("`[ ]` [x] c", "<p><code>[ ]</code> [x] c</p>"),
+    ("$5 and $6, $x^2$", "<p>$5 and $6, $x^2$</p>"),
     ("a\x00b", "<p>a\N{REPLACEMENT CHARACTER}b</p>\n"),
     ("", ""),
 ]
@@ -104,17 +109,53 @@ ATTACKS = [
     "<!--[if IE]><script>alert(1)</script><![endif]-->",
     "<![CDATA[<script>alert(1)</script>]]>",
     "<?xml version='1.0'?><script>",
+    "[^1]\n\n[^1]: <script>alert(1)</script> [x](javascript:alert(1))",
+    '[^" onclick="alert(1)]\n\n[^" onclick="alert(1)]: x',
+    "- [x] <script>alert(1)</script>",
+    "$\\text{<img src=x onerror=alert(1)>}$",
+    "$\\href{javascript:alert(1)}{x}$ $\\color{red}x$ $\\hspace{-99em}x$ $\\label{x}\\ref{x}$",
+    '$x" onclick="alert(1)$ $</math><script>alert(1)</script>$',
+    "```math\n\\text{</mtext></math><script>alert(1)</script>}\n```",
+    "@<script>alert(1)</script>",
+]
+
+# HTML that is dangerous within MathML, as an import may contain it.
+MATH_ATTACKS = [
+    "<math><annotation-xml encoding='text/html'><script>alert(1)</script></annotation-xml></math>",
+    "<math><semantics><mi>x</mi><annotation>x</annotation></semantics></math>",
+    "<math><maction actiontype='statusline' xlink:href='javascript:alert(1)'>x</maction></math>",
+    "<math href='javascript:alert(1)'><mi href='javascript:alert(1)' style='color:red'>x",
+    "<math><mi xlink:href='data:x,<script>alert(1)</script>'>x</mi></math>",
+    "<math><mtext><table><mglyph><style><!--</style><img title='--><img src=1 onerror=alert(1)>'>",
+    "<math><mtext><malignmark><p><style><img src=x onerror=alert(1)>",
+    "<math><mi><mglyph><svg><mtext><textarea><path id='</textarea><img onerror=alert(1) src=1>'>",
+    "<math><!--</math><img src=x onerror=alert(1)>--><mi>x</mi></math>",
+    "<math><mtext></p><script>alert(1)</script></mtext></math>",
+    "<math><![CDATA[<script>alert(1)</script>]]></math>",
+    "<math><mspace width='9999px'/><mo lspace='-50em'>x</mo><mstyle scriptlevel='-9'>x",
+    "<svg><foreignObject><math><mi><img src=x onerror=alert(1)></mi></math></foreignObject></svg>",
+    "<li id='commentsvc-1'>x</li><a id='x' role='button' href='/a'>x</a><section role='alert'>x",
 ]
 
 ALLOWED = {
-    "a": ["href", "title", "rel"],
+    **{tag: sorted(names) for tag, names in formulas.ATTRIBUTES.items()},
+    "a": ["href", "title", "rel", "id", "role"],
     "code": ["class"],
+    "li": ["id"],
     "ol": ["start"],
+    "section": ["role"],
+    "ul": ["class"],
     "td": ["align"],
     "th": ["align"],
 }
-_NAMES = "blockquote br del em h4 h5 h6 hr li p pre strong table tbody thead tr ul"
-BARE = frozenset(_NAMES.split())
+_NAMES = "blockquote br del em h4 h5 h6 hr p pre strong sup table tbody thead tr"
+_MATHML = """
+mi mn mo mtext mrow msqrt mroot mpadded mphantom msub msup msubsup mmultiscripts mprescripts mtr mtd
+"""
+BARE = frozenset([*_NAMES.split(), *_MATHML.split()])
+
+
+TEXTS_OF = ("alttext", "class", "href", "id", "role", "title")  # attributes without a length
 
 
 class Judge(HTMLParser):
@@ -124,7 +165,13 @@ class Judge(HTMLParser):
         assert tag in ALLOWED or tag in BARE
         assert {name for name, _ in attrs} <= set(ALLOWED.get(tag, ()))
         values = dict(attrs)
-        assert re.fullmatch(r"(language-[\w+#.-]{1,32})?", values.get("class") or "")
+        classes = r"(language-[\w+#.-]{1,32}|contains-task-list)?"
+        assert re.fullmatch(classes, values.get("class") or "")
+        assert re.fullmatch(r"(commentsvc-(note|ref)-\w{10}-[\d-]+)?", values.get("id") or "")
+        for name, value in attrs:
+            assert name in ("alttext", "href", "title") or len(value or "") < 50
+            size = re.fullmatch(r"(-?[\d.]+)(em|px|%)", value or "")
+            assert not size or name in TEXTS_OF or (size[2] == "em" and abs(float(size[1])) < 4)
         if tag == "a":
             assert values["rel"] == "nofollow ugc noopener"
         href = re.sub(r"[\x00-\x20]", "", values.get("href") or "")
@@ -156,10 +203,21 @@ def test_markdown_becomes_html(source: str, expected: str) -> None:
     assert expected in render(source)
 
 
+PEOPLE = {"Ann": 1, "Ann Lee": 2, "<script>alert(1)</script>": 3}
+
+
 @pytest.mark.parametrize("source", ATTACKS)
-def test_no_text_smuggles_in_a_script_or_a_foreign_address(source: str) -> None:
-    judge(render(source))
-    judge(render(f"> - {source}\n\n{source} *{source}*"))
+@pytest.mark.parametrize("math", [False, True])
+def test_no_text_smuggles_in_a_script_or_a_foreign_address(source: str, math: bool) -> None:
+    judge(render(source, math, PEOPLE))
+    judge(render(f"> - {source}\n\n{source} *{source}*", math, PEOPLE))
+
+
+@pytest.mark.parametrize("html", MATH_ATTACKS)
+def test_no_imported_mathml_has_more_than_ours(html: str) -> None:
+    judge(clean(html))
+    assert clean(clean(html)) == clean(html)
+    assert not re.search(r"href=.?javascript|<script|<style|<img|<annotation|style=", clean(html))
 
 
 WORDS = st.sampled_from(
@@ -170,7 +228,7 @@ TEXTS = st.one_of(st.text(), st.lists(WORDS, max_size=8).map("".join))
 
 @given(TEXTS.filter(lambda text: not re.search("[\ud800-\udfff]", text)))
 def test_whatever_the_text_the_html_holds_only_what_is_allowed(source: str) -> None:
-    judge(render(source))
+    judge(render(source, math=True, named=PEOPLE))
 
 
 WORDS = st.sampled_from(
@@ -207,8 +265,18 @@ def test_any_other_tag_needs_the_sanitizer(html: str) -> None:
     assert not has_bare_tags(f"<p>a</p>\n{html}")
 
 
-def test_links_are_counted() -> None:
+def test_links_are_counted_except_those_within_the_page() -> None:
     assert links(render("www.a.example [b](/c) ![d](e) `<a >` <a href=x>")) == 3
+    assert links(render("[^1] @Ann\n\n[^1]: a", named=PEOPLE)) == 0
+
+
+def test_footnotes_lead_there_and_back_and_their_ids_belong_to_one_text() -> None:
+    html = render("a[^x] b[^y] c[^x]\n\n[^y]: Two\n\n[^x]: *One*")
+    ids = re.findall(r' id="([^"]*)"', html)
+    assert len(ids) == len(set(ids)) == 5
+    assert set(re.findall(r'href="#([^"]*)"', html)) == set(ids)
+    assert html.index("One") < html.index("Two")
+    assert not {*re.findall(r' id="([^"]*)"', render("other[^x]\n\n[^x]: *One*"))} & {*ids}
 
 
 SIZE = 8192
@@ -259,12 +327,31 @@ HOSTILE = {
     "entities": "&nbsp;" * SIZE,
     "spaces": "\xa0" * SIZE,
     "footnotes": "[^1]: a\n" + "[^1]" * SIZE,
+    "a footnote": "[^1]" * 2_000 + "\n\n[^1]: a",
+    "many footnotes": "".join(f"[^{n}]" for n in range(250))
+    + "".join(f"\n\n[^{n}]: a" for n in range(250)),
+    "footnotes of footnotes": "[^0]\n\n" + "".join(f"[^{n}]: [^{n + 1}]\n\n" for n in range(250)),
+    "long labels": f"[^{'a' * 900}]" * 5 + f"\n\n[^{'a' * 900}]: x",
+    "tasks": "- [ ] \n" * SIZE,
+    "dollars": "$" * SIZE,
+    "formulas": "$a$" * SIZE,
+    "blocks of formulas": "$$a$$ " * SIZE,
+    "open formulas": "$a " * SIZE,
+    "brackets": ("$" + "(" * (LENGTH - 2) + "$ ") * 16,
+    "braces": ("$" + "{" * (LENGTH // 2) + "}" * (LENGTH // 2) + "$ ") * 16,
+    "primes": ("$x" + "'" * (LENGTH - 1) + "$ ") * 16,
+    "exponents": ("$" + "x^{" * (LENGTH // 4) + "}" * (LENGTH // 4) + "$ ") * 16,
+    "cells of matrices": ("$\\begin{matrix}" + "&" * (LENGTH - 50) + "\\end{matrix}$ ") * 16,
+    "macros": "$\\newcommand\\a{\\a\\a}\\a$ " * SIZE,
+    "code blocks of formulas": "```math\na\n```\n" * SIZE,
+    "mentions": "@Ann Lee, " * SIZE,
+    "emphasised mentions": "*@Ann*" * SIZE,
 }
 
 
 def is_bounded(source: str) -> bool:
     """Return whether the HTML of `source` and the best time to render it are within the bounds."""
-    html = render(source)
+    html = render(source, math=True, named=PEOPLE)
     judge(html)
     size, most = len(html.encode()), EXPANSION * len(source.encode()) + ALLOWANCE
     return size <= most and any(seconds(source) < 0.1 for _ in range(3))
@@ -273,7 +360,7 @@ def is_bounded(source: str) -> bool:
 def seconds(source: str) -> float:
     """Return the CPU time for rendering; 0.02 for the slowest text that is known."""
     started = time.process_time()
-    render(source)
+    render(source, math=True, named=PEOPLE)
     return time.process_time() - started
 
 

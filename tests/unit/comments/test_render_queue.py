@@ -1,11 +1,12 @@
 """Many texts are rendered in several turns of the event loop, in order, and fail separately."""
 
 import asyncio
+import threading
 
 import pytest
 
 from commentsvc.comments import render_queue
-from commentsvc.comments.render_queue import TURN_MS, RenderQueue
+from commentsvc.comments.render_queue import LONG, TURN_MS, RenderJob, RenderQueue
 from tests.unit.settable_clock import SettableClock
 
 
@@ -29,7 +30,7 @@ async def turns(step_ms: int, number: int) -> list[int]:
         list[int](),
     )
     for each in range(number):
-        queue.add(str(each), rendered.append)
+        queue.add(RenderJob(str(each)), rendered.append)
     while sum(counts) < number:
         await asyncio.sleep(0)
         counts.append(len(rendered) - sum(counts))
@@ -49,17 +50,17 @@ def test_slow_texts_do_not_add_up_in_a_turn() -> None:
 def test_what_comes_while_others_wait_is_rendered_too() -> None:
     async def scene() -> list[str | Exception]:
         queue, rendered = RenderQueue(SteppingClock(TURN_MS)), list[str | Exception]()
-        queue.add("a", rendered.append)
-        queue.add("b", rendered.append)
+        queue.add(RenderJob("a"), rendered.append)
+        queue.add(RenderJob("b"), rendered.append)
         await asyncio.sleep(0)
-        queue.add("c", rendered.append)
+        queue.add(RenderJob("c"), rendered.append)
         return [*rendered, await queue.render("d"), *rendered[1:]]
 
     assert asyncio.run(scene()) == [f"<p>{each}</p>\n" for each in "adbc"]
 
 
 def test_a_text_that_cannot_be_rendered_fails_alone(monkeypatch: pytest.MonkeyPatch) -> None:
-    def fails(source: str) -> str:
+    def fails(source: str, *_: object) -> str:
         if source == "bad":
             raise ValueError("ours")
         return source
@@ -73,6 +74,23 @@ def test_a_text_that_cannot_be_rendered_fails_alone(monkeypatch: pytest.MonkeyPa
     first, error, last = asyncio.run(scene())
     assert (first, str(error), last) == ("a", "ours", "b")
     assert isinstance(error, ValueError)
+
+
+def test_a_long_text_is_rendered_off_the_event_loop(monkeypatch: pytest.MonkeyPatch) -> None:
+    threads: list[int] = []
+
+    def note(source: str, *_: object) -> str:
+        threads.append(threading.get_ident())
+        return source[0]
+
+    monkeypatch.setattr(render_queue, "render", note)
+
+    async def scene() -> list[str]:
+        render = RenderQueue(SteppingClock(0)).render
+        return [await render("a"), await render("b" * (LONG + 1))]
+
+    assert asyncio.run(scene()) == ["a", "b"]
+    assert threads[0] == threading.get_ident() != threads[1]
 
 
 def test_whoever_stops_waiting_costs_the_others_nothing() -> None:

@@ -8,7 +8,7 @@ import pytest
 from commentsvc.comments import queries
 from commentsvc.comments.markdown import render
 from commentsvc.db.database import Database
-from commentsvc.db.sqlite import DatabaseFull
+from commentsvc.db.sqlite import DatabaseFull, Reader
 from commentsvc.runtime import rerender
 from commentsvc.runtime.rerender import Outdated, look, store
 from tests.unit.database_fixture import add, opened
@@ -67,7 +67,7 @@ def test_what_comes_after_the_start_is_not_looked_at(
 ) -> None:
     rendered: list[str] = []
 
-    def renders(source: str) -> str:
+    def renders(_reader: Reader, _thread: int, source: str, _before: int) -> str:
         rendered.append(source)
         add(database, source="new", html=render("new"))
         return render(source)
@@ -106,7 +106,7 @@ def test_a_full_disk_is_no_end(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
 def test_a_comment_that_cannot_be_rendered_is_logged_and_ends_nothing(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    def fails(source: str) -> str:
+    def fails(_reader: Reader, _thread: int, source: str, _before: int) -> str:
         if source == "bad":
             raise ValueError("no")
         return render(source)

@@ -1,0 +1,20 @@
+// What only some comments have: code, formulas, task lists, footnotes, mentions
+
+import { loadStylesheet } from "./common.js";
+
+loadStylesheet("rich.css");
+
+/** Make wide parts of a comment scroll by keys, and mentions of comments on later pages work. */
+export function enrich(body) {
+  for (const wide of body.querySelectorAll("pre, math[display]")) wide.tabIndex = 0;
+  body.addEventListener("click", follow);
+}
+
+async function follow({ target }) {
+  const [, id] = /^#(commentsvc-\d+)$/.exec(target.closest("a")?.getAttribute("href")) ?? [];
+  const thread = target.closest("comment-thread");
+  if (!id || !thread || document.getElementById(id)) return;
+  thread.target = id;
+  const { seekTarget } = await import("./target.js");
+  seekTarget(thread);
+}
