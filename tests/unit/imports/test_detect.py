@@ -2,18 +2,30 @@
 
 import gzip
 import io
+import itertools
 import json
 import re
 import sqlite3
 import time
+import tracemalloc
 import zipfile
-from contextlib import closing
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
 from pathlib import Path
+from typing import Any
+from zoneinfo import ZoneInfo
 
 import pytest
 
-from commentsvc.imports.files import RATIO, sources
-from commentsvc.imports.records import ImportedComment, ImportedPage, ImportFailed, InvalidInput
+from commentsvc.imports import detect
+from commentsvc.imports.files import RATIO, SourceFile, sources
+from commentsvc.imports.records import (
+    ImportedComment,
+    ImportedPage,
+    ImportFailed,
+    InvalidInput,
+    ParseOptions,
+)
 from tests.unit.imports.import_samples import (
     ARTALK,
     COMENTARIO,
@@ -233,6 +245,63 @@ def test_packed_files_are_read(tmp_path: Path, text: str) -> None:
         made.writestr("export/2", text)
         made.writestr("__MACOSX/export/._1", b"\0\5")
     assert parsed(archive) == plain * 2
+
+
+class EndlessFile(SourceFile):
+    """A file of `size` bytes that are made when they are read: records between two texts."""
+
+    def __init__(self, size: int, begin: bytes, record: bytes, end: bytes) -> None:
+        self.name, self.size = "large", size
+        self._texts = begin, record, end
+
+    @contextmanager
+    def open(self) -> Iterator[io.BufferedReader]:
+        begin, record, end = self._texts
+        made = itertools.chain([begin], itertools.repeat(record, self.size // len(record)), [end])
+
+        class Stream(io.RawIOBase):
+            rest = b""
+
+            def readable(self) -> bool:
+                return True
+
+            def readinto(self, buffer: Any) -> int:  # Any: a writable buffer
+                self.rest = self.rest or next(made, b"")
+                part, self.rest = self.rest[: len(buffer)], self.rest[len(buffer) :]
+                buffer[: len(part)] = part
+                return len(part)
+
+        yield io.BufferedReader(Stream())
+
+
+@pytest.mark.parametrize(
+    ("name", "file"),
+    [
+        (
+            "disqus",
+            EndlessFile(
+                2**24,
+                b'<disqus xmlns="http://disqus.com">',
+                b"<post><message>%s</message></post>\n" % (b"text " * 5_000),
+                b"</disqus>",
+            ),
+        ),
+        ("artalk", EndlessFile(2**24, b"[{}", b',{"content":"%s"}\n' % (b"text " * 5_000), b"]")),
+        ("remark42", EndlessFile(2**24, b"\n", b'{"locator":"%s"}\n' % (b"text " * 5_000), b"")),
+    ],
+)
+def test_the_memory_does_not_grow_with_the_file(name: str, file: EndlessFile) -> None:
+    skipped: list[InvalidInput] = []
+    tracemalloc.start()
+    try:
+        records = detect.FORMATS[name].parse(file, ParseOptions(ZoneInfo("UTC"), skipped.append))
+        number = sum(isinstance(record, ImportedComment) for record in records)
+        _, peak = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert skipped == []
+    assert number >= file.size // 30_000
+    assert peak < file.size / 4
 
 
 def test_a_bomb_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
