@@ -56,7 +56,7 @@ PAUSE: Final = 0.05
 PROBE_DEADLINE: Final = 5.0
 HEALTH: Final = b"GET /healthz HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n"
 # The page cache in KiB of a command that writes itself: an import changes pages in all indexes.
-ALONE_CACHE: Final = 65_536
+ALONE_CACHE: Final = 40_960
 # Seconds that a reading command waits for another program's lock.
 READ_PATIENCE: Final = 5.0
 # Characters of a comment's first line that are shown.

@@ -27,7 +27,7 @@ from loadtest.report.command import finish
 WORDS: Final = 20  # of a comment
 FORMATS: Final = ("commentsvc", "wordpress", "disqus", "isso-json")
 HUGO_PAGES: Final = 5_000
-LOOK: Final = 0.1  # seconds between two reads of the memory
+LOOK: Final = 0.2  # seconds between two reads of the memory
 # Limits: seconds for a million comments in our own format, and for all pages of a Hugo blog; MiB of
 # the process.
 SECONDS: Final = 30.0
@@ -38,7 +38,10 @@ QUIET: Final = 0.8  # share of the time for which the program had a core; below,
 
 @dataclass(frozen=True, slots=True)
 class Cost:
-    """The costs of one run of the program: seconds, CPU seconds, MiB."""
+    """The costs of one run of the program and its processes: seconds, CPU seconds, MiB.
+
+    Memory that processes share is counted once.
+    """
 
     seconds: float
     cpu_seconds: float
@@ -62,7 +65,7 @@ def run(words: Sequence[str]) -> Cost:
     # The memory of rusage includes that of the process that started it: our own.
     rss_mib = 0.0
     while os.waitid(os.P_PID, process.pid, os.WEXITED | os.WNOHANG | os.WNOWAIT) is None:
-        rss_mib = max(rss_mib, high_water_mark(process.pid))
+        rss_mib = max(rss_mib, memory(process.pid))
         time.sleep(LOOK)
     _, status, usage = os.wait4(process.pid, 0)
     seconds = time.perf_counter() - begin
@@ -72,11 +75,16 @@ def run(words: Sequence[str]) -> Cost:
     return Cost(seconds, usage.ru_utime + usage.ru_stime, rss_mib)
 
 
-def high_water_mark(pid: int) -> float:
-    """Return the greatest memory of a process in MiB; 0 for one that has ended."""
-    text = Path(f"/proc/{pid}/status").read_text()
-    found = re.search(r"^VmHWM:\s+(\d+) kB$", text, re.MULTILINE)
-    return int(found[1]) / 1024 if found else 0.0
+def memory(pid: int) -> float:
+    """Return the memory of a process and of those that it started in MiB; 0 for ended ones."""
+    place = Path(f"/proc/{pid}")
+    try:
+        text = (place / "smaps_rollup").read_text()
+        children = (place / f"task/{pid}/children").read_text().split()
+    except OSError:  # it has ended meanwhile
+        return 0.0
+    found = re.search(r"^Pss:\s+(\d+) kB$", text, re.MULTILINE)
+    return (int(found[1]) / 1024 if found else 0.0) + sum(memory(int(each)) for each in children)
 
 
 def make(data: Path, number: int) -> None:

@@ -6,6 +6,7 @@ memory. Then a part of it is imported while a server runs and readers request th
 pages: what they see before, and meanwhile.
 """
 
+import itertools
 import math
 import os
 import sqlite3
@@ -13,7 +14,7 @@ import statistics
 import subprocess
 import sys
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import closing
 from dataclasses import asdict
 from pathlib import Path
@@ -23,13 +24,15 @@ import click
 
 from commentsvc.settings import data_dir
 from loadtest.data import bulk
-from loadtest.data.blog import draw
+from loadtest.data.blog import draw, texts
 from loadtest.harness import client
+from loadtest.harness.bench import submission
 from loadtest.harness.client import Request
 from loadtest.harness.environment import Environment, prepare_empty, sum_up
 from loadtest.harness.install import PROGRAM
 from loadtest.harness.measurement import Row
 from loadtest.harness.rounds import Extent
+from loadtest.harness.scenario import MARK
 from loadtest.harness.service import Service, ServiceError
 from loadtest.report.command import finish
 from loadtest.report.table import milliseconds
@@ -41,9 +44,11 @@ from loadtest.workloads.exports import Cost
 # Limits for a million comments: seconds, and MiB of the process.
 SECONDS: Final = 60.0
 MEMORY: Final = 200.0
+PROCESSES: Final = 2  # that share the work
 OURS: Final = ("commentsvc", "commentsvc, again")
 ISSO_IMPORT: Final = "isso"
 BEFORE, BESIDE = "readers before", "readers beside an import"
+SUBMITS_BEFORE, SUBMITS_BESIDE = "submissions before", "submissions beside an import"
 SLOWER: Final = 2.0  # times the p99 before the import
 SHOWN: Final = 0.8 * 0.99  # share of the generated comments that are approved, on the first site
 PART: Final = 10  # one of so many comments is imported beside readers
@@ -89,7 +94,7 @@ def measure(folder: Path, number: int, rounds: int, *, beside_isso: bool) -> lis
 
 
 def beside_readers(place: Environment, file: Path, number: int) -> list[Row]:
-    """Measure counts before an import and during it; `number` is that of the round.
+    """Measure counts and submissions before an import and during it, in the round `number`.
 
     Raise ServiceError if the import ends too early.
     """
@@ -105,28 +110,46 @@ def beside_readers(place: Environment, file: Path, number: int) -> list[Row]:
     plan.write_bytes(client.pack(requests, draw(SEQUENCE, len(requests), seed=4)))
     with Service(data, place.cores[:1]) as service:
 
-        def read() -> float:
-            seconds = place.extent.seconds
-            seen = client.generate(service.port, plan, READERS, 1, seconds, 0, core)
-            client.demand("readers", seen)
-            return seen.p99
+        def submissions() -> Iterator[Request]:
+            drawn = zip(pages, texts(seed=6), strict=False)
+            for url, text in drawn:
+                yield submission(url, text, f"load-{MARK}", service.port)
 
-        before = [read() for _ in range(WINDOWS)]
+        submits = place.folder / "submissions"
+        submits.write_bytes(client.pack([*submissions()], range(len(pages))))
+        windows = itertools.count()
+
+        def ask() -> tuple[float, float]:
+            """Read and submit for a window each; return the two p99."""
+            found = []
+            for name, played, clients in (("readers", plan, READERS), ("submissions", submits, 1)):
+                first = next(windows) * SEQUENCE  # so that each submission has a key of its own
+                extent = (clients, 1, place.extent.seconds, first)
+                seen = client.generate(service.port, played, *extent, core)
+                client.demand(name, seen)
+                found.append(seen.p99)
+            return found[0], found[1]
+
+        before = [ask() for _ in range(WINDOWS)]
         words = [str(PROGRAM), "import", "disqus", str(file), "--data", str(data)]
         words = ["taskset", "-c", core, "nice", *words]  # the readers are on that core too
         importing = subprocess.Popen(words, stdout=subprocess.DEVNULL)
         try:
             while importing.poll() is None and not _is_storing(data):
                 time.sleep(0.1)
-            meanwhile = [read() for _ in range(WINDOWS) if importing.poll() is None]
+            meanwhile = [ask() for _ in range(WINDOWS) if importing.poll() is None]
         finally:
             importing.kill()
             importing.wait()
     if not meanwhile:
         raise ServiceError("the import had ended before readers began")
     return [
-        {"scenario": name, "round": number, "disturbed": False, "p99": statistics.median(seen)}
-        for name, seen in ((BEFORE, before), (BESIDE, meanwhile))
+        {"scenario": name, "round": number, "disturbed": False, "p99": statistics.median(p99)}
+        for names, seen in (
+            ((BEFORE, SUBMITS_BEFORE), before),
+            ((BESIDE, SUBMITS_BESIDE), meanwhile),
+        )
+        for name, p99 in zip(names, zip(*seen, strict=True), strict=True)
     ]
 
 
@@ -151,7 +174,7 @@ def too_much(rows: Sequence[Row]) -> list[str]:
     for row in rows:
         if row["scenario"] not in OURS:
             continue
-        seconds = row["cpu_seconds"] if row["disturbed"] else row["seconds"]
+        seconds = row["cpu_seconds"] / PROCESSES if row["disturbed"] else row["seconds"]
         if seconds > SECONDS:
             found.append(f"{row['scenario']}: {seconds:.1f} s, over {SECONDS:.0f} s")
         if row["rss_mib"] > MEMORY:
