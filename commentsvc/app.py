@@ -165,7 +165,7 @@ async def _compose(
         ways = channels.channels(settings, SignedLinks(keys), clock, database)
         ways.update(_sent_mentions(service))
         outbox = OutboxWorker(database, ways, clock, leads=leader.leads)
-        backups = ScheduledBackup(settings.backup, data / data_dir.DATABASE, clock)
+        backups = ScheduledBackup(settings.backup, location, clock)
         state = instance.state if instance else None
         ops = Health(service, bridge.stats, outbox, backups, state)
         files = Files(settings, start.blog)

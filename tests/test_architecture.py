@@ -71,7 +71,8 @@ ALLOWED: dict[str, list[str]] = {
 ONLY_IMPORTERS: dict[str, frozenset[str]] = {
     "commentsvc._core": frozenset({"http.bridge"}),
 }
-ENVIRONMENT_READERS = frozenset({"settings.loader", "runtime.systemd"})
+# `db.postgresql_dump` passes it on to pg_dump, with the password.
+ENVIRONMENT_READERS = frozenset({"settings.loader", "runtime.systemd", "db.postgresql_dump"})
 
 # Parameters other than `self` and `cls`.
 MOST_PARAMETERS = 6
@@ -105,6 +106,7 @@ TESTED_ELSEWHERE: dict[str, str] = {
     "auth.reply_addresses": "inbox/test_message: forged words, other letters, rotated keys",
     "cluster.notifications": "cluster/test_instance: what one says, the other one hears",
     "db.peers": "cluster/test_instance: instances, commands, and what a COMMIT tells",
+    "db.backup_result": "db/test_backup and test_postgresql_dump: why nothing was restored",
     "db.engine": "db/test_database and test_postgresql: each engine",
     "db.postgresql_statements": "comments/test_queries and moderation: on both engines",
     "db.schema.postgresql": "db/migrations/test_postgresql_upgrade: the tables of the models",

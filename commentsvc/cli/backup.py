@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from commentsvc.cli.common import counted, data_option, database_file, progress
+from commentsvc.cli.common import counted, data_option, location, progress
 from commentsvc.settings import data_dir
 
 if TYPE_CHECKING:
@@ -22,13 +22,13 @@ def backup(data: Path, file: Path, force: bool) -> None:
     """Copy the database to FILE, and check the copy.
 
     The server may be running. A complete new backup replaces an older one in FILE. The settings and
-    the secret key are separate files in the data folder: back them up too.
+    the secret key are separate files in the data folder: back them up too. With PostgreSQL, FILE is
+    an archive that pg_dump makes; it must be installed.
     """
     from commentsvc.cli import client
     from commentsvc.db import backup as copying
 
-    path = database_file(data, "Backups of PostgreSQL are made by pg_dump, not by commentsvc")
-    client.database(data)
+    path = client.database(data)
     with progress("copying the database") as told:
         size = copying.write(path, file, replace=force, told=told)
     click.echo(f"{file} is a complete copy ({size / 1e6:.1f} MB)")
@@ -44,15 +44,23 @@ def restore(data: Path, file: Path, force: bool, send: bool) -> None:
 
     The server must be stopped. The command first checks that FILE is a complete database of this
     version or an older one, and that its counts are right. It keeps the previous database beside
-    the new one. Mails and messages that were waiting in FILE are not sent, because they may have
-    been sent after the backup: moderators find them on the mail page and can send each of them.
+    the new one: as another file, or with PostgreSQL as another schema. Mails and messages that were
+    waiting in FILE are not sent, because they may have been sent after the backup: moderators find
+    them on the mail page and can send each of them.
     """
     from commentsvc.db import backup as copying
+    from commentsvc.db.engine import load_postgresql
     from commentsvc.util import timestamps
 
-    database_file(data, "Backups of PostgreSQL are restored by pg_restore, not by commentsvc")
+    place = location(data)
     with progress("restoring the database") as told:
-        done = copying.restore(data, file, force=force, send=send, told=told)
+        if isinstance(place, str):
+            load_postgresql()
+            from commentsvc.db import postgresql_dump
+
+            done = postgresql_dump.restore(place, file, force=force, send=send, told=told)
+        else:
+            done = copying.restore(data, file, force=force, send=send, told=told)
     newest = f", the newest of {timestamps.local(done.newest)}" if done.newest else ""
     click.echo(f"restored {counted(done.comments, 'comment')}{newest}")
     for fault in done.faults:
@@ -64,6 +72,8 @@ def restore(data: Path, file: Path, force: bool, send: bool) -> None:
         )
     if done.kept:
         click.echo(f"the previous database is kept as {done.kept}")
+    if done.schema:
+        click.echo(f"the previous tables are kept in the schema {done.schema}")
     if not (data / data_dir.SECRET_KEY).exists():
         click.echo(
             f"{data} has no {data_dir.SECRET_KEY}: without the old one, sessions, links in mails "

@@ -115,7 +115,7 @@ def expected() -> tuple[type[Exception], ...]:
     from commentsvc.auth.passwords import PasswordRefused
     from commentsvc.comments.errors import CommentsError
     from commentsvc.comments.urls import UrlError
-    from commentsvc.db.backup import BackupError
+    from commentsvc.db.backup_result import BackupError
     from commentsvc.db.sqlite import DatabaseError
     from commentsvc.exports.hugo import DataFilesError
     from commentsvc.imports.records import ImportFailed
@@ -173,14 +173,6 @@ def location(data: Path) -> Path | str:
     given = context.params.get("settings_file") if context else None
     file = find_settings(given or loader.place("COMMENTSVC_CONFIG"), data)
     return loader.database_url(file) or data / data_dir.DATABASE
-
-
-def database_file(data: Path, cannot: str) -> Path:
-    """Return the database's file. Raises Failure with what `cannot` be done with PostgreSQL."""
-    place = location(data)
-    if isinstance(place, str):
-        raise Failure([f"{cannot}, and database.url names one."])
-    return place
 
 
 def find_settings(given: Path | None, data: Path) -> Path | None:

@@ -6,6 +6,8 @@ state of the data while the writer goes on. The copy is written under a temporar
 whole and fsynced, and only then renamed: a file with the final name is complete, even after a power
 cut.
 
+PostgreSQL's backups are made by its own tools: see `postgresql_dump`.
+
 To restore, the file is copied in the same way into the data folder, then migrated and checked
 there, before anything is replaced. The previous database is kept beside it. Messages that wait in
 the outbox of the backup may have been sent since it was made. So they are not sent, unless the
@@ -24,9 +26,11 @@ import sqlite3
 import time
 from collections.abc import Callable
 from pathlib import Path
-from typing import Final, NamedTuple, TypeVar
+from typing import Final, TypeVar
 
 from commentsvc.db import integrity, outbox, sqlite
+from commentsvc.db.backup_result import ARCHIVE, HELD, BackupError, RestoreResult
+from commentsvc.db.engine import Location, load_postgresql
 from commentsvc.db.lock import Lock
 from commentsvc.db.migrations import upgrade
 from commentsvc.db.sqlite import DatabaseBusy, DatabaseError, Reader, Transaction
@@ -43,33 +47,12 @@ STEP: Final = 100_000
 RESERVE: Final = 16 << 20
 # The end of the name of an unfinished copy, also of one left behind by a crash.
 PART: Final = ".part"
-# The error that moderators see at a mail that waited in the outbox of a restored backup.
-HELD: Final = "held back: it came with a backup, and may have been sent since that was made"
 # Errors of file systems without hard links.
 _NO_LINKS: Final = {errno.EPERM, errno.ENOTSUP, errno.EMLINK, errno.ENOSYS}
 
 
-class BackupError(Exception):
-    """No copy was made, or nothing was restored; the text says why and what to do."""
-
-
-class RestoreResult(NamedTuple):
-    """What was restored.
-
-    `comments` is how many comments there are now, `newest` the time of the newest (Unix
-    milliseconds), `kept` where the previous database is, `faults` what `integrity` found, and
-    `held` how many messages of the outbox will not be sent.
-    """
-
-    comments: int
-    newest: int | None
-    kept: Path | None
-    faults: list[str]
-    held: int
-
-
 def write(
-    database: Path,
+    database: Location,
     target: Path,
     *,
     replace: bool = False,
@@ -85,7 +68,7 @@ def write(
     to `database` meanwhile. Raise BackupError, DatabaseError.
     """
     if os.path.lexists(target):
-        if target.exists() and target.samefile(database):
+        if isinstance(database, Path) and target.exists() and target.samefile(database):
             raise BackupError(f"{target} is the database itself. Name another file.")
         if not replace and not _is_backup(target):
             raise BackupError(
@@ -95,11 +78,17 @@ def write(
     part = target.with_name(f".{target.name}.{secrets.token_hex(4)}{PART}")
     try:
         os.close(os.open(part, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600))
-        _copy(database, part, _watching(database, part, unwanted, told), idle)
-        if faults := _damage(part, unwanted):
-            raise BackupError(
-                f"The copy of {database} is damaged ({faults[0]}), so it was deleted."
-            )
+        if isinstance(database, Path):
+            _copy(database, part, _watching(database, part, unwanted, told), idle)
+            if faults := _damage(part, unwanted):
+                raise BackupError(
+                    f"The copy of {database} is damaged ({faults[0]}), so it was deleted."
+                )
+        else:
+            load_postgresql()
+            from commentsvc.db import postgresql_dump
+
+            postgresql_dump.dump(database, part, unwanted, told)
         _sync(part)
         size = part.stat().st_size
         _place(part, target, replace=replace)
@@ -114,13 +103,22 @@ def write(
 
 
 def _is_backup(target: Path) -> bool:
-    """Return whether a file holds a database of this program."""
+    """Return whether a file holds a database of this program, or is an archive of pg_dump's."""
+    if _is_archive(target):
+        return True
     try:
         upgrade.look(target)
         _ask(target, _summary)
     except (BackupError, DatabaseError, OSError):
         return False
     return True
+
+
+def _is_archive(path: Path) -> bool:
+    if not path.is_file():
+        return False
+    with path.open("rb") as file:
+        return file.read(len(ARCHIVE)) == ARCHIVE
 
 
 def _watching(
@@ -241,6 +239,11 @@ def restore(
     """
     if not source.is_file():
         raise BackupError(f"{source} is not a file. Name a backup.")
+    if _is_archive(source):
+        raise BackupError(
+            f"{source} is a backup of PostgreSQL, and database.url names none: restore it there,"
+            " then use `commentsvc copy`."
+        )
     data_dir.prepare(data)
     current, new = data / data_dir.DATABASE, data / f"{data_dir.DATABASE}.restored"
     with contextlib.ExitStack() as stack:

@@ -16,6 +16,7 @@ import os
 import secrets
 import sqlite3
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import partial
 from hashlib import sha256
 from itertools import islice, pairwise, zip_longest
 from pathlib import Path
@@ -53,12 +54,6 @@ TABLES: Final = tuple(_sort(schema.TABLES))
 FILLED_AT_START: Final = (SiteTable, TargetTable, SearchStateTable)
 # Rows, or comments for the search index, between two reports of the progress.
 PIECE: Final = 1_000
-# Other programs of ours that are connected to the same PostgreSQL database.
-_USERS: Final = (
-    "SELECT datname, pid, coalesce(host(client_addr), 'this machine') FROM pg_stat_activity"
-    " WHERE datname = current_database() AND application_name = 'commentsvc'"
-    " AND pid <> pg_backend_pid() LIMIT 1"
-)
 # Seconds to wait for another program's lock.
 PATIENCE: Final = 5.0
 # The memory in KiB for pages of a new file, whose indexes are filled in random order.
@@ -244,8 +239,9 @@ def _reading(place: Location) -> Iterator[Reader]:
     postgresql = load_postgresql()
     from commentsvc.db.migrations import postgresql_upgrade
 
+    refuse = partial(postgresql.refuse_others, purpose="copy")
     with contextlib.closing(
-        postgresql.PostgresqlConnection(place, read_only=True, prepare=_refuse_used)
+        postgresql.PostgresqlConnection(place, read_only=True, prepare=refuse)
     ) as connection:
         if postgresql_upgrade.missing(connection):
             raise DatabaseUnusable(
@@ -255,17 +251,6 @@ def _reading(place: Location) -> Iterator[Reader]:
         with _postgresql_errors(postgresql):
             reader.execute(reader.BEGIN)
             yield reader
-
-
-def _refuse_used(connection: Any) -> None:
-    """Raise DatabaseBusy if another program of ours is connected; Any: psycopg's connection."""
-    row = connection.execute(_USERS).fetchone()
-    if row is not None:
-        name, pid, address = row
-        raise DatabaseBusy(
-            f"the database {name} is in use by another commentsvc (its connection {pid}, from"
-            f" {address}): stop it, then copy"
-        )
 
 
 @contextlib.contextmanager
@@ -320,10 +305,9 @@ def _writing(place: Location) -> Iterator[_Target]:
     postgresql = load_postgresql()
     from commentsvc.db.migrations import postgresql_upgrade
 
+    refuse = partial(postgresql.refuse_others, purpose="copy")
     with (
-        contextlib.closing(
-            postgresql.PostgresqlConnection(place, prepare=_refuse_used)
-        ) as connection,
+        contextlib.closing(postgresql.PostgresqlConnection(place, prepare=refuse)) as connection,
         _postgresql_errors(postgresql),
     ):
         connection.run("BEGIN")

@@ -57,6 +57,13 @@ IDLE: Final = 2
 # The oldest version that Debian 12 and we know.
 OLDEST: Final = 15
 
+# Other programs of ours that are connected to the same database.
+_USERS: Final = (
+    "SELECT datname, pid, coalesce(host(client_addr), 'this machine') FROM pg_stat_activity"
+    " WHERE datname = current_database() AND application_name = 'commentsvc'"
+    " AND pid <> pg_backend_pid() LIMIT 1"
+)
+
 _BUSY: Final = ("08", "25P03", "40", "53300", "55P03", "57")  # beginnings of SQLSTATEs
 _FULL: Final = ("53", "25006", "58")
 _UNUSABLE: Final = ("28", "3D", "42501", "3F", "XX")
@@ -154,10 +161,25 @@ def dial(url: str, *, read_only: bool = False) -> psycopg.Connection[Row]:
     return connection
 
 
-def take_lock(connection: psycopg.Connection[Any]) -> None:
+def refuse_others(connection: Any, purpose: str) -> None:
+    """Raise DatabaseBusy if another program of ours is connected, such as a service.
+
+    It must be stopped for our `purpose`. Any: psycopg's connection, or ours.
+    """
+    connection.execute("SELECT pg_stat_clear_snapshot()")
+    row = connection.execute(_USERS).fetchone()
+    if row is not None:
+        name, pid, address = row
+        raise DatabaseBusy(
+            f"the database {name} is in use by another commentsvc (its connection {pid}, from"
+            f" {address}): stop it, then {purpose}"
+        )
+
+
+def take_lock(connection: Any) -> None:
     """Take the lock of whoever changes the database, until the end of the transaction.
 
-    Raises DatabaseBusy, naming the holder.
+    Raises DatabaseBusy, naming the holder. Any: psycopg's connection, or ours.
     """
     connection.execute(f"SET lock_timeout = '{PATIENCE}s'")
     try:
@@ -292,6 +314,12 @@ class PostgresqlConnection:
             for row in rows:
                 copying.write_row(row)
 
+    def load_text(self, sql: bytes, lines: Iterable[bytes]) -> None:
+        """Do as `load` with rows in COPY's own text format."""
+        with self._psycopg.cursor().copy(sql) as copying:
+            for line in lines:
+                copying.write(line)
+
     def rollback(self) -> None:
         """Undo what is open; nothing where that was lost, or there is nothing."""
         self._has_begun = False
@@ -374,12 +402,6 @@ class PostgresqlTransaction(_PostgresqlQueries, Transaction):
         ids = [number for result in cursor.results() for (number,) in result]
         made = range(ids[0], ids[0] + len(rows)) if ids else range(0)
         return made if ids == [*made] else None
-
-    def lock_ids(self, table: str) -> int:
-        named = composed.Identifier(table)
-        lock = composed.SQL("LOCK TABLE {} IN SHARE ROW EXCLUSIVE MODE").format(named)
-        self._connection.run(lock.as_string(None))
-        return self.last_id(table)
 
     def advance_ids(self, table: str, last: int) -> None:
         if last > self.last_id(table):

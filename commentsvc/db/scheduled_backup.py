@@ -1,9 +1,9 @@
 """Scheduled backups: the running server makes them, and removes the oldest.
 
-A backup is named after its time, comments-20261121T120000Z.sqlite3, and the names are the only
-state: a restart neither makes a backup too early nor skips one. A backup is due if no name is from
-the last hour, day or week. Names with a time in the future, from a clock that was wrong, are
-ignored.
+A backup is named after its time, comments-20261121T120000Z.sqlite3 (or .dump for PostgreSQL), and
+the names are the only state: a restart neither makes a backup too early nor skips one. A backup is
+due if no name is from the last hour, day or week. Names with a time in the future, from a clock
+that was wrong, are ignored.
 
 A backup is made by a thread of low priority. A failure is logged once, shown by /metrics and on the
 dashboard, and retried. An old backup is removed only after a newer one is complete.
@@ -23,7 +23,9 @@ from pathlib import Path
 from typing import Final, NamedTuple
 
 from commentsvc.db import backup
-from commentsvc.db.backup import PART, BackupError
+from commentsvc.db.backup import PART
+from commentsvc.db.backup_result import BackupError
+from commentsvc.db.engine import Location
 from commentsvc.db.sqlite import DatabaseError
 from commentsvc.settings.schema import BackupSettings
 from commentsvc.util.clock import Clock
@@ -36,8 +38,8 @@ ROUND: Final = 60.0
 PERIODS_MS: Final = {"hourly": HOUR_MS, "daily": DAY_MS, "weekly": 7 * DAY_MS}
 # The nice value of the thread: nearly everything else runs before it.
 NICE: Final = 15
-_MOMENT: Final = "comments-%Y%m%dT%H%M%SZ.sqlite3"
-_NAME: Final = re.compile(r"comments-\d{8}T\d{6}Z\.sqlite3", re.ASCII)
+_MOMENT: Final = "comments-%Y%m%dT%H%M%SZ"
+_NAME: Final = re.compile(r"comments-\d{8}T\d{6}Z\.(sqlite3|dump)", re.ASCII)
 
 Pause = Callable[[float], Awaitable[None]]
 
@@ -55,12 +57,12 @@ class BackupState(NamedTuple):
 
 
 class ScheduledBackup:
-    """Makes backups of the database file `database` as `settings` say."""
+    """Makes backups of the database as `settings` say."""
 
     def __init__(
         self,
         settings: BackupSettings,
-        database: Path,
+        database: Location,
         clock: Clock,
         pause: Pause = asyncio.sleep,
     ) -> None:
@@ -130,7 +132,8 @@ class ScheduledBackup:
             raise BackupError(f"{reason} Look at backup.directory and its owner.") from error
         for left in folder.glob(f".comments-*{PART}"):  # by a crash: only one process works here
             left.unlink()
-        target = folder / time.strftime(_MOMENT, time.gmtime(self._clock.now_ms() // 1_000))
+        moment = time.strftime(_MOMENT, time.gmtime(self._clock.now_ms() // 1_000))
+        target = folder / f"{moment}.{'sqlite3' if isinstance(self._database, Path) else 'dump'}"
         backup.write(self._database, target, unwanted=self._ending.is_set)
         for old in _made(folder)[: -self._keep]:
             old.unlink()
@@ -147,7 +150,7 @@ def _made(folder: Path) -> list[Path]:
 def _moment(path: Path) -> int:
     """Return the time in the name of a backup, in Unix milliseconds."""
     try:
-        return timegm(time.strptime(path.name, _MOMENT)) * 1_000
+        return timegm(time.strptime(path.stem, _MOMENT)) * 1_000
     except ValueError:  # no such day
         return 0
 

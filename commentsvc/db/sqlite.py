@@ -244,10 +244,6 @@ class Transaction(Reader):
         [(last,)] = self.execute("SELECT last_insert_rowid()").fetchall()
         return range(last - len(rows) + 1, last + 1)
 
-    def lock_ids(self, table: str) -> int:
-        """Do as `last_id`, and let nobody else give ids to rows until the transaction ends."""
-        return self.last_id(table)  # there is one writer
-
     def advance_ids(self, table: str, last: int) -> None:
         """Give no id up to `last` to a new row, after rows were stored with ids of our choice."""
 

@@ -362,7 +362,7 @@ class _Numbers:
     def __init__(self, tx: Transaction, *, keeps_ids: bool) -> None:
         self.keeps_ids = keeps_ids
         self._tx = tx
-        self.last = tx.lock_ids("comment")
+        self.last = tx.last_id("comment")
         self._given: set[int] = set()
 
     def next(self, own: str) -> int:

@@ -77,11 +77,6 @@ def load(
     reading.problems += _mention_contradictions(Settings(**parts, sites=sites))
     reading.problems += _artalk_contradictions(Settings(**parts, sites=sites))
     reading.problems += _inbox_contradictions(parts["mail"], parts["inbox"])
-    if parts["database"].url and parts["backup"].directory:
-        reading.problems.append(
-            "backup.directory is set, but the database is PostgreSQL's: the service cannot make"
-            " backups of that. Unset it, and let pg_dump make them."
-        )
     if reading.problems:
         raise SettingsError(reading.problems)
     return Settings(**parts, sites=sites)

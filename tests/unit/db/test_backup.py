@@ -9,8 +9,8 @@ from typing import NamedTuple
 
 import pytest
 
-from commentsvc.db import backup, integrity, outbox
-from commentsvc.db.backup import BackupError
+from commentsvc.db import backup, backup_result, integrity, outbox
+from commentsvc.db.backup_result import BackupError
 from commentsvc.db.lock import Lock
 from commentsvc.db.migrations import steps, upgrade
 from commentsvc.db.schema.outbox import Target
@@ -191,7 +191,7 @@ def test_what_waits_in_a_backup_may_have_been_sent_since_and_is_not_sent(
         add(database)
     backup.write(data / DATABASE, tmp_path / "copy")
     assert backup.restore(data, tmp_path / "copy").held == 2
-    assert states(data) == [("failed", backup.HELD)] * 2
+    assert states(data) == [("failed", backup_result.HELD)] * 2
     assert backup.restore(data, tmp_path / "copy", send=True).held == 0
     assert states(data) == [("open", ""), ("queued", "")]
 

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from commentsvc.db import backup, scheduled_backup
+from commentsvc.db.backup_result import BackupError
 from commentsvc.db.scheduled_backup import ScheduledBackup
 from commentsvc.settings.schema import BackupSettings
 from tests.unit.database_fixture import add, opened
@@ -159,7 +160,7 @@ def test_the_end_of_the_program_gives_up_one_that_is_under_way(
             assert callable(unwanted)
             while not unwanted():
                 pass
-            raise backup.BackupError("not finished")
+            raise BackupError("not finished")
 
         monkeypatch.setattr(backup, "write", write)
         doing = asyncio.create_task(ScheduledBackup(settings(tmp_path), database, clock).run())

@@ -210,13 +210,6 @@ def test_a_promise_of_tls_needs_to_know_who_came_by_tls() -> None:
     assert loader.load(None, environ).server.hsts == environ["COMMENTSVC_SERVER_HSTS"]
 
 
-def test_backups_of_postgresql_are_not_asked_of_the_service() -> None:
-    environ = {"COMMENTSVC_DATABASE_URL": "postgresql://me:word@db/c"}
-    assert "word" not in repr(loader.load(None, environ))
-    (problem,) = problems(environ | {"COMMENTSVC_BACKUP_DIRECTORY": "/mnt"})
-    assert problem.startswith("backup.directory is set, but the database is PostgreSQL's")
-
-
 def test_commands_find_the_database_whatever_the_other_settings_are(tmp_path: Path) -> None:
     file = tmp_path / "commentsvc.toml"
     assert loader.database_url(None, {}) == ""
