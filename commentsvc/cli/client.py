@@ -161,6 +161,15 @@ def check(data: Path, told: Callable[[float], None] = lambda _: None) -> list[st
     return _read(data, integrity.check, told)
 
 
+def server_state(url: str) -> list[str]:
+    """Return what a PostgreSQL is, and what is wrong with its settings. Raise DatabaseError."""
+    load_postgresql()
+    from commentsvc.db.migrations import postgresql_upgrade
+
+    version, problems = postgresql_upgrade.examine(url)
+    return [f"PostgreSQL {version}", *problems]
+
+
 def listing(data: Path, status: str | None, limit: int) -> list[Entry]:
     """Return the newest `limit` comments, with `status` only if given. Raise DatabaseError."""
     return _read(data, queries.listing, status, limit)

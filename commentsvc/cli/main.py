@@ -234,6 +234,9 @@ def check(data: Path, settings_file: Path | None) -> None:
         click.echo("database: none yet; the server creates it at its first start")
     else:
         try:
+            if isinstance(database, str):
+                for line in client.server_state(database):
+                    click.echo(f"server: {line}")
             with progress("checking the database") as told:
                 faults = client.check(data, told)
             problems += faults

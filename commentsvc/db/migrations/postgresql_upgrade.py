@@ -16,6 +16,7 @@ from commentsvc.db import postgresql
 from commentsvc.db.migrations.steps import HISTORY
 from commentsvc.db.schema import postgresql as schema
 from commentsvc.db.sqlite import DatabaseUnusable
+from commentsvc.util.clock import SYSTEM_CLOCK
 
 # As `upgrade.STEPS`, with the statements of each. The first is made from the models until it is
 # released; a test holds what it makes.
@@ -51,13 +52,22 @@ _SETTINGS: Final = (
     " - (SELECT count(*)::int FROM pg_stat_activity WHERE backend_type = 'client backend'"
     " AND application_name <> 'commentsvc'),"
     " least(CASE WHEN r.rolconnlimit < 0 THEN 1000 ELSE r.rolconnlimit END,"
-    " CASE WHEN d.datconnlimit < 0 THEN 1000 ELSE d.datconnlimit END)"
+    " CASE WHEN d.datconnlimit < 0 THEN 1000 ELSE d.datconnlimit END),"
+    " current_setting('synchronous_commit'), current_setting('synchronous_standby_names') <> '',"
+    " (extract(epoch FROM clock_timestamp()) * 1000)::bigint"
     " FROM pg_roles AS r, pg_database AS d"
     " WHERE r.rolname = current_user AND d.datname = current_database()"
 )
 
 
 Connection: TypeAlias = psycopg.Connection[Any] | postgresql.PostgresqlConnection
+# Standbys that are far behind; only some users may see how far.
+_LATE: Final = (
+    "SELECT application_name, extract(epoch FROM replay_lag)::int FROM pg_stat_replication"
+    " WHERE replay_lag > make_interval(secs => %s) ORDER BY 1"
+)
+LATE: Final = 60  # seconds that a standby may be behind
+DIFFERENCE_MS: Final = 5_000  # between two clocks
 
 
 def upgrade(url: str) -> None:
@@ -94,7 +104,9 @@ def examine(url: str) -> ServerState:
         missing(connection)
         row = connection.execute(_SETTINGS).fetchone()
         assert row is not None, "it asks for one row"
-        version, fsync, pages, free, limit = row
+        version, fsync, pages, free, limit, commit, has_standby, clock_ms = row
+        difference = abs(clock_ms - SYSTEM_CLOCK.now_ms())
+        late = connection.execute(_LATE, (LATE,)).fetchall()
     problems = [
         f"{name} is off: a power cut can destroy the database. Set it to on"
         for name, value in (("fsync", fsync), ("full_page_writes", pages))
@@ -104,6 +116,14 @@ def examine(url: str) -> ServerState:
         problems.append(
             f"{min(free, limit)} connections are free, and a service takes"
             f" {postgresql.CONNECTIONS}: raise max_connections, or the limit of user or database"
+        )
+    if has_standby and commit in ("local", "remote_write"):
+        problems.append(f"synchronous_commit is {commit}: a standby may lack what was acknowledged")
+    problems += [f"the standby {name} is {seconds} seconds behind" for name, seconds in late]
+    if difference > DIFFERENCE_MS:
+        problems.append(
+            f"its clock differs by {difference // 1_000} seconds: synchronize the clocks of both"
+            " machines"
         )
     return ServerState(version, problems)
 

@@ -10,6 +10,7 @@ from commentsvc.db.migrations import postgresql_upgrade, steps, upgrade
 from commentsvc.db.schema import postgresql as schema
 from commentsvc.db.sqlite import DatabaseBusy, DatabaseUnusable
 from tests.postgresql_server import Server
+from tests.unit.settable_clock import SettableClock
 
 # As in test_upgrade.py: a hash of the schema that each migration made when it was released.
 RELEASED = {"0001_initial": "40e9b20d94c31e92"}
@@ -113,13 +114,30 @@ def test_a_database_of_another_encoding_is_refused(postgresql_server: Server) ->
         server.run("DROP DATABASE old_letters")
 
 
-def test_what_is_unsafe_or_too_narrow_is_told(postgresql_server: Server, make: Make) -> None:
-    url = make("ALTER DATABASE looked_at CONNECTION LIMIT 6")
+def test_what_is_unsafe_or_too_narrow_is_told(
+    postgresql_server: Server, make: Make, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(postgresql_upgrade, "SYSTEM_CLOCK", SettableClock(0))
+    monkeypatch.setattr(
+        postgresql_upgrade, "_LATE", "SELECT 'second', %s WHERE current_user = 'postgres'"
+    )
+    monkeypatch.setattr(
+        postgresql_upgrade,
+        "_SETTINGS",
+        postgresql_upgrade._SETTINGS.replace("synchronous_standby_names') <> ''", "port') <> ''"),
+    )
+    url = make(
+        "ALTER DATABASE looked_at CONNECTION LIMIT 6;"
+        " ALTER DATABASE looked_at SET synchronous_commit = local"
+    )
     state = postgresql_upgrade.examine(url)
     assert state.version[0].isdigit()
     told = "; ".join(state.problems)
     assert "fsync is off: a power cut" in told
     assert "6 connections are free, and a service takes 10" in told
+    assert "synchronous_commit is local: a standby may lack" in told
+    assert "the standby second is 60 seconds behind" in told
+    assert "its clock differs by" in told
     with pytest.raises(DatabaseUnusable, match="does not exist"):
         postgresql_upgrade.examine(postgresql_server.url("nowhere"))
 
