@@ -49,6 +49,7 @@ NOT_RUN = {
     "commentsvc import auto export.xml --data DIR --dry-run --pages ": "it asks a public name",
     "psql ": "another vendor's server",
     "pip install 'commentsvc[postgres]'": "the tests have the driver already",
+    "commentsvc copy ": "tests/unit/db/test_engine_copy.py copies to a server of its own",
     "createuser ": "tests/e2e/test_postgresql.py uses a server of its own",
     "gh api ": "another vendor's server",
 }
