@@ -13,6 +13,8 @@ from commentsvc import app, cli
 from commentsvc.cli import client, main, reload
 from commentsvc.settings import loader
 from commentsvc.settings.schema import Settings
+from tests.unit.database_fixture import add, location, opened
+from tests.unit.imports.import_samples import DISQUS
 
 SHIPPED = Path(__file__).parents[3] / "config" / "commentsvc.toml"
 Run = Callable[..., Result]
@@ -223,3 +225,80 @@ def test_every_command_of_the_package_can_be_called() -> None:
     for module in pkgutil.walk_packages(cli.__path__, "commentsvc.cli."):
         for name, value in vars(import_module(module.name)).items():
             assert not isinstance(value, click.Command) or id(value) in reached, name
+
+
+# Words, standard input, and what the output contains; commands write in this process, since no
+# server runs. DIR is a folder for files.
+TABLE = (
+    ("list", "", "blog:/post/"),
+    ("approve 1 2", "", "comment 2 is approved"),
+    ("spam 2", "", "comment 2 is spam"),
+    ("undo", "", "comment 2"),
+    ("history 2", "", "approved -> spam"),
+    ("delete 3", "", "comment 3 is deleted"),
+    ("edit 1", "A new text.", "comment 1"),
+    ("moderator add mo", "some good words", "mo"),
+    ("moderator role mo owner", "", "mo"),
+    ("moderator passwd mo", "other good words", "mo"),
+    ("moderator profile mo --public-name Momo", "", "mo"),
+    ("moderator token add mo reader", "", ""),
+    ("moderator token list mo", "", "reader"),
+    ("moderator list", "", "Momo"),
+    ("answer 1 --as mo", "An answer.", "answered by comment 5"),
+    ("pin 1", "", "1"),
+    ("unpin 1", "", "1"),
+    ("search text:new", "", "5 are not searchable yet"),
+    ("ban add word pills", "", "ban 1 is set"),
+    ("ban list", "", "pills"),
+    ("ban remove 1", "", ""),
+    ("thread list", "", "/post/"),
+    ("thread close /post/", "", ""),
+    ("thread open /post/", "", ""),
+    ("thread age /post/", "", ""),
+    ("thread title /post/ Walks", "", ""),
+    ("thread alias /post/ /old/", "", ""),
+    ("thread unalias /old/", "", ""),
+    ("thread move /post/ /walk/", "", ""),
+    ("thread merge /other/ /walk/", "", ""),
+    ("import disqus DIR/disqus.xml", "", "stored                 3"),
+    ("import --list", "", "disqus"),
+    ("import --undo 1", "", "import 1 is taken back: 3 comments"),
+    ("export DIR/comments.ndjson", "", "comments exported"),
+    ("backup DIR/backup", "", "is a complete copy"),
+    ("forget ann@mail.example", "y\n", ""),
+    ("restore DIR/backup", "", "restored 5 comments"),
+    ("moderator remove mo", "", "mo"),
+    ("check", "", "its counts are right"),
+)
+# Commands that use no database, need a service or a mail server, or have tests on both elsewhere.
+ELSEWHERE = {"init", "serve", "healthcheck", "doctor", "mail", "copy"}
+
+
+@pytest.mark.parametrize("engine", ["sqlite", "postgresql"], indirect=True, scope="module")
+def test_every_command_works_with_both_engines(
+    tmp_path: Path, engine: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    data, files = tmp_path / "data", tmp_path / "files"
+    data.mkdir()
+    files.mkdir()
+    (data / "commentsvc.toml").write_text('[[site]]\norigins = ["https://blog.example"]\n')
+    (files / "disqus.xml").write_text(DISQUS)
+    if engine == "postgresql":
+        monkeypatch.setenv("COMMENTSVC_DATABASE_URL", str(location(data)))
+    with opened(data) as database:
+        for url in ("/post/", "/post/", "/post/", "/other/"):
+            add(database, url=url, status="pending", email="ann@mail.example")
+    for text, given, expected in TABLE:
+        verb, *words = text.replace("DIR", str(files)).split()
+        group = main.main.get_command(None, verb)  # type: ignore[arg-type]  # it uses no context
+        place = 1 if hasattr(group, "commands") else 0
+        place += words[:1] == ["token"]
+        words[place:place] = ["--data", str(data)]
+        done = CliRunner().invoke(main.main, [verb, *words], input=given)
+        assert done.exit_code == 0, (text, done.output)
+        assert expected in done.output, (text, done.output)
+
+
+def test_no_command_is_missing_in_the_table() -> None:
+    commands = set(main.main.list_commands(None))  # type: ignore[arg-type]  # as above
+    assert commands == {text.split()[0] for text, *_ in TABLE} | ELSEWHERE
