@@ -61,6 +61,7 @@ from commentsvc.pages.embed import Embed
 from commentsvc.pages.follow import FollowPages
 from commentsvc.pages.mail_links import LinkPages
 from commentsvc.pages.personal_data import PersonalDataPages
+from commentsvc.pages.reader_sign_in import SignInPages
 from commentsvc.runtime import handover, maintenance, process, request_trace, rerender
 from commentsvc.runtime.control import Control, NoServer
 from commentsvc.runtime.control_commands import CommandResult, Order
@@ -175,6 +176,7 @@ async def _compose(
         submissions = SubmissionService(service, bans, names)
         inbox, fetching = _inbox(service, submissions)
         others += [*inbox.routes(), *WebmentionEndpoint(service).routes()]
+        others += SignInPages(service, names).routes()
         fetching += _mentions(service, submissions)
         router = _router(service, submissions, bridge, others)
         await stack.enter_async_context(redirecting(settings.server, succession))

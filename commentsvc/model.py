@@ -51,7 +51,8 @@ class Comment(msgspec.Struct, frozen=True, gc=False):
 
     Times are Unix milliseconds; `published_at` is None until the comment is approved, `edited_at`
     until it is edited. `email` must never be part of an answer. `role` is the author's, see BADGES.
-    `permalink` is the address of a reply from elsewhere, "" for what was written here.
+    `permalink` is the address of a reply from elsewhere, "" for what was written here. `reader_id`
+    is the author's, if a reader who had signed in.
     """
 
     id: int
@@ -70,6 +71,7 @@ class Comment(msgspec.Struct, frozen=True, gc=False):
     votes: int
     role: str = ""
     permalink: str = ""
+    reader_id: int | None = None
 
 
 class Entry(msgspec.Struct, frozen=True):

@@ -239,4 +239,5 @@ class SubmissionService:
             follow=submission.follow and self._replies,
             language=submission.language or self._sites.language(site),
             permalink=submission.permalink,
+            reader_id=submission.reader_id,
         )

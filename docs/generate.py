@@ -51,7 +51,14 @@ from commentsvc.http.operation import Operation
 from commentsvc.inbox import hook
 from commentsvc.isso import routes as isso
 from commentsvc.mentions import endpoint as webmentions
-from commentsvc.pages import comment_page, embed, follow, mail_links, personal_data
+from commentsvc.pages import (
+    comment_page,
+    embed,
+    follow,
+    mail_links,
+    personal_data,
+    reader_sign_in,
+)
 from commentsvc.settings.schema import SECTIONS, Settings
 
 PAGE = Path(__file__).with_name("api.md")
@@ -117,7 +124,7 @@ PARTS = (
     (
         "Links in mails",
         "Each mail contains the whole URL. `GET` shows what the link does, `POST` does it.",
-        (mail_links, follow, personal_data, hook),
+        (mail_links, follow, personal_data, reader_sign_in, hook),
     ),
     (
         "Stacosys",

@@ -32,7 +32,7 @@ function avatar({ author, avatar: digest, picture }) {
 }
 
 function header(messages, comment, answered) {
-  const { author, site, role, permalink: href } = comment;
+  const { author, site, role, verified, permalink: href } = comment;
   const rel = "nofollow ugc noopener";
   const link = /^https?:/.test(site) && { href: site, rel };
   const name = h(link ? "a.author" : "span.author", { dir: "auto", ...link }, author);
@@ -43,7 +43,7 @@ function header(messages, comment, answered) {
   if (answered) {
     date.append(" ", h("a", { href: "#" + anchorOf(answered) }, "↪ " + answered.author));
   }
-  const badge = messages[comment.isWaiting ? "awaiting" : role];
+  const badge = messages[comment.isWaiting ? "awaiting" : role || (verified && "verified")];
   const from = href ? h("a.badge", { href, rel }, href.split("/")[2]) : "";
   return h("div.meta", {}, name, badge ? h("span.badge", {}, badge) : "", from, date);
 }

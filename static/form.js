@@ -3,7 +3,7 @@
 import { get, h, loadStylesheet, storage } from "./common.js";
 /** @import { About, FormToken } from "./types.d.ts" */
 
-/** The formats of the text by the letter that is pressed with Control. */
+/** Formats by the letter that is pressed with Control. */
 const KEYS = { b: "bold", i: "italic", k: "link", e: "code" };
 const PATIENCE_MS = 1500; // that a comment waits for its proof of work
 const PAUSE_MS = 800; // without typing, before it shows that the draft is stored
@@ -16,7 +16,7 @@ const IDENTITY = {
   site: { type: "url", autocomplete: "url" },
 };
 
-let lastId = 0; // of elements
+let lastId = 0;
 
 await loadStylesheet("form.css");
 
@@ -29,7 +29,7 @@ export function write({ messages, url }, box) {
   if (hadFocus) element.message.focus();
 }
 
-/** A form for a new comment, a reply or a change. Control+Enter sends it, Escape closes it. */
+/** A form for a new comment, a reply or a change. */
 export class CommentForm {
   static writer = storage.get("writer"); // of the last comment
 
@@ -116,8 +116,10 @@ export class CommentForm {
   /** Show the author's fields, or only the name. */
   showIdentity(isShown) {
     const { messages } = this.about;
-    this.identity.hidden = !isShown;
-    this.#known.hidden = isShown;
+    const reader = storage.get("reader");
+    if (reader) this.element.author.value = reader.name;
+    this.identity.hidden = reader || !isShown;
+    this.#known.hidden = reader || isShown;
     const onclick = () => {
       this.showIdentity(true);
       this.element.author.focus();
@@ -216,7 +218,9 @@ export class CommentForm {
   async #prove() {
     const token = await get("form-token?" + new URLSearchParams({ url: this.about.url }));
     this.token = token;
-    if (token.notify) import("./mails.js").then(({ offerMails }) => offerMails(this)).catch(() => {});
+    if (token.notify || token.sign_in) {
+      import("./offers.js").then(({ offer }) => offer(this)).catch(() => {});
+    }
     this.#countCharacters();
     if (!token.proof_of_work) return;
     const { solve } = await import("./proof_of_work.js");

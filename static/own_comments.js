@@ -11,6 +11,7 @@ const ICONS = {
 export class OwnComments {
   #url;
   #byId = storage.get("own-comments") ?? {}; // the service's answers by id, of all pages
+  #isRestored = false;
   #newest; // the last one sent since the page was opened
 
   constructor(url) {
@@ -25,6 +26,15 @@ export class OwnComments {
     storage.set("own-comments", this.#byId);
   }
 
+  /** Store comments that the reader wrote on other devices. */
+  restore(answers) {
+    for (const answer of answers) {
+      const { id } = answer.comment;
+      this.#byId[id] = { ...this.#byId[id], ...answer, url: this.#url };
+    }
+    storage.set("own-comments", this.#byId);
+  }
+
   /** Remove a deleted comment. */
   remove(id) {
     delete this.#byId[id];
@@ -32,7 +42,12 @@ export class OwnComments {
   }
 
   /** Add to the own comments of `thread` buttons to change them, and the feed of their replies. */
-  addButtons({ tree, messages }) {
+  addButtons(thread) {
+    const { tree, messages } = thread;
+    if (!this.#isRestored && storage.get("reader")) {
+      this.#isRestored = true;
+      import("./reader_token.js").then(({ loadComments }) => loadComments(thread)).catch(() => {});
+    }
     for (const { comment, token, replies_feed: feed } of Object.values(this.#byId)) {
       const actions = tree.find(comment.id)?.querySelector("article > .commentsvc-actions");
       if (!actions || actions.querySelector("[name=edit], a")) continue;

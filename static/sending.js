@@ -53,7 +53,7 @@ async function post(form, patience, { remember, mails, ...fields }) {
     form_token: token.form_token,
     proof_of_work: token.solution ?? null,
   };
-  return send("POST", pathOf(about, "comments"), body);
+  return send("POST", pathOf(about, "comments"), body, storage.get("reader")?.token);
 }
 
 /** Show the error of a field beside it, all others above the buttons. */
@@ -64,6 +64,11 @@ export function explain(form, failure) {
   const fields = { ...failure.fields };
   const marked = Object.keys(form.errors).filter((name) => fields[name]);
   form.proof = undefined;
+  if (failure.status == 401) {
+    storage.set("reader", undefined);
+    form.showIdentity(true);
+    form.begin();
+  }
   for (const name in form.errors) form.mark(name, fields[name] ?? "");
   for (const name of marked) delete fields[name];
   const isSaid = marked.length && !Object.keys(fields).length;

@@ -18,6 +18,7 @@ export interface Comment {
   site?: string;
   role?: "owner" | "moderator";
   permalink?: string;
+  verified?: boolean;
   content: string;
   html: string;
   published: string;

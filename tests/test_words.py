@@ -62,7 +62,7 @@ FOR_PROGRAMS = (
     "the key was used before", "this is not ", "too long", " has a line break", " is no address",
     ": see spam.akismet_key", "Too many pages are kept open", "The server made a mistake.",
     "a role is ", "no moderator is called ", "name one: ", " may not ", " may only read",
-    "passkey: ", "provider: ", "Basic ",
+    "blog: ", "passkey: ", "provider: ", "Basic ",
 )  # fmt: skip
 
 SPOKEN = {"title", "aria-label", "placeholder", "alt", "label"}

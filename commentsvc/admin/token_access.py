@@ -10,8 +10,8 @@ from typing import Any, Final, TypeVar
 
 import msgspec
 
-from commentsvc.api.author import CHALLENGE
 from commentsvc.api.errors import as_http
+from commentsvc.api.submit import CHALLENGE
 from commentsvc.auth import api_tokens, sessions
 from commentsvc.auth.api_tokens import ApiToken
 from commentsvc.comments.errors import NotPermitted

@@ -7,14 +7,21 @@ accounts for readers. As in `api.comments`, the docstring of each handler docume
 from typing import Annotated, Any, Final, Literal, NamedTuple, TypeVar
 
 import msgspec
-from msgspec import Meta
+from msgspec import UNSET, Meta, UnsetType
 
-from commentsvc.api.parameters import LanguageQuery
-from commentsvc.api.serialize import CommentSerializer, Revised, Votes, status
-from commentsvc.api.submit import HttpSubmissions
+from commentsvc.api.parameters import LanguageQuery, LanguageTag, PageOrSiteQuery, PageQuery
+from commentsvc.api.serialize import (
+    CommentSerializer,
+    OwnComment,
+    ReaderState,
+    Revised,
+    Votes,
+    status,
+)
+from commentsvc.api.submit import CHALLENGE, HttpSubmissions
 from commentsvc.api.vote_limit import VoteLimit, VoterNetwork
 from commentsvc.auth.edit_tokens import EditTokens
-from commentsvc.comments import queries, reports, voting
+from commentsvc.comments import queries, readers, reports, voting
 from commentsvc.comments.errors import TooManyVotes, UnknownComment
 from commentsvc.comments.submission import (
     KEY,
@@ -46,12 +53,12 @@ from commentsvc.util.client_network import network, wide_network
 from commentsvc.util.i18n import Message
 from commentsvc.util.i18n import gettext as _
 from commentsvc.util.ratelimit import RateLimiter
+from commentsvc.util.timestamps import rfc3339
 
 # The possible votes, by the setting `comments.votes`.
 VALUES: Final = {"off": (), "up": (0, 1), "both": (-1, 0, 1)}
 BALLOT_BYTES: Final = 1_024  # a vote or a report, with the random word of its reader
 REPORTS: Final = "10/hour"  # from one network
-CHALLENGE: Final = (("WWW-Authenticate", 'Bearer realm="commentsvc"'),)  # RFC 6750, 3
 
 
 Sent = TypeVar("Sent", bound=msgspec.Struct)
@@ -64,6 +71,21 @@ Word = Annotated[
         extra={"message": "This must have 8 to 64 characters out of A-Z, a-z, 0-9, - . _ ~."},
     ),
 ]
+
+
+class ReaderQuery(PageQuery, frozen=True):
+    """A page, and the language of errors."""
+
+    lang: LanguageTag = "en"
+
+
+class SignOutQuery(PageOrSiteQuery, frozen=True):
+    """The site, and how many sessions end."""
+
+    everywhere: (
+        Annotated[Literal["yes"], Meta(description="End all sessions of the reader.")] | UnsetType
+    ) = UNSET
+    lang: LanguageTag = "en"
 
 
 class VoteRequest(msgspec.Struct, frozen=True, forbid_unknown_fields=True, gc=False):
@@ -124,6 +146,26 @@ REPORT = Operation(
 )
 
 
+READER = Operation(
+    method="GET",
+    path="/api/reader",
+    summary="Who signed in, and what this reader wrote on a page",
+    query=ReaderQuery,
+    by_token=True,
+    answers={200: json_of(ReaderState)},
+    errors=(400, 401, 403, 503),
+)
+SIGN_OUT = Operation(
+    method="DELETE",
+    path="/api/reader",
+    summary="Sign a reader out in this browser, or everywhere",
+    query=SignOutQuery,
+    by_token=True,
+    answers={204: NOTHING},
+    errors=(400, 401, 403, 503),
+)
+
+
 class AuthorizedComment(NamedTuple):
     """A comment whose author has proved it by the token, and the CORS headers of the answer."""
 
@@ -166,6 +208,8 @@ class AuthorActions:
             route(DELETE, self.delete),
             route(VOTE, self.vote),
             route(REPORT, self.report),
+            route(READER, self.reader),
+            route(SIGN_OUT, self.sign_out),
         ]
 
     async def edit(self, request: Request) -> Response:
@@ -244,6 +288,52 @@ class AuthorActions:
         await self._database.write(reports.report, number, sent.reporter, now_ms)
         return Response(204, (NOT_STORED, *headers), b"")
 
+    async def reader(self, request: Request) -> Response:
+        """GET /api/reader?url=U: 200 ``{"name", "comments"}``, those by this reader on the page.
+
+        The session's token is in `Authorization: Bearer`. 400, 401, 403.
+        """
+        query = READER.read(request)
+        place = self._sites.locate(query.url, query.site)
+        headers = self._cors.check(request, place.site)
+        who = self._submissions.reader(request, place.site)
+
+        def work(reader: Reader) -> list[tuple[Entry, int]]:
+            url = queries.thread(reader, *place).url
+            found = []
+            for number in readers.own_comments(reader, who, url):
+                entry, own = queries.find(reader, number), author_edits.authorize(reader, number)
+                if entry and own and entry.comment.status != DELETED:
+                    found.append((entry, own.token_expires_at))
+            return found
+
+        own = [
+            OwnComment(
+                status(entry.comment),
+                self._serializer.item(entry.comment, entry.site),
+                rfc3339(expires),
+            )
+            for entry, expires in await self._database.read(work)
+        ]
+        headers = (("Content-Type", JSON), NOT_STORED, NO_SNIFFING, *headers)
+        return Response(200, headers, encode(ReaderState(who.name, own)))
+
+    async def sign_out(self, request: Request) -> Response:
+        """DELETE /api/reader?url=U: 204; the session is over, with `everywhere=yes` all are.
+
+        The session's token is in `Authorization: Bearer`. 400, 401, 403.
+        """
+        query = SIGN_OUT.read(request)
+        site, _ = self._sites.place(query.url, query.site)
+        headers = self._cors.check(request, site)
+        who = self._submissions.reader(request, site)
+        if query.everywhere:
+            await self._database.write(readers.end_sessions, who.id)
+        else:
+            token = (request.header("authorization") or "").partition(" ")[2].strip()
+            await self._database.write(readers.end_session, token)
+        return Response(204, (NOT_STORED, *headers), b"")
+
     def _find(self, request: Request) -> tuple[int, Headers]:
         """Return the id of a request's comment, and the CORS headers. Raise UnknownComment."""
         number = request.number()
@@ -267,7 +357,10 @@ class AuthorActions:
             raise UnknownComment([number])
         headers = self._check(request, entry)
         scheme, _space, token = (request.header("authorization") or "").partition(" ")
-        if scheme.lower() != "bearer" or not self._tokens.check(token.strip(), own.token_hash):
+        is_mine = scheme.lower() == "bearer" and (
+            self._tokens.check(token.strip(), own.token_hash) or self._wrote(entry, token.strip())
+        )
+        if not is_mine:
             message = _(
                 "Only the author can change a comment, and only in the browser that sent it."
             )
@@ -276,6 +369,13 @@ class AuthorActions:
             message = _("The time in which you could change this comment is over.")
             raise HttpError(403, "too_late", message)
         return AuthorizedComment(entry, headers)
+
+    def _wrote(self, entry: Entry, token: str) -> bool:
+        """Return whether a token is that of the reader who signed in and wrote a comment."""
+        if entry.comment.reader_id is None:
+            return False
+        who = self._database.read_now(readers.of_token, token, self._clock.now_ms())
+        return who is not None and who.id == entry.comment.reader_id
 
     def _check(self, request: Request, entry: Entry) -> Headers:
         """Return the CORS headers. Raise HttpError 403, UnknownSiteError if its site is gone."""

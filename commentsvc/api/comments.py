@@ -180,7 +180,7 @@ SUBMIT = Operation(
     query=WriteQuery,
     body=(json_of(SubmissionFields),),
     answers={201: json_of(Receipt), 202: json_of(Receipt)},
-    errors=(400, 403, 409, 415, 429, 503),
+    errors=(400, 401, 403, 409, 415, 429, 503),
 )
 PREVIEW = Operation(
     method="POST",
@@ -398,7 +398,9 @@ class CommentsApi:
         Both answer ``{"status", "comment", "token", "token_expires", "replies_feed"}``; the token
         is null if an equal comment without a key was sent within the hour. 400 with all invalid
         fields, 403 for a foreign page, 409 for the key of another comment, 415, 429, 503. `?site=`
-        names the site; `site` in the body is the author's web site.
+        names the site; `site` in the body is the author's web site. A reader who signed in sends
+        the session's token in `Authorization: Bearer`; name and address are then the reader's. 401
+        if the session is over.
         """
         place = self._submissions.admit(request)
         locate = self._sites.locator(SUBMIT.read(request).site)

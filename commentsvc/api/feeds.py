@@ -57,6 +57,7 @@ class FeedEntry(msgspec.Struct, frozen=True):
     author: str
     author_site: str
     role: str
+    verified: bool
     permalink: str
     published: int
     updated: int
@@ -287,6 +288,7 @@ def _entry(source: Source, entry: Entry) -> FeedEntry:
         author=_text(comment.author),
         author_site=_text(comment.site),
         role=comment.role,
+        verified=comment.reader_id is not None,
         permalink=_text(comment.permalink),
         published=published,
         updated=comment.edited_at or published,
@@ -304,7 +306,7 @@ def _json_item(entry: FeedEntry) -> dict[str, object]:
         "date_published": rfc3339(entry.published),
         "date_modified": rfc3339(entry.updated),
         "authors": [{"name": entry.author, **site}],
-        **({"tags": [entry.role]} if entry.role else {}),
+        **({"tags": [tag]} if (tag := entry.role or "verified" * entry.verified) else {}),
         **({"external_url": entry.permalink} if entry.permalink else {}),
     }
 

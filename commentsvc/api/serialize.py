@@ -40,7 +40,8 @@ class Item(Answer, frozen=True, gc=False):
     edited (RFC 3339, UTC), votes; picture, an address relative to the service's, if the site shows
     pictures; anchor, the id that an imported comment had in its old system, so that old links still
     lead to it (new links use "commentsvc-" and the id); role, if a moderator wrote it; pinned, if
-    it is the first on its page; and permalink, the address of a reply on another site.
+    it is the first on its page; permalink, the address of a reply on another site; and verified,
+    if the author had signed in.
     """
 
     id: int
@@ -59,6 +60,7 @@ class Item(Answer, frozen=True, gc=False):
     anchor: str = ""
     pinned: bool = False
     permalink: str = ""
+    verified: bool = False
 
 
 class Receipt(Answer, frozen=True, gc=False):
@@ -176,13 +178,30 @@ class Invitation(Answer, frozen=True):
     """What a form needs.
 
     `form_token` and a solution of the `proof_of_work` are sent with the comment; `length` is that
-    of the longest message; `notify` says whether replies can be mailed.
+    of the longest message; `notify` says whether replies can be mailed, `sign_in` whether readers
+    may sign in.
     """
 
     form_token: str
     length: Annotated[int, Meta(ge=1)]
     notify: bool
     proof_of_work: Challenge | UnsetType = UNSET
+    sign_in: bool = False
+
+
+class OwnComment(Answer, frozen=True, gc=False):
+    """A comment by a reader who signed in, who may change it until `token_expires`."""
+
+    status: Literal["approved", "pending"]
+    comment: Item
+    token_expires: Moment
+
+
+class ReaderState(Answer, frozen=True, gc=False):
+    """The reader who signed in, and the comments that this reader wrote on a page."""
+
+    name: str
+    comments: list[OwnComment]
 
 
 class State(Answer, frozen=True, gc=False):
@@ -270,6 +289,7 @@ def _item(comment: Comment, avatar: str, pictures: str) -> Item:
         pictures.replace("*", avatar) if pictures and is_digest(avatar) else "",
         comment.role,  # type: ignore[arg-type]  # the table's CHECK says that it is one of them
         permalink=comment.permalink,
+        verified=comment.reader_id is not None,
     )
 
 

@@ -12,7 +12,9 @@ from typing import Final, TypeVar
 import msgspec
 
 from commentsvc.api.serialize import Invitation
-from commentsvc.comments.submission import Submission
+from commentsvc.comments import readers
+from commentsvc.comments.readers import SignedReader
+from commentsvc.comments.submission import Submission, avatar
 from commentsvc.comments.urls import PageRef
 from commentsvc.context import ServiceContext
 from commentsvc.http.messages import (
@@ -39,6 +41,8 @@ PREVIEWS: Final = "60/minute"
 # Attempts for each allowed comment of a network: people have to correct mistakes.
 ATTEMPTS: Final = 6
 
+CHALLENGE: Final = (("WWW-Authenticate", 'Bearer realm="commentsvc"'),)  # RFC 6750, 3
+SIGNED_OUT: Final = _("You are not signed in. Please sign in again.")
 TOO_FAST: Final = _("You're going a little fast. Try again in %(seconds)s seconds.")
 TOO_MANY_PREVIEWS: Final = _("Too many previews. Try again in %(seconds)s seconds.")
 
@@ -56,6 +60,10 @@ class HttpSubmissions:
         self._proxies = TrustedProxies(settings.server.trusted_proxies)
         self._length = settings.comments.message_length
         self._replies = bool(settings.mail.host) and settings.mail.reply_notifications
+        self._with_readers = {
+            site.name for site in settings.sites if site.sign_in and settings.server.public_url
+        }
+        self._database = service.database
         self._clock = service.clock
         self._cors = cors
         self._submissions = submissions
@@ -67,7 +75,12 @@ class HttpSubmissions:
     def invite(self, request: Request, site: str) -> Invitation:
         """Return what a form of `site` needs: form token, proof of work and limits."""
         invitation = self._submissions.invite(site, network(self._proxies.client(request)))
-        return Invitation(length=self._length, notify=self._replies, **invitation)
+        return Invitation(
+            length=self._length,
+            notify=self._replies,
+            sign_in=site in self._with_readers,
+            **invitation,
+        )
 
     def admit(self, request: Request) -> bytes:
         """Count an attempt to submit before it is read; return its network. Raise HttpError 429.
@@ -87,6 +100,7 @@ class HttpSubmissions:
         DatabaseError; then nothing is stored.
         """
         headers = self._check(request, place, submission)
+        submission = self._signed(request, submission)
         return await self._submissions.submit(_mailed(submission, request), place), headers
 
     def begin(
@@ -101,6 +115,7 @@ class HttpSubmissions:
         Raise HttpError 403 or 429; the Deferred gets all other errors.
         """
         headers = self._check(request, place, submission)
+        submission = self._signed(request, submission)
         later = Deferred()
         done = partial(_give, later, lambda accepted: answer(accepted, headers))
         self._submissions.begin(_mailed(submission, request), place, done)
@@ -123,6 +138,27 @@ class HttpSubmissions:
         place = self._place(request)
         self._count(place, self._limiter, TOO_FAST)
         return await self._submissions.check_edit(submission, place)
+
+    def reader(self, request: Request, site: str) -> SignedReader:
+        """Return the reader of the session whose token a request has. Raise HttpError 401."""
+        scheme, _space, token = (request.header("authorization") or "").partition(" ")
+        if scheme.lower() == "bearer":
+            now = self._clock.now_ms()
+            who = self._database.read_now(readers.of_token, token.strip(), now)
+            if who is not None and who.site == site and who.name:
+                return who
+        raise HttpError(401, "signed_out", SIGNED_OUT, headers=CHALLENGE)
+
+    def _signed(self, request: Request, submission: Submission) -> Submission:
+        """Return a submission with the author who has signed in, if the request has a token."""
+        site = submission.place[0]
+        if site not in self._with_readers or not request.header("authorization"):
+            return submission
+        who = self.reader(request, site)
+        email = who.email or submission.email
+        return msgspec.structs.replace(
+            submission, author=who.name, email=email, avatar=avatar(email), reader_id=who.id
+        )
 
     def _check(self, request: Request, place: bytes, submission: Submission) -> Headers:
         """Return the CORS headers of the answer. Raise HttpError 403 or 429."""

@@ -38,7 +38,7 @@ from commentsvc.model import AGING, APPROVED, CLOSED, Comment, site_tag, thread_
 from commentsvc.util.timestamps import HOUR_MS
 
 RETRY: Final = HOUR_MS  # milliseconds in which the same content counts as a retry
-_ROLE, _PERMALINK = 18, 20  # indexes in a `_row`
+_ROLE, _PERMALINK, _READER = 18, 20, 21  # indexes in a `_row`
 KEY_BYTES: Final = 16  # size of a key's digest: the index stays small, and two keys never collide
 
 
@@ -83,6 +83,7 @@ class NewComment(msgspec.Struct, frozen=True, gc=False):
     role: str = ""
     moderator_id: int | None = None
     permalink: str = ""
+    reader_id: int | None = None
 
 
 class ThreadRef(NamedTuple):
@@ -268,12 +269,13 @@ def _row(new: NewComment, now: int, newest: int, ref: ThreadRef, key: bytes) -> 
         new.role,
         new.moderator_id,
         new.permalink,
+        new.reader_id,
     )
 
 
 def _comment(comment_id: int, row: Row) -> Comment:
     """Return the comment that INSERT_COMMENT has stored with `row`."""
-    return Comment(*(comment_id, *row[1:12], None, 0, row[_ROLE], row[_PERMALINK]))
+    return Comment(*(comment_id, *row[1:12], None, 0, row[_ROLE], row[_PERMALINK], row[_READER]))
 
 
 def _insert(

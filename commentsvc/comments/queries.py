@@ -50,6 +50,7 @@ ENTRY: Final = (
     CommentTable.votes,
     CommentTable.role,
     CommentTable.permalink,
+    CommentTable.reader_id,
     SiteTable.name,
     ThreadTable.url,
     ThreadTable.title,

@@ -162,6 +162,7 @@ class Submission(msgspec.Struct, frozen=True, gc=False):
 
     `form_token` is None for clients of other systems, which know no token. `language` is the tag of
     the page's language, if mails are wanted. `permalink` is the address of a reply from elsewhere.
+    `reader_id` is that of an author who has signed in.
     """
 
     place: tuple[str, str]
@@ -180,6 +181,7 @@ class Submission(msgspec.Struct, frozen=True, gc=False):
     proof_of_work: str = ""
     language: str = ""
     permalink: str = ""
+    reader_id: int | None = None
 
     def fingerprint(self) -> int:
         """Return a number that is the same for a retry of this submission, but not for others."""

@@ -17,7 +17,7 @@ from typing import Final
 COLUMNS: Final = (
     "c.id, c.thread_id, c.parent_id, c.status, c.author, c.email, c.avatar, c.author_site,"
     " c.source, c.html, c.created_at, c.published_at, c.edited_at, c.votes, c.role,"
-    " c.permalink"
+    " c.permalink, c.reader_id"
 )
 # An Entry's: the comment's, then the site's name, the thread's url and title.
 ENTRY: Final = f"{COLUMNS}, s.name, t.url, t.title"
@@ -46,8 +46,8 @@ INSERT_COMMENT: Final = (
     "INSERT INTO comment (site_id, thread_id, parent_id, status, author, email, avatar,"
     " author_site, source, html, created_at, published_at, key, token_hash, token_expires_at,"
     " score,"
-    " reasons, network, role, moderator_id, permalink)"
-    " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
+    " reasons, network, role, moderator_id, permalink, reader_id)"
+    " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
     " ON CONFLICT (key) DO NOTHING"
 )
 RAISE_THREAD: Final = "UPDATE thread SET count = count + ?, version = version + 1 WHERE id = ?"

@@ -22,7 +22,7 @@ from urllib.parse import urlsplit
 from commentsvc.auth import invitations
 from commentsvc.auth.reply_addresses import MODERATE, REPLY, ReplyAddresses
 from commentsvc.auth.signed_links import OWN_DAYS, SignedLinks
-from commentsvc.comments import follows, queries, subscriptions
+from commentsvc.comments import follows, queries, readers, subscriptions
 from commentsvc.comments.follows import Follower
 from commentsvc.db.schema.comments import CommentTable
 from commentsvc.db.schema.outbox import ASKED, CONFIRMED, OutboxRow
@@ -62,6 +62,7 @@ TEMPLATES: Final = {
     "invitation": "invitation.jinja",
     "follow": "follow.jinja",
     "followed": "followed.jinja",
+    "sign-in": "sign_in.jinja",
     "test": "test.jinja",
     "decided": "received.jinja",
     "answered": "received.jinja",
@@ -116,6 +117,7 @@ class MailComposer:
             "invitation": self._invitation,
             "follow": self._follow,
             "followed": self._followed,
+            "sign-in": self._sign_in,
             "decided": self._received,
             "answered": self._received,
             "replied": self._received,
@@ -134,7 +136,7 @@ class MailComposer:
         """
         if post.kind in ("submitted", "digest"):
             tag = moderators_language(self._mail.language).tag
-        elif post.kind in ("own", "invitation", "follow", "followed", *RECEIVED):
+        elif post.kind in ("own", "invitation", "follow", "followed", "sign-in", *RECEIVED):
             tag = post.language
         else:
             tag = subscriptions.language_of(reader, post.comment_id or 0, post.kind)
@@ -325,6 +327,23 @@ class MailComposer:
             page=self._followed_page(follower),
             link=self._link("follow", follower.id, post.created_at, expires=expires),
             link_days=CONFIRM_DAYS,
+        )
+
+    def _sign_in(self, reader: Reader, post: OutboxRow) -> Envelope | None:
+        """Return the mail with a link that signs a reader in."""
+        link = readers.link_mailed(reader, post.recipient, post.created_at)
+        if link is None:
+            return None
+        token = self._links.make("sign-in", link.id, expires=post.created_at + readers.LINK)
+        return self._letter(
+            "sign-in",
+            post.recipient,
+            _("Sign in"),
+            post.id,
+            post.created_at,
+            None,
+            page=link.page,
+            link=f"{self._base}/reader/link?t={token}&lang={spoken().tag}",
         )
 
     def _followed(self, reader: Reader, post: OutboxRow) -> Envelope | None:

@@ -130,6 +130,7 @@ class IssoComment(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True)
     dislikes: int
     hash: str
     notification: int
+    verified: bool = False
     total_replies: int | UnsetType = UNSET
     hidden_replies: int | UnsetType = UNSET
     replies: "list[IssoComment] | UnsetType" = UNSET
@@ -242,6 +243,7 @@ class IssoSerializer:
             dislikes=votes.dislikes,
             hash=self._hash(comment),
             notification=0,
+            verified=comment.reader_id is not None,
         )
 
     def latest(self, entry: Entry, dislikes: int) -> IssoComment:

@@ -15,7 +15,7 @@ from typing import Final
 
 from peewee import fn
 
-from commentsvc.comments import follows
+from commentsvc.comments import follows, readers
 from commentsvc.db.query import Param, Select, literal, prepared
 from commentsvc.db.schema.comments import CommentTable
 from commentsvc.db.schema.moderation import ChangeTable, RemovedSpamTable
@@ -93,6 +93,7 @@ def _empty(comment_id: Param, token_hash: Param) -> Select:
     emptied = CommentTable.update(
         **nothing,
         moderator=None,
+        reader_id=None,
         key=None,
         token_hash=token_hash,
         token_expires_at=0,
@@ -153,6 +154,7 @@ def forget(tx: Transaction, email: str, who: str, now: int) -> tuple[int, ...]:
     training.update(tx, ids)  # nobody has decided on them any more
     address = fn.LOWER(email)
     follows.forget(tx, email)
+    readers.forget(tx, email)
     tx.change(SubscriberTable.delete().where(fn.LOWER(SubscriberTable.email) == address))
     tx.change(OutboxTable.delete().where(fn.LOWER(OutboxTable.recipient) == address))
     return ids

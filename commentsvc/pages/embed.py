@@ -84,6 +84,7 @@ KNOWN = (
     *("id", "parent", "author", "avatar", "site", "published", "edited", "picture", "anchor"),
     "role",
     "permalink",
+    "verified",
 )
 
 WRONG_BASE = "This must be the public address of the service: see server.public_url."

@@ -98,7 +98,7 @@ class MailRequests:
 
     def __init__(self, service: ServiceContext, per_address: str) -> None:
         """Take the rate of one address, in the form of `RateLimiter`."""
-        self._sends = bool(service.settings.mail.host)
+        self.sends = bool(service.settings.mail.host)
         self._proxies = TrustedProxies(service.settings.server.trusted_proxies)
         self._clock = service.clock
         self._networks = RateLimiter(PER_NETWORK)
@@ -106,7 +106,7 @@ class MailRequests:
 
     def require_mail(self) -> None:
         """Raise HttpError 404 if the service sends no mail."""
-        if not self._sends:
+        if not self.sends:
             message = _("This service does not send mail. Please ask the owner of the blog.")
             raise HttpError(404, "no_mail", message)
 

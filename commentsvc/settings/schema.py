@@ -37,6 +37,8 @@ from commentsvc.settings.types import (
     SECRET,
     SECRET_URL,
     SECRET_URLS,
+    SHARED_SECRET,
+    SIGN_IN,
     SOCIAL_ACCOUNTS,
     SOCIAL_POSTS,
     SWITCH,
@@ -124,6 +126,9 @@ class Site(Struct, frozen=True, kw_only=True):
     social_accounts: Annotated[tuple[str, ...], SOCIAL_ACCOUNTS] = ()
     social_posts: Annotated[tuple[str, ...], SOCIAL_POSTS] = ()
     token: Annotated[str, TOKEN] = ""
+    sign_in: Annotated[tuple[str, ...], SIGN_IN] = ()
+    sso_url: Annotated[str, URL] = ""
+    sso_secret: Annotated[str, SHARED_SECRET] = ""
 
     def __repr__(self) -> str:
         return f"Site({self.name!r}, ...)"
@@ -257,7 +262,7 @@ class HooksSettings(Struct, frozen=True, kw_only=True):
 
 
 class OidcSettings(Struct, frozen=True, kw_only=True):
-    """Signing in by a service that knows the moderators (OpenID Connect)."""
+    """Signing in at a provider of OpenID Connect: `oidc` for moderators, `readers` for readers."""
 
     issuer: Annotated[str, URL] = ""
     client_id: Annotated[str, USER] = ""
@@ -321,6 +326,7 @@ class Settings(Struct, frozen=True, kw_only=True):
     inbox: InboxSettings = InboxSettings()
     hooks: HooksSettings = HooksSettings()
     oidc: OidcSettings = OidcSettings()
+    readers: OidcSettings = OidcSettings()
     mentions: MentionsSettings = MentionsSettings()
     backup: BackupSettings = BackupSettings()
     stacosys: StacosysSettings = StacosysSettings()

@@ -159,6 +159,21 @@ LANGUAGE = text(
 )
 PATH = text(r"[^\x00-\x1f\x7f]{0,4095}", "nothing, or the path of a file")
 USER = text(r"[^\x00-\x1f\x7f]{0,320}", "nothing, or a name of at most 320 characters")
+
+
+def _tidy_ways(ways: tuple[str, ...]) -> tuple[str, ...]:
+    """Return the different ways to sign in. Raise ValueError for an unknown one."""
+    if not set(ways) <= {"mail", "provider", "blog"}:
+        raise ValueError(ways)
+    return tuple(dict.fromkeys(ways))
+
+
+SIGN_IN = Meta(
+    description='a list out of "mail", "provider" and "blog"', extra={"tidy": _tidy_ways}
+)
+SHARED_SECRET = text(
+    r"|[\x21-\x7e]{32,200}", "nothing, or 32 to 200 characters without spaces", secret=True
+)
 SECRET = text(r"[^\x00-\x1f\x7f]{0,1000}", "nothing, or at most 1000 characters", secret=True)
 HOOK_SECRET = text(
     r"|[\x21-\x7e]{16,200}", "nothing, or 16 to 200 characters without spaces", secret=True

@@ -11,6 +11,7 @@ in memory. A comment under a protected name always waits.
 from collections.abc import Callable, Sequence
 from typing import Final, NamedTuple
 
+from commentsvc.comments import readers
 from commentsvc.comments.submission import Submission
 from commentsvc.db.database import Database
 from commentsvc.db.query import Param, Select, literal, prepared
@@ -20,7 +21,7 @@ from commentsvc.model import APPROVED
 from commentsvc.settings.schema import Settings
 from commentsvc.spam.bans import Bans
 from commentsvc.spam.model_cache import ModelCache
-from commentsvc.spam.protected_names import ProtectedNames
+from commentsvc.spam.protected_names import ProtectedNames, looks
 from commentsvc.spam.score import HOLDS_FROM, Signal
 
 FIRST: Final = "first"
@@ -60,6 +61,7 @@ class SpamPolicy:
         """Take the settings, and the sources of comments, bans and protected names."""
         usual = settings.moderation.policy
         self._policies = {site.name: site.policy or usual for site in settings.sites}
+        self._with_readers = {site.name for site in settings.sites if site.sign_in}
         self._trust_after = settings.moderation.trust_after
         self._database = database
         self._bans = bans
@@ -86,9 +88,18 @@ class SpamPolicy:
         if self._model:
             signals += self._model.score(submission, now_ms)
         imitated = self._names.check(submission.author, submission.email, submission.avatar)
+        imitated = imitated or self._imitated_reader(submission)
         if imitated:
             return PolicyResult(HOLDS_FROM["all"], [*signals, imitated])
         return PolicyResult(HOLDS_FROM[policy], signals)
+
+    def _imitated_reader(self, submission: Submission) -> Signal | None:
+        """Return a signal if the author's name is that of a reader who can sign in."""
+        site, author = submission.place[0], submission.author
+        if site not in self._with_readers or submission.reader_id is not None:
+            return None
+        taken = self._database.read_now(readers.holds, site, looks(author), None)
+        return Signal(0, "protected-name", author) if taken else None
 
     def _trusts(self, submission: Submission) -> bool:
         if not submission.email:

@@ -44,6 +44,7 @@ from commentsvc.pages.embed import Embed
 from commentsvc.pages.follow import FollowPages
 from commentsvc.pages.mail_links import LinkPages
 from commentsvc.pages.personal_data import PersonalDataPages
+from commentsvc.pages.reader_sign_in import SignInPages
 from commentsvc.settings.schema import (
     CommentsSettings,
     DatabaseSettings,
@@ -155,6 +156,7 @@ class Served:
             *LinkPages(service).routes(),
             *PersonalDataPages(service).routes(),
             *FollowPages(service, cors).routes(),
+            *SignInPages(service, memory[1]).routes(),
             *WebmentionEndpoint(service).routes(),
             *InboxHook(settings.inbox.hook_secret, self.receiver.take).routes(),
             *ops.routes(),

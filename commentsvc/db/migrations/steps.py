@@ -77,9 +77,11 @@ INITIAL: Final = (
         score INTEGER NOT NULL DEFAULT 0,
         reasons TEXT NOT NULL DEFAULT '',
         network BLOB,
-        permalink TEXT NOT NULL DEFAULT ''
+        permalink TEXT NOT NULL DEFAULT '',
+        reader_id INTEGER
     ) STRICT
     """,
+    "CREATE INDEX comment_by_reader ON comment (reader_id) WHERE reader_id IS NOT NULL",
     "CREATE UNIQUE INDEX comment_key ON comment (key)",
     "CREATE INDEX comment_by_time ON comment (thread_id, published_at) WHERE status = 'approved'",
     "CREATE INDEX comment_latest ON comment (site_id, published_at) WHERE status = 'approved'",
@@ -137,6 +139,46 @@ INITIAL: Final = (
     """,
     """
     CREATE UNIQUE INDEX follower_email_site_id_thread_id ON follower (email, site_id, thread_id)
+    """,
+    """
+    CREATE TABLE reader (
+        id INTEGER NOT NULL PRIMARY KEY AUTOINCREMENT,
+        site_id INTEGER NOT NULL REFERENCES site (id),
+        issuer TEXT NOT NULL,
+        subject TEXT NOT NULL,
+        name TEXT NOT NULL,
+        email TEXT NOT NULL,
+        created_at INTEGER NOT NULL
+    ) STRICT
+    """,
+    "CREATE UNIQUE INDEX reader_site_id_issuer_subject ON reader (site_id, issuer, subject)",
+    """
+    CREATE TABLE reader_look (
+        reader_id INTEGER NOT NULL REFERENCES reader (id) ON DELETE CASCADE,
+        site_id INTEGER NOT NULL REFERENCES site (id),
+        look TEXT NOT NULL,
+        PRIMARY KEY (site_id, look, reader_id)
+    ) STRICT
+    """,
+    """
+    CREATE TABLE reader_session (
+        id INTEGER NOT NULL PRIMARY KEY,
+        digest BLOB NOT NULL,
+        reader_id INTEGER NOT NULL REFERENCES reader (id) ON DELETE CASCADE,
+        expires_at INTEGER NOT NULL
+    ) STRICT
+    """,
+    "CREATE UNIQUE INDEX reader_session_digest ON reader_session (digest)",
+    "CREATE INDEX reader_session_reader_id ON reader_session (reader_id)",
+    """
+    CREATE TABLE sign_in_link (
+        id INTEGER NOT NULL PRIMARY KEY AUTOINCREMENT,
+        site_id INTEGER NOT NULL REFERENCES site (id),
+        email TEXT NOT NULL,
+        page TEXT NOT NULL,
+        word TEXT NOT NULL,
+        asked_at INTEGER NOT NULL
+    ) STRICT
     """,
     """
     CREATE TABLE follow_wish (

@@ -138,6 +138,7 @@ class CommentTable(Table):
     The long texts come last, so that SQLite reads the columns before them without overflow pages.
     `score` and `reasons` are the verdict of the spam checks, for moderators; `network` is a keyed
     hash. `permalink` is the address of a reply from elsewhere, "" for what was written here.
+    `reader_id` is set if the author had signed in: see `comments.readers`.
     """
 
     id = peewee.AutoField(constraints=[peewee.SQL("AUTOINCREMENT")])
@@ -164,6 +165,8 @@ class CommentTable(Table):
     reasons = peewee.TextField(constraints=[peewee.SQL("DEFAULT ''")])
     network = peewee.BlobField(null=True)
     permalink = peewee.TextField(constraints=[peewee.SQL("DEFAULT ''")])
+    # No foreign key, so that a submission looks up no further row; ids are never used again.
+    reader_id = peewee.IntegerField(null=True)
 
     class Meta:
         table_name = "comment"
@@ -223,6 +226,14 @@ CommentTable.add_index(
 CommentTable.add_index(
     CommentTable.index(
         CommentTable.parent, where=peewee.SQL("parent_id IS NOT NULL"), name="comment_by_parent"
+    )
+)
+
+CommentTable.add_index(
+    CommentTable.index(
+        CommentTable.reader_id,
+        where=peewee.SQL("reader_id IS NOT NULL"),
+        name="comment_by_reader",
     )
 )
 

@@ -11,13 +11,22 @@ from typing import Any, Final
 
 import peewee
 
-from commentsvc.db.schema import comments, imports, inbox, mentions, moderation, outbox, search
+from commentsvc.db.schema import (
+    comments,
+    imports,
+    inbox,
+    mentions,
+    moderation,
+    outbox,
+    readers,
+    search,
+)
 from commentsvc.util.timestamps import DAY_MS
 
 SCHEMA: Final = "commentsvc"
 TABLES: Final = tuple(
     table
-    for part in (comments, moderation, search, outbox, inbox, imports, mentions)
+    for part in (comments, moderation, search, outbox, inbox, imports, mentions, readers)
     for table in part.TABLES
 )
 

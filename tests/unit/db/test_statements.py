@@ -41,6 +41,7 @@ COLUMNS = (
     C.votes,
     C.role,
     C.permalink,
+    C.reader_id,
 )
 THREAD = (
     *(T.id, T.url, T.count, T.state, T.imported, T.pinned_id, T.likes, T.reposts),
@@ -249,6 +250,7 @@ inserted: dict[str, object] = {
     "role": "owner",
     "moderator_id": None,
     "permalink": "https://rosa.example/",
+    "reader_id": 7,
 }
 token = {CommentTable.token_hash: b"new", CommentTable.token_expires_at: 6}
 

@@ -1,0 +1,249 @@
+"""Readers who signed in: their names, which nobody else can use, and their sessions.
+
+A reader belongs to one site and is identified there by an issuer and a subject: by "mail" and an
+address, by an OpenID Connect provider and its `sub`, or by "blog" and the user's id in the blog's
+own login. A reader without a name has signed in but not chosen one yet; such rows are deleted after
+a day. A name is taken if it looks like the name of another reader (see `spam.protected_names`,
+whose skeletons are the `looks` here), unless both have the same address.
+
+A session is a random token, which the widget keeps; the database has its digest. Times are Unix
+milliseconds.
+"""
+
+import base64
+import hashlib
+import os
+from collections.abc import Sequence
+from typing import Final
+
+import msgspec
+
+from commentsvc.db.query import Param, Select, prepared
+from commentsvc.db.schema.comments import CommentTable, SiteTable, ThreadTable
+from commentsvc.db.schema.outbox import MAIL, QUEUED, OutboxTable
+from commentsvc.db.schema.readers import (
+    ReaderLookTable,
+    ReaderSessionTable,
+    ReaderTable,
+    SignInLinkTable,
+)
+from commentsvc.db.sqlite import Reader, Transaction
+from commentsvc.util.timestamps import DAY_MS, HOUR_MS
+
+BY_MAIL: Final = "mail"
+BY_BLOG: Final = "blog"
+SESSION: Final = 90 * DAY_MS  # for which a browser stays signed in
+LINK: Final = HOUR_MS  # for which a mailed link works
+UNNAMED: Final = DAY_MS  # after which a reader without a name is deleted
+TOKEN_SIZE: Final = 32  # random bytes
+TOKEN_LENGTH: Final = 64  # characters; ours have 43
+SUBJECT_LENGTH: Final = 255  # characters (OpenID Connect Core 1.0, section 2)
+
+
+class ReaderNameTaken(Exception):
+    """Another reader of the site has that name, or one that looks like it."""
+
+
+class SignedReader(msgspec.Struct, frozen=True):
+    """A reader who signed in on the site of that name."""
+
+    id: int
+    site: str
+    name: str
+    email: str
+
+
+class SignInLink(msgspec.Struct, frozen=True):
+    """A mailed link: whom it signs in, and where the browser goes then."""
+
+    id: int
+    site: str
+    email: str
+    page: str
+    word: str
+
+
+def _readers() -> Select:
+    return ReaderTable.select(
+        ReaderTable.id, SiteTable.name, ReaderTable.name, ReaderTable.email
+    ).join(SiteTable)
+
+
+@prepared
+def _of_session(digest: Param, now: Param) -> Select:
+    return (
+        _readers()
+        .switch(ReaderTable)
+        .join(ReaderSessionTable)
+        .where(ReaderSessionTable.digest == digest, ReaderSessionTable.expires_at > now)
+    )
+
+
+def of_token(reader: Reader, token: str, now: int) -> SignedReader | None:
+    """Return the reader whose session has this token; None if it is over or was never ours."""
+    if not token or len(token) > TOKEN_LENGTH:
+        return None
+    row = reader.first(_of_session, _digest(token), now)
+    return SignedReader(*row) if row else None
+
+
+def identified(
+    tx: Transaction, site: str, identity: tuple[str, str], email: str, now: int
+) -> SignedReader:
+    """Return the reader with that issuer and subject; store a new one without a name.
+
+    `email` is an address that was verified, "" for none.
+    """
+    issuer, subject = identity
+    mine = _readers().where(
+        SiteTable.name == site, ReaderTable.issuer == issuer, ReaderTable.subject == subject
+    )
+    row = tx.first(mine)
+    if row is None:
+        old = (ReaderTable.name == "") & (ReaderTable.created_at < now - UNNAMED)
+        tx.change(ReaderTable.delete().where(old))
+        new = {
+            "site": SiteTable.select(SiteTable.id).where(SiteTable.name == site),
+            "issuer": issuer,
+            "subject": subject,
+            "name": "",
+            "email": email,
+            "created_at": now,
+        }
+        tx.change(ReaderTable.insert(new))
+        row = tx.first(mine)
+    elif email and email != row[3]:
+        tx.change(ReaderTable.update(email=email).where(ReaderTable.id == row[0]))
+        row = tx.first(mine)
+    assert row is not None, "it was just stored"
+    return SignedReader(*row)
+
+
+def find(reader: Reader, reader_id: int) -> SignedReader | None:
+    """Return the reader with that id; None if there is none any more."""
+    row = reader.first(_readers().where(ReaderTable.id == reader_id))
+    return SignedReader(*row) if row else None
+
+
+def holds(reader: Reader, site: str, looks: Sequence[str], but_not: SignedReader | None) -> bool:
+    """Return whether another reader of the site than `but_not` has a name with one of `looks`."""
+    others = (
+        ReaderLookTable.select(ReaderLookTable.look)
+        .join(SiteTable, on=SiteTable.id == ReaderLookTable.site)
+        .join(ReaderTable, on=ReaderTable.id == ReaderLookTable.reader)
+        .where(SiteTable.name == site, ReaderLookTable.look.in_(list(looks)))
+    )
+    if but_not is not None:
+        others = others.where(ReaderTable.id != but_not.id)
+        if but_not.email:
+            others = others.where(ReaderTable.email != but_not.email)
+    return reader.first(others.limit(1)) is not None
+
+
+def choose_name(
+    tx: Transaction, who: SignedReader, name: str, looks: Sequence[str]
+) -> SignedReader:
+    """Give a reader a name, which has these `looks`. Raise ReaderNameTaken."""
+    if holds(tx, who.site, looks, who):
+        raise ReaderNameTaken(name)
+    tx.change(ReaderTable.update(name=name).where(ReaderTable.id == who.id))
+    site = SiteTable.select(SiteTable.id).where(SiteTable.name == who.site)
+    for look in set(looks):
+        tx.change(ReaderLookTable.insert(reader=who.id, site=site, look=look))
+    return SignedReader(who.id, who.site, name, who.email)
+
+
+def begin_session(tx: Transaction, reader_id: int, now: int) -> str:
+    """Begin a session of a reader at the time `now`; return its token."""
+    token = base64.urlsafe_b64encode(os.urandom(TOKEN_SIZE)).rstrip(b"=").decode()
+    tx.change(ReaderSessionTable.delete().where(ReaderSessionTable.expires_at <= now))
+    row = {"reader": reader_id, "digest": _digest(token), "expires_at": now + SESSION}
+    tx.change(ReaderSessionTable.insert(row))
+    return token
+
+
+def end_session(tx: Transaction, token: str) -> None:
+    """End the session with that token."""
+    tx.change(ReaderSessionTable.delete().where(ReaderSessionTable.digest == _digest(token)))
+
+
+def end_sessions(tx: Transaction, reader_id: int) -> None:
+    """End all sessions of a reader."""
+    tx.change(ReaderSessionTable.delete().where(ReaderSessionTable.reader == reader_id))
+
+
+def own_comments(reader: Reader, who: SignedReader, url: str) -> list[int]:
+    """Return the ids of the comments by a reader on a page, oldest first."""
+    found = (
+        CommentTable.select(CommentTable.id)
+        .join(ThreadTable)
+        .where(CommentTable.reader_id == who.id, ThreadTable.url == url)
+    )
+    return [comment_id for (comment_id,) in reader.query(found.order_by(CommentTable.id))]
+
+
+def ask_by_mail(
+    tx: Transaction, place: tuple[str, str, str], email: str, language: str, now: int
+) -> None:
+    """Mail a sign-in link to an address; `place` is the site's name, the page and the word."""
+    site, page, word = place
+    tx.change(SignInLinkTable.delete().where(SignInLinkTable.asked_at < now - LINK))
+    row = {
+        "site": SiteTable.select(SiteTable.id).where(SiteTable.name == site),
+        "email": email,
+        "page": page,
+        "word": word,
+        "asked_at": now,
+    }
+    tx.change(SignInLinkTable.insert(row))
+    mail = {
+        OutboxTable.channel: MAIL,
+        OutboxTable.kind: "sign-in",
+        OutboxTable.recipient: email,
+        OutboxTable.state: QUEUED,
+        OutboxTable.created_at: now,
+        OutboxTable.due_at: now,
+        OutboxTable.expires_at: now + LINK,
+        OutboxTable.language: language,
+    }
+    tx.change(OutboxTable.insert(mail))
+
+
+def _links() -> Select:
+    return SignInLinkTable.select(
+        SignInLinkTable.id,
+        SiteTable.name,
+        SignInLinkTable.email,
+        SignInLinkTable.page,
+        SignInLinkTable.word,
+    ).join(SiteTable)
+
+
+def link_mailed(reader: Reader, email: str, moment: int) -> SignInLink | None:
+    """Return the link that an address asked for at a time; None if it was used."""
+    asked = _links().where(SignInLinkTable.email == email, SignInLinkTable.asked_at == moment)
+    row = reader.first(asked.order_by(SignInLinkTable.id.desc()))
+    return SignInLink(*row) if row else None
+
+
+def find_link(reader: Reader, link_id: int) -> SignInLink | None:
+    """Return a mailed link; None if it was used."""
+    row = reader.first(_links().where(SignInLinkTable.id == link_id))
+    return SignInLink(*row) if row else None
+
+
+def use_link(tx: Transaction, link_id: int) -> SignInLink | None:
+    """Return a mailed link, which no longer works then; None if it was used before."""
+    link = find_link(tx, link_id)
+    tx.change(SignInLinkTable.delete().where(SignInLinkTable.id == link_id))
+    return link
+
+
+def forget(tx: Transaction, email: str) -> None:
+    """Delete the readers with an address, their names and their sessions."""
+    for table in (ReaderTable, SignInLinkTable):
+        tx.change(table.delete().where(table.email == email.lower()))
+
+
+def _digest(token: str) -> bytes:
+    return hashlib.blake2b(token.encode(), digest_size=32, person=b"reader session").digest()

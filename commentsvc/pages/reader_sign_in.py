@@ -1,0 +1,458 @@
+"""Signing in of readers: the pages in a window of our own, which hand a token to the widget.
+
+The widget opens a window with the address of its `page` and a random `word`. The reader signs in
+there in one of the ways that the site's `sign_in` allows: by a mailed link, at a provider of OpenID
+Connect, or in the blog's own login. At the first time the reader gets a name, which nobody else has
+on the site. Then the last page passes the session's token to the blog's page: with postMessage,
+which browsers deliver only to the origin of `page`, or else in the fragment of its address. The
+origin must be one of the site's, so nobody else can get a token, and no redirect leads elsewhere.
+
+No cookie is used. Instead, the widget accepts a token only together with its word; with another
+word, it asks the reader first. So nobody can sign a reader in to a foreign account unnoticed. The
+`state` that goes to a provider or to the blog is signed, works once, and the nonce of the token
+that comes back is derived from it.
+"""
+
+import logging
+from dataclasses import replace as replaced
+from os import urandom
+from typing import Annotated, Any, Final, NamedTuple
+from urllib.parse import urlencode, urlsplit
+
+import msgspec
+from msgspec import Meta
+
+from commentsvc.api.parameters import LanguageTag, SiteName
+from commentsvc.api.submit import SIGNED_OUT, TOO_FAST
+from commentsvc.auth import blog_tokens, oidc, signed_links
+from commentsvc.auth.blog_tokens import BlogTokenRefused
+from commentsvc.auth.oidc import Attempt, OidcProvider, OidcRefused
+from commentsvc.auth.signed_links import LinkError, LinkExpired, SignedLinks
+from commentsvc.comments import readers
+from commentsvc.comments.readers import BY_BLOG, BY_MAIL, ReaderNameTaken, SignedReader
+from commentsvc.comments.submission import EMAIL_LENGTH, KEY, PLAIN_EMAIL, avatar, is_email, is_key
+from commentsvc.context import ServiceContext
+from commentsvc.http.messages import (
+    NO_SNIFFING,
+    NOT_STORED,
+    HttpError,
+    Request,
+    Response,
+    TrustedProxies,
+    first,
+)
+from commentsvc.http.operation import HTML, NOTHING, Operation, Query, form_of
+from commentsvc.http.router import Route, route
+from commentsvc.pages.mail_links import TEMPLATES, errors_as_pages, link_operation
+from commentsvc.pages.personal_data import MailRequests
+from commentsvc.settings.schema import Site
+from commentsvc.spam.protected_names import ProtectedNames, looks
+from commentsvc.util.client_network import network
+from commentsvc.util.i18n import Text, spoken
+from commentsvc.util.i18n import gettext as _
+from commentsvc.util.origin import origin
+from commentsvc.util.ratelimit import RateLimiter
+from commentsvc.util.text import one_line
+from commentsvc.util.timestamps import MINUTE_MS
+
+_log = logging.getLogger(__name__)
+
+PER_ADDRESS: Final = "5/day"
+PER_NETWORK: Final = "60/hour"  # ways through a provider or the blog's login
+TIME: Final = 10 * MINUTE_MS  # for signing in elsewhere, and for choosing a name
+WORD_SIZE: Final = 16  # random bytes
+PAGE_LENGTH: Final = 200  # characters of the address of the page to go back to
+STATE, NAMING = "reader state", "reader name"  # purposes of signed tokens
+RETURN: Final = "/reader/return"
+PROVIDER: Final = "provider"
+
+
+class SignInQuery(Query, frozen=True):
+    """The page of the blog that asks, and its random word."""
+
+    page: Annotated[str, Meta(description="The address of the page of the blog that asks.")]
+    word: Annotated[
+        str,
+        Meta(
+            description="A random word of the browser, which comes back with the token.",
+            pattern=rf"^{KEY}(?![\s\S])",
+            extra={"message": "This must have 8 to 64 characters out of A-Z, a-z, 0-9, - . _ ~."},
+        ),
+    ]
+    site: SiteName = ""
+    lang: LanguageTag = "en"
+
+
+class AddressForm(msgspec.Struct, frozen=True):
+    """The form that asks for a link."""
+
+    email: Annotated[
+        str,
+        Meta(
+            description="The address that gets the link.",
+            extra_json_schema={"pattern": PLAIN_EMAIL, "minLength": 1, "maxLength": EMAIL_LENGTH},
+        ),
+    ]
+
+
+class NameForm(msgspec.Struct, frozen=True):
+    """The form for a reader's name."""
+
+    name: Annotated[str, Meta(description="The name, which nobody else has on the site.")]
+
+
+class Return(NamedTuple):
+    """Where the browser goes when a reader has signed in: the site, its page and the word."""
+
+    site: Site
+    page: str
+    word: str
+
+
+FAILURES: Final = dict.fromkeys((400, 403, 404, 410, 429, 502, 503), HTML)
+CHOOSE = Operation(
+    method="GET",
+    path="/reader/sign-in",
+    summary="Show a reader the ways to sign in",
+    query=SignInQuery,
+    ignores_unknown=True,
+    answers={200: HTML, **FAILURES},
+)
+ASK = Operation(
+    method="POST",
+    path="/reader/sign-in",
+    summary="Mail a link that signs a reader in",
+    query=SignInQuery,
+    ignores_unknown=True,
+    body=form_of(AddressForm),
+    answers={200: HTML, 415: HTML, **FAILURES},
+)
+GO, GO_TO_BLOG = (
+    Operation(
+        method="GET",
+        path=f"/reader/{way}",
+        summary=f"Send a reader to {where} to sign in",
+        query=SignInQuery,
+        ignores_unknown=True,
+        answers={303: NOTHING, **FAILURES},
+    )
+    for way, where in ((PROVIDER, "the OpenID Connect provider"), (BY_BLOG, "the blog's login"))
+)
+COME_BACK = Operation(
+    method="GET",
+    path=RETURN,
+    summary="Sign in a reader who comes back from the provider or from the blog's login",
+    query=Query,
+    ignores_unknown=True,
+    answers={200: HTML, **FAILURES},
+)
+ASK_LINK = link_operation("GET", "/reader/link", "Ask a reader whether to sign in")
+USE_LINK = link_operation("POST", "/reader/link", "Sign in a reader by a mailed link, once")
+NAME = replaced(
+    link_operation("POST", "/reader/name", "Give a reader who has signed in a name"),
+    body=form_of(NameForm),
+)
+
+
+class SignInPages:
+    """The handlers of these pages; they answer 404 for a site without a way to sign in."""
+
+    def __init__(self, service: ServiceContext, names: ProtectedNames) -> None:
+        """Take the service, and the protected names of moderators."""
+        settings = service.settings
+        self._sites = {site.name: site for site in settings.sites}
+        self._known_sites = service.sites
+        self._database = service.database
+        self._clock = service.clock
+        self._keys = service.keys
+        self._names = names
+        self._links = SignedLinks(service.keys)
+        self._mails = MailRequests(service, PER_ADDRESS)
+        self._proxies = TrustedProxies(settings.server.trusted_proxies)
+        self._limiter = RateLimiter(PER_NETWORK)
+        self._base = settings.server.public_url.rstrip("/")
+        self._longest = settings.comments.author_length
+        self._provider = OidcProvider(
+            settings.readers, settings.hooks.allowed_networks, service.clock
+        )
+        self._issuer = settings.readers.issuer
+        self._provider_name = oidc.provider_name(settings.readers)
+
+    def routes(self) -> list[Route]:
+        """Return the table of routes."""
+        return [
+            route(CHOOSE, errors_as_pages(self.choose)),
+            route(ASK, errors_as_pages(self.ask)),
+            route(GO, errors_as_pages(self.go)),
+            route(GO_TO_BLOG, errors_as_pages(self.go_to_blog)),
+            route(COME_BACK, errors_as_pages(self.come_back)),
+            route(ASK_LINK, errors_as_pages(self.ask_link)),
+            route(USE_LINK, errors_as_pages(self.use_link)),
+            route(NAME, errors_as_pages(self.name)),
+        ]
+
+    async def choose(self, request: Request) -> Response:
+        """GET /reader/sign-in?page=P&word=W: 200 with the ways to sign in. 400, 404."""
+        return self._choices(request, self._back(request))
+
+    async def ask(self, request: Request) -> Response:
+        """POST /reader/sign-in?page=P&word=W, a form with `email`: 200; a link is mailed.
+
+        400, 404, 415, 429.
+        """
+        back = self._back(request)
+        self._need(back.site, BY_MAIL)
+        email = first(request.form(), "email").strip()
+        if not is_email(email):
+            problem = _("This is not an email address. Please correct it.")
+            return self._choices(request, back, email[:EMAIL_LENGTH], problem)
+        self._mails.count(request, email)
+        place, tag = (back.site.name, back.page, back.word), spoken().tag
+        now = self._clock.now_ms()
+        await self._database.write(readers.ask_by_mail, place, email.lower(), tag, now)
+        return _shown(200, title=_("Please check your mailbox"))
+
+    async def go(self, request: Request) -> Response:
+        """GET /reader/provider?page=P&word=W: 303 to the provider. 400, 404, 429, 502."""
+        back = self._back(request)
+        self._need(back.site, PROVIDER)
+        word, state = self._begin(request, back, PROVIDER)
+        try:
+            address = await self._provider.address(self._attempt(word), state)
+        except OidcRefused as error:
+            raise self._refused(502, error) from error
+        return Response(303, (("Location", address), NOT_STORED), b"")
+
+    async def go_to_blog(self, request: Request) -> Response:
+        """GET /reader/blog?page=P&word=W: 303 to the site's `sso_url`. 400, 404, 429."""
+        back = self._back(request)
+        self._need(back.site, BY_BLOG)
+        word, state = self._begin(request, back, BY_BLOG)
+        attempt = self._attempt(word)
+        query = urlencode(
+            {"return_to": f"{attempt.redirect_uri}?state={state}", "nonce": attempt.nonce}
+        )
+        joint = "&" if "?" in back.site.sso_url else "?"
+        return Response(303, (("Location", back.site.sso_url + joint + query), NOT_STORED), b"")
+
+    async def come_back(self, request: Request) -> Response:
+        """GET /reader/return?state=S with `code` or `token`: 200, signed in. 403, 404.
+
+        A provider adds `code` or `error`, the blog's login `token`.
+        """
+        parameters, now = request.parameters(), self._clock.now_ms()
+        try:
+            content = self._links.read(STATE, first(parameters, "state"), now)
+            way, word, name, page, back_word = content
+            back = self._known(name, page, back_word)
+            self._need(back.site, way)
+            await self._database.write(signed_links.mark_used, f"{STATE} {word}", now, TIME)
+            attempt = self._attempt(word)
+            if way == BY_BLOG:
+                given = blog_tokens.read(
+                    first(parameters, "token"), back.site.sso_secret, self._base, now
+                )
+                if given.nonce != attempt.nonce:
+                    raise BlogTokenRefused("blog: the token is for another sign-in")
+                identity, email, named = (BY_BLOG, given.sub), given.email, given.name
+            else:
+                if not (code := first(parameters, "code")):
+                    raise OidcRefused(f"provider: {first(parameters, 'error')[:80]!a}")
+                found = await self._provider.identity(attempt, code)
+                identity, email, named = (found.issuer, found.subject), found.email, found.name
+        except (OidcRefused, BlogTokenRefused, LinkError) as error:
+            raise self._refused(403, error) from error
+        return await self._go_on(request, back, (identity, email), named)
+
+    async def ask_link(self, request: Request) -> Response:
+        """GET /reader/link?t=T: 200 with a page that asks whether to sign in. 404, 410."""
+        link = await self._database.read(readers.find_link, self._link(request))
+        if link is None:
+            raise LinkExpired(signed_links.USED)
+        title = spoken().form["signInAs"].replace("#", link.email)
+        return _shown(200, title=title, button=_("Sign in"))
+
+    async def use_link(self, request: Request) -> Response:
+        """POST /reader/link?t=T: 200, signed in; the link does not work any more. 404, 410."""
+        link = await self._database.write(readers.use_link, self._link(request))
+        if link is None:
+            raise LinkExpired(signed_links.USED)
+        back = self._known(link.site, link.page, link.word)
+        self._need(back.site, BY_MAIL)
+        return await self._go_on(request, back, ((BY_MAIL, link.email), link.email), "")
+
+    async def name(self, request: Request) -> Response:
+        """POST /reader/name?t=T, a form with `name`: 200, signed in. 400 for a taken one, 410."""
+        token, now = NAME.read(request).t, self._clock.now_ms()
+        number, page, word = self._links.read(NAMING, token, now)
+        who = await self._database.read(readers.find, number)
+        if who is None:
+            raise LinkExpired(signed_links.USED)
+        back = self._known(who.site, page, word)
+        name = first(request.form(), "name")
+        return await self._give_name(back, who, name, self._ask_name(back, who, name))
+
+    async def _go_on(
+        self, request: Request, back: Return, identity: tuple[tuple[str, str], str], named: str
+    ) -> Response:
+        """Return the last page for a reader with an identity and address, or ask for a name."""
+        (who_says, email), now = identity, self._clock.now_ms()
+        write = self._database.write
+        who = await write(readers.identified, back.site.name, who_says, email.lower(), now)
+        if who.name:
+            return await self._pass_token(back, who)
+        asking = self._ask_name(back, who, named, is_new=True)
+        return await self._give_name(back, who, named, asking) if named else asking
+
+    async def _give_name(
+        self, back: Return, who: SignedReader, name: str, asking: Response
+    ) -> Response:
+        """Return the last page if a reader may have the name, else the page `asking` for one."""
+        name = one_line(name)
+        if who.name:  # chosen in another window meanwhile
+            return await self._pass_token(back, who)
+        if not 0 < len(name) <= self._longest or self._is_protected(name, who.email):
+            return asking
+        try:
+            who = await self._database.write(readers.choose_name, who, name, looks(name))
+        except ReaderNameTaken:
+            return asking
+        return await self._pass_token(back, who)
+
+    def _is_protected(self, name: str, email: str) -> bool:
+        if not self._names.is_current():
+            self._database.read_now(self._names.load)
+        return self._names.check(name, "", avatar("")) is not None
+
+    async def _pass_token(self, back: Return, who: SignedReader) -> Response:
+        """Return the page that passes a new session's token to the blog's page."""
+        now = self._clock.now_ms()
+        token = await self._database.write(readers.begin_session, who.id, now)
+        handed = {"word": back.word, "token": token, "name": who.name}
+        return _shown(
+            200,
+            title=_("Sign in"),
+            handed=msgspec.json.encode(handed).decode(),
+            page=back.page,
+            origin=origin(back.page),
+        )
+
+    def _ask_name(
+        self, back: Return, who: SignedReader, name: str, *, is_new: bool = False
+    ) -> Response:
+        expires = self._clock.now_ms() + TIME
+        token = self._links.make(NAMING, who.id, back.page, back.word, expires=expires)
+        problem: Text = _("Somebody else has this name, or it cannot be used. Choose another one.")
+        return _shown(
+            200 if is_new else 400,
+            title=_("Sign in"),
+            action=f"name?{urlencode({'t': token, 'lang': spoken().tag})}",
+            name=one_line(name)[: self._longest],
+            longest=self._longest,
+            problem=problem if name or not is_new else "",
+            asks_name=True,
+        )
+
+    def _choices(
+        self, request: Request, back: Return, email: str = "", problem: Text = ""
+    ) -> Response:
+        ways = self._ways(back.site)
+        query = urlencode(
+            {
+                "page": back.page,
+                "word": back.word,
+                "site": back.site.name,
+                "lang": spoken().tag,
+            }
+        )
+        provider = self._provider_name if PROVIDER in ways else ""
+        title = back.site.title or back.site.name
+        places = {PROVIDER: provider, BY_BLOG: title if BY_BLOG in ways else ""}
+        return _shown(
+            400 if problem else 200,
+            title=_("Sign in"),
+            links=[
+                (f"{way}?{query}", _("Sign in with %(provider)s", provider=place))
+                for way, place in places.items()
+                if place
+            ],
+            asks=BY_MAIL in ways,
+            email=email,
+            problem=problem,
+        )
+
+    def _ways(self, site: Site) -> set[str]:
+        """Return the ways that a site offers and the service can go."""
+        able = {
+            BY_MAIL: self._mails.sends,
+            PROVIDER: bool(self._provider_name),
+            BY_BLOG: bool(site.sso_url and site.sso_secret),
+        }
+        return {way for way in site.sign_in if able[way] and self._base}
+
+    def _need(self, site: Site, way: str) -> None:
+        """Raise HttpError 404 if a site does not offer a way."""
+        if way not in self._ways(site):
+            raise HttpError(404, "not_found", _("There is no such page."))
+
+    def _back(self, request: Request) -> Return:
+        """Return where the browser goes back to. Raise HttpError 400 for a foreign page, 404."""
+        query = CHOOSE.read(request)
+        name = query.site or self._known_sites.locate(query.page).site
+        back = self._known(name, query.page, query.word)
+        if not self._ways(back.site):
+            raise HttpError(404, "not_found", _("There is no such page."))
+        return back
+
+    def _known(self, name: str, page: str, word: str) -> Return:
+        """Return where to go back to. Raise HttpError 400 if the page is not one of the site."""
+        site = self._sites.get(name)
+        if site is None or not is_key(word) or origin(page) not in site.origins:
+            raise HttpError(400, "invalid", _("There is no such page."))
+        page = page.partition("#")[0]
+        if len(page) > PAGE_LENGTH:
+            page = f"{origin(page)}{urlsplit(page).path}"
+        return Return(site, page if len(page) <= PAGE_LENGTH else f"{origin(page)}/", word)
+
+    def _begin(self, request: Request, back: Return, way: str) -> tuple[str, str]:
+        """Return a random word and the state for signing in elsewhere. Raise HttpError 429."""
+        client = network(self._proxies.client(request))
+        if wait := self._limiter.take(client, self._clock.monotonic_ms()):
+            message = replaced(TOO_FAST, params={"seconds": wait})
+            raise HttpError(429, "too_fast", message, headers=(("Retry-After", str(wait)),))
+        word = urandom(WORD_SIZE).hex()
+        content = (way, word, back.site.name, back.page, back.word)
+        return word, self._links.make(STATE, *content, expires=self._clock.now_ms() + TIME)
+
+    def _attempt(self, word: str) -> Attempt:
+        return Attempt.of(self._base + RETURN, word, self._keys[0])
+
+    def _link(self, request: Request) -> int:
+        token = ASK_LINK.read(request).t
+        [number] = self._links.read("sign-in", token, self._clock.now_ms())
+        return int(number)
+
+    def _refused(self, status: int, reason: Exception) -> HttpError:
+        """Return the error for a failed sign-in, and log its reason."""
+        _log.warning("no reader was signed in: %s", reason)
+        return HttpError(status, "sign_in", SIGNED_OUT)
+
+
+def _shown(status: int, **values: Any) -> Response:  # Any: what the template shows
+    html = TEMPLATES.render("reader.html", spoken(), **values)
+    return Response(status, HEADERS, html.encode(errors="replace"))
+
+
+# Without Cross-Origin-Opener-Policy, since the last page talks to the window that opened it.
+HEADERS: Final = (
+    ("Content-Type", "text/html; charset=utf-8"),
+    NOT_STORED,
+    NO_SNIFFING,
+    (
+        "Content-Security-Policy",
+        "default-src 'none'; style-src 'self'; script-src 'self'; form-action 'self';"
+        " base-uri 'none'; frame-ancestors 'none'",
+    ),
+    ("Referrer-Policy", "no-referrer"),
+    ("X-Robots-Tag", "noindex"),
+)

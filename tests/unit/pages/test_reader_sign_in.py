@@ -1,0 +1,431 @@
+"""Signing in of readers: the three ways, what it allows, and what nobody gets by lying."""
+
+import base64
+import json
+import re
+from collections.abc import Iterator
+from html import unescape
+from pathlib import Path
+from typing import Any
+from urllib.parse import parse_qsl, quote, urlencode, urlsplit
+
+import pytest
+from joserfc import jwt
+from joserfc.jwk import OctKey
+from msgspec.structs import replace
+
+from commentsvc.comments import readers
+from commentsvc.delivery.mail import MailComposer
+from commentsvc.http.messages import Response
+from commentsvc.moderation import retention
+from commentsvc.settings.schema import (
+    HooksSettings,
+    MailSettings,
+    OidcSettings,
+    ServerSettings,
+    Site,
+)
+from tests.background import background
+from tests.unit.admin.test_provider import CLIENT, LyingProvider
+from tests.unit.admin_client import employ
+from tests.unit.app_fixture import NOW, SETTINGS, Served, data, served, waiting
+
+ON_BOTH_ENGINES = True  # see tests/unit/conftest.py
+
+BASE, BLOG = "https://comments.example", "https://blog.example"
+PAGE, WORD = f"{BLOG}/p/?a=b", "a-random-word"
+SSO_SECRET = "0123456789abcdef0123456789abcdef"
+START = {"page": PAGE, "word": WORD}
+BLOG_SITE = Site(
+    name="blog",
+    origins=(BLOG,),
+    title="A blog",
+    sign_in=("mail", "provider", "blog"),
+    sso_url=f"{BLOG}/login?from=comments",
+    sso_secret=SSO_SECRET,
+)
+SIGNING_IN = replace(
+    SETTINGS,
+    server=ServerSettings(public_url=BASE),
+    mail=MailSettings(host="localhost", sender="comments@blog.example"),
+    sites=(BLOG_SITE, Site(name="notes", origins=("https://notes.example",))),
+)
+
+
+@pytest.fixture
+def service(tmp_path: Path) -> Iterator[Served]:
+    with served(tmp_path, SIGNING_IN) as running:
+        yield running
+
+
+def handed(answer: Response) -> dict[str, str]:
+    """Return what the last page passes to the blog's page."""
+    page = answer.body.decode()
+    assert answer.status == 200, page
+    found = re.search(r'data-handed="([^"]*)" data-origin="([^"]*)"', page)
+    assert found, page
+    assert found[2] == BLOG
+    assert all(name != "Set-Cookie" for name, _value in answer.headers)
+    given: dict[str, str] = json.loads(unescape(found[1]))
+    assert given["word"] == WORD
+    return given
+
+
+def choose(service: Served, asking: Response, name: str) -> Response:
+    """Send the form for a name."""
+    action = re.search(r'action="(name\?[^"]*)"', asking.body.decode())
+    assert action, asking.body
+    return service.form(f"/reader/{unescape(action[1])}", urlencode({"name": name}))
+
+
+def mailed_link(service: Served, email: str) -> str:
+    assert (
+        service.form(f"/reader/sign-in?{urlencode(START)}", f"email={quote(email)}").status == 200
+    )
+    [*_, row] = [row for row in waiting(service) if row.kind == "sign-in"]
+    envelope = service.database.read_now(MailComposer(SIGNING_IN, service.links).compose, row)
+    assert envelope is not None
+    assert envelope.recipient == email.lower()
+    body = envelope.message.get_body(("plain",))
+    assert body
+    [link] = re.findall(rf"{BASE}(/reader/link\?\S+)", str(body.get_content()))
+    return str(link)
+
+
+def sign_in(service: Served, name: str, email: str = "ann@home.example") -> str:
+    """Sign in by a mailed link; return the session's token."""
+    asking = service.form(mailed_link(service, email), "")
+    return handed(choose(service, asking, name))["token"]
+
+
+def bearer(token: str) -> dict[str, str]:
+    return {"authorization": f"Bearer {token}"}
+
+
+def json_by(token: str) -> dict[str, str]:
+    return {**bearer(token), "content_type": "application/json"}
+
+
+def write(service: Served, token: str, **fields: object) -> Response:
+    sent = {"url": "/p/", "author": "whatever", "message": "Hi", **fields}
+    return service.post("/api/comments", sent, **bearer(token))
+
+
+def test_a_mailed_link_signs_in_once_after_a_click(service: Served) -> None:
+    link = mailed_link(service, "Ann@home.example")
+    assert b"Sign in as ann@home.example?" in service.get(link).body
+    asking = service.form(link, "")
+    given = handed(choose(service, asking, " Ann  Bo "))
+    assert given["name"] == "Ann Bo"
+    for again in (service.get(link), service.form(link, "")):
+        assert again.status == 410
+    late = mailed_link(service, "ann@home.example")
+    service.now += 3_600
+    assert service.form(late, "").status == 410
+    known = handed(service.form(mailed_link(service, "ann@home.example"), ""))
+    assert known["name"] == "Ann Bo"
+    assert known["token"] != given["token"]
+
+
+def test_who_signed_in_writes_under_the_name_with_a_mark(service: Served) -> None:
+    answer = write(service, sign_in(service, "Ann Bo"), author="Somebody", email="x@y.example")
+    assert answer.status == 201
+    comment = data(answer)["comment"]
+    assert (comment["author"], comment["verified"]) == ("Ann Bo", True)
+    assert service.stored()[0].comment.email == "ann@home.example"
+    service.submit("Hi again", author="Bob")
+    shown = data(service.get("/api/comments?url=/p/"))["data"]
+    assert [each.get("verified", False) for each in shown] == [True, False]
+    plain = service.get("/embed/thread?url=/p/").body
+    assert plain.count(b'<span class="commentsvc-badge">Verified</span>') == 1
+    assert service.get("/feed.atom").body.count(b'<category term="verified"/>') == 1
+    assert service.get("/feed.json").body.count(b'"tags":["verified"]') == 1
+
+
+@pytest.mark.parametrize("name", ["Ann Bo", "ANN  BO", "Аnn Bo", "Ann Bo (blog)"])
+def test_nobody_else_writes_under_the_name(service: Served, name: str) -> None:
+    sign_in(service, "Ann Bo")
+    assert service.submit(author=name).status == 202
+    assert service.stored()[0].comment.reader_id is None
+    assert service.submit("Elsewhere", url="https://notes.example/p/", author=name).status == 201
+    asking = service.form(mailed_link(service, "bob@home.example"), "")
+    refused = choose(service, asking, name)
+    assert refused.status == 400
+    assert b"Somebody else has this name" in refused.body
+    assert handed(choose(service, refused, "Bob"))["name"] == "Bob"
+
+
+def test_a_moderators_name_is_nobody_elses_either(service: Served) -> None:
+    employ(service, "rosa")
+    asking = service.form(mailed_link(service, "bob@home.example"), "")
+    for name in ("Rosa", "", " ", "x" * 200):
+        assert choose(service, asking, name).status == 400
+
+
+def test_a_reader_changes_comments_on_any_device(service: Served) -> None:
+    phone, laptop = sign_in(service, "Ann Bo"), ""
+    laptop = handed(service.form(mailed_link(service, "ann@home.example"), ""))["token"]
+    thief = sign_in(service, "Bob", "bob@home.example")
+    write(service, phone)
+    write(service, phone, message="Elsewhere", url="/q/")
+    known = data(service.ask("GET", "/api/reader?url=/p/", b"", **bearer(laptop)))
+    assert known["name"] == "Ann Bo"
+    [own] = known["comments"]
+    assert (own["comment"]["id"], own["status"]) == (1, "approved")
+    change = json.dumps({"message": "Better"}).encode()
+    for token, status in ((thief, 401), (laptop, 200)):
+        answer = service.ask("PATCH", "/api/comments/1", change, **json_by(token))
+        assert answer.status == status
+    assert service.ask("DELETE", "/api/comments/1", b"", **bearer(thief)).status == 401
+    assert service.ask("DELETE", "/api/comments/1", b"", **bearer(laptop)).status == 204
+    service.now += 3_600
+    late = service.ask("PATCH", "/api/comments/2", change, **json_by(laptop))
+    assert late.status == 403
+
+
+def test_sessions_end_by_signing_out_and_after_their_time(service: Served) -> None:
+    first = sign_in(service, "Ann Bo")
+    links = (mailed_link(service, "ann@home.example") for _number in range(3))
+    tokens = [first, *(handed(service.form(link, ""))["token"] for link in links)]
+
+    def works(token: str) -> bool:
+        return service.ask("GET", "/api/reader?url=/p/", b"", **bearer(token)).status == 200
+
+    assert service.ask("DELETE", "/api/reader?url=/p/", b"", **bearer(tokens[0])).status == 204
+    assert [works(token) for token in tokens] == [False, True, True, True]
+    everywhere = "/api/reader?url=/p/&everywhere=yes"
+    assert service.ask("DELETE", everywhere, b"", **bearer(tokens[1])).status == 204
+    assert not any(works(token) for token in tokens)
+    assert write(service, tokens[2]).status == 401
+    assert service.stored() == []
+    service.now += 86_400
+    last = handed(service.form(mailed_link(service, "ann@home.example"), ""))["token"]
+    service.now += readers.SESSION / 1_000 - 1
+    assert works(last)
+    service.now += 1
+    assert not works(last)
+
+
+def test_a_session_is_for_its_site(service: Served) -> None:
+    token = sign_in(service, "Ann Bo")
+    place = "/api/reader?url=https://notes.example/p/"
+    assert service.ask("GET", place, b"", **bearer(token)).status == 401
+    for wrong in ("", "x", token + "x", "x" * 1_000):
+        assert service.ask("GET", "/api/reader?url=/p/", b"", **bearer(wrong)).status == 401
+
+
+def test_who_is_forgotten_is_signed_out(service: Served) -> None:
+    token = sign_in(service, "Ann Bo")
+    write(service, token)
+    now = service.clock.now_ms()
+    service.database.write_now(retention.forget, "Ann@home.example", "Mo", now)
+    assert service.ask("GET", "/api/reader?url=/p/", b"", **bearer(token)).status == 401
+    assert service.stored()[0].comment.reader_id is None
+
+
+@pytest.mark.parametrize(
+    ("changed", "status"),
+    [
+        ({"page": "https://evil.example/p/"}, 400),
+        ({"page": "https://blog.example.evil.example/"}, 400),
+        ({"page": "https://blog.example@evil.example/"}, 400),
+        ({"page": "javascript:alert(1)"}, 400),
+        ({"page": "/p/"}, 400),
+        ({"page": "https://notes.example/p/"}, 404),
+        ({"page": "https://notes.example/p/", "site": "blog"}, 400),
+        ({"word": "short"}, 400),
+        ({"word": "<script>alert"}, 400),
+        ({"site": "nothing"}, 400),
+    ],
+)
+def test_only_a_page_of_the_site_may_ask(
+    service: Served, changed: dict[str, str], status: int
+) -> None:
+    query = urlencode(START | changed)
+    for way in ("sign-in", "provider", "blog"):
+        assert service.get(f"/reader/{way}?{query}").status == status, way
+    assert service.form(f"/reader/sign-in?{query}", "email=a%40b.example").status == status
+    assert waiting(service) == []
+
+
+def test_without_the_setting_there_is_no_way(tmp_path: Path) -> None:
+    sites = (replace(BLOG_SITE, sign_in=()),)
+    with served(tmp_path, replace(SIGNING_IN, sites=sites)) as service:
+        assert service.get(f"/reader/sign-in?{urlencode(START)}").status == 404
+        assert "sign_in" not in data(service.get("/api/form-token?url=/p/"))
+        assert write(service, "x").status == 201
+
+
+def test_the_form_is_told_that_readers_may_sign_in(service: Served) -> None:
+    assert data(service.get("/api/form-token?url=/p/"))["sign_in"] is True
+    assert "sign_in" not in data(service.get("/api/form-token?url=https://notes.example/p/"))
+
+
+def test_an_address_gets_a_few_links_a_day(service: Served) -> None:
+    target = f"/reader/sign-in?{urlencode(START)}"
+    answers = [service.form(target, "email=a%40b.example").status for _number in range(6)]
+    assert answers == [200] * 5 + [429]
+    assert service.form(target, "email=nonsense").status == 400
+
+
+# The blog's own login
+
+
+def to_blog(service: Served) -> dict[str, str]:
+    """Go to the blog's login; return what it is sent."""
+    answer = service.get(f"/reader/blog?{urlencode(START)}")
+    assert answer.status == 303
+    address = dict(answer.headers)["Location"]
+    assert address.startswith(f"{BLOG}/login?from=comments&")
+    return dict(parse_qsl(urlsplit(address).query))
+
+
+def blog_token(nonce: str, secret: str = SSO_SECRET, **changed: Any) -> str:  # Any: of claims
+    now = int(NOW)
+    claims = {
+        "sub": "7",
+        "name": "Eva",
+        "email": "eva@blog.example",
+        "aud": BASE,
+        "nonce": nonce,
+        "iat": now,
+        "exp": now + 300,
+    } | changed
+    told = {name: value for name, value in claims.items() if value is not None}
+    return jwt.encode({"alg": "HS256"}, told, OctKey.import_key(secret))
+
+
+def from_blog(service: Served, sent: dict[str, str], token: str) -> Response:
+    address = f"{sent['return_to']}&token={token}"
+    assert address.startswith(f"{BASE}/reader/return?state=")
+    return service.get(address.removeprefix(BASE))
+
+
+def test_the_blogs_own_login_signs_in_without_a_further_question(service: Served) -> None:
+    sent = to_blog(service)
+    token = blog_token(sent["nonce"])
+    given = handed(from_blog(service, sent, token))
+    assert given["name"] == "Eva"
+    assert from_blog(service, sent, token).status == 403, "a state works once"
+    assert from_blog(service, to_blog(service), token).status == 403, "it is for another sign-in"
+    write(service, given["token"])
+    assert service.stored()[0].comment.email == "eva@blog.example"
+
+
+def unsigned(algorithm: str, nonce: str) -> str:
+    claims = json.loads(base64.urlsafe_b64decode(blog_token(nonce).split(".")[1] + "=="))
+    parts = [json.dumps(each).encode() for each in ({"alg": algorithm}, claims)]
+    return ".".join(base64.urlsafe_b64encode(part).decode().rstrip("=") for part in parts) + "."
+
+
+HOSTILE: list[dict[str, Any]] = [
+    {"exp": int(NOW) + 301},
+    {"exp": int(NOW) - 301, "iat": int(NOW) - 600},
+    {"iat": int(NOW) + 100, "exp": int(NOW) + 200},
+    {"exp": None},
+    {"iat": None},
+    {"nonce": "another"},
+    {"nonce": None},
+    {"aud": "https://other.example"},
+    {"aud": None},
+    {"sub": ""},
+    {"sub": None},
+    {"sub": 7},
+    {"sub": "x" * 300},
+    {"name": "x" * 5_000},
+    {"secret": "another secret of thirty-two bytes"},
+]
+
+
+@pytest.mark.parametrize("lies", HOSTILE, ids=lambda lies: str(lies)[:40])
+def test_a_token_of_the_blog_that_is_not_right_signs_nobody_in(
+    service: Served, lies: dict[str, Any]
+) -> None:
+    sent = to_blog(service)
+    token = blog_token(**({"nonce": sent["nonce"]} | lies))
+    assert from_blog(service, sent, token).status == 403
+
+
+@pytest.mark.parametrize("algorithm", ["none", "None", "HS512"])
+def test_a_token_of_the_blog_is_signed_with_hs256(service: Served, algorithm: str) -> None:
+    sent = to_blog(service)
+    assert from_blog(service, sent, unsigned(algorithm, sent["nonce"])).status == 403
+    for nonsense in ("", "x", "a.b.c", "%00"):
+        assert from_blog(service, to_blog(service), nonsense).status == 403
+
+
+def test_the_state_is_ours_and_over_after_ten_minutes(service: Served) -> None:
+    sent = to_blog(service)
+    forged = sent | {"return_to": sent["return_to"][:-2]}
+    assert from_blog(service, forged, blog_token(sent["nonce"])).status == 403
+    service.clock.moment += 10 * 60 * 1_000
+    late = blog_token(sent["nonce"], iat=int(NOW) + 600, exp=int(NOW) + 700)
+    assert from_blog(service, sent, late).status == 403
+
+
+# A provider of OpenID Connect
+
+
+@pytest.fixture
+def provider() -> Iterator[LyingProvider]:
+    with background(LyingProvider()) as provider:
+        yield provider
+
+
+@pytest.fixture
+def with_provider(tmp_path: Path, provider: LyingProvider) -> Iterator[Served]:
+    settings = replace(
+        SIGNING_IN,
+        hooks=HooksSettings(allowed_networks=("127.0.0.0/8",)),
+        readers=OidcSettings(
+            issuer=provider.issuer,
+            client_id=CLIENT,
+            client_secret="a secret: of ours",
+            name="Our Id",
+        ),
+    )
+    with served(tmp_path, settings) as service:
+        yield service
+
+
+def by_provider(service: Served, provider: LyingProvider) -> Response:
+    assert b"Sign in with Our Id" in service.get(f"/reader/sign-in?{urlencode(START)}").body
+    going = service.get(f"/reader/provider?{urlencode(START)}")
+    back = provider.authorize(dict(going.headers)["Location"])
+    assert provider.asked["redirect_uri"] == f"{BASE}/reader/return"
+    return service.get(f"/reader/return?{urlencode(back)}")
+
+
+def test_a_provider_signs_in_and_its_subject_is_who_it_is(
+    with_provider: Served, provider: LyingProvider
+) -> None:
+    provider.claims = {"name": "Eva"}
+    first = handed(by_provider(with_provider, provider))
+    provider.claims = {"name": "Another name", "email": "new@home.example"}
+    assert handed(by_provider(with_provider, provider))["name"] == "Eva"
+    provider.claims = {"name": "Eva", "sub": "other", "email": "other@home.example"}
+    asking = by_provider(with_provider, provider)
+    assert b"Somebody else has this name" in asking.body
+    other = handed(choose(with_provider, asking, "Eva Two"))
+    write(with_provider, first["token"])
+    write(with_provider, other["token"], message="Ho")
+    authors = {each.comment.author for each in with_provider.stored()}
+    assert authors == {"Eva", "Eva Two"}
+
+
+@pytest.mark.parametrize(
+    "claims",
+    [{"nonce": "x"}, {"iss": "https://other.example"}, {"aud": "another"}, {"exp": int(NOW) - 61}],
+    ids=str,
+)
+def test_a_provider_that_lies_signs_nobody_in(
+    with_provider: Served, provider: LyingProvider, claims: dict[str, object]
+) -> None:
+    provider.claims = claims
+    assert by_provider(with_provider, provider).status == 403
+
+
+def test_a_network_goes_to_the_blogs_login_so_many_times_an_hour(service: Served) -> None:
+    target = f"/reader/blog?{urlencode(START)}"
+    answers = [service.get(target).status for _number in range(61)]
+    assert answers == [303] * 60 + [429]

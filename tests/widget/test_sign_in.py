@@ -1,0 +1,172 @@
+"""Readers sign in, in a browser that blocks third-party cookies, with the whole program.
+
+The blog, the service and the provider are three sites. The provider is a separate program.
+"""
+
+import json
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Browser, BrowserContext, Dialog, Page, Playwright, expect
+
+from tests.admin_e2e.test_provider import answers, free_port
+from tests.conftest import FLAGS, chromium_program, visit, watched_tab
+from tests.e2e.program import serving, wait_for
+from tests.widget.browser import Blog, open_form, serve
+
+CLAIMS = {"sub": "eva", "name": "Eva Vogt", "email": "eva@home.example", "email_verified": True}
+PAGE = """<!DOCTYPE html><html lang="en">
+<title>A post</title><h1>A post</h1>
+<script type="module" src="{service}/static/comments.js"></script>
+<comment-thread url="/post/"></comment-thread></html>"""
+
+
+@pytest.fixture(scope="module")
+def strict(playwright: Playwright) -> Iterator[Browser]:
+    """Return a browser that blocks third-party cookies."""
+    program, flag = chromium_program(playwright), "--test-third-party-cookie-phaseout"
+    browser = playwright.chromium.launch(executable_path=program, args=[*FLAGS, flag])
+    yield browser
+    browser.close()
+
+
+@pytest.fixture
+def provider() -> Iterator[str]:
+    """Start a provider; return its issuer."""
+    port = free_port()
+    words = ("--port", str(port), "--user-claims", json.dumps(CLAIMS))
+    process = subprocess.Popen(
+        [sys.executable, "-W", "ignore", "-m", "oidc_provider_mock", *words],
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+    )
+    try:
+        wait_for(lambda: answers(port), "the provider")
+        yield f"http://127.0.0.1:{port}"
+    finally:
+        process.terminate()
+        process.wait()
+
+
+@pytest.fixture
+def blog(tmp_path: Path, provider: str) -> Iterator[Blog]:
+    """Return a blog with a page, whose service is `localhost`: another site than 127.0.0.1."""
+    folder = tmp_path / "blog"
+    folder.mkdir()
+    with serve(folder) as blog:
+        port = free_port()
+        service = f"http://localhost:{port}"
+        environ = {
+            "COMMENTSVC_SERVER_PUBLIC_URL": service,
+            "COMMENTSVC_SITE_ORIGINS": blog.origin,
+            "COMMENTSVC_SITE_SIGN_IN": "mail,provider",
+            "COMMENTSVC_MAIL_HOST": "localhost",
+            "COMMENTSVC_MAIL_SENDER": "comments@blog.example",
+            "COMMENTSVC_READERS_ISSUER": provider,
+            "COMMENTSVC_READERS_CLIENT_ID": "comments",
+            "COMMENTSVC_READERS_CLIENT_SECRET": "a secret",
+            "COMMENTSVC_READERS_NAME": "Our Id",
+            "COMMENTSVC_HOOKS_ALLOWED_NETWORKS": "127.0.0.0/8",
+            "COMMENTSVC_MODERATION_POLICY": "none",
+        }
+        blog.service = service
+        (folder / "index.html").write_text(PAGE.format(service=service))
+        with serving(tmp_path / "data", environ, f"127.0.0.1:{port}"):
+            yield blog
+
+
+def begin(page: Page) -> None:
+    """Open the post and begin to write."""
+    page.goto("/")
+    open_form(page)
+
+
+def sign_in(page: Page) -> None:
+    """Sign in at the provider, in the window that opens."""
+    with page.expect_popup() as opened:
+        page.get_by_role("button", name="Sign in").click()
+    window = opened.value
+    window.get_by_role("link", name="Sign in with Our Id").click()
+    with window.expect_event("close"):
+        window.get_by_role("button", name="eva").click()
+    expect(page.get_by_text("Commenting as Eva Vogt ✓")).to_be_visible()
+
+
+def cookies_of_services(context: BrowserContext, blog: Blog) -> list[str]:
+    """Return the names of cookies at the blog and at the service."""
+    return [str(each.get("name")) for each in context.cookies([blog.origin, blog.service])]
+
+
+def test_a_reader_signs_in_writes_and_edits_on_another_device(strict: Browser, blog: Blog) -> None:
+    with visit(strict, blog.origin) as phone, watched_tab(phone) as page:
+        begin(page)
+        sign_in(page)
+        form = page.locator("comment-thread form")
+        expect(form.get_by_label("Name")).to_be_hidden()
+        form.get_by_label("Comment", exact=True).fill("Written on the phone")
+        form.get_by_role("button", name="Send comment").click()
+        mine = page.locator("#commentsvc-1")
+        expect(mine.locator(".commentsvc-author")).to_have_text("Eva Vogt")
+        expect(mine.locator(".commentsvc-badge")).to_have_text("Verified")
+        assert cookies_of_services(phone, blog) == []
+    with visit(strict, blog.origin) as laptop, watched_tab(laptop) as page:
+        begin(page)
+        sign_in(page)
+        page.reload()
+        page.locator("#commentsvc-1").get_by_role("button", name="Edit").click()
+        form = page.locator("#commentsvc-1 form")
+        form.get_by_label("Comment", exact=True).fill("Edited on the laptop")
+        form.get_by_role("button", name="Save").click()
+        expect(page.locator("#commentsvc-1")).to_contain_text("Edited on the laptop")
+        begin(page)
+        page.get_by_role("button", name="Sign out", exact=True).click()
+        expect(page.get_by_label("Name")).to_be_visible()
+        assert page.evaluate("localStorage['commentsvc:reader']") is None
+        assert cookies_of_services(laptop, blog) == []
+
+
+def test_a_token_in_an_address_is_taken_after_a_question_unless_we_asked(
+    strict: Browser, blog: Blog
+) -> None:
+    handed = json.dumps({"word": "a-foreign-word", "token": "x", "name": "Mallory"})
+    with visit(strict, blog.origin) as context, watched_tab(context) as page:
+        asked: list[str] = []
+
+        def refuse(dialog: Dialog) -> None:
+            asked.append(dialog.message)
+            dialog.dismiss()
+
+        page.once("dialog", refuse)
+        page.goto("/")
+        page.evaluate(
+            "text => location.hash = 'commentsvc-reader=' + encodeURIComponent(text)", handed
+        )
+        with page.expect_event("dialog"):
+            page.reload()
+        page.wait_for_url(f"{blog.origin}/")
+        assert asked == ["Sign in as Mallory?"]
+        assert page.evaluate("localStorage['commentsvc:reader']") is None
+
+
+def test_a_foreign_page_gets_no_token(strict: Browser, blog: Blog, tmp_path: Path) -> None:
+    """It opens the window with the blog's page as the one that asks, and listens."""
+    with serve(tmp_path) as foreign, visit(strict, foreign.origin) as context:
+        (tmp_path / "index.html").write_text("<!DOCTYPE html><title>Foreign</title>")
+        page = context.new_page()
+        page.goto("/")
+        target = f"{blog.service}/reader/sign-in?word=a-foreign-word&page={blog.origin}/"
+        with page.expect_popup() as opened:
+            page.evaluate(
+                "target => { window.heard = [];"
+                " addEventListener('message', ({ data }) => heard.push(data)); open(target); }",
+                target,
+            )
+        window = opened.value
+        window.get_by_role("link", name="Sign in with Our Id").click()
+        window.once("dialog", lambda dialog: dialog.dismiss())
+        window.get_by_role("button", name="eva").click()
+        window.wait_for_url(f"{blog.origin}/**")
+        assert page.evaluate("heard") == []
