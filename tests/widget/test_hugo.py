@@ -241,7 +241,7 @@ def test_the_words_are_in_the_language_of_the_blog(site: Site) -> None:
 
 
 @pytest.mark.parametrize(
-    ("lang", "spoken"), [("sw", "en"), ("pt-br", "pt"), ("deu", "en"), ("zh-hans-hk", "zh")]
+    ("lang", "spoken"), [("sw", "en"), ("pt-br", "pt"), ("deu", "en"), ("zh-tw", "zh-Hant")]
 )
 def test_a_link_tells_the_language_of_the_page_behind_it(
     site: Site, lang: str, spoken: str
