@@ -19,6 +19,7 @@ import json
 import re
 import sys
 from collections.abc import Iterator
+from functools import cache
 from io import BytesIO
 from pathlib import Path
 from typing import Any, Final
@@ -72,6 +73,8 @@ COUNT: Final = "widget.count"
 NONE: Final = "widget.none"
 # The plural form of a number depends on the number up to this, and on its last two digits above.
 PERIOD: Final = 100
+
+_plural_rule = cache(gettext.c2py)  # it compiles the rule, which takes longer than to apply it
 
 METHODS: Final = [("**/templates/**", "jinja2"), ("**.py", "python")]
 OPTIONS: Final = {"**/templates/**": {"trimmed": "true", "silent": "false"}}
@@ -195,7 +198,7 @@ def plural_index(catalog: Catalog, number: int) -> int:
     """Return which plural form a PO file gives for a number."""
     if catalog.locale is None:
         return int(number != 1)
-    return int(gettext.c2py(catalog.plural_expr)(number))
+    return int(_plural_rule(catalog.plural_expr)(number))
 
 
 def widget_words(tag: str, catalog: Catalog) -> dict[str, object]:
