@@ -5,6 +5,7 @@ import json
 import socket
 import sqlite3
 import threading
+import urllib.request
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import closing
@@ -34,6 +35,7 @@ from loadtest.workloads import (
     imports,
     methods,
     mixed,
+    page_view,
     scaling,
     soak,
 )
@@ -450,3 +452,30 @@ def test_imports_are_measured_and_judged(tmp_path: Path) -> None:
         "commentsvc: 61.0 s, over 60 s",
         "commentsvc: 250 MiB, over 200 MiB",
     ]
+
+
+def test_a_page_view_embeds_each_widget_and_shows_its_medians() -> None:
+    for widget in page_view.WIDGETS:
+        thread = widget.thread.format("http://127.0.0.1:1")
+        assert "http://127.0.0.1:1/" in thread
+        document = page_view.DOCUMENT.format(
+            element=widget.element, shown=widget.shown, thread=thread
+        )
+        assert thread in document
+        assert f"{widget.element}:not(:has({widget.shown})) {{ display: block;" in document
+    figures = dict.fromkeys(page_view.FIGURES, 0.0)
+    rows: list[Row] = [
+        {"round": number, "scenario": "ours", "disturbed": False, **figures, "visible": visible}
+        for number, visible in enumerate((3_000.0, 1_000.0, 2_000.0), 1)
+    ]
+    result = sum_up({}, {"ours": "commentsvc"}, rows, lambda _: [])
+    assert page_view.table(result.summaries).splitlines()[1].split()[:2] == ["commentsvc", "2,000"]
+
+
+def test_the_blog_of_a_page_view_answers_each_path_with_the_document() -> None:
+    document = {"text": "first"}
+    with page_view.serving(document) as origin:
+        for text in ("first", "second"):
+            document["text"] = text
+            with urllib.request.urlopen(f"{origin}/post/", timeout=10) as answer:
+                assert answer.read().decode() == text
