@@ -19,11 +19,17 @@ void clock_write_date(time_t second, char date[CLOCK_DATE_SIZE + 1])
     date[CLOCK_DATE_SIZE] = '\0';
 }
 
-void clock_update(struct clock *clock)
+int64_t clock_coarse(void)
 {
     struct timespec time;
     clock_gettime(CLOCK_MONOTONIC_COARSE, &time);
-    clock->now = (int64_t)time.tv_sec * 1000 + time.tv_nsec / 1000000;
+    return (int64_t)time.tv_sec * 1000 + time.tv_nsec / 1000000;
+}
+
+void clock_update(struct clock *clock)
+{
+    struct timespec time;
+    clock->now = clock_coarse();
     clock_gettime(CLOCK_REALTIME_COARSE, &time);
     if (time.tv_sec != clock->second || clock->date[0] == '\0') {
         clock->second = time.tv_sec;

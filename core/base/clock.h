@@ -20,6 +20,9 @@ struct clock {
 /* Read both clocks; the date is written once a second. */
 void clock_update(struct clock *clock);
 
+/* The monotonic time in milliseconds, as late as `now` can be. */
+int64_t clock_coarse(void);
+
 /* The exact monotonic time in nanoseconds, for measurements. */
 int64_t clock_exact(void);
 

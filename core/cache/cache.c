@@ -1,6 +1,8 @@
 /* The response cache; see cache.h. */
 #include "cache/cache.h"
 
+#include "base/clock.h"
+
 #include <assert.h>
 #include <stdlib.h>
 #include <string.h>
@@ -245,6 +247,13 @@ bool cache_put(struct cache *cache, const struct reply *reply)
     *bucket = entry;
     cache->count++;
     return true;
+}
+
+void cache_check_lease(struct cache *cache)
+{
+    /* Without a lease, which is the usual case, no clock is read. */
+    cache->paused =
+        purge_has_lease(cache->purges) && !purge_lease_holds(cache->purges, clock_coarse());
 }
 
 size_t cache_bytes(const struct cache *cache)

@@ -76,6 +76,9 @@ struct entry *cache_take_stale(struct cache *cache);
  * few more attempts. Also false while the cache is paused. */
 bool cache_put(struct cache *cache, const struct reply *reply);
 
+/* Pause the cache past the end of the lease of its purges, and end the pause within a lease. */
+void cache_check_lease(struct cache *cache);
+
 /* Bytes of all entries, with the allocator's overhead. */
 size_t cache_bytes(const struct cache *cache);
 

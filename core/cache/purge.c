@@ -37,6 +37,11 @@ void purge_set_lease(struct purge_table *purges, int64_t moment)
     atomic_store(&purges->lease, moment);
 }
 
+bool purge_has_lease(const struct purge_table *purges)
+{
+    return atomic_load(&purges->lease) != 0;
+}
+
 bool purge_lease_holds(const struct purge_table *purges, int64_t now)
 {
     int64_t lease = atomic_load(&purges->lease);

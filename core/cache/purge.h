@@ -8,8 +8,9 @@
  *
  * A server that shares its data with others may be late to hear of their purges. It gets a lease:
  * until then all others wait for it before they acknowledge a change. Past the end of the lease,
- * responses that are stored are not used, and none are stored. Every worker compares it with its
- * clock, so that it also ends while Python hangs, or while the whole process was stopped.
+ * responses that are stored are not used, and none are stored. Every worker compares it with the
+ * time after it has read a request, so that it also ends while Python hangs, or while the whole
+ * process was stopped: whoever asks after the end of the lease gets nothing that is stored.
  *
  * The table takes half a megabyte: eight bytes for each index of a tag (seam/tag.h).
  *
@@ -46,6 +47,9 @@ void purge_all(struct purge_table *purges);
 
 /* Let the lease end at the time `moment`, in monotonic milliseconds above 0. */
 void purge_set_lease(struct purge_table *purges, int64_t moment);
+
+/* True when a lease was set. */
+bool purge_has_lease(const struct purge_table *purges);
 
 /* True when there is no lease, or when it has not ended at the time `now` of a worker's clock. */
 bool purge_lease_holds(const struct purge_table *purges, int64_t now);

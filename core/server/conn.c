@@ -423,6 +423,7 @@ enum conn_next conn_read(struct conn *conn, struct context *context)
         return CONN_GO_ON;
     if (count <= 0)
         return conn_hang_up(conn);
+    cache_check_lease(&context->cache); /* after reading: the worker may have been stopped before */
     if (!behind)
         return pump(conn, context, slice_of(into, (size_t)count));
     conn->input.size += (size_t)count;

@@ -507,13 +507,12 @@ static void wake_python(struct worker *worker)
 static void *run(void *argument)
 {
     struct worker *worker = argument;
-    struct cache *cache = &worker->context.cache;
     struct epoll_event events[LIMIT_EVENTS];
     while (!is_done(worker)) {
         wake_python(worker);
         int count = poller_wait(&worker->poller, events, LIMIT_EVENTS, wait_at_most(worker));
         clock_update(&worker->context.clock);
-        cache->paused = !purge_lease_holds(cache->purges, worker->context.clock.now);
+        cache_check_lease(&worker->context.cache);
         for (int i = 0; i < count; i++)
             handle(worker, &events[i]);
         deliver_events(worker);

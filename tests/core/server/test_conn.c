@@ -37,6 +37,23 @@ static void a_tagged_answer_is_a_hit_from_then_on(void)
     pair_close();
 }
 
+static void what_is_read_after_the_end_of_a_lease_is_a_miss(void)
+{
+    pair_open();
+    stock("/a", "hello");
+    purge_set_lease(&purges, INT64_MAX);
+    CHECK_EQUAL(say(GET("/a")), CONN_GO_ON);
+    CHECK(has(heard(), "hello"));
+    purge_set_lease(&purges, 1); /* the worker looked at it before */
+    CHECK_EQUAL(say(GET("/a")), CONN_MISS);
+    answer("new", "t");
+    CHECK(has(heard(), "new"));
+    purge_set_lease(&purges, INT64_MAX);
+    CHECK_EQUAL(say(GET("/a")), CONN_GO_ON);
+    CHECK(has(heard(), "hello"));
+    pair_close();
+}
+
 static void hits_of_a_pipeline_are_glued_into_one_write(void)
 {
     pair_open();
@@ -333,6 +350,7 @@ int main(void)
 {
     RUN(a_miss_is_handed_over_and_its_reply_sent);
     RUN(a_tagged_answer_is_a_hit_from_then_on);
+    RUN(what_is_read_after_the_end_of_a_lease_is_a_miss);
     RUN(hits_of_a_pipeline_are_glued_into_one_write);
     RUN(head_and_304_are_answered_from_the_store);
     RUN(a_head_request_may_fill_the_store_for_get);
