@@ -23,6 +23,7 @@ import logging
 import os
 import signal
 import threading
+import time
 from collections.abc import Mapping, Sequence
 from contextlib import closing
 from typing import Final
@@ -46,6 +47,8 @@ LEASE_MS: Final = 2_000
 SILENCE_MS: Final = 5_000
 # Seconds from getting the lock until the work begins: a former leader ends its own meanwhile.
 HEAD_START: Final = 1.5
+# Seconds for which the locks of an instance that has stopped may outlive it.
+PATIENCE: Final = 1.0
 # The lock of the leader: the beginning of the SHA-256 of "commentsvc leader", of 63 bits.
 LOCK: Final = 0x7224_F300_DF72_D1D8
 # Sections whose settings may differ between instances: they are about one machine.
@@ -148,9 +151,7 @@ class Election:
             mine = {_digest(name.encode()): (name, value) for name, value in self._agreed.items()}
             for kind, (_, value) in mine.items():
                 connection.execute(_AGREE, (kind, value))
-            for kind, value in connection.execute(_OTHERS, ([*mine],)).fetchall():
-                if value != mine[kind][1]:
-                    raise Disagreement(_disagreement(mine[kind][0]))
+            _compare(connection, mine)
         except psycopg.Error as error:
             connection.close()
             raise postgresql.fault(error) or DatabaseUnusable(str(error)) from error
@@ -187,6 +188,22 @@ class Election:
                 self._leads_until_ms = sent + LEASE_MS
             if self._ending.wait(BEAT):
                 return
+
+
+def _compare(connection: psycopg.Connection[Row], mine: Mapping[int, tuple[str, int]]) -> None:
+    """Compare our names and digests, by their locks, with those of others. Raise Disagreement.
+
+    PostgreSQL may release the locks of an instance a moment after that has stopped.
+    """
+    deadline = time.monotonic() + PATIENCE
+    while True:
+        others = connection.execute(_OTHERS, ([*mine],)).fetchall()
+        differing = [mine[kind][0] for kind, value in others if value != mine[kind][1]]
+        if not differing:
+            return
+        if time.monotonic() >= deadline:
+            raise Disagreement(_disagreement(differing[0]))
+        time.sleep(BEAT / 10)
 
 
 def _disagreement(name: str) -> str:
