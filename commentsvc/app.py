@@ -19,6 +19,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, NamedTuple
 
+from commentsvc.admin.dashboard import Figures
 from commentsvc.admin.routes import AdminPages, ProgramInterface
 from commentsvc.api.author import AuthorActions
 from commentsvc.api.avatars import Avatars
@@ -167,10 +168,10 @@ async def _compose(
         ways.update(_sent_mentions(service))
         outbox = OutboxWorker(database, ways, clock, leads=leader.leads)
         backups = ScheduledBackup(settings.backup, location, clock)
-        state = instance.state if instance else None
+        state = instance.state if instance else lambda: None
         ops = Health(service, bridge.stats, outbox, backups, state)
         files = Files(settings, start.blog)
-        admin_pages = AdminPages(service, bridge.stats, backups)
+        admin_pages = AdminPages(service, Figures(bridge.stats, backups, state))
         programs = ProgramInterface(service, bridge)
         others = [*admin_pages.routes(), *programs.routes(), *ops.routes(), *files.routes()]
         submissions = SubmissionService(service, bans, names)

@@ -4,13 +4,14 @@ Secret settings are shown as set or not set.
 """
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 import msgspec
 
 from commentsvc.admin import chart, render
 from commentsvc.admin.access import AccessControl, RequestContext, page_operation
 from commentsvc.admin.layout import Layout
+from commentsvc.cluster.membership import InstanceState
 from commentsvc.comments import search
 from commentsvc.comments.search import Day
 from commentsvc.context import ServiceContext
@@ -39,26 +40,31 @@ SETTINGS = page_operation(
 )
 
 
+class Figures(NamedTuple):
+    """Where the dashboard's figures come from.
+
+    `core` returns the core's counters. `instance` returns the state of this instance, or None where
+    there can be only one.
+    """
+
+    core: Callable[[], dict[str, int]]
+    backups: ScheduledBackup
+    instance: Callable[[], InstanceState | None]
+
+
 class Dashboard:
     """The handlers of the dashboard and of the settings page."""
 
     def __init__(
-        self,
-        service: ServiceContext,
-        access: AccessControl,
-        layout: Layout,
-        stats: Callable[[], dict[str, int]],
-        backups: ScheduledBackup,
+        self, service: ServiceContext, access: AccessControl, layout: Layout, figures: Figures
     ) -> None:
-        """Take the core's `stats` and the backups, which it shows."""
         self._settings = service.settings
         self._kept_days = service.settings.spam.keep_spam_days
         self._sites = [site.name for site in service.settings.sites]
         self._database = service.database
         self._access = access
         self._layout = layout
-        self._stats = stats
-        self._backups = backups
+        self._figures = figures
 
     def routes(self) -> list[Route]:
         """Return the table of routes."""
@@ -90,11 +96,12 @@ class Dashboard:
             spans=SPANS,
             site=site,
             sites=list(filter(context.actor.sees, self._sites)),
-            core=self._stats(),
+            core=self._figures.core(),
+            instance=self._figures.instance(),
             removed=await self._database.read(retention.removed, since),
             kept_days=self._kept_days,
             backlogs=await self._database.read(outbox.backlogs),
-            backup=self._backups.state(),
+            backup=self._figures.backups.state(),
             failing=self._database.write_health.error,
         )
 

@@ -1,14 +1,12 @@
 """All routes of the moderation pages and of the JSON API, for `app`."""
 
-from collections.abc import Callable
-
 from commentsvc.admin.access import AccessControl, Authentication
 from commentsvc.admin.account import Account
 from commentsvc.admin.account_api import AccountApi
 from commentsvc.admin.accounts import AccountPages
 from commentsvc.admin.bans import BanPages
 from commentsvc.admin.comment import CommentPage
-from commentsvc.admin.dashboard import Dashboard
+from commentsvc.admin.dashboard import Dashboard, Figures
 from commentsvc.admin.json_api import ModerationApi
 from commentsvc.admin.layout import Layout
 from commentsvc.admin.outbox import OutboxPages
@@ -23,17 +21,14 @@ from commentsvc.admin.tokens import TokenPages
 from commentsvc.admin.two_factor import FactorPages
 from commentsvc.api.stream import Publisher
 from commentsvc.context import ServiceContext
-from commentsvc.db.scheduled_backup import ScheduledBackup
 from commentsvc.http.router import Route
 
 
 class AdminPages:
     """All handlers below /moderation."""
 
-    def __init__(
-        self, service: ServiceContext, stats: Callable[[], dict[str, int]], backups: ScheduledBackup
-    ) -> None:
-        """Take the core's `stats` and the backups, which the dashboard shows."""
+    def __init__(self, service: ServiceContext, figures: Figures) -> None:
+        """Take what the dashboard shows."""
         database = service.database
         layout = Layout(database)
         authentication = Authentication.of(service)
@@ -47,7 +42,7 @@ class AdminPages:
             ThreadPages(service, access, layout),
             BanPages(database, access, layout),
             OutboxPages(database, access, layout),
-            Dashboard(service, access, layout, stats, backups),
+            Dashboard(service, access, layout, figures),
             Account(service, access, layout, authentication),
             AccountPages(service, access, layout, authentication),
             FactorPages(service, access, layout, authentication),

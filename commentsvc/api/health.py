@@ -64,11 +64,11 @@ class Health:
         stats: Callable[[], dict[str, int]],
         outbox: OutboxWorker,
         backups: ScheduledBackup,
-        instance: Callable[[], InstanceState] | None = None,
+        instance: Callable[[], InstanceState | None],
     ) -> None:
         """Take the core's `stats`, and the other parts with metrics.
 
-        `instance` returns the state of this instance, where there may be several.
+        `instance` returns the state of this instance, or None where there can be only one.
         """
         self._database = service.database
         self._clock = service.clock

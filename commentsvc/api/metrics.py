@@ -157,14 +157,14 @@ class BackupCollector(Collector):
 class InstanceCollector(Collector):
     """The metrics of the instances that share a PostgreSQL; there are none with a file."""
 
-    def __init__(self, state: Callable[[], InstanceState] | None) -> None:
+    def __init__(self, state: Callable[[], InstanceState | None]) -> None:
         self._state = state
 
     def collect(self) -> Iterable[Metric]:
         """Yield the metrics named ``commentsvc_instance_…``."""
-        if self._state is None:
-            return
         state = self._state()
+        if state is None:
+            return
         yield GaugeMetricFamily(
             "commentsvc_instances", "instances of the service, this one included", state.instances
         )
@@ -190,7 +190,7 @@ class Metrics:
         database: Database,
         outbox: OutboxWorker,
         backups: ScheduledBackup,
-        instance: Callable[[], InstanceState] | None,
+        instance: Callable[[], InstanceState | None],
     ) -> None:
         self._registry = CollectorRegistry(auto_describe=False)
         self._registry.register(CoreCollector(stats))

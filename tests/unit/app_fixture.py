@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from commentsvc.admin.dashboard import Figures
 from commentsvc.admin.routes import AdminPages, ProgramInterface
 from commentsvc.api.author import AuthorActions
 from commentsvc.api.avatars import Avatars
@@ -22,6 +23,7 @@ from commentsvc.api.static_files import Files
 from commentsvc.api.stream import CommentStream
 from commentsvc.api.submit import HttpSubmissions
 from commentsvc.auth.signed_links import SignedLinks
+from commentsvc.cluster.membership import InstanceState
 from commentsvc.comments import queries
 from commentsvc.comments.urls import Sites
 from commentsvc.context import ServiceContext
@@ -134,7 +136,8 @@ class Served:
             clock,
         )
         self.backups = ScheduledBackup(settings.backup, folder / "comments.sqlite3", clock)
-        ops = Health(service, lambda: STATS, self.outbox, self.backups)
+        self.instance: InstanceState | None = None
+        ops = Health(service, lambda: STATS, self.outbox, self.backups, lambda: self.instance)
         readers = AuthorActions(service, cors, submissions, serializer)
         page_reactions = PageReactions(service, cors)
         feeds = Feeds(service)
@@ -165,7 +168,8 @@ class Served:
         self.programs = ProgramInterface(service, self.publisher)
         self.routes += self.programs.routes()
         self.routes += ApiDescription(settings, self.routes).routes()
-        desk = AdminPages(service, lambda: STATS, self.backups)
+        figures = Figures(lambda: STATS, self.backups, lambda: self.instance)
+        desk = AdminPages(service, figures)
         self.pages: list[Route] = desk.routes()
         both = [*self.routes, *self.pages]
         self._router = Router([*both, *below_web(both)], cors, as_http)

@@ -8,6 +8,7 @@ import msgspec
 import pytest
 
 from commentsvc.admin.dashboard import by_day, told
+from commentsvc.cluster.membership import InstanceState
 from commentsvc.comments import search
 from commentsvc.comments.search import Day
 from commentsvc.db import outbox
@@ -117,6 +118,15 @@ def test_backups_are_told_where_they_are_made(tmp_path: Path, service: Served) -
             page = text(seated(backing).get("dashboard"))
         for words in lines:
             assert words in page
+
+
+def test_the_other_instances_are_shown_where_there_may_be_some(service: Served) -> None:
+    seat = seated(service)
+    assert "Instances" not in text(seat.get("dashboard"))
+    service.instance = InstanceState(3, 870, 2, 1, 45, 6)
+    page = text(seat.get("dashboard"))
+    figures = re.findall(r"<dd>(.*?)</dd>", page.partition('id="instances-title"')[2])
+    assert figures == ["3", "870 ms", "2 ms", "1", "45", "6"]
 
 
 def test_that_nothing_can_be_stored_is_said(service: Served) -> None:

@@ -108,4 +108,4 @@ def test_the_state_of_an_instance_is_shown_where_there_may_be_several() -> None:
         "commentsvc_instance_remote_purges_total": 70.0,
         "commentsvc_instance_losses_total": 4.0,
     }
-    assert list(InstanceCollector(None).collect()) == []
+    assert list(InstanceCollector(lambda: None).collect()) == []
