@@ -311,7 +311,7 @@ class SignInPages:
         name = one_line(name)
         if who.name:  # chosen in another window meanwhile
             return await self._pass_token(back, who)
-        if not 0 < len(name) <= self._longest or self._is_protected(name, who.email):
+        if not 0 < len(name) <= self._longest or self._is_protected(name):
             return asking
         try:
             who = await self._database.write(readers.choose_name, who, name, looks(name))
@@ -319,7 +319,7 @@ class SignInPages:
             return asking
         return await self._pass_token(back, who)
 
-    def _is_protected(self, name: str, email: str) -> bool:
+    def _is_protected(self, name: str) -> bool:
         if not self._names.is_current():
             self._database.read_now(self._names.load)
         return self._names.check(name, "", avatar("")) is not None
