@@ -5,17 +5,33 @@ an address of its own: ``/isso`` for the first one, ``/isso-NAME`` for the other
 """
 
 from collections.abc import Awaitable, Callable, Coroutine, Iterable
-from typing import Any, TypeVar
+from typing import Annotated, Any, Final, TypeVar
 
 import msgspec
+from msgspec import Meta
 
 from commentsvc.api.errors import as_http
 from commentsvc.api.parameters import COUNTED
-from commentsvc.comments.submission import MalformedError
+from commentsvc.comments.submission import PLAIN_SITE, MalformedError
 from commentsvc.http.messages import JSON, HttpError, Request, Response
 from commentsvc.http.router import Handler, HandlerResult
 from commentsvc.settings.schema import Site
 from commentsvc.util.i18n import translate
+
+WEBSITE_LENGTH: Final = 254  # characters
+
+_HOST = r"(?:[A-Za-z0-9-]+\.)+[A-Za-z0-9-]+"
+
+Website = Annotated[
+    str,
+    Meta(
+        description="The author's web site, with or without `http://` before it.",
+        extra_json_schema={
+            "pattern": rf"{PLAIN_SITE}|^{_HOST}$",
+            "maxLength": WEBSITE_LENGTH,
+        },
+    ),
+]
 
 T = TypeVar("T")
 Guarded = Callable[[Request], Response | Coroutine[Any, Any, Response]]

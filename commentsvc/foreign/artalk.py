@@ -13,6 +13,7 @@ from msgspec import Meta
 
 from commentsvc.api.foreign_clients import (
     Guarded,
+    Website,
     error_text,
     guarded,
     json_body,
@@ -21,11 +22,19 @@ from commentsvc.api.foreign_clients import (
     split_pages,
     with_scheme,
 )
+from commentsvc.api.parameters import PageUrl
 from commentsvc.api.serialize import CommentSerializer
 from commentsvc.api.submit import HttpSubmissions
 from commentsvc.comments import queries, submission, two_levels
 from commentsvc.comments.queries import Thread
-from commentsvc.comments.submission import Author, Email, SubmissionFields, Title
+from commentsvc.comments.submission import (
+    Author,
+    Email,
+    MessageText,
+    SubmissionFields,
+    Title,
+    Url,
+)
 from commentsvc.comments.two_levels import OneLevel, Order, Shown, TwoLevels, TwoLevelSelection
 from commentsvc.comments.urls import PageRef, UrlError
 from commentsvc.context import ServiceContext
@@ -68,7 +77,7 @@ _Whole = Annotated[int, Meta(ge=0, le=MOST, extra={"message": "This must be a wh
 class ArtalkListQuery(Query, frozen=True):
     """Which comments of a page are listed."""
 
-    page_key: Annotated[str, Meta(description="The page.")] = "/"
+    page_key: PageUrl = "/"
     site_name: Annotated[str, Meta(description="Ignored: the address names the site.")] = ""
     limit: Annotated[_Whole, Meta(description="The largest number of comments.")] = LIMIT
     offset: Annotated[_Whole, Meta(description="The number of comments to skip.")] = 0
@@ -92,10 +101,10 @@ class ArtalkSubmission(msgspec.Struct, frozen=True, gc=False):
     """A comment as the client sends it; `rid` is the comment it answers, 0 for none."""
 
     name: Author
-    content: str
-    page_key: str
+    content: MessageText
+    page_key: Url
     email: Email | None = None
-    link: str | None = None
+    link: Website | None = None
     rid: Annotated[int, Meta(ge=0, le=submission.BIGGEST_ID)] = 0
     page_title: Title | None = None
 

@@ -13,6 +13,7 @@ from msgspec import UNSET, Meta, UnsetType
 
 from commentsvc.api.foreign_clients import (
     Guarded,
+    Website,
     error_text,
     guarded,
     json_body,
@@ -21,11 +22,19 @@ from commentsvc.api.foreign_clients import (
     split_pages,
     with_scheme,
 )
+from commentsvc.api.parameters import PageUrl
 from commentsvc.api.serialize import CommentSerializer
 from commentsvc.api.submit import HttpSubmissions
 from commentsvc.comments import queries, submission, two_levels
 from commentsvc.comments.queries import Thread
-from commentsvc.comments.submission import Author, Email, ParentId, SubmissionFields
+from commentsvc.comments.submission import (
+    Author,
+    Email,
+    MessageText,
+    ParentId,
+    SubmissionFields,
+    Url,
+)
 from commentsvc.comments.two_levels import Order, Shown, TwoLevels, TwoLevelSelection
 from commentsvc.comments.urls import PageRef, UrlError
 from commentsvc.context import ServiceContext
@@ -68,7 +77,7 @@ class WalineQuery(Query, frozen=True):
         Meta(description="`count` for numbers, `recent` for the latest comments of the site."),
     ] = ""
     url: Annotated[str, Meta(description="With `count`: pages, separated by commas.")] = ""
-    path: Annotated[str, Meta(description="The page whose comments are listed.")] = "/"
+    path: PageUrl = "/"
     page: Annotated[_Number, Meta(description="The part of the list, from 1.")] = 1
     pageSize: Annotated[_Number, Meta(description="Top-level comments in a part.")] = 10  # noqa: N815 - as Waline names it
     sortBy: Annotated[  # noqa: N815 - as Waline names it
@@ -82,10 +91,10 @@ class WalineSubmission(msgspec.Struct, frozen=True, gc=False):
     """A comment as the client sends it. Other keys are ignored."""
 
     nick: Author
-    comment: str
-    url: str
+    comment: MessageText
+    url: Url
     mail: Email | None = None
-    link: str | None = None
+    link: Website | None = None
     pid: ParentId | None = None
 
 

@@ -16,9 +16,8 @@ from typing import Annotated, Final
 import msgspec
 from msgspec import UNSET, Meta, UnsetType
 
-from commentsvc.api.foreign_clients import read_json, with_scheme
+from commentsvc.api.foreign_clients import WEBSITE_LENGTH, Website, read_json, with_scheme
 from commentsvc.comments.submission import (
-    PLAIN_SITE,
     Author,
     Email,
     ParentId,
@@ -31,10 +30,8 @@ from commentsvc.model import APPROVED, Comment, Entry
 
 HASH_BYTES: Final = 6  # as in Isso, whose pictures have 12 hex digits
 COUNTED: Final = 1_000  # pages of one request: an archive page may link them all
-WEBSITE_LENGTH: Final = 254  # characters
 SHOWN, WAITING, EMPTIED = 1, 2, 4  # Isso's modes of a comment
 
-_HOST = r"(?:[A-Za-z0-9-]+\.)+[A-Za-z0-9-]+"
 _VISIBLE_END = r"[^\s\x00-\x1f\x7f]"
 
 IssoText = Annotated[
@@ -44,17 +41,6 @@ IssoText = Annotated[
         extra_json_schema={"pattern": rf"^[\s\S]{{2,}}{_VISIBLE_END}", "x-setting": "message"},
     ),
 ]
-Website = Annotated[
-    str,
-    Meta(
-        description="The author's web site, with or without `http://` before it.",
-        extra_json_schema={
-            "pattern": rf"{PLAIN_SITE}|^{_HOST}$",
-            "maxLength": WEBSITE_LENGTH,
-        },
-    ),
-]
-
 _is_long_enough = re.compile(rf"[\s\S]{{2,}}{_VISIBLE_END}").match
 
 

@@ -398,6 +398,8 @@ class SignInPages:
     def _back(self, request: Request) -> Return:
         """Return where the browser goes back to. Raise HttpError 400 for a foreign page, 404."""
         query = CHOOSE.read(request)
+        if not any(map(self._ways, self._sites.values())):
+            raise HttpError(404, "not_found", _("There is no such page."))
         name = query.site or self._known_sites.locate(query.page).site
         back = self._known(name, query.page, query.word)
         if not self._ways(back.site):

@@ -201,6 +201,8 @@ class _Supervisor:
                 self._are_ready.set()
         code = await child.wait()
         instance.process = None
+        if code < 0 and self._successor is None:  # a signal left it no time to remove its socket
+            (self._plan.data / data_dir.control_socket(instance.number)).unlink(missing_ok=True)
         return code
 
     async def _stop(self, keeping: Sequence[asyncio.Task[None]]) -> None:

@@ -99,6 +99,8 @@ class UnixConnection(http.client.HTTPConnection):
 class Service:
     """`commentsvc serve` on the folder `data`; its stderr goes to the file `log`."""
 
+    _patience = PATIENCE
+
     def __init__(
         self,
         data: Path,
@@ -112,7 +114,8 @@ class Service:
         self._is_new = is_file and not (data / "comments.sqlite3").exists()
         self.log = data.with_name(data.name + ".log")
         # The first of several processes starts alone, after the one that supervises them.
-        self._patience = PATIENCE * (3 if "--processes" in options else 1)
+        if "--processes" in options:
+            self._patience *= 3
         words = ("serve", "--data", data, "--listen", listen, *options)
         with self.log.open("ab") as log:
             self.process = subprocess.Popen(

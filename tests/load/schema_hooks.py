@@ -24,7 +24,8 @@ def before_call(context: Any, case: schemathesis.Case[Any], kwargs: Any) -> None
         if not body.get("email"):
             for wish in ("notify", "follow"):
                 body.pop(wish, None)
-        body.pop("parent", None)
+        for name in ("parent", "pid", "rid"):
+            body.pop(name, None)
 
 
 @schemathesis.serializer("message/rfc822")

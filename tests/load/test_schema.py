@@ -20,7 +20,10 @@ SETTINGS = {
     "COMMENTSVC_MODERATION_POLICY": "none",
     "COMMENTSVC_SPAM_RATE_LIMIT": "off",
     "COMMENTSVC_SITE_ORIGINS": "https://blog.example",
+    "COMMENTSVC_SERVER_PUBLIC_URL": "https://comments.example",
+    "COMMENTSVC_SITE_ARTALK": "true",
     "COMMENTSVC_SITE_ISSO": "true",
+    "COMMENTSVC_SITE_WALINE": "true",
     "COMMENTSVC_SITE_REACTIONS": "👍,❤️",
     "COMMENTSVC_STACOSYS_REDIRECT": "/thanks/",
 }
