@@ -4,6 +4,7 @@ Such a client knows paths of pages and one address of the service. So each site 
 an address of its own: ``/isso`` for the first one, ``/isso-NAME`` for the others.
 """
 
+import re
 from collections.abc import Awaitable, Callable, Coroutine, Iterable
 from typing import Annotated, Any, Final, TypeVar
 
@@ -32,6 +33,8 @@ Website = Annotated[
         },
     ),
 ]
+
+_begins_with_host = re.compile(rf"{_HOST}(?:[:/?#]|$)").match
 
 T = TypeVar("T")
 Guarded = Callable[[Request], Response | Coroutine[Any, Any, Response]]
@@ -93,11 +96,9 @@ def read_json(decode: Callable[[bytes], T], body: bytes) -> T:
 
 
 def with_scheme(site: str) -> str:
-    """Return the address of an author's web site, which may lack its scheme."""
+    """Return the address of an author's web site, which may be a host name without a scheme."""
     site = site.strip()
-    if not site or site.lower().startswith(("http://", "https://")):
-        return site
-    return f"http://{site}"
+    return f"http://{site}" if _begins_with_host(site) else site
 
 
 def split_pages(pages: str) -> list[str]:

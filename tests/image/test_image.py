@@ -29,7 +29,7 @@ from tests.proxy.client import Client
 from tests.proxy.proxies import HOST, checked, running
 
 USER = 10_001
-MOST = 120_000_000  # bytes that the image may have
+MOST = 125_000_000  # bytes that the image may have
 SHUT_IN = ("--read-only", "--cap-drop=ALL", "--security-opt=no-new-privileges", "--network=none")
 OPEN = ("--env=COMMENTSVC_MODERATION_POLICY=none", "--env=COMMENTSVC_SPAM_RATE_LIMIT=off")
 # An earlier version, whose database this one must open.
