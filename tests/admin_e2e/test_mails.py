@@ -86,7 +86,7 @@ def test_the_fields_of_the_plain_form_stand_at_even_distances(
         boxes = [field.bounding_box() for field in page.locator("form .commentsvc-field").all()]
     edges = [(box["y"], box["y"] + box["height"]) for box in boxes if box]
     gaps = {round(below[0] - above[1]) for above, below in itertools.pairwise(edges)}
-    assert len(edges) == 4
+    assert len(edges) == 5
     assert len(gaps) == 1, gaps
 
 
