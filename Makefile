@@ -36,7 +36,7 @@ bare: ## ./run and ./test in a bare Debian 12, Debian 13 and Ubuntu 24.04 (as ro
 	python -m tests.bare.system
 
 sql: ## let PostgreSQL plan the queries that the unit tests run (needs Debian's postgresql)
-	PLAN_QUERIES=1 ./test unit
+	PLAN_QUERIES=1 ./test unit unit_data
 
 T = 60
 fuzz: ## the fuzz targets, all at once, for T=60 seconds
