@@ -7,6 +7,7 @@ belongs to one sign-in, a token works once. Only HS256 is accepted, so neither t
 nor a public key makes a token valid. joserfc is imported at the first sign-in.
 """
 
+from importlib.util import find_spec
 from typing import Final
 
 import msgspec
@@ -15,6 +16,11 @@ LIFE: Final = 300  # seconds between `iat` and `exp`, at most
 LEEWAY: Final = 30  # seconds by which two clocks may differ
 TOKEN_LENGTH: Final = 4_096  # characters
 SUBJECT_LENGTH: Final = 255  # characters of `sub`
+
+
+def is_installed() -> bool:
+    """Return whether the library for tokens is installed: it comes with the extra `oidc`."""
+    return find_spec("joserfc") is not None
 
 
 class BlogTokenRefused(Exception):

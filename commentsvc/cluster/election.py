@@ -47,8 +47,8 @@ LEASE_MS: Final = 2_000
 SILENCE_MS: Final = 5_000
 # Seconds from getting the lock until the work begins: a former leader ends its own meanwhile.
 HEAD_START: Final = 1.5
-# Seconds for which the locks of an instance that has stopped may outlive it.
-PATIENCE: Final = 1.0
+# Milliseconds for which the locks of an instance that has stopped may outlive it.
+PATIENCE_MS: Final = 1_000
 # The lock of the leader: the beginning of the SHA-256 of "commentsvc leader", of 63 bits.
 LOCK: Final = 0x7224_F300_DF72_D1D8
 # Sections whose settings may differ between instances: they are about one machine.
@@ -151,7 +151,7 @@ class Election:
             mine = {_digest(name.encode()): (name, value) for name, value in self._agreed.items()}
             for kind, (_, value) in mine.items():
                 connection.execute(_AGREE, (kind, value))
-            _compare(connection, mine)
+            _compare(connection, mine, self._clock)
         except psycopg.Error as error:
             connection.close()
             raise postgresql.fault(error) or DatabaseUnusable(str(error)) from error
@@ -190,18 +190,20 @@ class Election:
                 return
 
 
-def _compare(connection: psycopg.Connection[Row], mine: Mapping[int, tuple[str, int]]) -> None:
+def _compare(
+    connection: psycopg.Connection[Row], mine: Mapping[int, tuple[str, int]], clock: Clock
+) -> None:
     """Compare our names and digests, by their locks, with those of others. Raise Disagreement.
 
     PostgreSQL may release the locks of an instance a moment after that has stopped.
     """
-    deadline = time.monotonic() + PATIENCE
+    deadline_ms = clock.monotonic_ms() + PATIENCE_MS
     while True:
         others = connection.execute(_OTHERS, ([*mine],)).fetchall()
         differing = [mine[kind][0] for kind, value in others if value != mine[kind][1]]
         if not differing:
             return
-        if time.monotonic() >= deadline:
+        if clock.monotonic_ms() >= deadline_ms:
             raise Disagreement(_disagreement(differing[0]))
         time.sleep(BEAT / 10)
 

@@ -386,7 +386,7 @@ class SignInPages:
         able = {
             BY_MAIL: self._mails.sends,
             PROVIDER: bool(self._provider_name),
-            BY_BLOG: bool(site.sso_url and site.sso_secret),
+            BY_BLOG: bool(site.sso_url and site.sso_secret) and blog_tokens.is_installed(),
         }
         return {way for way in site.sign_in if able[way] and self._base}
 

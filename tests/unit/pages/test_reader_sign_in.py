@@ -14,6 +14,7 @@ from joserfc import jwt
 from joserfc.jwk import OctKey
 from msgspec.structs import replace
 
+from commentsvc.auth import blog_tokens
 from commentsvc.comments import readers
 from commentsvc.delivery.mail import MailComposer
 from commentsvc.http.messages import Response
@@ -254,6 +255,14 @@ def test_without_the_setting_there_is_no_way(tmp_path: Path) -> None:
         assert service.get(f"/reader/sign-in?{urlencode(START)}").status == 404
         assert "sign_in" not in data(service.get("/api/form-token?url=/p/"))
         assert write(service, "x").status == 201
+
+
+def test_without_the_library_the_blogs_login_is_not_offered(
+    service: Served, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(blog_tokens, "is_installed", lambda: False)
+    assert service.get(f"/reader/blog?{urlencode(START)}").status == 404
+    assert b"reader/blog" not in service.get(f"/reader/sign-in?{urlencode(START)}").body
 
 
 def test_the_form_is_told_that_readers_may_sign_in(service: Served) -> None:
