@@ -177,6 +177,7 @@ class SignInPages:
         )
         self._issuer = settings.readers.issuer
         self._provider_name = oidc.provider_name(settings.readers)
+        self._ways = {site.name: self._offered(site) for site in settings.sites}
 
     def routes(self) -> list[Route]:
         """Return the table of routes."""
@@ -356,7 +357,7 @@ class SignInPages:
     def _choices(
         self, request: Request, back: Return, email: str = "", problem: Text = ""
     ) -> Response:
-        ways = self._ways(back.site)
+        ways = self._ways[back.site.name]
         query = urlencode(
             {
                 "page": back.page,
@@ -381,28 +382,30 @@ class SignInPages:
             problem=problem,
         )
 
-    def _ways(self, site: Site) -> set[str]:
+    def _offered(self, site: Site) -> set[str]:
         """Return the ways that a site offers and the service can go."""
+        if not site.sign_in or not self._base:
+            return set()
         able = {
             BY_MAIL: self._mails.sends,
             PROVIDER: bool(self._provider_name),
             BY_BLOG: bool(site.sso_url and site.sso_secret) and blog_tokens.is_installed(),
         }
-        return {way for way in site.sign_in if able[way] and self._base}
+        return {way for way in site.sign_in if able[way]}
 
     def _need(self, site: Site, way: str) -> None:
         """Raise HttpError 404 if a site does not offer a way."""
-        if way not in self._ways(site):
+        if way not in self._ways[site.name]:
             raise HttpError(404, "not_found", _("There is no such page."))
 
     def _back(self, request: Request) -> Return:
         """Return where the browser goes back to. Raise HttpError 400 for a foreign page, 404."""
         query = CHOOSE.read(request)
-        if not any(map(self._ways, self._sites.values())):
+        if not any(self._ways.values()):
             raise HttpError(404, "not_found", _("There is no such page."))
         name = query.site or self._known_sites.locate(query.page).site
         back = self._known(name, query.page, query.word)
-        if not self._ways(back.site):
+        if not self._ways[back.site.name]:
             raise HttpError(404, "not_found", _("There is no such page."))
         return back
 

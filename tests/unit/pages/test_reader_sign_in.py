@@ -258,11 +258,12 @@ def test_without_the_setting_there_is_no_way(tmp_path: Path) -> None:
 
 
 def test_without_the_library_the_blogs_login_is_not_offered(
-    service: Served, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(blog_tokens, "is_installed", lambda: False)
-    assert service.get(f"/reader/blog?{urlencode(START)}").status == 404
-    assert b"reader/blog" not in service.get(f"/reader/sign-in?{urlencode(START)}").body
+    with served(tmp_path, SIGNING_IN) as service:
+        assert service.get(f"/reader/blog?{urlencode(START)}").status == 404
+        assert b"reader/blog" not in service.get(f"/reader/sign-in?{urlencode(START)}").body
 
 
 def test_the_form_is_told_that_readers_may_sign_in(service: Served) -> None:
