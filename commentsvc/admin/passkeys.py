@@ -1,7 +1,6 @@
 """Passkeys page: list, add and remove the passkeys of an account."""
 
 import asyncio
-from os import urandom
 
 from commentsvc.admin.access import (
     AccessControl,
@@ -115,11 +114,8 @@ class PasskeyPages:
     ) -> Response:
         owner = context.moderator
         known = await self._database.read(passkeys.of_moderator, owner.moderator_id)
-        challenge = self._links.make(
-            passkeys.REGISTRATION,
-            context.csrf_token,
-            urandom(passkeys.CHALLENGE_SIZE).hex(),
-            expires=context.now + passkeys.CHALLENGE_TIME,
+        challenge = passkeys.make_challenge(
+            self._links, passkeys.REGISTRATION, context.csrf_token, context.now
         )
         party = RelyingParty.of(public_address(self._public_url, request))
         return await self._layout.render(

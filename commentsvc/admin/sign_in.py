@@ -8,7 +8,6 @@ checked so far, valid for this browser and a few minutes.
 
 import asyncio
 import logging
-from os import urandom
 from typing import Final
 
 from commentsvc.admin.access import (
@@ -202,11 +201,8 @@ class SignIn:
         empty, has_passkeys = await self._database.read(work)
         challenge = options = ""
         if has_passkeys:
-            challenge = self._links.make(
-                passkeys.ASSERTION,
-                context.csrf_token,
-                urandom(passkeys.CHALLENGE_SIZE).hex(),
-                expires=context.now + passkeys.CHALLENGE_TIME,
+            challenge = passkeys.make_challenge(
+                self._links, passkeys.ASSERTION, context.csrf_token, context.now
             )
             party = RelyingParty.of(public_address(self._public_url, request))
             options = passkeys.request_options(party, challenge)

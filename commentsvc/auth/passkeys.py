@@ -11,11 +11,13 @@ and verifies what a device sends; it is imported at its first use.
 
 import json
 from base64 import urlsafe_b64encode
+from os import urandom
 from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import urlsplit
 
 import msgspec
 
+from commentsvc.auth.signed_links import SignedLinks
 from commentsvc.db.query import Select
 from commentsvc.db.schema.comments import ModeratorTable, PasskeyTable
 from commentsvc.db.sqlite import Reader, Transaction
@@ -38,6 +40,15 @@ ALGORITHMS: Final = (-7, -8, -257)
 
 class PasskeyRefused(Exception):
     """A browser's answer is not valid for a passkey of this host; the text is for the log."""
+
+
+def make_challenge(links: SignedLinks, purpose: str, csrf_token: str, now: int) -> str:
+    """Return a new challenge for REGISTRATION or ASSERTION in the browser with that token.
+
+    `now` is in Unix milliseconds.
+    """
+    word = urandom(CHALLENGE_SIZE).hex()
+    return links.make(purpose, csrf_token, word, expires=now + CHALLENGE_TIME)
 
 
 class RelyingParty(msgspec.Struct, frozen=True):
