@@ -173,6 +173,13 @@ class Sites:
         site = self._named(name) if name else self._first
         return PageRef(site.name, canonical(url, site.trailing_slash))
 
+    def locate_or_none(self, url: str, name: str) -> PageRef | None:
+        """Do as `locate`; return None for a url that is malformed or of a foreign origin."""
+        try:
+            return self.locate(url, name)
+        except UrlError:
+            return None
+
     def locator(self, name: str) -> Callable[[str], PageRef]:
         """Return `locate` for the site `name`; "" decides by the url. Raise UnknownSiteError."""
         self._named(name)

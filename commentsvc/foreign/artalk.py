@@ -36,7 +36,7 @@ from commentsvc.comments.submission import (
     Url,
 )
 from commentsvc.comments.two_levels import OneLevel, Order, Shown, TwoLevels, TwoLevelSelection
-from commentsvc.comments.urls import PageRef, UrlError
+from commentsvc.comments.urls import PageRef
 from commentsvc.context import ServiceContext
 from commentsvc.db.sqlite import Reader
 from commentsvc.http.messages import (
@@ -376,7 +376,11 @@ class ArtalkApi:
         Pages of other sites have no comments.
         """
         keys = split_pages(COUNT.read(request).page_keys)
-        places = {key: place for key in keys if key and (place := self._place_or_none(key))}
+        places = {
+            key: place
+            for key in keys
+            if key and (place := self._sites.locate_or_none(key, self._site.name))
+        }
 
         def work(reader: Reader) -> dict[str, Thread]:
             return {key: queries.thread(reader, *place) for key, place in places.items()}
@@ -492,12 +496,6 @@ class ArtalkApi:
             page_url=self._site.origin + place.url,
             site_name=self._site.name,
         )
-
-    def _place_or_none(self, url: str) -> PageRef | None:
-        try:
-            return self._sites.locate(url, self._site.name)
-        except UrlError:
-            return None
 
     def _answer(
         self, what: ArtalkList | ArtalkCounts | ArtalkSettings, tags: tuple[str, ...]

@@ -36,7 +36,6 @@ from commentsvc.comments.submission import (
     Url,
 )
 from commentsvc.comments.two_levels import Order, Shown, TwoLevels, TwoLevelSelection
-from commentsvc.comments.urls import PageRef, UrlError
 from commentsvc.context import ServiceContext
 from commentsvc.db.sqlite import Reader
 from commentsvc.http.messages import (
@@ -234,7 +233,7 @@ class WalineApi:
         return self._list(request, query)
 
     def _count(self, request: Request, urls: list[str]) -> Response:
-        places = [self._place_or_none(url) for url in urls]
+        places = [self._sites.locate_or_none(url, self._site) for url in urls]
 
         def work(reader: Reader) -> list[Thread | None]:
             return [place and queries.thread(reader, *place) for place in places]
@@ -286,12 +285,6 @@ class WalineApi:
         root = await self._database.read(two_levels.top_of, stored.parent_id)
         shown = self._comments.reply(stored, root)
         return Response(200, headers, encode(WalineAnswer(shown)))
-
-    def _place_or_none(self, url: str) -> PageRef | None:
-        try:
-            return self._sites.locate(url, self._site)
-        except UrlError:
-            return None
 
     def _answer(
         self, data: list[int] | list[WalineComment] | WalineList, tags: tuple[str, ...]

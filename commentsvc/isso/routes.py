@@ -40,7 +40,7 @@ from commentsvc.comments import queries, submission, two_levels, voting
 from commentsvc.comments.errors import TooManyVotes, UnknownComment
 from commentsvc.comments.queries import Thread
 from commentsvc.comments.two_levels import Order, TwoLevelSelection
-from commentsvc.comments.urls import PageRef, UrlError
+from commentsvc.comments.urls import PageRef
 from commentsvc.context import ServiceContext
 from commentsvc.db.sqlite import Reader, Transaction
 from commentsvc.http.messages import (
@@ -377,7 +377,7 @@ class IssoApi:
     def count(self, request: Request) -> Response | Coroutine[Any, Any, Response]:
         """POST /isso/count with ``["/a/", …]``: 200 ``[2, …]``; 0 for pages of other sites."""
         urls = messages.pages(json_body(request))
-        places = {url: self._place_or_none(url) for url in urls}
+        places = {url: self._sites.locate_or_none(url, self._site) for url in urls}
 
         def work(reader: Reader) -> dict[str, Thread]:
             return {url: queries.thread(reader, *place) for url, place in places.items() if place}
@@ -586,12 +586,6 @@ class IssoApi:
 
     def _place(self, uri: str) -> PageRef:
         return self._sites.locate(uri, self._site)
-
-    def _place_or_none(self, uri: str) -> PageRef | None:
-        try:
-            return self._place(uri)
-        except UrlError:
-            return None
 
     def _own(self, reader: Reader, comment: Comment, *, plain: bool = False) -> IssoComment:
         """Return the JSON of a comment for its author, whatever its status."""
