@@ -93,7 +93,7 @@ def test_a_wrong_url_is_one_clear_line(server: Server, url: str, reason: str) ->
 def test_a_long_result_is_fetched_in_pieces(server: Server, tmp_path: Path) -> None:
     def first_two(tx: Transaction) -> list[int]:
         tx.execute("INSERT INTO site (name) SELECT 'site ' || n FROM generate_series(1, 2500) AS n")
-        rows = tx.each(SiteTable.select(SiteTable.id))
+        rows = tx.each(SiteTable.select(SiteTable.id).order_by(SiteTable.id))
         found = [next(rows)[0], next(rows)[0]]
         with contextlib.closing(rows):  # type: ignore[type-var]  # it is a generator
             return found
