@@ -265,10 +265,15 @@ def _mentions(service: ServiceContext, submissions: SubmissionService) -> list[W
         from commentsvc.mentions.verifier import MentionVerifier
 
         works.append(MentionVerifier(service, submissions).run)
-    if any(site.social_accounts or site.social_posts for site in sites):
+    names_posts = any(site.social_sitemap for site in sites)
+    if names_posts or any(site.social_accounts or site.social_posts for site in sites):
         from commentsvc.mentions.poller import PostPoller
 
         works.append(PostPoller(service, submissions).run)
+    if names_posts:
+        from commentsvc.mentions.page_posts import PageReader
+
+        works.append(PageReader(service).run)
     return works
 
 

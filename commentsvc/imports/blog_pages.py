@@ -8,9 +8,9 @@ import asyncio
 import tempfile
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Final
+from typing import Final, NamedTuple
 
-from commentsvc.imports import xml_records
+from commentsvc.imports import dates, xml_records
 from commentsvc.imports.files import SourceFile
 from commentsvc.imports.records import ImportFailed, InvalidInput
 from commentsvc.util import http_client
@@ -23,6 +23,14 @@ _NESTING: Final = {"": frozenset({"url", "sitemap"})}
 _INDEX: Final = "index.html"
 
 
+class SitemapEntry(NamedTuple):
+    """A page, or another sitemap; `changed_at` is in Unix milliseconds, 0 if it does not say."""
+
+    url: str
+    is_sitemap: bool
+    changed_at: int
+
+
 def read(place: str, networks: Sequence[str]) -> set[str]:
     """Return the urls of all pages of the blog at `place`.
 
@@ -31,12 +39,12 @@ def read(place: str, networks: Sequence[str]) -> set[str]:
     """
     folder = Path(place)
     if folder.is_dir():
-        found = {url for path in folder.rglob(SITEMAP) for url, _ in _entries(SourceFile(path))}
+        found = {each.url for path in folder.rglob(SITEMAP) for each in _entries(SourceFile(path))}
         return found or set(_files(folder))
     pages: set[str] = set()
     waiting, seen = [place], {place}
     while waiting:
-        for url, is_sitemap in _sitemap(waiting.pop(), networks):
+        for url, is_sitemap, _ in _sitemap(waiting.pop(), networks):
             if not is_sitemap:
                 pages.add(url)
             elif url not in seen:
@@ -54,8 +62,8 @@ def _files(folder: Path) -> Iterator[str]:
         yield "/" + (name.removesuffix(_INDEX) if path.name == _INDEX else name)
 
 
-def _sitemap(place: str, networks: Sequence[str]) -> list[tuple[str, bool]]:
-    """Return the entries of the sitemap at `place`, an address or a file; True means a sitemap."""
+def _sitemap(place: str, networks: Sequence[str]) -> list[SitemapEntry]:
+    """Return the entries of the sitemap at `place`, an address or a file."""
     if "://" not in place:
         return list(_entries(SourceFile(Path(place))))
     try:
@@ -64,18 +72,24 @@ def _sitemap(place: str, networks: Sequence[str]) -> list[tuple[str, bool]]:
         raise ImportFailed(f"{place} cannot be read: {error}.") from error
     if answer.status != 200:
         raise ImportFailed(f"{place} answers with the status {answer.status}, and no sitemap.")
+    return parse(answer.body, place)
+
+
+def parse(content: bytes, place: str) -> list[SitemapEntry]:
+    """Return the entries of the sitemap at the address `place`. Raise ImportFailed."""
     with tempfile.NamedTemporaryFile() as file:
-        file.write(answer.body)
+        file.write(content)
         file.flush()
         source = SourceFile(Path(file.name))
         source.name = place
         return list(_entries(source))
 
 
-def _entries(source: SourceFile) -> Iterator[tuple[str, bool]]:
+def _entries(source: SourceFile) -> Iterator[SitemapEntry]:
     def refuse(problem: InvalidInput) -> None:
         raise ImportFailed(f"{source.name} is no sitemap: {problem}.")
 
     for record in xml_records.read(source, _NESTING, refuse):
         if url := record.text("loc"):
-            yield url, record.name == "sitemap"
+            changed_at = dates.moment(record.text("lastmod")) or 0
+            yield SitemapEntry(url, record.name == "sitemap", changed_at)

@@ -1,4 +1,4 @@
-"""Requests JSON from other servers, no more often than they allow.
+"""Requests JSON and pages from other servers, no more often than they allow.
 
 It respects robots.txt (RFC 9309) and sends ETags, so that unchanged answers need not be sent. After
 a Retry-After, or a status of 429 or 503, it makes a pause.
@@ -12,7 +12,7 @@ import msgspec
 from cachetools import TTLCache
 
 from commentsvc.util.clock import Clock
-from commentsvc.util.http_client import RemoteError, fetch
+from commentsvc.util.http_client import Fetched, RemoteError, fetch
 from commentsvc.util.timestamps import DAY_MS, HOUR_MS
 
 AGENT: Final = "commentsvc"
@@ -29,6 +29,10 @@ class LeaveAlone(RemoteError):
         self.pause_ms = pause_ms
 
 
+class Disallowed(LeaveAlone):
+    """The server's robots.txt allows no request for this address."""
+
+
 class JsonAnswer(NamedTuple):
     """An answer: its status (304 if the ETag still matches), decoded body, ETag, and url."""
 
@@ -39,22 +43,15 @@ class JsonAnswer(NamedTuple):
 
 
 class PoliteClient:
-    """An HTTP client for JSON. It may reach `networks` although they are not public."""
+    """An HTTP client. It may reach `networks` although they are not public."""
 
     def __init__(self, networks: tuple[str, ...], clock: Clock) -> None:
         self._networks = networks
         self._robots: TTLCache[str, RobotFileParser] = TTLCache(HOSTS, DAY_MS, clock.monotonic_ms)
 
     async def get(self, url: str, accept: str = "application/json", etag: str = "") -> JsonAnswer:
-        """Return an answer with status 200, 304, 400, 404 or 410. Raise RemoteError for others."""
-        if not await self._may_ask(url):
-            raise LeaveAlone("its robots.txt does not allow to ask", DAY_MS)
-        headers = {"Accept": accept} | ({"If-None-Match": etag} if etag else {})
-        found = await fetch(url, ANSWER_SIZE, headers, self._networks)
-        if found.status in (429, 503):
-            raise LeaveAlone(f"it answers {found.status}", _pause(found.header("retry-after")))
-        if found.status not in (200, 304, 400, 404, 410):
-            raise RemoteError(f"it answers {found.status}")
+        """As `fetch`, but decode the body of an answer with status 200."""
+        found = await self.fetch(url, accept, ANSWER_SIZE, etag)
         if found.status != 200:
             return JsonAnswer(found.status, etag=etag, url=found.url)
         try:
@@ -62,6 +59,21 @@ class PoliteClient:
         except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
             raise RemoteError("its JSON cannot be read") from error
         return JsonAnswer(200, body, found.header("etag"), found.url)
+
+    async def fetch(self, url: str, accept: str, size: int, etag: str = "") -> Fetched:
+        """Return an answer of at most `size` bytes with status 200, 304, 400, 404 or 410.
+
+        Raise RemoteError for others.
+        """
+        if not await self._may_ask(url):
+            raise Disallowed("its robots.txt does not allow to ask", DAY_MS)
+        headers = {"Accept": accept} | ({"If-None-Match": etag} if etag else {})
+        found = await fetch(url, size, headers, self._networks)
+        if found.status in (429, 503):
+            raise LeaveAlone(f"it answers {found.status}", _pause(found.header("retry-after")))
+        if found.status not in (200, 304, 400, 404, 410):
+            raise RemoteError(f"it answers {found.status}")
+        return found
 
     async def _may_ask(self, url: str) -> bool:
         """Return whether the robots.txt of the server allows a request (RFC 9309)."""

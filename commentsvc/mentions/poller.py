@@ -27,7 +27,7 @@ from commentsvc.util.timestamps import DAY_MS, MINUTE_MS
 
 _log = logging.getLogger(__name__)
 
-PAUSE: Final = 5.0  # seconds between two searches for due posts
+PAUSE: Final = 1.0  # seconds between two searches for due posts
 AT_ONCE: Final = 4
 YOUNGER: Final = 20  # a post is checked again after this fraction of its age: 1/20
 DOUBTS: Final = 10  # the most missing replies that are requested separately per check

@@ -125,6 +125,7 @@ class Site(Struct, frozen=True, kw_only=True):
     send_webmentions: Annotated[bool, SWITCH] = False
     social_accounts: Annotated[tuple[str, ...], SOCIAL_ACCOUNTS] = ()
     social_posts: Annotated[tuple[str, ...], SOCIAL_POSTS] = ()
+    social_sitemap: Annotated[str, URL] = ""
     token: Annotated[str, TOKEN] = ""
     sign_in: Annotated[tuple[str, ...], SIGN_IN] = ()
     sso_url: Annotated[str, URL] = ""

@@ -17,7 +17,10 @@ from commentsvc.cli import alias_import
 from commentsvc.cli.alias_import import AliasedPage
 from commentsvc.comments import threads
 from commentsvc.exports import hugo as exports_hugo
+from commentsvc.imports import blog_pages
+from commentsvc.mentions import page_posts
 from commentsvc.model import DELETED
+from commentsvc.util.timestamps import rfc3339
 from loadtest.harness.running import free_ports
 from tests.conftest import cannot_run, find_program
 from tests.e2e.program import serving
@@ -195,6 +198,30 @@ def test_settings_become_attributes(site: Site) -> None:
     site.post("one")
     page = site.build(more='sort = "newest"\nload = "click"\ndepth = 0\n')["posts/one/index.html"]
     assert re.search(r'<comment-thread [^>]*/" sort="newest" load="click" depth="0">', page)
+
+
+def test_a_page_names_posts_for_the_service(site: Site) -> None:
+    post = "https://mastodon.example/@ann/1"
+    site.post("one", f"socialPosts: [{post}, {post}2]\ndate: 2026-01-02")
+    site.post("two", f"socialPosts: {post}")
+    site.post("none")
+    site.build()
+    settings = site.folder / "hugo.toml"
+    settings.write_text(settings.read_text().replace(', "sitemap"]', "]"))
+    files = site.built()
+    named = {
+        name: page_posts.named_posts(files[f"posts/{name}/index.html"])
+        for name in ("one", "two", "none")
+    }
+    one, two = "/notes/posts/one/", "/notes/posts/two/"
+    assert named == {
+        "one": [(one, post), (one, f"{post}2")],
+        "two": [(two, post)],
+        "none": [],
+    }
+    listed = blog_pages.parse(files["sitemap.xml"].encode(), "sitemap.xml")
+    changed = {each.url: rfc3339(each.changed_at) for each in listed}
+    assert changed[f"https://blog.example{one}"] == "2026-01-02T00:00:00Z"
 
 
 def test_reactions_and_lists_have_partials(site: Site) -> None:
