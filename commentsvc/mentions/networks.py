@@ -5,13 +5,16 @@ id, which may be wrong or part of a cycle. An ActivityPub object is only accepte
 its id names. Links to replies are built here and lead to the server that delivered them.
 """
 
+import asyncio
 import re
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from html import unescape
 from typing import Any, Final, NamedTuple
 from urllib.parse import quote, urlsplit
 
 from commentsvc.comments.submission import is_site
 from commentsvc.imports import texts
+from commentsvc.imports.records import Markup
 from commentsvc.mentions.polite_client import JsonAnswer, PoliteClient
 from commentsvc.util.http_client import RemoteError
 from commentsvc.util.text import one_line
@@ -131,7 +134,7 @@ class SocialNetworks:
                 url,
                 found[parent][2] if (parent := _text(each.get("in_reply_to_id"))) in found else "",
                 *_author(account.get("display_name"), account.get("acct"), account.get("url")),
-                _markdown(_text(each.get("content"))),
+                await _markdown(_text(each.get("content")), "html"),
             )
             for each, account, url in found.values()
         ]
@@ -158,8 +161,9 @@ class SocialNetworks:
         replies: list[RemoteReply] = []
         waiting = [("", each) for each in _dicts(thread.get("replies"))]
         for parent, each in waiting:
-            reply = _bluesky_reply(_dict(each.get("post")), parent)
-            if reply and len(waiting) <= REPLIES:
+            if len(replies) == REPLIES:
+                break
+            if reply := await _bluesky_reply(_dict(each.get("post")), parent):
                 replies.append(reply)
                 waiting += [(reply.url, answer) for answer in _dicts(each.get("replies"))]
         counts = (_number(post.get("likeCount")), _number(post.get("repostCount")))
@@ -176,11 +180,11 @@ class SocialNetworks:
         waiting = [("", item) async for item in reading.items(post.get("replies"))]
         for parent, item in waiting:
             found = await reading.object(item)
-            if found and len(replies) < REPLIES and is_site(_text(found.get("id"))):
+            if found and is_site(_text(found.get("id"))):
                 author = await reading.object(found.get("attributedTo")) or {}
                 url = _text(found["id"])
                 names = (author.get("name"), author.get("preferredUsername"), author.get("id"))
-                text = _markdown(_text(found.get("content")))
+                text = await _markdown(_text(found.get("content")), "html")
                 replies.append(RemoteReply(url, parent, *_author(*names), text))
                 waiting += [(url, each) async for each in reading.items(found.get("replies"))]
         counts = (_number(likes.get("totalItems")), _number(reposts.get("totalItems")))
@@ -197,6 +201,7 @@ class _ActivityReader:
     def __init__(self, get: Callable[[str, str], Awaitable[JsonAnswer]]) -> None:
         self._get = get
         self._known: dict[str, Json | None] = {}
+        self._members: set[str] = set()
 
     async def object(self, address: Any) -> Json | None:  # Any: JSON of others
         """Return the object with that id, from its own host; None if it cannot be read."""
@@ -218,25 +223,31 @@ class _ActivityReader:
             self._known[address] = found
         return self._known[address]
 
-    async def items(self, collection: Any) -> AsyncIterator[Any]:  # Any: JSON of others
-        """Yield the members of a collection, page by page."""
+    async def items(self, collection: Any) -> AsyncIterator[str]:  # Any: JSON of others
+        """Yield the ids of a collection's members, page by page: each once, REPLIES at most."""
         page = collection
         for _ in range(REQUESTS):
             found = page if isinstance(page, dict) and "items" in page else await self.object(page)
             if not isinstance(found, dict):
                 return
-            for each in (*_list(found.get("items")), *_list(found.get("orderedItems"))):
-                yield each
+            members = (
+                _list(found.get("items"))[:REPLIES] + _list(found.get("orderedItems"))[:REPLIES]
+            )
+            for each in members:
+                address = _text(_dict(each).get("id", each))
+                if address not in self._members and len(self._members) < REPLIES:
+                    self._members.add(address)
+                    yield address
             page = found.get("first") or found.get("next")
 
 
-def _bluesky_reply(post: Json, parent: str) -> RemoteReply | None:
+async def _bluesky_reply(post: Json, parent: str) -> RemoteReply | None:
     author, record = _dict(post.get("author")), _dict(post.get("record"))
     place = _AT(_text(post.get("uri")))
     did = _text(author.get("did"))
     if place is None or did != place[1] or not is_site(f"https://bsky.app/profile/{did}"):
         return None
-    text = texts.read(_text(record.get("text"))[:TEXT], "text").source
+    text = await _markdown(_text(record.get("text")), "text")
     profile = f"https://bsky.app/profile/{did}"
     names = _author(author.get("displayName"), author.get("handle"), profile)
     url = f"{profile}/post/{place[2]}"
@@ -268,8 +279,9 @@ def _author(name: Any, account: Any, site: Any) -> tuple[str, str]:  # Any: JSON
     return shown[:NAME_LENGTH] or "?", _text(site) if is_site(_text(site)) else ""
 
 
-def _markdown(html: str) -> str:
-    return texts.read(html[:TEXT], "html").source
+async def _markdown(text: str, markup: Markup) -> str:
+    """Return a text as Markdown; hostile HTML may take a tenth of a second."""
+    return (await asyncio.to_thread(texts.read, text[:TEXT], markup)).source
 
 
 def _text(value: Any) -> str:  # Any: JSON of others
@@ -295,7 +307,7 @@ def _dicts(value: Any) -> list[Json]:  # Any: as above
 def links(status: Any) -> Iterator[str]:  # Any: as above
     """Yield the links in a Mastodon status or in an entry of Bluesky's author feed."""
     found = _dict(status)
-    yield from re.findall(r"href=\"(https?://[^\"]+)\"", _text(found.get("content")))
+    yield from map(unescape, re.findall(r"href=\"(https?://[^\"]+)\"", _text(found.get("content"))))
     record = _dict(_dict(found.get("post")).get("record"))
     yield _text(_dict(_dict(record.get("embed")).get("external")).get("uri"))
     for facet in _dicts(record.get("facets")):

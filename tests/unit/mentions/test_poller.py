@@ -5,25 +5,30 @@ import json
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
+from unittest.mock import Mock
 from urllib.parse import quote
 
 import pytest
 from msgspec.structs import replace
 
+from commentsvc.db.schema.mentions import FollowedPostTable
+from commentsvc.imports.texts import CommentText
 from commentsvc.mentions.poller import PostPoller
 from commentsvc.model import APPROVED, DELETED, PENDING, Comment
 from commentsvc.settings.schema import (
+    CommentsSettings,
     HooksSettings,
     MentionsSettings,
     ModerationSettings,
+    ServerSettings,
     Settings,
     Site,
     SpamSettings,
 )
 from commentsvc.util.timestamps import DAY_MS, HOUR_MS
 from tests.unit.app_fixture import SETTINGS, Served, data, served
-from tests.unit.comments.test_markdown import ATTACKS, judge
 from tests.unit.database_fixture import decide
+from tests.unit.mentions.hostile import HOSTILE, assert_harmless
 from tests.unit.mentions.other_site import OtherSite, Page, other_site
 
 Json = dict[str, Any]  # Any: as the servers answer
@@ -73,7 +78,13 @@ def mastodon(tmp_path: Path, server: OtherSite) -> Iterator[Following]:
     server.pages.clear()
     server.got.clear()
     link = '<p>New: <a href="https://blog.example/wet-wood/">wet wood</a></p>'
-    posts = [{"id": "1", "content": link}, {"id": "x", "content": link}, {"id": "2"}]
+    query = link.replace("/wet-wood/", "/?page=1&amp;lang=en")
+    posts = [
+        {"id": "1", "content": link},
+        {"id": "x", "content": link},
+        {"id": "2"},
+        {"id": "3", "content": query},
+    ]
     put(server, "/api/v1/accounts/lookup?acct=ann", {"id": "7"})
     statuses = "/api/v1/accounts/7/statuses?exclude_replies=true&exclude_reblogs=true"
     put(server, statuses, posts)
@@ -110,6 +121,17 @@ def test_replies_to_a_post_that_links_to_a_page_become_its_comments(
     assert first.permalink == server.url("/@rosa@far.example/11"), "not where the answer says"
     shown = data(mastodon.service.get("/api/comments?url=/wet-wood/"))
     assert (shown["likes"], shown["reposts"]) == (4, 2)
+
+
+def test_the_address_in_a_post_is_read_as_in_a_browser(
+    mastodon: Following, server: OtherSite
+) -> None:
+    mastodon.look()
+    post = FollowedPostTable.select(FollowedPostTable.url).where(
+        FollowedPostTable.address == server.url("/@ann/3")
+    )
+    database = mastodon.service.database
+    assert database.read_now(lambda reader: reader.query(post)) == [("/?lang=en&page=1",)]
 
 
 def test_each_reply_comes_once_and_is_followed_when_it_changes(
@@ -167,12 +189,56 @@ def test_answers_of_no_sense_are_survived(
     assert mastodon.look() == []
 
 
-def test_html_of_every_kind_shows_nothing_but_text(mastodon: Following, server: OtherSite) -> None:
-    reply_with(server, *(toot(str(10 + number), text) for number, text in enumerate(ATTACKS)))
-    found = mastodon.look()
-    assert len(found) > len(ATTACKS) / 2
-    for comment in found:
-        judge(comment.html)
+@pytest.fixture
+def open_service(tmp_path: Path, server: OtherSite) -> Iterator[Served]:
+    """A service that follows a post of each network, and shows replies to all clients."""
+    server.pages.clear()
+    posts = (
+        f"/mastodon/ {server.url('/@ann/1')}",
+        f"/bluesky/ https://bsky.app/profile/{DID}/post/k1",
+        f"/activity/ {server.url('/note')}",
+    )
+    ways = {"isso": True, "waline": True, "artalk": True}
+    open_settings = replace(
+        settings(server, social_posts=posts, **ways),
+        comments=CommentsSettings(list_limit=1_000),
+        server=ServerSettings(public_url="https://c.example"),
+    )
+    with served(tmp_path, open_settings) as service:
+        yield service
+
+
+def test_hostile_replies_of_every_network_show_nothing_but_text(
+    open_service: Served, server: OtherSite
+) -> None:
+    put(server, "/api/v1/statuses/1", {"id": "1"})
+    accounts = ({"acct": "a", "display_name": text, "url": text} for text in HOSTILE)
+    reply_with(
+        server,
+        *(
+            toot(str(10 + number), f"x {text}", account=account, spoiler_text=text)
+            for number, (text, account) in enumerate(zip(HOSTILE, accounts, strict=True))
+        ),
+    )
+    threads = [post_of(f"k{number}", text) for number, text in enumerate(HOSTILE, 2)]
+    for thread, text in zip(threads, HOSTILE, strict=True):
+        thread["post"]["author"] |= {"displayName": text, "handle": text}
+    put(server, thread_path(DID, "k1", 20), {"thread": post_of("k1", "x", *threads)})
+    items = []
+    for number in range(0, len(HOSTILE), 4):
+        address = server.url(f"/note/{number}")
+        text = "\n\n".join(["x", *HOSTILE[number : number + 4]])
+        body = {"id": address, "content": text, "attributedTo": f"{address}/author"}
+        put(server, f"/note/{number}", body, ACTIVITY)
+        name = {"id": f"{address}/author", "name": text, "preferredUsername": text}
+        put(server, f"/note/{number}/author", name | {"url": text}, ACTIVITY)
+        items.append(address)
+    put(server, "/note", {"id": server.url("/note"), "replies": {"items": items}}, ACTIVITY)
+    found = Following(open_service).look()
+    decide(open_service.database, APPROVED, *(each.id for each in found))
+    assert assert_harmless(open_service, "/mastodon/") == len(HOSTILE)
+    assert assert_harmless(open_service, "/bluesky/") == len(HOSTILE)
+    assert assert_harmless(open_service, "/activity/") == len(items)
 
 
 def test_who_writes_too_much_holds_up_nobody(tmp_path: Path, server: OtherSite) -> None:
@@ -269,6 +335,34 @@ def test_a_thread_of_bluesky_is_followed(tmp_path: Path, server: OtherSite) -> N
         outer["replies"] = []
         put(server, thread_path(DID, "k1", 20), {"thread": post_of("k1", "x", outer)})
         assert [each.status for each in following.look()] == [PENDING, DELETED]
+
+
+def test_of_a_long_thread_of_bluesky_300_replies_are_taken(
+    tmp_path: Path, server: OtherSite
+) -> None:
+    server.pages.clear()
+    many = [post_of(f"k{number}", f"reply {number}") for number in range(2, 307)]
+    put(server, thread_path(DID, "k1", 20), {"thread": post_of("k1", "x", *many)})
+    post = f"/wet-wood/ https://bsky.app/profile/{DID}/post/k1"
+    with served(tmp_path, settings(server, social_posts=(post,))) as service:
+        assert len(Following(service).look()) == 300
+
+
+def test_a_reply_that_answers_itself_many_times_is_read_once(
+    tmp_path: Path, server: OtherSite, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    server.pages.clear()
+    note, reply = server.url("/note"), server.url("/reply")
+    items = [reply, note] * 5_000
+    again = {"items": items, "next": server.url("/page")}
+    put(server, "/page", again | {"id": server.url("/page")}, ACTIVITY)
+    for address, path in ((note, "/note"), (reply, "/reply")):
+        put(server, path, {"id": address, "content": "It rained", "replies": again}, ACTIVITY)
+    texts = Mock(return_value=CommentText("x", "x", False))
+    monkeypatch.setattr("commentsvc.imports.texts.read", texts)
+    with served(tmp_path, settings(server, social_posts=(f"/wet-wood/ {note}",))) as service:
+        assert {each.permalink for each in Following(service).look()} == {note, reply}
+    assert texts.call_count == 2
 
 
 def test_a_post_of_another_activitypub_server_is_followed(
