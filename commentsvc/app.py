@@ -34,11 +34,13 @@ from commentsvc.api.stacosys import Stacosys, below_web
 from commentsvc.api.static_files import Files
 from commentsvc.api.stream import CommentStream
 from commentsvc.api.submit import HttpSubmissions
+from commentsvc.api.views import PageViews
 from commentsvc.auth import edit_tokens
 from commentsvc.auth.signed_links import SignedLinks
 from commentsvc.cluster.leader import Leader, SoleLeader, Work, meanwhile
 from commentsvc.comments import queries
 from commentsvc.comments.urls import Sites
+from commentsvc.comments.views import ViewCounter
 from commentsvc.context import ServiceContext
 from commentsvc.db import outbox as outbox_queue
 from commentsvc.db.database import Database
@@ -162,6 +164,8 @@ async def _compose(
         database = _open(settings, location, bridge, watchers, instance)
         stack.push_async_callback(database.close)
         await _tell(database, settings)
+        views = ViewCounter(database)
+        stack.push_async_callback(views.store)
         clock = Clock()
         service = ServiceContext(settings, database, Sites(settings.sites), keys, clock)
         ways = channels.channels(settings, SignedLinks(keys), clock, database)
@@ -177,7 +181,7 @@ async def _compose(
         submissions = SubmissionService(service, bans, names)
         inbox, fetching = _inbox(service, submissions)
         others += [*inbox.routes(), *WebmentionEndpoint(service).routes()]
-        others += SignInPages(service, names).routes()
+        others += [*SignInPages(service, names).routes(), *PageViews(service, views).routes()]
         fetching += _mentions(service, submissions)
         router = _router(service, submissions, bridge, others)
         await stack.enter_async_context(redirecting(settings.server, succession))
@@ -211,7 +215,13 @@ async def _compose(
         ]
         leading = leader.run(*works)
         await stack.enter_async_context(
-            meanwhile(leading, outbox.watch(), programs.queue.run(), start.manager.watch())
+            meanwhile(
+                leading,
+                outbox.watch(),
+                programs.queue.run(),
+                views.run(),
+                start.manager.watch(),
+            )
         )
         stack.enter_context(spared_collector())
         start.announce(ready.address)

@@ -100,6 +100,11 @@ def site_tag(site: str) -> str:
     return f"site:{site}"
 
 
+def views_tag(site: str) -> str:
+    """Return the surrogate key of all answers that show how often pages of a site were viewed."""
+    return f"views:{site}"
+
+
 # Stands for all tags: somebody else changed something, and it is not known what.
 EVERY_TAG: Final = "*"
 

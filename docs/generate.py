@@ -43,6 +43,7 @@ from commentsvc.api import (
     stacosys,
     static_files,
     stream,
+    views,
 )
 from commentsvc.api.openapi import Json
 from commentsvc.exports import records
@@ -113,7 +114,7 @@ These pages work without JavaScript, on phones and by keyboard.
 
 # Each part of the page, its introduction, and the modules whose operations it lists.
 PARTS = (
-    ("Comments", "", (comments, stream, author, reactions, avatars)),
+    ("Comments", "", (comments, stream, author, reactions, views, avatars)),
     ("Feeds", "", (feeds,)),
     ("Pages without JavaScript", "", (embed,)),
     (

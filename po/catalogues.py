@@ -61,7 +61,7 @@ FOR_MODERATORS: Final = (
     "commentsvc/templates/moderation/",
 )
 # Parts of the texts that are loaded only when they are used; most are sections of widget.json.
-PARTS: Final = ("tools", "form", "reactions")
+PARTS: Final = ("tools", "form", "reactions", "views")
 # The keys of the section "widget" that only forms and errors need, as those of "form".
 FORM: Final = {
     *("413", "429", "500", "approved", "author", "cancel", "change", "commentingAs", "email"),
@@ -71,6 +71,8 @@ FORM: Final = {
 # The number of comments: in the widget, in the service and in Hugo. Zero has a text of its own.
 COUNT: Final = "widget.count"
 NONE: Final = "widget.none"
+# How often a page was viewed, in the widget.
+VIEWS: Final = "views.count"
 # The plural form of a number depends on the number up to this, and on its last two digits above.
 PERIOD: Final = 100
 
@@ -187,9 +189,9 @@ def words(catalog: Catalog, section: str) -> dict[str, str]:
     return found
 
 
-def count_forms(catalog: Catalog) -> tuple[str, ...]:
-    """Return the plural forms of the number of comments."""
-    message = next(each for each in catalog if each.context == COUNT)
+def count_forms(catalog: Catalog, context: str = COUNT) -> tuple[str, ...]:
+    """Return the plural forms of the number of comments, or of another text."""
+    message = next(each for each in catalog if each.context == context)
     said = tuple(map(str, message.string or ()))
     return said if any(said) else tuple(message.id)
 
@@ -203,19 +205,28 @@ def plural_index(catalog: Catalog, number: int) -> int:
 
 def widget_words(tag: str, catalog: Catalog) -> dict[str, object]:
     """Return what the widget loads: the forms of the count by CLDR's names, and its texts."""
-    forms, rule = count_forms(catalog), locale(tag).plural_form
     texts = words(catalog, "widget")
-    counts = {"zero": texts.pop("none")}
-    for number in (*range(1, 200), 1_000_000):
-        counts.setdefault(rule(number), forms[plural_index(catalog, number)])
-    # Some languages have a form for fractions; the number of comments is always whole.
-    counts.setdefault("other", forms[-1])
+    counts = {"zero": texts.pop("none")} | cldr_forms(tag, catalog, COUNT)
     return {"tag": tag, "counts": counts, **{k: texts[k] for k in texts if k not in FORM}}
 
 
-def part_words(catalog: Catalog, part: str) -> dict[str, str]:
+def cldr_forms(tag: str, catalog: Catalog, context: str) -> dict[str, str]:
+    """Return the forms of a number by CLDR's names, apart from that of zero."""
+    forms, rule = count_forms(catalog, context), locale(tag).plural_form
+    found: dict[str, str] = {}
+    for number in (*range(1, 200), 1_000_000):
+        found.setdefault(rule(number), forms[plural_index(catalog, number)])
+    # Some languages have a form for fractions; these numbers are always whole.
+    found.setdefault("other", forms[-1])
+    return found
+
+
+def part_words(tag: str, catalog: Catalog, part: str) -> dict[str, object]:
     """Return the texts of one of PARTS."""
-    found = words(catalog, part)
+    if part == "views":
+        zero = count_forms(catalog, VIEWS)[plural_index(catalog, 0)]
+        return {"tag": tag, "counts": {"zero": zero} | cldr_forms(tag, catalog, VIEWS)}
+    found: dict[str, object] = dict(words(catalog, part))
     if part == "form":
         found |= {key: text for key, text in words(catalog, "widget").items() if key in FORM}
     return found
@@ -290,7 +301,7 @@ def compile_all(archive: Path, dependencies: Path) -> None:
             )
             output.writestr(f"{tag}.json", texts)
             for part in PARTS:
-                found = part_words(catalog, part)
+                found = part_words(tag, catalog, part)
                 texts = json.dumps(found, ensure_ascii=False, separators=(",", ":"))
                 output.writestr(f"{tag}.{part}.json", texts)
     # The folder is listed too, so that a new file in it causes a rebuild.

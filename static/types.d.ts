@@ -5,6 +5,7 @@ import type { CommentCount } from "./count.js";
 import type { LatestComments } from "./latest.js";
 import type { PopularPages } from "./popular.js";
 import type { PageReactions } from "./reactions.js";
+import type { PageViews } from "./views.js";
 
 export { CommentThread };
 
@@ -64,7 +65,17 @@ export interface PageCounts {
   counts: Record<string, number>;
   reactions?: Record<string, Record<string, number>>;
   latest?: LatestComment[];
-  popular?: Record<string, { link: string; title: string; count: number }[]>;
+  popular?: Record<string, PopularPage[]>;
+  views?: Record<string, number>;
+  viewed?: PopularPage[];
+}
+
+/** A page with the number of its comments, or of its views. */
+export interface PopularPage {
+  link: string;
+  title: string;
+  count?: number;
+  views?: number;
 }
 
 export interface LatestComment {
@@ -129,6 +140,9 @@ export interface CommentItem extends HTMLLIElement {
 }
 
 declare global {
+  interface Document {
+    prerendering?: boolean;
+  }
   interface Window {
     trustedTypes?: { createPolicy(name: string, rules: object): { createHTML(html: string): string } };
   }
@@ -138,5 +152,6 @@ declare global {
     "page-reactions": PageReactions;
     "latest-comments": LatestComments;
     "popular-pages": PopularPages;
+    "page-views": PageViews;
   }
 }

@@ -192,11 +192,20 @@ class ModeratedThreads(Answer, frozen=True):
 class ThreadVerb(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """A change of a page: its state, its title, or another address.
 
-    `merge` moves its comments to the page `value`, and `remove_reactions` needs no `value`: neither
-    can be undone.
+    `merge` moves its comments to the page `value`; `remove_reactions` and `remove_views` need no
+    `value`. None of these can be undone.
     """
 
-    do: Literal["state", "title", "move", "alias", "unalias", "merge", "remove_reactions"]
+    do: Literal[
+        "state",
+        "title",
+        "move",
+        "alias",
+        "unalias",
+        "merge",
+        "remove_reactions",
+        "remove_views",
+    ]
     value: Annotated[str, Meta(max_length=2_000)] = ""
 
 
@@ -346,7 +355,7 @@ THREAD = operation_of(
     *(
         "POST",
         "/threads/{id}",
-        "Close, move, merge or rename a page, change its aliases, or remove its reactions",
+        "Close, move, merge or rename a page, change its aliases, or remove its reactions or views",
         DECIDE,
     ),
     body=(json_of(ThreadVerb),),

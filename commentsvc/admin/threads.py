@@ -7,7 +7,7 @@ from commentsvc.admin.layout import Layout
 from commentsvc.admin.render import number, redirect
 from commentsvc.admin.review_queue import address, unreadable_decision
 from commentsvc.api.errors import as_http
-from commentsvc.comments import reactions, threads
+from commentsvc.comments import reactions, threads, views
 from commentsvc.comments.errors import UnknownThread
 from commentsvc.comments.submission import TITLE_LENGTH
 from commentsvc.comments.threads import ThreadSummary
@@ -34,6 +34,7 @@ DONE: Final = {
     "alias": _("That address now leads to this page."),
     "unalias": _("That address no longer leads to this page."),
     "remove_reactions": _("Reactions removed."),
+    "remove_views": _("The views are set to zero."),
 }
 
 
@@ -152,6 +153,7 @@ class ThreadPages:
             thread=thread,
             title_length=TITLE_LENGTH,
             reactions=await self._database.read(reactions.counts, thread.id),
+            views=await self._database.read(views.views, thread.site, thread.url),
             days=self._days.get(thread.site, 0),
             origin=self._origins.get(thread.site, ""),
             done=done,

@@ -8,7 +8,7 @@ indexed reads on the event loop; other lists are read by a reader thread.
 Every page may read all answers except those to writes; errors are made by the router.
 """
 
-from collections.abc import Callable, Coroutine, Sequence
+from collections.abc import Callable, Coroutine, Mapping, Sequence
 from functools import partial
 from typing import Annotated, Any, Literal
 
@@ -34,14 +34,15 @@ from commentsvc.api.serialize import (
     PopularPage,
     Preview,
     Receipt,
+    ViewedPage,
     status,
 )
 from commentsvc.api.submit import HttpSubmissions
 from commentsvc.auth.edit_tokens import ReplyFeedWords
-from commentsvc.comments import popular, queries, reactions
+from commentsvc.comments import popular, queries, reactions, views
 from commentsvc.comments.pagination import Sort
 from commentsvc.comments.popular import DAYS, DiscussedPage, Period
-from commentsvc.comments.queries import CommentList
+from commentsvc.comments.queries import CommentList, Thread
 from commentsvc.comments.submission import (
     MessageBody,
     SubmissionFields,
@@ -66,7 +67,7 @@ from commentsvc.http.messages import (
 )
 from commentsvc.http.operation import TEXT, Operation, Query, json_of
 from commentsvc.http.router import Route, route
-from commentsvc.model import APPROVED, fragment, site_tag, thread_tag
+from commentsvc.model import APPROVED, fragment, site_tag, thread_tag, views_tag
 from commentsvc.submissions import Accepted
 from commentsvc.util.text import excerpt
 from commentsvc.util.timestamps import read, rfc3339
@@ -108,6 +109,12 @@ class CountsQuery(PagesQuery, frozen=True):
             extra={"message": f"This must be one of {', '.join(DAYS)}."},
         ),
     ] = field(default_factory=list)
+    views: Annotated[
+        Shown, Meta(description="With how often each page was viewed, if its site counts views.")
+    ] = UNSET
+    viewed: Annotated[
+        Shown, Meta(description=f"With the {LISTED} pages of the site that were viewed most often.")
+    ] = UNSET
 
 
 class ListQuery(PageQuery, frozen=True):
@@ -160,7 +167,7 @@ COUNT = Operation(
 COUNTS = Operation(
     method="GET",
     path="/api/comments/counts",
-    summary="Count the comments of several pages; their reactions, and lists of the site",
+    summary="Count the comments of several pages; their reactions, views, and lists of the site",
     query=CountsQuery,
     answers={200: json_of(Counts)},
     errors=(400, 503),
@@ -263,7 +270,9 @@ class CommentsApi:
         a page with a list of posts shows: with `reactions=yes` ``"reactions": {"A": {emoji: n}}``;
         with `latest=yes` ``"latest": [{"id", "author", "excerpt", "link", "title", "published"}]``
         of the site; with `popular=day|week|month|year`, which may be repeated, ``"popular":
-        {"week": [{"link", "title", "count"}]}``. 400 for an invalid url or site. Cached.
+        {"week": [{"link", "title", "count"}]}``; with `views=yes` ``"views": {"A": n}``, where the
+        site counts views; with `viewed=yes` ``"viewed": [{"link", "title", "views"}]``. 400 for an
+        invalid url or site. Cached.
         """
         query = COUNTS.read(request)
         site = self._sites.named(query.site)
@@ -273,6 +282,9 @@ class CommentsApi:
         def work(reader: Reader) -> tuple[Counts, set[str]]:
             threads = {url: queries.thread(reader, *place) for url, place in places.items()}
             tags = {thread_tag(places[url].site, thread.url) for url, thread in threads.items()}
+            counted = self._views(reader, places, threads) if query.views else UNSET
+            if counted:
+                tags |= {views_tag(places[url].site) for url in counted}
             counts = Counts(
                 {url: thread.count for url, thread in threads.items()},
                 {
@@ -289,14 +301,17 @@ class CommentsApi:
                     for period in query.popular
                 }
                 or UNSET,
+                counted,
+                self._viewed(reader, site) if query.viewed else UNSET,
             )
             return counts, tags
 
-        if query.latest or query.popular:
-            others = {site_tag(site), *([popular.TAG] if query.popular else ())}
-        else:
-            others = set()
+        others = {site_tag(site)} if query.latest or query.popular or query.viewed else set()
         if query.popular:
+            others.add(popular.TAG)
+        if query.viewed:
+            others.add(views_tag(site))
+        if query.popular or query.viewed:
             return self._read_counts(work, others)
         return self._show_counts(self._database.read_now(work), others)
 
@@ -328,6 +343,24 @@ class CommentsApi:
         origin = self._sites.origin(site)
         return [
             PopularPage(origin + each.url, each.title or each.url, each.comments) for each in pages
+        ]
+
+    def _views(
+        self, reader: Reader, places: Mapping[str, PageRef], threads: Mapping[str, Thread]
+    ) -> dict[str, int]:
+        return {
+            url: views.views(reader, place.site, threads[url].url)
+            for url, place in places.items()
+            if self._sites.counts_views(place.site)
+        }
+
+    def _viewed(self, reader: Reader, site: str) -> list[ViewedPage]:
+        if not self._sites.counts_views(site):
+            return []
+        origin = self._sites.origin(site)
+        return [
+            ViewedPage(origin + page.url, page.title or page.url, page.views)
+            for page in views.most_viewed(reader, site, LISTED)
         ]
 
     def list_comments(

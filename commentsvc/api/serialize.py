@@ -112,17 +112,28 @@ class PopularPage(Answer, frozen=True, gc=False):
     count: Number
 
 
+class ViewedPage(Answer, frozen=True, gc=False):
+    """A page and how often it was viewed. `title` is the page's path if it has no title."""
+
+    link: str
+    title: str
+    views: Number
+
+
 class Counts(Answer, frozen=True, gc=False):
     """The number of approved comments of each page, by the URL as it was sent.
 
     If the request asks for them: `reactions`, the number of each emoji on each page, the site's
-    `latest` comments, and the most `popular` pages in each period.
+    `latest` comments, the most `popular` pages in each period, the `views` of each page whose site
+    counts them, and the most `viewed` pages of the site.
     """
 
     counts: dict[str, Number]
     reactions: dict[str, dict[str, Number]] | UnsetType = UNSET
     latest: list[LatestComment] | UnsetType = UNSET
     popular: dict[Period, list[PopularPage]] | UnsetType = UNSET
+    views: dict[str, Number] | UnsetType = UNSET
+    viewed: list[ViewedPage] | UnsetType = UNSET
 
 
 class Reactions(Answer, frozen=True, gc=False):

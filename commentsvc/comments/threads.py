@@ -18,7 +18,7 @@ from collections.abc import Sequence
 import msgspec
 from peewee import fn
 
-from commentsvc.comments import follows, reactions
+from commentsvc.comments import follows, reactions, views
 from commentsvc.comments.create import ThreadRef, add_to_counts, changed
 from commentsvc.comments.errors import UnknownThread, UrlTaken
 from commentsvc.comments.submission import page_title
@@ -124,6 +124,7 @@ def move(tx: Transaction, site: str, url: str, to: str) -> None:
         tx.change(ThreadTable.update(url="").where(ThreadTable.id == vacant))
     tx.change(ThreadTable.update(url=to).where(ThreadTable.id == ref.thread_id))
     _put_alias(tx, ref, ref.url, vacant)
+    views.move(tx, ref, ref.url, to)
     changed(tx, ref)
     tx.purge(thread_tag(site, to), site_tag(site))
 
@@ -137,6 +138,7 @@ def add_alias(tx: Transaction, site: str, url: str, alias: str) -> None:
     if ref.url == alias:
         raise UrlTaken(_("%(url)s is the page's own address", url=alias))
     _put_alias(tx, ref, alias, _vacant(tx, ref, alias))
+    views.move(tx, ref, alias, ref.url)
     changed(tx, ref)
     tx.purge(thread_tag(site, alias))
 
@@ -201,6 +203,7 @@ def merge(tx: Transaction, site: str, url: str, into: str, who: str, now: int) -
     )
     follows.move(tx, source.thread_id, target.thread_id)
     reactions.move(tx, source.thread_id, target.thread_id)
+    views.move(tx, source, source.url, target.url)
     add_to_counts(tx, {source: -count, target: count})
     return moved
 

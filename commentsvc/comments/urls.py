@@ -211,6 +211,10 @@ class Sites:
         """Return the number of reactions for each emoji that the site `name` offers."""
         return {emoji: counts.get(emoji, 0) for emoji in self._sites[name].reactions}
 
+    def counts_views(self, name: str) -> bool:
+        """Return whether views of pages of the site `name` are counted."""
+        return self._sites[name].views
+
     def origin(self, name: str) -> str:
         """Return the origin of the pages of the site `name`; "" if the settings name none."""
         return self._sites[name].origin

@@ -149,6 +149,14 @@ class CommentRecord(Struct, frozen=True, omit_defaults=True, gc=False, tag="comm
     voters: tuple[VoteRecord, ...] = ()
 
 
+class ViewsRecord(Struct, frozen=True, omit_defaults=True, gc=False, tag="views"):
+    """How often the page `url` of a site was viewed. It may have no thread."""
+
+    site: str
+    url: str
+    views: Annotated[int, Meta(ge=1)]
+
+
 class BanRecord(Struct, frozen=True, omit_defaults=True, gc=False, tag="ban"):
     """A ban on all sites of the service. `expires` is absent for a ban without end."""
 
@@ -192,6 +200,7 @@ class EndRecord(Struct, frozen=True, omit_defaults=True, gc=False, tag="end"):
     subscribers: Number = 0
     training_totals: Number = 0
     training_tokens: Number = 0
+    views: Number = 0
 
 
 # In the order of a file.
@@ -203,6 +212,7 @@ Record = (
     | SubscriberRecord
     | TrainingTotalRecord
     | TrainingTokenRecord
+    | ViewsRecord
     | EndRecord
 )
 

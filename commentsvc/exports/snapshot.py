@@ -23,6 +23,7 @@ from commentsvc.comments.urls import UnknownSiteError, UrlError
 from commentsvc.db.query import Param, Select, prepared
 from commentsvc.db.schema.comments import (
     CommentTable,
+    PageViewTable,
     ProposedTitleTable,
     ReactionTable,
     SiteTable,
@@ -54,6 +55,7 @@ from commentsvc.exports.records import (
     TrainingRecord,
     TrainingTokenRecord,
     TrainingTotalRecord,
+    ViewsRecord,
     VoteRecord,
 )
 from commentsvc.model import AKISMET, APPROVED, AUTHOR, CLASSIFIER, PENDING
@@ -250,6 +252,7 @@ def records(reader: Reader, selection: Selection) -> Iterator[Record]:
         ("subscribers", _subscribers),
         ("training_totals", _training_totals),
         ("training_tokens", _training_tokens),
+        ("views", _views),
     ):
         for record in read(reader, selection):
             yield record
@@ -502,6 +505,15 @@ def _training_tokens(reader: Reader, selection: Selection) -> Iterator[TrainingT
         )
         for row in reader.each(tokens.order_by(TrainingTokenTable.hash)):
             yield TrainingTokenRecord(*row)
+
+
+def _views(reader: Reader, selection: Selection) -> Iterator[ViewsRecord]:
+    viewed = PageViewTable.select(SiteTable.name, PageViewTable.url, PageViewTable.views)
+    viewed = viewed.join(SiteTable).order_by(SiteTable.name, PageViewTable.url)
+    if selection.site:
+        viewed = viewed.where(SiteTable.name == selection.site)
+    for row in reader.each(viewed):
+        yield ViewsRecord(*row)
 
 
 def _moment(moment: int | None) -> str | None:

@@ -10,6 +10,7 @@ in `imported_record`. What readers or moderators have changed since stays as the
     reaction     of the thread    the emoji               how many
     title        of the thread    the title
     state        of the thread    the state, before aging
+    views        of the page                              how many
 """
 
 from typing import Final
@@ -19,15 +20,17 @@ from peewee import fn
 from commentsvc.db.query import Param, Select, prepared
 from commentsvc.db.schema.comments import (
     CommentTable,
+    PageViewTable,
     ReactionCountTable,
     ReactionTable,
+    SiteTable,
     ThreadTable,
 )
 from commentsvc.db.schema.imports import ImportedRecordTable, ImportedThreadTable
 from commentsvc.db.schema.moderation import BanTable
 from commentsvc.db.schema.outbox import SubscriberTable, SubscriptionTable
 from commentsvc.db.sqlite import Transaction
-from commentsvc.model import AGING
+from commentsvc.model import AGING, views_tag
 from commentsvc.spam import bans
 
 BAN: Final = "ban"
@@ -36,6 +39,7 @@ ALIAS: Final = "alias"
 REACTION: Final = "reaction"
 TITLE: Final = "title"
 STATE: Final = "state"
+VIEWS: Final = "views"
 
 
 @prepared
@@ -160,6 +164,17 @@ def _reset_state(thread_id: Param, state: Param) -> Select:
     )
 
 
+@prepared
+def _take_views(row_id: Param, number: Param) -> Select:
+    fewer = PageViewTable.update(views=PageViewTable.views - number)
+    return fewer.where(PageViewTable.id == row_id, PageViewTable.views >= number)
+
+
+@prepared
+def _drop_unviewed(row_id: Param) -> Select:
+    return PageViewTable.delete().where(PageViewTable.id == row_id, PageViewTable.views == 0)
+
+
 def take_back(tx: Transaction, import_id: int, started_at: int) -> None:
     """Delete what was noted, apart from threads; `started_at` is when the import began."""
     for query, kind in (
@@ -168,12 +183,14 @@ def take_back(tx: Transaction, import_id: int, started_at: int) -> None:
         (_reset_state, STATE),
     ):
         tx.change_each(query, [row[:2] for row in tx.query(_noted, import_id, kind)])
-    for query, kind in ((_drop_ban, BAN), (_drop_alias, ALIAS)):
+    for query, kind in ((_drop_ban, BAN), (_drop_alias, ALIAS), (_take_views, VIEWS)):
         tx.change_each(query, [row[::2] for row in tx.query(_noted, import_id, kind)])
+    tx.change_each(_drop_unviewed, [row[:1] for row in tx.query(_noted, import_id, VIEWS)])
     for thread_id, emoji, number in tx.query(_noted, import_id, REACTION):
         _take_reactions(tx, thread_id, emoji, number, started_at)
     tx.change(ImportedRecordTable.delete().where(ImportedRecordTable.import_id == import_id))
-    tx.purge(bans.TAG)
+    sites = tx.query(SiteTable.select(SiteTable.name))
+    tx.purge(bans.TAG, *(views_tag(site) for (site,) in sites))
 
 
 def _take_reactions(tx: Transaction, thread_id: int, emoji: str, number: int, before: int) -> None:

@@ -9,13 +9,15 @@ from collections import Counter
 from typing import Final
 
 import msgspec
+from peewee import Value
 
-from commentsvc.comments import reactions
+from commentsvc.comments import queries, reactions
 from commentsvc.comments.create import ThreadRef, changed
 from commentsvc.db import statements
 from commentsvc.db.query import Param, Select, insertion, prepared
 from commentsvc.db.schema.comments import (
     CommentTable,
+    PageViewTable,
     ProposedTitleTable,
     ReactionTable,
     SiteTable,
@@ -39,9 +41,10 @@ from commentsvc.exports.records import (
     ThreadRecord,
     TrainingTokenRecord,
     TrainingTotalRecord,
+    ViewsRecord,
 )
 from commentsvc.imports import brought, dates
-from commentsvc.model import AGING, site_tag, thread_tag
+from commentsvc.model import AGING, site_tag, thread_tag, views_tag
 
 _decode = msgspec.json.Decoder(exported.Record).decode
 
@@ -228,6 +231,8 @@ def add_other(tx: Transaction, line: bytes, site: str, import_id: int, *, keeps_
             )
             for (ban_id,) in added:
                 tx.change(brought.note, import_id, brought.BAN, ban_id, "", created)
+        case ViewsRecord():
+            _add_views(tx, record, site or record.site, import_id)
         case TrainingTotalRecord() if keeps_ids:
             total = TrainingTotalTable.insert(id=1, spam=record.spam, good=record.good, version=1)
             tx.change(total.on_conflict(action="NOTHING", conflict_target=[TrainingTotalTable.id]))
@@ -271,6 +276,24 @@ def _add_reactions(tx: Transaction, record: ThreadRecord, thread_id: int, import
             for each in known.values()
         ],
     )  # fmt: skip
+
+
+def _add_views(tx: Transaction, record: ViewsRecord, site: str, import_id: int) -> None:
+    """Set the views of a page, unless it has some, which may come from an earlier import."""
+    url = queries.thread(tx, site, record.url).url
+    row = SiteTable.select(SiteTable.id, Value(url), Value(record.views))
+    viewed = PageViewTable.insert_from(
+        row.where(SiteTable.name == site),
+        (PageViewTable.site, PageViewTable.url, PageViewTable.views),
+    )
+    added = tx.query(
+        viewed.on_conflict(
+            action="NOTHING", conflict_target=[PageViewTable.site, PageViewTable.url]
+        ).returning(PageViewTable.id)
+    )
+    for (row_id,) in added:
+        tx.change(brought.note, import_id, brought.VIEWS, row_id, "", record.views)
+        tx.purge(views_tag(site))
 
 
 def _add_thread(tx: Transaction, record: ThreadRecord, site: str, import_id: int) -> None:

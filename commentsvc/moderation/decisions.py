@@ -9,7 +9,7 @@ from typing import Final
 
 import msgspec
 
-from commentsvc.comments import queries, reactions, threads
+from commentsvc.comments import queries, reactions, threads, views
 from commentsvc.comments.errors import NothingToUndo, NotPermitted, UnknownComment, UnknownThread
 from commentsvc.comments.threads import ThreadSummary
 from commentsvc.comments.urls import Sites, UrlError
@@ -108,7 +108,7 @@ def thread_change(sites: Sites, thread: ThreadSummary, verb: str, value: str) ->
 
     A url is made canonical here, so that it names the page that readers see.
     """
-    if verb in ("state", "title", "unalias", "remove_reactions"):
+    if verb in ("state", "title", "unalias", "remove_reactions", "remove_views"):
         return ThreadChange(verb, value)
     place = sites.locate(value, thread.site)
     if place.site != thread.site:
@@ -138,6 +138,8 @@ def change_thread(
             threads.remove_alias(tx, site, value)
         case "remove_reactions":
             reactions.remove(tx, threads.find(tx, site, url))
+        case "remove_views":
+            views.remove(tx, threads.find(tx, site, url))
         case _:
             threads.merge(tx, site, url, value, who.name, now)
             return threads.find(tx, site, value).thread_id

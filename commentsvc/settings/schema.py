@@ -114,6 +114,7 @@ class Site(Struct, frozen=True, kw_only=True):
     ] = ""
     close_days: Annotated[int, whole(0, 36_500, "days")] = 0
     reactions: Annotated[tuple[str, ...], REACTIONS] = ()
+    views: Annotated[bool, SWITCH] = False
     math: Annotated[bool, SWITCH] = False
     avatar_url: Annotated[str, URL] = ""
     build_hooks: Annotated[tuple[str, ...], SECRET_URLS] = ()
@@ -174,6 +175,7 @@ class SpamSettings(Struct, frozen=True, kw_only=True):
     rate_limit: Annotated[str, RATE] = "10/minute"
     site_rate_limit: Annotated[str, RATE] = "60/minute"
     vote_limit: Annotated[str, RATE] = "60/hour"
+    view_limit: Annotated[str, RATE] = "300/hour"
     pending_limit: Annotated[str, RATE] = "20/day"
     site_pending_limit: Annotated[int, whole(0, 1_000_000)] = 10_000
     honeypot: Annotated[bool, SWITCH] = True

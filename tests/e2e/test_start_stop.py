@@ -109,13 +109,16 @@ def test_the_data_folder_is_for_its_owner_alone(data: Path, start: Start) -> Non
 
 
 def test_data_survive_a_restart(data: Path, start: Start) -> None:
-    first = start(data, environ=SHOW_AT_ONCE)
+    environ = SHOW_AT_ONCE | {"COMMENTSVC_SITE_VIEWS": "true"}
+    first = start(data, environ=environ)
     assert first.submit("/post/", "Hello").status == 201
+    assert first.request("POST", "/api/views?url=/post/").status == 204
     key = (data / "secret.key").read_bytes()
     assert first.stop() == 0
     assert not (data / "control.sock").exists()
-    second = start(data, environ=SHOW_AT_ONCE)
-    assert second.count("/post/") == 1
+    second = start(data, environ=environ)
+    counts = second.request("GET", "/api/comments/counts?url=/post/&views=yes").json()
+    assert counts == {"counts": {"/post/": 1}, "views": {"/post/": 1}}
     assert (data / "secret.key").read_bytes() == key
 
 

@@ -22,10 +22,12 @@ from commentsvc.api.stacosys import Stacosys, below_web
 from commentsvc.api.static_files import Files
 from commentsvc.api.stream import CommentStream
 from commentsvc.api.submit import HttpSubmissions
+from commentsvc.api.views import PageViews
 from commentsvc.auth.signed_links import SignedLinks
 from commentsvc.cluster.membership import InstanceState
 from commentsvc.comments import queries
 from commentsvc.comments.urls import Sites
+from commentsvc.comments.views import ViewCounter
 from commentsvc.context import ServiceContext
 from commentsvc.db import outbox
 from commentsvc.db.database import Database
@@ -140,6 +142,7 @@ class Served:
         ops = Health(service, lambda: STATS, self.outbox, self.backups, lambda: self.instance)
         readers = AuthorActions(service, cors, submissions, serializer)
         page_reactions = PageReactions(service, cors)
+        self.views = ViewCounter(database)
         feeds = Feeds(service)
         self.publisher = Publisher()
         self.live = CommentStream(service, self.publisher, lambda most: most - 1)
@@ -151,6 +154,7 @@ class Served:
             *feeds.routes(),
             *Embed(service, submissions, serializer, page_reactions).routes(),
             *page_reactions.routes(),
+            *PageViews(service, self.views).routes(),
             *CommentPermalink(service, serializer).routes(),
             *Stacosys(service, submissions, api, feeds).routes(),
             *isso.routes(service, isso.Handlers(submissions, readers, feeds, cors)),

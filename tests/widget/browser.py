@@ -146,6 +146,8 @@ class Answers:
         self.reacted: list[dict[str, Any]] = []  # Any: JSON as the widget sent it
         self.latest: list[dict[str, object]] = []
         self.popular: list[dict[str, object]] = []
+        self.views: dict[str, int] = {}  # of each page
+        self.viewed: list[dict[str, object]] = []
         self.requests: list[tuple[str, str]] = []
         self.submissions: list[dict[str, Any]] = []  # Any: JSON as the widget sent it
         self.acts: list[tuple[str, int, dict[str, Any], str]] = []  # Any: as above
@@ -194,15 +196,24 @@ class Answers:
             self._send(route, 204)  # which ends the stream
         elif request.method in ("PATCH", "DELETE") or parts.path.endswith(("/votes", "/reports")):
             self._act(route, int(parts.path.split("/")[3]))
-        elif parts.path == "/api/reactions":
-            sent = json.loads(request.post_data or "")
+        elif request.method == "POST":
+            self._write(route, parts.path, parse_qs(parts.query))
+        else:
+            self._read(route, parts.path, parse_qs(parts.query))
+
+    def _write(self, route: Route, path: str, query: dict[str, list[str]]) -> None:
+        if path == "/api/reactions":
+            sent = json.loads(route.request.post_data or "")
             self.reacted.append(sent)
             self.reactions[sent["emoji"]] += 1 if sent["given"] else -1
             self._send(route, 200, json.dumps({"reactions": self.reactions}))
-        elif request.method == "POST":
-            self._submit(route)
+        elif path == "/api/views":
+            [url] = query["url"]
+            if url in self.views:
+                self.views[url] += 1
+            self._send(route, 204 if url in self.views else 404)
         else:
-            self._read(route, parts.path, parse_qs(parts.query))
+            self._submit(route)
 
     def _read(self, route: Route, path: str, query: dict[str, list[str]]) -> None:
         if path == "/api/form-token":
@@ -220,6 +231,8 @@ class Answers:
                 "reactions": dict.fromkeys(urls, self.reactions),
                 "latest": self.latest,
                 "popular": dict.fromkeys(query.get("popular", []), self.popular),
+                "views": {url: self.views[url] for url in urls if url in self.views},
+                "viewed": self.viewed,
             }
             asked = {"counts", *(name for name in found if name in query)}
             self._send(route, 200, json.dumps({name: found[name] for name in asked}))

@@ -1,4 +1,4 @@
-"""<page-reactions>, <latest-comments> and <popular-pages>: requests, use, and missing answers."""
+"""The elements beside the thread: their one request, their use, and missing answers."""
 
 import re
 
@@ -18,19 +18,24 @@ LATEST: dict[str, object] = {
     "published": "2026-11-21T11:00:00Z",
 }
 POPULAR: dict[str, object] = {"link": POST, "title": "Oil on wet wood", "count": 12}
+VIEWED: dict[str, object] = {"link": POST, "title": "Oil on wet wood", "views": 1_234}
 REACTIONS = f'<page-reactions url="{POST}"><i>–</i></page-reactions>'
 ALL = (
     f'<comment-count url="{POST}">–</comment-count><comment-count url="/b/">–</comment-count>'
     f"{REACTIONS}<latest-comments><i>–</i></latest-comments>"
     '<popular-pages period="week"><i>–</i></popular-pages>'
+    f'<page-views url="{POST}" count>–</page-views><page-views url="/b/">–</page-views>'
+    '<popular-pages by="views"><i>–</i></popular-pages>'
 )
+
+OTHERS = "page-reactions, page-views, latest-comments, popular-pages"
 
 
 def show(page: Page, elements: str = ALL, lang: str = "en") -> None:
     """Open a page with some elements and all of their scripts."""
     scripts = "".join(
         f'<script type="module" src="{SERVICE}/static/{name}.js"></script>'
-        for name in ("reactions", "latest", "popular")
+        for name in ("reactions", "views", "latest", "popular")
     )
     body = (
         f'<!doctype html><html lang="{lang}"><meta charset="utf-8"><title>A page</title>'
@@ -45,6 +50,8 @@ def fill(answers: Answers) -> None:
     answers.reactions = {"👍": 2, "🦄": 0}
     answers.latest = [LATEST] * 7
     answers.popular = [POPULAR]
+    answers.views = {POST: 1_233, "/b/": 0}
+    answers.viewed = [VIEWED]
 
 
 def test_all_elements_of_a_page_come_with_one_request(page: Page, answers: Answers) -> None:
@@ -55,12 +62,15 @@ def test_all_elements_of_a_page_come_with_one_request(page: Page, answers: Answe
     expect(latest).to_have_count(5)
     expect(latest.first).to_have_text(re.compile("Rosa Weber.*1 hour ago.*Two coats <b>.*Oil on"))
     expect(latest.first.get_by_role("link")).to_have_attribute("href", str(LATEST["link"]))
-    expect(page.locator("popular-pages li")).to_have_text("Oil on wet wood 12 comments")
+    expect(page.locator("popular-pages li")).to_have_text(
+        ["Oil on wet wood 12 comments", "Oil on wet wood 1,234 views"]
+    )
+    expect(page.locator("page-views")).to_have_text([re.compile("1,23[34] views"), "0 views"])
     expect(page.locator("comment-count")).to_have_text(["1 comment", "No comments"])
     assert asked(answers) == [["/b/", POST]]
     sizes = take_loaded(answers)
-    assert {"reactions.js", "latest.js", "popular.js"} < sizes.keys()
-    for name in ("reactions.js", "latest.js", "popular.js", "elements.css"):
+    assert {"reactions.js", "views.js", "latest.js", "popular.js"} < sizes.keys()
+    for name in ("reactions.js", "views.js", "latest.js", "popular.js", "elements.css"):
         assert sizes[name] <= ELEMENT, name
 
 
@@ -103,8 +113,40 @@ def test_a_refused_reaction_says_why_and_counts_nothing(page: Page, answers: Ans
 def test_where_there_is_nothing_to_show_the_fallback_stays(page: Page, answers: Answers) -> None:
     show(page)
     expect(page.locator("comment-count").first).to_have_text("No comments")
-    expect(page.locator("page-reactions, latest-comments, popular-pages")).to_have_text(["–"] * 3)
+    expect(page.locator(OTHERS)).to_have_text(["–"] * 6)
     answers.refuse("GET", 503)
     with page.expect_response("**/api/comments/counts?*"):
         show(page)
-    expect(page.locator("page-reactions, latest-comments, popular-pages")).to_have_text(["–"] * 3)
+    expect(page.locator(OTHERS)).to_have_text(["–"] * 6)
+
+
+def test_only_an_element_with_count_counts_a_view_and_only_once(
+    page: Page, answers: Answers
+) -> None:
+    fill(answers)
+    show(page, 2 * f'<page-views hidden url="{POST}" count></page-views>')
+    expect(page.locator("page-views").first).to_be_hidden()
+    page.wait_for_load_state("networkidle")
+    assert answers.views == {POST: 1_234, "/b/": 0}
+    assert asked(answers) == [], "what nobody sees is not requested"
+    page.evaluate("document.querySelector('main').append(document.querySelector('page-views'))")
+    page.evaluate("document.querySelector('page-views').hidden = false")
+    expect(page.locator("page-views").first).to_have_text("1,234 views")
+    page.reload()
+    page.wait_for_load_state("networkidle")
+    assert answers.views[POST] == 1_235
+    answers.refuse("POST", 0)
+    show(page, f'<page-views url="{POST}" count>–</page-views>', "pl")
+    expect(page.locator("page-views")).to_have_text("1235 wyświetleń")
+
+
+def test_a_page_that_is_rendered_before_it_is_seen_counts_when_it_is(
+    page: Page, answers: Answers
+) -> None:
+    fill(answers)
+    page.add_init_script("Object.defineProperty(document, 'prerendering', {value: true})")
+    show(page)
+    expect(page.locator("page-views").last).to_have_text("0 views")
+    assert answers.views[POST] == 1_233
+    with page.expect_request("**/api/views?*"):
+        page.evaluate("document.dispatchEvent(new Event('prerenderingchange'))")

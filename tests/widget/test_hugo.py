@@ -230,15 +230,23 @@ def test_reactions_and_lists_have_partials(site: Site) -> None:
         "layouts/index.html",
         '{{ range site.RegularPages }}{{ partial "page-reactions.html" . }}{{ end }}'
         '{{ partial "latest-comments.html" (dict "limit" 3) }}{{ partial "popular-pages.html" . }}'
-        '{{ partial "popular-pages.html" (dict "period" "week" "limit" 3) }}',
+        '{{ partial "popular-pages.html" (dict "period" "week" "limit" 3) }}'
+        '{{ partial "popular-pages.html" (dict "by" "views") }}'
+        '{{ range site.RegularPages }}{{ partial "page-views.html" . }}{{ end }}',
     )
-    page = site.build()["index.html"]
-    for name in ("reactions", "latest", "popular"):
+    site.write("layouts/posts/single.html", '{{ partial "page-views.html" . }}')
+    files = site.build()
+    page = files["index.html"]
+    for name in ("reactions", "latest", "popular", "views"):
         assert f'<script type="module" src="{HOST}/static/{name}.js"></script>' in page
     assert '<page-reactions url="/notes/posts/one/"></page-reactions>' in page
     assert '<latest-comments limit="3"></latest-comments>' in page
     assert "<popular-pages></popular-pages>" in page
     assert '<popular-pages period="week" limit="3"></popular-pages>' in page
+    assert '<popular-pages by="views"></popular-pages>' in page
+    views = '<page-views url="/notes/posts/one/"{}></page-views>'
+    assert views.format("") in page
+    assert views.format(" count") in files["posts/one/index.html"]
     page = site.build(more='site = "notes"\n')["index.html"]
     assert '<latest-comments limit="3" site="notes"></latest-comments>' in page
 

@@ -87,12 +87,12 @@ def test_reactions_and_lists_need_no_more(context: BrowserContext, answers: Answ
     test_elements.fill(answers)
     scripts = "".join(
         f'<script type="module" src="{SERVICE}/static/{name}.js"></script>'
-        for name in ("reactions", "latest", "popular")
+        for name in ("reactions", "views", "latest", "popular")
     )
     typed = "; require-trusted-types-for 'script'; trusted-types commentsvc"
     show(page, "en", scripts + test_elements.ALL, POLICY + typed)
     expect(page.locator("latest-comments li")).to_have_count(5)
-    expect(page.locator("popular-pages li")).to_have_count(1)
+    expect(page.locator("popular-pages li")).to_have_count(2)
     page.get_by_role("button", name="Thumbs up 2").click()
     pressed = page.get_by_role("button", name="Thumbs up 3", pressed=True)
     expect(pressed).to_be_visible()

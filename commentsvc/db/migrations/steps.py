@@ -523,6 +523,15 @@ INITIAL: Final = (
     ) STRICT
     """,
     """
+    CREATE TABLE page_view (
+        id INTEGER NOT NULL PRIMARY KEY AUTOINCREMENT,
+        site_id INTEGER NOT NULL REFERENCES site (id),
+        url TEXT NOT NULL,
+        views INTEGER NOT NULL
+    ) STRICT
+    """,
+    "CREATE UNIQUE INDEX page_view_site_id_url ON page_view (site_id, url)",
+    """
     CREATE TABLE report (
         comment_id INTEGER NOT NULL REFERENCES comment (id) ON DELETE CASCADE,
         reporter BLOB NOT NULL,

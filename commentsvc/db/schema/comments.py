@@ -452,6 +452,19 @@ class ReactionCountTable(Table):
         primary_key = peewee.CompositeKey("thread", "emoji")
 
 
+class PageViewTable(Table):
+    """How often a page was viewed. `url` is canonical; the page needs no thread."""
+
+    id = peewee.AutoField(constraints=[peewee.SQL("AUTOINCREMENT")])
+    site = peewee.ForeignKeyField(SiteTable, index=False)
+    url = peewee.TextField()
+    views = peewee.IntegerField()
+
+    class Meta:
+        table_name = "page_view"
+        indexes = ((("site_id", "url"), True),)
+
+
 TABLES: Final = (
     SiteTable,
     ThreadTable,
@@ -470,4 +483,5 @@ TABLES: Final = (
     ReportTable,
     ReactionTable,
     ReactionCountTable,
+    PageViewTable,
 )

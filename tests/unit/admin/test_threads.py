@@ -5,7 +5,7 @@ import re
 import pytest
 
 from commentsvc.admin.threads import MOST
-from commentsvc.comments import reactions
+from commentsvc.comments import reactions, views
 from commentsvc.comments.reactions import Reaction
 from commentsvc.comments.urls import PageRef
 from tests.unit.admin_client import Seat, header, seated, text
@@ -136,6 +136,16 @@ def test_reactions_are_shown_and_removed(service: Served, seat: Seat) -> None:
     html = text(seat.get(header(answer, "Location")))
     assert "Reactions removed." in html
     assert "<p>👍 1</p>" not in html
+
+
+def test_views_are_shown_and_set_to_zero(service: Served, seat: Seat) -> None:
+    assert "Views" not in text(seat.get("thread?id=1"))
+    service.database.write_now(views.add, {PageRef("blog", "/a/"): 2})
+    assert "viewed 2 times" in text(seat.get("thread?id=1"))
+    answer = seat.send("thread", id="1", do="remove_views")
+    html = text(seat.get(header(answer, "Location")))
+    assert "The views are set to zero." in html
+    assert "viewed" not in html
 
 
 @pytest.mark.parametrize("number", ["", "0", "77", "x"])

@@ -8,7 +8,7 @@ import msgspec
 import pytest
 from msgspec.structs import replace
 
-from commentsvc.comments import queries, reactions, subscriptions, threads, voting
+from commentsvc.comments import queries, reactions, subscriptions, threads, views, voting
 from commentsvc.comments.reactions import Reaction
 from commentsvc.comments.urls import PageRef, UnknownSiteError
 from commentsvc.db.database import Database
@@ -22,6 +22,7 @@ from commentsvc.exports.records import (
     SubscriberRecord,
     ThreadRecord,
     TrainingTokenRecord,
+    ViewsRecord,
 )
 from commentsvc.exports.snapshot import Selection
 from commentsvc.model import APPROVED, SPAM
@@ -62,6 +63,8 @@ def fill(database: Database) -> None:
     for reader, networks in (("a reader", [b"\x01\x02"]), ("another", [])):
         given = Reaction("👍", reader)
         database.write_now(reactions.react, PageRef("blog", "/post/"), given, networks, NOW)
+    places = {PageRef("blog", "/viewed/"): 3, PageRef("other", "/elsewhere/"): 1}
+    database.write_now(views.add, places)
     database.write_now(threads.add_alias, "blog", "/post/", "/old/")
     database.write_now(threads.set_state, "blog", "/post/", "closed")
     for kind, value in (("author", "Ann"), ("word", "casino"), ("domain", "spam.example")):
@@ -122,8 +125,18 @@ def test_everything_is_exported_in_a_stable_order(database: Database) -> None:
     ]
     tokens = len(second.training.tokens)
     assert found[-1] == EndRecord(
-        threads=2, comments=3, bans=3, subscribers=1, training_totals=1, training_tokens=tokens
+        threads=2,
+        comments=3,
+        bans=3,
+        subscribers=1,
+        training_totals=1,
+        training_tokens=tokens,
+        views=2,
     )
+    assert of(ViewsRecord, found) == [
+        ViewsRecord("blog", "/viewed/", 3),
+        ViewsRecord("other", "/elsewhere/", 1),
+    ]
 
 
 def test_what_is_exported_fits_the_format(database: Database) -> None:

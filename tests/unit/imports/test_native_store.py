@@ -8,7 +8,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 from commentsvc.cli import client, main
-from commentsvc.comments import queries, reactions, threads
+from commentsvc.comments import queries, reactions, threads, views
 from commentsvc.comments.reactions import Reaction
 from commentsvc.comments.urls import PageRef
 from commentsvc.db import integrity
@@ -116,11 +116,13 @@ def test_taking_an_import_back_keeps_what_readers_did_since(export: Path, tmp_pa
         for emoji, reader in (("👍", "a new reader"), ("❤️", "a reader")):
             given = Reaction(emoji, reader)
             database.write_now(reactions.react, page, given, [], SYSTEM_CLOCK.now_ms())
+        database.write_now(views.add, {PageRef("blog", "/viewed/"): 2})
     assert run(tmp_path, "--undo", 1).exit_code == 0
     with opened(tmp_path) as database:
         thread = database.read_now(queries.thread, "blog", "/post/")
         assert thread.state == "aging"
         assert database.read_now(reactions.counts, thread.id) == {"👍": 1, "❤️": 1}
+        assert database.read_now(views.views, "blog", "/viewed/") == 2
         rest = [line for line in exported(database).splitlines() if b'"thread"' in line]
         assert len(rest) == 1
         assert b'"aliases"' not in rest[0]

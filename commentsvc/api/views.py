@@ -1,0 +1,72 @@
+"""Page views: a page tells that it was opened. See `comments.views`."""
+
+import re
+from typing import Final
+
+from commentsvc.api.parameters import PageQuery
+from commentsvc.comments.views import ViewCounter
+from commentsvc.context import ServiceContext
+from commentsvc.http.messages import (
+    NOT_STORED,
+    CorsPolicy,
+    HttpError,
+    Request,
+    Response,
+    TrustedProxies,
+)
+from commentsvc.http.operation import NOTHING, Operation
+from commentsvc.http.router import Route, route
+from commentsvc.util.client_network import network, wide_network
+from commentsvc.util.i18n import gettext as _
+from commentsvc.util.ratelimit import RateLimiter
+
+# How search engines call themselves, and not phones by CUBOT.
+_ROBOT: Final = re.compile(r"(?<!cu)bot\b|crawl|spider", re.IGNORECASE)
+
+VIEW = Operation(
+    method="POST",
+    path="/api/views",
+    summary="Count a view of a page",
+    query=PageQuery,
+    answers={204: NOTHING},
+    errors=(400, 403, 404, 429),
+)
+
+
+class PageViews:
+    """The handler of page views."""
+
+    def __init__(self, service: ServiceContext, counter: ViewCounter) -> None:
+        self._sites = service.sites
+        self._clock = service.clock
+        self._counter = counter
+        self._cors = CorsPolicy(service.settings.sites)
+        self._limiter = RateLimiter(service.settings.spam.view_limit)
+        self._proxies = TrustedProxies(service.settings.server.trusted_proxies)
+
+    def routes(self) -> list[Route]:
+        """Return the table of routes."""
+        return [route(VIEW, self.view)]
+
+    def view(self, request: Request) -> Response:
+        """POST /api/views?url=U: 204. The page was opened once more, which shows within a minute.
+
+        Nothing about the reader is stored. Views by search engines are not counted. 400 for an
+        invalid url or site, 403 for a foreign page, 404 if the site does not count views, 429 from
+        a network with too many.
+        """
+        query = VIEW.read(request)
+        place = self._sites.locate(query.url, query.site)
+        headers = self._cors.check(request, place.site)
+        if not self._sites.counts_views(place.site):
+            raise HttpError(404, "not_found", _("Page views are disabled on this site."))
+        if not _ROBOT.search(request.header("user-agent") or ""):
+            client = wide_network(network(self._proxies.client(request)))
+            wait = self._limiter.take(client, self._clock.monotonic_ms())
+            if wait:
+                said = _(
+                    "You're going a little fast. Try again in %(seconds)s seconds.", seconds=wait
+                )
+                raise HttpError(429, "too_many", said, headers=(("Retry-After", str(wait)),))
+            self._counter.add(place)
+        return Response(204, (NOT_STORED, *headers), b"")
