@@ -13,7 +13,7 @@ and emoji, so no answer has to count rows.
 import hashlib
 import secrets
 from collections.abc import Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import Any, Final, NamedTuple
 
 from peewee import Value, fn
 
@@ -22,7 +22,7 @@ from commentsvc.comments.errors import TooManyReactions, UnknownSite
 from commentsvc.comments.urls import PageRef
 from commentsvc.comments.voting import CROWD, DIGEST
 from commentsvc.db import statements
-from commentsvc.db.query import Param, Select, prepared
+from commentsvc.db.query import Param, Select, insertion, prepared
 from commentsvc.db.schema.comments import ReactionCountTable, ReactionTable
 from commentsvc.db.sqlite import Reader, Transaction
 
@@ -64,16 +64,13 @@ def count_of_network(thread_id: Param, emoji: Param, one: Param, other: Param) -
     )
 
 
-@prepared
-def _put(thread_id: Param, emoji: Param, reader: Param, network: Param, now: Param) -> Select:
-    row = {
-        ReactionTable.thread: thread_id,
-        ReactionTable.emoji: emoji,
-        ReactionTable.reader: reader,
-        ReactionTable.network: network,
-        ReactionTable.created_at: now,
-    }
-    return ReactionTable.insert(row)
+_PUT: Final = insertion(
+    ReactionTable.thread,
+    ReactionTable.emoji,
+    ReactionTable.reader,
+    ReactionTable.network,
+    ReactionTable.created_at,
+)
 
 
 @prepared
@@ -92,29 +89,6 @@ def _add(thread_id: Param, emoji: Param, more: Param) -> Select:
         conflict_target=[ReactionCountTable.thread, ReactionCountTable.emoji],
         update={ReactionCountTable.count: ReactionCountTable.count + more},
     )
-
-
-def _has_network(before: Param) -> Any:  # Any: as above
-    return ReactionTable.network.is_null(False) & (ReactionTable.created_at < before)
-
-
-@prepared
-def find_networked(before: Param) -> Select:
-    return ReactionTable.select(ReactionTable.emoji).where(_has_network(before)).limit(1)
-
-
-@prepared
-def _old(before: Param, most: Param) -> Select:
-    return (
-        ReactionTable.select(ReactionTable.thread, ReactionTable.emoji, ReactionTable.reader)
-        .where(_has_network(before))
-        .limit(most)
-    )
-
-
-@prepared
-def _drop_network(thread_id: Param, emoji: Param, reader: Param) -> Select:
-    return ReactionTable.update(network=None).where(_is(thread_id, emoji, reader))
 
 
 def counts(reader: Reader, thread_id: int) -> dict[str, int]:
@@ -145,7 +119,7 @@ def react(
             if networks and _number_of(tx, ref, emoji, networks) >= CROWD:
                 raise TooManyReactions
             network = networks[0] if networks else None
-            tx.change(_put, ref.thread_id, emoji, reader, network, now)
+            tx.change(_PUT, ref.thread_id, emoji, reader, network, now)
         tx.change(_add, ref.thread_id, emoji, 1 if reaction.given else -1)
         changed(tx, ref)
     return counts(tx, ref.thread_id)
@@ -232,13 +206,3 @@ def add_counts(tx: Transaction, thread_id: int, numbers: Mapping[str, int]) -> N
 def _clear(tx: Transaction, thread_id: int) -> None:
     for table in (ReactionTable, ReactionCountTable):
         tx.change(table.delete().where(table.thread == thread_id))
-
-
-def is_due(reader: Reader, before: int) -> bool:
-    """Return whether a reaction from before `before` (Unix ms) still has a network hash."""
-    return reader.first(find_networked, before) is not None
-
-
-def drop_networks(tx: Transaction, before: int, most: int) -> None:
-    """Delete the network hashes of at most `most` reactions from before `before`."""
-    tx.change_each(_drop_network, tx.query(_old, before, most))

@@ -16,7 +16,7 @@ from commentsvc.comments import queries
 from commentsvc.comments.errors import UnknownComment
 from commentsvc.comments.voting import DIGEST
 from commentsvc.db import statements
-from commentsvc.db.query import Param, Select, literal, prepared
+from commentsvc.db.query import Param, Select, insertion, literal, prepared
 from commentsvc.db.schema.comments import CommentTable, ReportTable, SiteTable, ThreadTable
 from commentsvc.db.sqlite import Reader, Transaction
 from commentsvc.model import APPROVED, Entry
@@ -31,17 +31,8 @@ def _count(comment_id: Param) -> Select:
     )
 
 
-@prepared
-def _put(comment_id: Param, reporter: Param, now: Param) -> Select:
-    row = {
-        ReportTable.comment: comment_id,
-        ReportTable.reporter: reporter,
-        ReportTable.created_at: now,
-    }
-    return ReportTable.insert(row).on_conflict(
-        conflict_target=[ReportTable.comment, ReportTable.reporter],
-        preserve=[ReportTable.created_at],
-    )
+_KEY: Final = (ReportTable.comment, ReportTable.reporter)
+_PUT: Final = insertion(*_KEY, ReportTable.created_at, key=_KEY, change=ReportTable.created_at)
 
 
 @prepared
@@ -60,7 +51,7 @@ def report(tx: Transaction, comment_id: int, word: str, now: int) -> None:
     [(number,)] = tx.query(_count, comment_id)
     if number < MOST:
         reporter = hashlib.blake2b(word.encode(), digest_size=DIGEST, person=b"reporter").digest()
-        tx.change(_put, comment_id, reporter, now)
+        tx.change(_PUT, comment_id, reporter, now)
 
 
 def settle(tx: Transaction, ids: Iterable[int]) -> None:

@@ -21,9 +21,9 @@ from peewee import fn
 from commentsvc.comments.create import ThreadRef, add_to_counts
 from commentsvc.comments.errors import TooManyVotes, UnknownComment
 from commentsvc.db import statements
-from commentsvc.db.query import Param, Select, prepared
+from commentsvc.db.query import Param, Select, insertion, prepared
 from commentsvc.db.schema.comments import CommentTable, VoteTable
-from commentsvc.db.sqlite import Reader, Transaction
+from commentsvc.db.sqlite import Transaction
 from commentsvc.model import APPROVED
 
 CROWD: Final = 20  # votes of one network, a /24 or /56, on one comment
@@ -58,44 +58,21 @@ def _take_back(comment_id: Param, voter: Param) -> Select:
     return VoteTable.delete().where(_is(comment_id, voter))
 
 
-@prepared
-def _put(comment_id: Param, voter: Param, value: Param, network: Param, now: Param) -> Select:
-    row = {
-        VoteTable.comment: comment_id,
-        VoteTable.voter: voter,
-        VoteTable.value: value,
-        VoteTable.network: network,
-        VoteTable.created_at: now,
-    }
-    return VoteTable.insert(row).on_conflict(
-        conflict_target=[VoteTable.comment, VoteTable.voter], preserve=[VoteTable.value]
-    )
+_KEY: Final = (VoteTable.comment, VoteTable.voter)
+_PUT: Final = insertion(
+    *_KEY,
+    VoteTable.value,
+    VoteTable.network,
+    VoteTable.created_at,
+    key=_KEY,
+    change=VoteTable.value,
+)
 
 
 @prepared
 def _add(comment_id: Param, more: Param) -> Select:
     added = CommentTable.update(votes=CommentTable.votes + more)
     return added.where(CommentTable.id == comment_id).returning(CommentTable.votes)
-
-
-def _has_network(before: Param) -> Any:  # Any: as above
-    return VoteTable.network.is_null(False) & (VoteTable.created_at < before)
-
-
-@prepared
-def find_networked(before: Param) -> Select:
-    return VoteTable.select(VoteTable.value).where(_has_network(before)).limit(1)
-
-
-@prepared
-def _old(before: Param, most: Param) -> Select:
-    found = VoteTable.select(VoteTable.comment, VoteTable.voter).where(_has_network(before))
-    return found.limit(most)
-
-
-@prepared
-def _drop_network(comment_id: Param, voter: Param) -> Select:
-    return VoteTable.update(network=None).where(_is(comment_id, voter))
 
 
 def vote(
@@ -119,7 +96,7 @@ def vote(
         if not was and networks and _votes_of(tx, comment_id, networks) >= CROWD:
             raise TooManyVotes
         network = networks[0] if networks else None
-        tx.change(_put, comment_id, voter, value, network, now)
+        tx.change(_PUT, comment_id, voter, value, network, now)
     [(votes,)] = tx.query(_add, comment_id, value - was)
     if value != was:
         add_to_counts(tx, {ThreadRef(*row[:4]): 0})  # only to purge
@@ -138,16 +115,6 @@ def vote_once(
         if is_own or _votes_of(tx, comment_id, networks):
             raise TooManyVotes
     return vote(tx, comment_id, secrets.token_urlsafe(DIGEST), value, networks, now)
-
-
-def is_due(reader: Reader, before: int) -> bool:
-    """Return whether a vote older than that moment (Unix milliseconds) has a network hash."""
-    return reader.first(find_networked, before) is not None
-
-
-def drop_networks(tx: Transaction, before: int, most: int) -> None:
-    """Drop the hashes of at most `most` votes from before that moment."""
-    tx.change_each(_drop_network, tx.query(_old, before, most))
 
 
 def _votes_of(tx: Transaction, comment_id: int, networks: Sequence[bytes]) -> int:

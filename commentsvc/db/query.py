@@ -94,11 +94,17 @@ prepared: Final = Prepared  # as a decorator
 Query: TypeAlias = peewee.BaseQuery | Prepared
 
 
-def insertion(*columns: peewee.Field) -> Prepared:
-    """Return the INSERT of a row, with a value to bind for each of these columns."""
+def insertion(
+    *columns: peewee.Field, key: Sequence[peewee.Field] = (), change: peewee.Field | None = None
+) -> Prepared:
+    """Return the INSERT of a row, with a value to bind for each of these columns.
+
+    If there is a row with the same `key`, its column `change` gets the new value instead.
+    """
 
     def build(*values: Param) -> Select:
-        return columns[0].model.insert(dict(zip(columns, values, strict=True)))
+        row = columns[0].model.insert(dict(zip(columns, values, strict=True)))
+        return row.on_conflict(conflict_target=key, preserve=[change]) if change else row
 
     return Prepared(build, len(columns))
 

@@ -13,11 +13,12 @@ they are moderators' decisions. SQLite overwrites deleted data when it needs the
 
 from typing import Final
 
+import peewee
 from peewee import fn
 
 from commentsvc.comments import follows, readers
-from commentsvc.db.query import Param, Select, literal, prepared
-from commentsvc.db.schema.comments import CommentTable
+from commentsvc.db.query import Param, Prepared, Select, literal, prepared
+from commentsvc.db.schema.comments import CommentTable, ReactionTable, VoteTable
 from commentsvc.db.schema.moderation import ChangeTable, RemovedSpamTable
 from commentsvc.db.schema.outbox import (
     FollowWishTable,
@@ -32,26 +33,38 @@ from commentsvc.spam import training
 from commentsvc.util.timestamps import DAY_MS
 
 
-def _networked(before: Param, most: Param) -> Select:
-    """Return the query for the ids of comments older than that time with a network hash.
+class StoredNetworks:
+    """The network hashes in one table, whose rows have a `created_at`."""
 
-    The oldest come first, in the order of the index.
-    """
-    return (
-        CommentTable.select(CommentTable.id)
-        .where(CommentTable.network.is_null(False), CommentTable.created_at < before)
-        .order_by(CommentTable.created_at)
-        .limit(most)
-    )
+    def __init__(self, *key: peewee.Field) -> None:
+        """Take the primary key of the table."""
+        table = key[0].model
+
+        def old(before: Param, most: Param) -> Select:
+            """Return the query for rows from before that time, in the order of the index."""
+            networked = table.network.is_null(False) & (table.created_at < before)
+            return table.select(*key).where(networked).order_by(table.created_at).limit(most)
+
+        def drop(*values: Param) -> Select:
+            row = (field == value for field, value in zip(key, values, strict=True))
+            return table.update(network=None).where(*row)
+
+        self.find = Prepared(old)  # each second
+        self._drop = Prepared(drop, len(key))
+
+    def is_due(self, reader: Reader, before: int) -> bool:
+        """Return whether a row from before that time (Unix ms) still has a network hash."""
+        return reader.first(self.find, before, 1) is not None
+
+    def drop(self, tx: Transaction, before: int, most: int) -> None:
+        """Delete the hashes of at most `most` rows from before that time."""
+        tx.change_each(self._drop, tx.query(self.find, before, most))
 
 
-find_networked: Final = prepared(_networked)  # each second
-
-
-@prepared
-def _drop_networks(before: Param, most: Param) -> Select:
-    chosen = CommentTable.id.in_(_networked(before, most))
-    return CommentTable.update(network=None).where(chosen)
+COMMENTS: Final = StoredNetworks(CommentTable.id)
+VOTES: Final = StoredNetworks(VoteTable.comment, VoteTable.voter)
+REACTIONS: Final = StoredNetworks(ReactionTable.thread, ReactionTable.emoji, ReactionTable.reader)
+NETWORKS: Final = (COMMENTS, VOTES, REACTIONS)
 
 
 def spam_since(before: int, most: int) -> Select:
@@ -101,16 +114,6 @@ def _empty(comment_id: Param, token_hash: Param) -> Select:
         network=None,
     )
     return emptied.where(CommentTable.id == comment_id)
-
-
-def is_due(reader: Reader, before: int) -> bool:
-    """Return whether a comment older than that time (Unix ms) still has a network hash."""
-    return reader.first(find_networked, before, 1) is not None
-
-
-def drop_networks(tx: Transaction, before: int, most: int) -> None:
-    """Delete the network hashes of at most `most` comments older than that time."""
-    tx.change(_drop_networks, before, most)
 
 
 def old_spam(reader: Reader, before: int, most: int) -> list[int]:

@@ -10,7 +10,7 @@ end of a day, answers about the last days are purged from the cache.
 import asyncio
 from typing import Final
 
-from commentsvc.comments import popular, reactions, search, voting
+from commentsvc.comments import popular, search
 from commentsvc.db.database import Database
 from commentsvc.db.sqlite import DatabaseError
 from commentsvc.moderation import retention
@@ -60,12 +60,9 @@ def _ago(days: int, now_ms: int) -> int:
 
 async def _forget(database: Database, before: int) -> None:
     """Delete a batch of the network hashes from before that time."""
-    if database.read_now(retention.is_due, before):
-        await database.write(retention.drop_networks, before, PIECE)
-    if database.read_now(voting.is_due, before):
-        await database.write(voting.drop_networks, before, PIECE)
-    if database.read_now(reactions.is_due, before):
-        await database.write(reactions.drop_networks, before, PIECE)
+    for networks in retention.NETWORKS:
+        if database.read_now(networks.is_due, before):
+            await database.write(networks.drop, before, PIECE)
 
 
 async def _remove(database: Database, before: int, now_ms: int) -> bool:

@@ -13,6 +13,7 @@ from commentsvc.comments.voting import CROWD
 from commentsvc.db import integrity
 from commentsvc.db.database import Database
 from commentsvc.db.query import Prepared
+from commentsvc.moderation.retention import REACTIONS
 from tests.unit.database_fixture import HOUR, NOW, add, opened, plan
 
 HERE = (b"now", b"before")
@@ -93,11 +94,11 @@ def test_who_has_no_word_reacts_once_from_each_network(database: Database) -> No
 def test_networks_are_forgotten_and_reactions_stay(database: Database) -> None:
     for number in range(3):
         react(database, f"reader {number}")
-    assert not database.read_now(reactions.is_due, NOW)
-    assert database.read_now(reactions.is_due, NOW + HOUR)
+    assert not database.read_now(REACTIONS.is_due, NOW)
+    assert database.read_now(REACTIONS.is_due, NOW + HOUR)
     for _ in range(2):
-        database.write_now(reactions.drop_networks, NOW + HOUR, 2)
-    assert not database.read_now(reactions.is_due, NOW + HOUR)
+        database.write_now(REACTIONS.drop, NOW + HOUR, 2)
+    assert not database.read_now(REACTIONS.is_due, NOW + HOUR)
     assert counts(database) == {"👍": 3}
     assert react(database, "reader 1", given=False)["👍"] == 2
 
@@ -143,7 +144,6 @@ def test_a_moderator_removes_the_reactions_of_a_page(database: Database, purged:
         (reactions.find_counts, (1,)),
         (reactions.find_reaction, (1, "👍", b"")),
         (reactions.count_of_network, (1, "👍", b"", b"")),
-        (reactions.find_networked, (NOW,)),
     ],
 )
 def test_each_query_uses_an_index(

@@ -12,6 +12,7 @@ from commentsvc.db import integrity
 from commentsvc.db.database import Database
 from commentsvc.db.query import Prepared
 from commentsvc.model import SPAM
+from commentsvc.moderation.retention import VOTES
 from tests.unit.database_fixture import HOUR, NOW, add, decide, opened, plan
 
 ON_BOTH_ENGINES = True  # see tests/unit/conftest.py
@@ -79,12 +80,12 @@ def test_one_network_is_no_crowd(database: Database) -> None:
 def test_networks_are_forgotten_and_votes_stay(database: Database) -> None:
     for number in range(3):
         vote(database, f"reader {number}", 1)
-    assert not database.read_now(voting.is_due, NOW)
+    assert not database.read_now(VOTES.is_due, NOW)
     later = NOW + HOUR
     for left in (True, False):
-        assert database.read_now(voting.is_due, later)
-        database.write_now(voting.drop_networks, later, 2)
-        assert database.read_now(voting.is_due, later) is left
+        assert database.read_now(VOTES.is_due, later)
+        database.write_now(VOTES.drop, later, 2)
+        assert database.read_now(VOTES.is_due, later) is left
     assert vote(database, "reader 1", 0) == 2
 
 
@@ -94,7 +95,6 @@ def test_networks_are_forgotten_and_votes_stay(database: Database) -> None:
     [
         (voting.find_vote, (1, b"")),
         (voting.count_of_network, (1, b"", b"")),
-        (voting.find_networked, (NOW,)),
     ],
 )
 def test_no_vote_is_searched_for(

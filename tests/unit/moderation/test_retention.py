@@ -12,6 +12,7 @@ from commentsvc.db import integrity
 from commentsvc.db.database import Database
 from commentsvc.db.sqlite import Transaction
 from commentsvc.moderation import actions, retention
+from commentsvc.moderation.retention import COMMENTS, REACTIONS, VOTES, StoredNetworks
 from commentsvc.util.timestamps import DAY_MS
 from tests.unit.database_fixture import NOW, add, decide, opened, plan
 
@@ -94,18 +95,28 @@ def test_an_address_that_nobody_has_erases_nothing(database: Database) -> None:
 def test_hashes_of_networks_are_dropped_when_they_are_old(database: Database) -> None:
     for age in (3, 2, 1):
         add(database, NOW - age, network=b"network!")
-    assert database.read_now(retention.is_due, NOW - 1)
-    assert not database.read_now(retention.is_due, NOW - 3)
-    database.write_now(retention.drop_networks, NOW - 1, 1)
+    assert database.read_now(COMMENTS.is_due, NOW - 1)
+    assert not database.read_now(COMMENTS.is_due, NOW - 3)
+    database.write_now(COMMENTS.drop, NOW - 1, 1)
     assert networks(database) == [None, b"network!", b"network!"]
-    database.write_now(retention.drop_networks, NOW - 1, 9)
+    database.write_now(COMMENTS.drop, NOW - 1, 9)
     assert networks(database) == [None, None, b"network!"]
 
 
 @pytest.mark.sqlite_only
-def test_old_hashes_are_found_by_their_index(database: Database) -> None:
-    steps = plan(database, retention.find_networked, NOW, 9)
-    assert any("comment_by_network (created_at<?)" in step for step in steps)
+@pytest.mark.parametrize(
+    ("networks", "index"),
+    [
+        (COMMENTS, "comment_by_network"),
+        (VOTES, "vote_by_age"),
+        (REACTIONS, "reaction_by_age"),
+    ],
+)
+def test_old_hashes_are_found_by_their_index(
+    database: Database, networks: StoredNetworks, index: str
+) -> None:
+    [step] = plan(database, networks.find, NOW, 9)
+    assert f"{index} (created_at<?)" in step
 
 
 def old_spam(database: Database, before: int) -> list[int]:
