@@ -13,10 +13,20 @@ from msgspec import Meta
 
 from commentsvc.api.errors import as_http
 from commentsvc.api.parameters import COUNTED
-from commentsvc.comments.submission import PLAIN_SITE, MalformedError
-from commentsvc.http.messages import JSON, HttpError, Request, Response
-from commentsvc.http.router import Handler, HandlerResult
-from commentsvc.settings.schema import Site
+from commentsvc.api.submit import HttpSubmissions
+from commentsvc.comments.submission import (
+    PLAIN_SITE,
+    Locate,
+    MalformedError,
+    Submission,
+    SubmissionFields,
+    check,
+)
+from commentsvc.http.messages import JSON, Headers, HttpError, Request, Response
+from commentsvc.http.operation import Operation
+from commentsvc.http.router import Handler, HandlerResult, Route
+from commentsvc.settings.schema import CommentsSettings, Site
+from commentsvc.submissions import Accepted
 from commentsvc.util.i18n import translate
 
 WEBSITE_LENGTH: Final = 254  # characters
@@ -70,6 +80,41 @@ def guarded(handler: Guarded, refuse: Callable[[Request, HttpError], Response]) 
         return answer if isinstance(answer, Response) else later(request, answer)
 
     return handled
+
+
+def site_routes(
+    prefix: str,
+    first: str,
+    table: Iterable[tuple[Operation[Any], Guarded]],
+    refuse: Callable[[Request, HttpError], Response],
+) -> list[Route]:
+    """Return the routes of a site below `prefix`; only those of the first site are documented."""
+    return [
+        Route(
+            operation.method,
+            prefix + operation.path.removeprefix(first),
+            guarded(handler, refuse),
+            operation if prefix == first else None,
+        )
+        for operation, handler in table
+    ]
+
+
+async def submit(
+    request: Request,
+    read: Callable[[Request], SubmissionFields],
+    submissions: HttpSubmissions,
+    bounds: CommentsSettings,
+    locate: Locate,
+) -> tuple[Submission, Accepted, Headers]:
+    """Store what `read` finds in a request; return it, the result, and the CORS headers.
+
+    These clients know no form token. Raise HttpError 403 or 429, SubmissionError, CommentsError, or
+    DatabaseError; then nothing is stored.
+    """
+    place = submissions.admit(request)
+    checked = msgspec.structs.replace(check(read(request), bounds, locate), form_token=None)
+    return checked, *await submissions.submit(request, place, checked)
 
 
 def error_text(error: HttpError) -> str:

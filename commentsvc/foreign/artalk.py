@@ -15,11 +15,12 @@ from commentsvc.api.foreign_clients import (
     Guarded,
     Website,
     error_text,
-    guarded,
     json_body,
     prefixes,
     read_json,
+    site_routes,
     split_pages,
+    submit,
     with_scheme,
 )
 from commentsvc.api.parameters import PageUrl
@@ -287,6 +288,7 @@ class ArtalkApi:
         self._site = site
         self._bounds = settings.comments
         self._sites = service.sites
+        self._locate = service.sites.locator(site.name)
         self._database = service.database
         self._submissions = submissions
         self._item = serializer.item
@@ -301,7 +303,7 @@ class ArtalkApi:
         self._config = ArtalkSettings({})
 
     def routes(self, prefix: str) -> list[Route]:
-        """Return the routes below `prefix`; only those of the first site are documented."""
+        """Return the routes below `prefix`."""
         self._config = ArtalkSettings(self._client_settings(prefix))
         table: tuple[tuple[Operation[Any], Guarded], ...] = (
             (CONFIG, self.config),
@@ -312,15 +314,7 @@ class ArtalkApi:
             (COUNT_SITE, self.count_site),
             (AVATAR, self.avatar),
         )
-        return [
-            Route(
-                operation.method,
-                prefix + operation.path.removeprefix(PREFIX),
-                guarded(handler, _refuse),
-                operation if prefix == PREFIX else None,
-            )
-            for operation, handler in table
-        ]
+        return site_routes(prefix, PREFIX, table, _refuse)
 
     def _client_settings(self, prefix: str) -> dict[str, Any]:  # Any: see ArtalkSettings
         pictures = f"{self._public_url}/api/avatar/" if self._site.avatar_url else ""
@@ -398,22 +392,11 @@ class ArtalkApi:
 
     async def submit(self, request: Request) -> Response:
         """POST /artalk/api/v2/comments: 200 with the stored comment; 400, 403, 409, 429."""
-        place = self._submissions.admit(request)
-        sent = read_json(_decode, json_body(request))
-        fields = SubmissionFields(
-            sent.page_key,
-            sent.name,
-            sent.content,
-            email=sent.email,
-            site=with_scheme(sent.link or ""),
-            parent=sent.rid or None,
-            title=sent.page_title,
+        sent, accepted, cors = await submit(
+            request, _fields, self._submissions, self._bounds, self._locate
         )
-        checked = submission.check(fields, self._bounds, self._sites.locator(self._site.name))
-        checked = msgspec.structs.replace(checked, form_token=None)
-        accepted, cors = await self._submissions.submit(request, place, checked)
         headers = (("Content-Type", JSON), NOT_STORED, NO_SNIFFING, *cors)
-        page = PageRef(*checked.place)
+        page = PageRef(*sent.place)
         shown = self._comment(accepted.comment, accepted.comment.parent_id or 0, page)
         return Response(200, headers, encode(shown))
 
@@ -501,6 +484,20 @@ class ArtalkApi:
         self, what: ArtalkList | ArtalkCounts | ArtalkSettings, tags: tuple[str, ...]
     ) -> Response:
         return Response(200, self._headers, encode(what), tags)
+
+
+def _fields(request: Request) -> SubmissionFields:
+    """Return the comment of a request. Raise MalformedError or HttpError."""
+    sent = read_json(_decode, json_body(request))
+    return SubmissionFields(
+        sent.page_key,
+        sent.name,
+        sent.content,
+        email=sent.email,
+        site=with_scheme(sent.link or ""),
+        parent=sent.rid or None,
+        title=sent.page_title,
+    )
 
 
 def _refuse(request: Request, error: HttpError) -> Response:

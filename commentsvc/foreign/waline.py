@@ -15,17 +15,18 @@ from commentsvc.api.foreign_clients import (
     Guarded,
     Website,
     error_text,
-    guarded,
     json_body,
     prefixes,
     read_json,
+    site_routes,
     split_pages,
+    submit,
     with_scheme,
 )
 from commentsvc.api.parameters import PageUrl
 from commentsvc.api.serialize import CommentSerializer
 from commentsvc.api.submit import HttpSubmissions
-from commentsvc.comments import queries, submission, two_levels
+from commentsvc.comments import queries, two_levels
 from commentsvc.comments.queries import Thread
 from commentsvc.comments.submission import (
     Author,
@@ -201,6 +202,7 @@ class WalineApi:
         self._site = site.name
         self._bounds = settings.comments
         self._sites = service.sites
+        self._locate = service.sites.locator(site.name)
         self._database = service.database
         self._submissions = submissions
         self._comments = _Serializer(serializer, settings.server.public_url, site.name)
@@ -208,20 +210,12 @@ class WalineApi:
         self._headers: Headers = (("Content-Type", JSON), cache_control, ANY_ORIGIN, NO_SNIFFING)
 
     def routes(self, prefix: str) -> list[Route]:
-        """Return the routes below `prefix`; only those of the first site are documented."""
+        """Return the routes below `prefix`."""
         table: tuple[tuple[Operation[Any], Guarded], ...] = (
             (READ, self.read),
             (WRITE, self.submit),
         )
-        return [
-            Route(
-                operation.method,
-                prefix + operation.path.removeprefix(PREFIX),
-                guarded(handler, _refuse),
-                operation if prefix == PREFIX else None,
-            )
-            for operation, handler in table
-        ]
+        return site_routes(prefix, PREFIX, table, _refuse)
 
     def read(self, request: Request) -> Response | Coroutine[Any, Any, Response]:
         """GET /waline/api/comment: 200 with numbers, or with comments and their replies. Cached."""
@@ -267,19 +261,9 @@ class WalineApi:
 
     async def submit(self, request: Request) -> Response:
         """POST /waline/api/comment: 200 with the stored comment; 400, 403, 409, 429."""
-        place = self._submissions.admit(request)
-        sent = read_json(_decode, json_body(request))
-        fields = SubmissionFields(
-            sent.url,
-            sent.nick,
-            sent.comment,
-            email=sent.mail,
-            site=with_scheme(sent.link or ""),
-            parent=sent.pid,
+        _, accepted, cors = await submit(
+            request, _fields, self._submissions, self._bounds, self._locate
         )
-        checked = submission.check(fields, self._bounds, self._sites.locator(self._site))
-        checked = msgspec.structs.replace(checked, form_token=None)
-        accepted, cors = await self._submissions.submit(request, place, checked)
         headers = (("Content-Type", JSON), NOT_STORED, NO_SNIFFING, *cors)
         stored = accepted.comment
         root = await self._database.read(two_levels.top_of, stored.parent_id)
@@ -290,6 +274,19 @@ class WalineApi:
         self, data: list[int] | list[WalineComment] | WalineList, tags: tuple[str, ...]
     ) -> Response:
         return Response(200, self._headers, encode(WalineAnswer(data)), tags)
+
+
+def _fields(request: Request) -> SubmissionFields:
+    """Return the comment of a request. Raise MalformedError or HttpError."""
+    sent = read_json(_decode, json_body(request))
+    return SubmissionFields(
+        sent.url,
+        sent.nick,
+        sent.comment,
+        email=sent.mail,
+        site=with_scheme(sent.link or ""),
+        parent=sent.pid,
+    )
 
 
 class _Serializer:

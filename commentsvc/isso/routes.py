@@ -31,7 +31,15 @@ from msgspec import UNSET, Meta, UnsetType
 from commentsvc.api import feeds
 from commentsvc.api.author import VALUES, AuthorActions, with_text
 from commentsvc.api.feeds import Feeds
-from commentsvc.api.foreign_clients import Guarded, error_text, guarded, json_body, prefixes
+from commentsvc.api.foreign_clients import (
+    Guarded,
+    error_text,
+    guarded,
+    json_body,
+    prefixes,
+    site_routes,
+    submit,
+)
 from commentsvc.api.parameters import PageUrl
 from commentsvc.api.submit import HttpSubmissions
 from commentsvc.auth.edit_tokens import EditTokens
@@ -39,6 +47,7 @@ from commentsvc.auth.sessions import cookie_value
 from commentsvc.comments import queries, submission, two_levels, voting
 from commentsvc.comments.errors import TooManyVotes, UnknownComment
 from commentsvc.comments.queries import Thread
+from commentsvc.comments.submission import SubmissionFields
 from commentsvc.comments.two_levels import Order, TwoLevelSelection
 from commentsvc.comments.urls import PageRef
 from commentsvc.context import ServiceContext
@@ -319,7 +328,7 @@ class IssoApi:
         self._private: Headers = (cache_control, NO_SNIFFING)
 
     def routes(self, prefix: str) -> list[Route]:
-        """Return the routes below `prefix`; only those of the first site are documented."""
+        """Return the routes below `prefix`."""
         table: tuple[tuple[Operation[Any], Guarded], ...] = (
             (LIST, self.list_comments),
             (COUNT, self.count),
@@ -336,15 +345,10 @@ class IssoApi:
             (SCRIPT, self.file),
             (STYLE, self.file),
         )
-        found = []
+        found = site_routes(prefix, PREFIX, table, self._refuse)
         methods: dict[str, list[str]] = {}
-        for operation, handler in table:
-            pattern = prefix + operation.path.removeprefix(PREFIX)
-            described = operation if prefix == PREFIX else None
-            found.append(
-                Route(operation.method, pattern, guarded(handler, self._refuse), described)
-            )
-            methods.setdefault(pattern, []).append(operation.method)
+        for route in found:
+            methods.setdefault(route.pattern, []).append(route.method)
         below = f"{prefix}/id/{{path}}"
         found += [Route(each, below, guarded(self.lead_on, self._refuse)) for each in METHODS]
         for pattern, allowed in methods.items():
@@ -408,12 +412,9 @@ class IssoApi:
 
         400 for invalid fields, 403 if it is refused, 429. The author gets two cookies.
         """
-        place = self._submissions.admit(request)
-        uri = NEW.read(request).uri
-        fields = messages.submission_fields(json_body(request), uri)
-        checked = submission.check(fields, self._bounds, self._place)
-        checked = msgspec.structs.replace(checked, form_token=None)
-        accepted, cors = await self._submissions.submit(request, place, checked)
+        checked, accepted, cors = await submit(
+            request, _fields, self._submissions, self._bounds, self._place
+        )
         shown = await self._database.read(self._own, accepted.comment)
         cookies: Headers = ()
         if accepted.token:
@@ -650,6 +651,11 @@ class IssoApi:
     def _shown(self, request: Request, what: Any, tags: tuple[str, ...]) -> Response:  # Any: JSON
         headers = (("Content-Type", JSON), *self._reading(request))
         return Response(200, headers, encode(what), self._storable(tags))
+
+
+def _fields(request: Request) -> SubmissionFields:
+    """Return the comment of a request. Raise SubmissionError or HttpError."""
+    return messages.submission_fields(json_body(request), NEW.read(request).uri)
 
 
 def _or_none(number: int | UnsetType) -> int | None:
