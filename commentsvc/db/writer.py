@@ -232,7 +232,7 @@ def run(
             if known:
                 health.failed(known)
             for job in jobs:
-                job.error = known or error
+                job.result, job.error = None, known or error  # its work may have returned
         finally:
             if tags:
                 caches.announce(())

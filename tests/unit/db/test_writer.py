@@ -18,7 +18,7 @@ import pytest
 
 from commentsvc.db.database import Database
 from commentsvc.db.sqlite import DatabaseBusy, DatabaseClosed, DatabaseFull, Transaction
-from commentsvc.db.writer import BATCH, Job, WorkQueue, WriteHealth, hand_back
+from commentsvc.db.writer import BATCH, BatchOperation, Job, WorkQueue, WriteHealth, hand_back
 from tests.conftest import cannot_run
 from tests.unit.database_fixture import held, opened, site, sites
 from tests.unit.settable_clock import SettableClock
@@ -141,6 +141,27 @@ def test_a_purge_that_fails_is_no_acknowledgement_but_the_service_goes_on(tmp_pa
         with pytest.raises(ValueError, match="bad tag"):
             database.write_now(site("stored", "bad"))
         assert database.write_now(site("next", "good")) == "next"
+
+
+def test_what_was_returned_before_a_commit_failed_is_no_result(tmp_path: Path) -> None:
+    """A comment was acknowledged though its COMMIT had failed."""
+
+    def orphan(tx: Transaction, name: str) -> str:
+        tx.execute("PRAGMA defer_foreign_keys = ON")
+        tx.execute("INSERT INTO proposed_title (comment_id, title) VALUES (999, 't')")
+        return name
+
+    async def main(database: Database) -> Job[str]:
+        done = asyncio.get_running_loop().create_future()
+        bulk = BatchOperation(orphan, lambda tx, names: [orphan(tx, name) for name in names])
+        database.begin_each(bulk, "lost", done.set_result)
+        job: Job[str] = await done
+        return job
+
+    with opened(tmp_path) as database:
+        job = asyncio.run(main(database))
+    assert isinstance(job.error, sqlite3.IntegrityError)
+    assert job.result is None
 
 
 def test_another_programs_lock_means_a_bounded_wait_and_no_acknowledgement(tmp_path: Path) -> None:
