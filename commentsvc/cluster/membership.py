@@ -106,7 +106,7 @@ class Membership:
                 if origin == self.identity:
                     self._extend(number, now)
                 else:
-                    self._hear(notice, now)
+                    self._others.setdefault(origin, _Other(now, 0)).heard_ms = now
             case SeenNotice(origin, number):
                 self._others.setdefault(origin, _Other(now, 0)).seen = number
             case LeaveNotice(origin):
@@ -122,12 +122,6 @@ class Membership:
         self.lag_ms = now - sent
         if number >= self._joining:
             self.lease_ms = max(self.lease_ms, sent + LEASE_MS)
-
-    def _hear(self, notice: JoinNotice | BeatNotice, now: int) -> None:
-        other = self._others.setdefault(notice.origin, _Other(now, 0))
-        other.heard_ms = now
-        if isinstance(notice, JoinNotice):  # its cache was empty after all that came back before
-            other.seen = max(other.seen, self._returned)
 
     def commit(self, number: int, now: int) -> None:
         """Note a transaction of ours; the COMMIT has returned."""

@@ -1,5 +1,9 @@
 """The lease protocol with a clock that the test sets: who may use its cache, who is waited for."""
 
+import random
+
+import pytest
+
 from commentsvc.cluster.membership import LEASE_MS, SILENCE_MS, Membership
 from commentsvc.db.notices import (
     BeatNotice,
@@ -115,14 +119,15 @@ def test_one_that_beats_but_sees_nothing_delays_by_a_lease_at_most() -> None:
     assert done(member, START + SILENCE_MS) == [1]
 
 
-def test_one_that_joins_later_has_seen_what_came_back_before() -> None:
+def test_a_join_says_nothing_about_what_was_seen_since_it_may_be_said_twice() -> None:
+    """What is said is said again if its answer was lost; the cache has been filled meanwhile."""
     member = joined()
-    hear(member, BeatNotice("b", 1))
-    commit(member, 1)
-    hear(member, JoinNotice("c", 1), JoinNotice("b", 2))
-    assert done(member, START) == [1]
+    hear(member, BeatNotice("b", 1), SeenNotice("b", 1))
     commit(member, 2)
+    hear(member, JoinNotice("b", 2), JoinNotice("c", 1))
     assert done(member, START) == []
+    hear(member, SeenNotice("b", 2), SeenNotice("c", 3))
+    assert done(member, START) == [2]
 
 
 def test_one_that_leaves_is_not_waited_for() -> None:
@@ -165,3 +170,134 @@ def test_one_that_was_silent_and_comes_back_is_waited_for_again() -> None:
     assert done(member, late) == []
     hear(member, SeenNotice("b", 1), now=late + 1)
     assert done(member, late + 1) == [1]
+
+
+class Fabric:
+    """PostgreSQL: one row, which is counted up, and what was notified, in the order of commits."""
+
+    def __init__(self) -> None:
+        self.count = 0
+        self.notified: list[tuple[str, Notice]] = []  # to whom ("": all)
+
+
+class Player:
+    """An instance with one cached answer, as `cluster.instance` has it, driven step by step."""
+
+    def __init__(self, name: str, fabric: Fabric, chance: random.Random) -> None:
+        self.name = name
+        self.member = Membership(name)
+        self.cached: int | None = None
+        self.lease_ms = 0  # of the core: it stays when the channel is lost
+        self.waiting: dict[
+            int, int
+        ] = {}  # the count after each transaction without acknowledgement
+        self._fabric = fabric
+        self._chance = chance
+        self._heard: int | None = None  # how much was taken from the channel; None: no LISTEN
+        self._is_connected = False
+        self._to_say: dict[tuple[str, type[Notice]], Notice] = {}
+        self._purges = 0
+        self._reads: list[tuple[int, int]] = []  # what was read, and before which purge
+        self._commits = 0
+
+    def connect(self, now: int) -> None:
+        """LISTEN; in a later step purge, and join."""
+        if self._heard is None:
+            self._heard = len(self._fabric.notified)
+        elif not self._is_connected:
+            self._is_connected, self.lease_ms = True, 0
+            self._purge()
+            self._say(self.member.join(now))
+
+    def lose(self, _: int) -> None:
+        if self._is_connected:
+            self.member.lose()
+        self._heard, self._is_connected = None, False
+
+    def beat(self, now: int) -> None:
+        if beat := self.member.beat(now):
+            self._say(beat)
+
+    def speak(self, _: int) -> None:
+        """Notify; if the answer to that is lost, everything is said again."""
+        self._fabric.notified += [(to, notice) for (to, _), notice in self._to_say.items()]
+        if self._chance.random() < 0.4:
+            self._to_say.clear()
+
+    def hear(self, now: int) -> None:
+        notified = self._fabric.notified
+        if not self._is_connected or self._heard is None or self._heard == len(notified):
+            return
+        to, notice = notified[self._heard]
+        self._heard += 1
+        if to not in ("", self.name):
+            return
+        if isinstance(notice, PurgeNotice):
+            self._purge()
+            if notice.origin != self.name:
+                self._say(SeenNotice(self.name, notice.number), notice.origin)
+        self.member.receive(notice, now)
+        self.lease_ms = self.member.lease_ms or self.lease_ms
+
+    def write(self, now: int) -> None:
+        """COMMIT; its answer may be lost, and then nothing is purged here."""
+        self._commits += 1
+        self._fabric.count += 1
+        self._fabric.notified.append(("", PurgeNotice(self.name, self._commits, ("a",))))
+        if self._chance.random() < 0.9:
+            self._purge()
+            self.waiting[self._commits] = self._fabric.count
+            self.member.commit(self._commits, now)
+
+    def read(self, _: int) -> None:
+        self._reads.append((self._fabric.count, self._purges))
+
+    def answer(self, now: int) -> None:
+        """Store what was read, unless it was purged meanwhile."""
+        if self._reads:
+            count, purges = self._reads.pop(0)
+            if purges == self._purges and now < self.lease_ms:
+                self.cached = count
+
+    def _purge(self) -> None:
+        self._purges += 1
+        self.cached = None
+
+    def _say(self, notice: Notice, to: str = "") -> None:
+        self._to_say[(to, type(notice))] = notice
+
+
+# How often each step is taken, and how many milliseconds pass before one.
+STEPS = {
+    Player.hear: 60,
+    Player.speak: 12,
+    Player.read: 8,
+    Player.answer: 8,
+    Player.connect: 6,
+    Player.beat: 4,
+    Player.write: 3,
+    Player.lose: 0.5,
+}
+PAUSES = (*[0] * 60, *[3] * 60, 400)
+
+
+@pytest.mark.parametrize("seed", range(10, 16))
+def test_in_whatever_order_things_happen_no_cache_lacks_what_was_acknowledged(seed: int) -> None:
+    chance = random.Random(seed)
+    fabric = Fabric()
+    players = [Player(name, fabric, chance) for name in "abc"]
+    now, known, acknowledgements = START, 0, 0
+    for step in chance.choices([*STEPS], [*STEPS.values()], k=10_000):
+        now += chance.choice(PAUSES)
+        if step is Player.lose and chance.random() < 0.1:  # PostgreSQL ends, and comes back
+            fabric.notified.clear()
+            for each in players:
+                each.lose(now)
+        step(chance.choice(players), now)
+        for each in players:
+            for number in each.member.acknowledged(now):
+                known = max(known, each.waiting.pop(number))
+                acknowledgements += 1
+        for each in players:
+            assert each.cached is None or now >= each.lease_ms or each.cached >= known
+    assert acknowledgements > 100
