@@ -1,4 +1,4 @@
-"""Clients that send requests without pause over persistent connections and count the failures.
+"""Clients that send requests over persistent connections and count the failures.
 
 A client dials anew only where an answer said "close". So a connection that ends in another way,
 an answer of another status, a refused dial: each is a failed request, as a proxy would see it.
@@ -16,6 +16,7 @@ TARGETS = (
     "/api/comments/count?url=/post/",  # answered from the response cache
     "/api/ping",  # answered by Python
 )
+PAUSE = 0.005  # seconds between two requests of a client, for there are many on two processors
 LOST = (OSError, http.client.HTTPException)
 
 
@@ -55,6 +56,7 @@ class Readers:
                 self.closed += 1
                 connection.close()
                 connection = None
+            self.ending.wait(PAUSE)
         if connection:
             connection.close()
 

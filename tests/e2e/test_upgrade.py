@@ -28,7 +28,7 @@ from tests.e2e.program import (
     environment,
     wait_for,
 )
-from tests.e2e.readers import Readers, reading
+from tests.e2e.readers import PAUSE, Readers, reading
 
 RESTARTS = int(os.environ.get("COMMENTSVC_RESTARTS", "5"))
 CLIENTS = 16
@@ -78,6 +78,7 @@ class Writer(threading.Thread):
             if response.status != 201:
                 self.failures.append(str(response.status))
             self.acknowledged += 1
+            self.ending.wait(PAUSE)
         connection.close()
 
 

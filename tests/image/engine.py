@@ -15,7 +15,7 @@ from tests.package_sources import apt, authorities, pip
 
 BASE = "debian:trixie-slim"
 # Seconds for downloading and building, over a slow network.
-BUILD_PATIENCE = 240.0
+BUILD_PATIENCE = 600.0
 # Debian's package contains this program; another client may come before it on the PATH.
 CLIENT = Path("/usr/bin/docker")
 
