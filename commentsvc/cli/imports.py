@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from commentsvc.cli.client import Writer
     from commentsvc.imports.pages import PageFinder
     from commentsvc.imports.prepare import ImportSource
-    from commentsvc.imports.stage import Stage
+    from commentsvc.imports.staging import StagingDatabase
     from commentsvc.settings.schema import Settings
 
 # Comments stored in one transaction. While a server runs, submissions wait for it.
@@ -33,7 +33,7 @@ ALONE: Final = 20_000
 BESIDE_SERVER: Final = 250
 # Bytes of the files from which on a second process is worth its start: some two seconds of work.
 LARGE: Final = 8 * 1024 * 1024
-STAGE: Final = "import.sqlite3"  # in the data folder
+STAGING: Final = "import.sqlite3"  # in the data folder
 STATUSES: Final = ("approved", "pending", "spam")
 FORMATS: Final = (
     "auto",
@@ -186,7 +186,7 @@ def import_(
     from commentsvc.cli import client
     from commentsvc.imports import pages, prepare, report
     from commentsvc.imports.convert import Converter
-    from commentsvc.imports.stage import Stage
+    from commentsvc.imports.staging import StagingDatabase
     from commentsvc.settings import loader
 
     settings = loader.load(find_settings(settings_file, data))
@@ -199,21 +199,21 @@ def import_(
     client.ensure_database(data)
     ask = partial(client.read_snapshot, data)
     rules = client.author_rules(data, settings, moderators)
-    with _alone(data / f"{STAGE}.lock"), contextlib.ExitStack() as stack:
+    with _alone(data / f"{STAGING}.lock"), contextlib.ExitStack() as stack:
         converter = Converter(found.format.NAME, statuses, rules)
-        stage = Stage(data / STAGE, converter, is_large=found.size > LARGE)
-        stack.callback(stage.close)
+        staging = StagingDatabase(data / STAGING, converter, is_large=found.size > LARGE)
+        stack.callback(staging.close)
         with _progress("reading", found.size) as advance:
-            prepare.read(found, stage, zone, keep_going=keep_going, advance=advance)
-        number = stage.settle(locate, ask)
+            prepare.read(found, staging, zone, keep_going=keep_going, advance=advance)
+        number = staging.settle(locate, ask)
         run = None
-        if not dry_run and (number or _has_news(data, found, stage)):
+        if not dry_run and (number or _has_news(data, found, staging)):
             sites = tuple(site.name for site in settings.sites)
-            run = _store(data, found, stage, (site, sites))
-        for line in report.summary(stage, dry=dry_run, on_blog=on_blog):
+            run = _store(data, found, staging, (site, sites))
+        for line in report.summary(staging, dry=dry_run, on_blog=on_blog):
             click.echo(line)
         if report_file:
-            report.write(report_file, stage.rows(ask), on_blog)
+            report.write(report_file, staging.rows(ask), on_blog)
     if run is not None:
         if learn:
             _learn(data, run, with_spam=learn == "all")
@@ -230,12 +230,12 @@ def _learn(data: Path, run: int, *, with_spam: bool) -> None:
         click.echo(f"the spam filter has learned from {number} comments: {label}")
 
 
-def _has_news(data: Path, found: "ImportSource", stage: "Stage") -> bool:
+def _has_news(data: Path, found: "ImportSource", staging: "StagingDatabase") -> bool:
     """Return whether there are new records that are not comments."""
     from commentsvc.cli import client
 
     name, digest = found.format.NAME, found.digest()
-    return bool(stage.other_count()) and not client.is_imported(data, name, digest)
+    return bool(staging.other_count()) and not client.is_imported(data, name, digest)
 
 
 def _pages_on_blog(place: str, settings: "Settings", locate: "PageFinder") -> set[str]:
@@ -301,7 +301,10 @@ def _progress(label: str, length: int) -> Iterator[Advance]:
 
 
 def _store(
-    data: Path, found: "ImportSource", stage: "Stage", sites: tuple[str, tuple[str, ...]]
+    data: Path,
+    found: "ImportSource",
+    staging: "StagingDatabase",
+    sites: tuple[str, tuple[str, ...]],
 ) -> int:
     """Store the staged comments; return the id of the import.
 
@@ -316,32 +319,32 @@ def _store(
     )
 
     chosen, known = sites
-    path = str(stage.path.absolute())
+    path = str(staging.path.absolute())
     names = ", ".join(file.name for file in found.files)[:500]
     with client.Writer(data) as writer:
         begin = BeginImport(found.format.NAME, names, found.digest(), known)
         [run] = writer.write(begin).changed
-        number = stage.ready_count()
+        number = staging.ready_count()
         with _progress("storing", number) as advance:
             if writer.is_alone:
-                _store_alone(writer, run, stage, advance)
+                _store_alone(writer, run, staging, advance)
             else:
                 for first, last in _pieces(writer, number):
                     writer.write(StoreImported(run, path, first, last))
                     advance(last, last)
-        for first, last in _pieces(writer, stage.other_count()):
+        for first, last in _pieces(writer, staging.other_count()):
             writer.write(StoreImportedRecords(run, path, first, last, chosen))
         writer.write(FinishImport(run))
     return run
 
 
-def _store_alone(writer: "Writer", run: int, stage: "Stage", advance: Advance) -> None:
+def _store_alone(writer: "Writer", run: int, staging: "StagingDatabase", advance: Advance) -> None:
     """Store the staged comments in this process; the next ones are read ahead meanwhile."""
-    from commentsvc.imports import staged, store
+    from commentsvc.imports import staging_reader, store
     from commentsvc.util.clock import SYSTEM_CLOCK
 
-    size, number = min(staged.PIECE, ALONE), stage.ready_count()
-    pieces = stage.ready(size)
+    size, number = min(staging_reader.PIECE, ALONE), staging.ready_count()
+    pieces = staging.ready(size)
     for last in range(ALONE, number + ALONE, ALONE):
         batch = itertools.islice(pieces, ALONE // size)
         writer.write_alone(store.add, run, batch, SYSTEM_CLOCK.now_ms())

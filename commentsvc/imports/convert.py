@@ -6,11 +6,11 @@ from typing import Final, NamedTuple
 
 from commentsvc.comments import markdown
 from commentsvc.comments.submission import avatar, is_email, is_site
-from commentsvc.imports import texts
+from commentsvc.imports import markup
 from commentsvc.imports.authors import AuthorRules
+from commentsvc.imports.markup import CommentText
 from commentsvc.imports.records import SHORT_LIMIT, TEXT_LIMIT, ImportedComment
-from commentsvc.imports.staged import CommentContent, encode
-from commentsvc.imports.texts import CommentText
+from commentsvc.imports.staging_reader import CommentContent, encode
 from commentsvc.model import APPROVED, DELETED, PENDING, SPAM
 from commentsvc.spam.reasons import said
 from commentsvc.util.text import one_line
@@ -71,7 +71,7 @@ class Converter:
         dropped = self._dropped(comment)
         text = _NO_TEXT
         if not dropped:
-            text = _our_text(comment) if comment.ours else texts.read(comment.text, comment.markup)
+            text = _our_text(comment) if comment.ours else markup.read(comment.text, comment.markup)
             dropped = "" if text.source or comment.ours else "it has no text"
         if dropped:  # its place may be needed for replies
             content = CommentContent(_row(DELETED, (created, None, None, 0)), comment.anchor)

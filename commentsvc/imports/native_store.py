@@ -43,7 +43,7 @@ from commentsvc.exports.records import (
     TrainingTotalRecord,
     ViewsRecord,
 )
-from commentsvc.imports import brought, dates
+from commentsvc.imports import dates, imported_records
 from commentsvc.model import AGING, site_tag, thread_tag, views_tag
 
 _decode = msgspec.json.Decoder(exported.Record).decode
@@ -230,7 +230,9 @@ def add_other(tx: Transaction, line: bytes, site: str, import_id: int, *, keeps_
                 ).returning(BanTable.id)
             )
             for (ban_id,) in added:
-                tx.change(brought.note, import_id, brought.BAN, ban_id, "", created)
+                tx.change(
+                    imported_records.note, import_id, imported_records.BAN, ban_id, "", created
+                )
         case ViewsRecord():
             _add_views(tx, record, site or record.site, import_id)
         case TrainingTotalRecord() if keeps_ids:
@@ -247,7 +249,9 @@ def _put_subscriber(tx: Transaction, row: tuple[int, str, str, int], import_id: 
     tx.change(_add_subscriber, *row)
     found = tx.first(_find_subscriber, site_id, email)
     if is_new and found is not None:
-        tx.change(brought.note, import_id, brought.SUBSCRIBER, found[0], consent, 0)
+        tx.change(
+            imported_records.note, import_id, imported_records.SUBSCRIBER, found[0], consent, 0
+        )
 
 
 def _add_reactions(tx: Transaction, record: ThreadRecord, thread_id: int, import_id: int) -> None:
@@ -262,9 +266,9 @@ def _add_reactions(tx: Transaction, record: ThreadRecord, thread_id: int, import
     }
     reactions.add_counts(tx, thread_id, numbers)
     tx.change_each(
-        brought.note,
+        imported_records.note,
         [
-            (import_id, brought.REACTION, thread_id, emoji, number)
+            (import_id, imported_records.REACTION, thread_id, emoji, number)
             for emoji, number in numbers.items()
         ],
     )
@@ -292,7 +296,7 @@ def _add_views(tx: Transaction, record: ViewsRecord, site: str, import_id: int) 
         ).returning(PageViewTable.id)
     )
     for (row_id,) in added:
-        tx.change(brought.note, import_id, brought.VIEWS, row_id, "", record.views)
+        tx.change(imported_records.note, import_id, imported_records.VIEWS, row_id, "", record.views)
         tx.purge(views_tag(site))
 
 
@@ -306,13 +310,13 @@ def _add_thread(tx: Transaction, record: ThreadRecord, site: str, import_id: int
     if is_new:
         thread_id = tx.insert(statements.INSERT_THREAD, (site_id, record.url))
         title, state = "", AGING
-    tx.change(brought.note_thread, import_id, thread_id, int(is_new))
+    tx.change(imported_records.note_thread, import_id, thread_id, int(is_new))
     if record.title and not title:
         title = record.title
-        tx.change(brought.note, import_id, brought.TITLE, thread_id, title, 0)
+        tx.change(imported_records.note, import_id, imported_records.TITLE, thread_id, title, 0)
     if state == AGING and record.state != AGING:
         state = record.state
-        tx.change(brought.note, import_id, brought.STATE, thread_id, state, 0)
+        tx.change(imported_records.note, import_id, imported_records.STATE, thread_id, state, 0)
     described = ThreadTable.update(title=title, state=state)
     tx.change(described.where(ThreadTable.id == thread_id))
     _add_reactions(tx, record, thread_id, import_id)
@@ -324,6 +328,8 @@ def _add_thread(tx: Transaction, record: ThreadRecord, site: str, import_id: int
             ).returning(ThreadTable.id)
         )
         for (alias_id,) in added:
-            tx.change(brought.note, import_id, brought.ALIAS, alias_id, "", thread_id)
+            tx.change(
+                imported_records.note, import_id, imported_records.ALIAS, alias_id, "", thread_id
+            )
     changed(tx, ThreadRef(site, record.url, site_id, thread_id))
     tx.purge(site_tag(site), *(thread_tag(site, alias) for alias in record.aliases))

@@ -12,7 +12,7 @@ from typing import Final
 
 from commentsvc.comments.urls import Sites, UrlError, canonical
 from commentsvc.imports.records import ImportFailed
-from commentsvc.imports.stage import Located
+from commentsvc.imports.staging import Located
 from commentsvc.settings.schema import Site
 from commentsvc.util.origin import origin
 

@@ -11,7 +11,7 @@ from commentsvc.imports import detect, files
 from commentsvc.imports.detect import Format
 from commentsvc.imports.files import SourceFile
 from commentsvc.imports.records import InvalidInput, ParseOptions
-from commentsvc.imports.stage import Stage
+from commentsvc.imports.staging import StagingDatabase
 
 
 class ImportSource(msgspec.Struct, frozen=True):
@@ -52,7 +52,7 @@ def open_source(name: str, paths: Sequence[Path]) -> ImportSource:
 
 def read(
     source: ImportSource,
-    stage: Stage,
+    staging: StagingDatabase,
     zone: ZoneInfo,
     *,
     keep_going: bool,
@@ -67,15 +67,15 @@ def read(
     def skip(problem: InvalidInput) -> None:
         if not keep_going:
             raise InvalidInput(f"{file.name}, {problem.position}", problem.problem)
-        stage.skipped(problem.position, problem.problem)
+        staging.skipped(problem.position, problem.problem)
 
     options = ParseOptions(zone, skip)
     before = 0
     for file in source.files:
-        stage.begin_file(file.name, int(file.path.stat().st_mtime) * 1_000)
+        staging.begin_file(file.name, int(file.path.stat().st_mtime) * 1_000)
         for number, record in enumerate(source.format.parse(file, options)):
-            stage.add(record)
+            staging.add(record)
             if number % 500 == 0:
-                advance(before + file.done, stage.read)
+                advance(before + file.done, staging.read)
         before += file.size
-        advance(before, stage.read)
+        advance(before, staging.read)

@@ -1,7 +1,7 @@
 """The records that parsers make: pages and comments, in the order of the file.
 
 A parser only knows its format. It returns texts as they are in the file, with their markup and
-their position; `stage` handles urls, duplicates, parents and statuses, in the same way for all
+their position; `staging` handles urls, duplicates, parents and statuses, in the same way for all
 formats.
 
     ImportFailed     the file cannot be imported; the text says why, and where

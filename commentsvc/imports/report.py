@@ -5,7 +5,7 @@ from collections.abc import Container, Iterable, Iterator
 from pathlib import Path
 from typing import Final
 
-from commentsvc.imports.stage import LEFT_OUT, MERGED, PRESENT, Stage, StagedRow
+from commentsvc.imports.staging import LEFT_OUT, MERGED, PRESENT, StagedRow, StagingDatabase
 from commentsvc.model import APPROVED, DELETED, PENDING, SPAM
 
 LINES: Final = 20  # lines of reasons; the file of --report has all
@@ -17,14 +17,16 @@ _HEADINGS: Final = {
 }
 
 
-def summary(stage: Stage, *, dry: bool, on_blog: Container[str] | None = None) -> Iterator[str]:
+def summary(
+    staging: StagingDatabase, *, dry: bool, on_blog: Container[str] | None = None
+) -> Iterator[str]:
     """Yield the lines of the summary of an import; with `dry`, nothing was stored.
 
     `on_blog` are the pages of the blog, if they are known: missing ones are listed.
     """
-    counts = stage.counts()
-    pages = len(stage.pages())
-    yield f"read           {stage.read:>9}"
+    counts = staging.counts()
+    pages = len(staging.pages())
+    yield f"read           {staging.read:>9}"
     yield f"{'would store' if dry else 'stored':<14} {counts['stored']:>9}   on {pages} pages"
     yield f"  shown        {counts[APPROVED]:>9}"
     held = counts[PENDING] + counts[SPAM]
@@ -33,18 +35,20 @@ def summary(stage: Stage, *, dry: bool, on_blog: Container[str] | None = None) -
     yield f"merged         {counts[MERGED]:>9}"
     yield f"already there  {counts[PRESENT]:>9}"
     yield f"left out       {counts[LEFT_OUT]:>9}"
-    reasons = stage.reasons()
+    reasons = staging.reasons()
     for outcome, reason, number in reasons[:LINES]:
         yield f"{number:>9} {_HEADINGS.get(outcome, outcome)}: {reason}"
     if len(reasons) > LINES:
         yield f"and {len(reasons) - LINES} other reasons; --report FILE writes all of them"
     if on_blog is not None:
-        yield from _missing(stage, on_blog)
+        yield from _missing(staging, on_blog)
 
 
-def _missing(stage: Stage, on_blog: Container[str]) -> Iterator[str]:
+def _missing(staging: StagingDatabase, on_blog: Container[str]) -> Iterator[str]:
     """Yield the pages with comments that are not on the blog, those with most comments first."""
-    missing = [(count, url) for site, url, count in stage.pages() if f"{site}:{url}" not in on_blog]
+    missing = [
+        (count, url) for site, url, count in staging.pages() if f"{site}:{url}" not in on_blog
+    ]
     missing.sort(key=lambda page: (-page[0], page[1]))
     yield f"not on the blog {len(missing):>8}   pages with {sum(n for n, _ in missing)} comments"
     for count, url in missing[:LINES]:

@@ -26,8 +26,8 @@ from commentsvc.db.schema.comments import (
 from commentsvc.db.schema.imports import ImportedCommentTable, ImportedThreadTable, ImportTable
 from commentsvc.db.schema.moderation import ChangeTable
 from commentsvc.db.sqlite import Reader, Transaction
-from commentsvc.imports import brought, native_store, staged
-from commentsvc.imports.staged import ReadyComment, ReadyPage, ReadyPiece
+from commentsvc.imports import imported_records, native_store, staging_reader
+from commentsvc.imports.staging_reader import ReadyComment, ReadyPage, ReadyPiece
 from commentsvc.model import AGING, APPROVED, CLOSED, DELETED, site_tag
 from commentsvc.spam import bans, training
 
@@ -346,7 +346,7 @@ def add_others(
 ) -> None:
     """Store a batch of our own export's other records in `site`, or for "" in their own."""
     keeps_ids = _keeps_ids(tx, import_id)
-    for line in staged.other_lines(path, first, last):
+    for line in staging_reader.other_lines(path, first, last):
         native_store.add_other(tx, line, site, import_id, keeps_ids=keeps_ids)
     tx.purge(bans.TAG)
 
@@ -410,11 +410,11 @@ class _Pages:
             url, title, state = page.url, "", AGING
             thread_id = self._tx.insert(statements.INSERT_THREAD, (site_id, url))
         becomes = CLOSED if page.closed and is_new else state
-        if self._tx.change(brought.note_thread, self._import_id, thread_id, int(is_new)):
+        if self._tx.change(imported_records.note_thread, self._import_id, thread_id, int(is_new)):
             self._tx.change(_describe_thread, thread_id, title or page.title, becomes)
             if page.title and not title:
-                noted = (self._import_id, brought.TITLE, thread_id, page.title, 0)
-                self._tx.change(brought.note, *noted)
+                noted = (self._import_id, imported_records.TITLE, thread_id, page.title, 0)
+                self._tx.change(imported_records.note, *noted)
             changed(self._tx, ThreadRef(page.site, url, site_id, thread_id))
         return ThreadRef(page.site, url, site_id, thread_id)
 
@@ -459,13 +459,13 @@ def remove(tx: Transaction, import_id: int, before: int, most: int, now: int) ->
 
 
 def _remove_run(tx: Transaction, import_id: int, now: int) -> None:
-    """Delete what else an import brought, and the threads that it made; mark it as undone."""
+    """Delete what else an import added, and the threads that it made; mark it as undone."""
     run = ImportTable.select(ImportTable.started_at)
     row = tx.first(run.where(ImportTable.id == import_id, ImportTable.undone_at.is_null()))
     if row is None:
         raise UnknownImport(f"there is no import {import_id} that could be undone")
     tx.change(ImportTable.update(undone_at=now).where(ImportTable.id == import_id))
-    brought.take_back(tx, import_id, row[0])
+    imported_records.take_back(tx, import_id, row[0])
     query = _used_threads(import_id)
     for thread_id, site, url, state, is_new, in_use, site_id in tx.query(query):
         if is_new and not in_use:

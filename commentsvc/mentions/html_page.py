@@ -19,7 +19,7 @@ import nh3
 
 from commentsvc.comments.submission import is_site
 from commentsvc.db.schema.mentions import LIKE, MENTION, REPLY, REPOST
-from commentsvc.imports import texts
+from commentsvc.imports import markup
 from commentsvc.util.http_client import Fetched
 from commentsvc.util.text import one_line
 
@@ -259,12 +259,12 @@ def _said(
     host = urlsplit(html.url).hostname or ""
     content = next(iter(_values(entry, "content")), "")
     if isinstance(content, dict):
-        text = texts.read(str(content.get("html", "")), "html").source
+        text = markup.read(str(content.get("html", "")), "html").source
     else:
-        text = texts.read(str(content), "text").source
+        text = markup.read(str(content), "text").source
     if not text or (kind == MENTION and len(text) > ARTICLE):
         title = one_line(_plain(_values(entry, "name"))) or html.title or host
-        label = texts.read(title[:ARTICLE], "text").source.replace("]", "\\]")
+        label = markup.read(title[:ARTICLE], "text").source.replace("]", "\\]")
         text = f"[{label}](<{html.url}>)"
     return FoundMention(kind, (name or host)[:NAME_LENGTH], site if is_site(site) else "", text)
 

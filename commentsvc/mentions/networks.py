@@ -13,7 +13,7 @@ from typing import Any, Final, NamedTuple
 from urllib.parse import quote, urlsplit
 
 from commentsvc.comments.submission import is_site
-from commentsvc.imports import texts
+from commentsvc.imports import markup
 from commentsvc.imports.records import Markup
 from commentsvc.mentions.polite_client import JsonAnswer, PoliteClient
 from commentsvc.util.http_client import RemoteError
@@ -279,9 +279,9 @@ def _author(name: Any, account: Any, site: Any) -> tuple[str, str]:  # Any: JSON
     return shown[:NAME_LENGTH] or "?", _text(site) if is_site(_text(site)) else ""
 
 
-async def _markdown(text: str, markup: Markup) -> str:
+async def _markdown(text: str, language: Markup) -> str:
     """Return a text as Markdown; hostile HTML may take a tenth of a second."""
-    return (await asyncio.to_thread(texts.read, text[:TEXT], markup)).source
+    return (await asyncio.to_thread(markup.read, text[:TEXT], language)).source
 
 
 def _text(value: Any) -> str:  # Any: JSON of others

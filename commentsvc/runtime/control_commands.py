@@ -15,7 +15,7 @@ from commentsvc.comments import errors, queries, threads
 from commentsvc.db import inbox
 from commentsvc.db.schema.inbox import ReceivedMail
 from commentsvc.db.sqlite import Transaction
-from commentsvc.imports import staged, store
+from commentsvc.imports import staging_reader, store
 from commentsvc.moderation import actions, decisions, pins, profiles, retention
 from commentsvc.spam import bans
 
@@ -341,16 +341,16 @@ class BeginImport(ControlCommand, frozen=True):
 
 
 class StoreImported(ControlCommand, frozen=True):
-    """Store the comments from number `first` to `last` of the staging file at the path `stage`."""
+    """Store the comments from number `first` to `last` of the staging file at `staging`."""
 
     id: Id
-    stage: str
+    staging: str
     first: int
     last: int
 
     def apply(self, tx: Transaction, now: int) -> CommandResult:
         """Run the command at the time `now`."""
-        pieces = staged.ready(Path(self.stage), self.first, self.last)
+        pieces = staging_reader.ready(Path(self.staging), self.first, self.last)
         return CommandResult(moved=store.add(tx, self.id, pieces, now))
 
 
@@ -361,14 +361,14 @@ class StoreImportedRecords(ControlCommand, frozen=True):
     """
 
     id: Id
-    stage: str
+    staging: str
     first: int
     last: int
     site: str
 
     def apply(self, tx: Transaction, _now: int) -> CommandResult:
         """Run the command."""
-        store.add_others(tx, self.id, Path(self.stage), self.first, self.last, self.site)
+        store.add_others(tx, self.id, Path(self.staging), self.first, self.last, self.site)
         return CommandResult()
 
 

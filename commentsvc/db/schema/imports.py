@@ -62,7 +62,7 @@ class ImportedThreadTable(Table):
 
 
 class ImportedRecordTable(Table):
-    """Something besides comments and threads that an import added: see `imports.brought`."""
+    """Another record that an import added: see `imports.imported_records`."""
 
     import_id = peewee.IntegerField()
     kind = peewee.TextField()

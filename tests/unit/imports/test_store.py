@@ -15,11 +15,11 @@ from commentsvc.comments.errors import CommentsError, ProfileRefused
 from commentsvc.comments.submission import avatar
 from commentsvc.db import integrity
 from commentsvc.db.database import Database
-from commentsvc.imports import authors, fill, staged, store
+from commentsvc.imports import authors, staging_reader, staging_writer, store
 from commentsvc.imports.convert import Converter
 from commentsvc.imports.pages import PageFinder
 from commentsvc.imports.records import ImportedComment, ImportedPage, Record
-from commentsvc.imports.stage import Stage
+from commentsvc.imports.staging import StagingDatabase
 from commentsvc.imports.store import UnknownImport
 from commentsvc.moderation import profiles, retention
 from commentsvc.settings.schema import DatabaseSettings, Settings, Site
@@ -55,39 +55,41 @@ class Importer:
 
     def __init__(self, folder: Path, database: Database) -> None:
         self.database = database
-        self.stage_path = folder / "import.sqlite3"
+        self.staging_path = folder / "import.sqlite3"
         self.is_large = False
         self.known: list[tuple[str, str]] = []  # which author is which moderator
 
-    def stage(
+    def staging(
         self,
         *records: Record,
         statuses: tuple[str, ...] = STATUSES,
         site: str = "",
         skipped: str = "",
-    ) -> tuple[Stage, int]:
+    ) -> tuple[StagingDatabase, int]:
         rules = self.database.read_now(authors.read, Settings(), self.known)
         converter = Converter("test", statuses, rules)
-        stage = Stage(self.stage_path, converter, is_large=self.is_large)
-        stage.begin_file("file", NOW - DAY)
+        staging = StagingDatabase(self.staging_path, converter, is_large=self.is_large)
+        staging.begin_file("file", NOW - DAY)
         for record in records:
-            stage.add(record)
+            staging.add(record)
         if skipped:
-            stage.skipped(skipped, "it is broken")
-        return stage, stage.settle(PageFinder((SITE,), site, {}), self.database.read_now)
+            staging.skipped(skipped, "it is broken")
+        return staging, staging.settle(PageFinder((SITE,), site, {}), self.database.read_now)
 
-    def run(self, *records: Record, piece: int = 1_000, most: int = 10**9, **options: Any) -> Stage:
+    def run(
+        self, *records: Record, piece: int = 1_000, most: int = 10**9, **options: Any
+    ) -> StagingDatabase:
         """Import the records in chunks; stop after `most` of them, as if killed."""
-        stage, number = self.stage(*records, **options)
+        staging, number = self.staging(*records, **options)
         if number:
             run = self.database.write_now(store.begin, "test", "file", b"1", NOW)
             for first in range(1, min(number, most) + 1, piece):
                 last = min(first + piece - 1, number)
-                pieces = staged.ready(self.stage_path, first, last)
+                pieces = staging_reader.ready(self.staging_path, first, last)
                 self.database.write_now(store.add, run, pieces, NOW)
             if most >= number:
                 self.database.write_now(store.finish, run, NOW)
-        return stage
+        return staging
 
     def tree(self) -> dict[str, tuple[str, str | None]]:
         """Return status and parent of all comments, by text or, if that is empty, by id."""
@@ -150,25 +152,25 @@ def test_comments_are_stored_with_what_they_had(importer: Importer, purged: list
 def test_a_large_import_in_two_processes_is_like_one_in_one_process(
     importer: Importer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("commentsvc.imports.stage.BATCH", 10)
+    monkeypatch.setattr("commentsvc.imports.staging.BATCH", 10)
     made = [
         comment(n, n // 2 or "", drop="gone" if n % 7 == 0 else "", created=None if n == 9 else n)
         for n in range(1, 96)
     ]
     stages = []
     for importer.is_large in (False, True):
-        stage, _ = importer.stage(PAGE, *made, ImportedPage("2", "/b/", "row 2"))
+        staging, _ = importer.staging(PAGE, *made, ImportedPage("2", "/b/", "row 2"))
         stages.append(
             (
-                [*stage.ready(10)],
-                [*stage.rows(importer.database.read_now)],
-                stage.counts(),
-                stage.reasons(),
+                [*staging.ready(10)],
+                [*staging.rows(importer.database.read_now)],
+                staging.counts(),
+                staging.reasons(),
             )
         )
-        stage.close()
+        staging.close()
     alone, beside = stages
-    assert len(alone[0]) > fill.AHEAD, "pieces are read ahead"
+    assert len(alone[0]) > staging_writer.AHEAD, "pieces are read ahead"
     assert alone == beside
 
 
@@ -176,9 +178,9 @@ def test_a_second_run_changes_nothing(importer: Importer) -> None:
     records = (PAGE, comment(1), comment(2, 1), comment(3, status="spam"))
     importer.run(*records).close()
     before = importer.tree()
-    stage = importer.run(*records)
-    assert stage.counts()["already there"] == 3
-    assert stage.counts()["stored"] == 0
+    staging = importer.run(*records)
+    assert staging.counts()["already there"] == 3
+    assert staging.counts()["stored"] == 0
     assert importer.tree() == before
 
 
@@ -192,14 +194,14 @@ def test_what_was_erased_or_removed_since_does_not_come_back(importer: Importer)
 
 
 def test_parents_may_come_later_or_never(importer: Importer) -> None:
-    stage = importer.run(PAGE, comment(3, 2), comment(2, 1), comment(1), comment(4, 99))
+    staging = importer.run(PAGE, comment(3, 2), comment(2, 1), comment(1), comment(4, 99))
     assert importer.tree() == {
         "1": ("approved", None),
         "2": ("approved", "1"),
         "3": ("approved", "2"),
         "4": ("approved", None),
     }
-    reasons = [reason for _, reason, _ in stage.reasons()]
+    reasons = [reason for _, reason, _ in staging.reasons()]
     assert reasons == ["what it answers (99) is not in the file: it stands on the first level"]
 
 
@@ -225,7 +227,7 @@ def test_the_order_is_that_of_one_run_however_often_it_is_interrupted(importer: 
 
 def test_a_deleted_comment_keeps_its_place_where_somebody_answers_it(importer: Importer) -> None:
     gone = {"status": "deleted", "drop": "it was deleted", "author": "Ann", "email": "a@b.example"}
-    stage = importer.run(
+    staging = importer.run(
         PAGE,
         comment(1, **gone),
         comment(2, 1, **gone),
@@ -241,11 +243,11 @@ def test_a_deleted_comment_keeps_its_place_where_somebody_answers_it(importer: I
     found = importer.database.read_now(queries.find, 1)
     assert found
     assert (found.comment.author, found.comment.email, found.comment.html) == ("", "", "")
-    assert stage.counts()["left out"] == 2
+    assert staging.counts()["left out"] == 2
 
 
 def test_statuses_may_be_left_out(importer: Importer) -> None:
-    stage = importer.run(
+    staging = importer.run(
         PAGE,
         comment(1, status="spam"),
         comment(2, 1),
@@ -253,18 +255,18 @@ def test_statuses_may_be_left_out(importer: Importer) -> None:
         statuses=("approved",),
     )
     assert importer.tree() == {"#1": ("deleted", None), "2": ("approved", "#1")}
-    assert stage.reasons() == [("left out", "it is pending, which --status leaves out", 1)]
+    assert staging.reasons() == [("left out", "it is pending, which --status leaves out", 1)]
 
 
 def test_circles_are_opened(importer: Importer) -> None:
-    stage = importer.run(PAGE, comment(1, 3), comment(2, 1), comment(3, 2), comment(4, 4))
+    staging = importer.run(PAGE, comment(1, 3), comment(2, 1), comment(3, 2), comment(4, 4))
     assert importer.tree() == {
         "1": ("approved", None),
         "2": ("approved", "1"),
         "3": ("approved", "2"),
         "4": ("approved", None),
     }
-    assert stage.reasons() == [
+    assert staging.reasons() == [
         ("note", "it answers itself, by others: it stands on the first level", 1),
     ]
 
@@ -277,7 +279,7 @@ def test_ten_thousand_levels_are_no_matter(importer: Importer) -> None:
 
 
 def test_pages_are_merged_by_our_rules(importer: Importer) -> None:
-    stage = importer.run(
+    staging = importer.run(
         ImportedPage("1", "http://www.blog.example/a/?utm_x=1", "row 1", closed=True),
         ImportedPage("2", "http://localhost:4000//a/index.html", "row 2", "Title"),
         ImportedPage("3", "", "row 3"),
@@ -290,13 +292,13 @@ def test_pages_are_merged_by_our_rules(importer: Importer) -> None:
         comment(5, page="5"),
         comment(6, page="6"),
     )
-    assert stage.pages() == [("blog", "/a/", 2), ("blog", "/closed/", 1)]
+    assert staging.pages() == [("blog", "/a/", 2), ("blog", "/closed/", 1)]
     listed = importer.database.read_now(threads.listing, "", 10, None)
     assert [(thread.url, thread.title, thread.state) for thread in listed] == [
         ("/closed/", "", "closed"),
         ("/a/", "Title", "aging"),
     ]
-    assert {reason for _, reason, _ in stage.reasons()} == {
+    assert {reason for _, reason, _ in staging.reasons()} == {
         "pages at http://localhost:4000 were taken by their path",
         "its page has no address in the file",
         "its page has the address mailto:x: The address of the page must be a path or begin"
@@ -325,12 +327,12 @@ def test_comments_go_where_a_page_has_moved(importer: Importer) -> None:
 def test_what_cannot_be_shown_is_left_out(
     importer: Importer, changes: dict[str, Any], reason: str
 ) -> None:
-    stage = importer.run(PAGE, comment(1, **changes))
-    assert stage.reasons() == [("left out", reason, 1)]
+    staging = importer.run(PAGE, comment(1, **changes))
+    assert staging.reasons() == [("left out", reason, 1)]
 
 
 def test_a_comment_without_a_good_name_or_date_is_stored(importer: Importer) -> None:
-    stage = importer.run(
+    staging = importer.run(
         PAGE,
         comment(1, created=None, author=" "),
         comment(2, created=5, author="x" * 300),
@@ -346,7 +348,7 @@ def test_a_comment_without_a_good_name_or_date_is_stored(importer: Importer) -> 
         ("comment 3", 5, "Ann"),
         ("comment 4", NOW, "Ann"),
     ]
-    assert {reason for _, reason, _ in stage.reasons()} == {
+    assert {reason for _, reason, _ in staging.reasons()} == {
         "its date cannot be read: it has that of the comment before it",
         "the author's name is cut to 200 characters",
     }
@@ -378,7 +380,7 @@ def whose(database: Database) -> list[tuple[Any, ...]]:
 
 def test_who_looks_like_a_moderator_waits(importer: Importer) -> None:
     add_moderator(importer.database, "Mo", "mo@blog.example")
-    stage = importer.run(
+    staging = importer.run(
         PAGE,
         comment(1),
         comment(2, author="Mо", is_admin=True),
@@ -394,11 +396,11 @@ def test_who_looks_like_a_moderator_waits(importer: Importer) -> None:
         ("pending", "", None, address),
         ("spam", "", None, ""),
     ]
-    assert [reason for _, reason, _ in stage.reasons()] == [
+    assert [reason for _, reason, _ in staging.reasons()] == [
         "it has a protected address: it waits for a moderator",
         "it looks like the protected name “Mo”: it waits for a moderator",
     ]
-    assert stage.counts()["pending"] == 3
+    assert staging.counts()["pending"] == 3
     assert importer.faults() == []
 
 
@@ -437,7 +439,7 @@ def test_one_comment_of_a_page_stays_pinned(importer: Importer) -> None:
 
 
 def test_the_report_has_every_row(importer: Importer) -> None:
-    stage = importer.run(
+    staging = importer.run(
         PAGE,
         comment(1),
         comment(1, position="row 9"),
@@ -447,7 +449,7 @@ def test_the_report_has_every_row(importer: Importer) -> None:
     )
     rows = [
         (row.position, row.outcome, row.reason, row.comment_id)
-        for row in stage.rows(importer.database.read_now)
+        for row in staging.rows(importer.database.read_now)
     ]
     assert rows == [
         ("row 1", "stored", "", 1),
@@ -545,10 +547,10 @@ def test_any_tree_is_stored_whole_however_often_it_is_interrupted(
             importer = Importer(folder, database)
             for stop in stops:
                 importer.run(*records, piece=piece, most=stop).close()
-            stage = importer.run(*records, piece=piece)
-            counts = stage.counts()
-            outcomes = Counter(row.outcome for row in stage.rows(importer.database.read_now))
-            stage.close()
+            staging = importer.run(*records, piece=piece)
+            counts = staging.counts()
+            outcomes = Counter(row.outcome for row in staging.rows(importer.database.read_now))
+            staging.close()
             tree = importer.tree()
             trees.append(tree)
             assert importer.faults() == []

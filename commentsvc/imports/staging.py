@@ -1,4 +1,4 @@
-"""The stage: a temporary staging database in which an import is prepared.
+"""A temporary staging database in which an import is prepared.
 
 Parsers add what they read, in the order of the file. `settle` then decides what no parser can know
 about each row: its page by our rules, duplicates, parents that come later or never, cycles, and the
@@ -17,11 +17,17 @@ from typing import Final, NamedTuple, Protocol
 from commentsvc.db.schema.comments import CommentTable
 from commentsvc.db.schema.imports import ImportedCommentTable
 from commentsvc.db.sqlite import Reader
-from commentsvc.imports import fill
+from commentsvc.imports import staging_writer
 from commentsvc.imports.convert import Converter
-from commentsvc.imports.fill import FileBegin, Filler, FillerProcess, Part, SkippedPart
 from commentsvc.imports.records import ImportedComment, Record
-from commentsvc.imports.staged import ReadyPiece
+from commentsvc.imports.staging_reader import ReadyPiece
+from commentsvc.imports.staging_writer import (
+    FileBegin,
+    Part,
+    SkippedPart,
+    StagingWriter,
+    StagingWriterProcess,
+)
 
 BATCH: Final = 1_000  # records that are inserted at once
 CACHE: Final = 32_768  # KiB, for the decisions about all rows
@@ -96,7 +102,7 @@ class Located(NamedTuple):
 Ask = Callable[[Callable[[Reader], None]], None]
 
 
-class Stage:
+class StagingDatabase:
     """The staging database at `path`, which is created, in the data folder or a temporary one."""
 
     def __init__(self, path: Path, converter: Converter, *, is_large: bool = False) -> None:
@@ -104,9 +110,9 @@ class Stage:
         path.unlink(missing_ok=True)
         os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
         self.path = path
-        self._db = fill.connect(path)
+        self._db = staging_writer.connect(path)
         self._db.executescript(_SCHEMA)
-        self._filler = (FillerProcess if is_large else Filler)(path, converter)
+        self._filler = (StagingWriterProcess if is_large else StagingWriter)(path, converter)
         self._batch: list[Part] = []
         self.read = 0  # comments so far
 

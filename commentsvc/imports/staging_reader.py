@@ -1,6 +1,6 @@
 """Reads the staging database, to store its comments.
 
-This is separate from `stage`, which prepares it: every command and the server can store, but only
+This is separate from `staging`, which prepares it: every command and the server can store, but only
 an import needs the parsers and processes for preparing it.
 """
 

@@ -1,4 +1,4 @@
-"""What an import brings besides comments, and how that is taken back.
+"""Records that an import adds besides comments, and how they are removed again.
 
 Comments are noted in `imported_comment`, threads in `imported_thread`; this module notes the rest
 in `imported_record`. What readers or moderators have changed since stays as they left it.

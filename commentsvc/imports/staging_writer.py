@@ -21,7 +21,7 @@ from commentsvc.comments.submission import page_title
 from commentsvc.db.sqlite import register_adapters
 from commentsvc.imports.convert import Converter
 from commentsvc.imports.records import ImportedComment, ImportedPage, OtherRecord
-from commentsvc.imports.staged import ReadyPiece, decode_piece, encoded, ready
+from commentsvc.imports.staging_reader import ReadyPiece, decode_piece, encoded, ready
 
 AHEAD: Final = 4  # tasks of the other process that wait
 ENDED: Final = 1  # the exit code of a process whose parent has ended
@@ -66,7 +66,7 @@ def connect(path: Path) -> sqlite3.Connection:
     return database
 
 
-class Filler:
+class StagingWriter:
     """Converts what the parsers read, and inserts it."""
 
     def __init__(self, path: Path, converter: Converter) -> None:
@@ -167,7 +167,7 @@ class Filler:
         self._db.close()
 
 
-_filler: Filler | None = None  # of the other process
+_filler: StagingWriter | None = None  # of the other process
 
 
 def _begin(path: Path, converter: Converter) -> None:
@@ -175,7 +175,7 @@ def _begin(path: Path, converter: Converter) -> None:
     global _filler
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the command ends, and so do we
     threading.Thread(target=_end_with_parent, daemon=True).start()
-    _filler = Filler(path, converter)
+    _filler = StagingWriter(path, converter)
 
 
 def _end_with_parent() -> None:
@@ -195,8 +195,8 @@ def _finish() -> None:
     _filler.close()
 
 
-class FillerProcess:
-    """A Filler in another process, which afterwards reads what is to be stored."""
+class StagingWriterProcess:
+    """A StagingWriter in another process, which afterwards reads what is to be stored."""
 
     def __init__(self, path: Path, converter: Converter) -> None:
         self._path = path
@@ -204,7 +204,7 @@ class FillerProcess:
         self._waiting: deque[Future[None]] = deque()
 
     def add(self, parts: Sequence[Part]) -> None:
-        """Do as `Filler.add`, later. Raise what an earlier call has raised."""
+        """Do as `StagingWriter.add`, later. Raise what an earlier call has raised."""
         self._waiting.append(self._pool.submit(_fill, _encode(parts)))
         while len(self._waiting) > AHEAD:
             self._waiting.popleft().result()
@@ -216,7 +216,7 @@ class FillerProcess:
             self._waiting.popleft().result()
 
     def ready(self, number: int, size: int) -> Iterator[ReadyPiece]:
-        """Do as `Filler.ready`; the next ones are read ahead."""
+        """Do as `StagingWriter.ready`; the next ones are read ahead."""
         waiting: deque[Future[bytes]] = deque()
         for first in range(1, number + 1, size):
             last = min(first + size - 1, number)

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from commentsvc.comments.markdown import clean, render
-from commentsvc.imports.texts import CommentText, paragraphs, read, to_markdown
+from commentsvc.imports.markup import CommentText, paragraphs, read, to_markdown
 
 
 def words(html: str) -> str:
