@@ -46,8 +46,12 @@ def _url(comment: Value) -> str:
     return f"{site.rstrip('/')}{key}" if key.startswith("/") and "://" in site else key
 
 
+def _date(comment: Value) -> str:
+    return comment.text("created_at", "date")  # version 1 called it so
+
+
 def _comment(comment: Value, url: str, position: str, options: ParseOptions) -> ImportedComment:
-    number, date, parent = comment.text("id"), comment.text("created_at"), comment.text("rid")
+    number, date, parent = comment.text("id"), _date(comment), comment.text("rid")
     return ImportedComment(
         position=position,
         page=url,

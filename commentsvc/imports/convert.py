@@ -17,6 +17,7 @@ from commentsvc.util.text import one_line
 
 KEY_BYTES: Final = 16  # size of the digest that identifies a comment of a source
 MOST_VOTES: Final = 2**31
+AUTHORS: Final = 10_000  # whose checks are remembered
 ANONYMOUS: Final = "Anonymous"
 
 
@@ -62,12 +63,11 @@ class Converter:
         self._source = source
         self._statuses = frozenset(statuses)
         self._authors = authors
+        self._known: dict[tuple[str, ...], tuple[_Whose, list[str]]] = {}  # checked authors
 
     def convert(self, comment: ImportedComment, created: int) -> ConvertedComment:
         """Return the converted comment, which was `created` at that time (Unix milliseconds)."""
-        key = hashlib.blake2b(
-            f"{self._source}\0{comment.identity}".encode(errors="replace"), digest_size=KEY_BYTES
-        ).digest()
+        key = self._key(comment)
         dropped = self._dropped(comment)
         text = _NO_TEXT
         if not dropped:
@@ -76,8 +76,7 @@ class Converter:
         if dropped:  # its place may be needed for replies
             content = CommentContent(_row(DELETED, (created, None, None, 0)), comment.anchor)
             return ConvertedComment(dropped, DELETED, key, encode(content), [])
-        notes: list[str] = []
-        who = self._author(comment, notes)
+        who, notes = self._author(comment)
         status = PENDING if who.doubt and comment.status == APPROVED else comment.status
         published = comment.published
         if not comment.ours and status != APPROVED:
@@ -90,6 +89,13 @@ class Converter:
         content = CommentContent(row, comment.anchor, text.kept, comment.is_pinned, comment.ours)
         return ConvertedComment("", status, key, encode(content), notes)
 
+    def _key(self, comment: ImportedComment) -> bytes:
+        """Return the digest that identifies a comment, without an id by its content."""
+        identity = f"{self._source}\0{comment.identity}"
+        if not comment.id:
+            identity = "\0".join((identity, comment.page, comment.author, comment.text))
+        return hashlib.blake2b(identity.encode(errors="replace"), digest_size=KEY_BYTES).digest()
+
     def _dropped(self, comment: ImportedComment) -> str:
         """Return why `comment` is not stored, apart from its text; "" if it is."""
         if comment.drop or (comment.ours and comment.status == DELETED):
@@ -100,16 +106,21 @@ class Converter:
             return f"its text is longer than {TEXT_LIMIT:,} characters"
         return ""
 
-    def _author(self, comment: ImportedComment, notes: list[str]) -> _Whose:
-        """Return the author of a comment, after the check of protected names."""
+    def _author(self, comment: ImportedComment) -> tuple[_Whose, list[str]]:
+        """Return the author of a comment, after the check of protected names, and the notes."""
         profile = self._authors.moderator(comment)
         if profile is not None and not comment.role:
             shown = (profile.author, profile.email, avatar(profile.email), profile.site)
-            return _Whose(*shown, profile.role, profile.id, comment.reasons)
-        author = self._our_author(comment) if comment.ours else self._their_author(comment, notes)
-        if author.doubt:
-            notes.append(f"it {said(author.doubt).text}: it waits for a moderator")
-        return author
+            return _Whose(*shown, profile.role, profile.id, comment.reasons), []
+        if comment.ours:
+            author = self._our_author(comment)
+            return author, _doubts(author)
+        who = (comment.author, comment.email, comment.site, comment.avatar, comment.status)
+        if (known := self._known.get(who)) is None:
+            if len(self._known) >= AUTHORS:
+                self._known.clear()
+            known = self._known[who] = self._their_author(comment)
+        return known
 
     def _our_author(self, comment: ImportedComment) -> _Whose:
         shown = (comment.author, comment.email, comment.avatar, comment.site)
@@ -122,7 +133,8 @@ class Converter:
             return _Whose(*shown, "", None, reasons, doubt)
         return _Whose(*shown, comment.role, owner.id if owner else None, comment.reasons)
 
-    def _their_author(self, comment: ImportedComment, notes: list[str]) -> _Whose:
+    def _their_author(self, comment: ImportedComment) -> tuple[_Whose, list[str]]:
+        notes: list[str] = []
         email, site = comment.email.strip(), comment.site.strip()
         if email and not is_email(email):
             notes.append("its email address is not valid, and is not stored")
@@ -132,14 +144,22 @@ class Converter:
         if site and not is_site(site):
             notes.append("the author's web site is no http address, and is not stored")
             site = ""
-        author = one_line(comment.author)
-        if len(author) > SHORT_LIMIT:
+        name = one_line(comment.author)
+        if len(name) > SHORT_LIMIT:
             notes.append(f"the author's name is cut to {SHORT_LIMIT} characters")
-        author, digest = author[:SHORT_LIMIT] or ANONYMOUS, comment.avatar
+        name, digest = name[:SHORT_LIMIT] or ANONYMOUS, comment.avatar
         if email:
             digest = avatar(email)
-        doubt = "" if comment.status == SPAM else self._authors.doubt(author, email, digest)
-        return _Whose(author, email, digest, site, "", None, doubt, doubt)
+        doubt = "" if comment.status == SPAM else self._authors.doubt(name, email, digest)
+        author = _Whose(name, email, digest, site, "", None, doubt, doubt)
+        return author, notes + _doubts(author)
+
+
+def _doubts(author: _Whose) -> list[str]:
+    """Return the notes about an author whose comment has to wait."""
+    if not author.doubt:
+        return []
+    return [f"it {said(author.doubt).text}: it waits for a moderator"]
 
 
 def _our_text(comment: ImportedComment) -> CommentText:

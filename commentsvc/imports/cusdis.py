@@ -39,7 +39,7 @@ def parse(source: SourceFile, options: ParseOptions) -> Records:
 def _rows(source: SourceFile, table: str, skip: Callable[[InvalidInput], None]) -> Iterator[Value]:
     if source.head().startswith(sqlite_source.MAGIC):
         with sqlite_source.opened(source) as database:
-            query = f"SELECT * FROM {table} ORDER BY rowid"  # noqa: S608 - a constant name
+            query = f"SELECT * FROM {table}"  # noqa: S608 - a constant name
             yield from map(Value, database.rows(query))
     else:
         yield from json_source.items(source, f"{table}.item", skip)

@@ -67,7 +67,6 @@ def _database(source: SourceFile, options: ParseOptions) -> Records:
 def _comment(row: Columns) -> ImportedComment:
     number = row["id"]
     status = _STATUSES.get(row["mode"], "pending")
-    modified = dates.from_seconds(row["modified"])
     return ImportedComment(
         position=f"row {number} of comments",
         page=str(row["tid"]),
@@ -81,8 +80,8 @@ def _comment(row: Columns) -> ImportedComment:
         email=text(row, "email"),
         site=unescape(text(row, "website")),
         status=status,
-        edited=modified,
-        votes=(row["likes"] or 0) - (row["dislikes"] or 0),
+        edited=dates.from_seconds(row["modified"]),
+        votes=(row.get("likes") or 0) - (row.get("dislikes") or 0),  # the first Isso had none
         drop="it was deleted in Isso" if status == "deleted" else "",
         anchor=f"isso-{number}",
     )

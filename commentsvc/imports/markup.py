@@ -55,7 +55,7 @@ _SIMPLE: Final = re.compile(
     r"<(/?)(p|br|a|strong|em|del)\b((?:[^>\"]|\"[^\"]*\")*)>|" + _INLINE % ("&lt;", "&amp;")
 )
 _SIMPLE_TAG: Final = re.compile(r"<(/?)(p|br|a|strong|em|del)\b((?:[^>\"]|\"[^\"]*\")*)>()")
-_MAY_BE_SPECIAL: Final = re.compile(r"[\\`*\[~_]|&(?:lt|amp);")
+_SPECIAL_CHARACTERS: Final = ("\\", "`", "*", "[", "~", "_", "&lt;", "&amp;")
 _BLOCKS: Final = re.compile(r"<(?!/?(?:p|br|a|strong|em|del)\b)")
 # The plain paragraphs of most comments: the sanitizer changes nothing in them. It writes a no-break
 # space as an entity.
@@ -87,7 +87,7 @@ class CommentText(NamedTuple):
 
 def read(text: str, markup: Markup) -> CommentText:
     """Return the text of a comment; its source is "" if it is empty."""
-    if _CONTROL.search(text) or "\r" in text:
+    if not text.isprintable() and _CONTROL.search(text):  # the first test is much faster
         text = _CONTROL.sub("", text.replace("\r\n", "\n").replace("\r", "\n"))
     text = text.strip()
     if not text:
@@ -169,6 +169,23 @@ def to_markdown(html: str) -> str:
     """Return Markdown with the content of `html`, which our sanitizer has made."""
     if _BLOCKS.search(html):
         return _Writer().convert(html)
+    text = html.replace("\n", " ")
+    is_special = any(map(text.__contains__, _SPECIAL_CHARACTERS))
+    if not is_special:  # as in most comments: replacing is much faster than a pattern
+        text = text.replace("<p>", "\n\n").replace("</p>", "\n\n").replace("<br>", "\n")
+    if is_special or "<" in text:
+        text = _with_marks(text, _SIMPLE if is_special else _SIMPLE_TAG)
+    text = (unescape(text) if "&" in text else text).strip()
+    if "\n" in text:
+        lines = [line.strip(" ") for line in text.split("\n")]
+        text = _BLANK_LINES.sub("\n\n", "\n".join(lines))
+    if not _MAY_BE_MARKER.search(f"\n{text}"):
+        return text
+    return _LINE_BEGINNING.sub(lambda match: match[1] + _escaped_marker(match[2]), text)
+
+
+def _with_marks(html: str, pattern: re.Pattern[str]) -> str:
+    """Return HTML with Markdown in place of what `pattern` matches: tags and special characters."""
     links: list[str] = []
 
     def convert(match: re.Match[str]) -> str:
@@ -185,14 +202,7 @@ def to_markdown(html: str) -> str:
             return f"](&lt;{address}&gt;)" if address else ""
         return "\n" if name == "br" else "\n\n"
 
-    pattern = _SIMPLE if _MAY_BE_SPECIAL.search(html) else _SIMPLE_TAG  # which is faster
-    text = pattern.sub(convert, html.replace("\n", " "))
-    text = unescape(text) if "&" in text else text
-    lines = [line.strip(" ") for line in text.split("\n")]
-    text = _BLANK_LINES.sub("\n\n", "\n".join(lines)).strip()
-    if not _MAY_BE_MARKER.search(f"\n{text}"):
-        return text
-    return _LINE_BEGINNING.sub(lambda match: match[1] + _escaped_marker(match[2]), text)
+    return pattern.sub(convert, html)
 
 
 def _address(attributes: str) -> str:

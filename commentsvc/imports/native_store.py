@@ -296,7 +296,9 @@ def _add_views(tx: Transaction, record: ViewsRecord, site: str, import_id: int) 
         ).returning(PageViewTable.id)
     )
     for (row_id,) in added:
-        tx.change(imported_records.note, import_id, imported_records.VIEWS, row_id, "", record.views)
+        tx.change(
+            imported_records.note, import_id, imported_records.VIEWS, row_id, "", record.views
+        )
         tx.purge(views_tag(site))
 
 

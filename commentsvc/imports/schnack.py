@@ -10,7 +10,8 @@ from commentsvc.imports.sqlite_source import Columns, text
 NAME: Final = "schnack"
 _OURS: Final = frozenset({"user_id", "slug", "comment", "rejected", "approved"})
 _USER: Final = ("name", "display_name", "trusted", "url")  # some versions lack some of them
-_ROWS: Final = (
+_ROWS: Final = "SELECT * FROM comment ORDER BY id"
+_ROWS_AND_USERS: Final = (
     "SELECT c.*{user} FROM comment AS c LEFT JOIN user AS u ON u.id = c.user_id ORDER BY c.id"
 )
 
@@ -29,7 +30,8 @@ def parse(source: SourceFile, _options: ParseOptions) -> Records:
     with sqlite_source.opened(source) as database:
         columns = database.columns("user")
         known_columns = "".join(f", u.{name}" for name in _USER if name in columns)
-        for row in database.rows(_ROWS.format(user=known_columns)):
+        query = _ROWS_AND_USERS.format(user=known_columns) if known_columns else _ROWS
+        for row in database.rows(query):
             slug = text(row, "slug")
             if slug not in known:
                 known.add(slug)

@@ -12,7 +12,7 @@ from commentsvc.imports.records import ImportedComment, ImportedPage, ParseOptio
 from commentsvc.imports.sqlite_source import Columns, text
 
 NAME: Final = "stacosys"
-_OURS: Final = frozenset({"url", "published", "author_name", "author_gravatar", "content"})
+_OURS: Final = frozenset({"url", "published", "author_name", "author_site", "content"})
 _SITES: Final = (
     "SELECT c.*, s.url AS site_url FROM comment AS c LEFT JOIN site AS s ON s.id = c.site_id"
 )
@@ -44,7 +44,7 @@ def parse(source: SourceFile, options: ParseOptions) -> Records:
 
 def _comment(row: Columns, page: str, options: ParseOptions) -> ImportedComment:
     number, published = row["id"], str(row["published"] or "")
-    gravatar = str(row["author_gravatar"] or "").lower()
+    gravatar = text(row, "author_gravatar").lower()
     return ImportedComment(
         position=f"row {number}",
         page=page,

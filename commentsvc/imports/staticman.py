@@ -4,13 +4,16 @@ The fields depend on the blog's form and `staticman.yml`; those of the common th
 Import the folder that contains the pages' folders, such as ``data/comments``.
 """
 
+import json
 import re
+from contextlib import suppress
 from pathlib import PurePath
 from typing import Final
 
 import yaml
 
 from commentsvc.imports import dates
+from commentsvc.imports.encodings import to_utf8
 from commentsvc.imports.files import SourceFile
 from commentsvc.imports.json_source import Value
 from commentsvc.imports.records import (
@@ -27,6 +30,8 @@ _ENDINGS: Final = (".yml", ".yaml", ".json", ".md")
 _ID: Final = re.compile(rb"(?:^|[\s\"'{])_id[\"']?\s*:")  # the whole name of the field
 _TEXTS: Final = ("message", "comment", "body", "content", "text")
 _PARENTS: Final = ("_parent", "replying_to_uid", "reply_to", "replying_to", "replyTo", "parent_id")
+_ROOT: Final = "comments"  # the folder of all pages
+_FENCE: Final = re.compile(r"^---[ \t]*\r?$", re.MULTILINE)  # around front matter
 _NONE: Final = ("~", "null")  # in YAML
 _DATES: Final = ("date", "timestamp", "created", "createdAt")
 
@@ -45,23 +50,30 @@ def recognises(source: SourceFile, head: bytes) -> str:
 def parse(source: SourceFile, options: ParseOptions) -> Records:
     """Return the page and the comment of `source`. Raise ImportFailed."""
     try:
-        fields = _fields(source.read_all(LIMIT).decode("utf-8-sig"))
-    except (yaml.YAMLError, UnicodeDecodeError, RecursionError) as error:
+        data = source.read_all(LIMIT)
+        fields = _fields(to_utf8(data)(data, True).decode())
+    except (yaml.YAMLError, RecursionError) as error:
         reason = " ".join(str(error).split())[:120]
         options.skip(InvalidInput("line 1", f"this is no YAML or JSON ({reason})"))
         return
-    folder = PurePath(source.relative).parent
-    page = "/".join(folder.parts)
+    folders = PurePath(source.relative).parent.parts
+    if _ROOT in folders:  # as in a zip file of the whole folder
+        folders = folders[folders.index(_ROOT) + 1 :]
+    page = "/".join(folders)
     yield ImportedPage(page, f"/{page}/", "line 1")
     yield _comment(fields, page, PurePath(source.relative).stem, options)
 
 
 def _fields(text: str) -> Value:
-    """Return the fields of a file; JSON is read as YAML."""
+    """Return the fields of a file."""
     body = ""
-    if text.startswith("---"):
-        _, text, body = (text + "\n---\n").split("---\n", 2)
-        body = body.removesuffix("\n---\n").strip()
+    if text.lstrip().startswith("{"):
+        with suppress(ValueError):  # it may be YAML all the same
+            found = json.loads(text)
+            return Value(found if isinstance(found, dict) else {})
+    if _FENCE.match(text):
+        _, text, *bodies = _FENCE.split(text, 2)
+        body = "".join(bodies).strip()
     found = yaml.load(text, yaml.BaseLoader)  # noqa: S506 - texts only, no objects
     fields = found if isinstance(found, dict) else {}
     fields = {name: value for name, value in fields.items() if name in _TEXTS or value not in _NONE}

@@ -112,11 +112,13 @@ def _lines(
         return
     raw = json_source.raw_lines(source, skip, blank=True)
     rows = csv.DictReader(line.decode() + "\n" for _, line in raw)
-    try:
-        for row in rows:
-            yield Value(row)
-    except csv.Error as error:
-        skip(InvalidInput(f"line {rows.line_num + 1}", f"the CSV is invalid ({error})"))
+    while True:
+        try:
+            yield Value(next(rows))
+        except StopIteration:
+            return
+        except csv.Error as error:  # the reader goes on with the next line
+            skip(InvalidInput(f"line {rows.line_num + 1}", f"the CSV is invalid ({error})"))
 
 
 def _comment(

@@ -17,7 +17,7 @@ from zoneinfo import ZoneInfo
 
 import pytest
 
-from commentsvc.imports import detect
+from commentsvc.imports import dates, detect
 from commentsvc.imports.files import RATIO, SourceFile, sources
 from commentsvc.imports.records import (
     ImportedComment,
@@ -587,12 +587,13 @@ def test_cusdis(tmp_path: Path) -> None:
     assert brief(second) == ("p2", "c2", "c1", "pending", "Bob", "Two")
 
 
-def test_the_database_of_cusdis(tmp_path: Path) -> None:
+@pytest.mark.parametrize("kind", ["", " WITHOUT ROWID"])
+def test_the_database_of_cusdis(tmp_path: Path, kind: str) -> None:
     path = database(
         tmp_path / "cusdis.db",
         "CREATE TABLE pages (id TEXT PRIMARY KEY, slug, url, title, created_at, projectId);"
         "CREATE TABLE comments (id TEXT PRIMARY KEY, pageId, created_at DATETIME, deletedAt,"
-        " by_email, by_nickname, content, approved BOOLEAN, parentId);"
+        f" by_email, by_nickname, content, approved BOOLEAN, parentId){kind};"
         "INSERT INTO pages VALUES ('p1', 'a', '/a/', 'A', 0, 'x');"
         "INSERT INTO comments VALUES"
         " ('c1', 'p1', 1367402400000, NULL, NULL, 'Ann', 'One', 1, NULL),"
@@ -658,6 +659,7 @@ def test_hidden_comments_and_the_answer_of_giscus(tmp_path: Path, reason: str, s
             "---\n_id: 3a7f\nname: Ann\nemail: 0123456789abcdef0123456789abcdef\n"
             "date: '2013-05-01T12:00:00+02:00'\n---\nOne\n*two*\n",
         ),
+        ("a.yml", "---\n" + STANZA.format(parent="''", date="'2013-05-01 12:00:00+02'")),
     ],
 )
 def test_staticman(tmp_path: Path, name: str, text: str) -> None:
@@ -672,14 +674,32 @@ def test_staticman(tmp_path: Path, name: str, text: str) -> None:
     assert comment.avatar == "0123456789abcdef0123456789abcdef"
     archive = tmp_path / "comments.zip"
     with zipfile.ZipFile(archive, "w") as made:
-        made.write(folder / name, f"post-1/{name}")
+        made.write(folder / name, f"comments/post-1/{name}")
     assert parsed(archive) == records
 
 
-@pytest.mark.parametrize("text", ["_id: [\nmessage: x", "_id: 1\nmessage: \xff"])
+def test_files_of_staticman_are_read_as_editors_and_json_libraries_write_them(
+    tmp_path: Path,
+) -> None:
+    folder = tmp_path / "a"
+    folder.mkdir()
+    front = "---\r\n_id: '1'\r\nname: Jörg\r\n---\r\nIn front\r\n---\r\nmatter\r\n"
+    (folder / "1.md").write_bytes(front.encode("cp1252"))
+    (folder / "2.yml").write_text("_id: '2'\nmessage: |\n  One\n  ---\n  two\n")
+    fields = {"_id": 3, "name": None, "message": "\N{GRINNING FACE} a/b", "date": 1367402400}
+    (folder / "3.json").write_text(json.dumps(fields, indent="\t").replace("/", "\\/"))
+    front_matter, block, tabs = comments(parsed(tmp_path, "staticman"))
+    assert front_matter.author == "Jörg"
+    assert front_matter.text == "In front\r\n---\r\nmatter"
+    assert block.text == "One\n---\ntwo\n"
+    assert brief(tabs) == ("a", "3", "", "approved", "", "\N{GRINNING FACE} a/b")
+    assert tabs.created == MAY_2013
+
+
+@pytest.mark.parametrize("text", ["_id: [\nmessage: x", "{_id: 1, message"])
 def test_yaml_that_is_none_is_named(tmp_path: Path, text: str) -> None:
     path = tmp_path / "a.yml"
-    path.write_bytes(text.encode("latin-1"))
+    path.write_text(text)
     with pytest.raises(InvalidInput, match="this is no YAML or JSON") as caught:
         parsed(path, "staticman")
     assert "\n" not in str(caught.value)
@@ -751,8 +771,9 @@ def test_paragraphs_in_csv_are_kept_and_a_broken_row_is_named(tmp_path: Path) ->
     first, _ = comments(parsed(written(tmp_path, "a.csv", text)))
     assert first.text == 'One, "1"\n\n1b'
     faults: list[str] = []
-    broken = written(tmp_path, "b.csv", text.replace("Two", "x" * 200_000))
-    assert len(comments(parsed(broken, faults=faults))) == 1
+    last = "o3,,Three,,,,,,,,,,/a/\r\n"
+    broken = written(tmp_path, "b.csv", text.replace("Two", "x" * 200_000) + last)
+    assert [each.id for each in comments(parsed(broken, faults=faults))] == ["o1", "o3"]
     assert faults == ["line 5: the CSV is invalid (field larger than field limit (131072))"]
 
 
@@ -764,6 +785,31 @@ def test_an_old_schnack_has_fewer_columns(tmp_path: Path) -> None:
     first, *_ = comments(parsed(database(tmp_path / "comments.db", script)))
     assert brief(first) == ("a", "1", "", "pending", "ann", "One")
     assert first.created == MAY_2013
+
+
+def test_tables_may_lack_columns_and_other_tables(isso: Path, tmp_path: Path) -> None:
+    with closing(sqlite3.connect(isso)) as changed:
+        changed.executescript("ALTER TABLE comments DROP likes; ALTER TABLE comments DROP dislikes")
+    assert {each.votes for each in comments(parsed(isso))} == {0}
+    script = STACOSYS.format(more=", author_email", value=", 'ann@blog.example'")
+    without = "; ALTER TABLE comment DROP author_gravatar"
+    first, _ = comments(parsed(database(tmp_path / "stacosys.db", script + without)))
+    assert (first.avatar, first.email) == ("", "ann@blog.example")
+    [_, _, third] = comments(parsed(database(tmp_path / "a.db", SCHNACK + "; DROP TABLE user")))
+    assert brief(third) == ("b", "3", "", "spam", "", "Three")
+
+
+@pytest.mark.parametrize(
+    ("text", "moment"),
+    [
+        ("2013-05-01 12:00:00+02", MAY_2013),
+        ("2013-05-01 10:00:00 GMT", MAY_2013),
+        ("0001-01-01T00:00:00Z", None),  # what programs in Go write for no date
+        ("1 Jan 99999999999999999999 10:00:00 +0000", None),
+    ],
+)
+def test_dates_of_other_programs(text: str, moment: int | None) -> None:
+    assert dates.moment(text) == moment
 
 
 def test_half_characters_are_replaced(tmp_path: Path) -> None:

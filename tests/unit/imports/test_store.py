@@ -354,6 +354,13 @@ def test_a_comment_without_a_good_name_or_date_is_stored(importer: Importer) -> 
     }
 
 
+def test_comments_without_ids_and_dates_are_told_apart_by_their_content(importer: Importer) -> None:
+    nothing: dict[str, Any] = {"id": "", "identity": " ", "created": None}
+    records = [comment(1, text=text, **nothing) for text in ("One", "Two", "One")]
+    assert importer.run(PAGE, *records).counts()["merged"] == 1
+    assert sorted(importer.tree()) == ["One", "Two"]
+
+
 def test_votes_that_no_database_can_hold_are_bounded(importer: Importer) -> None:
     importer.run(PAGE, comment(1, votes=2**64), comment(2, votes=-(2**64)))
     rows = importer.database.read_now(
