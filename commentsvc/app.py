@@ -30,7 +30,7 @@ from commentsvc.api.health import Health
 from commentsvc.api.openapi import ApiDescription
 from commentsvc.api.reactions import PageReactions
 from commentsvc.api.serialize import CommentSerializer
-from commentsvc.api.stacosys import Stacosys, below_web
+from commentsvc.api.stacosys import CommentsXmlFile, Stacosys, below_web
 from commentsvc.api.static_files import Files
 from commentsvc.api.stream import CommentStream
 from commentsvc.api.submit import HttpSubmissions
@@ -183,6 +183,8 @@ async def _compose(
         others += [*inbox.routes(), *WebmentionEndpoint(service).routes()]
         others += [*SignInPages(service, names).routes(), *PageViews(service, views).routes()]
         fetching += _mentions(service, submissions)
+        if settings.stacosys.rss_file:
+            fetching.append(CommentsXmlFile(service).run)
         router = _router(service, submissions, bridge, others)
         await stack.enter_async_context(redirecting(settings.server, succession))
         bridge.serve(router, succession.place.sockets)

@@ -247,10 +247,13 @@ class Feeds:
         headers = (("Content-Type", operation.answers[200].media_type), *self._headers)
         return Response(200, headers, render(feed), operation.tags(request, tag))
 
-    async def read(self, place: PageRef) -> tuple[Source, list[Entry]]:
-        """Return the source of a feed, for a page or the whole site, and its comments."""
+    async def read(self, place: PageRef, most: int = 0) -> tuple[Source, list[Entry]]:
+        """Return the source of a feed, for a page or the whole site, and its comments.
+
+        There are `most` comments at most, by default as many as the settings say.
+        """
         site, url = place
-        limit = self._settings.feed.entries
+        limit = most or self._settings.feed.entries
         now_at, entries = await self._database.read_for_public(_latest, site, url, limit)
         source = self._source(site, now_at)
         assert source is not None, "a place has a configured site"

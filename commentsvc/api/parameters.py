@@ -105,6 +105,10 @@ class LanguageQuery(Query, frozen=True):
     lang: LanguageTag = "en"
 
 
+# The token to which links in mails of a former comment system lead.
+FORMER: Final = "former"
+
+
 class LinkQuery(Query, frozen=True):
     """The token of a link in a mail."""
 

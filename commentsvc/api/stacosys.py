@@ -12,10 +12,14 @@ refused, since these clients cannot show what is wrong.
 A `token` names the site, as up to version 1.1, if the settings give the site one.
 """
 
+import asyncio
+import contextlib
+import logging
 import re
 from collections.abc import Iterable
 from dataclasses import replace
 from functools import partial
+from pathlib import Path
 from typing import Annotated, Final
 
 import msgspec
@@ -24,7 +28,7 @@ from msgspec import Meta
 from commentsvc.api import comments, feeds
 from commentsvc.api.comments import CommentsApi
 from commentsvc.api.feeds import Feeds
-from commentsvc.api.parameters import Token, WriteQuery
+from commentsvc.api.parameters import FORMER, Token, WriteQuery
 from commentsvc.api.submit import HttpSubmissions
 from commentsvc.comments.defuse import defuse
 from commentsvc.comments.submission import (
@@ -39,8 +43,9 @@ from commentsvc.comments.submission import (
     is_email,
     is_site,
 )
-from commentsvc.comments.urls import PageRef
+from commentsvc.comments.urls import PageRef, Sites
 from commentsvc.context import ServiceContext
+from commentsvc.db.sqlite import DatabaseError
 from commentsvc.http.messages import (
     ANY_ORIGIN,
     JSON,
@@ -56,10 +61,13 @@ from commentsvc.http.operation import NOTHING, TEXT, Operation, Query, form_of, 
 from commentsvc.http.router import Handler, HandlerResult, Route, route
 from commentsvc.model import site_tag
 
+_log = logging.getLogger(__name__)
+
 MODERATION = "moderation"  # relative to /web/login: the service may be in a folder of its host
 WEB_FOLDER = "/web"
 UNSUBSCRIBED: Final = ("false", "off", "0")  # values of `subscribe` that mean no
 NEWEST = 10  # comments in comments.xml
+FILE_PAUSE: Final = 2.0  # seconds between two looks for changes of comments.xml
 
 _DIGEST = re.compile(r"[0-9a-f]{32}").fullmatch
 
@@ -249,9 +257,8 @@ class Stacosys:
 
     async def comments_xml(self, request: Request) -> Response:
         """GET /comments.xml: 200 with the ten newest comments of the first site. Cached."""
-        source, entries = await self._feeds.read(PageRef(self._sites.named(""), ""))
-        document = feeds.rss(feeds.make_feed(source, entries[:NEWEST]))
-        tags = COMMENTS_XML.tags(request, site_tag(source.site))
+        document = await newest_comments(self._feeds, self._sites)
+        tags = COMMENTS_XML.tags(request, site_tag(self._sites.named("")))
         return Response(200, self._shared, document, tags)
 
     async def submit_form(self, request: Request) -> Response:
@@ -289,8 +296,8 @@ class Stacosys:
         return Response(302, (("Location", folder + MODERATION), NOT_STORED), b"")
 
     def unsubscribe(self, request: Request) -> Response:
-        """GET /unsubscribe, from mails of version 1: 302 to our page, which refuses the link."""
-        return Response(302, (("Location", "mail/stop"), NOT_STORED), b"")
+        """GET /unsubscribe, from mails of version 1: 302 to our page, which says it has ended."""
+        return Response(302, (("Location", f"mail/stop?t={FORMER}"), NOT_STORED), b"")
 
     def _with_site(self, request: Request) -> Request:
         """Return the request with a `site` parameter if its token names one."""
@@ -325,6 +332,42 @@ class Stacosys:
         await self._submissions.submit(
             request, place, _as_sent_by_old_clients(submission, sent.email or "", follows=follows)
         )
+
+
+async def newest_comments(feeds_: Feeds, sites: Sites) -> bytes:
+    """Return comments.xml: the newest comments of the first site, as RSS 2.0."""
+    source, entries = await feeds_.read(PageRef(sites.named(""), ""), NEWEST)
+    return feeds.rss(feeds.make_feed(source, entries))
+
+
+class CommentsXmlFile:
+    """Writes comments.xml to the file of the settings whenever it has changed, as version 3 did."""
+
+    def __init__(self, service: ServiceContext) -> None:
+        self._path = Path(service.settings.stacosys.rss_file)
+        self._feeds = Feeds(service)
+        self._sites = service.sites
+        self._written = b""
+
+    async def run(self) -> None:
+        """Write the file until cancelled."""
+        while True:
+            with contextlib.suppress(DatabaseError):  # reported where comments are written
+                await self.write()
+            await asyncio.sleep(FILE_PAUSE)
+
+    async def write(self) -> None:
+        """Write the file if it has changed."""
+        document = await newest_comments(self._feeds, self._sites)
+        if document == self._written:
+            return
+        part = self._path.with_name(f"{self._path.name}.part")
+        try:
+            await asyncio.to_thread(part.write_bytes, document)
+            part.replace(self._path)
+            self._written = document
+        except OSError as error:
+            _log.warning("%s cannot be written: %s", self._path, error)
 
 
 def stacosys_site(site: str) -> str:

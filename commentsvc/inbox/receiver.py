@@ -39,6 +39,7 @@ WORDS: Final = {
     "no": DELETED,
     "delete": DELETED,
     "spam": SPAM,
+    "sp": SPAM,  # in Stacosys' mails
 }
 _SIGNS: Final = " \n.,!?*_\"'“”"
 

@@ -40,7 +40,7 @@ from commentsvc.api.foreign_clients import (
     site_routes,
     submit,
 )
-from commentsvc.api.parameters import PageUrl
+from commentsvc.api.parameters import FORMER, PageUrl
 from commentsvc.api.submit import HttpSubmissions
 from commentsvc.auth.edit_tokens import EditTokens
 from commentsvc.auth.sessions import cookie_value
@@ -548,13 +548,13 @@ class IssoApi:
     def lead_on(self, request: Request) -> Response:
         """GET /isso/id/N/activate/KEY and similar links of old mails: 302 to the moderation pages.
 
-        A link to unsubscribe leads to our page for that, which says that the link is not ours. 404
-        for all other paths, also for invalid ids.
+        A link to unsubscribe leads to our page that says that the subscription has ended. 404 for
+        all other paths, also for invalid ids.
         """
         found = _OLD_LINK(request.path)
         if found is None or request.method not in ("GET", "HEAD"):
             raise HttpError(404, *NOTHING_HERE)
-        page = "mail/stop" if found[1] == "unsubscribe" else "moderation"
+        page = f"mail/stop?t={FORMER}" if found[1] == "unsubscribe" else "moderation"
         return Response(
             302, (("Location", "../" * (request.path.count("/") - 1) + page), NOT_STORED), b""
         )

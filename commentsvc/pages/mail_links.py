@@ -12,7 +12,7 @@ from typing import Any, Final, NamedTuple
 import msgspec
 
 from commentsvc.api.errors import as_http
-from commentsvc.api.parameters import LinkQuery
+from commentsvc.api.parameters import FORMER, LinkQuery
 from commentsvc.auth import signed_links
 from commentsvc.auth.signed_links import LinkError, LinkExpired, SignedLinks
 from commentsvc.comments import queries, subscriptions
@@ -207,9 +207,10 @@ class LinkPages:
 
     async def _subscriber(self, purpose: str, request: Request) -> tuple[int, str]:
         """Return the subscriber that a link is for, and the title of the site. Raise LinkError."""
-        token = ASK.read(request).t
-        [number] = self._links.read(purpose, token, self._clock.now_ms())
-        name = await self._database.read(subscriptions.site_of, number)
+        token, name = ASK.read(request).t, None
+        if token != FORMER:
+            [number] = self._links.read(purpose, token, self._clock.now_ms())
+            name = await self._database.read(subscriptions.site_of, number)
         if name is None:
             raise LinkExpired(_("This subscription does not exist any more."))
         return number, self._titles.get(name) or name

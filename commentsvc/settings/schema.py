@@ -299,6 +299,7 @@ class StacosysSettings(Struct, frozen=True, kw_only=True):
     """The protocol of Stacosys."""
 
     redirect: Annotated[str, REDIRECT] = "/"
+    rss_file: Annotated[str, PATH] = ""
 
 
 class FeedSettings(Struct, frozen=True, kw_only=True):

@@ -1,5 +1,6 @@
 """The API for Stacosys: what its released clients send, and the answers that they expect."""
 
+import asyncio
 import re
 from collections.abc import Iterator
 from pathlib import Path
@@ -8,8 +9,8 @@ from urllib.parse import urljoin
 import msgspec
 import pytest
 
-from commentsvc.api.stacosys import stacosys_site
-from commentsvc.settings.schema import MailSettings, Site
+from commentsvc.api.stacosys import CommentsXmlFile, stacosys_site
+from commentsvc.settings.schema import MailSettings, Site, StacosysSettings
 from commentsvc.util.timestamps import local
 from tests.unit.admin_client import employ
 from tests.unit.app_fixture import NOW, SETTINGS, Served, data, served, waiting
@@ -235,9 +236,32 @@ def test_the_ten_newest_comments_are_a_feed(service: Served) -> None:
         service.submit(f"Number {number}")
     answer = service.get("/comments.xml")
     assert dict(answer.headers)["Content-Type"] == "application/rss+xml"
-    assert answer.body.count(b"<item>") == SETTINGS.feed.entries
+    assert answer.body.count(b"<item>") == 10
     assert b"Number 11" in answer.body
     assert answer.tags == ("site:blog",)
+
+
+def test_the_newest_comments_are_written_to_a_file(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    path = tmp_path / "comments.xml"
+    settings = msgspec.structs.replace(SETTINGS, stacosys=StacosysSettings(rss_file=str(path)))
+    (tmp_path / "data").mkdir()
+    with served(tmp_path / "data", settings) as service:
+        file = CommentsXmlFile(service.service)
+        service.submit("Number 1")
+        path.mkdir()  # it cannot be written
+        asyncio.run(file.write())
+        assert "cannot be written" in caplog.text
+        path.rmdir()
+        asyncio.run(file.write())
+        assert path.read_bytes() == service.get("/comments.xml").body
+        service.submit("Number 2")
+        asyncio.run(file.write())
+        assert b"Number 2" in path.read_bytes()
+        path.unlink()
+        asyncio.run(file.write())
+        assert not path.exists(), "nothing has changed"
 
 
 @pytest.mark.parametrize(
@@ -246,13 +270,17 @@ def test_the_ten_newest_comments_are_a_feed(service: Served) -> None:
         ("/report?token=a&secret=b", "/moderation"),
         ("/accept?id=1&secret=b", "/moderation"),
         ("/reject?id=1&secret=b", "/moderation"),
-        ("/unsubscribe?token=a", "/mail/stop"),
+        ("/unsubscribe?token=a", "/mail/stop?t=former"),
     ],
 )
 def test_links_in_mails_of_version_1_lead_on(service: Served, target: str, place: str) -> None:
     answer = service.get(target)
     assert answer.status == 302
     assert urljoin(target, dict(answer.headers)["Location"]) == place
+    if "?" in place:
+        ended = service.get(place)
+        assert ended.status == 410
+        assert "This subscription does not exist any more." in ended.body.decode()
 
 
 @pytest.fixture

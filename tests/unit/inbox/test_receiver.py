@@ -116,7 +116,7 @@ def comment(service: Served, number: int) -> Comment:
 @pytest.mark.parametrize(
     ("words", "status"),
     [("ok", "approved"), ("OK.", "approved"), ("", "approved"), ("No!", "deleted"),
-     ("delete", "deleted"), ("SPAM", "spam")],
+     ("delete", "deleted"), ("SPAM", "spam"), ("SP", "spam")],
 )  # fmt: skip
 def test_one_word_decides_and_a_mail_confirms_it(service: Served, words: str, status: str) -> None:
     original = asked(service)

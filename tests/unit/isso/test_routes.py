@@ -367,7 +367,7 @@ def test_replies_are_mailed_to_who_asked_for_it(tmp_path: Path) -> None:
 def test_links_in_old_mails_lead_on(service: Served) -> None:
     assert fields(service.get("/isso/id/5/activate/Mg.x"))["Location"] == "../../../../moderation"
     stop = fields(service.get("/isso/id/5/unsubscribe/a%40x.example/Mg.x"))["Location"]
-    assert stop == "../../../../../mail/stop"
+    assert stop == "../../../../../mail/stop?t=former"
     assert service.post("/isso/id/5/delete/Mg.x", {}).status == 404
     assert service.get("/isso/id/5/other/Mg.x").status == 404
 
