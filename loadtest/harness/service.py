@@ -85,6 +85,17 @@ class Service:
         if code and kind is None:
             raise ServiceError(f"the server ended with code {code}: {self._said()}")
 
+    def send(self, number: signal.Signals) -> None:
+        """Send it a signal."""
+        self._process.send_signal(number)
+
+    def kill(self) -> None:
+        """End it at once."""
+        self._process.kill()
+        self._process.wait()
+        assert self._process.stdout is not None
+        self._process.stdout.close()
+
     def cpu(self) -> int:
         """Return the nanoseconds of CPU that it used so far."""
         return process.cpu(self._process.pid)

@@ -1,6 +1,7 @@
 """Run each command of the load tests for a second, on our server alone: it must keep working."""
 
 import os
+import re
 import subprocess
 import sys
 
@@ -67,6 +68,14 @@ def test_two_versions_are_compared() -> None:
     assert "count, CPU-ns" in said
     assert "submit, CPU-ns" in said
     assert "start, ms" in said
+
+
+def test_several_instances_stay_coherent_while_everything_fails() -> None:
+    said = load("cluster")
+    assert "failover: " in said
+    assert "database ended at once: " in said
+    for figure in ("stale", "lost", "doubled"):
+        assert re.search(rf"^{figure} +at most 0 times +0 +holds$", said, re.MULTILINE), said
 
 
 @TWO_CORES

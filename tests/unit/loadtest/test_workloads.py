@@ -1,5 +1,6 @@
 """loadtest/workloads."""
 
+import asyncio
 import contextlib
 import json
 import socket
@@ -20,6 +21,7 @@ from loadtest.data.blog import Page
 from loadtest.data.seed import seed
 from loadtest.harness.browsers import Seen
 from loadtest.harness.client import ClientError, Outcome, Request
+from loadtest.harness.coherence import CoherenceChecker
 from loadtest.harness.environment import sum_up
 from loadtest.harness.measurement import Row
 from loadtest.harness.result import summarise
@@ -479,3 +481,43 @@ def test_the_blog_of_a_page_view_answers_each_path_with_the_document() -> None:
             document["text"] = text
             with urllib.request.urlopen(f"{origin}/post/", timeout=10) as answer:
                 assert answer.read().decode() == text
+
+
+def test_an_instance_that_counts_too_few_is_noticed() -> None:
+    """Every submission is acknowledged; one instance counts what it has acknowledged, one none."""
+    stored: set[str] = set()
+
+    async def answer(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        with contextlib.suppress(asyncio.IncompleteReadError, ConnectionError):
+            while head := await reader.readuntil(b"\r\n\r\n"):
+                status, number = "200 OK", len(stored)
+                if head.startswith(b"POST"):
+                    length = int(head.partition(b"Content-Length: ")[2].split()[0])
+                    stored.add(json.loads(await reader.readexactly(length))["key"])
+                    status = "201 Created"
+                elif writer.get_extra_info("sockname")[1] == ports[1]:
+                    number = 0
+                body = b'{"count":%d}' % number
+                told = f"HTTP/1.1 {status}\r\nContent-Length: {len(body)}\r\n\r\n"
+                writer.write(told.encode() + body)
+                if b"Connection: close" in head:
+                    break
+        writer.close()
+
+    ports: list[int] = []
+
+    async def main() -> CoherenceChecker:
+        servers = [await asyncio.start_server(answer, "127.0.0.1", 0) for _ in range(2)]
+        ports.extend(server.sockets[0].getsockname()[1] for server in servers)
+        checker = CoherenceChecker(ports, batch=3)
+        async with checker.running(writers=2):
+            await checker.more(10)
+            await checker.all_answer()
+        for server in servers:
+            server.close()
+        return checker
+
+    checker = asyncio.run(main())
+    assert {stale.port for stale in checker.stale} == {ports[1]}
+    assert {message.removeprefix("Comment ") for message in checker.messages} == stored
+    assert {*checker.statuses} == {200, 201}
