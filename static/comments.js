@@ -309,13 +309,14 @@ export class CommentThread extends HTMLElement {
   }
 
   show() {
-    const { count } = this.page;
+    const { count, likes, reposts } = this.page;
     this.#heading.textContent = countText(this.messages, count);
     this.#order.hidden = this.#feed.hidden = count < 2;
     const active = document.activeElement;
     const item = this.tree.element.contains(active) && active.closest("li");
     this.tree.update(this.all(), this);
     this.own?.addButtons(this);
+    if (likes || reposts) import("./live.js").then(({ showLikes }) => showLikes(this));
     if (storage.get("moderator")) import("./moderate.js").then(({ addLinks }) => addLinks(this));
     if (item) [active, item, this.#heading].find((element) => element.isConnected).focus();
     this.dispatchEvent(new Event("comments-shown", { bubbles: true }));

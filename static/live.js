@@ -1,4 +1,4 @@
-// Updates of an open page: relative dates, and the announcement of new comments
+// Updates of an open page: relative dates, new comments, likes on other sites
 
 import { base, h, showRelativeTime } from "./common.js";
 import { showCounts } from "./counts.js";
@@ -12,7 +12,7 @@ function announce(thread, count) {
 }
 
 /** Show next to the heading how often the page was liked and shared on other sites. */
-function showLikes(thread) {
+export function showLikes(thread) {
   const heading = thread.querySelector(".commentsvc-heading");
   const { likes, reposts } = thread.page;
   const told = [likes && `♥ ${likes}`, reposts && `↻ ${reposts}`].filter(Boolean).join(" ");
@@ -37,10 +37,6 @@ function watchArrivals(thread) {
 export function follow(thread) {
   const url = base + thread.path("api/comments/stream");
   const slide = watchArrivals(thread);
-  const arrive = () => {
-    slide();
-    showLikes(thread);
-  };
   let stream;
 
   /** Listen only while the page is visible: a browser has few connections. */
@@ -59,13 +55,12 @@ export function follow(thread) {
     for (const time of thread.querySelectorAll("time")) showRelativeTime(thread.messages, time);
   }, 60_000);
   document.addEventListener("visibilitychange", listen);
-  thread.addEventListener("comments-shown", arrive);
+  thread.addEventListener("comments-shown", slide);
   listen();
-  showLikes(thread);
   return () => {
     clearInterval(clock);
     document.removeEventListener("visibilitychange", listen);
-    thread.removeEventListener("comments-shown", arrive);
+    thread.removeEventListener("comments-shown", slide);
     stream?.close();
   };
 }

@@ -173,7 +173,6 @@ def test_the_chosen_order_is_remembered(open_thread: OpenThread, answers: Answer
 def test_dates_go_on_while_the_page_is_open(open_thread: OpenThread, answers: Answers) -> None:
     elsewhere = "https://rosa.example/reply"
     answers.comments = [comment(1, "x", published="2026-11-21T11:58:00Z", permalink=elsewhere)]
-    answers.likes = 3
     page = open_thread()
     page.clock.install(time=NOW)
     page.reload()
@@ -182,9 +181,26 @@ def test_dates_go_on_while_the_page_is_open(open_thread: OpenThread, answers: An
     with page.expect_response("**/live.js"):
         page.clock.run_for(5_000)
     page.wait_for_load_state("networkidle")
-    expect(page.locator(".commentsvc-heading")).to_have_text("1 comment ♥ 3")
     page.clock.run_for(61_000)
     expect(page.locator("time")).to_have_text("3 minutes ago")
+
+
+def test_what_is_from_other_sites_is_shown_at_once_and_without_them(
+    open_thread: OpenThread, answers: Answers
+) -> None:
+    elsewhere = {"permalink": "https://rosa.example/reply", "site": "https://rosa.example/"}
+    answers.comments = [comment(1, "x", **elsewhere)]
+    answers.likes = 3
+    page = open_thread()
+    page.clock.install(time=NOW)  # so that no time passes
+    asked: list[str] = []
+    page.on("request", lambda request: asked.append(request.url))
+    page.reload()
+    expect(page.locator(".commentsvc-heading")).to_have_text("1 comment ♥ 3")
+    expect(page.get_by_role("link", name="rosa.example")).to_be_visible()
+    assert asked
+    origin = page.evaluate("location.origin")
+    assert not [url for url in asked if not url.startswith((f"{origin}/", f"{SERVICE}/"))]
 
 
 def test_an_author_has_an_initial_in_a_colour_of_their_own(
