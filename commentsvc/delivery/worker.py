@@ -29,7 +29,7 @@ from functools import partial
 from typing import Final
 
 from commentsvc.comments import follows
-from commentsvc.db import outbox
+from commentsvc.db import background, outbox
 from commentsvc.db.database import Database
 from commentsvc.db.outbox import ChannelBacklog
 from commentsvc.db.schema.outbox import MAIL, OutboxRow
@@ -61,7 +61,6 @@ BATCH: Final = 100
 GRACE: Final = 3.0
 
 Pause = Callable[[float], Awaitable[None]]
-Work = Callable[[], Awaitable[None]]
 Note = Callable[[Transaction], None]
 
 
@@ -128,7 +127,7 @@ class OutboxWorker:
     async def watch(self) -> None:
         """Do what depends on time only, and count what waits, until cancelled."""
         while self._channels:
-            await self._attempt(self.round)
+            await background.attempt(self.round, "the outbox")
             await self._pause(ROUND)
 
     async def _stop(self, tasks: set[asyncio.Task[None]]) -> None:
@@ -143,18 +142,10 @@ class OutboxWorker:
 
     async def _deliver_on(self, name: str) -> None:
         while True:
-            await self._attempt(partial(self.deliver, name))
+            await background.attempt(partial(self.deliver, name), "the outbox")
             if self._stopping:
                 return
             await self._pause(PAUSE)
-
-    async def _attempt(self, work: Work) -> None:
-        try:
-            await work()
-        except DatabaseError:
-            pass  # submissions fail too, and that is logged
-        except Exception:
-            _log.exception("the outbox goes on after a fault")
 
     async def round(self) -> None:
         """Close digests, delete old rows, queue mails to followers, and count what waits.

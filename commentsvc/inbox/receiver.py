@@ -19,7 +19,7 @@ from commentsvc.comments import queries, subscriptions
 from commentsvc.comments.errors import CommentsError, KeyConflict, NotPermitted
 from commentsvc.comments.submission import Submission, SubmissionError, avatar, message_from_text
 from commentsvc.context import ServiceContext
-from commentsvc.db import inbox, outbox
+from commentsvc.db import background, inbox, outbox
 from commentsvc.db.schema.inbox import ReceivedMail
 from commentsvc.db.schema.outbox import CONFIRMED
 from commentsvc.db.sqlite import DatabaseError, Transaction
@@ -75,15 +75,11 @@ class MailReceiver:
 
     async def run(self, pause: float = PAUSE) -> None:
         """Act on stored mails, one after the other, until cancelled."""
-        while True:
-            try:
-                while waiting := self._database.read_now(inbox.next_waiting):
-                    await self._act(*waiting)
-            except DatabaseError:
-                pass  # submissions fail too, and that is logged
-            except Exception:
-                _log.exception("the inbox goes on after a fault")
-            await asyncio.sleep(pause)
+        await background.repeat(self._act_on_waiting, "the inbox", pause)
+
+    async def _act_on_waiting(self) -> None:
+        while waiting := self._database.read_now(inbox.next_waiting):
+            await self._act(*waiting)
 
     async def _act(self, mail_id: int, mail: ReceivedMail) -> None:
         """Act on a mail. Raise DatabaseError; then it waits."""

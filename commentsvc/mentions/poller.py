@@ -11,6 +11,7 @@ from typing import Final
 from commentsvc.comments.errors import CommentsError
 from commentsvc.comments.urls import PageRef, Sites, UrlError
 from commentsvc.context import ServiceContext
+from commentsvc.db import background
 from commentsvc.db.schema.mentions import REPLY
 from commentsvc.db.sqlite import DatabaseError, Transaction
 from commentsvc.mentions import store
@@ -52,16 +53,12 @@ class PostPoller:
 
     async def run(self, pause: float = PAUSE) -> None:
         """Search and check posts until cancelled."""
-        while True:
-            try:
-                await self.discover()
-                while await self.look():
-                    pass
-            except DatabaseError:
-                pass  # it is reported where comments are written
-            except Exception:
-                _log.exception("the search for posts elsewhere goes on after a fault")
-            await asyncio.sleep(pause)
+        await background.repeat(self._check_due, "the search for posts elsewhere", pause)
+
+    async def _check_due(self) -> None:
+        await self.discover()
+        while await self.look():
+            pass
 
     async def discover(self) -> None:
         """Search for new posts that link to a site, if it is time."""

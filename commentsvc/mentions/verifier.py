@@ -15,6 +15,7 @@ from urllib.parse import urlsplit
 from commentsvc.comments.errors import CommentsError
 from commentsvc.comments.urls import UrlError
 from commentsvc.context import ServiceContext
+from commentsvc.db import background
 from commentsvc.db.schema.mentions import LIKE, REPOST
 from commentsvc.db.sqlite import DatabaseError, Transaction
 from commentsvc.mentions import html_page, store
@@ -49,15 +50,11 @@ class MentionVerifier:
 
     async def run(self, pause: float = PAUSE) -> None:
         """Check due mentions until cancelled."""
-        while True:
-            try:
-                while await self.look():
-                    pass
-            except DatabaseError:
-                pass  # it is reported where comments are written
-            except Exception:
-                _log.exception("the check of mentions goes on after a fault")
-            await asyncio.sleep(pause)
+        await background.repeat(self._check_due, "the check of mentions", pause)
+
+    async def _check_due(self) -> None:
+        while await self.look():
+            pass
 
     async def look(self) -> int:
         """Check some due mentions, at most one per host; return how many."""
