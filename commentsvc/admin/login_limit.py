@@ -3,22 +3,19 @@
 There are three kinds of buckets. A network may guess a few times, whatever names it tries. A name
 may be tried a few times, from all networks together. That alone would let anybody lock a moderator
 out on purpose. So a browser in which this moderator signed in before (it has a signed cookie) has a
-bucket of its own, and the other two do not apply to it. OWASP calls that a device cookie. The
-buckets are in the database, as keyed digests: they count for all instances and survive a restart.
+bucket of its own, and the other two do not apply to it. OWASP calls that a device cookie.
 
 Passwords are checked by one thread, and few may wait for it: any number of guesses takes one CPU
 and 7 MiB at most.
 """
 
 import asyncio
-import hashlib
 from collections.abc import Callable
 from typing import Final, TypeVar
 
-from commentsvc.auth import attempts, passwords
-from commentsvc.auth.attempts import Rate
+from commentsvc.auth import passwords
+from commentsvc.auth.attempts import AttemptLimiter, Bucket, Rate
 from commentsvc.db.database import Database
-from commentsvc.db.sqlite import Transaction
 from commentsvc.http.messages import HttpError
 from commentsvc.util.client_network import network
 from commentsvc.util.i18n import gettext as _
@@ -50,9 +47,8 @@ class LoginLimiter:
     """The buckets, and the thread that checks passwords."""
 
     def __init__(self, database: Database, key: bytes) -> None:
-        """Take the secret `key`: the database shows neither names nor networks."""
-        self._database = database
-        self._key = hashlib.blake2b(key, digest_size=32).digest()
+        """Take the secret `key` of the digests of names and networks."""
+        self._attempts = AttemptLimiter(database, key)
         self._lane = asyncio.Lock()
         self._waiting = 0
 
@@ -64,17 +60,14 @@ class LoginLimiter:
         """
         named = name.casefold().encode(errors="surrogatepass")[:NAME_BYTES]
         if known:
-            buckets = [(self._digest(b"known", named), PER_KNOWN_BROWSER)]
+            buckets = [Bucket(b"known", named, PER_KNOWN_BROWSER)]
         else:
             buckets = [
-                (self._digest(b"network", network(address)), PER_NETWORK),
-                (self._digest(b"name", named), PER_NAME),
+                Bucket(b"network", network(address), PER_NETWORK),
+                Bucket(b"name", named, PER_NAME),
             ]
-        if wait := await self._database.write(_take, buckets, now_ms):
+        if wait := await self._attempts.take(buckets, now_ms):
             raise _too_many(wait)
-
-    def _digest(self, kind: bytes, value: bytes) -> bytes:
-        return hashlib.blake2b(value, digest_size=16, key=self._key, person=kind).digest()
 
     async def verify(self, password: str, stored: str, *, known: bool) -> bool:
         """Return whether the password is right. Raise HttpError 503 if too many attempts wait."""
@@ -93,11 +86,3 @@ class LoginLimiter:
                 return await asyncio.to_thread(work, *arguments)
         finally:
             self._waiting -= 1
-
-
-def _take(tx: Transaction, buckets: list[tuple[bytes, Rate]], now: int) -> int:
-    """Take a token from each of `buckets`, up to one that has none; return the seconds to wait."""
-    for key, rate in buckets:
-        if wait := attempts.take(tx, key, rate, now):
-            return wait
-    return 0

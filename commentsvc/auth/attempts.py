@@ -1,13 +1,18 @@
-"""Attempts to sign in, in the database: so that they count for all instances, and after a restart.
+"""Attempts to sign in, and requests for mails, in the database.
 
-Each key has a bucket of tokens, as in `util.ratelimit`. Its row only says when the bucket will be
-full again (the generic cell rate algorithm, ITU-T I.371): a full bucket needs no row.
+So they count for all instances, and after a restart. Each key has a bucket of tokens, as in
+`util.ratelimit`. Its row only says when the bucket will be full again (the generic cell rate
+algorithm, ITU-T I.371): a full bucket needs no row. The keys are keyed digests: the database shows
+neither names nor addresses nor networks.
 """
 
+import hashlib
+from collections.abc import Sequence
 from typing import NamedTuple
 
 from peewee import Case
 
+from commentsvc.db.database import Database
 from commentsvc.db.query import Param, Select, prepared
 from commentsvc.db.schema.comments import SignInAttemptTable
 from commentsvc.db.sqlite import Transaction
@@ -23,6 +28,43 @@ class Rate(NamedTuple):
     def pause_ms(self) -> int:
         """The milliseconds after which one more attempt is allowed."""
         return self.period_ms // self.times
+
+
+class Bucket(NamedTuple):
+    """Whose attempts of a kind are counted, and at which rate. The kind has at most 16 bytes."""
+
+    kind: bytes
+    whose: bytes
+    rate: Rate
+
+
+class AttemptLimiter:
+    """Counts attempts."""
+
+    def __init__(self, database: Database, key: bytes) -> None:
+        """Take the secret `key` of the digests."""
+        self._database = database
+        self._key = hashlib.blake2b(key, digest_size=32).digest()
+
+    async def take(self, buckets: Sequence[Bucket], now: int) -> int:
+        """Count an attempt in each of `buckets`, up to one that is empty.
+
+        `now` is in Unix milliseconds. Return 0 if none is empty, otherwise the seconds to wait.
+        Raise DatabaseError.
+        """
+        rates = [(self._digest(bucket), bucket.rate) for bucket in buckets]
+        return await self._database.write(_take_each, rates, now)
+
+    def _digest(self, bucket: Bucket) -> bytes:
+        digest = hashlib.blake2b(bucket.whose, digest_size=16, key=self._key, person=bucket.kind)
+        return digest.digest()
+
+
+def _take_each(tx: Transaction, rates: Sequence[tuple[bytes, Rate]], now: int) -> int:
+    for key, rate in rates:
+        if wait := take(tx, key, rate, now):
+            return wait
+    return 0
 
 
 @prepared

@@ -13,22 +13,24 @@ from msgspec import Meta
 from commentsvc.api.author import read_small
 from commentsvc.api.parameters import LanguageTag, PageOrSiteQuery
 from commentsvc.auth import signed_links
+from commentsvc.auth.attempts import Rate
 from commentsvc.auth.signed_links import LinkExpired, SignedLinks
 from commentsvc.comments import follows
 from commentsvc.comments.follows import Follower
-from commentsvc.comments.submission import EMAIL_LENGTH, PLAIN_EMAIL, SubmissionError, is_email
+from commentsvc.comments.submission import SubmissionError, is_email
 from commentsvc.comments.urls import PageRef
 from commentsvc.context import ServiceContext
-from commentsvc.http.messages import NOT_STORED, CorsPolicy, Request, Response, first
+from commentsvc.http.messages import NOT_STORED, CorsPolicy, Request, Response
 from commentsvc.http.operation import HTML, NOTHING, Operation, form_of, json_of
 from commentsvc.http.router import Route, route
 from commentsvc.pages.mail_links import errors_as_pages, link_operation, rendered
-from commentsvc.pages.personal_data import MailRequests, OwnForm
+from commentsvc.pages.personal_data import Address, AddressForm, MailRequests, typed_address
 from commentsvc.settings.schema import origins
 from commentsvc.util.i18n import Text
 from commentsvc.util.i18n import gettext as _
+from commentsvc.util.timestamps import DAY_MS
 
-PER_ADDRESS: Final = "5/day"
+PER_ADDRESS: Final = Rate(5, DAY_MS)
 
 
 class FollowQuery(PageOrSiteQuery, frozen=True):
@@ -46,13 +48,7 @@ class FollowJsonQuery(PageOrSiteQuery, frozen=True):
 class FollowRequest(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """Who wants to follow."""
 
-    email: Annotated[
-        str,
-        Meta(
-            description="The address that gets the mails, after it has confirmed that.",
-            extra_json_schema={"pattern": PLAIN_EMAIL, "minLength": 1, "maxLength": EMAIL_LENGTH},
-        ),
-    ]
+    email: Address
 
 
 PAGE = Operation(
@@ -69,7 +65,7 @@ ASK = Operation(
     summary="Ask an address by mail whether it wants to follow a page, or the whole site",
     query=FollowQuery,
     ignores_unknown=True,
-    body=form_of(OwnForm),
+    body=form_of(AddressForm),
     answers=dict.fromkeys((200, 400, 404, 415, 429, 503), HTML),
 )
 FOLLOW_BY_JSON = Operation(
@@ -92,7 +88,7 @@ class FollowPages:
 
     def __init__(self, service: ServiceContext, cors: CorsPolicy) -> None:
         self._cors = cors
-        self._requests = MailRequests(service, PER_ADDRESS)
+        self._requests = MailRequests(service, "follow", PER_ADDRESS)
         self._database = service.database
         self._sites = service.sites
         self._origins = origins(service.settings.sites)
@@ -119,10 +115,9 @@ class FollowPages:
     async def ask(self, request: Request) -> Response:
         """POST /follow[?url=U], a form with `email`: 200; it is asked by mail. 400, 404, 429."""
         place = self._place(request)
-        email = first(request.form(), "email").strip()
-        if not is_email(email):
-            problem = _("This is not an email address. Please correct it.")
-            return self._form(400, email[:254], problem)
+        email, problem = typed_address(request)
+        if problem:
+            return self._form(400, email, problem)
         await self._request(request, place, email)
         text = _("You get the comments after you confirm with the link in the mail.")
         return rendered(
@@ -146,7 +141,7 @@ class FollowPages:
 
     async def _request(self, request: Request, place: PageRef, email: str) -> None:
         """Have the owner of an address asked. Raise HttpError 429."""
-        self._requests.count(request, email)
+        await self._requests.count(request, email)
         tag, now = request.language().tag, self._clock.now_ms()
         await self._database.write(follows.request, place, email, tag, now)
 

@@ -7,12 +7,13 @@ here, and no mail is sent to other addresses. The number of mails per day is lim
 address and for each network.
 """
 
-from typing import Annotated, Any, Final
+from typing import Annotated, Any, Final, TypeAlias
 
 import msgspec
 from msgspec import Meta
 
 from commentsvc.auth import signed_links
+from commentsvc.auth.attempts import AttemptLimiter, Bucket, Rate
 from commentsvc.auth.signed_links import OWN_DAYS, SignedLinks
 from commentsvc.comments.submission import EMAIL_LENGTH, PLAIN_EMAIL, is_email
 from commentsvc.context import ServiceContext
@@ -35,11 +36,10 @@ from commentsvc.pages.mail_links import errors_as_pages, link_operation, rendere
 from commentsvc.util.client_network import network
 from commentsvc.util.i18n import Text, ngettext
 from commentsvc.util.i18n import gettext as _
-from commentsvc.util.ratelimit import RateLimiter
 from commentsvc.util.timestamps import DAY_MS
 
-PER_NETWORK: Final = "10/day"
-PER_ADDRESS: Final = "3/day"
+PER_NETWORK: Final = Rate(10, DAY_MS)
+PER_ADDRESS: Final = Rate(3, DAY_MS)
 
 ABOUT: Final = (
     _(
@@ -56,16 +56,19 @@ SENT: Final = (
 )
 
 
-class OwnForm(msgspec.Struct, frozen=True):
-    """The form that asks for the links."""
+Address: TypeAlias = Annotated[
+    str,
+    Meta(
+        description="The address that gets the mail.",
+        extra_json_schema={"pattern": PLAIN_EMAIL, "minLength": 1, "maxLength": EMAIL_LENGTH},
+    ),
+]
 
-    email: Annotated[
-        str,
-        Meta(
-            description="The address that was used for the comments.",
-            extra_json_schema={"pattern": PLAIN_EMAIL, "minLength": 1, "maxLength": EMAIL_LENGTH},
-        ),
-    ]
+
+class AddressForm(msgspec.Struct, frozen=True):
+    """A form that asks for a mail."""
+
+    email: Address
 
 
 PAGE = Operation(
@@ -82,7 +85,7 @@ ASK = Operation(
     summary="Mail links to an export and to the erasure of an author's data",
     query=Query,
     ignores_unknown=True,
-    body=form_of(OwnForm),
+    body=form_of(AddressForm),
     answers=dict.fromkeys((200, 400, 404, 415, 429, 503), HTML),
 )
 ASK_TO_EXPORT = link_operation("GET", "/mail/export", "Ask an author whether to export their data")
@@ -94,15 +97,16 @@ ERASE = link_operation("POST", "/mail/erase", "Erase an author's data, once")
 
 
 class MailRequests:
-    """Limits how often readers may ask for mails: per network and per address."""
+    """Requests of readers for mails; limits how many a network and an address may make."""
 
-    def __init__(self, service: ServiceContext, per_address: str) -> None:
-        """Take the rate of one address, in the form of `RateLimiter`."""
+    def __init__(self, service: ServiceContext, purpose: str, per_address: Rate) -> None:
+        """Take what the mails are for, in at most 8 letters, and the rate of one address."""
         self.sends = bool(service.settings.mail.host)
+        self._purpose = purpose.encode()
+        self._per_address = per_address
         self._proxies = TrustedProxies(service.settings.server.trusted_proxies)
         self._clock = service.clock
-        self._networks = RateLimiter(PER_NETWORK)
-        self._addresses = RateLimiter(per_address)
+        self._limiter = AttemptLimiter(service.database, service.keys[0])
 
     def require_mail(self) -> None:
         """Raise HttpError 404 if the service sends no mail."""
@@ -110,12 +114,14 @@ class MailRequests:
             message = _("This service does not send mail. Please ask the owner of the blog.")
             raise HttpError(404, "no_mail", message)
 
-    def count(self, request: Request, email: str) -> None:
-        """Count a request for a mail. Raise HttpError 429."""
-        now_ms = self._clock.monotonic_ms()
-        place = network(self._proxies.client(request))
-        wait = self._networks.take(place, now_ms) or self._addresses.take(email.lower(), now_ms)
-        if wait:
+    async def count(self, request: Request, email: str) -> None:
+        """Count a request for a mail. Raise HttpError 429, DatabaseError."""
+        client, whose = network(self._proxies.client(request)), email.lower().encode()
+        buckets = (
+            Bucket(b"network " + self._purpose, client, PER_NETWORK),
+            Bucket(b"address " + self._purpose, whose, self._per_address),
+        )
+        if wait := await self._limiter.take(buckets, self._clock.now_ms()):
             message = _(
                 "This was requested several times today. Try again in %(hours)s h.",
                 hours=-(-wait // 3600),
@@ -123,11 +129,19 @@ class MailRequests:
             raise HttpError(429, "too_many", message, headers=(("Retry-After", str(wait)),))
 
 
+def typed_address(request: Request) -> tuple[str, Text]:
+    """Return the address in an AddressForm and what is wrong with it, "" if nothing is."""
+    email = first(request.form(), "email").strip()
+    if is_email(email):
+        return email, ""
+    return email[:EMAIL_LENGTH], _("This is not an email address. Please correct it.")
+
+
 class PersonalDataPages:
     """The handlers of these pages."""
 
     def __init__(self, service: ServiceContext) -> None:
-        self._requests = MailRequests(service, PER_ADDRESS)
+        self._requests = MailRequests(service, "own data", PER_ADDRESS)
         self._database = service.database
         self._links = SignedLinks(service.keys)
         self._clock = service.clock
@@ -154,11 +168,10 @@ class PersonalDataPages:
         Two links are mailed to a known address. 400, 404, 415, 429.
         """
         self._requests.require_mail()
-        email = first(request.form(), "email").strip()
-        if not is_email(email):
-            problem = _("This is not an email address. Please correct it.")
-            return _asking(400, email[:254], problem)
-        self._requests.count(request, email)
+        email, problem = typed_address(request)
+        if problem:
+            return _asking(400, email, problem)
+        await self._requests.count(request, email)
         now = self._clock.now_ms()
         await self._database.write(outbox.own, email, now, request.language().tag)
         return _shown(title=_("Please check your mailbox"), texts=SENT)

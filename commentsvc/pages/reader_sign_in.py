@@ -25,12 +25,13 @@ from msgspec import Meta
 from commentsvc.api.parameters import LanguageTag, SiteName
 from commentsvc.api.submit import SIGNED_OUT, TOO_FAST
 from commentsvc.auth import blog_tokens, oidc, signed_links
+from commentsvc.auth.attempts import AttemptLimiter, Bucket, Rate
 from commentsvc.auth.blog_tokens import BlogTokenRefused
 from commentsvc.auth.oidc import Attempt, OidcProvider, OidcRefused
 from commentsvc.auth.signed_links import LinkError, LinkExpired, SignedLinks
 from commentsvc.comments import readers
 from commentsvc.comments.readers import BY_BLOG, BY_MAIL, ReaderNameTaken, SignedReader
-from commentsvc.comments.submission import EMAIL_LENGTH, KEY, PLAIN_EMAIL, avatar, is_email, is_key
+from commentsvc.comments.submission import KEY, avatar, is_key
 from commentsvc.context import ServiceContext
 from commentsvc.http.messages import (
     NO_SNIFFING,
@@ -44,21 +45,20 @@ from commentsvc.http.messages import (
 from commentsvc.http.operation import HTML, NOTHING, Operation, Query, form_of
 from commentsvc.http.router import Route, route
 from commentsvc.pages.mail_links import TEMPLATES, errors_as_pages, link_operation
-from commentsvc.pages.personal_data import MailRequests
+from commentsvc.pages.personal_data import AddressForm, MailRequests, typed_address
 from commentsvc.settings.schema import Site
 from commentsvc.spam.protected_names import ProtectedNames, looks
 from commentsvc.util.client_network import network
 from commentsvc.util.i18n import Text, spoken
 from commentsvc.util.i18n import gettext as _
 from commentsvc.util.origin import origin
-from commentsvc.util.ratelimit import RateLimiter
 from commentsvc.util.text import one_line
-from commentsvc.util.timestamps import MINUTE_MS
+from commentsvc.util.timestamps import DAY_MS, HOUR_MS, MINUTE_MS
 
 _log = logging.getLogger(__name__)
 
-PER_ADDRESS: Final = "5/day"
-PER_NETWORK: Final = "60/hour"  # ways through a provider or the blog's login
+PER_ADDRESS: Final = Rate(5, DAY_MS)
+PER_NETWORK: Final = Rate(60, HOUR_MS)  # ways through a provider or the blog's login
 TIME: Final = 10 * MINUTE_MS  # for signing in elsewhere, and for choosing a name
 WORD_SIZE: Final = 16  # random bytes
 PAGE_LENGTH: Final = 200  # characters of the address of the page to go back to
@@ -81,18 +81,6 @@ class SignInQuery(Query, frozen=True):
     ]
     site: SiteName = ""
     lang: LanguageTag = "en"
-
-
-class AddressForm(msgspec.Struct, frozen=True):
-    """The form that asks for a link."""
-
-    email: Annotated[
-        str,
-        Meta(
-            description="The address that gets the link.",
-            extra_json_schema={"pattern": PLAIN_EMAIL, "minLength": 1, "maxLength": EMAIL_LENGTH},
-        ),
-    ]
 
 
 class NameForm(msgspec.Struct, frozen=True):
@@ -167,9 +155,9 @@ class SignInPages:
         self._keys = service.keys
         self._names = names
         self._links = SignedLinks(service.keys)
-        self._mails = MailRequests(service, PER_ADDRESS)
+        self._mails = MailRequests(service, "sign in", PER_ADDRESS)
         self._proxies = TrustedProxies(settings.server.trusted_proxies)
-        self._limiter = RateLimiter(PER_NETWORK)
+        self._limiter = AttemptLimiter(service.database, service.keys[0])
         self._base = settings.server.public_url.rstrip("/")
         self._longest = settings.comments.author_length
         self._provider = OidcProvider(
@@ -203,11 +191,10 @@ class SignInPages:
         """
         back = self._back(request)
         self._need(back.site, BY_MAIL)
-        email = first(request.form(), "email").strip()
-        if not is_email(email):
-            problem = _("This is not an email address. Please correct it.")
-            return self._choices(request, back, email[:EMAIL_LENGTH], problem)
-        self._mails.count(request, email)
+        email, problem = typed_address(request)
+        if problem:
+            return self._choices(request, back, email, problem)
+        await self._mails.count(request, email)
         place, tag = (back.site.name, back.page, back.word), spoken().tag
         now = self._clock.now_ms()
         await self._database.write(readers.ask_by_mail, place, email.lower(), tag, now)
@@ -217,7 +204,7 @@ class SignInPages:
         """GET /reader/provider?page=P&word=W: 303 to the provider. 400, 404, 429, 502."""
         back = self._back(request)
         self._need(back.site, PROVIDER)
-        word, state = self._begin(request, back, PROVIDER)
+        word, state = await self._begin(request, back, PROVIDER)
         try:
             address = await self._provider.address(self._attempt(word), state)
         except OidcRefused as error:
@@ -228,7 +215,7 @@ class SignInPages:
         """GET /reader/blog?page=P&word=W: 303 to the site's `sso_url`. 400, 404, 429."""
         back = self._back(request)
         self._need(back.site, BY_BLOG)
-        word, state = self._begin(request, back, BY_BLOG)
+        word, state = await self._begin(request, back, BY_BLOG)
         attempt = self._attempt(word)
         query = urlencode(
             {"return_to": f"{attempt.redirect_uri}?state={state}", "nonce": attempt.nonce}
@@ -419,10 +406,11 @@ class SignInPages:
             page = f"{origin(page)}{urlsplit(page).path}"
         return Return(site, page if len(page) <= PAGE_LENGTH else f"{origin(page)}/", word)
 
-    def _begin(self, request: Request, back: Return, way: str) -> tuple[str, str]:
+    async def _begin(self, request: Request, back: Return, way: str) -> tuple[str, str]:
         """Return a random word and the state for signing in elsewhere. Raise HttpError 429."""
         client = network(self._proxies.client(request))
-        if wait := self._limiter.take(client, self._clock.monotonic_ms()):
+        attempts = (Bucket(b"reader sign-in", client, PER_NETWORK),)
+        if wait := await self._limiter.take(attempts, self._clock.now_ms()):
             message = replaced(TOO_FAST, params={"seconds": wait})
             raise HttpError(429, "too_fast", message, headers=(("Retry-After", str(wait)),))
         word = urandom(WORD_SIZE).hex()

@@ -271,7 +271,7 @@ class SessionTable(Table):
 
 
 class SignInAttemptTable(Table):
-    """A bucket of attempts to sign in: see `auth.attempts`. `key` is a keyed digest."""
+    """A bucket of attempts to sign in, or of requests for mails: see `auth.attempts`."""
 
     key = peewee.BlobField(primary_key=True)
     full_at = peewee.IntegerField(index=True)

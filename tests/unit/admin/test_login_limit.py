@@ -10,6 +10,7 @@ import pytest
 from commentsvc.admin import login_limit
 from commentsvc.admin.login_limit import LoginLimiter
 from commentsvc.auth import passwords
+from commentsvc.db.database import Database
 from commentsvc.db.schema.comments import SignInAttemptTable
 from commentsvc.db.sqlite import Reader, Row
 from commentsvc.http.messages import HttpError
@@ -20,9 +21,14 @@ ON_BOTH_ENGINES = True  # see tests/unit/conftest.py
 
 
 @pytest.fixture
-def guard(tmp_path: Path) -> Iterator[LoginLimiter]:
+def database(tmp_path: Path) -> Iterator[Database]:
     with opened(tmp_path) as database:
-        yield LoginLimiter(database, b"key" * 16)
+        yield database
+
+
+@pytest.fixture
+def guard(database: Database) -> LoginLimiter:
+    return LoginLimiter(database, b"key" * 16)
 
 
 def count(
@@ -86,13 +92,15 @@ def test_attempts_at_one_instance_count_at_another_and_after_a_restart(tmp_path:
         assert attempts(LoginLimiter(database, b"key" * 16), "192.0.2.1", "another") == 0
 
 
-def test_what_does_not_count_any_more_is_deleted_and_no_name_is_stored(guard: LoginLimiter) -> None:
+def test_what_does_not_count_any_more_is_deleted_and_no_name_is_stored(
+    database: Database, guard: LoginLimiter
+) -> None:
     count(guard, "192.0.2.1", "ann")
-    rows = guard._database.read_now(_rows)
+    rows = database.read_now(_rows)
     assert len(rows) == 2
     assert not any(b"ann" in bytes(key) for key, _ in rows)
     count(guard, "192.0.2.1", "ann", now_ms=10 * 3_600_000, known=True)
-    assert len(guard._database.read_now(_rows)) == 1
+    assert len(database.read_now(_rows)) == 1
 
 
 def _rows(reader: Reader) -> list[Row]:

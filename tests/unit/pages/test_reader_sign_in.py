@@ -271,11 +271,18 @@ def test_the_form_is_told_that_readers_may_sign_in(service: Served) -> None:
     assert "sign_in" not in data(service.get("/api/form-token?url=https://notes.example/p/"))
 
 
-def test_an_address_gets_a_few_links_a_day(service: Served) -> None:
-    target = f"/reader/sign-in?{urlencode(START)}"
-    answers = [service.form(target, "email=a%40b.example").status for _number in range(6)]
-    assert answers == [200] * 5 + [429]
-    assert service.form(target, "email=nonsense").status == 400
+def test_limits_hold_for_all_instances_and_after_a_restart(tmp_path: Path) -> None:
+    target, links, ways = f"/reader/sign-in?{urlencode(START)}", [], []
+    for _number in range(2):
+        with served(tmp_path, SIGNING_IN) as service:
+            links += [service.form(target, "email=a%40b.example").status for _number in range(3)]
+            assert service.form(target, "email=nonsense").status == 400
+            there = f"/reader/blog?{urlencode(START)}"
+            ways += [service.get(there).status for _number in range(31)]
+            other = service.ask("GET", there, peer="198.51.100.1")
+            assert other.status == 303
+    assert links == [200] * 5 + [429]
+    assert ways == [303] * 60 + [429] * 2
 
 
 # The blog's own login
