@@ -242,7 +242,9 @@ def hugo_words(catalog: Catalog) -> dict[str, Any]:  # Any: JSON
     widget = words(catalog, "widget")
     return {
         **words(catalog, "hugo"),
-        **{key: widget[key] for key in ("gone", "moderator", "none", "owner", "pinned")},
+        **{
+            key: widget[key] for key in ("gone", "moderator", "none", "owner", "pinned", "verified")
+        },
         "counts": list(count_forms(catalog)),
         "form_of": "".join(str(plural_index(catalog, number)) for number in numbers),
     }

@@ -108,6 +108,7 @@ class ModeratedComment(Answer, frozen=True):
     email: str
     author_site: str
     role: str
+    verified: bool
     message: str
     html: str
     created: Moment
@@ -630,6 +631,7 @@ def _comment(entry: Entry, verdict: StoredVerdict | None) -> ModeratedComment:
         comment.email,
         comment.site,
         comment.role,
+        comment.reader_id is not None,
         comment.source,
         comment.html,
         rfc3339(comment.created_at),

@@ -357,6 +357,7 @@ def as_json(entry: Entry) -> str:
             "author": comment.author,
             "author_site": comment.site,
             "role": comment.role,
+            "verified": comment.reader_id is not None,
             "message": comment.source,
             "votes": comment.votes,
         }

@@ -95,11 +95,8 @@ def identified(
     `email` is an address that was verified, "" for none.
     """
     issuer, subject = identity
-    mine = _readers().where(
-        SiteTable.name == site, ReaderTable.issuer == issuer, ReaderTable.subject == subject
-    )
-    row = tx.first(mine)
-    if row is None:
+    who = known(tx, site, identity)
+    if who is None:
         old = (ReaderTable.name == "") & (ReaderTable.created_at < now - UNNAMED)
         tx.change(ReaderTable.delete().where(old))
         new = {
@@ -111,12 +108,38 @@ def identified(
             "created_at": now,
         }
         tx.change(ReaderTable.insert(new))
-        row = tx.first(mine)
-    elif email and email != row[3]:
-        tx.change(ReaderTable.update(email=email).where(ReaderTable.id == row[0]))
-        row = tx.first(mine)
-    assert row is not None, "it was just stored"
-    return SignedReader(*row)
+        who = known(tx, site, identity)
+        assert who is not None, "the reader was just stored"
+    elif email and email != who.email:
+        who = change_address(tx, who, email)
+    return who
+
+
+def known(reader: Reader, site: str, identity: tuple[str, str]) -> SignedReader | None:
+    """Return the reader with that issuer and subject; None if there is none."""
+    issuer, subject = identity
+    found = _readers().where(
+        SiteTable.name == site, ReaderTable.issuer == issuer, ReaderTable.subject == subject
+    )
+    row = reader.first(found)
+    return SignedReader(*row) if row else None
+
+
+def change_address(tx: Transaction, who: SignedReader, email: str) -> SignedReader:
+    """Store another verified address of a reader."""
+    tx.change(ReaderTable.update(email=email).where(ReaderTable.id == who.id))
+    return SignedReader(who.id, who.site, who.name, email)
+
+
+def looks_taken(reader: Reader) -> dict[str, frozenset[tuple[str, str]]]:
+    """Return the identities of all readers whose names have a look, by the look."""
+    taken: dict[str, set[tuple[str, str]]] = {}
+    looks = ReaderLookTable.select(
+        ReaderLookTable.look, ReaderTable.issuer, ReaderTable.subject
+    ).join(ReaderTable, on=ReaderTable.id == ReaderLookTable.reader)
+    for look, *identity in reader.query(looks):
+        taken.setdefault(look, set()).add(tuple(identity))
+    return {look: frozenset(identities) for look, identities in taken.items()}
 
 
 def find(reader: Reader, reader_id: int) -> SignedReader | None:

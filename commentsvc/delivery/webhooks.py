@@ -197,6 +197,7 @@ def _event(told: Notification) -> Json:
             "author": comment.author,
             "author_site": comment.site,
             "role": comment.role,
+            "verified": comment.reader_id is not None,
             "message": comment.source,
             "html": comment.html,
             "created": rfc3339(comment.created_at),

@@ -57,6 +57,7 @@ def _comments(thread_id: Param) -> Select:
             CommentTable.author,
             CommentTable.author_site,
             CommentTable.role,
+            CommentTable.reader_id,
             CommentTable.permalink,
             CommentTable.published_at,
             CommentTable.edited_at,
@@ -104,6 +105,7 @@ class _PageComment(NamedTuple):
     author: str
     site: str
     role: str
+    reader_id: int | None
     permalink: str
     published_at: int
     edited_at: int | None
@@ -193,6 +195,7 @@ def _comment(
         "author": comment.author,
         "site": comment.site,
         "role": comment.role,
+        "verified": comment.reader_id is not None,
         "permalink": comment.permalink,
         "pinned": comment.id == pinned,
         "date": rfc3339(comment.published_at),

@@ -106,6 +106,13 @@ class TrainingRecord(Struct, frozen=True, omit_defaults=True, gc=False):
     tokens: tuple[Number, ...] = ()
 
 
+class IdentityRecord(Struct, frozen=True, gc=False):
+    """Who signed in: the `subject` at an `issuer`, which is "mail", "blog" or a provider's URL."""
+
+    issuer: str
+    subject: str
+
+
 class CommentRecord(Struct, frozen=True, omit_defaults=True, gc=False, tag="comment"):
     """A comment and everything that belongs to it. `parent` is the id of the comment it replies to.
 
@@ -116,7 +123,8 @@ class CommentRecord(Struct, frozen=True, omit_defaults=True, gc=False, tag="comm
     first on its page. `votes` is the sum of all votes; `voters` are the known single votes.
     `proposed_title` is the page title that the comment was sent with. `score` and `reasons` (a line
     each, see `spam.reasons`) are its verdict. `network` is a digest with the service's secret key.
-    `subscribed` says that replies are mailed to the author.
+    `subscribed` says that replies are mailed to the author. `reader` is set if the author had
+    signed in.
     """
 
     id: Id
@@ -147,6 +155,7 @@ class CommentRecord(Struct, frozen=True, omit_defaults=True, gc=False, tag="comm
     training: TrainingRecord | None = None
     history: tuple[HistoryRecord, ...] = ()
     voters: tuple[VoteRecord, ...] = ()
+    reader: IdentityRecord | None = None
 
 
 class ViewsRecord(Struct, frozen=True, omit_defaults=True, gc=False, tag="views"):
@@ -176,6 +185,19 @@ class SubscriberRecord(Struct, frozen=True, omit_defaults=True, gc=False, tag="s
     asked: Moment | None = None
 
 
+class ReaderRecord(Struct, frozen=True, omit_defaults=True, gc=False, tag="reader"):
+    """A reader who signed in on a site, and the name that nobody else can use there.
+
+    `email` is an address that the issuer has verified.
+    """
+
+    site: str
+    issuer: str
+    subject: str
+    name: str
+    email: str = ""
+
+
 class TrainingTotalRecord(Struct, frozen=True, omit_defaults=True, gc=False, tag="training_total"):
     """How many comments of each kind the spam filter has learned from."""
 
@@ -198,6 +220,7 @@ class EndRecord(Struct, frozen=True, omit_defaults=True, gc=False, tag="end"):
     comments: Number = 0
     bans: Number = 0
     subscribers: Number = 0
+    readers: Number = 0
     training_totals: Number = 0
     training_tokens: Number = 0
     views: Number = 0
@@ -210,6 +233,7 @@ Record = (
     | CommentRecord
     | BanRecord
     | SubscriberRecord
+    | ReaderRecord
     | TrainingTotalRecord
     | TrainingTokenRecord
     | ViewsRecord

@@ -39,6 +39,7 @@ from commentsvc.db.schema.moderation import (
     TrainingTotalTable,
 )
 from commentsvc.db.schema.outbox import SubscriberTable, SubscriptionTable
+from commentsvc.db.schema.readers import ReaderTable
 from commentsvc.db.sqlite import Reader, Row
 from commentsvc.exports.records import (
     FORMAT,
@@ -48,7 +49,9 @@ from commentsvc.exports.records import (
     EndRecord,
     HeaderRecord,
     HistoryRecord,
+    IdentityRecord,
     ReactionRecord,
+    ReaderRecord,
     Record,
     SubscriberRecord,
     ThreadRecord,
@@ -137,12 +140,17 @@ def _selected(site: str, since: int | None) -> Select:
             SubscriptionTable.comment,
             TrainingCommentTable.label,
             TrainingCommentTable.tokens,
+            ReaderTable.issuer,
+            ReaderTable.subject,
         )
         .join(ThreadTable, outer, on=ThreadTable.id == CommentTable.thread)
         .join(SiteTable, outer, on=SiteTable.id == CommentTable.site)
     )
     for table in (ProposedTitleTable, SubscriptionTable, TrainingCommentTable):
         query = query.join_from(CommentTable, table, outer, on=table.comment == CommentTable.id)
+    query = query.join_from(
+        CommentTable, ReaderTable, outer, on=ReaderTable.id == CommentTable.reader_id
+    )
     is_its = ImportedCommentTable.comment_id == CommentTable.id
     query = query.join_from(CommentTable, ImportedCommentTable, outer, on=is_its)
     if site:  # a subquery: a condition on a joined table would make it an inner join
@@ -250,6 +258,7 @@ def records(reader: Reader, selection: Selection) -> Iterator[Record]:
         ("comments", comments),
         ("bans", _bans),
         ("subscribers", _subscribers),
+        ("readers", _readers),
         ("training_totals", _training_totals),
         ("training_tokens", _training_tokens),
         ("views", _views),
@@ -355,7 +364,7 @@ def _comment(
     (
         comment_id, site, url, status, created, source, html, is_html, parent, published, edited,
         author, email, avatar, author_site, permalink, role, pinned, votes, title, score, reasons,
-        network, anchor, subscription, label, tokens,
+        network, anchor, subscription, label, tokens, issuer, subject,
     ) = row  # fmt: skip
     always = (comment_id, site, url, status, rfc3339_ms(created), source, html)
     markup: Literal["markdown", "html"] = "html" if is_html else "markdown"
@@ -392,6 +401,7 @@ def _comment(
         _training(label, tokens),
         history,
         voters,
+        None if subject is None else IdentityRecord(issuer, subject),
     )
 
 
@@ -488,6 +498,27 @@ def _subscribers(reader: Reader, selection: Selection) -> Iterator[SubscriberRec
         subscribers = subscribers.where(SiteTable.name == selection.site)
     for site, email, consent, asked in reader.each(subscribers):
         yield SubscriberRecord(site, email, consent, _moment(asked or None))
+
+
+def _readers(reader: Reader, selection: Selection) -> Iterator[ReaderRecord]:
+    if selection.anonymous:
+        return
+    signed_in = (
+        ReaderTable.select(
+            SiteTable.name,
+            ReaderTable.issuer,
+            ReaderTable.subject,
+            ReaderTable.name,
+            ReaderTable.email,
+        )
+        .join(SiteTable)
+        .where(ReaderTable.name != "")
+        .order_by(SiteTable.name, ReaderTable.issuer, ReaderTable.subject)
+    )
+    if selection.site:
+        signed_in = signed_in.where(SiteTable.name == selection.site)
+    for row in reader.each(signed_in):
+        yield ReaderRecord(*row)
 
 
 def _training_totals(reader: Reader, selection: Selection) -> Iterator[TrainingTotalRecord]:

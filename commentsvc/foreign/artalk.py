@@ -468,7 +468,7 @@ class ArtalkApi:
             is_pending=comment.status != APPROVED,
             is_pinned=False,
             is_allow_reply=True,
-            is_verified=bool(comment.role),
+            is_verified=bool(comment.role) or comment.reader_id is not None,
             visible=True,
             badge_name=comment.role,
             badge_color="#0b6bcb" if comment.role else "",

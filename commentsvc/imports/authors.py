@@ -1,25 +1,28 @@
 """Authors of imported comments: which of them are moderators here, and which only look so.
 
 What another system says about authors proves nothing here. So a comment under a protected name or
-with a protected address waits for a moderator, as if it was submitted today (see
-`spam.protected_names`), unless the operator says which author there is which moderator here.
+with a protected address, or under the name of a reader who signed in here, waits for a moderator,
+as if it was submitted today (see `spam.protected_names`), unless the operator says which author
+there is which moderator here.
 
 The comments of our own export were checked when they were submitted. Of these, only those wait that
 no moderator has approved, and those of moderators who have another address here.
 """
 
 from collections.abc import Mapping, Sequence
-from typing import Final
+from typing import Final, TypeAlias
 
+from commentsvc.comments import readers
 from commentsvc.comments.submission import avatar
 from commentsvc.db.sqlite import Reader
 from commentsvc.imports.records import ImportedComment
 from commentsvc.moderation import profiles
 from commentsvc.moderation.profiles import Profile
 from commentsvc.settings.schema import Settings
-from commentsvc.spam.protected_names import ProtectedNames
+from commentsvc.spam.protected_names import ProtectedNames, looks
 from commentsvc.spam.reasons import line
 
+Identity: TypeAlias = tuple[str, str]  # the issuer and the subject of a reader who signed in
 ADMINS: Final = "admins"  # stands for all authors whom the source marks as administrators
 
 
@@ -29,15 +32,18 @@ class AuthorRules:
     def __init__(
         self,
         names: ProtectedNames,
+        taken: Mapping[str, frozenset[Identity]],
         moderators: Sequence[Profile],
         known: Mapping[str, Profile],
     ) -> None:
         """Take the loaded protected names, and the moderators.
 
+        `taken` is as in `comments.readers.looks_taken`: who signed in under a name with each look.
         `known` has moderators by what identifies them in the source: an address, an account or
         `ADMINS`.
         """
         self._names = names
+        self._taken = taken
         self._moderators = moderators
         self._known = {who.strip().lower(): profile for who, profile in known.items()}
         digests = {avatar(who): profile for who, profile in known.items() if "@" in who}
@@ -64,13 +70,16 @@ class AuthorRules:
                 return each
         return None
 
-    def doubt(self, author: str, email: str, digest: str) -> str:
+    def doubt(self, author: str, email: str, digest: str, identity: Identity | None = None) -> str:
         """Return why a comment that no moderator wrote has to wait; "" if it need not.
 
-        The reason is a line of `spam.reasons`.
+        The reason is a line of `spam.reasons`. A reader with that `identity` wrote it.
         """
         found = self._names.check(author, email, digest)
-        return line(found.reason, found.points, found.about) if found else ""
+        if found:
+            return line(found.reason, found.points, found.about)
+        others = (self._taken.get(look, frozenset()) - {identity} for look in looks(author))
+        return line("protected-name", 0, author) if any(others) else ""
 
 
 def read(reader: Reader, settings: Settings, known: Sequence[tuple[str, str]]) -> AuthorRules:
@@ -81,4 +90,4 @@ def read(reader: Reader, settings: Settings, known: Sequence[tuple[str, str]]) -
     names = ProtectedNames(settings)
     names.load(reader)
     found = {who: profiles.named(reader, name) for who, name in known}
-    return AuthorRules(names, profiles.everyone(reader), found)
+    return AuthorRules(names, readers.looks_taken(reader), profiles.everyone(reader), found)

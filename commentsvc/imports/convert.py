@@ -127,7 +127,7 @@ class Converter:
         owner = self._authors.owner(comment)
         doubt = ""
         if owner is None and not comment.is_decided and comment.status == APPROVED:
-            doubt = self._authors.doubt(*shown[:3])
+            doubt = self._authors.doubt(*shown[:3], comment.reader)
         if doubt:
             reasons = "\n".join(filter(None, (comment.reasons, doubt)))
             return _Whose(*shown, "", None, reasons, doubt)

@@ -6,6 +6,7 @@ in `imported_record`. What readers or moderators have changed since stays as the
     kind         row_id           name                    number
     ban          of the ban                               when it was made
     subscriber   of the address   the consent
+    reader       of the reader
     alias        of the alias                             the thread that it leads to
     reaction     of the thread    the emoji               how many
     title        of the thread    the title
@@ -29,12 +30,14 @@ from commentsvc.db.schema.comments import (
 from commentsvc.db.schema.imports import ImportedRecordTable, ImportedThreadTable
 from commentsvc.db.schema.moderation import BanTable
 from commentsvc.db.schema.outbox import SubscriberTable, SubscriptionTable
+from commentsvc.db.schema.readers import ReaderSessionTable, ReaderTable
 from commentsvc.db.sqlite import Transaction
 from commentsvc.model import AGING, views_tag
 from commentsvc.spam import bans
 
 BAN: Final = "ban"
 SUBSCRIBER: Final = "subscriber"
+READER: Final = "reader"
 ALIAS: Final = "alias"
 REACTION: Final = "reaction"
 TITLE: Final = "title"
@@ -102,6 +105,27 @@ def _drop_subscriber(subscriber_id: Param, consent: Param) -> Select:
         SubscriberTable.id == subscriber_id,
         SubscriberTable.consent == consent,
         ~fn.EXISTS(used),
+    )
+
+
+@prepared
+def is_noted(import_id: Param, kind: Param, row_id: Param) -> Select:
+    """Return the query for whether an import has added that row."""
+    return ImportedRecordTable.select(ImportedRecordTable.row_id).where(
+        ImportedRecordTable.import_id == import_id,
+        ImportedRecordTable.kind == kind,
+        ImportedRecordTable.row_id == row_id,
+    )
+
+
+@prepared
+def _drop_reader(reader_id: Param) -> Select:
+    written = CommentTable.select(CommentTable.id).where(CommentTable.reader_id == reader_id)
+    sessions = ReaderSessionTable.select(ReaderSessionTable.id).where(
+        ReaderSessionTable.reader == reader_id
+    )
+    return ReaderTable.delete().where(
+        ReaderTable.id == reader_id, ~fn.EXISTS(written), ~fn.EXISTS(sessions)
     )
 
 
@@ -183,6 +207,8 @@ def take_back(tx: Transaction, import_id: int, started_at: int) -> None:
         (_reset_state, STATE),
     ):
         tx.change_each(query, [row[:2] for row in tx.query(_noted, import_id, kind)])
+    readers = tx.query(_noted, import_id, READER)
+    tx.change_each(_drop_reader, [(reader_id,) for reader_id, *_rest in readers])
     for query, kind in ((_drop_ban, BAN), (_drop_alias, ALIAS), (_take_views, VIEWS)):
         tx.change_each(query, [row[::2] for row in tx.query(_noted, import_id, kind)])
     tx.change_each(_drop_unviewed, [row[:1] for row in tx.query(_noted, import_id, VIEWS)])

@@ -99,4 +99,5 @@ def _comment(record: CommentRecord, position: str, line: bytes) -> ImportedComme
             each.field == "status" and each.new == APPROVED and each.undone is None
             for each in record.history
         ),
+        reader=(record.reader.issuer, record.reader.subject) if record.reader else None,
     )

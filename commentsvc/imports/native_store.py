@@ -9,10 +9,12 @@ from collections import Counter
 from typing import Final
 
 import msgspec
+from msgspec.structs import replace
 from peewee import Value
 
-from commentsvc.comments import queries, reactions
+from commentsvc.comments import queries, reactions, readers
 from commentsvc.comments.create import ThreadRef, changed
+from commentsvc.comments.readers import SignedReader
 from commentsvc.db import statements
 from commentsvc.db.query import Param, Select, insertion, prepared
 from commentsvc.db.schema.comments import (
@@ -37,6 +39,7 @@ from commentsvc.exports import records as exported
 from commentsvc.exports.records import (
     BanRecord,
     CommentRecord,
+    ReaderRecord,
     SubscriberRecord,
     ThreadRecord,
     TrainingTokenRecord,
@@ -45,6 +48,7 @@ from commentsvc.exports.records import (
 )
 from commentsvc.imports import dates, imported_records
 from commentsvc.model import AGING, site_tag, thread_tag, views_tag
+from commentsvc.spam.protected_names import looks
 
 _decode = msgspec.json.Decoder(exported.Record).decode
 
@@ -79,8 +83,8 @@ _ADD_TRAINING: Final = insertion(
 
 
 @prepared
-def _judge(comment_id: Param, score: Param, network: Param) -> Select:
-    judged = CommentTable.update(score=score, network=network)
+def _judge(comment_id: Param, score: Param, network: Param, reader_id: Param) -> Select:
+    judged = CommentTable.update(score=score, network=network, reader_id=reader_id)
     return judged.where(CommentTable.id == comment_id)
 
 
@@ -144,7 +148,11 @@ def add_details(
     """Store the remaining parts of `line`, the record of a comment that is stored already."""
     record = _decode(line)
     assert isinstance(record, CommentRecord), "the parser has read it before"
-    tx.change(_judge, comment_id, record.score, _digest(record.network))
+    reader_id = None
+    if who := record.reader:
+        signed_in = ReaderRecord(ref.site, who.issuer, who.subject, record.author, record.email)
+        reader_id = _put_reader(tx, signed_in, import_id)
+    tx.change(_judge, comment_id, record.score, _digest(record.network), reader_id)
     if record.proposed_title:
         tx.change(_ADD_TITLE, comment_id, record.proposed_title)
     _add_history(tx, record, comment_id, keeps_ids=keeps_ids)
@@ -215,24 +223,12 @@ def add_other(tx: Transaction, line: bytes, site: str, import_id: int, *, keeps_
                 asked = _moment(record.asked) or 0
                 row = (site_id, record.email, record.consent, asked)
                 _put_subscriber(tx, row, import_id)
+        case ReaderRecord():
+            record = replace(record, site=site or record.site)
+            if tx.first(SiteTable.select(SiteTable.id).where(SiteTable.name == record.site)):
+                _put_reader(tx, record, import_id)
         case BanRecord():
-            created = dates.moment(record.created)
-            ban = BanTable.insert(
-                kind=record.kind,
-                value=record.value,
-                created_at=created,
-                actor=record.actor,
-                expires_at=_moment(record.expires),
-            )
-            added = tx.query(
-                ban.on_conflict(
-                    action="NOTHING", conflict_target=[BanTable.kind, BanTable.value]
-                ).returning(BanTable.id)
-            )
-            for (ban_id,) in added:
-                tx.change(
-                    imported_records.note, import_id, imported_records.BAN, ban_id, "", created
-                )
+            _add_ban(tx, record, import_id)
         case ViewsRecord():
             _add_views(tx, record, site or record.site, import_id)
         case TrainingTotalRecord() if keeps_ids:
@@ -240,6 +236,24 @@ def add_other(tx: Transaction, line: bytes, site: str, import_id: int, *, keeps_
             tx.change(total.on_conflict(action="NOTHING", conflict_target=[TrainingTotalTable.id]))
         case TrainingTokenRecord() if keeps_ids:
             tx.change(_learn_token, record.hash, record.spam, record.good)
+
+
+def _add_ban(tx: Transaction, record: BanRecord, import_id: int) -> None:
+    created = dates.moment(record.created)
+    ban = BanTable.insert(
+        kind=record.kind,
+        value=record.value,
+        created_at=created,
+        actor=record.actor,
+        expires_at=_moment(record.expires),
+    )
+    added = tx.query(
+        ban.on_conflict(
+            action="NOTHING", conflict_target=[BanTable.kind, BanTable.value]
+        ).returning(BanTable.id)
+    )
+    for (ban_id,) in added:
+        tx.change(imported_records.note, import_id, imported_records.BAN, ban_id, "", created)
 
 
 def _put_subscriber(tx: Transaction, row: tuple[int, str, str, int], import_id: int) -> None:
@@ -254,15 +268,33 @@ def _put_subscriber(tx: Transaction, row: tuple[int, str, str, int], import_id: 
         )
 
 
+def _put_reader(tx: Transaction, record: ReaderRecord, import_id: int) -> int | None:
+    """Store a reader; return the id, None if another reader of the site has the name."""
+    identity, alike = (record.issuer, record.subject), looks(record.name)
+    who = readers.known(tx, record.site, identity)
+    if who is None or not who.name:
+        new = SignedReader(who.id if who else 0, record.site, record.name, record.email)
+        if not record.name or readers.holds(tx, record.site, alike, new):
+            return None
+        who = readers.identified(tx, record.site, identity, record.email, 0)
+        readers.choose_name(tx, who, record.name, alike)
+        tx.change(imported_records.note, import_id, imported_records.READER, who.id, "", 0)
+    elif who.email != record.email and tx.first(
+        imported_records.is_noted, import_id, imported_records.READER, who.id
+    ):
+        readers.change_address(tx, who, record.email)
+    return who.id
+
+
 def _add_reactions(tx: Transaction, record: ThreadRecord, thread_id: int, import_id: int) -> None:
     """Add the reactions of a thread, unless it has some, which may come from an earlier import."""
     if reactions.counts(tx, thread_id):
         return
     known = {(each.emoji, each.reader): each for each in record.reacted}
-    readers = Counter(emoji for emoji, _ in known)
+    given = Counter(emoji for emoji, _ in known)
     numbers = {
-        emoji: max(record.reactions.get(emoji, 0), readers[emoji])
-        for emoji in {**record.reactions, **readers}
+        emoji: max(record.reactions.get(emoji, 0), given[emoji])
+        for emoji in {**record.reactions, **given}
     }
     reactions.add_counts(tx, thread_id, numbers)
     tx.change_each(

@@ -66,7 +66,8 @@ class ImportedComment(msgspec.Struct, frozen=True, gc=False, tag=True, array_lik
 
     For a comment of our own export, `ours` is its whole line, from which the rest is read, `html`
     its HTML, `role` the author's role, `permalink` the address of a reply from elsewhere, `reasons`
-    the verdict (a line each), and `is_decided` whether a moderator has approved it.
+    the verdict (a line each), and `is_decided` whether a moderator has approved it. `reader` is the
+    issuer and the subject of a reader who signed in.
     """
 
     position: str
@@ -96,6 +97,7 @@ class ImportedComment(msgspec.Struct, frozen=True, gc=False, tag=True, array_lik
     permalink: str = ""
     reasons: str = ""
     is_decided: bool = False
+    reader: tuple[str, str] | None = None
 
 
 class OtherRecord(msgspec.Struct, frozen=True, gc=False, tag=True, array_like=True):

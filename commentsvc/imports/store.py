@@ -140,7 +140,7 @@ def _has_answer(comment_id: Param) -> Select:
 @prepared
 def _empty(comment_id: Param) -> Select:
     nothing = dict.fromkeys(("author", "email", "avatar", "author_site", "source", "html"), "")
-    emptied = CommentTable.update(status=DELETED, published_at=None, **nothing)
+    emptied = CommentTable.update(status=DELETED, published_at=None, reader_id=None, **nothing)
     return emptied.where(CommentTable.id == comment_id)
 
 

@@ -8,12 +8,13 @@ in addresses does not matter.
 from collections.abc import Iterator
 
 import msgspec
-from peewee import fn
+from peewee import JOIN, fn
 
 from commentsvc.comments import queries
 from commentsvc.db.query import Select
-from commentsvc.db.schema.comments import CommentTable, SiteTable
-from commentsvc.db.schema.outbox import SubscriberTable
+from commentsvc.db.schema.comments import CommentTable, SiteTable, ThreadTable
+from commentsvc.db.schema.outbox import FollowerTable, SubscriberTable
+from commentsvc.db.schema.readers import ReaderTable
 from commentsvc.db.schema.search import found_or_new
 from commentsvc.db.sqlite import Reader
 from commentsvc.model import Entry
@@ -21,7 +22,12 @@ from commentsvc.util.timestamps import rfc3339
 
 
 def own_comments(email: str) -> Iterator[Select]:
-    """Yield queries which together find the ids of all comments with that address."""
+    """Yield queries which together find the ids of all comments with that address.
+
+    Those of a reader who signed in with it may have an earlier address.
+    """
+    signed_in = ReaderTable.select(ReaderTable.id).where(ReaderTable.email == email.lower())
+    yield CommentTable.select(CommentTable.id).where(CommentTable.reader_id.in_(signed_in))
     word = f'email:"{email.encode().lower().hex()}"'
     for among in found_or_new(word):
         query = CommentTable.select(CommentTable.id)
@@ -34,6 +40,29 @@ def _consents(email: str) -> Select:
         .join(SiteTable)
         .where(fn.LOWER(SubscriberTable.email) == fn.LOWER(email))
         .order_by(SiteTable.name)
+    )
+
+
+def _follows(email: str) -> Select:
+    return (
+        FollowerTable.select(
+            SiteTable.name, fn.COALESCE(ThreadTable.url, ""), FollowerTable.consent
+        )
+        .join(SiteTable)
+        .join_from(FollowerTable, ThreadTable, JOIN.LEFT_OUTER)
+        .where(fn.LOWER(FollowerTable.email) == fn.LOWER(email))
+        .order_by(SiteTable.name, ThreadTable.url)
+    )
+
+
+def _names(email: str) -> Select:
+    return (
+        ReaderTable.select(
+            SiteTable.name, ReaderTable.issuer, ReaderTable.subject, ReaderTable.name
+        )
+        .join(SiteTable)
+        .where(ReaderTable.email == email.lower())
+        .order_by(SiteTable.name, ReaderTable.issuer, ReaderTable.subject)
     )
 
 
@@ -62,6 +91,23 @@ class Consent(msgspec.Struct, frozen=True, gc=False):
     answers_by_mail: str
 
 
+class Follow(msgspec.Struct, frozen=True, gc=False):
+    """Whether new comments of a page, or for "" of the whole site, are mailed."""
+
+    site: str
+    url: str
+    consent: str
+
+
+class ReaderName(msgspec.Struct, frozen=True, gc=False):
+    """The name of a reader who signed in. `issuer` is "mail", "blog" or the URL of a provider."""
+
+    site: str
+    issuer: str
+    subject: str
+    name: str
+
+
 class Export(msgspec.Struct, frozen=True):
     """Everything that is stored about an address."""
 
@@ -69,6 +115,8 @@ class Export(msgspec.Struct, frozen=True):
     exported: str
     comments: list[ExportedComment]
     wishes: list[Consent]
+    follows: list[Follow]
+    sign_ins: list[ReaderName]
 
 
 def ids(reader: Reader, email: str) -> list[int]:
@@ -78,7 +126,8 @@ def ids(reader: Reader, email: str) -> list[int]:
 
 def is_known(reader: Reader, email: str) -> bool:
     """Return whether anything is stored about that address."""
-    return bool(ids(reader, email) or reader.first(_consents(email)))
+    others = (_consents, _follows, _names)
+    return bool(ids(reader, email)) or any(reader.first(query(email)) for query in others)
 
 
 def export(reader: Reader, email: str, now: int) -> Export:
@@ -87,8 +136,14 @@ def export(reader: Reader, email: str, now: int) -> Export:
     What only serves to detect spam is left out: the network's hash and the score.
     """
     entries = [queries.find(reader, number) for number in ids(reader, email)]
-    wishes = [Consent(*row) for row in reader.query(_consents(email))]
-    return Export(email, rfc3339(now), [_written(entry) for entry in entries if entry], wishes)
+    return Export(
+        email,
+        rfc3339(now),
+        [_written(entry) for entry in entries if entry],
+        [Consent(*row) for row in reader.query(_consents(email))],
+        [Follow(*row) for row in reader.query(_follows(email))],
+        [ReaderName(*row) for row in reader.query(_names(email))],
+    )
 
 
 def _written(entry: Entry) -> ExportedComment:

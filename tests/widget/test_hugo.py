@@ -360,7 +360,7 @@ def exported(tmp_path_factory: pytest.TempPathFactory) -> Path:
         decide(database, DELETED, 4)
         add(database, url="/2017/moved/")
         database.write_now(threads.add_alias, "blog", "/2017/moved/", "/notes/posts/moved/")
-        add(database, url="/notes/posts/bare")
+        add(database, url="/notes/posts/bare", reader_id=7)
         add(database, url="/notes/posts/quiet/", status="pending")
         database.read_now(exports_hugo.write, "", folder / "files")
     return folder / "files"
@@ -387,6 +387,8 @@ def test_data_files_become_comments_without_a_service(site: Site, exported: Path
     for name, count in (("one", "4 comments"), ("moved", "1 comment"), ("bare", "1 comment")):
         assert f'<a href="/notes/posts/{name}/#comments">{count}</a>' in files["index.html"]
         assert 'id="commentsvc-' in files[f"posts/{name}/index.html"]
+    assert '<span class="commentsvc-badge">Verified</span>' in files["posts/bare/index.html"]
+    assert "commentsvc-badge" not in files["posts/moved/index.html"]
     assert '<a href="/notes/posts/quiet/#comments">Comments</a>' in files["index.html"]
     assert "<section" not in files["posts/quiet/index.html"]
 

@@ -77,6 +77,7 @@ def test_a_webhook_is_signed_as_standard_webhooks_says(service: Served) -> None:
     assert event["type"] == "comment.submitted"
     assert event["data"]["page"] == "https://blog.example/p/"
     assert event["data"]["status"] == "approved"
+    assert event["data"]["verified"] is False
 
 
 @pytest.mark.parametrize("secret", ["any text", "whsec_no base64!"])

@@ -79,6 +79,13 @@ def test_a_pinned_comment_comes_first(database: Database, folder: Path) -> None:
     assert (first, second) == ((5, True, "owner"), (1, None, None))
 
 
+def test_a_comment_of_a_reader_who_signed_in_is_verified(database: Database, folder: Path) -> None:
+    add(database, now=NOW + HOUR, reader_id=7)
+    write(database, folder)
+    told = msgspec.json.decode((folder / file_name("/post/")).read_bytes())
+    assert [each.get("verified") for each in told["comments"]] == [None, True]
+
+
 def test_only_what_changed_is_written(database: Database, folder: Path) -> None:
     write(database, folder)
     before = {path: (path.stat().st_ino, path.read_bytes()) for path in folder.iterdir()}

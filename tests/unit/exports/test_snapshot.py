@@ -8,8 +8,17 @@ import msgspec
 import pytest
 from msgspec.structs import replace
 
-from commentsvc.comments import queries, reactions, subscriptions, threads, views, voting
+from commentsvc.comments import (
+    queries,
+    reactions,
+    readers,
+    subscriptions,
+    threads,
+    views,
+    voting,
+)
 from commentsvc.comments.reactions import Reaction
+from commentsvc.comments.readers import SignedReader
 from commentsvc.comments.urls import PageRef, UnknownSiteError
 from commentsvc.db.database import Database
 from commentsvc.exports import records, snapshot
@@ -18,6 +27,8 @@ from commentsvc.exports.records import (
     CommentRecord,
     EndRecord,
     HeaderRecord,
+    IdentityRecord,
+    ReaderRecord,
     Record,
     SubscriberRecord,
     ThreadRecord,
@@ -28,17 +39,28 @@ from commentsvc.exports.snapshot import Selection
 from commentsvc.model import APPROVED, SPAM
 from commentsvc.moderation import actions, retention
 from commentsvc.spam import bans
+from commentsvc.spam.protected_names import looks
 from commentsvc.util.timestamps import rfc3339_ms
 from tests.unit.database_fixture import HOUR, NOW, add, decide, opened
 
 ON_BOTH_ENGINES = True  # see tests/unit/conftest.py
 
 R = TypeVar("R", bound=msgspec.Struct)
-PERSONAL = ("Ann", "ann@blog.example", "Mo", "aunt.example", "0102", "a bad name")
+PERSONAL = ("Ann", "ann@blog.example", "Mo", "aunt.example", "0102", "a bad name", "id.example")
+
+
+def sign_in(database: Database, site: str, name: str, email: str) -> SignedReader:
+    """Return a new reader of a site, whom a provider has identified by the address."""
+    identity = ("https://id.example", email)
+    who = database.write_now(readers.identified, site, identity, email, NOW)
+    return database.write_now(readers.choose_name, who, name, looks(name))
 
 
 def fill(database: Database) -> None:
-    """Make two sites; the first has a reply, votes, a history, an alias and a ban of each kind."""
+    """Make two sites; the first has a reply, votes, a history, an alias and a ban of each kind.
+
+    The other one has a comment by a reader who signed in.
+    """
     database.write_now(queries.sync_sites, ["blog", "other"])
     add(
         database,
@@ -53,7 +75,9 @@ def fill(database: Database) -> None:
         token_hash=b"secret of an edit token",
     )
     add(database, now=NOW + HOUR, parent=1, status="pending", author="Bob")
-    add(database, now=NOW + HOUR, site="other", url="/elsewhere/", author="Cleo")
+    cleo = sign_in(database, "other", "Cleo", "cleo@new.example")
+    old = {"author": "Cleo", "email": "cleo@old.example", "reader_id": cleo.id}
+    add(database, now=NOW + HOUR, site="other", url="/elsewhere/", **old)
     decide(database, APPROVED, 2, now=NOW + 2 * HOUR)
     database.write_now(actions.undo_last, [2], "Mo", NOW + 3 * HOUR)
     decide(database, SPAM, 2, now=NOW + 4 * HOUR)
@@ -118,7 +142,9 @@ def test_everything_is_exported_in_a_stable_order(database: Database) -> None:
     assert second.training is not None
     assert second.training.label == "spam"
     assert set(second.training.tokens) == {each.hash for each in of(TrainingTokenRecord, found)}
-    assert third.site == "other"
+    identity = ("https://id.example", "cleo@new.example")
+    assert (third.site, third.reader) == ("other", IdentityRecord(*identity))
+    assert of(ReaderRecord, found) == [ReaderRecord("other", *identity, "Cleo", "cleo@new.example")]
     assert [ban.value for ban in of(BanRecord, found)] == ["ann", "spam.example", "casino"]
     assert of(SubscriberRecord, found) == [
         SubscriberRecord("blog", "ann@blog.example", "asked", rfc3339_ms(NOW))
@@ -129,6 +155,7 @@ def test_everything_is_exported_in_a_stable_order(database: Database) -> None:
         comments=3,
         bans=3,
         subscribers=1,
+        readers=1,
         training_totals=1,
         training_tokens=tokens,
         views=2,
@@ -168,6 +195,7 @@ def test_one_site_comes_without_what_belongs_to_all(database: Database) -> None:
     assert {record.site for record in of(CommentRecord, found)} == {"blog"}
     assert {record.site for record in of(ThreadRecord, found)} == {"blog"}
     assert not of(BanRecord, found)
+    assert not of(ReaderRecord, found)
     assert not of(TrainingTokenRecord, found)
     with pytest.raises(UnknownSiteError, match="the sites are: blog, other"):
         read(database, site="third")

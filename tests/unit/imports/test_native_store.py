@@ -21,7 +21,7 @@ from commentsvc.moderation import pins
 from commentsvc.spam import bans
 from commentsvc.util.clock import SYSTEM_CLOCK
 from tests.unit.database_fixture import NOW, add, decide, opened
-from tests.unit.exports.test_snapshot import fill
+from tests.unit.exports.test_snapshot import fill, sign_in
 from tests.unit.imports.import_samples import DISQUS
 from tests.unit.imports.test_store import add_moderator, whose
 
@@ -192,6 +192,31 @@ def test_comments_of_moderators_are_theirs_by_their_address(tmp_path: Path) -> N
     assert run(tmp_path / "empty", "auto", path).exit_code == 0
     with opened(tmp_path / "empty") as database:
         assert exported(database) == data
+
+
+def test_names_of_readers_who_signed_in_stay_theirs(tmp_path: Path) -> None:
+    """Elsewhere their comments are verified, unless somebody else has the name there."""
+    with opened(tmp_path) as database:
+        database.write_now(queries.sync_sites, ["blog"])
+        for name, email in (("Eva", "eva@id.example"), ("Rosa", "rosa@id.example")):
+            who = sign_in(database, "blog", name, email)
+            add(database, author=name, email=email, reader_id=who.id)
+        add(database, author="Evа")
+        path, new = tmp_path / "export.ndjson", tmp_path / "new"
+        path.write_bytes(exported(database))
+    new.mkdir()
+    with opened(new) as database:
+        database.write_now(queries.sync_sites, ["blog"])
+        sign_in(database, "blog", "Eva", "eva@id.example")
+        sign_in(database, "blog", "R0sa", "another@id.example")
+    assert run(new, "auto", path).exit_code == 0
+    with opened(new) as database:
+        found = [database.read_now(queries.get, number).comment for number in (1, 2, 3)]
+        assert [each.status for each in found] == ["approved", "pending", "pending"]
+        assert [each.reader_id for each in found] == [1, None, None]
+    assert run(new, "--undo", 1).exit_code == 0
+    with opened(new) as database:
+        assert exported(database).count(b'"type":"reader"') == 2
 
 
 def test_an_export_of_one_site_goes_into_another(export: Path, tmp_path: Path) -> None:

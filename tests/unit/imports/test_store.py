@@ -94,7 +94,9 @@ class Importer:
     def tree(self) -> dict[str, tuple[str, str | None]]:
         """Return status and parent of all comments, by text or, if that is empty, by id."""
         rows = self.database.read_now(
-            lambda reader: reader.execute("SELECT id, source, status, parent_id FROM comment")
+            lambda reader: reader.execute(
+                "SELECT id, source, status, parent_id FROM comment ORDER BY id"
+            )
         ).fetchall()
         names = {
             number: source.removeprefix("comment ") or f"#{number}" for number, source, *_ in rows

@@ -6,10 +6,12 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from commentsvc.comments import search, subscriptions
+from commentsvc.comments import follows, search, subscriptions
+from commentsvc.comments.urls import PageRef
 from commentsvc.db.database import Database
 from commentsvc.moderation import personal_data
 from tests.unit.database_fixture import NOW, add, opened, plan
+from tests.unit.exports.test_snapshot import sign_in
 
 ON_BOTH_ENGINES = True  # see tests/unit/conftest.py
 
@@ -73,7 +75,27 @@ def test_all_of_it_is_told(database: Database) -> None:
             },
         ],
         "wishes": [{"site": "blog", "answers_by_mail": "asked"}],
+        "follows": [],
+        "sign_ins": [],
     }
+
+
+def test_what_readers_follow_and_how_they_sign_in_is_told(database: Database) -> None:
+    add(database, url="/a/")
+    place = PageRef("blog", "/a/")
+    database.write_now(follows.request, place, EMAIL, "en", NOW)
+    assert database.read_now(personal_data.is_known, EMAIL)
+    told = database.read_now(personal_data.export, EMAIL, NOW)
+    assert [(each.site, each.url, each.consent) for each in told.follows] == [
+        ("blog", "/a/", "asked")
+    ]
+    rosa = sign_in(database, "blog", "Rosa", "rosa@id.example")
+    assert database.read_now(personal_data.is_known, "Rosa@id.example")
+    told = database.read_now(personal_data.export, "rosa@id.example", NOW)
+    assert [(each.site, each.name) for each in told.sign_ins] == [("blog", "Rosa")]
+    assert told.comments == []
+    earlier = add(database, email="rosa@old.example", reader_id=rosa.id).comment.id
+    assert ids(database, "rosa@id.example") == [earlier]
 
 
 def test_an_address_is_known_by_its_comments_or_its_wishes(database: Database) -> None:

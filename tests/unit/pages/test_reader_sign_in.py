@@ -28,7 +28,7 @@ from commentsvc.settings.schema import (
 )
 from tests.background import background
 from tests.unit.admin.test_provider import CLIENT, LyingProvider
-from tests.unit.admin_client import employ
+from tests.unit.admin_client import employ, seated, text
 from tests.unit.app_fixture import NOW, SETTINGS, Served, data, served, waiting
 
 ON_BOTH_ENGINES = True  # see tests/unit/conftest.py
@@ -44,6 +44,8 @@ BLOG_SITE = Site(
     sign_in=("mail", "provider", "blog"),
     sso_url=f"{BLOG}/login?from=comments",
     sso_secret=SSO_SECRET,
+    isso=True,
+    artalk=True,
 )
 SIGNING_IN = replace(
     SETTINGS,
@@ -141,6 +143,13 @@ def test_who_signed_in_writes_under_the_name_with_a_mark(service: Served) -> Non
     assert plain.count(b'<span class="commentsvc-badge">Verified</span>') == 1
     assert service.get("/feed.atom").body.count(b'<category term="verified"/>') == 1
     assert service.get("/feed.json").body.count(b'"tags":["verified"]') == 1
+    assert service.get("/feed.rss").body.count(b"<category>verified</category>") == 1
+    isso = data(service.get("/isso/?uri=/p/"))["replies"]
+    assert [each.get("verified", False) for each in isso] == [True, False]
+    artalk = data(service.get("/artalk/api/v2/comments?page_key=/p/&site_name=x"))["comments"]
+    assert sorted(each["is_verified"] for each in artalk) == [False, True]
+    page = text(seated(service, "mo").get("comments"))
+    assert page.count('<span class="tag">Verified</span>') == 1
 
 
 @pytest.mark.parametrize("name", ["Ann Bo", "ANN  BO", "Аnn Bo", "Ann Bo (blog)"])
