@@ -119,6 +119,8 @@ is_ubuntu() { grep -qx 'ID=ubuntu' /etc/os-release; }
 # Prints the Debian packages without which some tests are skipped.
 missing_test_packages() {
     has_browser || is_ubuntu || echo chromium-headless-shell fonts-dejavu-core
+    # Ubuntu has Firefox only as a snap.
+    command -v firefox-esr >/dev/null || is_ubuntu || echo firefox-esr
     has_openssl || echo libssl-dev
     has_fuzzer || echo clang libclang-rt-dev
     command -v git >/dev/null || echo git

@@ -1,4 +1,4 @@
-"""Readers sign in, in a browser that blocks third-party cookies, with the whole program.
+"""Readers sign in, in browsers that block third-party cookies, with the whole program.
 
 The blog, the service and the provider are three sites. The provider is a separate program.
 """
@@ -16,8 +16,10 @@ from tests.admin_e2e.test_provider import answers, free_port
 from tests.conftest import FLAGS, chromium_program, visit, watched_tab
 from tests.e2e.program import serving, wait_for
 from tests.widget.browser import Blog, open_form, serve
+from tests.widget.firefox import firefox
 
 CLAIMS = {"sub": "eva", "name": "Eva Vogt", "email": "eva@home.example", "email_verified": True}
+THREAD = "//section[contains(@class, 'commentsvc-thread')]"
 PAGE = """<!DOCTYPE html><html lang="en">
 <title>A post</title><h1>A post</h1>
 <script type="module" src="{service}/static/comments.js"></script>
@@ -33,7 +35,7 @@ def strict(playwright: Playwright) -> Iterator[Browser]:
     browser.close()
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
 def provider() -> Iterator[str]:
     """Start a provider; return its issuer."""
     port = free_port()
@@ -51,11 +53,10 @@ def provider() -> Iterator[str]:
         process.wait()
 
 
-@pytest.fixture
-def blog(tmp_path: Path, provider: str) -> Iterator[Blog]:
+@pytest.fixture(scope="module")
+def blog(tmp_path_factory: pytest.TempPathFactory, provider: str) -> Iterator[Blog]:
     """Return a blog with a page, whose service is `localhost`: another site than 127.0.0.1."""
-    folder = tmp_path / "blog"
-    folder.mkdir()
+    folder = tmp_path_factory.mktemp("blog")
     with serve(folder) as blog:
         port = free_port()
         service = f"http://localhost:{port}"
@@ -74,7 +75,7 @@ def blog(tmp_path: Path, provider: str) -> Iterator[Blog]:
         }
         blog.service = service
         (folder / "index.html").write_text(PAGE.format(service=service))
-        with serving(tmp_path / "data", environ, f"127.0.0.1:{port}"):
+        with serving(tmp_path_factory.mktemp("data"), environ, f"127.0.0.1:{port}"):
             yield blog
 
 
@@ -108,7 +109,7 @@ def test_a_reader_signs_in_writes_and_edits_on_another_device(strict: Browser, b
         expect(form.get_by_label("Name")).to_be_hidden()
         form.get_by_label("Comment", exact=True).fill("Written on the phone")
         form.get_by_role("button", name="Send comment").click()
-        mine = page.locator("#commentsvc-1")
+        mine = page.locator("article", has_text="Written on the phone")
         expect(mine.locator(".commentsvc-author")).to_have_text("Eva Vogt")
         expect(mine.locator(".commentsvc-badge")).to_have_text("Verified")
         assert cookies_of_services(phone, blog) == []
@@ -116,16 +117,38 @@ def test_a_reader_signs_in_writes_and_edits_on_another_device(strict: Browser, b
         begin(page)
         sign_in(page)
         page.reload()
-        page.locator("#commentsvc-1").get_by_role("button", name="Edit").click()
-        form = page.locator("#commentsvc-1 form")
+        mine = page.locator("article", has_text="Written on the phone")
+        mine.get_by_role("button", name="Edit").click()
+        form = page.locator("article form")
         form.get_by_label("Comment", exact=True).fill("Edited on the laptop")
         form.get_by_role("button", name="Save").click()
-        expect(page.locator("#commentsvc-1")).to_contain_text("Edited on the laptop")
+        expect(page.locator("article", has_text="Edited on the laptop")).to_be_visible()
         begin(page)
         page.get_by_role("button", name="Sign out", exact=True).click()
         expect(page.get_by_label("Name")).to_be_visible()
         assert page.evaluate("localStorage['commentsvc:reader']") is None
         assert cookies_of_services(laptop, blog) == []
+
+
+def test_a_reader_signs_in_and_writes_in_firefox(tmp_path: Path, blog: Blog) -> None:
+    with firefox(tmp_path / "firefox") as browser:
+        browser.visit(f"{blog.origin}/")
+        browser.click(f"{THREAD}/*[contains(@class, 'commentsvc-input')]")
+        browser.click(f"{THREAD}//button[.='Sign in']")
+        browser.switch(2)
+        browser.click("//a[.='Sign in with Our Id']")
+        browser.click("//button[contains(., 'eva')]")
+        browser.switch(1)
+        browser.wait(f"{THREAD}//*[contains(., 'Commenting as Eva Vogt ✓')]")
+        browser.write(f"{THREAD}//form//textarea", "Written in Firefox")
+        browser.click(f"{THREAD}//button[.='Send comment']")
+        mine = "//article[contains(., 'Written in Firefox')]"
+        browser.wait(f"{mine}//*[.='Verified']")
+        browser.visit(f"{blog.origin}/")
+        browser.wait(f"{mine}//button[@name='edit']")
+        assert browser.cookies() == []
+        browser.visit(f"{blog.service}/readyz")
+        assert browser.cookies() == []
 
 
 def test_a_token_in_an_address_is_taken_after_a_question_unless_we_asked(
