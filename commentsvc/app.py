@@ -75,7 +75,7 @@ from commentsvc.settings import data_dir
 from commentsvc.settings.schema import Settings
 from commentsvc.spam.bans import Bans
 from commentsvc.spam.protected_names import ProtectedNames
-from commentsvc.submissions import SubmissionService
+from commentsvc.submission_service import SubmissionService
 from commentsvc.util.clock import Clock
 
 if TYPE_CHECKING:

@@ -58,7 +58,7 @@ FOR_MODERATORS: Final = (
     "commentsvc/templates/mail/invitation.jinja",
     "commentsvc/templates/mail/submitted.jinja",
     "commentsvc/templates/mail/test.jinja",
-    "commentsvc/templates/moderation/",
+    "commentsvc/templates/admin/",
 )
 # Parts of the texts that are loaded only when they are used; most are sections of widget.json.
 PARTS: Final = ("tools", "form", "reactions", "views")

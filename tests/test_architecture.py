@@ -27,7 +27,7 @@ STATIC = ROOT / "static"
 _DATA = ["model", "settings", "util", "db"]
 _RULES = [*_DATA, "comments", "spam", "moderation"]
 _SERVICE = [*_RULES, "auth", "delivery", "http"]
-_HANDLERS = [*_SERVICE, "cluster", "context", "submissions"]
+_HANDLERS = [*_SERVICE, "cluster", "context", "submission_service"]
 ALLOWED: dict[str, list[str]] = {
     "model": [],
     "util": [],
@@ -40,12 +40,12 @@ ALLOWED: dict[str, list[str]] = {
     "context": [*_DATA, "comments"],
     "spam": [*_DATA, "comments"],
     "moderation": [*_DATA, "comments", "spam"],
-    "submissions": [*_RULES, "auth", "context"],
-    "inbox": [*_RULES, "auth", "http", "context", "submissions"],
+    "submission_service": [*_RULES, "auth", "context"],
+    "inbox": [*_RULES, "auth", "http", "context", "submission_service"],
     "exports": [*_DATA, "comments"],
     "imports": [*_RULES, "exports"],
     "delivery": [*_RULES, "auth"],
-    "mentions": [*_RULES, "auth", "http", "context", "submissions", "imports", "delivery"],
+    "mentions": [*_RULES, "auth", "http", "context", "submission_service", "imports", "delivery"],
     "api": _HANDLERS,
     "runtime": [*_SERVICE, "imports"],
     "isso": [*_HANDLERS, "api"],
@@ -172,7 +172,7 @@ TESTED_ELSEWHERE: dict[str, str] = {
     "moderation.permissions": "admin/test_routes: each route by each role",
     "moderation.review": "admin/test_review_queue: the lists as pages",
     "model": "everywhere: these are the words of all tests",
-    "submissions": "api/test_submit: what a submission meets, with a request and without",
+    "submission_service": "api/test_submit: what a submission meets, with a request and without",
     "util.origin": "comments/test_urls: rule 4",
     "util.templates": "test_embed and test_mail: all that is written by templates",
     "util.text": "where it is used: forms, submissions, bans and rules",
@@ -189,12 +189,12 @@ CORE_TESTED_ELSEWHERE: dict[str, str] = {
 CORE_FOLDERS: dict[str, frozenset[str]] = {
     "base": frozenset(),
     "http": frozenset({"base"}),
-    "seam": frozenset({"base", "http"}),
-    "cache": frozenset({"base", "http", "seam"}),
-    "sse": frozenset({"base", "http", "seam"}),
+    "bridge": frozenset({"base", "http"}),
+    "cache": frozenset({"base", "http", "bridge"}),
+    "sse": frozenset({"base", "http", "bridge"}),
     "io": frozenset({"base", "http"}),
-    "server": frozenset({"base", "http", "seam", "cache", "sse", "io"}),
-    "python": frozenset({"base", "http", "seam", "cache", "sse", "server"}),
+    "server": frozenset({"base", "http", "bridge", "cache", "sse", "io"}),
+    "python": frozenset({"base", "http", "bridge", "cache", "sse", "server"}),
 }
 
 # The core knows HTTP, bytes, keys and tags. These words belong to our domain or to other formats.

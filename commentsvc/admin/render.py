@@ -127,7 +127,7 @@ def browser(agent: str) -> str:
 
 
 TEMPLATES: Final = Templates(
-    "moderation",
+    "admin",
     {
         "ago": ago,
         "browser": browser,

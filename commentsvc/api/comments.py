@@ -68,7 +68,7 @@ from commentsvc.http.messages import (
 from commentsvc.http.operation import TEXT, Operation, Query, json_of
 from commentsvc.http.router import Route, route
 from commentsvc.model import APPROVED, fragment, site_tag, thread_tag, views_tag
-from commentsvc.submissions import Accepted
+from commentsvc.submission_service import Accepted
 from commentsvc.util.text import excerpt
 from commentsvc.util.timestamps import read, rfc3339
 

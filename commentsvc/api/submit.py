@@ -1,7 +1,7 @@
 """HTTP submissions: CORS, the client's network and rate limits, before a submission is judged.
 
 JSON, our form and Stacosys' forms are read and answered in different ways; this module has what
-they share. `commentsvc.submissions` judges and stores a submission.
+they share. `commentsvc.submission_service` judges and stores a submission.
 """
 
 from collections.abc import Callable
@@ -27,7 +27,7 @@ from commentsvc.http.messages import (
     TrustedProxies,
 )
 from commentsvc.spam.score import Verdict
-from commentsvc.submissions import Accepted, SubmissionService
+from commentsvc.submission_service import Accepted, SubmissionService
 from commentsvc.util.client_network import network
 from commentsvc.util.i18n import Message, requested_language
 from commentsvc.util.i18n import gettext as _

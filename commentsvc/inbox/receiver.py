@@ -26,7 +26,7 @@ from commentsvc.db.sqlite import DatabaseError, Transaction
 from commentsvc.inbox.message import MailReader, Unwanted
 from commentsvc.model import APPROVED, DELETED, SPAM
 from commentsvc.moderation import actions, decisions, profiles
-from commentsvc.submissions import SubmissionService
+from commentsvc.submission_service import SubmissionService
 from commentsvc.util.timestamps import DAY_MS
 
 _log = logging.getLogger(__name__)

@@ -21,7 +21,7 @@ from commentsvc.mentions.html_page import FoundMention
 from commentsvc.mentions.store import Mention
 from commentsvc.model import ANCHOR, DELETED
 from commentsvc.moderation import author_edits
-from commentsvc.submissions import SubmissionService
+from commentsvc.submission_service import SubmissionService
 
 _PARENT: Final = re.compile(rf"{ANCHOR}([0-9]{{1,18}})")
 

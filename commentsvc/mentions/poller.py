@@ -22,7 +22,7 @@ from commentsvc.mentions.polite_client import LeaveAlone, PoliteClient
 from commentsvc.mentions.store import FollowedPost, Mention
 from commentsvc.model import fragment
 from commentsvc.settings.schema import Site
-from commentsvc.submissions import SubmissionService
+from commentsvc.submission_service import SubmissionService
 from commentsvc.util.http_client import RemoteError
 from commentsvc.util.timestamps import DAY_MS, MINUTE_MS
 

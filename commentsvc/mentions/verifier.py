@@ -22,7 +22,7 @@ from commentsvc.mentions import html_page, store
 from commentsvc.mentions.comments import MentionComments, delete_comment
 from commentsvc.mentions.html_page import FoundMention, UnreadablePage
 from commentsvc.mentions.store import Mention
-from commentsvc.submissions import SubmissionService
+from commentsvc.submission_service import SubmissionService
 from commentsvc.util.http_client import RemoteError, fetch
 from commentsvc.util.timestamps import DAY_MS, MINUTE_MS
 

@@ -62,7 +62,7 @@ from commentsvc.http.operation import NOTHING, Operation, form_of, read_fields
 from commentsvc.http.router import Route, route
 from commentsvc.model import APPROVED, fragment, thread_tag
 from commentsvc.settings.schema import origins
-from commentsvc.submissions import Accepted
+from commentsvc.submission_service import Accepted
 from commentsvc.util.i18n import (
     ENGLISH,
     Language,

@@ -15,9 +15,9 @@
 
 #include "base/hash.h"
 #include "base/slice.h"
+#include "bridge/reply.h"
 #include "cache/entry.h"
 #include "cache/purge.h"
-#include "seam/reply.h"
 
 #include <stdbool.h>
 #include <stddef.h>

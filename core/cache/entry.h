@@ -7,9 +7,9 @@
 #ifndef CORE_CACHE_ENTRY_H
 #define CORE_CACHE_ENTRY_H
 
+#include "bridge/reply.h"
 #include "cache/shared_head.h"
 #include "http/response.h"
-#include "seam/reply.h"
 
 #include <stdbool.h>
 #include <stddef.h>

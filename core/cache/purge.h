@@ -12,14 +12,14 @@
  * time after it has read a request, so that it also ends while Python hangs, or while the whole
  * process was stopped: whoever asks after the end of the lease gets nothing that is stored.
  *
- * The table takes half a megabyte: eight bytes for each index of a tag (seam/tag.h).
+ * The table takes half a megabyte: eight bytes for each index of a tag (bridge/tag.h).
  *
  * Any thread may call every function at any time. The caller keeps the order "commit, purge,
  * acknowledge"; then a reader who has seen the acknowledgement gets no older response. */
 #ifndef CORE_CACHE_PURGE_H
 #define CORE_CACHE_PURGE_H
 
-#include "seam/tag.h"
+#include "bridge/tag.h"
 
 #include <stdatomic.h>
 #include <stdbool.h>

@@ -20,7 +20,7 @@ struct response {
     struct slice body;
     struct slice gzip; /* the body in these codings, for clients that prefer one; empty: none */
     struct slice brotli;
-    const uint32_t *tags; /* indexes, see seam/tag.h */
+    const uint32_t *tags; /* indexes, see bridge/tag.h */
     size_t tag_count;     /* 0: it is not cached */
     struct slice follows; /* of a stream: the tag whose events it sends; empty: no stream */
     uint32_t group;       /* of clients that share a limit of streams, any number */

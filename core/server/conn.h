@@ -10,11 +10,11 @@
 #ifndef CORE_SERVER_CONN_H
 #define CORE_SERVER_CONN_H
 
+#include "bridge/reply.h"
+#include "bridge/request.h"
 #include "http/body.h"
 #include "http/response.h"
 #include "io/send_buffer.h"
-#include "seam/reply.h"
-#include "seam/request.h"
 #include "server/context.h"
 
 #include <stdbool.h>

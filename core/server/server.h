@@ -5,9 +5,9 @@
 #define CORE_SERVER_SERVER_H
 
 #include "base/limits.h"
+#include "bridge/mailbox.h"
 #include "cache/purge.h"
 #include "io/listener.h"
-#include "seam/mailbox.h"
 #include "server/worker.h"
 
 #include <stdbool.h>

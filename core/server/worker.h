@@ -5,9 +5,9 @@
 #define CORE_SERVER_WORKER_H
 
 #include "base/hash.h"
+#include "bridge/mailbox.h"
 #include "io/acceptor.h"
 #include "io/poller.h"
-#include "seam/mailbox.h"
 #include "server/conn_table.h"
 #include "server/context.h"
 #include "server/holders.h"

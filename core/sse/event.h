@@ -8,7 +8,7 @@
 #ifndef CORE_SSE_EVENT_H
 #define CORE_SSE_EVENT_H
 
-#include "seam/reply.h"
+#include "bridge/reply.h"
 
 #include <stdbool.h>
 

@@ -7,7 +7,7 @@
 #ifndef CORE_SSE_SUBSCRIBERS_H
 #define CORE_SSE_SUBSCRIBERS_H
 
-#include "seam/tag.h"
+#include "bridge/tag.h"
 
 #include <stdatomic.h>
 #include <stdbool.h>

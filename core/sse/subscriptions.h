@@ -8,7 +8,7 @@
 #ifndef CORE_SSE_SUBSCRIPTIONS_H
 #define CORE_SSE_SUBSCRIPTIONS_H
 
-#include "seam/reply.h"
+#include "bridge/reply.h"
 #include "sse/subscribers.h"
 
 #include <stdbool.h>

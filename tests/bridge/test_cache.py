@@ -1,4 +1,4 @@
-"""Rules 5 to 7 of the seam (core/DESIGN.md): what is cached, under which key, and for how long."""
+"""Rules 5 to 7 of the bridge (core/DESIGN.md): what is cached, by which key, and for how long."""
 
 import gzip
 import time

@@ -1,4 +1,4 @@
-"""Rules 1 to 4 of the seam (core/DESIGN.md): ownership, order, and no stale answer after a purge.
+"""Rules 1 to 4 of the bridge (core/DESIGN.md): ownership, order, and no stale answer after a purge.
 
 Rule 4 has its races in tests/core/server/test_stale.c as well, with the rule and without it.
 """

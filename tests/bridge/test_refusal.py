@@ -1,4 +1,4 @@
-"""Rules 8 to 10 of the seam (core/DESIGN.md): clients cannot make it grow, wait or guess."""
+"""Rules 8 to 10 of the bridge (core/DESIGN.md): clients cannot make it grow, wait or guess."""
 
 import contextlib
 import json

@@ -1,4 +1,4 @@
-"""Rule 11 of the seam (core/DESIGN.md): streams that stay open, and events published to them."""
+"""Rule 11 of the bridge (core/DESIGN.md): streams that stay open, and events published to them."""
 
 import socket
 from typing import Any

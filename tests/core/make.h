@@ -2,10 +2,10 @@
 #ifndef TESTS_MAKE_H
 #define TESTS_MAKE_H
 
+#include "bridge/reply.h"
 #include "cache/purge.h"
 #include "check.h"
 #include "http/head.h"
-#include "seam/reply.h"
 
 #include <stdlib.h>
 

@@ -60,7 +60,7 @@ from commentsvc.settings.schema import (
 )
 from commentsvc.spam.bans import Bans
 from commentsvc.spam.protected_names import ProtectedNames
-from commentsvc.submissions import SubmissionService
+from commentsvc.submission_service import SubmissionService
 from tests.core_server import core_server
 from tests.unit.database_fixture import location
 from tests.unit.settable_clock import SettableClock

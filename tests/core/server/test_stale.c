@@ -1,4 +1,4 @@
-/* Rule 4 of the seam: never stale after the acknowledgement.
+/* Rule 4 of the bridge: never stale after the acknowledgement.
  *
  * Each race has a value that is read and written at the same time. A client asks for it; Python,
  * played by a thread, reads it, takes a moment and answers; meanwhile the value is written, its

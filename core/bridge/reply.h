@@ -4,9 +4,9 @@
 #define CORE_SEAM_REPLY_H
 
 #include "base/slice.h"
+#include "bridge/message.h"
+#include "bridge/request.h"
 #include "http/response.h"
-#include "seam/message.h"
-#include "seam/request.h"
 
 #include <stdbool.h>
 #include <stddef.h>

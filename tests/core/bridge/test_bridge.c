@@ -1,11 +1,11 @@
-/* seam/: the mailbox between the threads, requests, replies and tags. */
+/* bridge/: the mailbox between the threads, requests, replies and tags. */
 #include "base/limits.h"
+#include "bridge/mailbox.h"
+#include "bridge/request.h"
+#include "bridge/tag.h"
 #include "check.h"
 #include "http/etag.h"
 #include "make.h"
-#include "seam/mailbox.h"
-#include "seam/request.h"
-#include "seam/tag.h"
 
 #include <poll.h>
 #include <pthread.h>

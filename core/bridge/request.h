@@ -4,9 +4,9 @@
 
 #include "base/budget.h"
 #include "base/slice.h"
+#include "bridge/message.h"
 #include "http/head.h"
 #include "http/proxy_header.h"
-#include "seam/message.h"
 
 #include <stdbool.h>
 #include <stddef.h>

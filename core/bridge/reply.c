@@ -1,5 +1,5 @@
 /* Replies; see reply.h. A message has one holder at a time: nothing here is shared. */
-#include "seam/reply.h"
+#include "bridge/reply.h"
 
 #include "base/clock.h"
 #include "http/coding.h"

@@ -1,5 +1,5 @@
 /* Tags; see tag.h. */
-#include "seam/tag.h"
+#include "bridge/tag.h"
 
 #include "base/hash.h"
 

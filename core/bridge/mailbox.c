@@ -1,5 +1,5 @@
 /* The mailbox; see mailbox.h. */
-#include "seam/mailbox.h"
+#include "bridge/mailbox.h"
 
 #include <errno.h>
 #include <stdlib.h>

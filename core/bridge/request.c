@@ -1,5 +1,5 @@
 /* Requests; see request.h. A message has one holder at a time: nothing here is shared. */
-#include "seam/request.h"
+#include "bridge/request.h"
 
 #include "base/limits.h"
 

@@ -6,7 +6,7 @@
 #ifndef CORE_SEAM_MAILBOX_H
 #define CORE_SEAM_MAILBOX_H
 
-#include "seam/message.h"
+#include "bridge/message.h"
 
 #include <pthread.h>
 #include <stdbool.h>
