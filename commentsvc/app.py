@@ -163,7 +163,7 @@ async def _compose(
         instance = await _instance(stack, settings, bridge, watchers)
         database = _open(settings, location, bridge, watchers, instance)
         stack.push_async_callback(database.close)
-        await _tell(database, settings)
+        await _sync_database(database, settings)
         views = ViewCounter(database)
         stack.push_async_callback(views.store)
         clock = Clock()
@@ -377,7 +377,7 @@ async def _stop(bridge: Bridge, grace: float, succession: Handover, lock: Lock) 
         await bridge.stop(grace)
 
 
-async def _tell(database: Database, settings: Settings) -> None:
+async def _sync_database(database: Database, settings: Settings) -> None:
     """Update the sites and the recipients of messages in the database from the settings."""
     names = [site.name for site in settings.sites]
     await database.write(queries.sync_sites, names)
@@ -462,14 +462,14 @@ def _foreign(
 def _observed(bridge: Bridge, traced: bool) -> Iterator[None]:
     """Log the core's counters at each SIGUSR1, and each request when `traced`."""
 
-    def tell() -> None:
+    def log_statistics() -> None:
         from commentsvc.api import metrics
 
         for line in metrics.statistics(bridge.stats(), Path("/proc/self/status").read_text()):
             _log.info("%s", line)
 
     loop = asyncio.get_running_loop()
-    loop.add_signal_handler(signal.SIGUSR1, tell)
+    loop.add_signal_handler(signal.SIGUSR1, log_statistics)
     try:
         with request_trace.writing(bridge.take_trace, STDERR) if traced else nullcontext():
             yield

@@ -247,24 +247,24 @@ def _shipped_settings(text: str) -> Iterator[tuple[str, tuple[str, str]]]:
             comment.append(line[2:])
 
 
-def _described(operation: Operation[Any], told: Json) -> Iterator[str]:
+def _described(operation: Operation[Any], described: Json) -> Iterator[str]:
     yield f"### `{operation.method} {operation.path}`\n"
     yield _wrapped(f"{operation.summary}. {operation.note}") + "\n"
     if operation.by_token:
         yield _wrapped("Needs the edit token: `Authorization: Bearer …`.") + "\n"
-    for each in told.get("parameters", ()):
+    for each in described.get("parameters", ()):
         yield _item(each["name"], each["schema"], each["required"], each.get("description", ""))
-    if "parameters" in told:
+    if "parameters" in described:
         yield ""
-    if "requestBody" in told:
-        bodies = told["requestBody"]["content"].items()
+    if "requestBody" in described:
+        bodies = described["requestBody"]["content"].items()
         yield _wrapped("Body: " + " or ".join(_content(*each) for each in bodies) + ".") + "\n"
     answers = (
         " ".join([status, *(_content(*each) for each in answer.get("content", {}).items())])
-        for status, answer in told["responses"].items()
+        for status, answer in described["responses"].items()
         if not _is_error(answer)
     )
-    errors = [status for status, answer in told["responses"].items() if _is_error(answer)]
+    errors = [status for status, answer in described["responses"].items() if _is_error(answer)]
     ending = f" Errors: {', '.join(errors)}." if errors else ""
     yield _wrapped(f"Answers: {', '.join(answers)}.{ending}") + "\n"
 

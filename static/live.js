@@ -15,9 +15,9 @@ function announce(thread, count) {
 export function showLikes(thread) {
   const heading = thread.querySelector(".commentsvc-heading");
   const { likes, reposts } = thread.page;
-  const told = [likes && `♥ ${likes}`, reposts && `↻ ${reposts}`].filter(Boolean).join(" ");
+  const totals = [likes && `♥ ${likes}`, reposts && `↻ ${reposts}`].filter(Boolean).join(" ");
   heading.querySelector("span")?.remove();
-  if (told) heading.append(h("span", {}, ` ${told}`));
+  if (totals) heading.append(h("span", {}, ` ${totals}`));
 }
 
 /** Return a function that animates the comments which are new in `thread`. */

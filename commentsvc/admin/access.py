@@ -201,7 +201,7 @@ class AccessControl:
             context, given = (context, ()) if context else self._greet()
             return _with(await handler(request, context), given)
 
-        return _told(answer)
+        return _errors_as_pages(answer)
 
     def _login_required(self, permission: str, handler: Shown) -> Handler:
         """Return a handler of a page for moderators with a permission."""
@@ -217,7 +217,7 @@ class AccessControl:
                 _permit(context, permission)
                 return await handler(request, context)
 
-        return _told(answer)
+        return _errors_as_pages(answer)
 
     def _public_form(self, handler: Acted) -> Handler:
         """Return a handler for everybody that accepts only our forms."""
@@ -234,7 +234,7 @@ class AccessControl:
             with speaking(context.language):
                 return await handler(request, context, form)
 
-        return _told(answer)
+        return _errors_as_pages(answer)
 
     def _login_required_form(self, permission: str, handler: Acted) -> Handler:
         """Return a handler for moderators with a permission that accepts only our forms."""
@@ -278,10 +278,10 @@ def _permit(context: RequestContext, permission: str) -> None:
         raise NotPermitted(f"{context.moderator.name} may not {permission}")
 
 
-def _told(answer: Handler) -> Handler:
+def _errors_as_pages(answer: Handler) -> Handler:
     """Return `answer` wrapped so that it uses the browser's language and HTML for errors."""
 
-    async def tell(request: Request) -> Response:
+    async def handle(request: Request) -> Response:
         with speaking(request.language(moderators_tags())):
             try:
                 return await answer(request)
@@ -291,7 +291,7 @@ def _told(answer: Handler) -> Handler:
                     raise
             return render("problem.html", error.status, error.headers, message=error.message)
 
-    return tell
+    return handle
 
 
 def _with(response: Response, headers: Headers) -> Response:

@@ -26,15 +26,15 @@ class CommentView(msgspec.Struct, frozen=True):
     """What is shown of a comment: ages are in words, `edited` is "" if it was not edited.
 
     `parent` is the comment that it replies to, `doubt` a class for its score, with the reasons in
-    `told`. `origin` is that of its blog, "" if unknown. `several`: there are several sites, so its
-    site is named. `found`: it was found by a search, so its status is named. `decides`: the
+    `verdict`. `origin` is that of its blog, "" if unknown. `several`: there are several sites, so
+    its site is named. `found`: it was found by a search, so its status is named. `decides`: the
     moderator may decide on it. `reports` is how many readers have reported it. `language` is the
     tag of the current language.
     """
 
     entry: Entry
     parent: ParentQuote | None
-    told: StoredVerdict | None
+    verdict: StoredVerdict | None
     doubt: str
     age: str
     edited: str

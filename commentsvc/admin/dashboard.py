@@ -108,7 +108,7 @@ class Dashboard:
     async def settings(self, request: Request, context: RequestContext) -> Response:
         """GET /moderation/settings: 200 with all settings, without the values of secret ones."""
         return await self._layout.render(
-            "settings.html", context, here="settings", sections=told(self._settings)
+            "settings.html", context, here="settings", sections=settings_sections(self._settings)
         )
 
 
@@ -126,7 +126,7 @@ def totals(days: Sequence[tuple[int, Mapping[str, int]]]) -> dict[str, int]:
     return {status: sum(numbers.get(status, 0) for _, numbers in days) for status in STATUSES}
 
 
-def told(settings: Settings) -> list[tuple[str, list[tuple[str, str]]]]:
+def settings_sections(settings: Settings) -> list[tuple[str, list[tuple[str, str]]]]:
     """Return the sections of the settings with their keys and values, as in the settings file."""
     sections: list[tuple[str, list[tuple[str, str]]]] = []
     for name, struct in SECTIONS.items():

@@ -11,7 +11,7 @@ import msgspec
 from msgspec import Meta
 from msgspec.structs import asdict
 
-from commentsvc.admin.dashboard import told
+from commentsvc.admin.dashboard import settings_sections
 from commentsvc.admin.token_access import TokenAccess, answered, body
 from commentsvc.api.serialize import Answer, Moment
 from commentsvc.comments import search, threads
@@ -452,7 +452,7 @@ class ModerationApi:
         status = asked.status or ("" if asked.q.strip() else "pending")
         chosen = ReviewQuery(status, asked.q.strip(), asked.site, asked.after)
         piece = await self._database.read(review.piece, who, chosen, asked.limit)
-        data = [_comment(entry, piece.told.get(entry.comment.id)) for entry in piece.items]
+        data = [_comment(entry, piece.verdicts.get(entry.comment.id)) for entry in piece.items]
         return answered(ModeratedComments(data, piece.next or None))
 
     def _check_site(self, name: str) -> None:
@@ -601,7 +601,7 @@ class ModerationApi:
     async def settings(self, request: Request, _who: Actor) -> Response:
         """GET /settings."""
         SETTINGS.read(request)
-        sections = told(self._settings)
+        sections = settings_sections(self._settings)
         names = [name for name, _ in sections]
         return answered(_named(names, [dict(rows) for _, rows in sections]))
 

@@ -53,7 +53,7 @@ class QueueStream:
         self._clock = service.clock
         self._access = access
         self._publisher = publisher
-        self._told: dict[int, bytes] = {}  # the last event by the id of each token with a stream
+        self._sent: dict[int, bytes] = {}  # the last event by the id of each token with a stream
 
     def routes(self) -> list[Route]:
         """Return the table of routes."""
@@ -67,7 +67,7 @@ class QueueStream:
             event = self._database.read_now(_event, who)
         except Exception as failure:
             return refused(failure)
-        self._told[token.id] = event
+        self._sent[token.id] = event
         return Response(
             200,
             HEADERS,
@@ -80,20 +80,20 @@ class QueueStream:
         """Send changes until cancelled."""
         while True:
             await asyncio.sleep(PAUSE)
-            self.look()
+            self.send_changes()
 
-    def look(self) -> None:
+    def send_changes(self) -> None:
         """Send each token with a stream what has changed since the last call."""
-        for token_id, told in list(self._told.items()):
+        for token_id, sent in list(self._sent.items()):
             if not self._publisher.is_followed(_tag(token_id)):
-                del self._told[token_id]
+                del self._sent[token_id]
                 continue
             try:
                 event = self._database.read_now(self._current, token_id)
             except DatabaseError:
                 continue
-            if event and event != told and self._publisher.publish(_tag(token_id), event):
-                self._told[token_id] = event
+            if event and event != sent and self._publisher.publish(_tag(token_id), event):
+                self._sent[token_id] = event
 
     def _current(self, reader: Reader, token_id: int) -> bytes:
         """Return the current event for a token; b"" if it may not get events any more."""

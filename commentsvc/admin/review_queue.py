@@ -124,7 +124,7 @@ class ReviewPages:
         viewer = Viewer(
             now=context.now,
             origins=self._origins,
-            verdicts=part.told,
+            verdicts=part.verdicts,
             parents=part.parents,
             reports=part.reports,
             spam_from=self._spam_from,

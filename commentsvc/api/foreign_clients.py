@@ -119,8 +119,8 @@ async def submit(
 
 def error_text(error: HttpError) -> str:
     """Return the message of an error and those of its fields as one text."""
-    told = [error.message, *(error.fields or {}).values()]
-    return " ".join(dict.fromkeys(map(translate, told)))
+    messages = [error.message, *(error.fields or {}).values()]
+    return " ".join(dict.fromkeys(map(translate, messages)))
 
 
 def json_body(request: Request) -> bytes:

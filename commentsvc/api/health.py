@@ -88,7 +88,7 @@ class Health:
     def health(self, request: Request) -> Response:
         """GET /healthz: 200 while the event loop answers, 404 for the public. Not cached."""
         self._admit(request)
-        return _told(State("alive"))
+        return _response(State("alive"))
 
     async def ready(self, request: Request) -> Response:
         """GET /readyz: 200 while the database can be read and written, else 503. Not cached.
@@ -100,7 +100,7 @@ class Health:
         self._database.read_now(Reader.first, SiteTable.select(SiteTable.id))
         if self._database.write_health.error:
             await self._database.write(Transaction.change, SiteTable.update(name=SiteTable.name))
-        return _told(State("ready"))
+        return _response(State("ready"))
 
     def metrics(self, request: Request) -> Response:
         """GET /metrics: 200 with the metrics of core, outbox and process, as Prometheus text.
@@ -116,7 +116,7 @@ class Health:
 
         Scripts of other pages cannot read it, and it contains only the client's own address.
         """
-        return _told(
+        return _response(
             Client(
                 address=self._proxies.client(request),
                 host=request.header("host") or "",
@@ -140,5 +140,5 @@ class Health:
             raise HttpError(404, *NOTHING_HERE)
 
 
-def _told(value: State | Client) -> Response:
+def _response(value: State | Client) -> Response:
     return Response(200, (("Content-Type", JSON), NOT_STORED), encode(value))

@@ -265,11 +265,11 @@ def _times(stats: Stats) -> str:
     _, total = latency[-1]
     if not total:
         return "none timed"
-    told = [f"{stats['latency_sum'] / total / 1000:.3f} ms on average"]
+    parts = [f"{stats['latency_sum'] / total / 1000:.3f} ms on average"]
     for percent in (50, 90, 99):
         bound = next(bound for bound, count in latency if count * 100 >= total * percent)
-        told.append(f"{percent} % within {'more' if bound is None else f'{bound / 1000} ms'}")
-    return ", ".join(told)
+        parts.append(f"{percent} % within {'more' if bound is None else f'{bound / 1000} ms'}")
+    return ", ".join(parts)
 
 
 def _mebibytes(status: str, key: str) -> str:

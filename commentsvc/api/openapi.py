@@ -140,8 +140,8 @@ def _contents(operations: Iterable[Operation[Any]]) -> list[Content]:
 
 
 def _described(operation: Operation[Any], known: Mapping[int, Json], query: Json) -> Json:
-    told = (*operation.errors, 414) if query.get("properties") else operation.errors
-    answers = {**operation.answers, **dict.fromkeys(told, json_of(Error))}
+    errors = (*operation.errors, 414) if query.get("properties") else operation.errors
+    answers = {**operation.answers, **dict.fromkeys(errors, json_of(Error))}
     is_public = operation.method == "GET" and not (operation.by_token or operation.permission)
     described: Json = {
         "operationId": f"{operation.method.lower()}{_named(operation.path)}",
@@ -194,9 +194,9 @@ def _in_query(query: Json) -> Iterable[Json]:
 
 
 def _parameter(name: str, where: str, required: bool, schema: Json) -> Json:
-    told = {key: text for key, text in schema.items() if key == "description"}
+    description = {key: text for key, text in schema.items() if key == "description"}
     schema = {key: value for key, value in schema.items() if key != "description"}
-    return {"name": name, "in": where, "required": required, "schema": schema, **told}
+    return {"name": name, "in": where, "required": required, "schema": schema, **description}
 
 
 def _bounded(node: Any, bounds: Mapping[str, Json]) -> Any:

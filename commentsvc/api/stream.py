@@ -137,7 +137,7 @@ class CommentStream:
             if thread_of(tag) and self._publisher.is_followed(tag)
         )
         if self._changed and not self._resting:
-            self._tell()
+            self._publish_changes()
 
     def _remember(self, tag: str) -> None:
         """Note that a stream follows a tag; now and then forget those that none follows."""
@@ -146,16 +146,16 @@ class CommentStream:
             self._most = max(REMEMBERED, 2 * len(self._followed))
         self._followed.add(tag)
 
-    def _tell(self) -> None:
+    def _publish_changes(self) -> None:
         tags, self._changed = self._changed, set()
         self._changed.update(tag for tag in tags if not self._publish(tag))
         self._resting = True
-        asyncio.get_running_loop().call_later(PAUSE, self._go_on)
+        asyncio.get_running_loop().call_later(PAUSE, self._end_pause)
 
-    def _go_on(self) -> None:
+    def _end_pause(self) -> None:
         self._resting = False
         if self._changed:
-            self._tell()
+            self._publish_changes()
 
     def _publish(self, tag: str) -> bool:
         """Publish the change of one page; return False if it must be tried again."""

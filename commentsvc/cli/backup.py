@@ -29,8 +29,8 @@ def backup(data: Path, file: Path, force: bool) -> None:
     from commentsvc.db import backup as copying
 
     path = client.database(data)
-    with progress("copying the database") as told:
-        size = copying.write(path, file, replace=force, told=told)
+    with progress("copying the database") as on_progress:
+        size = copying.write(path, file, replace=force, on_progress=on_progress)
     click.echo(f"{file} is a complete copy ({size / 1e6:.1f} MB)")
 
 
@@ -53,14 +53,16 @@ def restore(data: Path, file: Path, force: bool, send: bool) -> None:
     from commentsvc.util import timestamps
 
     place = location(data)
-    with progress("restoring the database") as told:
+    with progress("restoring the database") as on_progress:
         if isinstance(place, str):
             load_postgresql()
             from commentsvc.db import postgresql_dump
 
-            done = postgresql_dump.restore(place, file, force=force, send=send, told=told)
+            done = postgresql_dump.restore(
+                place, file, force=force, send=send, on_progress=on_progress
+            )
         else:
-            done = copying.restore(data, file, force=force, send=send, told=told)
+            done = copying.restore(data, file, force=force, send=send, on_progress=on_progress)
     newest = f", the newest of {timestamps.local(done.newest)}" if done.newest else ""
     click.echo(f"restored {counted(done.comments, 'comment')}{newest}")
     for fault in done.faults:
@@ -108,8 +110,8 @@ def copy_(source: "Location", target: "Location") -> None:
     """
     from commentsvc.db import engine_copy
 
-    with progress("copying and comparing") as told:
-        done = engine_copy.copy(source, target, told)
+    with progress("copying and comparing") as on_progress:
+        done = engine_copy.copy(source, target, on_progress)
     for table in done.tables:
         if table.rows:
             click.echo(f"{table.name:<20} {table.rows:>9}  {table.checksum}")

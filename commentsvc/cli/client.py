@@ -149,16 +149,16 @@ def ensure_database(data: Path) -> Location:
     return place
 
 
-def check(data: Path, told: Callable[[float], None] = lambda _: None) -> list[str]:
+def check(data: Path, on_progress: Callable[[float], None] = lambda _: None) -> list[str]:
     """Return the faults of the database, one line each. Raise DatabaseError.
 
-    `told` is called with the share that is done, from 0 to 1.
+    `on_progress` is called with the share that is done, from 0 to 1.
     """
     path = database(data)
     if isinstance(path, Path):
         upgrade.refuse_empty(path)
-        upgrade.look(path)
-    return _read(data, integrity.check, told)
+        upgrade.check(path)
+    return _read(data, integrity.check, on_progress)
 
 
 def server_state(url: str) -> list[str]:
@@ -282,7 +282,7 @@ def read_snapshot(
     if isinstance(path, str):
         return _read(data, work, *args, **kwargs)
     upgrade.refuse_empty(path)
-    if upgrade.look(path):
+    if upgrade.check(path):
         raise DatabaseUnusable(
             f"{path} has an older version: the server upgrades it at its next start."
         )

@@ -75,13 +75,13 @@ class Program(click.Group):
             raise Failure(error.problems) from error
         except Exception as error:
             if isinstance(error, OSError) and not isinstance(error, BrokenPipeError):
-                raise Failure([_tell(error)]) from error
+                raise Failure([_explain(error)]) from error
             if isinstance(error, expected()):
                 raise Failure([str(error)]) from error
             raise
 
 
-def _tell(error: OSError) -> str:
+def _explain(error: OSError) -> str:
     reason = error.strerror or str(error)
     if error.errno in _ADVICE and _ADDRESS.fullmatch(str(error.filename)):
         advice = _ADVICE[error.errno]

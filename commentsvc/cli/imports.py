@@ -205,7 +205,7 @@ def import_(
         stack.callback(staging.close)
         with _progress("reading", found.size) as advance:
             prepare.read(found, staging, zone, keep_going=keep_going, advance=advance)
-        number = staging.settle(locate, ask)
+        number = staging.resolve(locate, ask)
         run = None
         if not dry_run and (number or _has_news(data, found, staging)):
             sites = tuple(site.name for site in settings.sites)

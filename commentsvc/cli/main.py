@@ -237,8 +237,8 @@ def check(data: Path, settings_file: Path | None) -> None:
             if isinstance(database, str):
                 for line in client.server_state(database):
                     click.echo(f"server: {line}")
-            with progress("checking the database") as told:
-                faults = client.check(data, told)
+            with progress("checking the database") as on_progress:
+                faults = client.check(data, on_progress)
             problems += faults
             if not faults:
                 name = database if isinstance(database, Path) else "what PostgreSQL holds"

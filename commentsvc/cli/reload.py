@@ -33,7 +33,7 @@ def sources(package: Path, settings_file: Path | None) -> list[Path]:
     return [package, *beside, *([settings_file] if settings_file else [])]
 
 
-def look(paths: Sequence[Path]) -> State:
+def scan(paths: Sequence[Path]) -> State:
     """Return the modification time and size of every file in and below `paths`."""
     state: State = {}
     for path in paths:
@@ -63,7 +63,7 @@ def run(command: Sequence[str], paths: Sequence[Path], *, grace: float) -> int:
     """
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, signal.default_int_handler)
-    state = look(paths)
+    state = scan(paths)
     child = _start(command)
     failed = False
     try:
@@ -72,7 +72,7 @@ def run(command: Sequence[str], paths: Sequence[Path], *, grace: float) -> int:
                 _say(f"the server ended with exit code {code}; waiting for a change")
             failed = code is not None
             time.sleep(INTERVAL)
-            if (now := look(paths)) != state:
+            if (now := scan(paths)) != state:
                 changed = min(path for path, _ in state.items() ^ now.items())
                 _say(f"{changed} changed; starting anew")
                 state = now

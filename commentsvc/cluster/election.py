@@ -1,15 +1,15 @@
 """The election of the leader, by an advisory lock of PostgreSQL.
 
-A thread of each instance holds a connection and asks for the lock every BEAT; who gets it leads.
-PostgreSQL releases the lock when the connection is lost, so another instance gets it at its next
-beat. At most one instance may lead at a time:
+A thread of each instance holds a connection and asks for the lock at each HEARTBEAT; the one that
+gets it leads. PostgreSQL releases the lock when the connection is lost, so another instance gets
+it at its next heartbeat. At most one instance may lead at a time:
 
     the leader's process ends            its connection is closed at once
     the leader is stopped or cut off     after LEASE_MS without an answer it does not consider
                                          itself the leader any more; PostgreSQL closes a connection
                                          from which it hears nothing for SILENCE_MS, which is longer
-    PostgreSQL closes the connection     the leader notices at its next beat; the next leader begins
-                                         only HEAD_START seconds after it got the lock
+    PostgreSQL closes the connection     the leader notices at its next heartbeat; the next one
+                                         begins only HEAD_START seconds after it got the lock
 
 The same connection shows that all instances have the same secret key and settings: each holds a
 shared lock for the digest of each section. Whoever finds a lock for another digest is refused
@@ -39,11 +39,11 @@ from commentsvc.util.clock import SYSTEM_CLOCK, Clock
 
 _log = logging.getLogger(__name__)
 
-# Seconds between two beats.
-BEAT: Final = 0.5
-# Milliseconds after a beat was sent for which its answer makes an instance the leader.
+# Seconds between two heartbeats.
+HEARTBEAT: Final = 0.5
+# Milliseconds after a heartbeat was sent for which its answer makes an instance the leader.
 LEASE_MS: Final = 2_000
-# Milliseconds without a beat after which PostgreSQL closes the connection.
+# Milliseconds without a heartbeat after which PostgreSQL closes the connection.
 SILENCE_MS: Final = 5_000
 # Seconds from getting the lock until the work begins: a former leader ends its own meanwhile.
 HEAD_START: Final = 1.5
@@ -116,7 +116,7 @@ class Election:
         Raise DatabaseError; it is Disagreement if another instance has other settings.
         """
         self._connection = self._join()
-        self._thread = threading.Thread(target=self._beat, name="election", daemon=True)
+        self._thread = threading.Thread(target=self._run, name="election", daemon=True)
         self._thread.start()
         return self
 
@@ -139,9 +139,9 @@ class Election:
                 _log.info("this instance leads: it sends messages, and deletes what is too old")
                 async with meanwhile(*(work() for work in works)):
                     while self.leads():  # noqa: ASYNC110 - time alone ends it
-                        await asyncio.sleep(BEAT / 2)
+                        await asyncio.sleep(HEARTBEAT / 2)
                 _log.warning("this instance does not lead any more")
-            await asyncio.sleep(BEAT / 2)
+            await asyncio.sleep(HEARTBEAT / 2)
 
     def _join(self) -> psycopg.Connection[Row]:
         """Connect, and take the locks of the agreement. Raise DatabaseError."""
@@ -160,8 +160,8 @@ class Election:
             raise
         return connection
 
-    def _beat(self) -> None:
-        """Ask for the lock every BEAT, and connect again when the connection was lost."""
+    def _run(self) -> None:
+        """Ask for the lock every HEARTBEAT, and connect again when the connection was lost."""
         while not self._ending.is_set():
             try:
                 with closing(self._connection or self._join()) as connection:
@@ -173,7 +173,7 @@ class Election:
                 pass  # the writer reports it
             self._connection = None
             self._leads_until_ms = -1
-            self._ending.wait(BEAT)
+            self._ending.wait(HEARTBEAT)
 
     def _compete(self, connection: psycopg.Connection[Row]) -> None:
         """Ask for the lock and then keep it until the end. Raise psycopg.Error."""
@@ -186,7 +186,7 @@ class Election:
                 [(has_lock,)] = connection.execute(_TAKE, (LOCK,)).fetchall()
             if has_lock:
                 self._leads_until_ms = sent + LEASE_MS
-            if self._ending.wait(BEAT):
+            if self._ending.wait(HEARTBEAT):
                 return
 
 
@@ -205,7 +205,7 @@ def _compare(
             return
         if clock.monotonic_ms() >= deadline_ms:
             raise Disagreement(_disagreement(differing[0]))
-        time.sleep(BEAT / 10)
+        time.sleep(HEARTBEAT / 10)
 
 
 def _disagreement(name: str) -> str:

@@ -1,7 +1,7 @@
 """An instance of the service among others on one PostgreSQL: its lease, and its purges.
 
 A thread of its own runs the channel. It purges what others have changed, asks for a longer lease
-every BEAT_MS, and calls back the writer once all others have purged what this one changed. The
+every HEARTBEAT_MS, and calls back the writer once all others have purged what this one changed. The
 rules are in `membership`.
 
 If the channel is lost, the lease ends soon, and nothing cached is used: every answer then comes
@@ -15,7 +15,7 @@ import threading
 from collections.abc import Callable, Sequence
 from typing import Final, Protocol
 
-from commentsvc.cluster.membership import BEAT_MS, InstanceState, Membership
+from commentsvc.cluster.membership import HEARTBEAT_MS, InstanceState, Membership
 from commentsvc.cluster.notifications import NotificationChannel
 from commentsvc.db import peers
 from commentsvc.db.notices import (
@@ -105,7 +105,7 @@ class Instance:
         """Wait until no other transaction changes the database; none does before this one ends."""
         peers.lock(transaction)
 
-    def tell(self, transaction: Transaction, tags: Sequence[str]) -> None:
+    def notify_purge(self, transaction: Transaction, tags: Sequence[str]) -> None:
         """Tell the others, as a part of the transaction, what its COMMIT makes stale."""
         self._number += 1
         notice = PurgeNotice(self._membership.identity, self._number, tuple(tags))
@@ -130,14 +130,14 @@ class Instance:
         self._cache.set_lease(PAST)
         self._purged.clear()
         self._purge((EVERY_TAG,))
-        self._channel.say(self._membership.join(self._clock.monotonic_ms()))
+        self._channel.notify(self._membership.join(self._clock.monotonic_ms()))
 
     def disconnected(self) -> None:
         """Ask for no lease; the last one ends by itself."""
         self._counts[1] += 1
         self._membership.lose()
 
-    def heard(self, notice: Notice) -> None:
+    def receive(self, notice: Notice) -> None:
         """Purge what the notice names, then follow the rules of the protocol."""
         membership = self._membership
         if isinstance(notice, PurgeNotice):
@@ -147,16 +147,16 @@ class Instance:
             self._cache.set_lease(membership.lease_ms / 1_000)
         self._acknowledge()
 
-    def beat(self) -> Notice | None:
+    def heartbeat(self) -> Notice | None:
         """Return a request for a longer lease."""
-        return self._membership.beat(self._clock.monotonic_ms())
+        return self._membership.heartbeat(self._clock.monotonic_ms())
 
     def _purge_for(self, notice: PurgeNotice) -> None:
         if notice.origin != self._membership.identity:
             self._counts[0] += 1
             self._purge(notice.tags)
             if notice.origin:
-                self._channel.say(
+                self._channel.notify(
                     SeenNotice(self._membership.identity, notice.number), to=notice.origin
                 )
             return
@@ -205,15 +205,15 @@ class Instance:
         self._over = asyncio.Event()
         self._channel = NotificationChannel(self._url, self._membership.identity, self)
         self._ready.set()
-        speaking = asyncio.create_task(self._channel.speak(BEAT_MS / 1_000))
+        sending = asyncio.create_task(self._channel.send(HEARTBEAT_MS / 1_000))
         listening = asyncio.create_task(self._channel.listen())
         await self._over.wait()
         listening.cancel()
         await asyncio.gather(listening, return_exceptions=True)
         self._membership.lose()
         self._cache.set_lease(PAST)
-        self._channel.say(LeaveNotice(self._membership.identity))
+        self._channel.notify(LeaveNotice(self._membership.identity))
         with contextlib.suppress(TimeoutError):
-            await asyncio.wait_for(self._channel.all_said(), LEAVE_PATIENCE)
-        speaking.cancel()
-        await asyncio.gather(speaking, return_exceptions=True)
+            await asyncio.wait_for(self._channel.all_sent(), LEAVE_PATIENCE)
+        sending.cancel()
+        await asyncio.gather(sending, return_exceptions=True)

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from commentsvc.db.notices import (
-    BeatNotice,
+    HeartbeatNotice,
     JoinNotice,
     LeaveNotice,
     Notice,
@@ -18,12 +18,12 @@ from commentsvc.db.notices import (
     SeenNotice,
 )
 
-# How long after a beat was sent the cache may be used.
+# How long after a heartbeat was sent the cache may be used.
 LEASE_MS: Final = 1_000
 # How long others wait for an instance that is silent: clocks may differ by a hundredth.
 SILENCE_MS: Final = LEASE_MS + LEASE_MS // 100
-# Between two beats.
-BEAT_MS: Final = 200
+# Between two heartbeats.
+HEARTBEAT_MS: Final = 200
 
 
 @dataclass(slots=True)
@@ -60,7 +60,7 @@ class Membership:
     def __init__(self, identity: str) -> None:
         self.identity = identity
         self.lease_ms = 0  # when the own lease ends; 0 if there was none
-        self.lag_ms = 0  # from sending a beat to its return
+        self.lag_ms = 0  # from sending a heartbeat to its return
         self._requests = 0
         self._sent: dict[int, int] = {}  # when each request for a lease was sent, by its number
         self._joining = 0  # the number of the request that has to return first
@@ -85,11 +85,11 @@ class Membership:
         self._listening_ms = None
         self._sent.clear()
 
-    def beat(self, now: int) -> BeatNotice | None:
+    def heartbeat(self, now: int) -> HeartbeatNotice | None:
         """Return a request for a longer lease, which is sent now; None without a channel."""
         if self._listening_ms is None:
             return None
-        return BeatNotice(self.identity, self._request(now))
+        return HeartbeatNotice(self.identity, self._request(now))
 
     def _request(self, now: int) -> int:
         self._requests += 1
@@ -102,7 +102,7 @@ class Membership:
             case PurgeNotice(origin, number):
                 if origin == self.identity:
                     self._returned = number
-            case JoinNotice(origin, number) | BeatNotice(origin, number):
+            case JoinNotice(origin, number) | HeartbeatNotice(origin, number):
                 if origin == self.identity:
                     self._extend(number, now)
                 else:

@@ -26,13 +26,13 @@ PATIENCE: Final = 5.0
 SILENCE_MS: Final = 2_000
 
 # Several notices in one statement share a COMMIT.
-_SPEAK: Final = (
+_NOTIFY: Final = (
     "SELECT pg_notify(channel, payload)"
     " FROM unnest(%s::text[], %s::text[]) AS said (channel, payload)"
 )
 
 
-class Talker(Protocol):
+class ChannelListener(Protocol):
     """Who uses a channel; it is called on the channel's event loop."""
 
     def connected(self) -> None:
@@ -41,96 +41,96 @@ class Talker(Protocol):
     def disconnected(self) -> None:
         """Note that nothing comes until the next `connected`."""
 
-    def heard(self, notice: Notice) -> None:
+    def receive(self, notice: Notice) -> None:
         """Take a notice, in the order of the commits."""
 
-    def beat(self) -> Notice | None:
+    def heartbeat(self) -> Notice | None:
         """Return what is said regularly; None: nothing now. It is sent at once."""
 
 
 class NotificationChannel:
-    """Listens to all instances, and to what is said to `identity` alone; speaks for `talker`."""
+    """Listens to all instances, and to what is said to `identity` alone; speaks for `listener`."""
 
-    def __init__(self, url: str, identity: str, talker: Talker) -> None:
+    def __init__(self, url: str, identity: str, listener: ChannelListener) -> None:
         self._url = url
         self._identity = identity
-        self._talker = talker
-        self._to_say: dict[tuple[str, type[Notice]], Notice] = {}
-        self._something = asyncio.Event()
-        self._all_said = asyncio.Event()
+        self._listener = listener
+        self._unsent: dict[tuple[str, type[Notice]], Notice] = {}
+        self._has_unsent = asyncio.Event()
+        self._all_sent = asyncio.Event()
 
-    def say(self, notice: Notice, to: str = "") -> None:
+    def notify(self, notice: Notice, to: str = "") -> None:
         """Notify all instances soon, or the one with the identity `to`.
 
         A newer notice of the same kind replaces one that was not sent yet.
         """
-        self._to_say[(_channel(to), type(notice))] = notice
-        self._all_said.clear()
-        self._something.set()
+        self._unsent[(_channel(to), type(notice))] = notice
+        self._all_sent.clear()
+        self._has_unsent.set()
 
-    async def all_said(self) -> None:
+    async def all_sent(self) -> None:
         """Wait until nothing is to be said."""
-        await self._all_said.wait()
+        await self._all_sent.wait()
 
     async def listen(self) -> None:
         """Pass on what is said, until cancelled; a lost connection is opened again."""
-        is_told = False
+        is_logged = False
         while True:
             try:
                 async with _dialled(self._url) as connection:
                     for channel in (CHANNEL, _channel(self._identity)):
                         await connection.execute(f'LISTEN "{channel}"')
-                    is_told = False
+                    is_logged = False
                     await self._listen_on(connection)
             except (psycopg.Error, OSError) as error:
-                if not is_told:
+                if not is_logged:
                     text = " ".join(str(error).split())
                     _log.warning("the channel to other instances is lost (%s)", text)
-                is_told = True
+                is_logged = True
             await asyncio.sleep(PAUSE)
 
     async def _listen_on(self, connection: psycopg.AsyncConnection[Any]) -> None:
-        self._talker.connected()
+        self._listener.connected()
         try:
             async for notification in connection.notifies():
-                self._talker.heard(notices.decode(notification.payload))
+                self._listener.receive(notices.decode(notification.payload))
         finally:
-            self._talker.disconnected()
+            self._listener.disconnected()
 
-    async def speak(self, every: float) -> None:
-        """Send what is to be said, and a beat `every` so many seconds, until cancelled."""
+    async def send(self, every: float) -> None:
+        """Send what is to be said, and a heartbeat `every` so many seconds, until cancelled."""
         while True:
             with contextlib.suppress(psycopg.Error, OSError, TimeoutError):  # `listen` logs it
                 async with _dialled(self._url) as connection:
                     await connection.execute("SET synchronous_commit = off")
-                    await self._speak_on(connection, every)
+                    await self._send_on(connection, every)
             await asyncio.sleep(PAUSE)
 
-    async def _speak_on(self, connection: psycopg.AsyncConnection[Any], every: float) -> None:
+    async def _send_on(self, connection: psycopg.AsyncConnection[Any], every: float) -> None:
         now = asyncio.get_running_loop().time
-        next_beat = now()
+        next_heartbeat = now()
         while True:
             with contextlib.suppress(TimeoutError):
-                await asyncio.wait_for(self._something.wait(), max(0.0, next_beat - now()))
-            self._something.clear()
-            if now() >= next_beat:
-                next_beat = now() + every
-                if beat := self._talker.beat():
-                    self.say(beat)
+                await asyncio.wait_for(self._has_unsent.wait(), max(0.0, next_heartbeat - now()))
+            self._has_unsent.clear()
+            if now() >= next_heartbeat:
+                next_heartbeat = now() + every
+                if heartbeat := self._listener.heartbeat():
+                    self.notify(heartbeat)
             await self._send(connection)
 
     async def _send(self, connection: psycopg.AsyncConnection[Any]) -> None:
         """Send what is to be said; after a failure it is still to be said."""
-        saying = dict(self._to_say)
-        if saying:
-            channels = [channel for channel, _ in saying]
-            payloads = [notices.encode(notice) for notice in saying.values()]
-            await asyncio.wait_for(connection.execute(_SPEAK, (channels, payloads)), PATIENCE)
-        for key, notice in saying.items():
-            if self._to_say[key] is notice:
-                del self._to_say[key]
-        if not self._to_say:
-            self._all_said.set()
+        sending = dict(self._unsent)
+        if sending:
+            channels = [channel for channel, _ in sending]
+            payloads = [notices.encode(notice) for notice in sending.values()]
+            await asyncio.wait_for(connection.execute(_NOTIFY, (channels, payloads)), PATIENCE)
+        for key, notice in sending.items():
+            if self._unsent[key] is notice:
+                del self._unsent[key]
+        if not self._unsent:
+            self._all_sent.set()
 
 
 def _channel(identity: str) -> str:

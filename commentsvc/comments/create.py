@@ -131,7 +131,7 @@ def add(tx: Transaction, new: NewComment, now: int) -> InsertResult:
         titles.propose(tx, [(comment.id, new.title)])
     if new.status == APPROVED:
         add_to_counts(tx, {ref: 1})
-    _tell(tx, [new], [comment], now)
+    _queue_messages(tx, [new], [comment], now)
     return InsertResult(comment, token_valid=True, repeated=False)
 
 
@@ -153,23 +153,23 @@ def changed(tx: Transaction, ref: ThreadRef) -> None:
     tx.purge(thread_tag(ref.site, ref.url))
 
 
-def _tell(
+def _queue_messages(
     tx: Transaction, submissions: Sequence[NewComment], stored: Sequence[Comment], now: int
 ) -> None:
     """Queue the messages about new comments, whose ids are consecutive."""
     first, last = stored[0].id, stored[-1].id
     outbox.submitted(tx, first, last, now)
-    told = wished = False
+    notifies = follows_page = False
     for new, comment in zip(submissions, stored, strict=True):
         if new.notify:
             subscriptions.subscribe(tx, comment.id, new.language)
         if new.follow:
-            follows.wish(tx, comment.id, new.language)
-            wished = wished or new.status == APPROVED
-        told = told or (new.status == APPROVED and (new.notify or new.parent is not None))
-    if told:
+            follows.request_at_comment(tx, comment.id, new.language)
+            follows_page = follows_page or new.status == APPROVED
+        notifies = notifies or (new.status == APPROVED and (new.notify or new.parent is not None))
+    if notifies:
         subscriptions.published(tx, first, last, now)
-    if wished:
+    if follows_page:
         follows.published(tx, first, last, now)
 
 
@@ -334,7 +334,7 @@ def _add_many(tx: Transaction, items: Sequence[tuple[NewComment, int]]) -> list[
     add_to_counts(tx, shown)
     stored = [_comment(number, row) for number, row in zip(ids, rows, strict=True)]
     titles.propose(tx, [(ids[number], title) for number, title in proposals])
-    _tell(tx, [new for new, _ in items], stored, items[0][1])
+    _queue_messages(tx, [new for new, _ in items], stored, items[0][1])
     return [InsertResult(comment, True, False) for comment in stored]
 
 

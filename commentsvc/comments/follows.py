@@ -153,7 +153,7 @@ def _wishes(first: Param, last: Param) -> Select:
     )
 
 
-def wish(tx: Transaction, comment_id: int, language: str) -> None:
+def request_at_comment(tx: Transaction, comment_id: int, language: str) -> None:
     """Note that the author of a comment, which has an email address, wants to follow its page."""
     tx.change(FollowWishTable.insert(comment=comment_id, language=language))
 
@@ -216,14 +216,14 @@ def news(reader: Reader, follower: Follower, most: int) -> list[int]:
     return [comment_id for (comment_id,) in reader.query(ordered)]
 
 
-def tell(tx: Transaction, now: int) -> None:
+def queue_mails(tx: Transaction, now: int) -> None:
     """Queue mails for followers with new comments, at most BATCH."""
     for number, (follower_id,) in enumerate(tx.query(find_behind, now, BATCH)):
         follower = find(tx, follower_id)
         assert follower is not None, "it was just found"
         stamp = now + number  # unique: one person may get two mails
-        told = FollowerTable.update(since_at=follower.until_at, until_at=now - 1, mailed_at=stamp)
-        tx.change(told.where(FollowerTable.id == follower_id))
+        update = FollowerTable.update(since_at=follower.until_at, until_at=now - 1, mailed_at=stamp)
+        tx.change(update.where(FollowerTable.id == follower_id))
         _mail(tx, "followed", follower.email, follower.language, stamp)
 
 

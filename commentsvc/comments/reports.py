@@ -36,7 +36,7 @@ _PUT: Final = insertion(*_KEY, ReportTable.created_at, key=_KEY, change=ReportTa
 
 
 @prepared
-def _settle(comment_id: Param) -> Select:
+def _delete(comment_id: Param) -> Select:
     return ReportTable.delete().where(ReportTable.comment == comment_id)
 
 
@@ -54,9 +54,9 @@ def report(tx: Transaction, comment_id: int, word: str, now: int) -> None:
         tx.change(_PUT, comment_id, reporter, now)
 
 
-def settle(tx: Transaction, ids: Iterable[int]) -> None:
+def delete(tx: Transaction, ids: Iterable[int]) -> None:
     """Delete the reports of the comments `ids`, because a moderator has decided."""
-    tx.change_each(_settle, ((comment_id,) for comment_id in ids))
+    tx.change_each(_delete, ((comment_id,) for comment_id in ids))
 
 
 def counts(reader: Reader, ids: Iterable[int]) -> dict[int, int]:

@@ -90,7 +90,7 @@ def _answers_to_tell() -> Select:
 
     A reply is mailed once, when it is published for the first time.
     """
-    told = OutboxTable.select(1).where(
+    mailed = OutboxTable.select(1).where(
         OutboxTable.comment == Answer.id, OutboxTable.kind == "reply"
     )
     return (
@@ -100,7 +100,7 @@ def _answers_to_tell() -> Select:
         .where(
             Answer.status == literal(APPROVED),
             Answer.email != SubscriberTable.email,
-            ~fn.EXISTS(told),
+            ~fn.EXISTS(mailed),
         )
     )
 
@@ -193,10 +193,10 @@ def approved(tx: Transaction, comment_id: int, now: int) -> None:
 
 def subscriber(reader: Reader, comment_id: int) -> Row | None:
     """Return id, address and consent of the subscriber to replies to a comment, or None."""
-    told = SubscriptionTable.select(
+    found = SubscriptionTable.select(
         SubscriberTable.id, SubscriberTable.email, SubscriberTable.consent
     ).join(SubscriberTable)
-    return reader.first(told.where(SubscriptionTable.comment == comment_id))
+    return reader.first(found.where(SubscriptionTable.comment == comment_id))
 
 
 def language_of(reader: Reader, comment_id: int, kind: str) -> str:

@@ -57,15 +57,15 @@ def write(
     *,
     replace: bool = False,
     unwanted: Callable[[], bool] = lambda: False,
-    told: Callable[[float], None] = lambda _: None,
+    on_progress: Callable[[float], None] = lambda _: None,
     idle: bool = False,
 ) -> int:
     """Copy `database`, which may be in use, to `target` (mode 0600); return its size in bytes.
 
     An older backup at `target` is replaced once the new one is complete. Another file there is only
-    replaced with `replace`. The copy stops soon after `unwanted` returns True. `told` is called
-    with the share that is done, from 0 to 1. With `idle`, the caller guarantees that nobody writes
-    to `database` meanwhile. Raise BackupError, DatabaseError.
+    replaced with `replace`. The copy stops soon after `unwanted` returns True. `on_progress` is
+    called with the share that is done, from 0 to 1. With `idle`, the caller guarantees that nobody
+    writes to `database` meanwhile. Raise BackupError, DatabaseError.
     """
     if os.path.lexists(target):
         if isinstance(database, Path) and target.exists() and target.samefile(database):
@@ -79,7 +79,7 @@ def write(
     try:
         os.close(os.open(part, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600))
         if isinstance(database, Path):
-            _copy(database, part, _watching(database, part, unwanted, told), idle)
+            _copy(database, part, _watching(database, part, unwanted, on_progress), idle)
             if faults := _damage(part, unwanted):
                 raise BackupError(
                     f"The copy of {database} is damaged ({faults[0]}), so it was deleted."
@@ -88,12 +88,12 @@ def write(
             load_postgresql()
             from commentsvc.db import postgresql_dump
 
-            postgresql_dump.dump(database, part, unwanted, told)
+            postgresql_dump.dump(database, part, unwanted, on_progress)
         _sync(part)
         size = part.stat().st_size
         _place(part, target, replace=replace)
         _sync(target.parent)
-        told(1)
+        on_progress(1)
     except OSError as error:
         raise BackupError(f"{target} cannot be written: {error.strerror}.") from error
     finally:
@@ -107,7 +107,7 @@ def _is_backup(target: Path) -> bool:
     if _is_archive(target):
         return True
     try:
-        upgrade.look(target)
+        upgrade.check(target)
         _ask(target, _summary)
     except (BackupError, DatabaseError, OSError):
         return False
@@ -122,7 +122,7 @@ def _is_archive(path: Path) -> bool:
 
 
 def _watching(
-    database: Path, part: Path, unwanted: Callable[[], bool], told: Callable[[float], None]
+    database: Path, part: Path, unwanted: Callable[[], bool], on_progress: Callable[[float], None]
 ) -> Callable[[], bool]:
     """Return a function like `unwanted` that also reports the progress of the copy.
 
@@ -130,11 +130,11 @@ def _watching(
     """
     size = max(database.stat().st_size, 1)
 
-    def look() -> bool:
-        told(min(0.8 * part.stat().st_size / size, 0.8))
+    def is_unwanted() -> bool:
+        on_progress(min(0.8 * part.stat().st_size / size, 0.8))
         return unwanted()
 
-    return look
+    return is_unwanted
 
 
 def _copy(database: Path, part: Path, unwanted: Callable[[], bool], idle: bool) -> None:
@@ -226,12 +226,12 @@ def restore(
     *,
     force: bool = False,
     send: bool = False,
-    told: Callable[[float], None] = lambda _: None,
+    on_progress: Callable[[float], None] = lambda _: None,
 ) -> RestoreResult:
     """Replace the database in the folder `data` by that in the file `source`.
 
-    With `send`, messages that wait in its outbox are sent. `told` is called with the share of the
-    copy that is done, from 0 to 1.
+    With `send`, messages that wait in its outbox are sent. `on_progress` is called with the share
+    of the copy that is done, from 0 to 1.
 
     These errors are raised before anything is changed: DatabaseBusy while a server runs,
     DatabaseUnusable if the file is damaged, foreign or newer than this program, and BackupError if
@@ -252,9 +252,9 @@ def restore(
         except DatabaseBusy as error:
             raise DatabaseBusy(f"{error}: stop it, then restore") from error
         stack.callback(new.unlink, missing_ok=True)
-        upgrade.look(source)
+        upgrade.check(source)
         number, newest = _ask(source, _summary)
-        write(source, new, replace=True, told=told, idle=True)
+        write(source, new, replace=True, on_progress=on_progress, idle=True)
         upgrade.upgrade(new)
         faults = _ask(new, integrity.check)
         if faults and not force:
@@ -311,7 +311,7 @@ def _exchange(current: Path, new: Path) -> Path | None:
     if current.exists():
         kept = _free_name(current)
         with contextlib.suppress(DatabaseError, sqlite3.Error):
-            upgrade.look(current)  # raises for a damaged file, whose log SQLite would discard
+            upgrade.check(current)  # raises for a damaged file, whose log SQLite would discard
             sqlite.connect(current, PATIENCE, "wal_checkpoint(TRUNCATE)").close()
         _place(current, kept, replace=False)
         for end in ("-wal", "-journal"):

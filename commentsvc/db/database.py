@@ -172,7 +172,7 @@ class Database:
             return work(self._inline, *args, **kwargs)
         except Exception as error:
             if is_damaged_text(error):
-                return self._inline.mending(work, *args, **kwargs)
+                return self._inline.replacing_damage(work, *args, **kwargs)
             known = self._engine.fault(error)
             if known is None:
                 raise
@@ -224,7 +224,9 @@ class Database:
                 except Exception as error:
                     if not is_damaged_text(error):
                         raise
-                    job.result = reader.mending(Reader.whole, job.work, *job.args, **job.kwargs)
+                    job.result = reader.replacing_damage(
+                        Reader.whole, job.work, *job.args, **job.kwargs
+                    )
             except Exception as error:
                 job.error = self._engine.fault(error) or error
             hand_back(jobs)

@@ -61,7 +61,7 @@ CACHE: Final = 65_536
 DIGITS: Final = 16  # of a checksum that is shown
 
 _encode: Final = msgspec.msgpack.Encoder().encode
-Told = Callable[[int], None]
+Advance = Callable[[int], None]
 
 
 class CopyError(DatabaseError):
@@ -99,15 +99,15 @@ class _Target(Protocol):
         """Give no id up to `last` to a new row of a table; Any: a model's class."""
 
 
-def copy(source: Location, target: Location, told: Callable[[float], None]) -> CopyResult:
+def copy(source: Location, target: Location, on_progress: Callable[[float], None]) -> CopyResult:
     """Copy all rows of `source` to `target`, and compare them.
 
-    `told` is called with the share that is done, from 0 to 1. Raise DatabaseError or OSError; then
-    `target` is as it was before.
+    `on_progress` is called with the share that is done, from 0 to 1. Raise DatabaseError or
+    OSError; then `target` is as it was before.
     """
     try:
         with _reading(source) as reader, _writing(target) as made:
-            return _copy(reader, made, told)
+            return _copy(reader, made, on_progress)
     except sqlite3.Error as error:
         raise sqlite.fault(error) or CopyError(_sqlite_text(error)) from error
 
@@ -118,7 +118,7 @@ def _sqlite_text(error: sqlite3.Error) -> str:
     return f"the rows cannot be copied ({error})"
 
 
-def _copy(source: Reader, target: _Target, told: Callable[[float], None]) -> CopyResult:
+def _copy(source: Reader, target: _Target, on_progress: Callable[[float], None]) -> CopyResult:
     counts = [
         source.query(table.select(peewee.fn.COUNT(peewee.SQL("1"))))[0][0] for table in TABLES
     ]
@@ -129,7 +129,7 @@ def _copy(source: Reader, target: _Target, told: Callable[[float], None]) -> Cop
     def advance(rows: int) -> None:
         nonlocal done
         done += rows
-        told(min(done / total, 1.0))
+        on_progress(min(done / total, 1.0))
 
     passes = []
     for table in TABLES:
@@ -151,7 +151,7 @@ def _copy(source: Reader, target: _Target, told: Callable[[float], None]) -> Cop
         if isinstance(rows.table._meta.primary_key, peewee.AutoField):
             given = source.last_id(rows.table._meta.table_name)
             target.continue_after(rows.table, max([given, *rows.ends[-1:]]))
-    told(1)
+    on_progress(1)
     return CopyResult([rows.summary() for rows in passes], sum(rows.replaced for rows in passes))
 
 
@@ -159,9 +159,9 @@ class _RowPass:
     """One pass over the rows of a table in the order of its key; it computes their checksum."""
 
     def __init__(
-        self, reader: Reader, table: Any, advance: Told, *, keeps_nul: bool = True
+        self, reader: Reader, table: Any, advance: Advance, *, keeps_nul: bool = True
     ) -> None:
-        """Take the model's class of the table, and a function that is told of each piece."""
+        """Take the table's model, and a function that is called with the size of each piece."""
         self.table = table
         self.ends: list[Any] = []  # the first column of the key of each piece's last row
         self.replaced = 0
@@ -271,7 +271,7 @@ def _reading_file(path: Path) -> Iterator[Reader]:
         raise DatabaseUnusable(f"{path} is not a file: name the database file of a service")
     upgrade.refuse_empty(path)
     with _lock(path):
-        if upgrade.look(path):
+        if upgrade.check(path):
             raise DatabaseUnusable(
                 f"{path} has an older version: the server upgrades it at its next start"
             )

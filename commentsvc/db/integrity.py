@@ -91,28 +91,28 @@ _REFERENCES: Final = (
 )
 
 
-def check(reader: Reader, told: Callable[[float], None] = lambda _: None) -> list[str]:
+def check(reader: Reader, on_progress: Callable[[float], None] = lambda _: None) -> list[str]:
     """Return what is wrong with the file, and which counts and places do not fit the rows.
 
-    `told` is called with the share that is done, from 0 to 1. Raise sqlite3.Error if the file
-    cannot be read now.
+    `on_progress` is called with the share that is done, from 0 to 1. Raise sqlite3.Error if the
+    file cannot be read now.
     """
     steps = len(CHECKS) + 3
     faults: list[str] = []
     if reader.IS_FILE:
         if faults := damage(reader):  # the rows of a damaged file cannot be trusted
             return [f"the file is damaged: {text}" for text in faults]
-        told(1 / steps)
+        on_progress(1 / steps)
         if faults := damaged_texts(reader):
             return faults[:FAULTS]
     for number, (text, query) in enumerate(CHECKS, 2):
-        told(number / steps)
+        on_progress(number / steps)
         faults.extend(text.format(*row) for row in reader.query(query.limit(FAULTS)))
-    told((steps - 1) / steps)
+    on_progress((steps - 1) / steps)
     if reader.IS_FILE:  # PostgreSQL refuses what is no UTF-8, and wrong references
         text, sql = _REFERENCES
         faults.extend(text.format(*row) for row in reader.execute(sql, (FAULTS,)))
-    told(1)
+    on_progress(1)
     return faults
 
 

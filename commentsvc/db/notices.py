@@ -31,7 +31,7 @@ class JoinNotice(msgspec.Struct, frozen=True, array_like=True, tag="join"):
     number: int
 
 
-class BeatNotice(msgspec.Struct, frozen=True, array_like=True, tag="beat"):
+class HeartbeatNotice(msgspec.Struct, frozen=True, array_like=True, tag="heartbeat"):
     """The origin wants a new lease; `number` counts its requests."""
 
     origin: str
@@ -51,7 +51,7 @@ class LeaveNotice(msgspec.Struct, frozen=True, array_like=True, tag="leave"):
     origin: str
 
 
-Notice = PurgeNotice | JoinNotice | BeatNotice | SeenNotice | LeaveNotice
+Notice = PurgeNotice | JoinNotice | HeartbeatNotice | SeenNotice | LeaveNotice
 
 _decoder: Final = msgspec.json.Decoder(Notice)
 

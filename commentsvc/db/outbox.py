@@ -72,8 +72,8 @@ def _insert(found: Select, row: Mapping[Any, object]) -> Select:
 
 
 @prepared
-def tell_submitted(first: Param, last: Param, now: Param) -> Select:
-    """Return the query that tells the targets about new comments.
+def insert_submitted(first: Param, last: Param, now: Param) -> Select:
+    """Return the query that queues the messages about new comments for all targets.
 
     Moderators get no mail about comments of moderators, but webhooks do. The cross join keeps
     SQLite from reading the comments before it knows that there is a target.
@@ -90,7 +90,7 @@ def tell_submitted(first: Param, last: Param, now: Param) -> Select:
         OutboxTable.due_at: due,
         OutboxTable.expires_at: due + PATIENCE,
     }
-    told = (
+    rows = (
         TargetTable.select()
         .join(CommentTable, JOIN.CROSS)
         .where(
@@ -99,7 +99,7 @@ def tell_submitted(first: Param, last: Param, now: Param) -> Select:
             (CommentTable.role == "") | (TargetTable.changes == 1),
         )
     )
-    return _insert(told, row).on_conflict(action="NOTHING")
+    return _insert(rows, row).on_conflict(action="NOTHING")
 
 
 @prepared
@@ -131,7 +131,7 @@ def _tell_change(comment_id: Param, now: Param) -> Select:
 
 
 @prepared
-def find_told(channel: Param, recipient: Param, since: Param, most: Param) -> Select:
+def find_mailed(channel: Param, recipient: Param, since: Param, most: Param) -> Select:
     """Return at most `most` mails about single comments sent to a recipient since then."""
     sent = OutboxTable.select(OutboxTable.id).where(
         OutboxTable.state == literal(SENT),
@@ -154,7 +154,7 @@ def find_due(channel: Param, now: Param, most: Param) -> Select:
 
 
 @prepared
-def _settle(state: Param, now: Param, error: Param, post_id: Param) -> Select:
+def _set_state(state: Param, now: Param, error: Param, post_id: Param) -> Select:
     settled = OutboxTable.update(
         state=state, due_at=now, error=error, attempts=OutboxTable.attempts + 1
     )
@@ -237,7 +237,7 @@ def sync_targets(tx: Transaction, targets: Iterable[Target]) -> None:
 
 def submitted(tx: Transaction, first: int, last: int, now: int) -> None:
     """Tell the targets of the new comments with the ids from `first` to `last`."""
-    tx.change(tell_submitted, first, last, now)
+    tx.change(insert_submitted, first, last, now)
 
 
 def own(tx: Transaction, email: str, now: int, language: str = "") -> None:
@@ -297,10 +297,10 @@ def request_builds(tx: Transaction, delays: Iterable[tuple[str, int]], now: int)
     """
     for channel, delay in delays:
         on_channel = OutboxTable.channel == channel
-        put_off = OutboxTable.select(OutboxTable.id).where(
+        scheduled = OutboxTable.select(OutboxTable.id).where(
             IS_QUEUED, on_channel, OutboxTable.due_at > now
         )
-        if tx.first(put_off):
+        if tx.first(scheduled):
             continue
         latest = OutboxTable.created_at + 10 * delay
         later = Case(None, [(latest < now + delay, latest)], now + delay)
@@ -331,7 +331,7 @@ def is_flooding(reader: Reader, post: OutboxRow, now: int) -> bool:
     """Return whether a row would exceed HOURLY mails to its recipient within this hour."""
     if post.kind != "submitted" or post.channel != MAIL:
         return False
-    sent = reader.query(find_told, post.channel, post.recipient, now - HOUR_MS, HOURLY)
+    sent = reader.query(find_mailed, post.channel, post.recipient, now - HOUR_MS, HOURLY)
     return len(sent) >= HOURLY
 
 
@@ -356,7 +356,7 @@ def collect(tx: Transaction, post: OutboxRow, now: int) -> None:
 
 def mark_sent(tx: Transaction, post: OutboxRow, error: str, now: int) -> None:
     """Note that a row was sent or, with an `error`, that it never will be."""
-    tx.change(_settle, FAILED if error else SENT, now, _bounded(error), post.id)
+    tx.change(_set_state, FAILED if error else SENT, now, _bounded(error), post.id)
 
 
 def retry_later(tx: Transaction, post: OutboxRow, error: str, now: int) -> None:
@@ -379,7 +379,7 @@ def _retry(tx: Transaction, channel: str, condition: Select, error: str, now: in
         pause = min(longest, first << min(attempts, 30))
         state, due = (FAILED, now) if now >= expires_at else (QUEUED, min(expires_at, now + pause))
         changes.append((state, due, _bounded(error), post_id))
-    tx.change_each(_settle, changes)
+    tx.change_each(_set_state, changes)
 
 
 def drop(tx: Transaction, post: OutboxRow) -> None:

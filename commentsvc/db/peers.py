@@ -20,7 +20,7 @@ class Peers(Protocol):
     def begin(self, transaction: Transaction) -> None:
         """Wait until no other transaction changes the database; none does before this one ends."""
 
-    def tell(self, transaction: Transaction, tags: Sequence[str]) -> None:
+    def notify_purge(self, transaction: Transaction, tags: Sequence[str]) -> None:
         """Tell them, as a part of the transaction, what its COMMIT makes stale."""
 
     def when_seen(self, then: Callable[[], None]) -> None:
@@ -36,7 +36,7 @@ class NoPeers:
     def begin(self, transaction: Transaction) -> None:
         """Do nothing: BEGIN IMMEDIATE waits."""
 
-    def tell(self, transaction: Transaction, tags: Sequence[str]) -> None:
+    def notify_purge(self, transaction: Transaction, tags: Sequence[str]) -> None:
         """Do nothing."""
 
     def when_seen(self, then: Callable[[], None]) -> None:
@@ -51,7 +51,7 @@ class UnawaitedPeers:
         """Wait until no other transaction changes the database; none does before this one ends."""
         lock(transaction)
 
-    def tell(self, transaction: Transaction, tags: Sequence[str]) -> None:
+    def notify_purge(self, transaction: Transaction, tags: Sequence[str]) -> None:
         """Tell them, as a part of the transaction, what its COMMIT makes stale."""
         notify(transaction, PurgeNotice("", 0, tuple(tags)))
 

@@ -54,7 +54,9 @@ _END: Final = b"\\.\n"
 Statement = tuple[bytes, Iterator[bytes]]
 
 
-def dump(url: str, part: Path, unwanted: Callable[[], bool], told: Callable[[float], None]) -> None:
+def dump(
+    url: str, part: Path, unwanted: Callable[[], bool], on_progress: Callable[[float], None]
+) -> None:
     """Write an archive of all tables to `part`, and count its rows. Raise BackupError as `backup`.
 
     Raise DatabaseError, too.
@@ -74,8 +76,8 @@ def dump(url: str, part: Path, unwanted: Callable[[], bool], told: Callable[[flo
         except psycopg.Error as error:
             text = " ".join(str(error).split())
             raise postgresql.fault(error) or BackupError(f"no backup was made ({text})") from error
-    told(DUMPED)
-    _compare(part, counts, unwanted, lambda share: told(DUMPED + (1 - DUMPED) * share))
+    on_progress(DUMPED)
+    _compare(part, counts, unwanted, lambda share: on_progress(DUMPED + (1 - DUMPED) * share))
 
 
 def _program(name: str, server: int) -> str:
@@ -144,7 +146,7 @@ def _compare(
     part: Path,
     counts: Mapping[str, int],
     unwanted: Callable[[], bool],
-    told: Callable[[float], None],
+    on_progress: Callable[[float], None],
 ) -> None:
     """Read all of an archive. Raise BackupError unless its tables have that many rows."""
     total, read = sum(counts.values()) or 1, 0
@@ -158,7 +160,7 @@ def _compare(
                     found[name] += 1
                 read += 1
                 if read % PIECE == 0:
-                    told(min(read / total, 1))
+                    on_progress(min(read / total, 1))
                     if unwanted():
                         raise BackupError("The copy was not finished, because the program stops.")
     for name, number in counts.items():
@@ -198,7 +200,7 @@ def restore(
     *,
     force: bool = False,
     send: bool = False,
-    told: Callable[[float], None] = lambda _: None,
+    on_progress: Callable[[float], None] = lambda _: None,
 ) -> RestoreResult:
     """Replace the tables of the database at `url` by those of an archive; as `backup.restore`.
 
@@ -214,9 +216,9 @@ def restore(
             postgresql.take_lock(connection)
             kept = _set_aside(connection) if is_ours else ""
             connection.run(f"CREATE SCHEMA {SCHEMA}")
-            told(0.1)
+            on_progress(0.1)
             _load(connection, source)
-            told(0.8)
+            on_progress(0.8)
             if connection.run(f"SELECT to_regclass('{SCHEMA}.{HISTORY}')").fetchone()[0] is None:
                 raise BackupError(f"{source} has no tables of commentsvc, so it is no backup.")
             postgresql_upgrade.apply(connection)
@@ -237,7 +239,7 @@ def restore(
             raise postgresql.fault(error) or BackupError(
                 f"{source} cannot be restored ({text})"
             ) from error
-    told(1)
+    on_progress(1)
     return RestoreResult(comments, latest, None, faults, held, kept)
 
 

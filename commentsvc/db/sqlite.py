@@ -156,7 +156,7 @@ class Reader:
             raise
         return result
 
-    def mending(
+    def replacing_damage(
         self, work: "Callable[Concatenate[Reader, P], T]", *args: P.args, **kwargs: P.kwargs
     ) -> T:
         """Run `work` again after a damaged text made it fail, with U+FFFD for damaged bytes.

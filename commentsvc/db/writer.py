@@ -87,7 +87,7 @@ class Job(Generic[T]):
         if self.done is None:
             self.future = self.loop.create_future() if self.loop else futures.Future()
 
-    def settle(self) -> None:
+    def report(self) -> None:
         """Report the result, on the thread of the event loop, or on any thread without a loop."""
         if self.done is not None:
             self.done(self)
@@ -101,9 +101,9 @@ class Job(Generic[T]):
             self.future.set_exception(self.error)
 
 
-def _settle(jobs: Iterable[Job[Any]]) -> None:
+def _report(jobs: Iterable[Job[Any]]) -> None:
     for job in jobs:
-        job.settle()
+        job.report()
 
 
 def hand_back(jobs: Sequence[Job[Any]]) -> None:
@@ -113,10 +113,10 @@ def hand_back(jobs: Sequence[Job[Any]]) -> None:
         by_loop.setdefault(job.loop, []).append(job)
     for loop, theirs in by_loop.items():
         if loop is None:
-            _settle(theirs)
+            _report(theirs)
         else:
             with contextlib.suppress(RuntimeError):  # the loop is closed, so nobody waits
-                loop.call_soon_threadsafe(_settle, theirs)
+                loop.call_soon_threadsafe(_report, theirs)
 
 
 class WorkQueue:
@@ -218,13 +218,13 @@ def run(
     """
     while jobs := backlog.take(BATCH):
         tags: list[str] = []
-        told = False
+        purged = False
         try:
             write_all(engine, connection, jobs, tags, caches)
             health.succeeded()
             if tags:
                 caches.purge(list(dict.fromkeys(tags)))
-                told = True
+                purged = True
         except Exception as error:
             with contextlib.suppress(sqlite3.Error):  # write_all rolls back again
                 connection.rollback()
@@ -236,7 +236,7 @@ def run(
         finally:
             if tags:
                 caches.announce(())
-        if told:
+        if purged:
             caches.peers.when_seen(partial(hand_back, jobs))
         else:
             hand_back(jobs)
@@ -270,7 +270,7 @@ def write_all(
                         engine, transaction, job.work, *job.args, **job.kwargs
                     )
     if tags:
-        caches.peers.tell(transaction, list(dict.fromkeys(tags)))
+        caches.peers.notify_purge(transaction, list(dict.fromkeys(tags)))
         caches.announce(tags)
     connection.execute("COMMIT")
 

@@ -58,11 +58,13 @@ class MailChannel:
 def targets(settings: Settings) -> list[Target]:
     """Return the recipients of messages about new comments."""
     mail = settings.mail
-    told = mail.moderators if mail.host else ()
+    recipients = mail.moderators if mail.host else ()
     spam = settings.spam
     # A mail is written when it is sent, and then says what the classifier answered in time.
     delay = (spam.classifier_seconds + SPARE_SECONDS) * 1_000 if spam.classifier_url else 0
-    by_mail = [Target(MAIL, address, PERIODS[mail.digest], delay_ms=delay) for address in told]
+    by_mail = [
+        Target(MAIL, address, PERIODS[mail.digest], delay_ms=delay) for address in recipients
+    ]
     webhooks = _webhooks(settings.hooks)
     asked = {AKISMET: spam.akismet_key, CLASSIFIER: spam.classifier_url}
     opinions = [Target(name, "", 0, True) for name, is_asked in asked.items() if is_asked]

@@ -166,7 +166,7 @@ class MailComposer:
             post.id,
             post.created_at,
             entry,
-            told=[self._told(reader, entry, post)],
+            comments=[self._for_moderator(reader, entry, post)],
             number=1,
             may_answer=bool(self._answered_to) and entry.comment.status in (PENDING, APPROVED),
         )
@@ -197,7 +197,7 @@ class MailComposer:
             post.id,
             post.created_at,
             entries[0],
-            told=[self._told(reader, entry, post) for entry in entries],
+            comments=[self._for_moderator(reader, entry, post) for entry in entries],
             number=number,
             may_answer=False,
         )
@@ -236,7 +236,7 @@ class MailComposer:
             post.id,
             post.created_at,
             entry,
-            told=self._quote(entry),
+            quotation=self._quote(entry),
             page=page and page + fragment(entry.comment.id),
             stop=stop,
         )
@@ -265,7 +265,7 @@ class MailComposer:
             post.id,
             post.created_at,
             entry,
-            told=self._quote(entry),
+            quotation=self._quote(entry),
             answered=self._quote(parent),
             page=page and page + fragment(entry.comment.id),
             stop=stop,
@@ -364,7 +364,7 @@ class MailComposer:
             post.id,
             post.created_at,
             entries[0],
-            told=[
+            comments=[
                 self._quote(entry) | {"link": self._page(entry) + fragment(entry.comment.id)}
                 for entry in entries
             ],
@@ -392,7 +392,7 @@ class MailComposer:
             post.created_at,
             entry,
             refused=post.kind == "refused",
-            told=self._quote(entry),
+            quotation=self._quote(entry),
             page=page and page + fragment(entry.comment.id),
             look=f"{self._base}/moderation/comment?id={entry.comment.id}" if decides else "",
         )
@@ -417,7 +417,7 @@ class MailComposer:
             "page": self._page(entry),
         }
 
-    def _told(
+    def _for_moderator(
         self, reader: Reader, entry: Entry, post: OutboxRow
     ) -> dict[str, Any]:  # Any: what templates show
         """Return the values that templates show a moderator of a comment, with decision links."""

@@ -112,7 +112,7 @@ class Smtp:
             async with asyncio.timeout(2 * self._deadlines.connect):
                 await client.connect()
         except (aiosmtplib.SMTPException, OSError, TimeoutError) as error:
-            raise ServerUnreachable(f"{mail.host}:{mail.port}: {_tell(error)}") from error
+            raise ServerUnreachable(f"{mail.host}:{mail.port}: {_error_text(error)}") from error
         try:
             yield SmtpConnection(client, self._deadlines.send)
         finally:
@@ -151,7 +151,7 @@ class SmtpConnection:
 
 def _meaning(error: Exception) -> DeliveryError:
     """Return the DeliveryError for an exception."""
-    text = _tell(error)
+    text = _error_text(error)
     match error:
         case aiosmtplib.SMTPRecipientsRefused(recipients=[refused, *_]):
             return _by_code(refused.code, text)
@@ -168,11 +168,11 @@ def _by_code(code: int, text: str) -> DeliveryError:
     return DeliveryRejected(text) if code >= 500 else TemporaryFailure(text)
 
 
-def _tell(error: BaseException) -> str:
+def _error_text(error: BaseException) -> str:
     """Return the text of an exception, with the server's reply code if there is one."""
     match error:
         case aiosmtplib.SMTPRecipientsRefused(recipients=[refused, *_]):
-            return _tell(refused)
+            return _error_text(refused)
         case aiosmtplib.SMTPResponseException(code=code, message=message) if code > 0:
             return f"{code} {message}"
         case TimeoutError() if not str(error):

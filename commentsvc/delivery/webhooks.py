@@ -157,12 +157,14 @@ class Notification(NamedTuple):
 def webhook(url: str, secret: str) -> Callable[[Notification], WebhookRequest]:
     """Return a function that makes requests to `url`, signed with `secret`."""
 
-    def form(told: Notification) -> WebhookRequest:
-        body = msgspec.json.encode(_event(told))
+    def format_message(notification: Notification) -> WebhookRequest:
+        body = msgspec.json.encode(_event(notification))
         headers = {"Content-Type": "application/json"}
-        return WebhookRequest(url, body, headers | signature(secret, told.post, told.now, body))
+        return WebhookRequest(
+            url, body, headers | signature(secret, notification.post, notification.now, body)
+        )
 
-    return form
+    return format_message
 
 
 def signature(secret: str, post: OutboxRow, now: int, body: bytes) -> dict[str, str]:
@@ -181,19 +183,19 @@ def signature(secret: str, post: OutboxRow, now: int, body: bytes) -> dict[str, 
     }
 
 
-def _event(told: Notification) -> Json:
-    comment = told.entry.comment
+def _event(notification: Notification) -> Json:
+    comment = notification.entry.comment
     return {
-        "type": f"comment.{told.post.kind}",
-        "timestamp": rfc3339(told.post.created_at),
+        "type": f"comment.{notification.post.kind}",
+        "timestamp": rfc3339(notification.post.created_at),
         "data": {
             "id": comment.id,
             "parent": comment.parent_id,
             "status": comment.status,
-            "site": told.entry.site,
-            "url": told.entry.url,
-            "page": told.page,
-            "title": told.entry.title,
+            "site": notification.entry.site,
+            "url": notification.entry.url,
+            "page": notification.page,
+            "title": notification.entry.title,
             "author": comment.author,
             "author_site": comment.site,
             "role": comment.role,
@@ -209,15 +211,16 @@ def ntfy(hooks: HooksSettings) -> Callable[[Notification], WebhookRequest]:
     """Return a function that makes requests to ntfy, published as JSON."""
     base, _, topic = hooks.ntfy.rstrip("/").rpartition("/")
     token = {"Authorization": f"Bearer {hooks.ntfy_token}"} if hooks.ntfy_token else {}
-    return lambda told: _json(
+    return lambda notification: _json(
         base + "/",
         {
             "topic": topic,
-            "title": told.title(),
-            "message": told.text(),
-            "click": told.page,
+            "title": notification.title(),
+            "message": notification.text(),
+            "click": notification.page,
             "actions": [
-                {"action": "view", "label": link.name, "url": link.url} for link in told.links
+                {"action": "view", "label": link.name, "url": link.url}
+                for link in notification.links
             ],
         },
         token,
@@ -229,14 +232,16 @@ def telegram(
 ) -> Callable[[Notification], WebhookRequest]:
     """Return a function that makes requests to a Telegram bot: plain text, no parse_mode."""
     url = f"{base}/bot{hooks.telegram_token}/sendMessage"
-    return lambda told: _json(
+    return lambda notification: _json(
         url,
         {
             "chat_id": hooks.telegram_chat,
-            "text": f"{told.text()}\n{told.page}",
+            "text": f"{notification.text()}\n{notification.page}",
             "link_preview_options": {"is_disabled": True},
             "reply_markup": {
-                "inline_keyboard": [[{"text": link.name, "url": link.url} for link in told.links]]
+                "inline_keyboard": [
+                    [{"text": link.name, "url": link.url} for link in notification.links]
+                ]
             },
         },
     )
@@ -245,20 +250,23 @@ def telegram(
 def slack(hooks: HooksSettings) -> Callable[[Notification], WebhookRequest]:
     """Return a function that makes requests to a Slack webhook: escaped text, markup off."""
 
-    def form(told: Notification) -> WebhookRequest:
-        text = f"{told.text()}\n{told.page}"
+    def format_message(notification: Notification) -> WebhookRequest:
+        text = f"{notification.text()}\n{notification.page}"
         for sign, escaped in (("&", "&amp;"), ("<", "&lt;"), (">", "&gt;")):
             text = text.replace(sign, escaped)
         message: Json = {"text": text, "mrkdwn": False, "unfurl_links": False}
-        if told.links:  # then notifications show the text, and the message is the blocks
-            shown = {"type": "plain_text", "text": f"{told.text()}\n{told.page}"[:SLACK_BLOCK]}
+        if notification.links:  # then notifications show the text, and the message is the blocks
+            shown = {
+                "type": "plain_text",
+                "text": f"{notification.text()}\n{notification.page}"[:SLACK_BLOCK],
+            }
             buttons = [
                 {
                     "type": "button",
                     "text": {"type": "plain_text", "text": link.name},
                     "url": link.url,
                 }
-                for link in told.links
+                for link in notification.links
             ]
             message["blocks"] = [
                 {"type": "section", "text": shown},
@@ -266,22 +274,22 @@ def slack(hooks: HooksSettings) -> Callable[[Notification], WebhookRequest]:
             ]
         return _json(hooks.slack, message)
 
-    return form
+    return format_message
 
 
 def discord(hooks: HooksSettings) -> Callable[[Notification], WebhookRequest]:
     """Return a function that makes requests to Discord: text in a code block, no mentions."""
 
-    def form(told: Notification) -> WebhookRequest:
-        text = told.text().replace("`", "\u02cb")  # so that no text ends the block
-        links = " · ".join(f"[{link.name}](<{link.url}>)" for link in told.links)
-        end = f"\n```\n{told.page}" + (f"\n{links}" if links else "")
+    def format_message(notification: Notification) -> WebhookRequest:
+        text = notification.text().replace("`", "\u02cb")  # so that no text ends the block
+        links = " · ".join(f"[{link.name}](<{link.url}>)" for link in notification.links)
+        end = f"\n```\n{notification.page}" + (f"\n{links}" if links else "")
         content = f"```\n{text}"[: DISCORD_MESSAGE - len(end)] + end
         return _json(hooks.discord, {"content": content, "allowed_mentions": {"parse": []}})
 
-    return form
+    return format_message
 
 
 def _json(url: str, value: Json, headers: dict[str, str] | None = None) -> WebhookRequest:
-    told = {"Content-Type": "application/json", **(headers or {})}
-    return WebhookRequest(url, msgspec.json.encode(value), told)
+    headers = {"Content-Type": "application/json", **(headers or {})}
+    return WebhookRequest(url, msgspec.json.encode(value), headers)

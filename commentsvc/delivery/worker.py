@@ -157,7 +157,7 @@ class OutboxWorker:
             await self._database.write(outbox.close_digests, now)
             await self._database.write(outbox.delete_old, now)
             if MAIL in self._channels:
-                await self._database.write(follows.tell, now)
+                await self._database.write(follows.queue_mails, now)
         self.backlogs = await self._database.read(outbox.backlogs)
 
     async def deliver(self, name: str) -> None:

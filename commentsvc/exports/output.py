@@ -19,7 +19,7 @@ class Output:
         self.comments = 0
         self._file = file
         self._advance = advance
-        self._told = 0
+        self._reported = 0
         self._buffer = bytearray()
 
     def put(self, data: bytes) -> None:
@@ -37,5 +37,5 @@ class Output:
         """Write everything that is in the buffer."""
         self._file.write(self._buffer)
         self._buffer.clear()
-        self._advance(self.comments - self._told)
-        self._told = self.comments
+        self._advance(self.comments - self._reported)
+        self._reported = self.comments

@@ -59,12 +59,12 @@ Connections = Sequence[tuple[int, str]]
 class Sockets(NamedTuple):
     """Descriptors that go from one core to the next. Whoever holds them has to close them.
 
-    `lent` listeners belong to a service manager.
+    `borrowed` listeners belong to a service manager.
     """
 
     listeners: tuple[int, ...] = ()
     connections: Connections = ()
-    lent: bool = False
+    borrowed: bool = False
 
     def close(self) -> None:
         """Close all of them."""
@@ -145,9 +145,9 @@ class Bridge:
         self._core = _core.Server(settings.listen, **core_options(settings, trace_lines))
         self._answering: RequestHandler | None = None
         self._watcher: Callable[[Sequence[str]], None] | None = None
-        self._lent = False
-        self._starved = 0
-        self._starved_at = -RECOVERED
+        self._borrowed = False
+        self._out_of_fds = 0
+        self._out_of_fds_at = -RECOVERED
         self._tasks: set[asyncio.Task[None]] = set()
         self._unanswered = 0  # requests that are answered later
         self._corked = False
@@ -215,9 +215,9 @@ class Bridge:
         """
         self._answering = answering
         wanted = self._core.address
-        self._lent = sockets.lent
-        self._core.start(sockets.listeners, sockets.connections, borrowed=sockets.lent)
-        inherits = bool(sockets.listeners) and not sockets.lent
+        self._borrowed = sockets.borrowed
+        self._core.start(sockets.listeners, sockets.connections, borrowed=sockets.borrowed)
+        inherits = bool(sockets.listeners) and not sockets.borrowed
         if inherits and self.address != wanted and not wanted.endswith(":0"):
             line = "listens on %s as the server before it; a restart is needed to listen on %s"
             _log.warning(line, self.address, wanted)
@@ -242,12 +242,12 @@ class Bridge:
     def release(self) -> Sockets:
         """Return listeners and idle connections after a stop with `keep`; the caller owns them."""
         listeners, connections = self._core.release()
-        return Sockets(tuple(listeners), tuple(connections), self._lent)
+        return Sockets(tuple(listeners), tuple(connections), self._borrowed)
 
     def _drain(self) -> None:
         calls = self._core.drain()
         if not calls:
-            self._look_for_starving()
+            self._report_out_of_fds()
             return
         shared: Shared = {}
         self._cork()
@@ -255,18 +255,18 @@ class Bridge:
             self._begin(call, shared)
         self._uncork()
 
-    def _look_for_starving(self) -> None:
+    def _report_out_of_fds(self) -> None:
         """Log once that clients wait for file descriptors, and again when a new shortage begins."""
         count, now = self._core.stats()["out_of_fds"], asyncio.get_running_loop().time()
-        if count == self._starved:
+        if count == self._out_of_fds:
             return
-        if now - self._starved_at > RECOVERED:
+        if now - self._out_of_fds_at > RECOVERED:
             _log.warning(
                 "no file descriptor is left for further clients: they wait, or idle ones are let "
                 "go; raise the limit of open files (LimitNOFILE=, ulimit -Hn) above "
                 "server.max_connections"
             )
-        self._starved, self._starved_at = count, now
+        self._out_of_fds, self._out_of_fds_at = count, now
 
     def _answer(self, request: messages.Request, shared: Shared) -> Answer:
         """Return the shared answer to an equal request of this turn, or ask the handler."""

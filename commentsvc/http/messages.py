@@ -124,19 +124,19 @@ class Deferred:
     `set_result` once, after it has returned. The receiver calls `add_done_callback` first.
     """
 
-    __slots__ = ("_listener", "_mend")
+    __slots__ = ("_convert", "_listener")
 
     def __init__(self) -> None:
         self._listener: Callable[[Response | Exception], None] = lambda _: None
-        self._mend: Callable[[Exception], Response | Exception] = lambda error: error
+        self._convert: Callable[[Exception], Response | Exception] = lambda error: error
 
     def set_result(self, outcome: Response | Exception) -> None:
         """Pass the answer, or the reason why there is none, to the callback."""
-        self._listener(self._mend(outcome) if isinstance(outcome, Exception) else outcome)
+        self._listener(self._convert(outcome) if isinstance(outcome, Exception) else outcome)
 
-    def map_error(self, mend: Callable[[Exception], Response | Exception]) -> "Deferred":
-        """Return this object, with `mend` to turn errors that it knows into answers."""
-        self._mend = mend
+    def map_error(self, convert: Callable[[Exception], Response | Exception]) -> "Deferred":
+        """Return this object, with `convert` to turn errors that it knows into answers."""
+        self._convert = convert
         return self
 
     def add_done_callback(self, listener: Callable[[Response | Exception], None]) -> None:

@@ -9,16 +9,16 @@ from typing import Final, NamedTuple
 from commentsvc.imports import dates, json_source
 from commentsvc.imports.files import SourceFile
 from commentsvc.imports.records import (
-    Fate,
     ImportedComment,
     ImportedPage,
     ImportFailed,
+    ImportStatus,
     ParseOptions,
     Records,
 )
 
 NAME: Final = "commento"
-_STATES: Final[dict[str, Fate]] = {
+_STATES: Final[dict[str, ImportStatus]] = {
     "approved": "approved",
     "unapproved": "pending",
     "flagged": "spam",
@@ -128,7 +128,7 @@ def _third_version(source: SourceFile, options: ParseOptions) -> Records:
         author = authors.get(comment.text("userCreated"), _NOBODY)
         name, date = comment.text("id"), comment.text("createdTime")
         edited = comment.text("editedTime")
-        status: Fate = "approved" if comment.flag("isApproved") else "spam"
+        status: ImportStatus = "approved" if comment.flag("isApproved") else "spam"
         if comment.flag("isPending"):
             status = "pending"
         deleted = comment.flag("isDeleted")

@@ -10,9 +10,9 @@ from typing import Final
 from commentsvc.imports import dates, xml_records
 from commentsvc.imports.files import SourceFile
 from commentsvc.imports.records import (
-    Fate,
     ImportedComment,
     ImportedPage,
+    ImportStatus,
     ParseOptions,
     Record,
     Records,
@@ -57,7 +57,7 @@ def _comment(record: XmlRecord, deleted: set[str]) -> Record:
     number, date = record.text("@id"), record.text("createdAt")
     page = record.text("thread@id")
     drop = "the page's thread was deleted at Disqus" if page in deleted else ""
-    status: Fate = "approved"
+    status: ImportStatus = "approved"
     if record.flag("isSpam"):
         status = "spam"
     elif record.flag("isApproved") is False:

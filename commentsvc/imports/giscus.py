@@ -13,9 +13,9 @@ from commentsvc.imports import dates, json_source
 from commentsvc.imports.files import SourceFile
 from commentsvc.imports.json_source import Value
 from commentsvc.imports.records import (
-    Fate,
     ImportedComment,
     ImportedPage,
+    ImportStatus,
     ParseOptions,
     Records,
 )
@@ -23,7 +23,7 @@ from commentsvc.imports.records import (
 NAME: Final = "giscus"
 _LINK: Final = re.compile(r"https?://[^\s<>()\[\]\"']+")
 _DEPTH: Final = 20  # levels of objects around the discussions
-_HIDDEN: Final[dict[str, Fate]] = {"spam": "spam", "abuse": "spam", "off_topic": "pending"}
+_HIDDEN: Final[dict[str, ImportStatus]] = {"spam": "spam", "abuse": "spam", "off_topic": "pending"}
 
 
 def recognises(_source: SourceFile, head: bytes) -> str:

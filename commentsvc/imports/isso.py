@@ -10,10 +10,10 @@ from commentsvc.imports import dates, json_source, sqlite_source
 from commentsvc.imports.files import SourceFile
 from commentsvc.imports.json_source import Value
 from commentsvc.imports.records import (
-    Fate,
     ImportedComment,
     ImportedPage,
     ImportFailed,
+    ImportStatus,
     InvalidInput,
     ParseOptions,
     Records,
@@ -21,7 +21,7 @@ from commentsvc.imports.records import (
 from commentsvc.imports.sqlite_source import Columns, text
 
 NAME: Final = "isso"
-_STATUSES: Final[dict[int, Fate]] = {1: "approved", 2: "pending", 4: "deleted"}
+_STATUSES: Final[dict[int, ImportStatus]] = {1: "approved", 2: "pending", 4: "deleted"}
 NEWEST: Final = 5  # the user_version of Isso 0.14
 
 

@@ -17,7 +17,7 @@ import msgspec
 # The markup of a text; html_lines is HTML with line breaks and blank lines between paragraphs.
 Markup: TypeAlias = Literal["html", "html_lines", "markdown", "text"]
 # The status of an imported comment.
-Fate: TypeAlias = Literal["approved", "pending", "spam", "deleted"]
+ImportStatus: TypeAlias = Literal["approved", "pending", "spam", "deleted"]
 
 TEXT_LIMIT: Final = 200_000  # characters of a comment; longer ones are left out
 SHORT_LIMIT: Final = 200  # characters of a name; longer ones are cut
@@ -82,7 +82,7 @@ class ImportedComment(msgspec.Struct, frozen=True, gc=False, tag=True, array_lik
     email: str = ""
     avatar: str = ""
     site: str = ""
-    status: Fate = "approved"
+    status: ImportStatus = "approved"
     published: int | None = None
     edited: int | None = None
     votes: int = 0

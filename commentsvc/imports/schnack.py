@@ -4,7 +4,13 @@ from typing import Final
 
 from commentsvc.imports import dates, sqlite_source
 from commentsvc.imports.files import SourceFile
-from commentsvc.imports.records import Fate, ImportedComment, ImportedPage, ParseOptions, Records
+from commentsvc.imports.records import (
+    ImportedComment,
+    ImportedPage,
+    ImportStatus,
+    ParseOptions,
+    Records,
+)
 from commentsvc.imports.sqlite_source import Columns, text
 
 NAME: Final = "schnack"
@@ -41,7 +47,7 @@ def parse(source: SourceFile, _options: ParseOptions) -> Records:
 
 def _comment(row: Columns, slug: str) -> ImportedComment:
     number = row["id"]
-    status: Fate = "approved" if row["approved"] or row.get("trusted") else "pending"
+    status: ImportStatus = "approved" if row["approved"] or row.get("trusted") else "pending"
     return ImportedComment(
         position=f"row {number}",
         page=slug,

@@ -1,6 +1,6 @@
 """A temporary staging database in which an import is prepared.
 
-Parsers add what they read, in the order of the file. `settle` then decides what no parser can know
+Parsers add what they read, in the order of the file. `resolve` then decides what no parser can know
 about each row: its page by our rules, duplicates, parents that come later or never, cycles, and the
 order of storing: by date, and parents before replies. So the server only inserts rows, and a file
 that turns out to be invalid changes nothing.
@@ -135,7 +135,7 @@ class StagingDatabase:
             self._filler.add(self._batch)
             self._batch = []
 
-    def settle(self, locate: Locate, ask: Ask) -> int:
+    def resolve(self, locate: Locate, ask: Ask) -> int:
         """Decide about all rows; return how many will be stored.
 
         `ask` is for finding out which of them are stored already.
@@ -272,11 +272,11 @@ class StagingDatabase:
         )
 
     def ready_count(self) -> int:
-        """Return how many comments will be stored, after `settle`."""
+        """Return how many comments will be stored, after `resolve`."""
         return int(self._db.execute("SELECT count(*) FROM ready").fetchone()[0])
 
     def ready(self, size: int) -> Iterator[ReadyPiece]:
-        """Yield the comments to store, `size` at once, after `settle`."""
+        """Yield the comments to store, `size` at once, after `resolve`."""
         return self._filler.ready(self.ready_count(), size)
 
     def other_count(self) -> int:

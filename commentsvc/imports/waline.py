@@ -12,16 +12,16 @@ from commentsvc.imports import dates, json_source, sqlite_source
 from commentsvc.imports.files import SourceFile
 from commentsvc.imports.json_source import Value
 from commentsvc.imports.records import (
-    Fate,
     ImportedComment,
     ImportedPage,
+    ImportStatus,
     InvalidInput,
     ParseOptions,
     Records,
 )
 
 NAME: Final = "waline"
-_STATUSES: Final[dict[str, Fate]] = {
+_STATUSES: Final[dict[str, ImportStatus]] = {
     "": "approved",
     "approved": "approved",
     "waiting": "pending",

@@ -11,9 +11,9 @@ from typing import Final
 from commentsvc.imports import dates, xml_records
 from commentsvc.imports.files import SourceFile
 from commentsvc.imports.records import (
-    Fate,
     ImportedComment,
     ImportedPage,
+    ImportStatus,
     ParseOptions,
     Record,
     Records,
@@ -22,7 +22,7 @@ from commentsvc.imports.xml_records import XmlRecord
 
 NAME: Final = "wordpress"
 _NESTING: Final = {"": frozenset({"author", "item"}), "item": frozenset({"comment"})}
-_STATUSES: Final[dict[str, Fate]] = {
+_STATUSES: Final[dict[str, ImportStatus]] = {
     "1": "approved",
     "approve": "approved",
     "approved": "approved",

@@ -71,26 +71,26 @@ def read(
     reader = _Reader(nesting, skip)
     with source.open() as stream:
         piece = stream.read(PIECE)
-        mend = _mender(piece)
-        yield from reader.feed(reader.skip_junk(mend(piece, False)))
+        repair = _repairer(piece)
+        yield from reader.feed(reader.skip_junk(repair(piece, False)))
         while piece := stream.read(PIECE):
-            yield from reader.feed(mend(piece, False))
-        yield from reader.feed(mend(b"", True))
+            yield from reader.feed(repair(piece, False))
+        yield from reader.feed(repair(b"", True))
         yield from reader.close()
 
 
-def _mender(head: bytes) -> Callable[[bytes, bool], bytes]:
+def _repairer(head: bytes) -> Callable[[bytes, bool], bytes]:
     """Return a converter of a file's bytes to UTF-8 without control characters."""
     match = _ENCODING.search(head, 0, HEAD)
     convert = to_utf8(head, match[1].decode() if match else "utf-8")
 
-    def mend(data: bytes, final: bool) -> bytes:
+    def repair(data: bytes, final: bool) -> bytes:
         clean = convert(data, final)
         if b"&#" in clean:
             clean = _BAD_REFERENCE.sub(b"", clean)
         return _UNQUOTED.sub(rb' dsq:id="\1"', clean)
 
-    return mend
+    return repair
 
 
 class _Shape:
@@ -161,7 +161,7 @@ class _Reader:
         self._text: list[str] = []
         self._number = 0
         self._first_line = 1  # the line of the current parser's first byte
-        self._fed = 0  # bytes passed to the current parser
+        self._passed = 0  # bytes passed to the current parser
         self._broken = False  # whether the next record is searched
         self._start_parser()
 
@@ -179,11 +179,11 @@ class _Reader:
                 continue
             try:
                 self._parser.Parse(data, False)
-                self._fed += len(data)
+                self._passed += len(data)
                 self._bound()
                 break
             except expat.ExpatError as error:
-                at = max(self._parser.ErrorByteIndex - self._fed, 0)
+                at = max(self._parser.ErrorByteIndex - self._passed, 0)
                 self._break(error)
                 self._first_line += data.count(b"\n", at, at + 1)
                 data = data[at + 1 :]
@@ -246,7 +246,7 @@ class _Reader:
         prefix = "".join(f"<{element.name}>" for element in self._elements[1:]).encode()
         if prefix:
             parser.Parse(prefix, False)
-        self._fed = len(prefix)
+        self._passed = len(prefix)
         self._handle(parser)
 
     def _empty_file(self, context: str, *_: object) -> int:

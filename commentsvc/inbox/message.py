@@ -203,5 +203,5 @@ def _value(message: Message, name: str) -> str:
 def _digest(message: Message, raw: bytes) -> bytes:
     """Return the digest of a mail's Message-ID, or of the whole mail if it has none."""
     name = _value(message, "Message-ID").strip()
-    told = name.encode(errors="replace") if 0 < len(name) <= _ID_LENGTH else raw
-    return hashlib.blake2b(told, digest_size=16).digest()
+    identity = name.encode(errors="replace") if 0 < len(name) <= _ID_LENGTH else raw
+    return hashlib.blake2b(identity, digest_size=16).digest()

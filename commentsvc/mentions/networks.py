@@ -217,9 +217,9 @@ class _ActivityReader:
         except RemoteError:
             return None
         found = _dict(answer.body)
-        told, asked = urlsplit(_text(found.get("id"))), urlsplit(answer.url)
+        stated, asked = urlsplit(_text(found.get("id"))), urlsplit(answer.url)
         is_there = answer.status == 200 and found.get("type") != "Tombstone"
-        if is_there and told.netloc == asked.netloc:
+        if is_there and stated.netloc == asked.netloc:
             self._known[address] = found
         return self._known[address]
 

@@ -57,7 +57,7 @@ class PostPoller:
 
     async def _check_due(self) -> None:
         await self.discover()
-        while await self.look():
+        while await self.poll_due():
             pass
 
     async def discover(self) -> None:
@@ -93,13 +93,13 @@ class PostPoller:
                 await self._database.write(store.follow, place, address, now)
         return self._interval
 
-    async def look(self) -> int:
+    async def poll_due(self) -> int:
         """Check some due posts; return how many."""
         waiting = self._database.read_now(store.due_posts, self._clock.now_ms(), AT_ONCE)
-        await asyncio.gather(*map(self._look_at, waiting))
+        await asyncio.gather(*map(self._poll, waiting))
         return len(waiting)
 
-    async def _look_at(self, post: FollowedPost) -> None:
+    async def _poll(self, post: FollowedPost) -> None:
         now = self._clock.now_ms()
         seen = post._replace(attempts=post.attempts + 1)
         pause = self._interval << min(seen.attempts, 8)

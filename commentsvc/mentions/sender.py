@@ -71,7 +71,7 @@ class WebmentionSender:
         failed = []
         for target in mentions.targets:
             try:
-                await self._tell(mentions.source, target)
+                await self._send_webmention(mentions.source, target)
             except UnreadablePage:
                 continue
             except RemoteError as error:
@@ -79,7 +79,7 @@ class WebmentionSender:
         if failed:
             raise TemporaryFailure("; ".join(failed))
 
-    async def _tell(self, source: str, target: str) -> None:
+    async def _send_webmention(self, source: str, target: str) -> None:
         """Send a webmention to a page's endpoint, if any. Raise RemoteError or UnreadablePage."""
         page = await fetch(target, PAGE_SIZE, {"Accept": "text/html"}, self._networks)
         endpoint = await asyncio.to_thread(html_page.endpoint, page)

@@ -105,7 +105,7 @@ def remove(tx: Transaction, mention: Mention) -> None:
         count(tx, mention.site, mention.url)
 
 
-def put_off(tx: Transaction, mention: Mention, next_at: int | None) -> None:
+def retry_at(tx: Transaction, mention: Mention, next_at: int | None) -> None:
     """Record a failed check; the next one is at `next_at`, or never if it is None."""
     failed = MentionTable.update(attempts=mention.attempts + 1, next_at=next_at)
     tx.change(failed.where(MentionTable.id == mention.id))

@@ -50,23 +50,23 @@ class MentionVerifier:
 
     async def run(self, pause: float = PAUSE) -> None:
         """Check due mentions until cancelled."""
-        await background.repeat(self._check_due, "the check of mentions", pause)
+        await background.repeat(self._check_all_due, "the check of mentions", pause)
 
-    async def _check_due(self) -> None:
-        while await self.look():
+    async def _check_all_due(self) -> None:
+        while await self.check_due():
             pass
 
-    async def look(self) -> int:
+    async def check_due(self) -> int:
         """Check some due mentions, at most one per host; return how many."""
         now = self._clock.now_ms()
         if not (waiting := self._database.read_now(store.due, now, 10 * AT_ONCE)):
             return 0
         by_host = {urlsplit(mention.source).hostname: mention for mention in reversed(waiting)}
         chosen = list(by_host.values())[:AT_ONCE]
-        await asyncio.gather(*map(self._look_at, chosen))
+        await asyncio.gather(*map(self._check, chosen))
         return len(chosen)
 
-    async def _look_at(self, mention: Mention) -> None:
+    async def _check(self, mention: Mention) -> None:
         now = self._clock.now_ms()
         try:
             await self._act(mention, await self._find(mention), now)
@@ -74,17 +74,17 @@ class MentionVerifier:
             raise
         except (RemoteError, UnreadablePage, CommentsError) as error:
             _log.info("%s is not taken as a mention: %s", mention.source, error)
-            await self._put_off(mention, now)
+            await self._retry_later(mention, now)
         except Exception:  # a bug must not block the other mentions
             _log.exception("%s cannot be taken as a mention", mention.source)
-            await self._put_off(mention, now)
+            await self._retry_later(mention, now)
 
-    async def _put_off(self, mention: Mention, now: int) -> None:
+    async def _retry_later(self, mention: Mention, now: int) -> None:
         if mention.attempts < TRIES:
             next_at = now + (MINUTE_MS << mention.attempts)
-            await self._database.write(store.put_off, mention, next_at)
+            await self._database.write(store.retry_at, mention, next_at)
         elif mention.kind:
-            await self._database.write(store.put_off, mention, self._next(mention, now))
+            await self._database.write(store.retry_at, mention, self._next(mention, now))
         else:
             await self._database.write(store.remove, mention)
 

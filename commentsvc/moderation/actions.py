@@ -68,7 +68,7 @@ def change(tx: Transaction, ids: Iterable[int], to: str, who: str, now: int) -> 
     changed, unchanged, shown = [], {}, Counter[ThreadRef]()
     waited = []
     found = _find(tx, ids)
-    reports.settle(tx, (comment_id for comment_id, *_rest in found))
+    reports.delete(tx, (comment_id for comment_id, *_rest in found))
     for comment_id, ref, status, published in found:
         if status not in MOVES[to]:
             unchanged[comment_id] = status
@@ -79,7 +79,7 @@ def change(tx: Transaction, ids: Iterable[int], to: str, who: str, now: int) -> 
             published = max(now, last_published(tx, ref.site_id))
             waited.append(comment_id)
         tx.execute(statements.SET_STATUS, (to, published, comment_id))
-        _tally(shown, ref, status, to)
+        _count_change(shown, ref, status, to)
         changed.append(comment_id)
     titles.refresh(tx, changed)
     add_to_counts(tx, shown)
@@ -181,7 +181,7 @@ def _undo(tx: Transaction, rows: Iterable[Row], who: str, now: int) -> ChangeRes
                 shown[ThreadRef(*ref)] += 0  # only to purge
         else:
             tx.execute(statements.SET_STATUS, (was, moment, comment_id))
-            _tally(shown, ThreadRef(*ref), status, was)
+            _count_change(shown, ThreadRef(*ref), status, was)
         tx.execute(statements.MARK_UNDONE, (now, who, change_id))
         changed.append(comment_id)
     titles.refresh(tx, changed)
@@ -191,7 +191,7 @@ def _undo(tx: Transaction, rows: Iterable[Row], who: str, now: int) -> ChangeRes
     return ChangeResult(0, tuple(changed), unchanged)
 
 
-def _tally(shown: Counter[ThreadRef], ref: ThreadRef, was: str, becomes: str) -> None:
+def _count_change(shown: Counter[ThreadRef], ref: ThreadRef, was: str, becomes: str) -> None:
     """Add to `shown` how the number of visible comments changes from `was` to `becomes`."""
     if APPROVED in (was, becomes):
         shown[ref] += 1 if becomes == APPROVED else -1

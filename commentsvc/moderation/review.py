@@ -39,7 +39,7 @@ class ReviewPiece(msgspec.Struct, frozen=True):
     items: list[Entry]
     next: str
     unindexed: int
-    told: dict[int, StoredVerdict]
+    verdicts: dict[int, StoredVerdict]
     parents: dict[int, ParentQuote]
     last_act: int
 

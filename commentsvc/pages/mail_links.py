@@ -268,7 +268,7 @@ class LinkPages:
 def errors_as_pages(handler: Callable[[Request], Awaitable[Response]]) -> Handler:
     """Return `handler` in the language of the request, with errors as HTML pages."""
 
-    async def tell(request: Request) -> Response:
+    async def handle(request: Request) -> Response:
         with speaking(request.language()):
             try:
                 return await handler(request)
@@ -281,7 +281,7 @@ def errors_as_pages(handler: Callable[[Request], Awaitable[Response]]) -> Handle
                     raise
                 return _failed(error)
 
-    return tell
+    return handle
 
 
 def _failed(error: HttpError) -> Response:

@@ -59,7 +59,7 @@ class ChangeStatus(ControlCommand, frozen=True):
     def apply(self, tx: Transaction, now: int) -> CommandResult:
         """Run the command at the time `now` (Unix milliseconds)."""
         ids = queries.pending_ids(tx) if self.all else self.ids
-        return _told(actions.change(tx, ids, self.to, COMMAND_LINE, now))
+        return _command_result(actions.change(tx, ids, self.to, COMMAND_LINE, now))
 
 
 class UndoChange(ControlCommand, frozen=True):
@@ -70,11 +70,11 @@ class UndoChange(ControlCommand, frozen=True):
     def apply(self, tx: Transaction, now: int) -> CommandResult:
         """Run the command at the time `now`."""
         if self.ids:
-            return _told(actions.undo_last(tx, self.ids, COMMAND_LINE, now))
+            return _command_result(actions.undo_last(tx, self.ids, COMMAND_LINE, now))
         act = actions.last_act(tx, COMMAND_LINE)
         if not act:
             raise errors.NothingToUndo("there is no change by a command that could be undone")
-        return _told(actions.undo(tx, act, COMMAND_LINE, now))
+        return _command_result(actions.undo(tx, act, COMMAND_LINE, now))
 
 
 class EditText(ControlCommand, frozen=True):
@@ -85,7 +85,7 @@ class EditText(ControlCommand, frozen=True):
 
     def apply(self, tx: Transaction, now: int) -> CommandResult:
         """Run the command at the time `now`."""
-        return _told(actions.edit(tx, self.id, self.message, COMMAND_LINE, now))
+        return _command_result(actions.edit(tx, self.id, self.message, COMMAND_LINE, now))
 
 
 class Close(ControlCommand, frozen=True):
@@ -439,5 +439,5 @@ Order = (
 )
 
 
-def _told(outcome: actions.ChangeResult) -> CommandResult:
+def _command_result(outcome: actions.ChangeResult) -> CommandResult:
     return CommandResult(outcome.changed, outcome.unchanged)

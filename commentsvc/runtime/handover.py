@@ -53,7 +53,7 @@ NOTE: Final = 64
 
 LOCK: Final = b"K"
 OWN: Final = b"O"
-LENT: Final = b"L"
+BORROWED: Final = b"L"
 CONNECTIONS: Final = b"C"
 REDIRECT: Final = b">"
 REDIRECTED: Final = b"c"
@@ -177,7 +177,7 @@ def give(successor: socket.socket, place: InheritedState) -> bool:
 def _messages(place: InheritedState) -> Iterator[tuple[bytes, Sequence[int]]]:
     sockets, redirect = place.sockets, place.redirect
     yield LOCK, [place.lock]
-    yield LENT if sockets.lent else OWN, sockets.listeners
+    yield BORROWED if sockets.borrowed else OWN, sockets.listeners
     yield from _by_note(CONNECTIONS, sockets.connections)
     yield REDIRECT, redirect.listeners
     yield from _by_note(REDIRECTED, redirect.connections)
@@ -201,7 +201,7 @@ def take_over(
     several processes. The server waits for READY on
     the returned socket. Raise ControlError if the server refuses; it is NoServer if none runs.
     """
-    taken: Taken = {kind: [] for kind in (LOCK, OWN, LENT, CONNECTIONS, REDIRECT, REDIRECTED)}
+    taken: Taken = {kind: [] for kind in (LOCK, OWN, BORROWED, CONNECTIONS, REDIRECT, REDIRECTED)}
     with control.dial(path, HandOver(manager, several)) as server:
         try:
             _receive(server, taken)
@@ -210,9 +210,11 @@ def take_over(
             for connections in taken.values():
                 close_all([descriptor for descriptor, _ in connections])
             raise ControlError(f"The server at {path} cannot be taken over: {error}.") from error
-    own, lent, redirect = (tuple(fd for fd, _ in taken[kind]) for kind in (OWN, LENT, REDIRECT))
+    own, borrowed, redirect = (
+        tuple(fd for fd, _ in taken[kind]) for kind in (OWN, BORROWED, REDIRECT)
+    )
     place = InheritedState(
-        Sockets((*own, *lent), tuple(taken[CONNECTIONS]), bool(lent)),
+        Sockets((*own, *borrowed), tuple(taken[CONNECTIONS]), bool(borrowed)),
         Sockets(redirect, tuple(taken[REDIRECTED])),
         taken[LOCK][0][0],
     )

@@ -23,26 +23,26 @@ STDIN: Final = 0
 def expect_stop() -> asyncio.Event:
     """Return an event that the first signal sets, on this loop."""
     loop = asyncio.get_running_loop()
-    told = asyncio.Event()
+    stopping = asyncio.Event()
 
-    def hear() -> None:
-        told.set()
+    def stop() -> None:
+        stopping.set()
         end_at_once()
 
     for number in SIGNALS:
-        loop.add_signal_handler(number, hear)
-    return told
+        loop.add_signal_handler(number, stop)
+    return stopping
 
 
-def expect_end_of_input(told: asyncio.Event) -> None:
-    """Set `told` when standard input ends: whoever started this process is gone."""
+def expect_end_of_input(stopping: asyncio.Event) -> None:
+    """Set `stopping` when standard input ends: whoever started this process is gone."""
     loop = asyncio.get_running_loop()
 
-    def hear() -> None:
+    def stop() -> None:
         loop.remove_reader(STDIN)
-        told.set()
+        stopping.set()
 
-    loop.add_reader(STDIN, hear)
+    loop.add_reader(STDIN, stop)
 
 
 def end_at_once() -> None:

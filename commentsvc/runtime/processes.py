@@ -106,7 +106,7 @@ class _Supervisor:
 
     async def run(self) -> int:
         plan = self._plan
-        self._told_to_stop = process.expect_stop()
+        self._stop_requested = process.expect_stop()
         data_dir.prepare(plan.data)
         async with AsyncExitStack() as stack:
             passed = plan.manager.sockets()
@@ -115,7 +115,7 @@ class _Supervisor:
                 stack.callback(talk.close)
             self._lock = stack.enter_context(Lock(plan.data, place.lock)).fileno()
             self._listeners = passed or place.sockets.listeners or (listening(plan.server.listen),)
-            stack.callback(self._let_go, lent=bool(passed))
+            stack.callback(self._let_go, borrowed=bool(passed))
             asyncio.get_running_loop().add_signal_handler(signal.SIGUSR1, self._pass_on)
             keeping = [asyncio.create_task(self._keep(each)) for each in self._instances]
             stack.push_async_callback(self._stop, keeping)
@@ -128,7 +128,7 @@ class _Supervisor:
                 talk.sendall(handover.READY)
             watching = asyncio.create_task(plan.manager.watch())
             stack.callback(watching.cancel)
-            await self._told_to_stop.wait()
+            await self._stop_requested.wait()
         return 0
 
     async def _find_place(self) -> tuple[InheritedState, socket.socket | None]:
@@ -144,12 +144,12 @@ class _Supervisor:
 
     async def _all_ready(self) -> bool:
         """Wait until all instances are ready; return False after a failure or a signal."""
-        events = (self._told_to_stop, self._are_ready)
+        events = (self._stop_requested, self._are_ready)
         waiting = [asyncio.create_task(event.wait()) for event in events]
         await asyncio.wait(waiting, return_when=asyncio.FIRST_COMPLETED)
         for task in waiting:
             task.cancel()
-        self._is_started = not self._told_to_stop.is_set()
+        self._is_started = not self._stop_requested.is_set()
         return self._is_started
 
     async def _keep(self, instance: _Instance) -> None:
@@ -158,16 +158,16 @@ class _Supervisor:
             await self._instances[0].ready.wait()  # it makes the tables
         takes_over = self._plan.takes_over
         loop = asyncio.get_running_loop()
-        while not self._told_to_stop.is_set():
+        while not self._stop_requested.is_set():
             began = loop.time()
             code = await self._live(instance, takes_over=takes_over)
             takes_over = False
             if self._successor is not None:  # a new supervisor's instance may have its place
                 await self._successor
-            if self._told_to_stop.is_set():
+            if self._stop_requested.is_set():
                 return
             if not self._is_started:
-                self._told_to_stop.set()
+                self._stop_requested.set()
                 return
             instance.failures = 0 if loop.time() - began > SETTLED else instance.failures + 1
             pause = min(LONGEST_PAUSE, FIRST_PAUSE * 2**instance.failures / 2)
@@ -178,7 +178,7 @@ class _Supervisor:
                 pause,
             )
             with contextlib.suppress(TimeoutError):
-                await asyncio.wait_for(self._told_to_stop.wait(), pause)
+                await asyncio.wait_for(self._stop_requested.wait(), pause)
 
     async def _live(self, instance: _Instance, *, takes_over: bool) -> int:
         """Start an instance and wait until it ends; return its exit code."""
@@ -190,7 +190,7 @@ class _Supervisor:
             *words, stdin=PIPE, stdout=PIPE, pass_fds=self._listeners, process_group=0
         )
         instance.process = child
-        if self._told_to_stop.is_set():
+        if self._stop_requested.is_set():
             child.terminate()
         assert child.stdout is not None, "it is a pipe"
         line = (await child.stdout.readline()).decode()
@@ -207,7 +207,7 @@ class _Supervisor:
 
     async def _stop(self, keeping: Sequence[asyncio.Task[None]]) -> None:
         """Stop all instances, which answer what they have read; wait for their end."""
-        self._told_to_stop.set()
+        self._stop_requested.set()
         self._plan.manager.notify("STOPPING=1")
         process.end_at_once()
         self._signal(signal.SIGTERM)
@@ -255,7 +255,7 @@ class _Supervisor:
 
     def _give_way(self, successor: socket.socket) -> bool:
         """Begin to hand over to a new supervisor; return False if that is not possible now."""
-        if self._told_to_stop.is_set() or self._successor is not None:
+        if self._stop_requested.is_set() or self._successor is not None:
             return False
         self._successor = asyncio.create_task(self._hand_over(successor))
         return True
@@ -263,19 +263,19 @@ class _Supervisor:
     async def _hand_over(self, successor: socket.socket) -> None:
         """Give a new supervisor what it needs; stop when it is ready, else go on."""
         await self._close_control()  # the new one listens at the same path
-        lent = bool(self._plan.manager.sockets())
-        place = InheritedState(Sockets(self._listeners, (), lent), lock=self._lock)
+        borrowed = bool(self._plan.manager.sockets())
+        place = InheritedState(Sockets(self._listeners, (), borrowed), lock=self._lock)
         if await asyncio.to_thread(handover.give, successor, place):
             self._is_replaced = True
-            self._told_to_stop.set()
+            self._stop_requested.set()
         else:
             await self._listen()
         self._successor = None
 
-    def _let_go(self, *, lent: bool) -> None:
+    def _let_go(self, *, borrowed: bool) -> None:
         """Close the listening sockets, and remove the path of one that nobody else uses."""
         path = _unix_path(self._plan.server.listen)
-        if path and not lent and not self._is_replaced:
+        if path and not borrowed and not self._is_replaced:
             path.unlink(missing_ok=True)
         close_all(self._listeners)
 

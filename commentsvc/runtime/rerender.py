@@ -73,7 +73,7 @@ class Outdated(NamedTuple):
     html: str
 
 
-class Looked(NamedTuple):
+class ComparedBatch(NamedTuple):
     """The outdated comments of a batch, and the last id that was compared; None at the end."""
 
     outdated: list[Outdated]
@@ -90,11 +90,11 @@ async def run(database: Database, pause: float = PAUSE) -> None:
         try:
             if newest is None:
                 newest = await database.read(newest_id)
-            looked = await database.read(look, last, newest, most)
-            if looked.outdated:
+            batch = await database.read(find_outdated, last, newest, most)
+            if batch.outdated:
                 most = PIECE
-                await database.write(store, looked.outdated)
-            last = looked.last
+                await database.write(store, batch.outdated)
+            last = batch.last
         except DatabaseError:
             pass  # full or busy, which is logged elsewhere: try the same batch again
         except Exception:
@@ -108,7 +108,7 @@ def newest_id(reader: Reader) -> int:
     return int(newest)
 
 
-def look(reader: Reader, after: int, newest: int, most: int) -> Looked:
+def find_outdated(reader: Reader, after: int, newest: int, most: int) -> ComparedBatch:
     """Compare `most` comments with ids above `after`, up to `newest`."""
     end = SYSTEM_CLOCK.monotonic_ms() + BUDGET_MS
     outdated: list[Outdated] = []
@@ -124,7 +124,7 @@ def look(reader: Reader, after: int, newest: int, most: int) -> Looked:
             outdated.append(Outdated(number, source, now))
         if SYSTEM_CLOCK.monotonic_ms() >= end:
             break
-    return Looked(outdated, last)
+    return ComparedBatch(outdated, last)
 
 
 def store(tx: Transaction, outdated: list[Outdated]) -> None:

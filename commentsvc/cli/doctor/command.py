@@ -76,10 +76,10 @@ def doctor(
         origins = tuple(origin for site in settings.sites for origin in site.origins)
     faults = 0
     try:
-        faults += _tell(looking.examine(visitor, origins), proxy)
+        faults += _print_findings(looking.examine(visitor, origins), proxy)
         if data and settings:
-            faults += _tell(local.examine(visitor, data, settings), proxy)
-            faults += _tell([asyncio.run(local.mail(settings))], proxy)
+            faults += _print_findings(local.examine(visitor, data, settings), proxy)
+            faults += _print_findings([asyncio.run(local.mail(settings))], proxy)
     except looking.Unreachable as error:
         rights = local.socket_rights(data) if data else ""
         raise Failure([str(error), *([rights] if rights else [])]) from error
@@ -92,7 +92,7 @@ def doctor(
         raise Failure([f"{counted(faults, 'fault')} found"])
 
 
-def _tell(findings: "Iterable[Finding]", proxy: str) -> int:
+def _print_findings(findings: "Iterable[Finding]", proxy: str) -> int:
     """Print the findings and what to do; return how many are faults."""
     from commentsvc.cli.doctor import hints
 

@@ -73,12 +73,12 @@ def permissions(data: Path, settings: Settings) -> Finding:
 
 def public_url(visitor: ProbeClient, settings: Settings) -> Finding:
     """Check that links in mails and feeds lead to the address that was given."""
-    told = settings.server.public_url.rstrip("/")
-    if not told:
+    public_url = settings.server.public_url.rstrip("/")
+    if not public_url:
         return Finding("public-url", None, "server.public_url is not set, but mails need it")
     scheme = "https" if visitor.secure else "http"
-    same = told == f"{scheme}://{visitor.netloc}{visitor.prefix}"
-    return Finding("public-url", same, f"links begin with {told}")
+    same = public_url == f"{scheme}://{visitor.netloc}{visitor.prefix}"
+    return Finding("public-url", same, f"links begin with {public_url}")
 
 
 def socket_rights(data: Path) -> str:

@@ -219,16 +219,16 @@ def redirect(visitor: ProbeClient) -> Finding:
 
 def host(visitor: ProbeClient) -> Finding:
     """Check that the proxy passes the Host header on: the origin check of our forms needs it."""
-    told = visitor.ask("GET", "/api/client").json().get("host")
-    text = f"the service sees the host name {told or '(none)'}"
-    good = told in (visitor.netloc, visitor.host)
+    seen = visitor.ask("GET", "/api/client").json().get("host")
+    text = f"the service sees the host name {seen or '(none)'}"
+    good = seen in (visitor.netloc, visitor.host)
     return Finding("host", good, text if good else f"{text}, not {visitor.netloc}")
 
 
 def address(visitor: ProbeClient) -> Finding:
     """Check that the service knows the client's address, and that nobody can forge it."""
     seen = visitor.ask("GET", "/api/client")
-    told = str(seen.json().get("address"))
+    client = str(seen.json().get("address"))
     claimed = [
         visitor.ask("GET", "/api/client", X_Forwarded_For=one).json().get("address")
         for one in INVENTED
@@ -236,13 +236,13 @@ def address(visitor: ProbeClient) -> Finding:
     if claimed == [*INVENTED]:
         return Finding("claim", False, "the service believes X-Forwarded-For from any client")
     try:
-        known = _unmapped(told) == _unmapped(seen.ours) or _unmapped(told).is_global
+        known = _unmapped(client) == _unmapped(seen.ours) or _unmapped(client).is_global
     except ValueError:
         known = False
     if not known:
-        text = f"the service sees all clients as {told or 'one address'}: they share one limit"
+        text = f"the service sees all clients as {client or 'one address'}: they share one limit"
         return Finding("client", False, text)
-    return Finding("client", True, f"the service sees the client's address: you are {told}")
+    return Finding("client", True, f"the service sees the client's address: you are {client}")
 
 
 def _unmapped(address: str) -> IPv4Address | IPv6Address:
@@ -302,9 +302,9 @@ def monitoring(visitor: ProbeClient) -> Finding:
 
 def clock(visitor: ProbeClient, local: Clock) -> Finding:
     """Check that the service's clock agrees with ours."""
-    told = visitor.ask("GET", "/api/client").json().get("time")
+    reported = visitor.ask("GET", "/api/client").json().get("time")
     try:
-        apart = datetime.fromisoformat(str(told)).timestamp() - local.now_ms() / 1_000
+        apart = datetime.fromisoformat(str(reported)).timestamp() - local.now_ms() / 1_000
     except ValueError:
         return Finding("clock", False, "the service does not report its time")
     text = f"its clock and this machine's are {abs(apart):.0f} s apart"

@@ -82,7 +82,7 @@ def upgrade_file(path: Path) -> None:
     one line that says what to do, if the file is not ours, damaged or newer; then it is left
     unchanged.
     """
-    if _ensure_file(path) and not look(path):
+    if _ensure_file(path) and not check(path):
         return
     database = peewee.SqliteDatabase(
         str(path),
@@ -172,7 +172,7 @@ def _ensure_file(path: Path) -> bool:
     return bool(magic)
 
 
-def look(path: Path) -> bool:
+def check(path: Path) -> bool:
     """Return whether steps are missing. Raise DatabaseError if the file must not be changed."""
     connection = connect_reading(path, PATIENCE, idle=True)
     try:

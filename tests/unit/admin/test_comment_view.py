@@ -34,8 +34,8 @@ def entry(**fields: object) -> Entry:
     return Entry(msgspec.structs.replace(comment, **fields), "blog", "/a/", "")
 
 
-def html(shown: Entry, now: int = NOW, told: StoredVerdict | None = None, **how: bool) -> str:
-    verdicts = {} if told is None else {5: told}
+def html(shown: Entry, now: int = NOW, verdict: StoredVerdict | None = None, **how: bool) -> str:
+    verdicts = {} if verdict is None else {5: verdict}
     parents = {3: ParentQuote(3, "Jo", "Hi")}
     viewer = Viewer(
         now=now, origins=ORIGINS, verdicts=verdicts, parents=parents, reports={}, spam_from=9, **how
@@ -74,8 +74,8 @@ def test_a_card_tells_what_its_list_wants_to_know() -> None:
     assert " checked" not in html(entry())
     assert " checked" in html(entry(), ticked=True)
     assert 'class="tag pending">waiting' in html(entry(), found=True)
-    assert "Spam score 3 of 9<" in html(entry(), told=StoredVerdict(3, ("many links",)))
-    assert "Spam score 12<" in html(entry(), told=StoredVerdict(12, ("many links",)))
+    assert "Spam score 3 of 9<" in html(entry(), verdict=StoredVerdict(3, ("many links",)))
+    assert "Spam score 12<" in html(entry(), verdict=StoredVerdict(12, ("many links",)))
 
 
 def test_a_page_is_linked_where_its_blog_is_known() -> None:

@@ -7,7 +7,7 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from commentsvc.admin.dashboard import by_day, told
+from commentsvc.admin.dashboard import by_day, settings_sections
 from commentsvc.cluster.membership import InstanceState
 from commentsvc.comments import search
 from commentsvc.comments.search import Day
@@ -89,10 +89,10 @@ def test_a_secret_is_recognised_by_what_config_says_of_it() -> None:
                 section = struct(**{field.name: SECRET})
                 changed = {"sites": (section,)} if name == "site" else {name: section}
                 settings = msgspec.structs.replace(Settings(), **changed)
-                assert SECRET not in repr(told(settings))
+                assert SECRET not in repr(settings_sections(settings))
                 hidden += 1
     assert hidden
-    assert "not set" in repr(told(loader.load(None, {})))
+    assert "not set" in repr(settings_sections(loader.load(None, {})))
 
 
 def test_what_waits_to_be_sent_is_told(service: Served) -> None:

@@ -257,20 +257,20 @@ def test_a_stream_tells_what_changes_for_its_token_alone(service: Served) -> Non
     publisher, queue = service.publisher, service.programs.queue
     publisher.followed.add(first.follows)
     add(service.database, status="pending", site="blog")
-    queue.look()
+    queue.send_changes()
     assert publisher.told == [], "another site's"
     number = add(service.database, status="pending", site="notes").comment.id
-    queue.look()
-    queue.look()
+    queue.send_changes()
+    queue.send_changes()
     event = b'data: {"pending":1,"spam":0,"newest":%d}\n\n' % number
     assert publisher.told == [(first.follows, event)]
     service.database.write_now(api_tokens.revoke, 1, 1)
     add(service.database, status="pending", site="notes")
-    queue.look()
+    queue.send_changes()
     assert len(publisher.told) == 1, "it is revoked"
     publisher.followed.clear()
-    queue.look()
-    assert not queue._told
+    queue.send_changes()
+    assert not queue._sent
 
 
 def test_owners_invite_by_program_and_the_link_makes_the_account(service: Served) -> None:

@@ -126,27 +126,27 @@ def test_a_child_that_does_not_stop_is_killed(start: Callable[[str], Parent]) ->
 def test_a_look_sees_new_changed_and_removed_files(tmp_path: Path) -> None:
     file = tmp_path / "deep" / "x.py"
     file.parent.mkdir()
-    empty = reload.look([tmp_path])
+    empty = reload.scan([tmp_path])
     file.write_text("1")
-    new = reload.look([tmp_path])
+    new = reload.scan([tmp_path])
     file.write_text("22")
-    changed = reload.look([tmp_path])
+    changed = reload.scan([tmp_path])
     file.unlink()
     assert empty == {}
     assert new.keys() == changed.keys() == {str(file)}
     assert new != changed
-    assert reload.look([tmp_path]) == {}
+    assert reload.scan([tmp_path]) == {}
 
 
 def test_a_look_leaves_out_what_the_server_is_not_made_of(tmp_path: Path) -> None:
     for name in ("x.py~", ".#x.py", "x.pyc", "__pycache__/y.py", ".git/z.py", "notes.txt"):
         (tmp_path / name).parent.mkdir(exist_ok=True)
         (tmp_path / name).write_text("")
-    assert reload.look([tmp_path]) == {}
+    assert reload.scan([tmp_path]) == {}
 
 
 def test_a_file_that_is_not_there_is_no_error(tmp_path: Path) -> None:
-    assert reload.look([tmp_path / "none.toml"]) == {}
+    assert reload.scan([tmp_path / "none.toml"]) == {}
 
 
 def test_the_core_and_the_widget_are_watched_in_a_checkout_only(tmp_path: Path) -> None:
@@ -163,4 +163,4 @@ def test_the_core_and_the_widget_are_watched_in_a_checkout_only(tmp_path: Path) 
 
 
 def test_an_unreadable_folder_is_no_error() -> None:
-    assert reload.look([Path(f"/proc/{os.getpid()}/none")]) == {}
+    assert reload.scan([Path(f"/proc/{os.getpid()}/none")]) == {}

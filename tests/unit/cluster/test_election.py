@@ -65,7 +65,7 @@ def test_when_the_leader_is_killed_or_frozen_another_takes_over(
             assert other.stdout is not None
             assert other.stdout.readline() == "leads\n"
             with Election(url, {}) as ours:
-                time.sleep(3 * election.BEAT)
+                time.sleep(3 * election.HEARTBEAT)
                 assert not ours.leads()
                 other.send_signal(number)
                 wait(ours)
@@ -134,7 +134,7 @@ def test_an_instance_that_comes_back_to_other_settings_stops(
 ) -> None:
     told = threading.Event()
     monkeypatch.setattr(os, "kill", lambda *_: told.set())
-    monkeypatch.setattr(election, "BEAT", 0.05)
+    monkeypatch.setattr(election, "HEARTBEAT", 0.05)
     with Election(url, {"mail": 1}) as ours:
         wait(ours)
         monkeypatch.setattr(ours, "_agreed", {"mail": 2})

@@ -173,8 +173,8 @@ class LostAnswers:
     def begin(self, transaction: Transaction) -> None:
         self._instance.begin(transaction)
 
-    def tell(self, transaction: Transaction, tags: Sequence[str]) -> None:
-        self._instance.tell(transaction, tags)
+    def notify_purge(self, transaction: Transaction, tags: Sequence[str]) -> None:
+        self._instance.notify_purge(transaction, tags)
 
     def when_seen(self, then: Callable[[], None]) -> None:
         then()

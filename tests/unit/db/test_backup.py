@@ -247,7 +247,7 @@ def test_an_older_backup_is_brought_up_to_date(
     before = old.read_bytes()
     monkeypatch.setattr(upgrade, "STEPS", upgrade.STEPS | {"0002_next": lambda *_: None})
     assert backup.restore(kept.data, old).comments == 0
-    assert not upgrade.look(kept.data / DATABASE)
+    assert not upgrade.check(kept.data / DATABASE)
     assert old.read_bytes() == before
 
 

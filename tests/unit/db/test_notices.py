@@ -3,7 +3,7 @@
 import pytest
 
 from commentsvc.db import notices
-from commentsvc.db.notices import BeatNotice, JoinNotice, LeaveNotice, PurgeNotice, SeenNotice
+from commentsvc.db.notices import HeartbeatNotice, JoinNotice, LeaveNotice, PurgeNotice, SeenNotice
 from commentsvc.model import EVERY_TAG, is_purged
 
 
@@ -12,7 +12,7 @@ from commentsvc.model import EVERY_TAG, is_purged
     [
         PurgeNotice("a", 1, ("thread:blog:/ä|\x1f\0/", "site:blog")),
         JoinNotice("a", 2),
-        BeatNotice("a", 3),
+        HeartbeatNotice("a", 3),
         SeenNotice("a", 4),
         LeaveNotice("a"),
     ],

@@ -64,7 +64,7 @@ TEXTS = ["walk 0\t\\.", "walk 1\t\\.", "a hill\n\\.\n"]
 def test_a_backup_and_its_way_back(url: str, tmp_path: Path) -> None:
     told: list[float] = []
     file = tmp_path / "backup.dump"
-    assert backup.write(url, file, told=told.append) == file.stat().st_size
+    assert backup.write(url, file, on_progress=told.append) == file.stat().st_size
     assert file.stat().st_mode & 0o777 == 0o600
     assert [path.name for path in tmp_path.iterdir()] == ["backup.dump"]
     assert told[-1] == 1

@@ -441,7 +441,7 @@ def test_given_comments_are_found_by_their_ids(database: Database, sql: str) -> 
 
 
 @pytest.mark.sqlite_only
-@pytest.mark.parametrize("sql", [statements.INSERT_COMMENT, outbox.tell_submitted.sql])
+@pytest.mark.parametrize("sql", [statements.INSERT_COMMENT, outbox.insert_submitted.sql])
 def test_a_row_is_checked_without_a_table_made_for_it(database: Database, sql: str) -> None:
     params = [None] * sql.count("?")
     steps = [row[1] for row in run(database, f"EXPLAIN {sql}", params)]

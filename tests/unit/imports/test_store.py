@@ -74,7 +74,7 @@ class Importer:
             staging.add(record)
         if skipped:
             staging.skipped(skipped, "it is broken")
-        return staging, staging.settle(PageFinder((SITE,), site, {}), self.database.read_now)
+        return staging, staging.resolve(PageFinder((SITE,), site, {}), self.database.read_now)
 
     def run(
         self, *records: Record, piece: int = 1_000, most: int = 10**9, **options: Any

@@ -66,7 +66,7 @@ class Following:
 
         async def work() -> None:
             await self._poller.discover()
-            await self._poller.look()
+            await self._poller.poll_due()
 
         asyncio.run(work())
         return [entry.comment for entry in self.service.stored()][::-1]

@@ -68,7 +68,7 @@ def look(service: Served) -> None:
     checked = MentionVerifier(service.service, service.submissions)
 
     async def work() -> None:
-        while await checked.look():
+        while await checked.check_due():
             pass
 
     asyncio.run(work())

@@ -73,7 +73,7 @@ def follow(service: Served, target: str = PAGE, email: str = "bob@mail.example")
 def tell(service: Served) -> list[Envelope]:
     """Let the outbox look for new comments, a second later."""
     service.now += 1
-    service.database.write_now(follows.tell, service.clock.now_ms())
+    service.database.write_now(follows.queue_mails, service.clock.now_ms())
     return [envelope for row, envelope in mails(service) if row.kind == "followed"]
 
 

@@ -77,7 +77,7 @@ def test_all_sockets_and_the_lock_arrive_in_their_order(tmp_path: Path, lent: bo
             talk.sendall(handover.READY)
     assert ready == [True]
     given.close()
-    assert taken.sockets.lent == lent
+    assert taken.sockets.borrowed == lent
     assert texts((taken.lock, *taken.sockets.listeners)) == [str(number) for number in range(5)]
     told = {texts((connection,))[0]: note for connection, note in taken.sockets.connections}
     assert told == {str(number): note for number, note in zip(range(7, 700), notes, strict=True)}

@@ -10,7 +10,7 @@ from commentsvc.comments.markdown import render
 from commentsvc.db.database import Database
 from commentsvc.db.sqlite import DatabaseFull, Reader
 from commentsvc.runtime import rerender
-from commentsvc.runtime.rerender import Outdated, look, store
+from commentsvc.runtime.rerender import Outdated, find_outdated, store
 from tests.unit.database_fixture import add, opened
 
 ON_BOTH_ENGINES = True  # see tests/unit/conftest.py
@@ -58,7 +58,7 @@ def test_what_was_right_is_not_written(tmp_path: Path) -> None:
     with opened(tmp_path) as database:
         for source in ("*a*", "b", TABLE):
             add(database, source=source, html=render(source))
-        looked = database.read_now(look, 0, 3, 100)
+        looked = database.read_now(find_outdated, 0, 3, 100)
     assert looked == ([], 3)
 
 
@@ -137,7 +137,7 @@ def test_an_unforeseen_end_is_logged(
     def fails(*_: object) -> None:
         raise ValueError("no")
 
-    monkeypatch.setattr(rerender, "look", fails)
+    monkeypatch.setattr(rerender, "find_outdated", fails)
     with opened(tmp_path) as database:
         asyncio.run(asyncio.wait_for(rerender.run(database, 0), 60))
     assert "not rendered again behind id 0" in caplog.text
