@@ -2,13 +2,12 @@
 
 from msgspec.structs import replace
 
-from commentsvc.admin.access import AccessControl, Authentication, RequestContext, page_operation
-from commentsvc.admin.layout import Layout
+from commentsvc.admin.access import RequestContext, page_operation
+from commentsvc.admin.layout import AdminContext
 from commentsvc.admin.render import number, redirect
 from commentsvc.admin.review_queue import unreadable_decision
 from commentsvc.auth import accounts, passwords, sessions, two_factor
 from commentsvc.comments.errors import ProfileRefused
-from commentsvc.context import ServiceContext
 from commentsvc.db.sqlite import Reader, Transaction
 from commentsvc.http.forms import Form
 from commentsvc.http.messages import Request, Response, first
@@ -64,19 +63,13 @@ END_SESSION = page_operation(
 class Account:
     """The handlers of the account page."""
 
-    def __init__(
-        self,
-        service: ServiceContext,
-        access: AccessControl,
-        layout: Layout,
-        authentication: Authentication,
-    ) -> None:
-        self._database = service.database
-        self._access = access
-        self._layout = layout
-        self._cookies = authentication.cookies
-        self._limiter = authentication.limiter
-        self._lifetime = authentication.lifetime
+    def __init__(self, context: AdminContext) -> None:
+        self._database = context.service.database
+        self._access = context.access
+        self._layout = context.layout
+        self._cookies = context.authentication.cookies
+        self._limiter = context.authentication.limiter
+        self._lifetime = context.authentication.lifetime
 
     def routes(self) -> list[Route]:
         """Return the table of routes."""

@@ -1,8 +1,8 @@
 """Accounts page: owners change roles, remove accounts and invite; and accepting an invitation."""
 
-from commentsvc.admin.access import AccessControl, Authentication, RequestContext, page_operation
+from commentsvc.admin.access import RequestContext, page_operation
 from commentsvc.admin.invite import Inviter
-from commentsvc.admin.layout import Layout
+from commentsvc.admin.layout import AdminContext
 from commentsvc.admin.render import number, redirect, render
 from commentsvc.admin.review_queue import unreadable_decision
 from commentsvc.auth import invitations, passwords, sessions
@@ -11,7 +11,6 @@ from commentsvc.auth.invitations import OVER, AccountInvitation, InvitationOver
 from commentsvc.auth.signed_links import LinkError, SignedLinks
 from commentsvc.comments.errors import ProfileRefused
 from commentsvc.comments.submission import is_email
-from commentsvc.context import ServiceContext
 from commentsvc.db.sqlite import Reader, Transaction
 from commentsvc.http.forms import Form
 from commentsvc.http.messages import Request, Response, TrustedProxies, first
@@ -51,13 +50,8 @@ ACCEPT = page_operation(
 class AccountPages:
     """The handlers of these pages."""
 
-    def __init__(
-        self,
-        service: ServiceContext,
-        access: AccessControl,
-        layout: Layout,
-        authentication: Authentication,
-    ) -> None:
+    def __init__(self, context: AdminContext) -> None:
+        service = context.service
         settings = service.settings
         self._database = service.database
         self._links = SignedLinks(service.keys)
@@ -65,10 +59,10 @@ class AccountPages:
         self._inviter = Inviter(service)
         self._sites = [site.name for site in settings.sites]
         self._title = settings.sites[0].title or settings.sites[0].name
-        self._access = access
-        self._layout = layout
-        self._cookies = authentication.cookies
-        self._limiter = authentication.limiter
+        self._access = context.access
+        self._layout = context.layout
+        self._cookies = context.authentication.cookies
+        self._limiter = context.authentication.limiter
 
     def routes(self) -> list[Route]:
         """Return the table of routes."""

@@ -2,8 +2,8 @@
 
 from typing import Final
 
-from commentsvc.admin.access import AccessControl, RequestContext, page_operation
-from commentsvc.admin.layout import Layout
+from commentsvc.admin.access import RequestContext, page_operation
+from commentsvc.admin.layout import AdminContext
 from commentsvc.admin.render import number, redirect
 from commentsvc.admin.review_queue import (
     FlashMessage,
@@ -12,7 +12,6 @@ from commentsvc.admin.review_queue import (
     unreadable_decision,
 )
 from commentsvc.comments import errors
-from commentsvc.db.database import Database
 from commentsvc.db.sqlite import Reader
 from commentsvc.http.forms import Form
 from commentsvc.http.messages import Request, Response, first
@@ -59,11 +58,10 @@ UNBAN = page_operation("POST", "/moderation/unban", "End a ban", Permission.DECI
 class BanPages:
     """The handlers of the bans page."""
 
-    def __init__(self, database: Database, access: AccessControl, layout: Layout) -> None:
-        """Take the database with the bans."""
-        self._database = database
-        self._access = access
-        self._layout = layout
+    def __init__(self, context: AdminContext) -> None:
+        self._database = context.service.database
+        self._access = context.access
+        self._layout = context.layout
 
     def routes(self) -> list[Route]:
         """Return the table of routes."""

@@ -2,15 +2,14 @@
 
 from typing import NamedTuple
 
-from commentsvc.admin.access import AccessControl, RequestContext, page_operation
+from commentsvc.admin.access import RequestContext, page_operation
 from commentsvc.admin.comment_view import Viewer
-from commentsvc.admin.layout import Layout
+from commentsvc.admin.layout import AdminContext
 from commentsvc.admin.render import number, redirect, target
 from commentsvc.admin.review_queue import flash_message, with_flash
 from commentsvc.comments import reports
 from commentsvc.comments.errors import UnknownComment
 from commentsvc.comments.submission import SubmissionError, message_from_text
-from commentsvc.context import ServiceContext
 from commentsvc.db.sqlite import Reader
 from commentsvc.http.forms import Form
 from commentsvc.http.messages import HttpError, Request, Response, first
@@ -57,10 +56,11 @@ class CommentDetails(NamedTuple):
 class CommentPage:
     """The handlers of a comment's page."""
 
-    def __init__(self, service: ServiceContext, access: AccessControl, layout: Layout) -> None:
+    def __init__(self, context: AdminContext) -> None:
+        service = context.service
         self._database = service.database
-        self._access = access
-        self._layout = layout
+        self._access = context.access
+        self._layout = context.layout
         self._origins = origins(service.settings.sites)
         self._bounds = service.settings.comments
         self._spam_from = service.settings.spam.spam_score

@@ -9,12 +9,11 @@ from typing import Any, Final, NamedTuple
 import msgspec
 
 from commentsvc.admin import chart, render
-from commentsvc.admin.access import AccessControl, RequestContext, page_operation
-from commentsvc.admin.layout import Layout
+from commentsvc.admin.access import RequestContext, page_operation
+from commentsvc.admin.layout import AdminContext
 from commentsvc.cluster.membership import InstanceState
 from commentsvc.comments import search
 from commentsvc.comments.search import Day
-from commentsvc.context import ServiceContext
 from commentsvc.db import outbox
 from commentsvc.db.scheduled_backup import ScheduledBackup
 from commentsvc.http.messages import Request, Response, first
@@ -55,15 +54,14 @@ class Figures(NamedTuple):
 class Dashboard:
     """The handlers of the dashboard and of the settings page."""
 
-    def __init__(
-        self, service: ServiceContext, access: AccessControl, layout: Layout, figures: Figures
-    ) -> None:
+    def __init__(self, context: AdminContext, figures: Figures) -> None:
+        service = context.service
         self._settings = service.settings
         self._kept_days = service.settings.spam.keep_spam_days
         self._sites = [site.name for site in service.settings.sites]
         self._database = service.database
-        self._access = access
-        self._layout = layout
+        self._access = context.access
+        self._layout = context.layout
         self._figures = figures
 
     def routes(self) -> list[Route]:

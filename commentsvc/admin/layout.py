@@ -4,10 +4,12 @@ The numbers are read for each page, by an index without approved comments, and o
 thousand: counting a large queue takes longer than showing it.
 """
 
+from dataclasses import dataclass
 from typing import Any
 
 from commentsvc.admin import render
-from commentsvc.admin.access import RequestContext
+from commentsvc.admin.access import AccessControl, Authentication, RequestContext
+from commentsvc.context import ServiceContext
 from commentsvc.db.database import Database
 from commentsvc.http.messages import Response
 from commentsvc.moderation import lists
@@ -32,3 +34,20 @@ class Layout:
         return render.render(
             name, code, context=context, waiting=waiting, counted=lists.COUNTED, **values
         )
+
+
+@dataclass(frozen=True, slots=True)
+class AdminContext:
+    """What the handlers of the moderation pages share."""
+
+    service: ServiceContext
+    access: AccessControl
+    layout: Layout
+    authentication: Authentication
+
+    @classmethod
+    def of(cls, service: ServiceContext) -> "AdminContext":
+        """Return the context for a service."""
+        authentication = Authentication.of(service)
+        access = AccessControl(service, authentication)
+        return cls(service, access, Layout(service.database), authentication)

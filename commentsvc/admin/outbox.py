@@ -2,12 +2,11 @@
 
 from typing import Final
 
-from commentsvc.admin.access import AccessControl, RequestContext, page_operation
-from commentsvc.admin.layout import Layout
+from commentsvc.admin.access import RequestContext, page_operation
+from commentsvc.admin.layout import AdminContext
 from commentsvc.admin.render import number, redirect
 from commentsvc.admin.review_queue import address
 from commentsvc.db import outbox
-from commentsvc.db.database import Database
 from commentsvc.db.schema.outbox import STATES
 from commentsvc.http.forms import Form
 from commentsvc.http.messages import Request, Response, first
@@ -37,11 +36,10 @@ RETRY = page_operation(
 class OutboxPages:
     """The handlers of the outbox page."""
 
-    def __init__(self, database: Database, access: AccessControl, layout: Layout) -> None:
-        """Take the database with the outbox."""
-        self._database = database
-        self._access = access
-        self._layout = layout
+    def __init__(self, context: AdminContext) -> None:
+        self._database = context.service.database
+        self._access = context.access
+        self._layout = context.layout
 
     def routes(self) -> list[Route]:
         """Return the table of routes."""

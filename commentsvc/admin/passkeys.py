@@ -3,18 +3,15 @@
 import asyncio
 
 from commentsvc.admin.access import (
-    AccessControl,
-    Authentication,
     RequestContext,
     page_operation,
     public_address,
 )
-from commentsvc.admin.layout import Layout
+from commentsvc.admin.layout import AdminContext
 from commentsvc.admin.render import browser, number, redirect
 from commentsvc.auth import accounts, passkeys, passwords, signed_links
 from commentsvc.auth.passkeys import NewCredential, PasskeyRefused, RelyingParty
 from commentsvc.auth.signed_links import LinkError, SignedLinks
-from commentsvc.context import ServiceContext
 from commentsvc.db.sqlite import Transaction
 from commentsvc.http.forms import Form
 from commentsvc.http.messages import Request, Response, first
@@ -37,19 +34,14 @@ CHANGE = page_operation(
 class PasskeyPages:
     """The handlers of the passkeys page."""
 
-    def __init__(
-        self,
-        service: ServiceContext,
-        access: AccessControl,
-        layout: Layout,
-        authentication: Authentication,
-    ) -> None:
+    def __init__(self, context: AdminContext) -> None:
+        service = context.service
         self._database = service.database
         self._links = SignedLinks(service.keys)
         self._public_url = service.settings.server.public_url
-        self._access = access
-        self._layout = layout
-        self._limiter = authentication.limiter
+        self._access = context.access
+        self._layout = context.layout
+        self._limiter = context.authentication.limiter
 
     def routes(self) -> list[Route]:
         """Return the table of routes."""

@@ -12,19 +12,17 @@ from os import urandom
 from typing import Final
 
 from commentsvc.admin.access import (
-    AccessControl,
-    Authentication,
     RequestContext,
     page_operation,
     public_address,
 )
+from commentsvc.admin.layout import AdminContext
 from commentsvc.admin.render import redirect, target
 from commentsvc.admin.sign_in import SignIn
 from commentsvc.auth import identities, oidc, signed_links
 from commentsvc.auth.accounts import Moderator
 from commentsvc.auth.oidc import Attempt, Identity, OidcProvider, OidcRefused
 from commentsvc.auth.signed_links import LinkError, SignedLinks
-from commentsvc.context import ServiceContext
 from commentsvc.db.sqlite import Transaction
 from commentsvc.http.messages import HttpError, Request, Response, TrustedProxies, first
 from commentsvc.http.router import Route
@@ -51,23 +49,18 @@ COME_BACK = page_operation(
 class ProviderPages:
     """The handlers; they answer 404 if the settings name no provider."""
 
-    def __init__(
-        self,
-        service: ServiceContext,
-        access: AccessControl,
-        authentication: Authentication,
-        sign_in: SignIn,
-    ) -> None:
+    def __init__(self, context: AdminContext, sign_in: SignIn) -> None:
+        service = context.service
         settings = service.settings
         self._database = service.database
         self._keys = service.keys
         self._links = SignedLinks(service.keys)
         self._proxies = TrustedProxies(settings.server.trusted_proxies)
         self._public_url = settings.server.public_url
-        self._access = access
+        self._access = context.access
         self._sign_in = sign_in
         self._provider = OidcProvider(settings.oidc, settings.hooks.allowed_networks, service.clock)
-        self._limiter = authentication.limiter
+        self._limiter = context.authentication.limiter
         self._name = oidc.provider_name(settings.oidc)
         if settings.oidc.issuer and not self._name:
             _log.warning("oidc.issuer is set, which needs: pip install 'commentsvc[oidc]'")

@@ -13,11 +13,10 @@ from urllib.parse import urlencode
 
 import msgspec
 
-from commentsvc.admin.access import AccessControl, RequestContext, page_operation
+from commentsvc.admin.access import RequestContext, page_operation
 from commentsvc.admin.comment_view import Viewer, views
-from commentsvc.admin.layout import Layout
+from commentsvc.admin.layout import AdminContext
 from commentsvc.admin.render import redirect, target
-from commentsvc.context import ServiceContext
 from commentsvc.http.forms import Form
 from commentsvc.http.messages import HttpError, Request, Response, first
 from commentsvc.http.router import Route
@@ -74,10 +73,11 @@ UNDO = page_operation("POST", "/moderation/undo", "Undo a decision", Permission.
 class ReviewPages:
     """The handlers of lists and decisions."""
 
-    def __init__(self, service: ServiceContext, access: AccessControl, layout: Layout) -> None:
+    def __init__(self, context: AdminContext) -> None:
+        service = context.service
         self._database = service.database
-        self._access = access
-        self._layout = layout
+        self._access = context.access
+        self._layout = context.layout
         self._sites = [site.name for site in service.settings.sites]
         self._origins = origins(service.settings.sites)
         self._spam_from = service.settings.spam.spam_score

@@ -1,6 +1,5 @@
 """All routes of the moderation pages and of the JSON API, for `app`."""
 
-from commentsvc.admin.access import AccessControl, Authentication
 from commentsvc.admin.account import Account
 from commentsvc.admin.account_api import AccountApi
 from commentsvc.admin.accounts import AccountPages
@@ -8,7 +7,7 @@ from commentsvc.admin.bans import BanPages
 from commentsvc.admin.comment import CommentPage
 from commentsvc.admin.dashboard import Dashboard, Figures
 from commentsvc.admin.json_api import ModerationApi
-from commentsvc.admin.layout import Layout
+from commentsvc.admin.layout import AdminContext
 from commentsvc.admin.outbox import OutboxPages
 from commentsvc.admin.passkeys import PasskeyPages
 from commentsvc.admin.provider import ProviderPages
@@ -29,25 +28,22 @@ class AdminPages:
 
     def __init__(self, service: ServiceContext, figures: Figures) -> None:
         """Take what the dashboard shows."""
-        database = service.database
-        layout = Layout(database)
-        authentication = Authentication.of(service)
-        access = AccessControl(service, authentication)
-        sign_in = SignIn(service, access, authentication)
+        context = AdminContext.of(service)
+        sign_in = SignIn(context)
         self._parts = (
             sign_in,
-            ProviderPages(service, access, authentication, sign_in),
-            ReviewPages(service, access, layout),
-            CommentPage(service, access, layout),
-            ThreadPages(service, access, layout),
-            BanPages(database, access, layout),
-            OutboxPages(database, access, layout),
-            Dashboard(service, access, layout, figures),
-            Account(service, access, layout, authentication),
-            AccountPages(service, access, layout, authentication),
-            FactorPages(service, access, layout, authentication),
-            PasskeyPages(service, access, layout, authentication),
-            TokenPages(service, access, layout),
+            ProviderPages(context, sign_in),
+            ReviewPages(context),
+            CommentPage(context),
+            ThreadPages(context),
+            BanPages(context),
+            OutboxPages(context),
+            Dashboard(context, figures),
+            Account(context),
+            AccountPages(context),
+            FactorPages(context),
+            PasskeyPages(context),
+            TokenPages(context),
         )
 
     def routes(self) -> list[Route]:

@@ -11,19 +11,17 @@ import logging
 from typing import Final
 
 from commentsvc.admin.access import (
-    AccessControl,
-    Authentication,
     RequestContext,
     page_operation,
     public_address,
 )
+from commentsvc.admin.layout import AdminContext
 from commentsvc.admin.render import HOME, redirect, render, target
 from commentsvc.auth import accounts, oidc, passkeys, passwords, sessions, signed_links, two_factor
 from commentsvc.auth.accounts import Moderator
 from commentsvc.auth.passkeys import Passkey, PasskeyRefused, RelyingParty
 from commentsvc.auth.signed_links import LinkError, SignedLinks
 from commentsvc.auth.two_factor import WRONG_CODE
-from commentsvc.context import ServiceContext
 from commentsvc.db.sqlite import Reader, Transaction
 from commentsvc.http.forms import Form
 from commentsvc.http.messages import Request, Response, TrustedProxies, first
@@ -59,19 +57,18 @@ SIGN_OUT = page_operation("POST", "/moderation/sign-out", "Sign out", Permission
 class SignIn:
     """The handlers for signing in and out."""
 
-    def __init__(
-        self, service: ServiceContext, access: AccessControl, authentication: Authentication
-    ) -> None:
+    def __init__(self, context: AdminContext) -> None:
+        service = context.service
         self._database = service.database
         self._links = SignedLinks(service.keys)
         self._public_url = service.settings.server.public_url
         self._provider = oidc.provider_name(service.settings.oidc)
         self._proxies = TrustedProxies(service.settings.server.trusted_proxies)
-        self._access = access
-        self._cookies = authentication.cookies
-        self._lifetime = authentication.lifetime
-        self._limiter = authentication.limiter
-        self._two_factor = authentication.two_factor
+        self._access = context.access
+        self._cookies = context.authentication.cookies
+        self._lifetime = context.authentication.lifetime
+        self._limiter = context.authentication.limiter
+        self._two_factor = context.authentication.two_factor
 
     def routes(self) -> list[Route]:
         """Return the table of routes."""

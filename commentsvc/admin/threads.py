@@ -2,8 +2,8 @@
 
 from typing import Final
 
-from commentsvc.admin.access import AccessControl, RequestContext, page_operation
-from commentsvc.admin.layout import Layout
+from commentsvc.admin.access import RequestContext, page_operation
+from commentsvc.admin.layout import AdminContext
 from commentsvc.admin.render import number, redirect
 from commentsvc.admin.review_queue import address, unreadable_decision
 from commentsvc.api.errors import as_http
@@ -11,7 +11,6 @@ from commentsvc.comments import reactions, threads, views
 from commentsvc.comments.errors import UnknownThread
 from commentsvc.comments.submission import TITLE_LENGTH
 from commentsvc.comments.threads import ThreadSummary
-from commentsvc.context import ServiceContext
 from commentsvc.http.forms import Form
 from commentsvc.http.messages import HttpError, Request, Response, first
 from commentsvc.http.router import Route
@@ -58,11 +57,12 @@ CHANGE = page_operation(
 class ThreadPages:
     """The handlers of the list of threads and of a thread's page."""
 
-    def __init__(self, service: ServiceContext, access: AccessControl, layout: Layout) -> None:
+    def __init__(self, context: AdminContext) -> None:
+        service = context.service
         sites = service.settings.sites
         self._database = service.database
-        self._access = access
-        self._layout = layout
+        self._access = context.access
+        self._layout = context.layout
         self._sites = service.sites
         self._days = {site.name: site.close_days for site in sites}
         self._origins = origins(sites)

@@ -2,13 +2,12 @@
 
 from os import urandom
 
-from commentsvc.admin.access import AccessControl, RequestContext, page_operation
-from commentsvc.admin.layout import Layout
+from commentsvc.admin.access import RequestContext, page_operation
+from commentsvc.admin.layout import AdminContext
 from commentsvc.admin.render import number, redirect
 from commentsvc.admin.review_queue import unreadable_decision
 from commentsvc.auth import api_tokens
 from commentsvc.auth.api_tokens import DAYS, NAME_LENGTH, TOKEN_SIZE
-from commentsvc.context import ServiceContext
 from commentsvc.http.forms import Form
 from commentsvc.http.messages import Request, Response, first
 from commentsvc.http.router import Route
@@ -28,11 +27,11 @@ CHANGE = page_operation(
 class TokenPages:
     """The handlers of the tokens page."""
 
-    def __init__(self, service: ServiceContext, access: AccessControl, layout: Layout) -> None:
-        self._database = service.database
-        self._sites = [site.name for site in service.settings.sites]
-        self._access = access
-        self._layout = layout
+    def __init__(self, context: AdminContext) -> None:
+        self._database = context.service.database
+        self._sites = [site.name for site in context.service.settings.sites]
+        self._access = context.access
+        self._layout = context.layout
 
     def routes(self) -> list[Route]:
         """Return the table of routes."""

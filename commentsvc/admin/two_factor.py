@@ -3,12 +3,11 @@
 from os import urandom
 from urllib.parse import urlsplit
 
-from commentsvc.admin.access import AccessControl, Authentication, RequestContext, page_operation
-from commentsvc.admin.layout import Layout
+from commentsvc.admin.access import RequestContext, page_operation
+from commentsvc.admin.layout import AdminContext
 from commentsvc.admin.render import redirect
 from commentsvc.auth import totp, two_factor
 from commentsvc.auth.two_factor import RECOVERY_CODES, RECOVERY_SIZE, SECRET_SIZE, WRONG_CODE
-from commentsvc.context import ServiceContext
 from commentsvc.db.sqlite import Reader, Transaction
 from commentsvc.http.forms import Form
 from commentsvc.http.messages import Request, Response, first
@@ -27,20 +26,14 @@ CHANGE_FACTOR = page_operation(
 class FactorPages:
     """The handlers of the two-factor page."""
 
-    def __init__(
-        self,
-        service: ServiceContext,
-        access: AccessControl,
-        layout: Layout,
-        authentication: Authentication,
-    ) -> None:
-        self._database = service.database
-        self._access = access
-        self._layout = layout
-        self._two_factor = authentication.two_factor
-        self._limiter = authentication.limiter
+    def __init__(self, context: AdminContext) -> None:
+        self._database = context.service.database
+        self._access = context.access
+        self._layout = context.layout
+        self._two_factor = context.authentication.two_factor
+        self._limiter = context.authentication.limiter
         # The name that the app shows next to the code.
-        self._issuer = urlsplit(service.settings.server.public_url).hostname or "Comments"
+        self._issuer = urlsplit(context.service.settings.server.public_url).hostname or "Comments"
 
     def routes(self) -> list[Route]:
         """Return the table of routes."""
