@@ -128,8 +128,9 @@ class ProviderPages:
             raise HttpError(404, "not_found", _("There is no such page."))
 
     def _refused(self, status: int, reason: Exception) -> HttpError:
-        """Return the error for a failed sign-in, and log its reason."""
-        _log.warning("nobody was signed in by %s: %s", self._name, reason)
+        """Return the error for a failed sign-in; log its reason, unless anybody can cause it."""
+        if not isinstance(reason, LinkError):
+            _log.warning("nobody was signed in by %s: %s", self._name, reason)
         message = _(
             "%(provider)s did not sign you in, or no account here has your email address. Try"
             " again, or sign in with your name and password.",

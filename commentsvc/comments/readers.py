@@ -35,6 +35,8 @@ BY_BLOG: Final = "blog"
 SESSION: Final = 90 * DAY_MS  # for which a browser stays signed in
 LINK: Final = HOUR_MS  # for which a mailed link works
 UNNAMED: Final = DAY_MS  # after which a reader without a name is deleted
+SESSIONS: Final = 50  # the most sessions of a reader
+OWN: Final = 100  # the most comments of a reader that are listed for a page
 TOKEN_SIZE: Final = 32  # random bytes
 TOKEN_LENGTH: Final = 64  # characters; ours have 43
 SUBJECT_LENGTH: Final = 255  # characters (OpenID Connect Core 1.0, section 2)
@@ -166,10 +168,12 @@ def holds(reader: Reader, site: str, looks: Sequence[str], but_not: SignedReader
 def choose_name(
     tx: Transaction, who: SignedReader, name: str, looks: Sequence[str]
 ) -> SignedReader:
-    """Give a reader a name, which has these `looks`. Raise ReaderNameTaken."""
+    """Give a reader without a name one, which has these `looks`. Raise ReaderNameTaken."""
     if holds(tx, who.site, looks, who):
         raise ReaderNameTaken(name)
-    tx.change(ReaderTable.update(name=name).where(ReaderTable.id == who.id))
+    unnamed = (ReaderTable.id == who.id) & (ReaderTable.name == "")
+    if not tx.change(ReaderTable.update(name=name).where(unnamed)):
+        raise ReaderNameTaken(name)  # another window was faster
     site = SiteTable.select(SiteTable.id).where(SiteTable.name == who.site)
     for look in set(looks):
         tx.change(ReaderLookTable.insert(reader=who.id, site=site, look=look))
@@ -177,9 +181,17 @@ def choose_name(
 
 
 def begin_session(tx: Transaction, reader_id: int, now: int) -> str:
-    """Begin a session of a reader at the time `now`; return its token."""
+    """Begin a session of a reader at the time `now`; return its token.
+
+    Sessions that have expired are deleted, and the oldest ones of a reader with SESSIONS.
+    """
     token = base64.urlsafe_b64encode(os.urandom(TOKEN_SIZE)).rstrip(b"=").decode()
     tx.change(ReaderSessionTable.delete().where(ReaderSessionTable.expires_at <= now))
+    own = ReaderSessionTable.select(ReaderSessionTable.id).where(
+        ReaderSessionTable.reader == reader_id
+    )
+    for (oldest,) in tx.query(own.order_by(ReaderSessionTable.id))[: 1 - SESSIONS]:
+        tx.change(ReaderSessionTable.delete().where(ReaderSessionTable.id == oldest))
     row = {"reader": reader_id, "digest": _digest(token), "expires_at": now + SESSION}
     tx.change(ReaderSessionTable.insert(row))
     return token
@@ -196,13 +208,14 @@ def end_sessions(tx: Transaction, reader_id: int) -> None:
 
 
 def own_comments(reader: Reader, who: SignedReader, url: str) -> list[int]:
-    """Return the ids of the comments by a reader on a page, oldest first."""
+    """Return the ids of the newest comments by a reader on a page, at most OWN, oldest first."""
     found = (
         CommentTable.select(CommentTable.id)
         .join(ThreadTable)
         .where(CommentTable.reader_id == who.id, ThreadTable.url == url)
     )
-    return [comment_id for (comment_id,) in reader.query(found.order_by(CommentTable.id))]
+    newest = reader.query(found.order_by(CommentTable.id.desc()).limit(OWN))
+    return [comment_id for (comment_id,) in reversed(newest)]
 
 
 def ask_by_mail(

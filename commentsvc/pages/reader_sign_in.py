@@ -270,11 +270,14 @@ class SignInPages:
         return await self._go_on(request, back, ((BY_MAIL, link.email), link.email), "")
 
     async def name(self, request: Request) -> Response:
-        """POST /reader/name?t=T, a form with `name`: 200, signed in. 400 for a taken one, 410."""
+        """POST /reader/name?t=T, a form with `name`: 200, signed in. 400 for a taken one, 410.
+
+        The address works until the reader has a name, since logs may contain it.
+        """
         token, now = NAME.read(request).t, self._clock.now_ms()
         number, page, word = self._links.read(NAMING, token, now)
         who = await self._database.read(readers.find, number)
-        if who is None:
+        if who is None or who.name:
             raise LinkExpired(signed_links.USED)
         back = self._known(who.site, page, word)
         name = first(request.form(), "name")
@@ -285,6 +288,8 @@ class SignInPages:
     ) -> Response:
         """Return the last page for a reader with an identity and address, or ask for a name."""
         (who_says, email), now = identity, self._clock.now_ms()
+        if not is_email(email):
+            email = ""
         write = self._database.write
         who = await write(readers.identified, back.site.name, who_says, email.lower(), now)
         if who.name:
@@ -297,8 +302,6 @@ class SignInPages:
     ) -> Response:
         """Return the last page if a reader may have the name, else the page `asking` for one."""
         name = one_line(name)
-        if who.name:  # chosen in another window meanwhile
-            return await self._pass_token(back, who)
         if not 0 < len(name) <= self._longest or self._is_protected(name):
             return asking
         try:
@@ -426,8 +429,9 @@ class SignInPages:
         return int(number)
 
     def _refused(self, status: int, reason: Exception) -> HttpError:
-        """Return the error for a failed sign-in, and log its reason."""
-        _log.warning("no reader was signed in: %s", reason)
+        """Return the error for a failed sign-in; log its reason, unless anybody can cause it."""
+        if not isinstance(reason, LinkError):
+            _log.warning("no reader was signed in: %s", reason)
         return HttpError(status, "sign_in", SIGNED_OUT)
 
 

@@ -15,7 +15,7 @@ no requests.
 import asyncio
 import socket
 import ssl
-from collections.abc import Mapping, Sequence
+from collections.abc import AsyncIterator, Mapping, Sequence
 from functools import cache
 from ipaddress import IPv4Address, IPv6Address, IPv6Network, ip_address, ip_network
 from typing import Final, NamedTuple
@@ -26,6 +26,11 @@ import certifi
 DEADLINE: Final = 20.0  # seconds for the whole request, by default
 REDIRECTS: Final = 5  # that `fetch` follows
 ANSWER: Final = 2_048  # bytes of an answer that `post` reads: enough for an error message
+# Bytes of an answer for each piece that it may come in, and pieces that are allowed in any case.
+# Each piece costs time on the event loop, so a server that sends single bytes is refused.
+PIECE: Final = 512
+PIECES: Final = 1_000
+TURN: Final = 64  # pieces that are read before others get their turn
 EMPTY: Final[Mapping[str, str]] = {}
 
 # RFC 6052: IPv6 addresses that stand for an IPv4 address behind a translator.
@@ -189,16 +194,27 @@ async def _send(
     async with httpx2.AsyncHTTPTransport(verify=_context(), trust_env=False) as transport:
         response = await transport.handle_async_request(request)
         try:
-            read = b""
-            async for piece in response.aiter_raw():
-                read += piece
-                if len(read) >= most:
-                    break
+            read = await _read(response.aiter_raw(), most)
             media_type = response.headers.get("content-type", "").partition(";")[0].strip()
             fields = tuple((name.lower(), value) for name, value in response.headers.multi_items())
             return Fetched(response.status_code, media_type.lower(), read, fields)
         finally:
             await response.aclose()
+
+
+async def _read(pieces: AsyncIterator[bytes], most: int) -> bytes:
+    """Return the first `most` bytes of an answer, or a few more. Raise RemoteError."""
+    read, number = bytearray(), 0
+    async for piece in pieces:
+        read += piece
+        number += 1
+        if len(read) >= most:
+            break
+        if number > PIECES + most // PIECE:
+            raise RemoteError("it sends its answer in too many pieces")
+        if number % TURN == 0:
+            await asyncio.sleep(0)
+    return bytes(read)
 
 
 async def _resolve(host: str, port: int, networks: Sequence[str]) -> str:

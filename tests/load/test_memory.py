@@ -9,9 +9,9 @@ body that is not JSON, for something that does not exist. Each different answer 
 refusal. Many more requests of each kind are then sent, large enough that a leak is noticed.
 """
 
-import ast
 import gc
 import itertools
+import json
 import logging
 import re
 import sys
@@ -22,12 +22,12 @@ from typing import NamedTuple
 from urllib.parse import urlencode
 
 import pytest
-from msgspec.structs import replace
 
 from commentsvc.http.messages import Response
-from tests.e2e.program import ROOT, Service, command, serving
+from commentsvc.settings import loader
+from tests.e2e.program import Service, command, serving
 from tests.unit.admin_client import seated
-from tests.unit.app_fixture import SETTINGS, Served, served
+from tests.unit.app_fixture import Served, served
 
 REFUSALS = 5_000  # of all kinds together in a round
 ROUNDS = 6
@@ -43,6 +43,31 @@ JSON = b"application/json"
 FORM = b"application/x-www-form-urlencoded"
 Fields = tuple[tuple[str, bytes], ...]
 Sent = tuple[Fields, bytes]  # header fields and a body
+
+
+# All that has routes is on, and limits are off, so that handlers make every refusal.
+ALL_ROUTES = """
+[server]
+public_url = "https://comments.example"
+miss_limit = "off"
+[spam]
+rate_limit = "off"
+[mail]
+host = "localhost"
+sender = "comments@blog.example"
+[[site]]
+name = "blog"
+origins = ["https://blog.example"]
+isso = true
+artalk = true
+waline = true
+webmentions = true
+sign_in = ["mail", "blog"]
+sso_url = "https://blog.example/login"
+sso_secret = "0123456789abcdef0123456789abcdef"
+[inbox]
+hook_secret = "0123456789abcdef0123456789abcdef"
+"""
 
 
 class Asked(NamedTuple):
@@ -120,18 +145,14 @@ def request(method: str, target: str, fields: Fields = (), body: bytes = b"") ->
     return b"\r\n".join(head) + b"\r\n\r\n" + body
 
 
-def targets() -> list[str]:
-    """Return all paths of routes in the sources, and some that do not exist."""
-    found = {
-        str(constant.value)
-        for package in ("api", "pages", "admin")
-        for path in (ROOT / "commentsvc" / package).rglob("*.py")
-        for constant in ast.walk(ast.parse(path.read_text()))
-        if isinstance(constant, ast.Constant)
-        and re.fullmatch(r"/[a-z][\w./{}-]*", str(constant.value))
-    }
-    assert {"/api/comments", "/embed/thread", "/moderation/queue", "/feed.atom"} <= found
-    known = [path.replace("{id}", "123456").replace("{path}", "x") for path in sorted(found)]
+def patterns(service: Served) -> list[str]:
+    """Return the paths of all routes."""
+    return sorted({route.pattern for route in (*service.routes, *service.pages)})
+
+
+def targets(patterns: Iterable[str]) -> list[str]:
+    """Return the paths of all routes, and some that do not exist."""
+    known = [path.replace("{id}", "123456").replace("{path}", "x") for path in patterns]
     return [*known, "/nothing", "/api/avatar/" + "0" * 32]
 
 
@@ -168,12 +189,12 @@ def bodies(cookie: bytes, token: bytes) -> Iterator[Sent]:
     yield ours, b"name=eve&password=wrong&act=x&one=x&csrf_token=%b" % token + padding
 
 
-def everything(cookie: bytes, token: bytes) -> list[Asked]:
+def everything(patterns: Iterable[str], cookie: bytes, token: bytes) -> list[Asked]:
     """Yield each route with every request that might be refused."""
     nothing: list[Sent] = [((), b""), ((("Cookie", cookie),), b"")]
     return [
         Asked(method, target + query, fields, body)
-        for target in targets()
+        for target in targets(patterns)
         for method, some, sent in (
             ("GET", list(queries()), nothing),
             ("POST", ["", "?site=none", "?lang=de&a=%ff"], list(bodies(cookie, token))),
@@ -185,12 +206,12 @@ def everything(cookie: bytes, token: bytes) -> list[Asked]:
     ]
 
 
-def refusals(service: Service, cookie: bytes, token: bytes) -> list[Refusal]:
+def refusals(service: Service, asked: Iterable[Asked]) -> list[Refusal]:
     """Return the largest request for each kind of refusal."""
     found: dict[bytes, bytes] = {}
     with closing(Client(service)) as client:
-        for asked in everything(cookie, token):
-            one = request(*asked)
+        for each in asked:
+            one = request(*each)
             for answer in client.ask([one]):
                 kind = kind_of(answer)
                 if answer[9:12] >= b"400" and len(one) > len(found.get(kind, b"")):
@@ -232,10 +253,18 @@ def resident(service: Service) -> int:
 
 @pytest.fixture
 def service(data: Path) -> Iterator[Service]:
-    """Run a server whose rate limits are off, so that every refusal comes from a handler."""
-    with serving(
-        data, {"COMMENTSVC_SPAM_RATE_LIMIT": "off", "COMMENTSVC_SERVER_MISS_LIMIT": "off"}
-    ) as service:
+    data.mkdir(mode=0o700)
+    (data / "commentsvc.toml").write_text(ALL_ROUTES)
+    with serving(data, {}) as service:
+        yield service
+
+
+@pytest.fixture
+def here(tmp_path: Path) -> Iterator[Served]:
+    """Run the same in this process."""
+    file = tmp_path / "settings.toml"
+    file.write_text(ALL_ROUTES)
+    with served(tmp_path, loader.load(file, {})) as service:
         yield service
 
 
@@ -265,9 +294,12 @@ def csrf_token(page: bytes) -> str:
     return found[1].decode()
 
 
-def test_refusing_costs_no_memory(service: Service) -> None:
+def test_refusing_costs_no_memory(service: Service, here: Served) -> None:
     """Memory may grow until buffers and caches have their size; a leak never stops growing."""
-    kinds = refusals(service, *sign_in(service))
+    known = patterns(here)
+    documented = json.loads(service.request("GET", "/openapi.json").body)["paths"]
+    assert documented.keys() <= {*known}, "the list of routes has lost some"
+    kinds = refusals(service, everything(known, *sign_in(service)))
     grown = []
     for _ in range(ROUNDS):
         before = resident(service)
@@ -279,27 +311,21 @@ def test_refusing_costs_no_memory(service: Service) -> None:
     pytest.fail(f"{REFUSALS} refusals cost memory, again and again, in bytes: {grown}")
 
 
-def test_no_refusal_leaves_an_object_behind(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_no_refusal_leaves_an_object_behind(here: Served, monkeypatch: pytest.MonkeyPatch) -> None:
     """Each kind runs in this process, where Python counts its memory blocks exactly.
 
     So a few dozen requests suffice: a leak of one block per request, even of 16 bytes, would be
     seen. Caches that fill once, such as Python's own, do so in the rounds before the last.
     """
     monkeypatch.setattr(logging.root.manager, "disable", logging.CRITICAL)  # pytest keeps log lines
-    server = replace(SETTINGS.server, miss_limit="off")
-    with served(tmp_path, replace(SETTINGS, server=server)) as service:
-        seat = seated(service)
-        cookie = "; ".join(f"{name}={value}" for name, value in seat.cookies.items())
-        found: dict[tuple[int, bytes], Asked] = {}
-        for asked in everything(cookie.encode(), seat.csrf_token().encode()):
-            answer = answered(service, asked)
-            if answer.status >= 400:
-                found.setdefault((answer.status, answer.body[:200]), asked)
-        kept = {
-            kind: number for kind, asked in found.items() if (number := left_by(service, asked))
-        }
+    seat = seated(here)
+    cookie = "; ".join(f"{name}={value}" for name, value in seat.cookies.items())
+    found: dict[tuple[int, bytes], Asked] = {}
+    for asked in everything(patterns(here), cookie.encode(), seat.csrf_token().encode()):
+        answer = answered(here, asked)
+        if answer.status >= 400:
+            found.setdefault((answer.status, answer.body[:200]), asked)
+    kept = {kind: number for kind, asked in found.items() if (number := left_by(here, asked))}
     print(f"{len(found)} kinds of refusals")
     assert len(found) > LEAST_KINDS
     assert not kept

@@ -130,6 +130,35 @@ def test_a_mailed_link_signs_in_once_after_a_click(service: Served) -> None:
     assert known["token"] != given["token"]
 
 
+def test_the_address_of_the_form_for_a_name_works_once(service: Served) -> None:
+    """Logs may contain it: nobody who reads them gets a session."""
+    asking = service.form(mailed_link(service, "ann@home.example"), "")
+    assert choose(service, asking, " ").status == 400
+    handed(choose(service, asking, "Ann Bo"))
+    for name in ("Ann Bo", "Ann Co"):
+        assert choose(service, asking, name).status == 410
+
+
+def test_a_reader_has_so_many_sessions_and_sees_so_many_own_comments(
+    service: Served, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(readers, "SESSIONS", 2)
+    monkeypatch.setattr(readers, "OWN", 2)
+    first = sign_in(service, "Ann Bo")
+    link = mailed_link(service, "ann@home.example")
+    second = handed(service.form(link, ""))["token"]
+    for number in range(3):
+        write(service, second, message=f"Hi {number}")
+    third = handed(service.form(mailed_link(service, "ann@home.example"), ""))["token"]
+    asked = [
+        service.ask("GET", "/api/reader?url=/p/", b"", **bearer(token))
+        for token in (first, second, third)
+    ]
+    assert [answer.status for answer in asked] == [401, 200, 200]
+    own = [each["comment"]["message"] for each in data(asked[2])["comments"]]
+    assert own == ["Hi 1", "Hi 2"]
+
+
 def test_who_signed_in_writes_under_the_name_with_a_mark(service: Served) -> None:
     answer = write(service, sign_in(service, "Ann Bo"), author="Somebody", email="x@y.example")
     assert answer.status == 201
@@ -378,6 +407,24 @@ def test_a_token_of_the_blog_is_signed_with_hs256(service: Served, algorithm: st
     assert from_blog(service, sent, unsigned(algorithm, sent["nonce"])).status == 403
     for nonsense in ("", "x", "a.b.c", "%00"):
         assert from_blog(service, to_blog(service), nonsense).status == 403
+
+
+def test_an_address_that_no_mail_can_be_sent_to_is_left_out(service: Served) -> None:
+    """It would be a header of our mails."""
+    sent = to_blog(service)
+    address = "x@y.example>\r\nBcc: all@y.example"
+    handed(from_blog(service, sent, blog_token(sent["nonce"], name="Ann Bo", email=address)))
+    assert service.database.read_now(readers.find, 1).email == ""  # type: ignore[union-attr]  # it is there
+
+
+def test_what_anybody_can_send_is_not_logged(
+    service: Served, caplog: pytest.LogCaptureFixture
+) -> None:
+    for state in ("", "x", "x" * 1_000):
+        assert service.get(f"/reader/return?state={state}&token=x").status == 403
+    assert caplog.messages == []
+    assert from_blog(service, to_blog(service), "x").status == 403
+    assert len(caplog.messages) == 1
 
 
 def test_the_state_is_ours_and_over_after_ten_minutes(service: Served) -> None:

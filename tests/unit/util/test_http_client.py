@@ -21,6 +21,7 @@ class Receiver(ThreadingHTTPServer):
     """A server that keeps what it was sent, and answers as the test says."""
 
     status, answer, location = 200, b"thanks", ""
+    pieces = 0  # of a chunked answer, each with one byte
 
     def __init__(self) -> None:
         super().__init__(("127.0.0.1", 0), Handler)
@@ -40,6 +41,11 @@ class Handler(BaseHTTPRequestHandler):
         self.send_response(self.server.status)
         if self.server.location:
             self.send_header("Location", self.server.location)
+        if self.server.pieces:
+            self.send_header("Transfer-Encoding", "chunked")
+            self.end_headers()
+            self.wfile.write(b"1\r\nx\r\n" * self.server.pieces + b"0\r\n\r\n")
+            return
         self.send_header("Content-Length", str(len(self.server.answer)))
         self.end_headers()
         self.wfile.write(self.server.answer)
@@ -140,6 +146,15 @@ def test_a_proxy_of_the_environment_is_not_used(
 def test_little_of_a_long_answer_is_read(receiver: Receiver) -> None:
     receiver.answer = b"x" * 10_000_000
     assert len(post(f"http://127.0.0.1:{receiver.port}/", LOCAL).text) == http_client.ANSWER
+
+
+def test_a_server_that_sends_single_bytes_is_left(receiver: Receiver) -> None:
+    """Each piece costs time on the event loop."""
+    receiver.pieces = 2_000
+    with pytest.raises(RemoteError, match="in too many pieces"):
+        post(f"http://127.0.0.1:{receiver.port}/", LOCAL)
+    receiver.pieces = 500
+    assert post(f"http://127.0.0.1:{receiver.port}/", LOCAL).text == "x" * 500
 
 
 def test_a_server_that_never_answers_is_left() -> None:
