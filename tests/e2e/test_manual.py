@@ -46,6 +46,8 @@ NOT_RUN = {
     ".venv/bin/python po/": "it changes the sources",
     "curl https://comments.example/api/moderation/": "tests/unit/admin/test_json_api.py asks this",
     "curl -s https://blog.example/": "it needs a blog; tests/widget/test_hugo.py runs it",
+    "curl -i https://comments.example/webmention": "tests/unit/mentions/test_verifier.py asks this",
+    "curl -H ": "tests/unit/inbox/test_receiver.py asks this",
     "commentsvc import auto export.xml --data DIR --dry-run --pages ": "it asks a public name",
     "psql ": "another vendor's server",
     "pip install 'commentsvc[postgres]'": "the tests have the driver already",
