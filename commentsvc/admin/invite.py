@@ -8,6 +8,7 @@ from commentsvc.auth.invitations import AccountInvitation
 from commentsvc.auth.signed_links import SignedLinks
 from commentsvc.context import ServiceContext
 from commentsvc.db import outbox
+from commentsvc.db.outbox import MailAddress
 from commentsvc.db.sqlite import Transaction
 from commentsvc.http.messages import Request
 from commentsvc.moderation import profiles
@@ -38,7 +39,7 @@ class Inviter:
             profiles.check_sites(tx, sites)
             made = invitations.add(tx, owner, role, "\n".join(dict.fromkeys(sites)), mailed, now)
             if mailed:
-                outbox.invite(tx, mailed, now, language)
+                outbox.mail(tx, "invitation", MailAddress(mailed, language), now)
             return made
 
         made = await self._database.write(work)

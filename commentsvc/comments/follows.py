@@ -14,14 +14,13 @@ import msgspec
 from peewee import JOIN, fn
 
 from commentsvc.comments.errors import UnknownSite
-from commentsvc.db import statements
-from commentsvc.db.outbox import PATIENCE
+from commentsvc.db import outbox, statements
+from commentsvc.db.outbox import PATIENCE, MailAddress
 from commentsvc.db.query import Param, Select, literal, prepared
 from commentsvc.db.schema.comments import CommentTable, SiteTable, ThreadTable
 from commentsvc.db.schema.outbox import (
     ASKED,
     CONFIRMED,
-    MAIL,
     QUEUED,
     STOPPED,
     FollowerTable,
@@ -130,7 +129,7 @@ def request(tx: Transaction, place: tuple[str, str], email: str, language: str, 
     else:
         row = wish | {"site": site_id, "thread": thread_id, "email": email}
         tx.change(FollowerTable.insert(row))
-    _mail(tx, "follow", email, language, now)
+    outbox.mail(tx, "follow", MailAddress(email, language), now, lasts=PATIENCE)
 
 
 @prepared
@@ -224,7 +223,8 @@ def queue_mails(tx: Transaction, now: int) -> None:
         stamp = now + number  # unique: one person may get two mails
         update = FollowerTable.update(since_at=follower.until_at, until_at=now - 1, mailed_at=stamp)
         tx.change(update.where(FollowerTable.id == follower_id))
-        _mail(tx, "followed", follower.email, follower.language, stamp)
+        to = MailAddress(follower.email, follower.language)
+        outbox.mail(tx, "followed", to, stamp, lasts=PATIENCE)
 
 
 def move(tx: Transaction, source_id: int, target_id: int) -> None:
@@ -249,17 +249,3 @@ def _find_place(tx: Transaction, site: str, url: str) -> tuple[int, int | None]:
         return row[0], None
     thread_id = row[5] if row[5] is not None else row[2]
     return row[0], thread_id or tx.insert(statements.INSERT_THREAD, (row[0], url))
-
-
-def _mail(tx: Transaction, kind: str, email: str, language: str, now: int) -> None:
-    row = {
-        OutboxTable.channel: MAIL,
-        OutboxTable.kind: kind,
-        OutboxTable.recipient: email,
-        OutboxTable.state: QUEUED,
-        OutboxTable.created_at: now,
-        OutboxTable.due_at: now,
-        OutboxTable.expires_at: now + PATIENCE,
-        OutboxTable.language: language,
-    }
-    tx.change(OutboxTable.insert(row))

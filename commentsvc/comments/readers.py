@@ -18,9 +18,10 @@ from typing import Final
 
 import msgspec
 
+from commentsvc.db import outbox
+from commentsvc.db.outbox import MailAddress
 from commentsvc.db.query import Param, Select, prepared
 from commentsvc.db.schema.comments import CommentTable, SiteTable, ThreadTable
-from commentsvc.db.schema.outbox import MAIL, QUEUED, OutboxTable
 from commentsvc.db.schema.readers import (
     ReaderLookTable,
     ReaderSessionTable,
@@ -232,17 +233,7 @@ def ask_by_mail(
         "asked_at": now,
     }
     tx.change(SignInLinkTable.insert(row))
-    mail = {
-        OutboxTable.channel: MAIL,
-        OutboxTable.kind: "sign-in",
-        OutboxTable.recipient: email,
-        OutboxTable.state: QUEUED,
-        OutboxTable.created_at: now,
-        OutboxTable.due_at: now,
-        OutboxTable.expires_at: now + LINK,
-        OutboxTable.language: language,
-    }
-    tx.change(OutboxTable.insert(mail))
+    outbox.mail(tx, "sign-in", MailAddress(email, language), now, lasts=LINK)
 
 
 def _links() -> Select:

@@ -19,7 +19,7 @@ are due there are retried later together.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 import msgspec
 from peewee import JOIN, Case, fn
@@ -240,44 +240,37 @@ def submitted(tx: Transaction, first: int, last: int, now: int) -> None:
     tx.change(insert_submitted, first, last, now)
 
 
-def own(tx: Transaction, email: str, now: int, language: str = "") -> None:
-    """Queue a mail to that address with links to all comments written with it."""
-    _tell_one(tx, "own", email, now, language)
+class MailAddress(NamedTuple):
+    """Who gets a mail, and the tag of its language."""
+
+    email: str
+    language: str = ""
 
 
-def invite(tx: Transaction, email: str, now: int, language: str) -> None:
-    """Queue a mail to that address with the link of its invitation; `language` is a tag."""
-    _tell_one(tx, "invitation", email, now, language)
-
-
-def _tell_one(tx: Transaction, kind: str, email: str, now: int, language: str) -> None:
-    row = {
-        OutboxTable.channel: MAIL,
-        OutboxTable.kind: kind,
-        OutboxTable.recipient: email,
-        OutboxTable.state: QUEUED,
-        OutboxTable.created_at: now,
-        OutboxTable.due_at: now,
-        OutboxTable.expires_at: now + DAY_MS,  # the person waits for it; a later mail is of no use
-        OutboxTable.language: language,
-    }
-    tx.change(OutboxTable.insert(row))
-
-
-def acknowledge(
-    tx: Transaction, kind: str, recipient: str, comment_id: int, language: str, now: int
+def mail(
+    tx: Transaction,
+    kind: str,
+    to: MailAddress,
+    now: int,
+    *,
+    lasts: int = DAY_MS,
+    comment_id: int | None = None,
 ) -> None:
-    """Queue a mail that says what an answer by mail did; see `delivery.mail` for the kinds."""
+    """Queue a mail to one person; see `delivery.mail` for the kinds.
+
+    If it cannot be sent within `lasts` milliseconds, it is given up: after a day, somebody who
+    waits for a mail has no use for it any more.
+    """
     row = {
         OutboxTable.channel: MAIL,
         OutboxTable.kind: kind,
-        OutboxTable.recipient: recipient,
+        OutboxTable.recipient: to.email,
         OutboxTable.comment: comment_id,
         OutboxTable.state: QUEUED,
         OutboxTable.created_at: now,
         OutboxTable.due_at: now,
-        OutboxTable.expires_at: now + DAY_MS,
-        OutboxTable.language: language,
+        OutboxTable.expires_at: now + lasts,
+        OutboxTable.language: to.language,
     }
     tx.change(OutboxTable.insert(row))
 

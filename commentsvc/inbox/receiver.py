@@ -20,6 +20,7 @@ from commentsvc.comments.errors import CommentsError, KeyConflict, NotPermitted
 from commentsvc.comments.submission import Submission, SubmissionError, avatar, message_from_text
 from commentsvc.context import ServiceContext
 from commentsvc.db import background, inbox, outbox
+from commentsvc.db.outbox import MailAddress
 from commentsvc.db.schema.inbox import ReceivedMail
 from commentsvc.db.schema.outbox import CONFIRMED
 from commentsvc.db.sqlite import DatabaseError, Transaction
@@ -121,7 +122,7 @@ class MailReceiver:
                 raise CommentsError(f"no account has the address {address}")
             answer = decisions.answer(tx, profile.actor, mail.comment_id, message, now)
             about, kind = answer.comment.id, "answered"
-        outbox.acknowledge(tx, kind, address, about, self._language, now)
+        outbox.mail(tx, kind, MailAddress(address, self._language), now, comment_id=about)
         inbox.finish(tx, mail_id, now)
 
     async def _reply(self, mail_id: int, mail: ReceivedMail, now: int) -> None:
@@ -158,7 +159,9 @@ class MailReceiver:
 
         def conclude(tx: Transaction) -> None:
             self._use(tx, mail, now)
-            outbox.acknowledge(tx, "replied", email, stored.comment.id, language, now)
+            outbox.mail(
+                tx, "replied", MailAddress(email, language), now, comment_id=stored.comment.id
+            )
             inbox.finish(tx, mail_id, now)
 
         await self._database.write(conclude)
@@ -175,7 +178,9 @@ class MailReceiver:
             recipient = row[1] if row[2] == CONFIRMED and mail.recipient == digest(row[1]) else ""
             language = subscriptions.language_of(tx, entry.comment.id, "reply")
         if entry and recipient:
-            outbox.acknowledge(tx, "refused", recipient, entry.comment.id, language, now)
+            outbox.mail(
+                tx, "refused", MailAddress(recipient, language), now, comment_id=entry.comment.id
+            )
         inbox.finish(tx, mail_id, now)
 
     def _moderator(self, mail: ReceivedMail) -> str:

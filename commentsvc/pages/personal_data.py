@@ -18,6 +18,7 @@ from commentsvc.auth.signed_links import OWN_DAYS, SignedLinks
 from commentsvc.comments.submission import EMAIL_LENGTH, PLAIN_EMAIL, is_email
 from commentsvc.context import ServiceContext
 from commentsvc.db import outbox
+from commentsvc.db.outbox import MailAddress
 from commentsvc.db.sqlite import Transaction
 from commentsvc.http.messages import (
     NO_SNIFFING,
@@ -173,7 +174,8 @@ class PersonalDataPages:
             return _asking(400, email, problem)
         await self._requests.count(request, email)
         now = self._clock.now_ms()
-        await self._database.write(outbox.own, email, now, request.language().tag)
+        to = MailAddress(email, request.language().tag)
+        await self._database.write(outbox.mail, "own", to, now)
         return _shown(title=_("Please check your mailbox"), texts=SENT)
 
     async def ask_to_export(self, request: Request) -> Response:

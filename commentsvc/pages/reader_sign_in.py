@@ -31,7 +31,7 @@ from commentsvc.auth.oidc import Attempt, OidcProvider, OidcRefused
 from commentsvc.auth.signed_links import LinkError, LinkExpired, SignedLinks
 from commentsvc.comments import readers
 from commentsvc.comments.readers import BY_BLOG, BY_MAIL, ReaderNameTaken, SignedReader
-from commentsvc.comments.submission import KEY, avatar, is_key
+from commentsvc.comments.submission import KEY, avatar, is_email, is_key
 from commentsvc.context import ServiceContext
 from commentsvc.http.messages import (
     NO_SNIFFING,

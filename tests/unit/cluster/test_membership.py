@@ -215,8 +215,8 @@ class Player:
         self._heard, self._is_connected = None, False
 
     def beat(self, now: int) -> None:
-        if beat := self.member.beat(now):
-            self._say(beat)
+        if heartbeat := self.member.heartbeat(now):
+            self._say(heartbeat)
 
     def speak(self, _: int) -> None:
         """Notify; if the answer to that is lost, everything is said again."""

@@ -98,7 +98,7 @@ def test_a_post_that_a_page_names_is_followed(reading: Reading, server: OtherSit
     reply = f'{{"id": "2", "visibility": "public", "account": {account}, "content": "It rained"}}'
     server.pages["/api/v1/statuses/1/context"] = Page(f'{{"descendants": [{reply}]}}')
     poller = PostPoller(reading.service.service, reading.service.submissions)
-    asyncio.run(poller.look())
+    asyncio.run(poller.poll_due())
     [entry] = reading.service.stored()
     assert (entry.url, entry.comment.author, entry.comment.source) == (
         "/wet-wood/",
