@@ -155,8 +155,8 @@ def test_a_reader_has_so_many_sessions_and_sees_so_many_own_comments(
         for token in (first, second, third)
     ]
     assert [answer.status for answer in asked] == [401, 200, 200]
-    own = [each["comment"]["message"] for each in data(asked[2])["comments"]]
-    assert own == ["Hi 1", "Hi 2"]
+    own = [each["comment"]["html"] for each in data(asked[2])["comments"]]
+    assert own == ["<p>Hi 1</p>\n", "<p>Hi 2</p>\n"]
 
 
 def test_who_signed_in_writes_under_the_name_with_a_mark(service: Served) -> None:
