@@ -143,6 +143,7 @@ TESTED_ELSEWHERE: dict[str, str] = {
     "imports.report": "cli/test_imports: what is told",
     "imports.sqlite_source": "test_detect: the formats that are databases",
     "imports.staging": "test_store: from the staging database into the database",
+    "imports.bulk_store": "test_store: as `store` stores, and interrupted",
     "imports.staging_reader": "test_store: from the staging database into the database",
     "imports.authors": "test_store: whose a comment is",
     "imports.artalk": "test_detect: each format by a file of it",

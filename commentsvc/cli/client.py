@@ -81,7 +81,7 @@ class Writer:
     def __init__(self, data: Path) -> None:
         """Raise DatabaseUnusable if there is no database."""
         self._data = data
-        self._location = database(data)
+        self.location = database(data)
         self._held = contextlib.ExitStack()
         self._database: Database | None = None
 
@@ -124,8 +124,8 @@ class Writer:
     def _open(self) -> Database:
         with contextlib.ExitStack() as opening:
             opening.enter_context(Lock(self._data))
-            upgrade.upgrade(self._location)
-            opened = Database(self._location, purge=lambda _tags: None)  # no server, no cache
+            upgrade.upgrade(self.location)
+            opened = Database(self.location, purge=lambda _tags: None)  # no server, no cache
             opened.open(cache=ALONE_CACHE)
             opening.callback(opened.close_now)
             self._held = opening.pop_all()

@@ -339,15 +339,24 @@ def _store(
 
 
 def _store_alone(writer: "Writer", run: int, staging: "StagingDatabase", advance: Advance) -> None:
-    """Store the staged comments in this process; the next ones are read ahead meanwhile."""
-    from commentsvc.imports import staging_reader, store
+    """Store the staged comments in this process."""
+    from commentsvc.imports import bulk_store, staging_reader, store
     from commentsvc.util.clock import SYSTEM_CLOCK
 
-    size, number = min(staging_reader.PIECE, ALONE), staging.ready_count()
+    number, now = staging.ready_count(), SYSTEM_CLOCK.now_ms()
+    if isinstance(writer.location, Path) and not staging.is_ours:
+        staging.end_process()
+        with bulk_store.opened(writer.location, staging.path, run, now) as bulk:
+            for first in range(1, number + 1, ALONE):
+                last = min(first + ALONE - 1, number)
+                bulk.add(first, last)
+                advance(last, last)
+        return
+    size = min(staging_reader.PIECE, ALONE)
     pieces = staging.ready(size)
     for last in range(ALONE, number + ALONE, ALONE):
         batch = itertools.islice(pieces, ALONE // size)
-        writer.write_alone(store.add, run, batch, SYSTEM_CLOCK.now_ms())
+        writer.write_alone(store.add, run, batch, now)
         advance(min(last, number), min(last, number))
 
 

@@ -10,12 +10,13 @@ from commentsvc.imports import markup
 from commentsvc.imports.authors import AuthorRules
 from commentsvc.imports.markup import CommentText
 from commentsvc.imports.records import SHORT_LIMIT, TEXT_LIMIT, ImportedComment
-from commentsvc.imports.staging_reader import CommentContent, encode
 from commentsvc.model import APPROVED, DELETED, PENDING, SPAM
 from commentsvc.spam.reasons import said
 from commentsvc.util.text import one_line
 
 KEY_BYTES: Final = 16  # size of the digest that identifies a comment of a source
+ID_BYTES: Final = 5  # of them from an id that is a number
+ID_DIGITS: Final = 20  # longer ids are not read as numbers
 MOST_VOTES: Final = 2**31
 AUTHORS: Final = 10_000  # whose checks are remembered
 ANONYMOUS: Final = "Anonymous"
@@ -24,14 +25,15 @@ ANONYMOUS: Final = "Anonymous"
 class ConvertedComment(NamedTuple):
     """A converted comment. `dropped` is why it is not stored, "" if it is.
 
-    `key` is a digest that identifies it; `content` is an encoded CommentContent. `notes` are for
-    the report.
+    `key` is a digest that identifies it; `row` has the values of `staging_reader.COLUMNS`.
+    `is_html` is as in `imported_comment`; `notes` are for the report.
     """
 
     dropped: str
     status: str
     key: bytes
-    content: bytes
+    row: tuple[object, ...]
+    is_html: bool
     notes: list[str]
 
 
@@ -52,7 +54,6 @@ class _Whose(NamedTuple):
 
 
 _NOBODY: Final = _Whose("", "", "", "", "", None, "")
-_NO_TOKEN: Final = (b"", 0)
 _NO_TEXT: Final = CommentText("", "", kept=False)
 
 
@@ -74,8 +75,8 @@ class Converter:
             text = _our_text(comment) if comment.ours else markup.read(comment.text, comment.markup)
             dropped = "" if text.source or comment.ours else "it has no text"
         if dropped:  # its place may be needed for replies
-            content = CommentContent(_row(DELETED, (created, None, None, 0)), comment.anchor)
-            return ConvertedComment(dropped, DELETED, key, encode(content), [])
+            row = _row((created, None, None, 0))
+            return ConvertedComment(dropped, DELETED, key, row, is_html=False, notes=[])
         who, notes = self._author(comment)
         status = PENDING if who.doubt and comment.status == APPROVED else comment.status
         published = comment.published
@@ -85,16 +86,22 @@ class Converter:
             published = created
         votes = max(-MOST_VOTES, min(comment.votes, MOST_VOTES))
         numbers = (created, published, comment.edited, votes)
-        row = _row(status, numbers, who, text, comment.permalink)
-        content = CommentContent(row, comment.anchor, text.kept, comment.is_pinned, comment.ours)
-        return ConvertedComment("", status, key, encode(content), notes)
+        row = _row(numbers, who, text, comment.permalink)
+        return ConvertedComment("", status, key, row, text.kept, notes)
 
     def _key(self, comment: ImportedComment) -> bytes:
-        """Return the digest that identifies a comment, without an id by its content."""
+        """Return the digest that identifies a comment, without an id by its content.
+
+        It begins with the id if that is a number: comments of one time are then neighbours in the
+        index of keys, and so are inserted faster.
+        """
         identity = f"{self._source}\0{comment.identity}"
         if not comment.id:
             identity = "\0".join((identity, comment.page, comment.author, comment.text))
-        return hashlib.blake2b(identity.encode(errors="replace"), digest_size=KEY_BYTES).digest()
+        key = hashlib.blake2b(identity.encode(errors="replace"), digest_size=KEY_BYTES).digest()
+        if comment.id.isdecimal() and len(comment.id) < ID_DIGITS:
+            return (int(comment.id) % 256**ID_BYTES).to_bytes(ID_BYTES) + key[ID_BYTES:]
+        return key
 
     def _dropped(self, comment: ImportedComment) -> str:
         """Return why `comment` is not stored, apart from its text; "" if it is."""
@@ -168,22 +175,19 @@ def _our_text(comment: ImportedComment) -> CommentText:
 
 
 def _row(
-    status: str,
     numbers: tuple[int, int | None, int | None, int],
     who: _Whose = _NOBODY,
     text: CommentText = _NO_TEXT,
     permalink: str = "",
 ) -> tuple[object, ...]:
-    """Return the values of a comment's columns, in the order of `store`.
+    """Return the values of a comment's columns: see `staging_reader.COLUMNS`.
 
     `numbers` are when it was created, published and edited, and the sum of its votes.
     """
     return (
-        status,
         *numbers,
         who.role,
         who.moderator_id,
-        *_NO_TOKEN,
         who.name,
         who.email,
         who.avatar,

@@ -20,7 +20,7 @@ from commentsvc.db.sqlite import Reader
 from commentsvc.imports import staging_writer
 from commentsvc.imports.convert import Converter
 from commentsvc.imports.records import ImportedComment, Record
-from commentsvc.imports.staging_reader import ReadyPiece
+from commentsvc.imports.staging_reader import COLUMNS, ReadyPiece
 from commentsvc.imports.staging_writer import (
     FileBegin,
     Part,
@@ -28,6 +28,7 @@ from commentsvc.imports.staging_writer import (
     StagingWriter,
     StagingWriterProcess,
 )
+from commentsvc.model import APPROVED
 
 BATCH: Final = 1_000  # records that are inserted at once
 CACHE: Final = 32_768  # KiB, for the decisions about all rows
@@ -39,17 +40,18 @@ CREATE TABLE page (id INTEGER PRIMARY KEY, site TEXT, url TEXT, title TEXT, clos
 CREATE TABLE thread (id INTEGER PRIMARY KEY, file INTEGER, position TEXT, url TEXT, title TEXT,
     closed INTEGER, site TEXT, page INTEGER, reason TEXT, note TEXT);
 CREATE TABLE item (n INTEGER PRIMARY KEY, file INTEGER, position TEXT, source_id TEXT, parent TEXT,
-    thread INTEGER, rank INTEGER, status TEXT, dropped TEXT, key BLOB, up INTEGER,
-    outcome TEXT, reason TEXT);
-CREATE TABLE body (n INTEGER PRIMARY KEY, created INTEGER, is_ours INTEGER, content BLOB);
+    thread INTEGER, rank INTEGER, status TEXT, dropped TEXT, key BLOB, anchor TEXT, is_html INTEGER,
+    pinned INTEGER, up INTEGER, outcome TEXT, reason TEXT);
 CREATE TABLE other (number INTEGER PRIMARY KEY, line BLOB);
 CREATE TABLE skipped (file INTEGER, position TEXT, problem TEXT);
 CREATE TABLE note (n INTEGER, text TEXT);
 CREATE TABLE placed (n INTEGER PRIMARY KEY, rank INTEGER, depth INTEGER);
-CREATE TABLE ready (number INTEGER PRIMARY KEY, n INTEGER);
+CREATE TABLE ready (number INTEGER PRIMARY KEY, n INTEGER, page INTEGER, up INTEGER,
+    shown INTEGER, linked INTEGER, pinned INTEGER);
 CREATE TABLE imported (key BLOB PRIMARY KEY, comment_id INTEGER) WITHOUT ROWID;
 CREATE TABLE present (id INTEGER PRIMARY KEY, created INTEGER);
 """
+_BODY: Final = f"CREATE TABLE body (n INTEGER PRIMARY KEY, ours BLOB, {', '.join(COLUMNS)});"
 # Why an item is not stored; `outcome` is NULL for one that will be.
 MERGED: Final = "merged"
 LEFT_OUT: Final = "left out"
@@ -111,10 +113,11 @@ class StagingDatabase:
         os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
         self.path = path
         self._db = staging_writer.connect(path)
-        self._db.executescript(_SCHEMA)
+        self._db.executescript(f"{_SCHEMA}{_BODY}")
         self._filler = (StagingWriterProcess if is_large else StagingWriter)(path, converter)
         self._batch: list[Part] = []
         self.read = 0  # comments so far
+        self.is_ours = False  # whether they are from our own export
 
     def begin_file(self, name: str, modified: int) -> None:
         """Begin the file `name`, last changed at `modified` (Unix milliseconds)."""
@@ -122,7 +125,9 @@ class StagingDatabase:
 
     def add(self, record: Record) -> None:
         """Add a record."""
-        self.read += isinstance(record, ImportedComment)
+        if isinstance(record, ImportedComment):
+            self.read += 1
+            self.is_ours = bool(record.ours)
         self._add(record)
 
     def skipped(self, position: str, problem: str) -> None:
@@ -225,14 +230,13 @@ class StagingDatabase:
             " AND key IN (SELECT key FROM imported)",
             (PRESENT,),
         )
-        ours = "SELECT EXISTS (SELECT 1 FROM body WHERE is_ours)"
-        if not self._db.execute(ours).fetchone()[0]:
+        if not self.is_ours:
             return
         ask(self._note_present)
         self._db.execute(
             "UPDATE item SET outcome = ? WHERE outcome IS NULL AND n IN (SELECT i.n FROM item AS i"
             " JOIN body AS b ON b.n = i.n JOIN present AS c ON c.id = i.rank"
-            " WHERE b.is_ours AND c.created = b.created)",
+            " WHERE length(b.ours) > 0 AND c.created = b.created_at)",
             (PRESENT,),
         )  # our own export, imported where it was made
 
@@ -267,9 +271,14 @@ class StagingDatabase:
                 )
             run(_PLACE.format(first="SELECT n, rank, 0 FROM item WHERE n = ?"), (last,))
         run(
-            "INSERT INTO ready (n) SELECT p.n FROM placed AS p JOIN item AS i ON i.n = p.n"
-            " WHERE i.outcome IS NULL ORDER BY p.rank, p.depth, p.n"
+            "INSERT INTO ready (n, page, up, shown, linked, pinned) SELECT p.n, t.page, i.up,"
+            " i.status = ?, i.anchor <> '', i.pinned FROM placed AS p JOIN item AS i ON i.n = p.n"
+            " JOIN thread AS t ON t.id = i.thread WHERE i.outcome IS NULL"
+            " ORDER BY p.rank, p.depth, p.n",
+            (APPROVED,),
         )
+        if run("SELECT EXISTS (SELECT 1 FROM ready WHERE up IS NOT NULL)").fetchone()[0]:
+            run("CREATE UNIQUE INDEX ready_by_n ON ready (n)")  # to find parents
 
     def ready_count(self) -> int:
         """Return how many comments will be stored, after `resolve`."""
@@ -340,6 +349,10 @@ class StagingDatabase:
             " JOIN file AS f ON f.id = s.file ORDER BY s.rowid"
         ):
             yield StagedRow(*row)
+
+    def end_process(self) -> None:
+        """End the other process, if there is one: nothing is read ahead any more."""
+        self._filler.end()
 
     def close(self) -> None:
         """Delete the staging database."""

@@ -4,6 +4,8 @@ Converting and inserting takes as long as parsing, so a large import does it in 
 small one does not, since a process takes half a second to start.
 """
 
+# ruff: noqa: S608 - the SQL is built from constants only
+
 import os
 import signal
 import sqlite3
@@ -21,13 +23,13 @@ from commentsvc.comments.submission import page_title
 from commentsvc.db.sqlite import register_adapters
 from commentsvc.imports.convert import Converter
 from commentsvc.imports.records import ImportedComment, ImportedPage, OtherRecord
-from commentsvc.imports.staging_reader import ReadyPiece, decode_piece, encoded, ready
+from commentsvc.imports.staging_reader import COLUMNS, ReadyPiece, decode_piece, encoded, ready
 
 AHEAD: Final = 4  # tasks of the other process that wait
 ENDED: Final = 1  # the exit code of a process whose parent has ended
 
-_ITEM: Final = "INSERT INTO item VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, NULL, NULL, NULL)"
-_BODY: Final = "INSERT INTO body VALUES (?, ?, ?, ?)"
+_ITEM: Final = "INSERT INTO item VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, NULL, NULL, NULL)"
+_BODY: Final = f"INSERT INTO body VALUES ({', '.join('?' * (len(COLUMNS) + 2))})"
 _THREAD: Final = (
     "INSERT INTO thread (id, file, position, url, title, closed, site) VALUES (?, ?, ?, ?, ?, ?, ?)"
     " ON CONFLICT DO NOTHING"
@@ -141,9 +143,12 @@ class StagingWriter:
                     kept.status,
                     kept.dropped or None,
                     kept.key,
+                    comment.anchor,
+                    kept.is_html,
+                    comment.is_pinned,
                 )
             )
-            bodies.append((self._number, created, bool(comment.ours), kept.content))
+            bodies.append((self._number, comment.ours, *kept.row))
             for note in kept.notes:
                 self._note(note)
         self._db.executemany(_ITEM, items)

@@ -55,6 +55,8 @@ _INSERT: Final = insertion(
     CommentTable.site,
     CommentTable.thread,
     CommentTable.parent,
+    CommentTable.token_hash,
+    CommentTable.token_expires_at,
     CommentTable.status,
     CommentTable.created_at,
     CommentTable.published_at,
@@ -62,8 +64,6 @@ _INSERT: Final = insertion(
     CommentTable.votes,
     CommentTable.role,
     CommentTable.moderator,
-    CommentTable.token_hash,
-    CommentTable.token_expires_at,
     CommentTable.author,
     CommentTable.email,
     CommentTable.avatar,
@@ -83,7 +83,7 @@ _INSERT_IMPORTED: Final = insertion(
 
 
 @prepared
-def _pin(comment_id: Param, thread_id: Param) -> Select:
+def pin(comment_id: Param, thread_id: Param) -> Select:
     return ThreadTable.update(pinned_id=comment_id).where(
         ThreadTable.id == thread_id, ThreadTable.pinned_id.is_null()
     )
@@ -96,7 +96,7 @@ def _describe_thread(thread_id: Param, title: Param, state: Param) -> Select:
 
 
 @prepared
-def _mark_imported(thread_id: Param) -> Select:
+def mark_imported(thread_id: Param) -> Select:
     return ThreadTable.update(imported=1).where(
         ThreadTable.id == thread_id, ThreadTable.imported == 0
     )
@@ -274,7 +274,7 @@ class _Batch:
         self._tx = tx
         self._import_id = import_id
         self._now = now
-        self._pages = _Pages(tx, import_id)
+        self._threads = ThreadFinder(tx, import_id)
         self._numbers = _Numbers(tx, keeps_ids=_keeps_ids(tx, import_id))
         self._ids: dict[bytes, tuple[int, int]] = {}  # the comment and its thread, by key
         self._shown: Counter[ThreadRef] = Counter()
@@ -284,12 +284,12 @@ class _Batch:
         comments, imported, pinned, details = [], [], [], []
         linked: set[int] = set()
         pages = {page.id: page for page in piece.pages}
-        ids, refs, now = self._ids, self._pages.known, self._now
+        ids, refs, now = self._ids, self._threads.known, self._now
         rows = _missing(self._tx, piece.comments)
         for ready in rows:
             key, parent_key, source_id, page, row, anchor, is_html, is_pinned, ours = ready
             number = self._numbers.next(source_id if ours else "")
-            ref = refs.get(page) or self._pages.find(pages[page])
+            ref = refs.get(page) or self._threads.find(pages[page])
             thread_id = ref.thread_id
             ids[key] = place = (number, thread_id)
             is_approved = row[0] == APPROVED
@@ -301,7 +301,7 @@ class _Batch:
                 parent = found[0] if found and found[1] == thread_id else None
             if not ours and (row[1] > now or (row[2] or 0) > now):
                 row = (row[0], *_past(row[1:3], now), *row[3:])
-            comments.append((number, ref.site_id, thread_id, parent, *row))
+            comments.append((number, ref.site_id, thread_id, parent, b"", 0, *row))
             imported.append((number, self._import_id, key, anchor, int(is_html)))
             if anchor:
                 linked.add(thread_id)
@@ -313,8 +313,8 @@ class _Batch:
         imported.sort(key=itemgetter(2))  # neighbours in the index of keys are inserted faster
         self._tx.change_each(_INSERT, comments)
         self._tx.change_each(_INSERT_IMPORTED, imported)
-        self._tx.change_each(_pin, pinned)
-        self._tx.change_each(_mark_imported, [(thread_id,) for thread_id in linked])
+        self._tx.change_each(pin, pinned)
+        self._tx.change_each(mark_imported, [(thread_id,) for thread_id in linked])
         for line, number, ref in details:
             keeps_ids = self._numbers.keeps_ids
             details_of = (line, number, ref, self._import_id)
@@ -383,7 +383,7 @@ def _find(tx: Transaction, key: bytes) -> tuple[int, int] | None:
     return (row[0], row[1]) if row else None
 
 
-class _Pages:
+class ThreadFinder:
     """Finds, or makes, the threads of comments."""
 
     def __init__(self, tx: Transaction, import_id: int) -> None:

@@ -226,7 +226,7 @@ def test_two_imports_at_once_are_one_too_many(run: Run, disqus: Path, tmp_path: 
 KILLED = """
 import os, signal, sys
 from commentsvc.cli import imports, main
-from commentsvc.imports import store
+from commentsvc.imports import bulk_store, store
 
 calls, add_to_counts = iter(range(100)), store.add_to_counts
 
@@ -236,7 +236,7 @@ def killing(*args):
         os.kill(os.getpid(), signal.SIGKILL)
 
 imports.ALONE = 10
-store.add_to_counts = killing
+store.add_to_counts = bulk_store.add_to_counts = killing
 main.main(sys.argv[1:])
 """
 

@@ -1,6 +1,8 @@
 """From the staged records to the database: nothing is lost or duplicated; all can be undone."""
 
 from collections import Counter
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -15,13 +17,14 @@ from commentsvc.comments.errors import CommentsError, ProfileRefused
 from commentsvc.comments.submission import avatar
 from commentsvc.db import integrity
 from commentsvc.db.database import Database
-from commentsvc.imports import authors, staging_reader, staging_writer, store
+from commentsvc.imports import authors, bulk_store, staging_reader, staging_writer, store
 from commentsvc.imports.convert import Converter
 from commentsvc.imports.pages import PageFinder
 from commentsvc.imports.records import ImportedComment, ImportedPage, Record
 from commentsvc.imports.staging import StagingDatabase
 from commentsvc.imports.store import UnknownImport
 from commentsvc.moderation import profiles, retention
+from commentsvc.settings import data_dir
 from commentsvc.settings.schema import DatabaseSettings, Settings, Site
 from tests.unit.database_fixture import NOW, add, decide, opened
 
@@ -57,6 +60,7 @@ class Importer:
         self.database = database
         self.staging_path = folder / "import.sqlite3"
         self.is_large = False
+        self.in_bulk = False
         self.known: list[tuple[str, str]] = []  # which author is which moderator
 
     def staging(
@@ -83,13 +87,37 @@ class Importer:
         staging, number = self.staging(*records, **options)
         if number:
             run = self.database.write_now(store.begin, "test", "file", b"1", NOW)
-            for first in range(1, min(number, most) + 1, piece):
-                last = min(first + piece - 1, number)
-                pieces = staging_reader.ready(self.staging_path, first, last)
-                self.database.write_now(store.add, run, pieces, NOW)
+            with self.storing(run) as add:
+                for first in range(1, min(number, most) + 1, piece):
+                    add(first, min(first + piece - 1, number))
             if most >= number:
                 self.database.write_now(store.finish, run, NOW)
         return staging
+
+    @contextmanager
+    def storing(self, run: int) -> Iterator[Callable[[int, int], None]]:
+        """Yield the function that stores the comments from a number to another."""
+        if self.in_bulk:
+            file = self.staging_path.with_name(data_dir.DATABASE)
+            with bulk_store.opened(file, self.staging_path, run, NOW) as bulk:
+                yield bulk.add
+            return
+
+        def add(first: int, last: int) -> None:
+            pieces = staging_reader.ready(self.staging_path, first, last)
+            self.database.write_now(store.add, run, pieces, NOW)
+
+        yield add
+
+    def tables(self) -> list[list[Any]]:
+        """Return all rows that an import changes."""
+        names = "site, thread, comment, imported_comment, imported_thread, import_run"
+        return self.database.read_now(
+            lambda reader: [
+                reader.execute(f"SELECT * FROM {name} ORDER BY 1, 2").fetchall()
+                for name in names.split(", ")
+            ]
+        )
 
     def tree(self) -> dict[str, tuple[str, str | None]]:
         """Return status and parent of all comments, by text or, if that is empty, by id."""
@@ -533,7 +561,10 @@ def sources(draw: st.DrawFn) -> list[ImportedComment]:
                 number,
                 draw(st.one_of(st.just(""), ids)),
                 page=draw(st.sampled_from("123")),
-                created=draw(st.integers(0, 20)),
+                created=draw(st.one_of(st.integers(0, 20), st.just(NOW + DAY))),
+                is_pinned=draw(st.booleans()),
+                anchor=draw(st.sampled_from(["", f"comment-{number}"])),
+                markup=draw(st.sampled_from(["markdown", "html"])),
                 status="deleted" if dropped else draw(st.sampled_from(STATUSES)),
                 drop="deleted" if dropped else "",
             )
@@ -543,17 +574,22 @@ def sources(draw: st.DrawFn) -> list[ImportedComment]:
 
 
 @pytest.mark.sqlite_only  # each example has two databases
-@settings(max_examples=40, suppress_health_check=[HealthCheck.function_scoped_fixture])
-@given(sources(), st.integers(1, 10), st.integers(1, 30))
+@settings(max_examples=20, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(sources(), st.integers(1, 10), st.integers(1, 30), st.booleans())
 def test_any_tree_is_stored_whole_however_often_it_is_interrupted(
-    tmp_path_factory: pytest.TempPathFactory, made: list[ImportedComment], piece: int, most: int
+    tmp_path_factory: pytest.TempPathFactory,
+    made: list[ImportedComment],
+    piece: int,
+    most: int,
+    in_bulk_too: bool,
 ) -> None:
     records: list[Record] = [PAGE, ImportedPage("2", "/b", "row 2"), *made]
-    trees = []
-    for stops in ([], [most, 2 * most]):
+    trees, tables = [], []
+    for stops, in_bulk in (([], False), ([], True), ([most, 2 * most], in_bulk_too)):
         folder = tmp_path_factory.mktemp("import")
         with opened(folder, settings=DatabaseSettings(synchronous="normal")) as database:
             importer = Importer(folder, database)
+            importer.in_bulk = in_bulk
             for stop in stops:
                 importer.run(*records, piece=piece, most=stop).close()
             staging = importer.run(*records, piece=piece)
@@ -562,10 +598,12 @@ def test_any_tree_is_stored_whole_however_often_it_is_interrupted(
             staging.close()
             tree = importer.tree()
             trees.append(tree)
+            tables.append(importer.tables())
             assert importer.faults() == []
             assert outcomes.total() == len(made)
             assert counts["stored"] + counts["already there"] == len(tree)
-    assert trees[0] == trees[1]
+    assert tables[0] == tables[1]
+    assert trees[0] == trees[2]
     ids = {each.id: each for each in made}
     for each in ids.values():
         if each.page == "3" or each.drop:
