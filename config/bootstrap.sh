@@ -128,6 +128,8 @@ missing_test_packages() {
     [ "$(uname -m)" = x86_64 ] || command -v shellcheck >/dev/null || echo shellcheck
     # An older Hugo beside ours, for the Hugo module.
     [ -x /usr/bin/hugo ] || echo hugo
+    # Builds a blog with our part for it.
+    command -v jekyll >/dev/null || echo jekyll
     # Its IMAP server is started by tests, as an ordinary user.
     [ -x /usr/sbin/dovecot ] || echo dovecot-imapd
     # It is started by tests, as an ordinary user, in a temporary folder.

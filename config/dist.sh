@@ -1,5 +1,6 @@
 #!/bin/sh
-# Builds the release: the source archive and, from it, wheels for this kind of processor.
+# Builds the release: the source archive and, from it, wheels for this kind of processor; and the npm
+# package of the widget.
 #
 #   sh config/dist.sh [FOLDER]     writes into dist/, or FOLDER, which is emptied first
 #
@@ -33,4 +34,5 @@ for wheel in "$folder"/built/*.whl; do
 done
 mv "$folder"/built/*.tar.gz "$folder"
 rm -r "$folder/built"
+sh config/npm/pack.sh "$folder"
 ls "$folder"

@@ -48,7 +48,7 @@ function header(messages, comment, answered) {
   return h("div.meta", {}, name, badge ? h("span.badge", {}, badge) : "", from, date);
 }
 
-/** Return the element of a comment; `answered` is not above it, and named */
+/** Return the element of a comment; it names `answered` */
 function renderComment({ messages, closed, page }, comment, answered) {
   const { id, note, author, isWaiting, votes } = comment;
   if (comment.deleted) return h("p.hint", {}, messages.gone);
@@ -76,7 +76,7 @@ function renderComment({ messages, closed, page }, comment, answered) {
   return h("article", {}, avatar(comment), head, body, actions, thanks);
 }
 
-/** The list of comments; replies are below their parents */
+/** Replies are below their parents */
 class CommentList {
   element = h("ol.list");
   #items = new Map(); // by id
@@ -93,7 +93,7 @@ class CommentList {
     return item;
   }
 
-  /** Show comments, a Map by id; render those that have changed */
+  /** Show a Map of comments by id; render what has changed */
   update(comments, thread) {
     const depth = thread.getAttribute("depth") ?? 4;
     const items = new Map();
@@ -119,7 +119,7 @@ class CommentList {
       const state = JSON.stringify([comment, named]);
       if (item.state != state) item.firstChild.replaceWith(renderComment(thread, comment, named));
       (items.get(above?.id)?.replies ?? this.element).append(item);
-      // Phones have no room for deep ones
+      // Phones have no room
       if (!item.state) item.fold.open = ancestors.length < 2 || innerWidth > 640;
       item.state = state;
     }
@@ -143,7 +143,6 @@ export class CommentThread extends HTMLElement {
     customElements.define("comment-thread", this);
   }
 
-  // For other modules
   messages;
   page; // the last answer
   own; // OwnComments
@@ -245,7 +244,7 @@ export class CommentThread extends HTMLElement {
     this.show();
     this.#more.hidden = true;
     if (page.next) this.offer("more", page.next);
-    // What is below stays where it is seen
+    // What is below stays there
     const growth = this.getBoundingClientRect().bottom - end;
     if (top < 0 && end < innerHeight - 9) scrollBy({ top: growth, behavior: "instant" });
     if (wasPressed) (this.tree.reveal(first?.id) ?? this.#heading).focus();
@@ -322,7 +321,7 @@ export class CommentThread extends HTMLElement {
     this.dispatchEvent(new Event("comments-shown", { bubbles: true }));
   }
 
-  /** All comments by id; deleted ones come before their first reply */
+  /** Comments by id; deleted ones come before their first reply */
   all() {
     const comments = new Map();
     const add = (comment) => {

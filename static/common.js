@@ -1,4 +1,9 @@
-/** Create an element: "p.hint" is a <p> of the class commentsvc-hint */
+const here = document.querySelector("[rel~=commentsvc]")?.href ?? import.meta.url;
+
+/** The address of the service */
+export const base = new URL("..", here).href;
+
+/** Create an element: "p.hint" has the class commentsvc-hint */
 export function h(name, properties = {}, ...children) {
   const [tag, className] = name.split(".");
   const element = Object.assign(document.createElement(tag), properties);
@@ -7,41 +12,39 @@ export function h(name, properties = {}, ...children) {
   return element;
 }
 
-/** The id of a comment's element */
 export const anchorOf = ({ id, anchor = "commentsvc-" + id }) => anchor;
 
 const policy = window.trustedTypes?.createPolicy("commentsvc", { createHTML: (html) => html });
 
-/** Show HTML of the service or an icon. No other code sets HTML */
+/** No other code sets HTML */
 export function setHTML(element, html) {
   element.innerHTML = policy?.createHTML(html) ?? html;
   return element;
 }
 
-/** Return an icon of lines in a square of 16 units */
+/** Return an icon of 16 × 16 units */
 export function icon(path) {
   const svg = `<svg viewBox="0 0 16 16" aria-hidden="true"><path d="${path}"/></svg>`;
-  return setHTML(h("span.icon"), svg).firstChild;
+  return setHTML(h("i"), svg).firstChild;
 }
 
-/** Return a button with an icon */
 export function actionButton(name, path, title, properties = {}, text = "") {
   const more = { title, ariaLabel: title, ...properties };
   return h("button.link", { type: "button", name, ...more }, icon(path), text);
 }
 
-/** Load a stylesheet; the blog's rules win */
+/** Load a stylesheet, again if a router removes it; the blog's rules win */
 export function loadStylesheet(name) {
   return new Promise((loaded) => {
-    const href = new URL(name, import.meta.url);
-    document.head.prepend(h("link", { rel: "stylesheet", href, onload: loaded, onerror: loaded }));
+    const href = base + "static/" + name;
+    const link = h("link", { rel: "stylesheet", href, onload: loaded, onerror: loaded });
+    const insert = () => link.isConnected || document.head.prepend(link);
+    insert();
+    new MutationObserver(insert).observe(document.head, { childList: true });
   });
 }
 
 export const FEED = "M3 3a10 10 0 0 1 10 10M3 8a5 5 0 0 1 5 5M3 13h0";
-
-/** The address of the service */
-export const base = new URL("..", import.meta.url).href;
 
 export const TIMEOUT_MS = 40_000; // the service gives up after 30 s
 
@@ -57,7 +60,7 @@ try {
   store = localStorage;
 } catch {}
 
-/** localStorage as JSON; it may be forbidden or full */
+/** JSON in localStorage, which may be forbidden or full */
 export const storage = {
   get(name) {
     try {
@@ -65,7 +68,7 @@ export const storage = {
     } catch {}
   },
 
-  /** Store a value; undefined removes it */
+  /** undefined removes it */
   set(name, value) {
     try {
       if (value) store[PREFIX + name] = JSON.stringify(value);
@@ -76,17 +79,13 @@ export const storage = {
 
 const loading = {}; // promises
 
-/** Return the messages in the language of an element, or English; `-form`, `-tools` on use */
+/** Return the messages in an element's language; `part` names those loaded on use */
 export function loadMessages(element, part = "") {
   const name = (element.closest("[lang]")?.lang || "en") + part;
-  loading[name] ??= fetchMessages(name);
+  const file = base + `static/locales/${name}.json`;
+  loading[name] ??= fetch(file).then((response) => response.json());
   loading[name].catch(() => delete loading[name]); // to try again
   return loading[name];
-}
-
-async function fetchMessages(name) {
-  const response = await fetch(new URL(`locales/${name}.json`, import.meta.url));
-  return response.json();
 }
 
 export function countText({ counts, tag }, number) {
@@ -94,7 +93,7 @@ export function countText({ counts, tag }, number) {
   return (counts[category] ?? counts.other).replace("#", number.toLocaleString(tag));
 }
 
-/** @type {[Intl.RelativeTimeFormatUnit, number][]} */
+/** @type {[any, number][]} */
 const UNITS = [
   // in minutes
   ["year", 525_949],
@@ -104,7 +103,7 @@ const UNITS = [
   ["hour", 60],
 ];
 
-/** Show in a <time> how long ago it is */
+/** Show how long ago a <time> is */
 export function showRelativeTime({ tag }, time) {
   const date = new Date(time.dateTime);
   const minutes = (Date.now() - +date) / 60_000;

@@ -1,8 +1,8 @@
-// <comment-count>: how many comments a page has
+// Counts of comments, fetched when the first comes into view
 
+const here = document.querySelector("[rel~=commentsvc]")?.href ?? import.meta.url;
 const waiting = new Set();
 
-// When one comes near the viewport, all of the page are fetched
 const observer = new IntersectionObserver((entries) => {
   if (!entries.some((entry) => entry.isIntersecting)) return;
   observer.disconnect();
@@ -13,15 +13,15 @@ const observer = new IntersectionObserver((entries) => {
 async function fetchAll(elements) {
   const asked = new Set(elements.flatMap((element) => element.asks));
   const query = [...asked].sort().join("&");
-  // The service's limits for one request
+  // Limits of one request
   if (asked.size > 100 || (asked.size > 1 && query.length > 8000)) {
     fetchAll(elements.splice(elements.length / 2));
     return fetchAll(elements);
   }
   try {
-    const answer = await fetch(new URL("../api/comments/counts?" + query, import.meta.url));
+    const answer = await fetch(new URL("../api/comments/counts?" + query, here));
     const body = await answer.json();
-    for (const element of elements) element.show(body);
+    elements.forEach((element) => element.show(body));
   } catch {}
 }
 

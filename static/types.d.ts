@@ -146,6 +146,9 @@ declare global {
   interface Window {
     trustedTypes?: { createPolicy(name: string, rules: object): { createHTML(html: string): string } };
   }
+  interface ParentNode {
+    querySelector(name: "[rel~=commentsvc]"): HTMLLinkElement | null;
+  }
   interface HTMLElementTagNameMap {
     "comment-thread": CommentThread;
     "comment-count": CommentCount;

@@ -30,6 +30,9 @@ def published(tmp_path_factory: pytest.TempPathFactory) -> Path:
     shutil.copy(ROOT / "LICENSE", copy)
     (copy / "config/bootstrap.sh").write_text("exit 0\n")
     (copy / "build").mkdir()
+    typescript = ROOT / "build" / "typescript"
+    typescript.mkdir(parents=True, exist_ok=True)
+    (copy / "build" / "typescript").symlink_to(typescript)  # not to be fetched again
     (copy / ".venv").symlink_to(ROOT / ".venv")
     subprocess.run(["sh", copy / "config/dist.sh"], check=True, timeout=BUILD_PATIENCE)
     return copy / "dist"
@@ -47,6 +50,9 @@ def test_the_source_archive_is_complete_and_the_wheel_runs_on_other_machines(
     published: Path,
 ) -> None:
     [source], [wheel] = published.glob("*.tar.gz"), published.glob("*.whl")
+    [widget] = published.glob("commentsvc-*.tgz")
+    with tarfile.open(widget) as archive:
+        assert {"package/comments.js", "package/comments.d.ts"} <= {*archive.getnames()}
     with tarfile.open(source) as archive:
         names = {name.partition("/")[2] for name in archive.getnames()}
     assert {"PKG-INFO", "pyproject.toml", "config/backend.py", "core/cache/cache.h"} <= names

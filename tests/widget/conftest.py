@@ -1,5 +1,7 @@
 """Fixtures of the widget's tests."""
 
+import shutil
+import subprocess
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -14,13 +16,45 @@ from playwright.sync_api import (
 
 from tests.conftest import find_program, visit, watched_tab
 from tests.e2e.program import Service
-from tests.widget.browser import NOW, POST, SERVICE, Answers, Blog, build_blog, open_form, serve
+from tests.widget.browser import (
+    NOW,
+    POST,
+    ROOT,
+    SERVICE,
+    Answers,
+    Blog,
+    build_blog,
+    open_form,
+    serve,
+)
 
 
 @pytest.fixture(scope="session")
 def hugo() -> str:
     """Return the path of the static site generator."""
     return find_program("hugo")
+
+
+@pytest.fixture(scope="session")
+def packages() -> Path:
+    """Return the node_modules of config/generators, which npm installs once."""
+    folder, source = ROOT / "build" / "generators", ROOT / "config" / "generators"
+    lock, installed = source / "package-lock.json", folder / "installed.json"
+    if not installed.exists() or installed.read_bytes() != lock.read_bytes():
+        shutil.copytree(source, folder, dirs_exist_ok=True)
+        words = [
+            find_program("npm"),
+            "install",
+            "--no-save",
+            "--ignore-scripts",
+            "--no-audit",
+            "--no-fund",
+        ]
+        done = subprocess.run(words, cwd=folder, capture_output=True, text=True, check=False)
+        if done.returncode:
+            pytest.skip(f"npm cannot get site generators: {done.stderr[-300:]}")
+        shutil.copy(lock, installed)
+    return folder / "node_modules"
 
 
 @pytest.fixture(scope="session")

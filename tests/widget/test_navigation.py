@@ -1,13 +1,20 @@
-"""Special pages: replaced without a load, as by Turbo; with several threads; opened from a disk."""
+"""Special pages: replaced without a load; with several threads; opened from a disk.
+
+Astro's view transitions are tested in `test_generators`, since Astro has to build them.
+"""
 
 import json
+import re
+import shutil
 from collections.abc import Callable
 from pathlib import Path
 from urllib.parse import parse_qs, urlsplit
 
-from playwright.sync_api import Page, Route, expect
+import pytest
+from playwright.sync_api import Page, Playwright, Route, expect
 
-from tests.widget.browser import POST, SERVICE, Answers, comment, fill, send
+from tests.conftest import FLAGS, visit, watched_tab
+from tests.widget.browser import POST, SERVICE, Answers, comment, fill, open_form, send
 
 # Counts open streams and running timers that repeat.
 WATCH = """
@@ -26,7 +33,12 @@ WATCH = """
   window.clearInterval = (timer) => { clearInterval(timer); timers.delete(timer); };
 """
 
-# As Turbo does it: the body of the next page replaces the body of this one.
+# Of each router, its script in the npm package, how a page asks for it, and the body's attributes.
+ROUTERS = {
+    "turbo": ("@hotwired/turbo/dist/turbo.es2017-esm.js", "module", ""),
+    "htmx": ("htmx.org/dist/htmx.min.js", "text/javascript", ' hx-boost:inherited="true"'),
+}
+# What all routers do.
 NAVIGATE = """(url) => {
   const main = document.createElement("main");
   const thread = document.createElement("comment-thread");
@@ -57,6 +69,83 @@ def test_ten_pages_leave_one_stream_and_one_timer(
         assert count(page) == [1, 1], number
         page.evaluate(NAVIGATE, POST)
         assert count(page) == [0, 0], number
+
+
+@pytest.mark.parametrize("router", ROUTERS)
+def test_a_router_gives_each_page_its_own_thread_and_draft(
+    page: Page, answers: Answers, packages: Path, router: str
+) -> None:
+    """The thread takes its URL from the page's address."""
+    file, type_, attributes = ROUTERS[router]
+    answers.comments = [comment(1, "One.")]
+    parts = {
+        "": ("count", '<comment-count url="/walk/one/"></comment-count>'),
+        "one/": ("comments", "<comment-thread></comment-thread>"),
+        "two/": ("comments", "<comment-thread></comment-thread>"),
+    }
+
+    def answer(route: Route) -> None:
+        script, element = parts[urlsplit(route.request.url).path.removeprefix("/walk/")]
+        route.fulfill(
+            content_type="text/html",
+            body='<!doctype html><html lang="en"><head><meta charset="utf-8"><title>A page</title>'
+            f'<script type="{type_}" src="/router.js"></script></head><body{attributes}>'
+            '<a href="/walk/">List</a> <a href="/walk/one/">One</a> <a href="/walk/two/">Two</a>'
+            f'<script type="module" src="{SERVICE}/static/{script}.js"></script>'
+            f"{element}</body></html>",
+        )
+
+    page.route("**/router.js", lambda route: route.fulfill(path=packages / file))
+    page.route("**/walk/**", answer)
+    page.goto("/walk/")
+    expect(page.locator("comment-count")).to_have_text("No comments")
+    page.evaluate("window.isSame = true")
+    page.get_by_role("link", name="One").click()
+    expect(page.locator("#commentsvc-1")).to_be_visible()
+    fill(open_form(page), "To the first page.")
+    page.get_by_role("link", name="Two").click()
+    expect(page).to_have_url(re.compile("two"))
+    expect(page.locator("section > textarea")).to_be_visible()
+    page.go_back()
+    form = page.locator("section > form")
+    expect(form.locator("textarea")).to_have_value("To the first page.")
+    send(form)
+    expect(page.locator("#commentsvc-101")).to_be_focused()
+    assert answers.submissions[0]["url"] == "/walk/one/"
+    assert page.evaluate("window.isSame")
+
+
+def test_a_page_from_the_back_forward_cache_goes_on(
+    playwright: Playwright, blog: str, answers: Answers
+) -> None:
+    """The browser of the other tests, which has no window, has no such cache."""
+    program = shutil.which("chromium") or shutil.which("google-chrome")
+    if program is None:
+        pytest.skip("not installed: chromium, the whole browser")
+    browser = playwright.chromium.launch(
+        executable_path=program,
+        args=FLAGS,
+        ignore_default_args=["--disable-back-forward-cache"],
+    )
+    with visit(browser, blog) as context, watched_tab(context) as page:
+        context.route(f"{SERVICE}/**", answers.answer)
+        answers.comments = [comment(1, "One.")]
+        page.add_init_script(
+            "addEventListener('pageshow', ({ persisted }) => { window.isRestored = persisted; });"
+        )
+        page.goto(POST)
+        page.locator("comment-thread").scroll_into_view_if_needed()
+        with page.expect_request("**/stream?*"):
+            fill(open_form(page), "Not to be lost.")
+        page.goto("/about/")
+        answers.comments.append(comment(2, "Two."))
+        with page.expect_request("**/stream?*"):
+            page.evaluate("history.back()")
+        expect(page.locator("section > form textarea")).to_have_value("Not to be lost.")
+        assert page.evaluate("window.isRestored")
+        send(page.locator("section > form"))
+        expect(page.locator("#commentsvc-101")).to_be_focused()
+    browser.close()
 
 
 def test_a_thread_that_is_taken_out_before_it_follows_never_does(

@@ -1,0 +1,16 @@
+#!/bin/sh
+# Packs the npm package: the widget's files, and types that tsc makes of them.
+#
+#   sh config/npm/pack.sh FOLDER     writes commentsvc-VERSION.tgz into FOLDER
+set -eu
+cd "$(dirname "$0")/../.."
+PATH=$PWD/.venv/bin:$PATH
+export PATH
+
+content=$(mktemp -d)
+trap 'rm -rf "$content"' EXIT
+cp -R static/*.js static/*.css static/types.d.ts static/themes config/npm/README.md LICENSE "$content"
+version=$(sed -n 's/^version = "\(.*\)"$/\1/p' pyproject.toml)
+sed "s/^  \"name\".*/&\n  \"version\": \"$version\",/" config/npm/package.json >"$content/package.json"
+sh config/typescript/tsc.sh --noEmit false --declaration --emitDeclarationOnly --declarationDir "$content"
+npm pack "$content" --silent --pack-destination "$1"

@@ -1,0 +1,21 @@
+#!/bin/sh
+# Runs TypeScript on the widget's scripts, with these arguments. npm, which is in .venv, installs the
+# locked version once; status 69 says that it could not.
+set -eu
+cd "$(dirname "$0")/../.."
+
+folder=build/typescript
+lock=config/typescript/package-lock.json
+mkdir -p "$folder"
+exec 9>"$folder/lock"
+flock 9 # `make dist` and ./test may run at once
+if ! cmp -s "$lock" "$folder/installed.json"; then
+    cp config/typescript/package*.json "$folder"
+    npm ci --prefix "$folder" --ignore-scripts --no-audit --no-fund >"$folder/npm.log" 2>&1 || {
+        echo "npm cannot get TypeScript: $(tail -n 1 "$folder/npm.log")" >&2
+        exit 69
+    }
+    cp "$lock" "$folder/installed.json"
+fi
+exec 9>&-
+exec "$folder/node_modules/.bin/tsc" --project config/typescript "$@"
