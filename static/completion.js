@@ -18,6 +18,7 @@ export function complete(field) {
   list.ariaLabel = "@" + begun;
   if (!found.length) return list.remove();
   field.after(list);
+  field.form.onsubmit = () => list.remove();
   field.onkeydown = (event) => {
     if (event.key == "ArrowDown" && list.isConnected) focus(event, list.firstChild);
   };

@@ -3,11 +3,11 @@
 import { get, h, loadStylesheet, storage } from "./common.js";
 /** @import { About, FormToken } from "./types.d.ts" */
 
-/** Formats by the letter that is pressed with Control. */
+/** Formats by the key pressed with Control. */
 const KEYS = { b: "bold", i: "italic", k: "link", e: "code" };
 const PATIENCE_MS = 1500; // that a comment waits for its proof of work
-const PAUSE_MS = 800; // without typing, before it shows that the draft is stored
-const FEW = 200; // remaining characters from which on their number is shown
+const PAUSE_MS = 800; // before it shows that the draft is stored
+const FEW = 200; // remaining characters, which are shown
 
 // The author's fields; hidden while the author is known
 const IDENTITY = {
@@ -20,7 +20,7 @@ let lastId = 0;
 
 await loadStylesheet("form.css");
 
-/** Replace `box`, a text field, by the form for a new comment, with its text and focus. */
+/** Replace `box` by the form for a new comment, with its text and focus. */
 export function write({ messages, url }, box) {
   if (!box.isConnected) return; // it has been replaced
   const hadFocus = document.activeElement == box;
@@ -36,16 +36,16 @@ export class CommentForm {
   /** @type {any} its fields are properties */
   element = h("form.form");
   about;
-  key; // identifies the comment: sent twice, it is stored once
+  key; // sent twice, the comment is stored once
   /** @type {FormToken} */
   token = {};
   error = h("p.error", { role: "alert" });
 
-  draft; // the key under which the text is stored until the comment is sent
+  draft; // where the text is stored until the comment is sent
   proof; // the promise of the token and its proof of work
   #preview; // from its first use on
 
-  errors = {}; // the elements for errors by the names of fields
+  errors = {}; // elements by the names of fields
   identity = h("div.identity");
   #known = h("p.hint"); // replaces `identity` while that is hidden
   #charactersLeft = h("small.hint"); // or the note that the draft is stored
@@ -153,7 +153,7 @@ export class CommentForm {
     this.#format(KEYS[key]);
   }
 
-  /** Make a link when an address is pasted over selected text. */
+  /** Make selected text a link to a pasted address. */
   #paste(event) {
     const { selectionStart, selectionEnd } = event.target;
     const url = event.clipboardData.getData("text").trim();
@@ -163,8 +163,15 @@ export class CommentForm {
   }
 
   async #format(name, url) {
-    const { format } = await import("./formatting.js");
-    format(this.element.message, name, url);
+    const field = this.element.message;
+    try {
+      const { format } = await import("./formatting.js");
+      format(field, name, url);
+    } catch {
+      if (!url) return;
+      field.setRangeText(" " + url, field.selectionEnd, field.selectionEnd);
+      this.#change(field);
+    }
   }
 
   async #toggleToolbar() {
@@ -191,7 +198,7 @@ export class CommentForm {
     if (/@/.test(field.value)) import("./completion.js").then(({ complete }) => complete(field));
   }
 
-  /** Show an error below a field; "" removes it. */
+  /** Show an error below a field, or none. */
   mark(name, text) {
     if (!this.errors[name]) return;
     this.element[name].ariaInvalid = String(Boolean(text));
@@ -209,7 +216,7 @@ export class CommentForm {
     this.#timer = setTimeout(() => (this.#charactersLeft.textContent = messages.stored), PAUSE_MS);
   }
 
-  /** Get a token and do its proof of work, once per comment; resolve also after a failure. */
+  /** Get a token and do its proof of work, once; never reject. */
   begin() {
     this.proof ??= this.about.own ? Promise.resolve() : this.#prove().catch(() => {});
     return this.proof;
@@ -244,7 +251,7 @@ export class CommentForm {
     this.error.textContent = text + " " + messages.kept;
   }
 
-  /** Send the comment; then clear the form and dispatch `comment-submitted`. */
+  /** Send the comment; then dispatch `comment-submitted`. */
   async #send() {
     const { message } = this.element;
     if (message.readOnly) return; // it is being sent

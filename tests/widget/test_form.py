@@ -441,6 +441,18 @@ def test_keys_buttons_and_paste_write_markdown_over_what_is_selected(
     expect(opener).to_have_attribute("aria-expanded", "false")
 
 
+def test_an_address_that_cannot_become_a_link_is_pasted_beside_the_selected_text(
+    page: Page, form: Locator, message: Locator
+) -> None:
+    page.route("**/formatting.js", lambda route: route.abort())
+    message.fill("dry wood")
+    message.evaluate("(field) => field.setSelectionRange(0, 3)")
+    message.evaluate(PASTE, "https://a.example/")
+    expect(message).to_have_value("dry https://a.example/ wood")
+    page.reload()
+    expect(page.locator("section > form textarea")).to_have_value("dry https://a.example/ wood")
+
+
 def test_names_of_the_thread_complete_a_mention_by_keys_alone(
     page: Page, form: Locator, message: Locator, answers: Answers
 ) -> None:
@@ -464,4 +476,10 @@ def test_names_of_the_thread_complete_a_mention_by_keys_alone(
     page.keyboard.press("Enter")
     expect(message).to_have_value("Write to ann@an @Ann Lee ")
     expect(message).to_be_focused()
+    expect(offered).to_have_count(0)
+    page.keyboard.type("and @an")
+    expect(offered).to_have_count(2)
+    fill(form, "Write to @an")
+    send(form)
+    expect(message).to_have_value("")
     expect(offered).to_have_count(0)
