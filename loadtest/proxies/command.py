@@ -6,6 +6,7 @@ core is repeated, three times in all; the quietest one is used.
 
 import statistics
 from collections.abc import Callable, Iterator, Sequence
+from itertools import product
 from pathlib import Path
 from typing import Final
 
@@ -78,6 +79,21 @@ class Bench:
 
                 yield self._measure(setup, "apart", measure)
 
+    def compression(self) -> Iterator[Row]:
+        """Yield a script and a list, compressed by the service and by nginx, over plain HTTP."""
+        listed = self._first.replace("/count?", "?") + "&limit=20"
+        wanted = {"comments.js": "/static/comments.js", "a list": listed}
+        for coding, setups in variants.COMPRESSION.items():
+            if coding == "br" and not configs.BROTLI_MODULE.exists():
+                setups = setups[:1]
+            for setup, (name, target) in product(setups, wanted.items()):
+
+                def measure(stand: RunningProxy, target: str = target, coding: str = coding) -> Row:
+                    return load.compressed(stand, target, coding, self._seconds, self._cores)
+
+                row = self._measure(setup, "apart", measure)
+                yield row | {"setup": f"{name} in {coding} by {setup.name}"}
+
     def _keep_alive(self, setup: Setup, placement: str) -> Row:
         return self._measure(
             setup,
@@ -96,7 +112,7 @@ class Bench:
         return min(made, key=lambda row: float(row["others_share"]))
 
 
-PARTS: Final = ("apart", "together", "changes", "connections", "http2")
+PARTS: Final = ("apart", "together", "changes", "connections", "http2", "compression")
 
 
 @click.command
@@ -155,6 +171,7 @@ def line(row: Row) -> str:
         f"{row['part']:<12}{name:<36}{row['rate']:>9,.0f}/s  µs: proxy {row['proxy_us']:7.1f}"
         f"  service {row['service_us']:6.1f}  client {row['client_us']:6.1f}"
         f"  p99 {row['p99'] / 1e3:6.1f} ms  others {row['others_share']:.0%}"
+        f"{'  bytes ' + str(row['bytes']) if 'bytes' in row else ''}"
     )
 
 

@@ -17,6 +17,7 @@ from loadtest.harness.programs import ROOT, MissingError
 
 PROXY = ROOT / "config/proxy"
 STREAM_MODULE = Path("/usr/lib/nginx/modules/ngx_stream_module.so")
+BROTLI_MODULE = Path("/usr/lib/nginx/modules/ngx_http_brotli_filter_module.so")
 
 
 class Place(NamedTuple):
@@ -95,8 +96,9 @@ def nginx(
     temporary = "".join(f"{kind}_temp_path {place.folder}/{kind};" for kind in kinds)
     user = "user root;" if os.geteuid() == 0 else ""  # who alone may enter this folder
     main = place.folder / "nginx.conf"
+    modules = f"load_module {BROTLI_MODULE}; " if BROTLI_MODULE.exists() else ""
     main.write_text(
-        f"daemon off; {user} pid {place.folder}/pid; error_log stderr crit;\n"
+        f"{modules}daemon off; {user} pid {place.folder}/pid; error_log stderr crit;\n"
         f"worker_processes {place.workers}; events {{ worker_connections 4096; }}\n"
         f"http {{ {temporary} include {place.folder}/site.conf; }}\n"
     )

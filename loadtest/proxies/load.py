@@ -51,13 +51,14 @@ class RunningProxy:
     """A running proxy in front of a running service, at `origin`."""
 
     def __init__(
-        self, setup: Setup, server: Service | Running, proxy: Running, https: bool
+        self, setup: Setup, server: Service | Running, proxy: Running, folder: Path
     ) -> None:
-        """Take both."""
+        """Take both, which run in `folder`."""
         self._server = server
         self._proxy = proxy
+        self.folder = folder
         self.port = proxy.port
-        self.origin = f"{'https' if https else 'http'}://{HOST}:{proxy.port}"
+        self.origin = f"{'http' if setup.plain else 'https'}://{HOST}:{proxy.port}"
         self.setup = setup
 
     def used(self, cores: tuple[int, int]) -> Used:
@@ -97,7 +98,7 @@ def running_proxy(
         with Running(
             made.start, ports[0] if plain else ports[1], log, proxy_cores, environ
         ) as proxy:
-            yield RunningProxy(setup, server, proxy, not setup.plain)
+            yield RunningProxy(setup, server, proxy, folder)
 
 
 def _server(
@@ -117,11 +118,16 @@ def placed(cores: tuple[int, int], placement: str) -> tuple[list[int], list[int]
 
 
 def keep_alive(
-    stand: RunningProxy, targets: Path, seconds: float, cores: tuple[int, int], placement: str
+    stand: RunningProxy,
+    targets: Path,
+    seconds: float,
+    cores: tuple[int, int],
+    placement: str,
+    coding: str = "",
 ) -> Row:
     """Measure 250 kept connections with wrk. Raise ClientError for wrong answers."""
     words = [client.find_wrk(), "-t1", f"-c{CLIENTS}", "--timeout", client.PATIENCE]
-    words += ["-s", str(client.WRK_SCRIPT)]
+    words += ["-s", str(client.WRK_SCRIPT), *["-H", f"Accept-Encoding: {coding}"] * bool(coding)]
     asked = [f"{stand.origin}/", "--", str(targets), "1"]
     client.run([*words, "-d1s", *asked], _on(cores, placement))
     before = stand.used(cores)
@@ -129,6 +135,22 @@ def keep_alive(
     outcome = client.parse_wrk(said, 1, share)
     client.demand(stand.setup.name, outcome)
     return _row(stand, outcome, before, stand.used(cores))
+
+
+def compressed(
+    stand: RunningProxy, target: str, coding: str, seconds: float, cores: tuple[int, int]
+) -> Row:
+    """Measure one answer in a content coding. Raise ServiceError if it is in another one."""
+    connection = http.client.HTTPConnection("127.0.0.1", stand.port, timeout=PATIENCE)
+    connection.request("GET", target, headers={"Host": HOST, "Accept-Encoding": coding})
+    answer = connection.getresponse()
+    size = len(answer.read())
+    connection.close()
+    if answer.headers["Content-Encoding"] != coding:
+        raise ServiceError(f"{stand.setup.name}: {target} is not in {coding}")
+    targets = stand.folder / "compressed"
+    targets.write_text(f"{target}\n")
+    return keep_alive(stand, targets, seconds, cores, "apart", coding) | {"bytes": size}
 
 
 def by_http_2(

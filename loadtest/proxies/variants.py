@@ -109,6 +109,25 @@ CHANGES: Final = (
     # libev chooses epoll by default, which needs a system call for each change.
     Setup("hitch: poll()", "hitch", environ={"LIBEV_FLAGS": "2"}),
 )
+
+
+def _by_nginx(coding: str, level: int) -> Setup:
+    """Return an nginx that compresses plain answers of the service itself."""
+    head = "    proxy_set_header Host $host;\n"
+    own = (
+        f'    proxy_set_header Accept-Encoding "";\n    {coding} on;\n'
+        f"    {coding}_comp_level {level};\n    {coding}_types application/json text/javascript;\n"
+    )
+    more = {**PLAIN["nginx"], head: head + own + "    gzip_proxied any;\n" * (coding == "gzip")}
+    return Setup(f"nginx, {coding} of level {level}", "nginx", plain=True, more=more)
+
+
+_BY_SERVICE: Final = Setup("the service", "nginx", plain=True, more=PLAIN["nginx"])
+# Who compresses, by the content coding that is asked for.
+COMPRESSION: Final[dict[str, tuple[Setup, ...]]] = {
+    "gzip": (_BY_SERVICE, _by_nginx("gzip", 1), _by_nginx("gzip", 6)),
+    "br": (_BY_SERVICE, _by_nginx("brotli", 1), _by_nginx("brotli", 6)),
+}
 # Where new connections are measured.
 RSA: Final = (
     Setup("nginx: RSA certificate", "nginx", key="rsa"),

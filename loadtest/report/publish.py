@@ -1,12 +1,18 @@
 """Publishing: from the rounds of a run to the summary, and the chart, that are committed."""
 
+import re
+from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import Final
 
 import click
 
 from loadtest.harness.programs import ROOT
-from loadtest.harness.result import RESULTS, Result
+from loadtest.harness.result import RESULTS, Result, Summary
 from loadtest.report import chart
+from loadtest.report.table import number
+
+PAGE: Final = ROOT / "docs" / "performance.md"
 
 
 @click.command
@@ -16,6 +22,7 @@ def main(rounds: Path, name: str | None) -> None:
     """Write the summary to commit, with its chart.
 
     It is written to loadtest/results/NAME.json. NAME is the command that measured it, by default.
+    If the result says which `columns` docs/performance.md shows, its table is written there.
     """
     result = Result.read(rounds)
     if not result.rounds:
@@ -25,3 +32,23 @@ def main(rounds: Path, name: str | None) -> None:
     click.echo(path.relative_to(ROOT))
     if result.about["kind"] in chart.CHARTS:
         click.echo(chart.draw(result, path.with_suffix(".svg")).relative_to(ROOT))
+    if columns := result.about.get("columns"):
+        PAGE.write_text(with_table(PAGE.read_text(), columns, result.summaries))
+        click.echo(PAGE.relative_to(ROOT))
+
+
+def with_table(text: str, columns: Mapping[str, str], summaries: Sequence[Summary]) -> str:
+    """Return a Markdown document with these medians in its table of `columns`, heads by figure.
+
+    Raise ValueError if it has no table with these heads.
+    """
+    head = f"| | {' | '.join(columns.values())} |\n"
+    rows = [
+        f"| {one.text} | {' | '.join(number(one.medians[name]) for name in columns)} |\n"
+        for one in summaries
+    ]
+    table = head + "| --- |" + " ---: |" * len(columns) + "\n" + "".join(rows)
+    changed, found = re.subn(re.escape(head) + r"(?:\|.*\n)+", lambda _: table, text)
+    if not found:
+        raise ValueError(f"no table has the head {head}")
+    return changed

@@ -49,7 +49,14 @@ LATENCY: Final = 150  # ms
 DOWN, UP = 1_600_000 / 8, 750_000 / 8  # bytes per second
 SCREEN: Final = {"width": 360, "height": 740}
 SETTLED: Final = 1_000  # ms after which all that belongs to the view has come
-FIGURES: Final = ("visible", "bytes", "requests", "main", "cls", "inp")
+HEADS: Final = {
+    "visible": "visible, ms",
+    "bytes": "bytes",
+    "requests": "requests",
+    "main": "main thread, CPU ms",
+    "cls": "layout shift",
+    "inp": "INP of sending, ms",
+}
 
 DOCUMENT: Final = """<!doctype html><html lang="en"><meta charset="utf-8"><title>A post</title>
 <meta name="viewport" content="width=device-width">
@@ -65,11 +72,11 @@ body {{ color: #222; font: 1em/1.5 sans-serif; }}
 WATCH: Final = """
 (selector, number) => {
   window.seen = { visible: 0, cls: 0, inp: 0 };
-  const look = () => {
-    if (document.querySelectorAll(selector).length < number) return requestAnimationFrame(look);
+  new MutationObserver((_, observer) => {
+    if (document.querySelectorAll(selector).length < number) return;
+    observer.disconnect();
     requestAnimationFrame(() => (seen.visible = performance.now()));
-  };
-  look();
+  }).observe(document, { childList: true, subtree: true });
   const observe = (type, add) =>
     new PerformanceObserver((list) => list.getEntries().forEach(add)).observe({
       type, buffered: true, durationThreshold: 16,
@@ -247,7 +254,8 @@ def view(browser: Any, origin: str, address: str, widget: Widget) -> dict[str, f
     devtools.send("Emulation.setCPUThrottlingRate", {"rate": SLOWER})
     page.add_init_script(f"({WATCH})({json.dumps(widget.comment)}, {COMMENTS})")
     page.goto(origin + PAGE, wait_until="commit")
-    page.wait_for_function("window.seen?.visible > 0")
+    # Rarely, since each look takes time of the main thread.
+    page.wait_for_function("window.seen?.visible > 0", polling=SETTLED)
     page.wait_for_timeout(SETTLED)
     metrics = devtools.send("Performance.getMetrics")["metrics"]
     seconds = next(one["value"] for one in metrics if one["name"] == "TaskDuration")
@@ -305,13 +313,12 @@ def play(stage: Environment, browser: Any, report: Callable[[Row], None]) -> Ite
 
 def table(summaries: Sequence[Summary]) -> str:
     """Return the medians."""
-    heads = ("visible ms", "bytes", "requests", "main thread ms", "CLS", "INP ms")
-    rows = [(one.text, *(number(one.medians[name]) for name in FIGURES)) for one in summaries]
-    return align([("page view", *heads), *rows])
+    rows = [(one.text, *(number(one.medians[name]) for name in HEADS)) for one in summaries]
+    return align([("page view", *HEADS.values()), *rows])
 
 
 def _show(row: Row) -> None:
-    told = "  ".join(f"{name} {number(row[name])}" for name in FIGURES)
+    told = "  ".join(f"{name} {number(row[name])}" for name in HEADS)
     click.echo(f"round {row['round']}  {row['scenario']:<8}{told}")
 
 
@@ -330,7 +337,7 @@ def main(rounds: int, short: bool) -> None:
     program = next(filter(None, map(shutil.which, CHROMIUM)), None)
     with prepare_empty(extent_of(short, rounds, 1)) as stage, sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=program)
-        about = stage.about | {"browser": browser.version}
+        about = stage.about | {"browser": browser.version, "columns": HEADS}
         rows = list(play(stage, browser, _show))
         browser.close()
     names = {widget.name: widget.text for widget in WIDGETS}

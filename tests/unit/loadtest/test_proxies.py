@@ -8,6 +8,7 @@ from loadtest.proxies.command import judge, line, summarise
 from loadtest.proxies.load import Row, parse_h2load, placed
 from loadtest.proxies.variants import (
     CHANGES,
+    COMPRESSION,
     FIXED,
     MICROCACHE,
     PLAIN_HTTP,
@@ -43,6 +44,7 @@ def test_resumed_connections_are_told_from_others() -> None:
     medians = summarise(rows)
     assert len(medians) == 2
     assert "resumed=True" in line(medians[1])
+    assert line(row("nginx", 1.0, 2.0, 3.0) | {"bytes": 4_663}).endswith("bytes 4663")
 
 
 def test_https_is_compared_with_plain_http_and_the_best() -> None:
@@ -102,7 +104,11 @@ FILES = {
     "haproxy-tcp": "haproxy-tcp.cfg",
     "hitch": "hitch.conf",
 }
-ALL = (*SHIPPED, *PLAIN_HTTP, MICROCACHE, *CHANGES, *RSA, *WORKERS, *FIXED)
+ALL = (
+    *(*SHIPPED, *PLAIN_HTTP, MICROCACHE, *CHANGES, *RSA, *WORKERS, *FIXED),
+    *COMPRESSION["gzip"],
+    *COMPRESSION["br"][1:],
+)
 
 
 @pytest.mark.parametrize("setup", ALL, ids=lambda setup: setup.name)

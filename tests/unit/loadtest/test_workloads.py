@@ -27,6 +27,7 @@ from loadtest.harness.measurement import Row
 from loadtest.harness.result import summarise
 from loadtest.harness.scenario import MARK
 from loadtest.harness.service import ENVIRONMENT, ServiceError
+from loadtest.report import publish
 from loadtest.servers import locust
 from loadtest.workloads import (
     attack,
@@ -465,13 +466,20 @@ def test_a_page_view_embeds_each_widget_and_shows_its_medians() -> None:
         )
         assert thread in document
         assert f"{widget.element}:not(:has({widget.shown})) {{ display: block;" in document
-    figures = dict.fromkeys(page_view.FIGURES, 0.0)
+    figures = dict.fromkeys(page_view.HEADS, 0.0)
     rows: list[Row] = [
         {"round": number, "scenario": "ours", "disturbed": False, **figures, "visible": visible}
         for number, visible in enumerate((3_000.0, 1_000.0, 2_000.0), 1)
     ]
     result = sum_up({}, {"ours": "commentsvc"}, rows, lambda _: [])
     assert page_view.table(result.summaries).splitlines()[1].split()[:2] == ["commentsvc", "2,000"]
+    document = publish.PAGE.read_text()
+    shown = publish.with_table(document, page_view.HEADS, result.summaries)
+    assert "| commentsvc | 2,000 | 0 | 0 | 0 | 0 | 0 |\n" in shown
+    assert shown.partition("| | visible")[0] == document.partition("| | visible")[0]
+    assert publish.with_table(shown, page_view.HEADS, result.summaries) == shown
+    with pytest.raises(ValueError, match="no table has the head"):
+        publish.with_table("", page_view.HEADS, result.summaries)
 
 
 def test_the_blog_of_a_page_view_answers_each_path_with_the_document() -> None:
