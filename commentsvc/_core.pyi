@@ -219,6 +219,8 @@ class Request:
     ) -> None:
         """Answer, once. With `tags`, a 200 answer to GET or HEAD is cached under the target.
 
+        With `Vary: Origin`, it is cached for the request's Origin alone, and not without one.
+
         The core adds Date, Content-Length, Connection, and ETag if there are tags. It answers HEAD
         and If-None-Match, and drops the answer if the client has left. A cached answer may have
         further variants, `gzip` and `brotli`, which are `body` with these content codings. Each

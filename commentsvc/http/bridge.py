@@ -7,7 +7,8 @@ coroutine, it runs as a task.
 
 After the answer for a popular page was purged, many clients ask for it before the next one is
 cached. An answer with tags from a plain function is the same for everybody, and was made after all
-requests of this turn of the loop had arrived. So equal requests of the turn share that answer.
+requests of this turn of the loop had arrived. So equal requests of the turn share that answer,
+unless it has ``Vary: Origin``.
 
 Exceptions that no handler turned into an answer end here: they are logged once, and the client gets
 a 500 without details.
@@ -278,7 +279,9 @@ class Bridge:
             return shared[question]
         answer = self._answering.handle(request)
         if isinstance(answer, messages.Response) and answer.tags:
-            answer = shared[question] = compressed(answer)
+            answer = compressed(answer)
+            if messages.VARY_ORIGIN not in answer.headers:
+                shared[question] = answer
         return answer
 
     def _begin(self, call: _core.Request, shared: Shared) -> None:

@@ -46,6 +46,7 @@ JSON = "application/json"
 NOT_STORED = ("Cache-Control", "no-store")
 NO_SNIFFING = ("X-Content-Type-Options", "nosniff")
 ANY_ORIGIN = ("Access-Control-Allow-Origin", "*")
+VARY_ORIGIN = ("Vary", "Origin")
 READABLE = ("Access-Control-Expose-Headers", "Retry-After")  # for scripts of other origins
 
 encode = msgspec.json.Encoder().encode
@@ -323,7 +324,7 @@ class CorsPolicy:
                     site=site,
                 ),
             )
-        return (("Access-Control-Allow-Origin", sent), ("Vary", "Origin"))
+        return (("Access-Control-Allow-Origin", sent), VARY_ORIGIN)
 
     def preflight(self, request: Request, methods: str) -> Headers:
         """Return the CORS headers for the answer to a preflight request (Fetch standard, 3.2.2)."""
@@ -336,13 +337,13 @@ class CorsPolicy:
         else:
             if sent:
                 self._log(sent, next(iter(self._of_site)))
-            return (("Vary", "Origin"),)
+            return (VARY_ORIGIN,)
         return (
             ("Access-Control-Allow-Origin", allowed),
             ("Access-Control-Allow-Methods", methods),
             ("Access-Control-Allow-Headers", "content-type, authorization"),
             ("Access-Control-Max-Age", PREFLIGHT_AGE),
-            ("Vary", "Origin"),
+            VARY_ORIGIN,
         )
 
     def _allows(self, request: Request, sent: str, origins: frozenset[str]) -> bool:

@@ -5,8 +5,8 @@ settings has an address of its own: ``/isso`` for the first one, ``/isso-NAME`` 
 Submissions pass the same checks as ours.
 
 Isso's clients send credentials with every request, for which browsers require the exact origin in
-the answer. A site with one origin has the same answer for all clients, so its lists are cached; a
-site with several origins has them made anew each time. The author of a comment is recognised by a
+the answer. A site with one origin has the same answer for all clients; those of a site with several
+origins are cached for each of them. The author of a comment is recognised by a
 cookie that is named after the comment's id and contains our edit token. The client itself sets a
 second cookie on the blog, which only says that the first one exists.
 
@@ -57,6 +57,7 @@ from commentsvc.http.messages import (
     NO_SNIFFING,
     NOT_STORED,
     PREFLIGHT_AGE,
+    VARY_ORIGIN,
     CorsPolicy,
     Deferred,
     Headers,
@@ -524,7 +525,7 @@ class IssoApi:
             200,
             headers,
             feeds.atom(made),
-            self._storable(FEED.tags(request, thread_tag(self._site, source.url))),
+            self._storable(request, FEED.tags(request, thread_tag(self._site, source.url))),
         )
 
     async def latest(self, request: Request) -> Response:
@@ -570,7 +571,7 @@ class IssoApi:
     def preflight(self, request: Request, methods: Sequence[str]) -> Response:
         """OPTIONS: 204 with the CORS headers for Isso's clients on pages of the site."""
         allowed = self._allowed(request)
-        more: Headers = (("Vary", "Origin"),)
+        more: Headers = (VARY_ORIGIN,)
         if allowed:
             more = (
                 *allowed,
@@ -643,14 +644,15 @@ class IssoApi:
         """Return the headers of an answer that is the same for all pages of the site."""
         if self._has_one_answer:
             return self._shared
-        return (*self._private, ("Vary", "Origin"), *self._allowed(request))
+        return (*self._private, *(self._allowed(request) or (VARY_ORIGIN,)))
 
-    def _storable(self, tags: tuple[str, ...]) -> tuple[str, ...]:
-        return tags if self._has_one_answer else ()
+    def _storable(self, request: Request, tags: tuple[str, ...]) -> tuple[str, ...]:
+        """Return the tags of an answer; none if a page of another site asks for its own."""
+        return tags if self._has_one_answer or self._allowed(request) else ()
 
     def _shown(self, request: Request, what: Any, tags: tuple[str, ...]) -> Response:  # Any: JSON
         headers = (("Content-Type", JSON), *self._reading(request))
-        return Response(200, headers, encode(what), self._storable(tags))
+        return Response(200, headers, encode(what), self._storable(request, tags))
 
 
 def _fields(request: Request) -> SubmissionFields:

@@ -9,19 +9,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The value of a field, as `struct head` has it: empty when absent or given twice. */
-static struct slice field_once(const struct request *request, struct slice lower)
-{
-    struct slice fields = request_fields(request), value, second;
-    if (!head_next_field(&fields, lower, &value) || head_next_field(&fields, lower, &second))
-        return slice_of("", 0);
-    return value;
-}
-
 /* Whether the client has the response named `etag` already (RFC 9110 section 13.1.2). */
 static bool is_known(const struct request *request, struct slice etag)
 {
-    return etag_is_named(field_once(request, SLICE("if-none-match")), etag);
+    return etag_is_named(request_field(request, SLICE("if-none-match")), etag);
 }
 
 /* HEAD gets only the head that a stream would have. */
@@ -30,17 +21,30 @@ static bool is_stream(const struct request *request, const struct response *resp
     return response->follows.size > 0 && request->method != METHOD_HEAD;
 }
 
-/* Bytes of what the reply is found by: a stream's tag, since it is for one client only, or the key
- * of the request. */
-static size_t subject_size(const struct request *request, const struct response *response)
+/* Whether the response is only for pages of the origin that the request names. */
+static bool varies_by_origin(const struct response *response)
 {
-    return is_stream(request, response) ? response->follows.size : request_key_size(request);
+    struct slice fields = response->fields, value;
+    while (head_next_field(&fields, SLICE("vary"), &value))
+        if (slice_equal_nocase(value, SLICE("origin")))
+            return true;
+    return false;
 }
 
-static char *write_subject(const struct request *request, const struct response *response, char *at)
+/* Bytes of what the reply is found by: a stream's tag, since it is for one client only, or the key
+ * of the request with this origin. */
+static size_t subject_size(const struct request *request, const struct response *response,
+                           struct slice origin)
+{
+    return is_stream(request, response) ? response->follows.size
+                                        : request_key_size(request, origin);
+}
+
+static char *write_subject(const struct request *request, const struct response *response,
+                           struct slice origin, char *at)
 {
     if (!is_stream(request, response))
-        return request_write_key(request, at);
+        return request_write_key(request, origin, at);
     memcpy(at, response->follows.data, response->follows.size);
     return at + response->follows.size;
 }
@@ -62,10 +66,10 @@ static void make_etags(struct etags *etags, const struct response *response, siz
 
 /* Write target, full response, 304 and compressed variants behind the tags; return the end. */
 static char *render(struct reply *reply, const struct request *request,
-                    const struct response *response, const struct etags *etags)
+                    const struct response *response, const struct etags *etags, struct slice origin)
 {
     char *start = (char *)reply, *at = (char *)(reply->tags + reply->tag_count);
-    at = write_subject(request, response, at);
+    at = write_subject(request, response, origin, at);
     reply->full.start = (uint32_t)(at - start);
     if (response->follows.size > 0)
         return response_write_stream(at, response, reply->chunked, &reply->full);
@@ -82,12 +86,12 @@ static char *render(struct reply *reply, const struct request *request,
 }
 
 /* An upper bound for the bytes of all of it. */
-static size_t bound(const struct request *request, const struct response *response,
-                    const struct etags *etags, size_t tag_count)
+static size_t bound(const struct response *response, const struct etags *etags, size_t tag_count,
+                    size_t subject)
 {
     size_t head = response_max_size(response, etags->of[CODING_IDENTITY]) - response->body.size;
-    size_t size = sizeof(struct reply) + tag_count * sizeof(uint32_t) +
-                  subject_size(request, response) + head + response->body.size;
+    size_t size =
+        sizeof(struct reply) + tag_count * sizeof(uint32_t) + subject + head + response->body.size;
     if (tag_count > 0)
         size += head; /* of the 304 */
     for (enum coding coding = CODING_GZIP; coding < CODINGS; coding++)
@@ -100,15 +104,21 @@ struct reply *reply_new(const struct request *request, const struct response *gi
 {
     struct response response = *given;
     size_t tag_count = request->storable && response.status == 200 ? response.tag_count : 0;
+    struct slice origin = slice_of("", 0);
+    if (tag_count > 0 && varies_by_origin(&response)) {
+        origin = request_origin(request);
+        tag_count = origin.size > 0 ? tag_count : 0;
+    }
     if (tag_count == 0)
         response.gzip = response.brotli = slice_of("", 0);
     struct etags etags;
     make_etags(&etags, &response, tag_count);
     unsigned codings = response_codings(&response);
-    enum coding coding = codings
-                             ? coding_choose(field_once(request, SLICE("accept-encoding")), codings)
-                             : CODING_IDENTITY;
-    size_t most = bound(request, &response, &etags, tag_count);
+    enum coding coding =
+        codings ? coding_choose(request_field(request, SLICE("accept-encoding")), codings)
+                : CODING_IDENTITY;
+    size_t subject = subject_size(request, &response, origin);
+    size_t most = bound(&response, &etags, tag_count, subject);
     struct reply *reply = most <= UINT32_MAX ? malloc(most) : NULL;
     if (!reply)
         return NULL;
@@ -121,16 +131,17 @@ struct reply *reply_new(const struct request *request, const struct response *gi
             tag_count > 0 && request->method <= METHOD_HEAD && is_known(request, etags.of[coding]),
         .python_us = (uint32_t)((clock_exact() - request->drained_at) / 1000),
         .sequence = request->sequence,
-        .target_size = (uint32_t)subject_size(request, &response),
+        .target_size = (uint32_t)subject,
         .kind = is_stream(request, &response) ? REPLY_STREAM : REPLY_ANSWER,
         .chunked = !request->http10,
         .group = response.group,
         .group_limit = response.group_limit,
         .tag_count = (uint32_t)tag_count,
+        .by_origin = origin.size > 0,
     };
     if (tag_count > 0)
         memcpy(reply->tags, response.tags, tag_count * sizeof(uint32_t));
-    reply->size = (uint32_t)(render(reply, request, &response, &etags) - (char *)reply);
+    reply->size = (uint32_t)(render(reply, request, &response, &etags, origin) - (char *)reply);
     return reply;
 }
 

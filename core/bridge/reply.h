@@ -32,6 +32,7 @@ struct reply {
     bool without_body;            /* the request was HEAD */
     bool etag_matches;            /* the request's If-None-Match names the ETag of its variant */
     enum reply_kind kind;
+    bool by_origin; /* its key has the origin */
     bool chunked;   /* a stream's body is, since its client speaks HTTP/1.1 */
     uint32_t group; /* of clients, as in the response */
     uint32_t group_limit;

@@ -104,14 +104,33 @@ bool request_has_key(const struct request *request)
            request->target_size + 1 + request->body_size <= LIMIT_TARGET;
 }
 
-size_t request_key_size(const struct request *request)
+struct slice request_field(const struct request *request, struct slice lower)
 {
-    return request->target_size + (request_has_key(request) ? 1 + request->body_size : 0);
+    struct slice fields = request_fields(request), value, second;
+    if (!head_next_field(&fields, lower, &value) || head_next_field(&fields, lower, &second))
+        return slice_of("", 0);
+    return value;
 }
 
-char *request_write_key(const struct request *request, char *to)
+struct slice request_origin(const struct request *request)
+{
+    struct slice origin = request_field(request, SLICE("origin"));
+    return request_key_size(request, origin) <= LIMIT_TARGET ? origin : slice_of("", 0);
+}
+
+size_t request_key_size(const struct request *request, struct slice origin)
+{
+    return request->target_size + (origin.size > 0 ? 1 + origin.size : 0) +
+           (request_has_key(request) ? 1 + request->body_size : 0);
+}
+
+char *request_write_key(const struct request *request, struct slice origin, char *to)
 {
     to = copy(to, request_target(request));
+    if (origin.size > 0) {
+        *to = '\n';
+        to = copy(to + 1, origin);
+    }
     if (!request_has_key(request))
         return to;
     *to = ' ';

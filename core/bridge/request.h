@@ -43,12 +43,21 @@ struct slice request_target(const struct request *request);
 struct slice request_fields(const struct request *request);
 struct slice request_body(const struct request *request);
 
+/* The value of a field, as `struct head` has it: empty when absent or given twice. `lower` is its
+ * name in small letters. */
+struct slice request_field(const struct request *request, struct slice lower);
+
 /* Whether this is a POST with a body so short that its response may be cached. */
 bool request_has_key(const struct request *request);
 
+/* The origin of the page that asks, for a key; empty when the request has none, or too long a one.
+ */
+struct slice request_origin(const struct request *request);
+
 /* Bytes of the key under which a response is cached, and the key itself, written to `to`. It is the
- * target; that of a POST goes on with a space, which no target has, and the body. */
-size_t request_key_size(const struct request *request);
-char *request_write_key(const struct request *request, char *to);
+ * target; that of a response with `Vary: Origin` goes on with a line feed and the origin, which is
+ * empty for others, and that of a POST with a space and the body. No target has either. */
+size_t request_key_size(const struct request *request, struct slice origin);
+char *request_write_key(const struct request *request, struct slice origin, char *to);
 
 #endif

@@ -246,6 +246,7 @@ bool cache_put(struct cache *cache, const struct reply *reply)
     entry->chain = *bucket;
     *bucket = entry;
     cache->count++;
+    cache->by_origin |= reply->by_origin;
     return true;
 }
 

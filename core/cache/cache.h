@@ -33,6 +33,7 @@ struct cache_queue {
 struct cache {
     struct purge_table *purges; /* borrows */
     bool paused;                /* nothing is found or stored, but what is in it stays */
+    bool by_origin;             /* a response was stored whose key has an origin */
     struct hash_key key;
     size_t limit; /* bytes of all entries, without the allocator's own */
     size_t count;

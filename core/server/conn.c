@@ -179,22 +179,57 @@ static enum conn_next miss(struct conn *conn, struct context *context)
     return CONN_MISS;
 }
 
+/* Answer with a stored response, or its 304 if the client has it. */
+static enum conn_next answer_stored(struct conn *conn, struct context *context,
+                                    const struct entry *entry, const struct head *head, bool more)
+{
+    counter_add(&context->stats.hits, 1);
+    enum coding coding =
+        entry->codings ? coding_choose(head->accept_encoding, entry->codings) : CODING_IDENTITY;
+    bool known = head->if_none_match.size > 0 &&
+                 etag_is_named(head->if_none_match, entry_etag(entry, coding));
+    counter_add(&context->stats.not_modified, known);
+    struct response_view view =
+        known ? entry_not_modified(entry, coding) : entry_full(entry, coding);
+    if (conn->without_body)
+        response_view_cut_body(&view);
+    return conn_answer(conn, context, &view, more, 0);
+}
+
+/* The stored response for a complete request, by its key with this origin; NULL if there is none.
+ */
+static const struct entry *find_by_key(struct context *context, struct request *request,
+                                       struct slice origin)
+{
+    char bytes[LIMIT_TARGET];
+    struct slice key = slice_of(bytes, (size_t)(request_write_key(request, origin, bytes) - bytes));
+    const struct entry *entry = cache_find(&context->cache, key, cache_hash(&context->cache, key));
+    if (!entry && !request->stale)
+        request->stale = cache_take_stale(&context->cache);
+    return entry;
+}
+
+/* The same for a response with `Vary: Origin`. */
+static const struct entry *find_by_origin(struct context *context, struct request *request)
+{
+    if (!context->cache.by_origin || !request->storable)
+        return NULL;
+    struct slice origin = request_origin(request);
+    return origin.size > 0 ? find_by_key(context, request, origin) : NULL;
+}
+
 /* Answer a request whose body is complete from the cache, or leave it to Python. */
 static enum conn_next serve_complete(struct conn *conn, struct context *context,
                                      const struct slice *in)
 {
     struct request *request = conn->request;
     request->storable = request_has_key(request);
-    if (!request->storable)
+    const struct entry *entry =
+        request->storable ? find_by_key(context, request, slice_of("", 0)) : NULL;
+    if (!entry)
+        entry = find_by_origin(context, request);
+    if (!entry)
         return miss(conn, context);
-    char bytes[LIMIT_TARGET];
-    struct slice key = slice_of(bytes, (size_t)(request_write_key(request, bytes) - bytes));
-    const struct entry *entry = cache_find(&context->cache, key, cache_hash(&context->cache, key));
-    if (!entry) {
-        if (!request->stale)
-            request->stale = cache_take_stale(&context->cache);
-        return miss(conn, context);
-    }
     counter_add(&context->stats.hits, 1);
     request_free(request);
     conn->request = NULL;
@@ -236,8 +271,14 @@ static enum conn_next begin_request(struct conn *conn, struct context *context,
     conn->request->storable = !body_is_present(head) && head->method <= METHOD_HEAD;
     conn->request->peer = conn->peer;
     conn->request->stale = cache_take_stale(&context->cache);
-    if (!body_is_present(head))
-        return miss(conn, context);
+    if (!body_is_present(head)) {
+        const struct entry *entry = find_by_origin(context, conn->request);
+        if (!entry)
+            return miss(conn, context);
+        request_free(conn->request);
+        conn->request = NULL;
+        return answer_stored(conn, context, entry, head, in->size > 0);
+    }
     context_set_timer(context, &conn->timer, TIMER_BODY);
     struct slice go_on = SLICE("HTTP/1.1 100 Continue\r\n\r\n");
     if (head->expect_continue && in->size == 0 &&
@@ -256,20 +297,8 @@ static enum conn_next serve_head(struct conn *conn, struct context *context,
     if (head->method <= METHOD_HEAD && !body_is_present(head)) {
         uint64_t hash = prefetch_take_hash(prefetch, &context->cache, head->target);
         const struct entry *entry = cache_find(&context->cache, head->target, hash);
-        if (entry) {
-            counter_add(&context->stats.hits, 1);
-            enum coding coding = entry->codings
-                                     ? coding_choose(head->accept_encoding, entry->codings)
-                                     : CODING_IDENTITY;
-            bool known = head->if_none_match.size > 0 &&
-                         etag_is_named(head->if_none_match, entry_etag(entry, coding));
-            counter_add(&context->stats.not_modified, known);
-            struct response_view view =
-                known ? entry_not_modified(entry, coding) : entry_full(entry, coding);
-            if (conn->without_body)
-                response_view_cut_body(&view);
-            return conn_answer(conn, context, &view, in->size > 0, 0);
-        }
+        if (entry)
+            return answer_stored(conn, context, entry, head, in->size > 0);
     }
     return begin_request(conn, context, head, in);
 }

@@ -125,6 +125,37 @@ def test_a_short_post_with_tags_is_answered_again_for_the_same_body_alone() -> N
         assert app.drained == 7, "without tags it is not stored"
 
 
+def test_an_answer_that_varies_by_origin_is_stored_for_each_origin() -> None:
+    def answer(call: _core.Request) -> None:
+        origin = call.header("origin") or "none"
+        varies = [*TEXT, ("Vary", "Origin"), ("Access-Control-Allow-Origin", origin)]
+        call.respond(200, varies, origin.encode() + call.body, ["a"])
+
+    origins = ("http://a.example", "http://b.example")
+    with running(answer) as app:
+        for _ in range(2):
+            for origin in origins:
+                got = app.get("/x", f"Origin: {origin}")
+                assert (got.body, got.fields["access-control-allow-origin"]) == (
+                    origin.encode(),
+                    origin,
+                )
+                assert app.post("/x", b"1", f"Origin: {origin}").body == origin.encode() + b"1"
+        assert app.drained == 4
+        etag = app.get("/x", f"Origin: {origins[0]}").fields["etag"]
+        known = app.get("/x", f"Origin: {origins[0]}", f"If-None-Match: {etag}")
+        assert (known.status, known.fields["access-control-allow-origin"]) == (304, origins[0])
+        assert app.get("/x", f"Origin: {origins[1]}", method="HEAD").body == b""
+        assert app.drained == 4
+        for _ in range(2):
+            assert app.get("/x").body == b"none"
+            assert app.get("/x", *(f"Origin: {origin}" for origin in origins)).status == 200
+        assert app.drained == 8, "without one origin it is not stored"
+        app.server.purge(["a"])
+        app.get("/x", f"Origin: {origins[0]}")
+        assert app.drained == 9
+
+
 def test_a_miss_that_the_client_knows_already_is_304_too() -> None:
     with running(echo) as app:
         etag = app.get("/stored/a").fields["etag"]

@@ -321,11 +321,45 @@ static struct slice key_of(const char *method, int size)
     request = request_append(request, slice_of(body, (size_t)size));
     size_t wanted = 0;
     if (request_has_key(request)) {
-        wanted = (size_t)(request_write_key(request, key) - key);
-        CHECK_EQUAL(wanted, request_key_size(request));
+        struct slice none = slice_of("", 0);
+        wanted = (size_t)(request_write_key(request, none, key) - key);
+        CHECK_EQUAL(wanted, request_key_size(request, none));
     }
     request_free(request);
     return slice_of(key, wanted);
+}
+
+/* Returns the key under which a reply with `Vary: Origin` to this request is stored; "" if none. */
+static struct slice varying_key_of(const char *text, const char *body)
+{
+    static char key[LIMIT_TARGET];
+    uint32_t tag = 7;
+    struct response response = {
+        .status = 200, .fields = SLICE("Vary: Origin\r\n"), .tags = &tag, .tag_count = 1};
+    struct request *request = make_request(text);
+    request = request_append(request, text_of(body));
+    request->storable = true;
+    struct reply *reply = reply_new(request, &response);
+    size_t size = reply->tag_count > 0 ? reply->target_size : 0;
+    CHECK_EQUAL(reply->by_origin, size > 0);
+    memcpy(key, reply_target(reply).data, size);
+    reply_free(reply);
+    request_free(request);
+    return slice_of(key, size);
+}
+
+static void a_response_that_varies_by_origin_has_a_key_with_it(void)
+{
+    CHECK_TEXT(varying_key_of("GET /a HTTP/1.0\r\nOrigin: http://b\r\n\r\n", ""), "/a\nhttp://b");
+    CHECK_TEXT(varying_key_of("GET /a HTTP/1.0\r\n\r\n", ""), "");
+    CHECK_TEXT(varying_key_of("GET /a HTTP/1.0\r\nOrigin: b\r\nOrigin: b\r\n\r\n", ""), "");
+    CHECK_TEXT(varying_key_of("POST /a HTTP/1.0\r\nContent-Length: 1\r\norigin: b\r\n\r\n", "x"),
+               "/a\nb x");
+    static char text[LIMIT_TARGET + 100];
+    snprintf(text, sizeof text, "GET /a HTTP/1.0\r\nOrigin: %0*d\r\n\r\n", LIMIT_TARGET - 3, 0);
+    CHECK_EQUAL(varying_key_of(text, "").size, LIMIT_TARGET);
+    snprintf(text, sizeof text, "GET /a HTTP/1.0\r\nOrigin: %0*d\r\n\r\n", LIMIT_TARGET - 2, 0);
+    CHECK_EQUAL(varying_key_of(text, "").size, 0);
 }
 
 static void a_short_post_has_a_key_of_its_target_and_body(void)
@@ -453,6 +487,7 @@ int main(void)
     RUN(the_first_answer_too_is_the_variant_that_the_client_prefers);
     RUN(only_200_to_a_storable_request_keeps_its_tags);
     RUN(a_short_post_has_a_key_of_its_target_and_body);
+    RUN(a_response_that_varies_by_origin_has_a_key_with_it);
     RUN(a_head_request_marks_its_reply_as_without_body);
     RUN(a_reply_keeps_the_address_of_its_request);
     RUN(a_request_holds_copies);

@@ -89,7 +89,7 @@ static struct reply *reply_with(int status, const char *fields, const char *body
         .tags = &place,
         .tag_count = tagged,
     };
-    struct request *request = make_request("GET / HTTP/1.0\r\n\r\n");
+    struct request *request = make_request("GET / HTTP/1.0\r\nOrigin: http://a\r\n\r\n");
     struct reply *reply = reply_new(request, &response);
     request_free(request);
     return reply;
