@@ -51,10 +51,29 @@ GUESSES: Final = 8  # at once; a further one is sent away unread
 SEQUENCE: Final = 12_000  # requests of readers, before they repeat
 LEAD: Final = 0.3  # seconds
 LARGE_HEAD: Final = "".join(f"\r\nX-Field-{n}: {'x' * 100}" for n in range(60))
-SETTINGS: Final = {"COMMENTSVC_SPAM_SITE_RATE_LIMIT": "off", "COMMENTSVC_SPAM_VOTE_LIMIT": "off"}
+BLOG: Final = "https://blog.example"
+SECRET: Final = "0123456789abcdef0123456789abcdef"
+# What only some services have is on; no mail is sent, since nothing listens on that port.
+SETTINGS: Final = {
+    "COMMENTSVC_SPAM_SITE_RATE_LIMIT": "off",
+    "COMMENTSVC_SPAM_VOTE_LIMIT": "off",
+    "COMMENTSVC_SERVER_PUBLIC_URL": "https://comments.example",
+    "COMMENTSVC_MAIL_HOST": "127.0.0.1",
+    "COMMENTSVC_MAIL_PORT": "9",
+    "COMMENTSVC_MAIL_SENDER": "comments@blog.example",
+    "COMMENTSVC_INBOX_ADDRESS": "comments@blog.example",
+    "COMMENTSVC_INBOX_HOOK_SECRET": SECRET,
+    "COMMENTSVC_SITE_ORIGINS": BLOG,
+    "COMMENTSVC_SITE_ISSO": "true",
+    "COMMENTSVC_SITE_WALINE": "true",
+    "COMMENTSVC_SITE_ARTALK": "true",
+    "COMMENTSVC_SITE_WEBMENTIONS": "true",
+    "COMMENTSVC_SITE_SIGN_IN": "mail",
+}
 Play = Callable[[float], Outcome]
 CALM: Final = "no attack"
 QUEUE: Final = "/moderation/queue"
+API: Final = "/api/moderation/comments"
 
 # Markdown that is expensive to parse: nesting, and openers that are never closed.
 BOMBS: Final = {
@@ -101,7 +120,7 @@ def _post(name: str, target: str, status: int, **fields: object) -> Attack:
 
 def _from_networks(head: str, body: str, status: int) -> tuple[Request, ...]:
     """Return the same request from each of many networks, as many as PLAN has room for."""
-    networks = range(min(NETWORKS, PLAN // len(body)))
+    networks = range(min(NETWORKS, PLAN // (len(head) + len(body))))
     return tuple(
         _request(f"{head}\r\nX-Forwarded-For: 2001:db8:{network:x}::1", body, status)
         for network in networks
@@ -136,6 +155,49 @@ def reads(pages: Sequence[Page]) -> list[Attack]:
         _get("form token", f"/api/form-token?url={url}"),
         _get("metrics", "/metrics"),
     ]
+
+
+def optional_reads(pages: Sequence[Page]) -> list[Attack]:
+    """Return the attacks that read what only some services have, or what is asked together."""
+    url = pages[0].url
+    asked = f"page={BLOG}{url}&word={MARK.replace('#', '0')}"
+    return [
+        _get(
+            "counts, reactions and lists, a miss",
+            f"/api/comments/counts?url={url}&url=/{MARK}/&reactions=yes&latest=yes&popular=year",
+        ),
+        _get("Isso's list, a miss", f"/isso/?uri={url}&x={MARK}"),
+        _get("Waline's list, a miss", f"/waline/api/comment?path={url}&pageSize={LIST}&x={MARK}"),
+        _get(
+            "Artalk's list, a miss",
+            f"/artalk/api/v2/comments?page_key={url}&limit={LIST}&x={MARK}",
+        ),
+        _get("a reader's sign-in", f"/reader/sign-in?{asked}"),
+        _get("form to follow", f"/follow?url={url}"),
+    ]
+
+
+def refusals(pages: Sequence[Page]) -> list[Attack]:
+    """Return the attacks that are refused: without the token, secret or address they need."""
+    url, form = pages[0].url, "Content-Type: application/x-www-form-urlencoded"
+    wrong = "Authorization: Bearer wrong"
+    foreign = f"source=http://a.example/{MARK}&target=https://b.example/"
+    return [
+        Attack(name, _from_networks(head, body, status))
+        for name, head, body, status in (
+            ("reader, a wrong token", f"GET /api/reader?url={url} HTTP/1.1\r\n{wrong}", "", 401),
+            ("moderation, a wrong token", f"GET {API} HTTP/1.1\r\n{wrong}", "", 401),
+            ("inbox, a wrong secret", f"POST /api/inbox HTTP/1.1\r\n{wrong}", "x" * 100_000, 401),
+            ("webmention of another site", f"POST /webmention HTTP/1.1\r\n{form}", foreign, 400),
+            ("a forged mail link", f"GET /mail/follow?t={MARK} HTTP/1.1", "", 404),
+            ("a forged state", f"GET /reader/return?state={MARK} HTTP/1.1", "", 403),
+        )
+    ]
+
+
+def follow(url: str) -> Attack:
+    """Return the attack that asks for a mail, each from another network to another address."""
+    return _post("follow", f"/api/follow?url={url}", 202, email=f"a{MARK}@mail.example")
 
 
 def sign_in(port: int) -> Attack:
@@ -199,7 +261,7 @@ class Attacks:
         pages, url = self._place.pages, self._place.pages[0].url
         rows = [self._with_requests(None, number)]
         previews = [preview("an ordinary text", ORDINARY), *map(preview, BOMBS, BOMBS.values())]
-        found = reads(pages)
+        found = [*reads(pages), *optional_reads(pages), *refusals(pages), follow(url)]
         if short:
             found, previews = found[:2], previews[:2]
         rows += [self._with_requests(one, number) for one in found]

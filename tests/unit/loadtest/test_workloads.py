@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 
-from commentsvc.settings import data_dir
+from commentsvc.settings import data_dir, loader
 from commentsvc.settings.schema import CommentsSettings
 from loadtest.data import blog, bulk
 from loadtest.data.blog import Page
@@ -45,6 +45,7 @@ from loadtest.workloads import (
 from loadtest.workloads.front_page import turns
 from loadtest.workloads.mixed import WHOLE
 from loadtest.workloads.scaling import KINDS
+from tests.unit.app_fixture import served
 
 PAGES = [Page(f"/post/{rank}/", 200 - rank) for rank in range(1, 121)]
 
@@ -73,9 +74,30 @@ def test_requests_that_are_limited_come_from_many_networks() -> None:
 
 
 def test_misses_ask_for_what_was_never_asked() -> None:
-    misses = [one for one in attack.reads(PAGES) if one.name.endswith("a miss")]
-    assert len(misses) == 6
+    reads = [*attack.reads(PAGES), *attack.optional_reads(PAGES)]
+    misses = [one for one in reads if one.name.endswith("a miss")]
+    assert len(misses) == 10
     assert all(MARK.encode() in one.requests[0].text for one in misses)
+
+
+def test_attacks_get_the_answers_that_they_expect(tmp_path: Path) -> None:
+    attacks = [
+        *attack.reads(PAGES),
+        *attack.optional_reads(PAGES),
+        *attack.refusals(PAGES),
+        attack.follow("/post/1/"),
+        attack.preview("x", "Hello"),
+    ]
+    with served(tmp_path, loader.load(None, attack.SETTINGS)) as service:
+        for one in attacks:
+            text = one.requests[0].text.replace(MARK.encode(), b"0" * len(MARK)).decode()
+            head, _, body = text.partition("\r\n\r\n")
+            line, *fields = head.split("\r\n")
+            method, target, _version = line.split(" ")
+            pairs = (field.split(": ", 1) for field in fields)
+            headers = {name.lower().replace("-", "_"): value for name, value in pairs}
+            answer = service.ask(method, target, body.encode(), "127.0.0.1", **headers)
+            assert answer.status == one.requests[0].status, one.name
 
 
 def test_the_table_begins_with_the_dearest_attack() -> None:
