@@ -1,4 +1,7 @@
-"""The part of Waline's HTTP API (version 3) that its client needs to count, list and post comments.
+"""The part of Waline's HTTP API that its client needs to count, list and post comments.
+
+Clients of version 2, which many themes still load, use paths without ``/api`` and get the data
+alone.
 
 Votes, reactions, page views, sign-in and administration are not answered: the client reports an
 error if a theme turns them on. Errors are JSON with ``errno`` and ``errmsg``, which the client
@@ -15,6 +18,7 @@ from commentsvc.api.foreign_clients import (
     Guarded,
     Website,
     error_text,
+    guarded,
     json_body,
     prefixes,
     read_json,
@@ -54,6 +58,7 @@ from commentsvc.http.operation import Operation, Query, json_of
 from commentsvc.http.router import Route
 from commentsvc.model import APPROVED, Comment, site_tag, thread_tag
 from commentsvc.settings.schema import Site
+from commentsvc.util.timestamps import rfc3339
 
 PREFIX: Final = "/waline"
 REFUSED: Final = 1000  # `errno` of every error; 0 means success
@@ -106,15 +111,21 @@ class WalineAuthor(msgspec.Struct, frozen=True):
     avatar: str
 
 
-class WalineComment(msgspec.Struct, frozen=True, kw_only=True, rename={"object_id": "objectId"}):
+class WalineComment(
+    msgspec.Struct,
+    frozen=True,
+    kw_only=True,
+    rename={"object_id": "objectId", "inserted_at": "insertedAt"},
+):
     """A comment for the client; `time` is in milliseconds of Unix time.
 
-    `orig` is the Markdown source, `comment` the HTML. Top-level comments of a list have `children`,
-    replies have `pid`, `rid` and `reply_user`.
+    `insertedAt` is the same for version 2. `orig` is the Markdown source, `comment` the HTML.
+    Top-level comments of a list have `children`, replies have `pid`, `rid` and `reply_user`.
     """
 
     object_id: int
     time: int
+    inserted_at: str
     nick: str
     link: str
     avatar: str
@@ -173,7 +184,15 @@ WRITE = Operation(
     answers={200: _ANSWER, **_REFUSALS},
 )
 
+
+class _Wrapped(msgspec.Struct):
+    """An answer whose data are left as they are."""
+
+    data: msgspec.Raw
+
+
 _decode = msgspec.json.Decoder(WalineSubmission).decode
+_unwrap = msgspec.json.Decoder(_Wrapped).decode
 
 
 def routes(
@@ -215,7 +234,12 @@ class WalineApi:
             (READ, self.read),
             (WRITE, self.submit),
         )
-        return site_routes(prefix, PREFIX, table, _refuse)
+        old = f"{prefix}/comment"
+        return [
+            *site_routes(prefix, PREFIX, table, _refuse),
+            Route("GET", old, guarded(self.read_for_version_2, _refuse)),
+            Route("POST", old, guarded(self.submit, _refuse)),
+        ]
 
     def read(self, request: Request) -> Response | Coroutine[Any, Any, Response]:
         """GET /waline/api/comment: 200 with numbers, or with comments and their replies. Cached."""
@@ -225,6 +249,12 @@ class WalineApi:
         if query.type == "recent":
             return self._latest(request, min(query.count, LATEST))
         return self._list(request, query)
+
+    async def read_for_version_2(self, request: Request) -> Response:
+        """GET /waline/comment: as `read`, but only the data."""
+        answer = self.read(request)
+        found = answer if isinstance(answer, Response) else await answer
+        return msgspec.structs.replace(found, body=bytes(_unwrap(found.body).data))
 
     def _count(self, request: Request, urls: list[str]) -> Response:
         places = [self._sites.locate_or_none(url, self._site) for url in urls]
@@ -345,6 +375,7 @@ class _Serializer:
         return WalineComment(
             object_id=comment.id,
             time=moment,
+            inserted_at=rfc3339(moment),
             nick=comment.author,
             link=comment.site,
             avatar=self._avatar(comment),

@@ -25,6 +25,11 @@ PACKAGES = {
         "1b65d2519132905522d9da29151013c2ccae2b9886a8f77c298125877b4cc269",
         {"waline.umd.js": "dist/waline.umd.js", "waline.css": "dist/waline.css"},
     ),
+    "waline 2": (
+        "@waline/client@2.15.8",
+        "a7854ee656c82dc59d5618202a7ad4ab01e1237242209ffe9faea84803104d6c",
+        {"waline.umd.js": "dist/waline.js", "waline.css": "dist/waline.css"},
+    ),
     "artalk": (
         "artalk@2.9.1",
         "509aab22c4cecd68923aa6d471acf48c9abe20324f507965f6ea1deb662acafb",
@@ -163,6 +168,23 @@ def test_a_theme_made_for_waline_counts_lists_and_posts(
     expect(page.locator(".wl-quote .wl-content", has_text="An answer from here")).to_be_visible()
     listed = service.request("GET", f"/api/comments?url={POST}").json()["data"]
     assert listed[-1]["parent"] is not None
+
+
+def test_a_theme_made_for_version_2_of_waline_counts_lists_and_posts(
+    page: Page, blog: Blog, service: Service, tmp_path: Path
+) -> None:
+    open_(page, blog, service, tmp_path, ("waline 2", WALINE))
+    expect(page.locator(".waline-comment-count").first).to_have_text("5")
+    expect(page.locator(".wl-num")).to_have_text("5")
+    top = page.locator(".wl-cards > .wl-card-item")
+    expect(top).to_have_count(2)
+    expect(page.locator(".wl-time").first).not_to_be_empty()
+    page.locator("#wl-nick").fill("Cid")
+    page.locator("#wl-mail").fill("cid@blog.example")
+    page.locator("#wl-edit").fill("Written *here*")
+    page.locator(".wl-btn.primary").click()
+    expect(page.locator(".wl-content", has_text="Written here")).to_be_visible()
+    assert texts(service)[-1] == "Written *here*"
 
 
 def test_a_theme_made_for_artalk_counts_lists_and_posts(

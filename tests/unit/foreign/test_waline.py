@@ -11,6 +11,7 @@ from commentsvc.http.messages import Response
 from commentsvc.model import DELETED
 from commentsvc.moderation import actions, decisions, profiles
 from commentsvc.settings.schema import CommentsSettings, Site
+from commentsvc.util.timestamps import rfc3339
 from tests.unit.admin_client import employ
 from tests.unit.app_fixture import NOW, SETTINGS, Served, data, served
 
@@ -82,6 +83,26 @@ def test_a_thread_is_listed_in_two_levels(service: Served) -> None:
     assert listed(service, "&pageSize=1&page=9")["data"] == []
     [latest, *_] = data(service.get(f"{READ}&type=recent&count=2"))["data"]
     assert (latest["objectId"], latest["url"]) == (second, "/p/")
+
+
+def test_version_2_gets_the_data_alone(service: Served) -> None:
+    sent = {"nick": "Ann", "comment": "First", "url": "/p/", "mail": "ann@blog.example"}
+    answer = data(service.post("/waline/comment?lang=en", sent))
+    assert (answer["errno"], answer["data"]["nick"]) == (0, "Ann")
+    for query in (
+        "?path=/p/&page=1&pageSize=10",
+        "?type=count&url=/p/,/q/",
+        "?type=recent&count=5",
+    ):
+        old, new = (
+            service.get(f"/waline/comment{query}"),
+            service.get(f"/waline/api/comment{query}"),
+        )
+        assert data(old) == data(new)["data"]
+        assert old.tags == new.tags != ()
+    assert data(old)[0]["insertedAt"] == rfc3339(NOW_MS)
+    refused = service.get("/waline/comment?path=%00")
+    assert (refused.status, data(refused)["errno"]) == (400, 1000)
 
 
 def test_no_more_is_listed_than_the_settings_allow(service: Served) -> None:
