@@ -6,6 +6,7 @@ comments are stored in small transactions, by the running server or by this proc
 
 import contextlib
 import itertools
+import os
 import sys
 import time
 from collections.abc import Callable, Iterator
@@ -28,9 +29,13 @@ if TYPE_CHECKING:
     from commentsvc.imports.staging import StagingDatabase
     from commentsvc.settings.schema import Settings
 
-# Comments stored in one transaction. While a server runs, submissions wait for it.
+# Comments stored in one transaction. While a server runs, readers and submissions wait for it.
 ALONE: Final = 20_000
-BESIDE_SERVER: Final = 250
+BESIDE_SERVER: Final = 25
+# Comments stored per second while a server runs: they take a hundredth of a core, so that the
+# slowest hundredth of the readers' requests stays as fast as before.
+RATE: Final = 250
+NICE: Final = 10  # the lower priority of the processes of an import
 # Bytes of the files from which on a second process is worth its start: some two seconds of work.
 LARGE: Final = 8 * 1024 * 1024
 STAGING: Final = "import.sqlite3"  # in the data folder
@@ -189,6 +194,7 @@ def import_(
     from commentsvc.imports.staging import StagingDatabase
     from commentsvc.settings import loader
 
+    os.nice(NICE)
     settings = loader.load(find_settings(settings_file, data))
     moved = _aliases(aliases) | (pages.read_map(map_file) if map_file else {})
     locate = pages.PageFinder(settings.sites, site, moved)
@@ -361,18 +367,20 @@ def _store_alone(writer: "Writer", run: int, staging: "StagingDatabase", advance
 
 
 def _pieces(writer: "Writer", number: int) -> Iterator[tuple[int, int]]:
-    """Yield the first and the last row of each batch of `number` rows.
-
-    While a server runs, its readers and submissions get as much time as the import.
-    """
+    """Yield the first and the last row of each batch of `number` rows, not above the RATE."""
     first = 1
     while first <= number:
         last = min(first + (ALONE if writer.is_alone else BESIDE_SERVER) - 1, number)
         begun = time.monotonic()
         yield first, last
         if not writer.is_alone:
-            time.sleep(time.monotonic() - begun)
+            _wait(last - first + 1, begun)
         first = last + 1
+
+
+def _wait(number: int, begun: float) -> None:
+    """Wait until so many rows, stored since the moment `begun`, are not above the RATE."""
+    time.sleep(max(begun + number / RATE - time.monotonic(), 0))
 
 
 def _undo(data: Path, run: int) -> None:
@@ -384,7 +392,10 @@ def _undo(data: Path, run: int) -> None:
     with client.Writer(data) as writer:
         while before:
             most = ALONE if writer.is_alone else BESIDE_SERVER
+            begun = time.monotonic()
             answer = writer.write(UndoImport(run, before, most))
+            if not writer.is_alone:
+                _wait(answer.moved, begun)
             total += answer.moved
             before = answer.changed[0] if answer.changed else 0
     click.echo(f"import {run} is taken back: {total} comments")

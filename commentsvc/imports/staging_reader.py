@@ -40,7 +40,10 @@ _READY: Final = (
     " JOIN body AS b ON b.n = r.n LEFT JOIN item AS u ON u.n = r.up"
     " WHERE r.number BETWEEN ? AND ? ORDER BY r.number"
 )
-_PAGES: Final = "SELECT id, site, url, title, closed FROM page"
+_PAGES: Final = (
+    "SELECT id, site, url, title, closed FROM page"
+    " WHERE id IN (SELECT page FROM ready WHERE number BETWEEN ? AND ?)"
+)
 
 
 class ReadyPage(msgspec.Struct, frozen=True, array_like=True, gc=False):
@@ -94,19 +97,26 @@ def other_lines(path: Path, first: int, last: int) -> list[bytes]:
 def ready(path: Path, first: int, last: int, size: int = PIECE) -> Iterator[ReadyPiece]:
     """Yield the comments to store, from number `first` to `last`, `size` at once."""
     for begin in range(first, last + 1, size):
-        yield decode_piece(encoded(path, begin, min(begin + size - 1, last)))
+        pages, comments = _rows(path, begin, min(begin + size - 1, last))
+        yield ReadyPiece([ReadyPage(*page) for page in pages], [*map(ReadyComment._make, comments)])
 
 
 def encoded(path: Path, first: int, last: int) -> bytes:
     """Return the comments to store, from number `first` to `last`, as an encoded ReadyPiece."""
+    return encode(_rows(path, first, last))
+
+
+def _rows(
+    path: Path, first: int, last: int
+) -> tuple[list[tuple[Any, ...]], list[tuple[Any, ...]]]:  # Any: values of SQLite
+    """Return the rows of the pages, and of the comments from number `first` to `last`."""
     with closing(_reading(path)) as connection:
         rows = connection.execute(_READY, (first, last))
         comments = [
             (*row[:_BEFORE_ROW], row[_BEFORE_ROW:_AFTER_ROW], *row[_AFTER_ROW:]) for row in rows
         ]
-        used = {comment[3] for comment in comments}
-        pages = [page for page in connection.execute(_PAGES) if page[0] in used]
-    return encode((pages, comments))
+        pages = connection.execute(_PAGES, (first, last)).fetchall()
+    return pages, comments
 
 
 def _reading(path: Path) -> sqlite3.Connection:

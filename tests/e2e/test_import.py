@@ -12,7 +12,7 @@ from pathlib import Path
 from tests.e2e.program import ROOT, command, environment, serving, wait_for
 from tests.e2e.readers import reading
 
-PAGES, COMMENTS = 40, 3_000
+PAGES, COMMENTS = 40, 1_000
 SETTINGS = {"COMMENTSVC_SPAM_RATE_LIMIT": "off", "COMMENTSVC_MODERATION_POLICY": "none"}
 # What a comment looks like, without its number.
 ROWS = (

@@ -23,6 +23,14 @@ def queries_for_postgresql() -> Iterator[None]:
     assert postgresql.faults(found) == ""
 
 
+@pytest.fixture(scope="session", autouse=True)
+def usual_priority() -> Iterator[None]:
+    """Keep the priority of this process, which a command of a test would lower for good."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(os, "nice", lambda _step: 0)
+        yield
+
+
 @pytest.fixture(scope="session")
 def postgresql_server() -> Iterator[Server]:
     """Run one PostgreSQL for all tests."""

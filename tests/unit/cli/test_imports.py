@@ -99,6 +99,8 @@ def test_it_goes_through_the_server_that_runs(
     """The server stores the comments, and purges the cached answers that have changed."""
     orders: list[object] = []
     monkeypatch.setattr(imports, "BESIDE_SERVER", 2)
+    waited: list[float] = []
+    monkeypatch.setattr("commentsvc.cli.imports.time.sleep", waited.append)
 
     def ask(_path: Path, order: object) -> object:
         orders.append(type(order).__name__)
@@ -107,6 +109,7 @@ def test_it_goes_through_the_server_that_runs(
     monkeypatch.setattr("commentsvc.runtime.control.ask", ask)
     assert run("disqus", disqus, data=tmp_path).exit_code == 0
     assert orders == ["BeginImport", "StoreImported", "StoreImported", "FinishImport"]
+    assert len(waited) == 2, "readers have the time between two batches"
     assert service.database.read_now(queries.site_count, "blog") == 1
 
 
