@@ -31,6 +31,7 @@ from commentsvc.imports.staging_writer import (
 from commentsvc.model import APPROVED
 
 BATCH: Final = 1_000  # records that are inserted at once
+BATCH_TEXT: Final = 1_000_000  # characters in their texts, after which there are no more
 CACHE: Final = 32_768  # KiB, for the decisions about all rows
 
 _SCHEMA: Final = """
@@ -116,6 +117,7 @@ class StagingDatabase:
         self._db.executescript(f"{_SCHEMA}{_BODY}")
         self._filler = (StagingWriterProcess if is_large else StagingWriter)(path, converter)
         self._batch: list[Part] = []
+        self._text = 0  # characters in the texts of the batch
         self.read = 0  # comments so far
         self.is_ours = False  # whether they are from our own export
 
@@ -128,6 +130,7 @@ class StagingDatabase:
         if isinstance(record, ImportedComment):
             self.read += 1
             self.is_ours = bool(record.ours)
+            self._text += len(record.text) + len(record.ours)
         self._add(record)
 
     def skipped(self, position: str, problem: str) -> None:
@@ -136,9 +139,9 @@ class StagingDatabase:
 
     def _add(self, part: Part) -> None:
         self._batch.append(part)
-        if len(self._batch) >= BATCH:
+        if len(self._batch) >= BATCH or self._text >= BATCH_TEXT:
             self._filler.add(self._batch)
-            self._batch = []
+            self._batch, self._text = [], 0
 
     def resolve(self, locate: Locate, ask: Ask) -> int:
         """Decide about all rows; return how many will be stored.

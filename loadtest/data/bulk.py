@@ -104,4 +104,7 @@ def _count(tx: Transaction) -> None:
         "UPDATE thread SET count = (SELECT count(*) FROM comment AS c"
         " WHERE c.thread_id = thread.id AND c.status = 'approved')"
     )
-    tx.execute("UPDATE site SET count = (SELECT sum(count) FROM thread WHERE site_id = site.id)")
+    tx.execute(
+        "UPDATE site SET count ="
+        " (SELECT coalesce(sum(count), 0) FROM thread WHERE site_id = site.id)"
+    )

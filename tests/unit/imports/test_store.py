@@ -1,7 +1,7 @@
 """From the staged records to the database: nothing is lost or duplicated; all can be undone."""
 
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -22,6 +22,7 @@ from commentsvc.imports.convert import Converter
 from commentsvc.imports.pages import PageFinder
 from commentsvc.imports.records import ImportedComment, ImportedPage, Record
 from commentsvc.imports.staging import StagingDatabase
+from commentsvc.imports.staging_writer import Part, StagingWriter
 from commentsvc.imports.store import UnknownImport
 from commentsvc.moderation import profiles, retention
 from commentsvc.settings import data_dir
@@ -202,6 +203,24 @@ def test_a_large_import_in_two_processes_is_like_one_in_one_process(
     alone, beside = stages
     assert len(alone[0]) > staging_writer.AHEAD, "pieces are read ahead"
     assert alone == beside
+
+
+def test_long_texts_are_converted_in_smaller_batches(
+    importer: Importer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """So that the memory does not grow with their length."""
+    batches: list[int] = []
+    add = StagingWriter.add
+
+    def noting(self: StagingWriter, parts: Sequence[Part]) -> None:
+        batches.append(len(parts))
+        add(self, parts)
+
+    monkeypatch.setattr("commentsvc.imports.staging.BATCH_TEXT", 1_000)
+    monkeypatch.setattr(StagingWriter, "add", noting)
+    importer.run(PAGE, *(comment(n, text="x" * 400) for n in range(10)))
+    assert max(batches) < 6
+    assert sum(batches) == 12, "the begin of the file, the page and the comments"
 
 
 def test_a_second_run_changes_nothing(importer: Importer) -> None:
