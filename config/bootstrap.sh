@@ -121,6 +121,8 @@ missing_test_packages() {
     has_browser || is_ubuntu || echo chromium-headless-shell fonts-dejavu-core
     # Ubuntu has Firefox only as a snap.
     command -v firefox-esr >/dev/null || is_ubuntu || echo firefox-esr
+    # It runs an example of the manual.
+    command -v php >/dev/null || echo php-cli
     has_openssl || echo libssl-dev
     has_fuzzer || echo clang libclang-rt-dev
     command -v git >/dev/null || echo git

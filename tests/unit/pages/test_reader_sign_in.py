@@ -3,10 +3,13 @@
 import base64
 import json
 import re
-from collections.abc import Iterator
+import subprocess
+import time
+from collections.abc import Callable, Iterator
 from html import unescape
 from pathlib import Path
-from typing import Any
+from types import SimpleNamespace
+from typing import Any, Final
 from urllib.parse import parse_qsl, quote, urlencode, urlsplit
 
 import pytest
@@ -27,11 +30,14 @@ from commentsvc.settings.schema import (
     Site,
 )
 from tests.background import background
+from tests.conftest import find_program
 from tests.unit.admin.test_provider import CLIENT, LyingProvider
 from tests.unit.admin_client import employ, seated, text
 from tests.unit.app_fixture import NOW, SETTINGS, Served, data, served, waiting
 
 ON_BOTH_ENGINES = True  # see tests/unit/conftest.py
+
+ROOT = Path(__file__).parents[3]
 
 BASE, BLOG = "https://comments.example", "https://blog.example"
 PAGE, WORD = f"{BLOG}/p/?a=b", "a-random-word"
@@ -365,6 +371,56 @@ def test_the_blogs_own_login_signs_in_without_a_further_question(service: Served
     assert from_blog(service, to_blog(service), token).status == 403, "it is for another sign-in"
     write(service, given["token"])
     assert service.stored()[0].comment.email == "eva@blog.example"
+
+
+USER: Final = {"id": 7, "name": "Eva Ωmega", "email": "eva@blog.example"}
+
+
+def example(language: str) -> str:
+    """Return the manual's example of a page of the blog's own login."""
+    text = (ROOT / "docs/moderating.md").read_text()
+    [found] = re.findall(rf"(?s)```{language}\n(.*?)```", text.partition("### The blog's own")[2])
+    return str(found)
+
+
+def by_python(sent: dict[str, str]) -> str:
+    def abort(status: int) -> None:
+        raise LookupError(status)
+
+    found = {
+        "SSO_SECRET": SSO_SECRET,
+        "OctKey": OctKey,
+        "abort": abort,
+        "jwt": jwt,
+        "redirect": str,
+        "time": time,
+    }
+    exec(example("python"), found)
+    try:
+        return str(found["comments_login"](SimpleNamespace(args=sent), SimpleNamespace(**USER)))  # type: ignore[operator]  # it is a function
+    except LookupError:
+        return ""
+
+
+def by_php(sent: dict[str, str]) -> str:
+    program = (
+        "namespace blog; function header($line) { echo substr($line, strlen('Location: ')); }"
+        "[$_GET, $user] = json_decode($argv[1], true); $user = (object) $user;"
+        f"const SSO_SECRET = {SSO_SECRET!r}; {example('php')}"
+    )
+    words = [find_program("php"), "-r", program, "--", json.dumps([sent, USER])]
+    return subprocess.run(words, capture_output=True, text=True, check=True).stdout
+
+
+@pytest.mark.parametrize("page", [by_python, by_php])
+def test_the_manuals_examples_sign_in(
+    service: Served, page: Callable[[dict[str, str]], str]
+) -> None:
+    service.now = time.time()
+    sent = to_blog(service)
+    answer = service.get(page(sent).removeprefix(BASE))
+    assert handed(answer)["name"] == "Eva Ωmega"
+    assert page(sent | {"return_to": "https://evil.example/reader/return?state=x"}) == ""
 
 
 def unsigned(algorithm: str, nonce: str) -> str:
