@@ -31,6 +31,8 @@ from commentsvc.delivery.decision_links import DecisionLink, DecisionLinks
 from commentsvc.delivery.smtp import Envelope
 from commentsvc.model import APPROVED, DELETED, PENDING, SPAM, Entry, fragment
 from commentsvc.moderation import personal_data, profiles
+from commentsvc.moderation.permissions import site_ids
+from commentsvc.moderation.profiles import Profile
 from commentsvc.settings.schema import Settings, Site
 from commentsvc.util.i18n import (
     Message,
@@ -152,8 +154,11 @@ class MailComposer:
     def _submitted(self, reader: Reader, post: OutboxRow) -> Envelope | None:
         """Return the mail about a new comment, to a moderator."""
         entry = queries.find(reader, post.comment_id or 0)
-        if entry is None:
+        who = profiles.of_address(reader, post.recipient)
+        if entry is None or not (who is None or who.actor.sees(entry.site)):
             return None
+        may_decide = who is None or who.actor.may_decide(entry.site)
+        may_answer = may_decide and entry.comment.status in (PENDING, APPROVED)
         subject = _(
             "%(author)s commented on “%(title)s”",
             author=entry.comment.author,
@@ -166,24 +171,23 @@ class MailComposer:
             post.id,
             post.created_at,
             entry,
-            comments=[self._for_moderator(reader, entry, post)],
+            comments=[self._for_moderator(who, entry, post)],
             number=1,
-            may_answer=bool(self._answered_to) and entry.comment.status in (PENDING, APPROVED),
+            may_answer=bool(self._answered_to) and may_answer,
         )
         expires = self._decisions.expires(post)
-        return self._answerable(letter, MODERATE, post, expires)
+        return self._answerable(letter, MODERATE, post, expires) if may_decide else letter
 
     def _digest(self, reader: Reader, post: OutboxRow) -> Envelope | None:
         """Return the mail about all comments of a period, to a moderator."""
-        rows = reader.query(
-            CommentTable.select(CommentTable.id)
-            .where(
-                CommentTable.id.between(post.comment_id, post.last_comment_id),
-                CommentTable.status.in_([PENDING, APPROVED]),
-            )
-            .order_by(CommentTable.id)
-            .limit(COUNTED)
+        who = profiles.of_address(reader, post.recipient)
+        new = CommentTable.select(CommentTable.id).where(
+            CommentTable.id.between(post.comment_id, post.last_comment_id),
+            CommentTable.status.in_([PENDING, APPROVED]),
         )
+        if who is not None and who.actor.sites is not None:
+            new = new.where(CommentTable.site.in_(site_ids(reader, who.actor.sites)))
+        rows = reader.query(new.order_by(CommentTable.id).limit(COUNTED))
         found = [queries.find(reader, number) for (number,) in rows[:TOLD]]
         entries = [entry for entry in found if entry]
         if not entries:
@@ -197,7 +201,7 @@ class MailComposer:
             post.id,
             post.created_at,
             entries[0],
-            comments=[self._for_moderator(reader, entry, post) for entry in entries],
+            comments=[self._for_moderator(who, entry, post) for entry in entries],
             number=number,
             may_answer=False,
         )
@@ -418,25 +422,29 @@ class MailComposer:
         }
 
     def _for_moderator(
-        self, reader: Reader, entry: Entry, post: OutboxRow
+        self, who: Profile | None, entry: Entry, post: OutboxRow
     ) -> dict[str, Any]:  # Any: what templates show
-        """Return the values that templates show a moderator of a comment, with decision links."""
+        """Return the values that templates show a moderator of a comment.
+
+        There are decision links unless the account `who` may not decide; None is no account.
+        """
         comment = entry.comment
+        if who is not None and not who.actor.may_decide(entry.site):
+            return self._quote(entry) | {"actions": []}
         actions = self._decisions.of(comment, post, spoken().tag)
         if comment.status in (PENDING, APPROVED):
-            link = self._answer_link(reader, entry, post, self._decisions.expires(post))
+            link = self._answer_link(who, comment.id, post)
             # What a moderator most likely wants comes first.
             first = 0 if comment.status == APPROVED else len(actions)
             actions.insert(first, DecisionLink(str(_("Answer")), link))
         return self._quote(entry) | {"actions": actions}
 
-    def _answer_link(self, reader: Reader, entry: Entry, post: OutboxRow, expires: int) -> str:
-        """Return the link for a moderator's answer; it needs no sign-in if the address fits."""
-        comment_id = entry.comment.id
-        profile = profiles.of_address(reader, post.recipient)
-        if profile is None or not profile.actor.may_decide(entry.site):
+    def _answer_link(self, who: Profile | None, comment_id: int, post: OutboxRow) -> str:
+        """Return the link for an answer of the account `who`; without one it needs a sign-in."""
+        if who is None:
             return f"{self._base}/moderation/comment?id={comment_id}#answer"
-        return self._link("answer", comment_id, profile.email, post.id, expires=expires)
+        expires = self._decisions.expires(post)
+        return self._link("answer", comment_id, who.email, post.id, expires=expires)
 
     def _answerable(
         self, letter: Envelope, purpose: int, post: OutboxRow, expires: int

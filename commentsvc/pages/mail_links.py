@@ -140,8 +140,11 @@ class LinkPages:
         now = self._clock.now_ms()
 
         def work(tx: Transaction) -> None:
-            signed_links.mark_used(tx, f"{action} {comment_id} {post_id}", now, self._kept)
             who = outbox.recipient_of(tx, post_id)
+            profile = profiles.of_address(tx, who or "")
+            if profile is not None and not profile.actor.may_decide(entry.site):
+                raise LinkExpired(_("No moderator has this email address any more."))
+            signed_links.mark_used(tx, f"{action} {comment_id} {post_id}", now, self._kept)
             actions.change(tx, [comment_id], action, "mail" if who is None else who, now)
 
         entry = await self._find(comment_id)

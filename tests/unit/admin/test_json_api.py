@@ -194,6 +194,30 @@ def test_a_list_is_read_in_pages_and_narrowed(service: Served) -> None:
     assert program.ask("GET", "/comments?limit=101").status == 400
 
 
+def test_a_token_of_some_sites_changes_nothing_on_others(service: Served) -> None:
+    database = service.database
+    theirs = add(database, status="pending").comment.id
+    program, here = Program(service, "decide"), Program(service, "decide", "notes")
+    thread = program.get("/threads")["data"][0]["id"]
+    decision = data(program.ask("POST", "/decisions", action="approve", ids=[theirs]))["decision"]
+    place = f"/comments/{theirs}"
+    for method, path, sent in (
+        ("GET", place, {}),
+        ("PATCH", place, {"message": "mine"}),
+        ("POST", f"{place}/answers", {"message": "mine"}),
+        ("PUT", f"{place}/pin", {}),
+        ("DELETE", f"{place}/pin", {}),
+        ("POST", "/decisions", {"action": "spam", "ids": [theirs]}),
+        ("DELETE", f"/decisions/{decision}", {}),
+        ("POST", f"/threads/{thread}", {"do": "state", "value": "closed"}),
+    ):
+        assert here.ask(method, path, **sent).status in (404, 409), (method, path)
+    assert here.get("/threads")["data"] == []
+    assert here.get("/days")["pending"] == 0
+    [entry] = service.stored()
+    assert (entry.comment.status, entry.comment.source) == ("approved", "Hello *you*")
+
+
 def test_decisions_do_what_the_pages_do(service: Served) -> None:
     number = add(service.database, status="pending").comment.id
     program = Program(service, "decide")

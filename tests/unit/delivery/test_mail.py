@@ -14,12 +14,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
+from commentsvc.auth import accounts
 from commentsvc.auth.signed_links import SignedLinks
-from commentsvc.comments import subscriptions
+from commentsvc.comments import queries, subscriptions
 from commentsvc.comments.markdown import render
 from commentsvc.db.database import Database
 from commentsvc.db.schema.outbox import OutboxRow
 from commentsvc.delivery.mail import MailComposer
+from commentsvc.moderation import profiles
 from commentsvc.settings.schema import ServerSettings, Settings, Site
 from commentsvc.util import i18n
 from commentsvc.util.i18n import gettext
@@ -335,3 +337,26 @@ def test_a_mail_says_nothing_past_the_catalogue(
         while "⟦" in said:
             said = re.sub(r"⟦[^⟦⟧]*⟧", "", said)
         assert not re.search(r"[^\W\d_]", said), said
+
+
+def test_mails_to_an_account_are_about_its_sites_and_what_it_may_do(database: Database) -> None:
+    database.write_now(queries.sync_sites, ["blog", "notes"])
+    for site in ("blog", "notes"):
+        add(database, status="pending", site=site, source=f"on {site}")
+    for name in ("ann", "mo"):
+        database.write_now(accounts.add, name, "hash", NOW)
+    mo = database.read_now(profiles.named, "mo")
+    database.write_now(profiles.save, replace(mo, email=POST.recipient))
+    database.write_now(profiles.assign, "mo", "moderator", ["notes"])
+    assert database.read_now(MAILS.compose, POST) is None
+    message = composed(database, replace(POST, kind="digest", last_comment_id=2))
+    assert message["Subject"] == "1 new comment"
+    text = part(message, "plain")
+    assert "on notes" in text
+    assert "on blog" not in text
+    assert text.count("mail/comment?t=") == 3
+    database.write_now(profiles.assign, "mo", "viewer", [])
+    message = composed(database)
+    assert "on blog" in part(message, "plain")
+    assert "mail/comment" not in part(message, "plain")
+    assert "Reply-To" not in message

@@ -256,7 +256,7 @@ def test_a_page_speaks_the_language_of_its_link_or_else_of_the_browser(service: 
     assert title(service.get("/mail/comment?t=x&lang=fr")) == "Cela n’a pas fonctionné"
 
 
-def test_a_link_to_answer_ends_with_the_right_to_decide(moderator: Served) -> None:
+def test_links_end_with_the_right_to_decide(moderator: Served) -> None:
     target = answer_link(moderator)
     assert moderator.get(target).status == 200
     moderator.database.write_now(accounts.add, "jo", "hash", 0)
@@ -264,3 +264,7 @@ def test_a_link_to_answer_ends_with_the_right_to_decide(moderator: Served) -> No
         moderator.database.write_now(profiles.assign, "jo", "owner", ())
         moderator.database.write_now(profiles.assign, "mo", role, sites)
         assert moderator.get(target).status == 410
+        assert moderator.form(link(moderator, "approved"), "").status == 410
+        assert status(moderator) == "pending"
+    moderator.database.write_now(profiles.assign, "mo", "moderator", ())
+    assert moderator.form(link(moderator, "approved"), "").status == 200
