@@ -48,12 +48,12 @@ ABOUT: Final = (
         "one to download everything that is stored about you here, one to erase it."
     ),
 )
+NO_MAIL: Final = _(
+    "If no mail arrives within an hour, look in your spam folder, or try another of your addresses."
+)
 SENT: Final = (
     _("If comments were written with this address, a mail is on its way to it."),
-    _(
-        "If no mail arrives within an hour, look in your spam folder, or try another of your "
-        "addresses."
-    ),
+    NO_MAIL,
 )
 
 

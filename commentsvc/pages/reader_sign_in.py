@@ -45,7 +45,7 @@ from commentsvc.http.messages import (
 from commentsvc.http.operation import HTML, NOTHING, Operation, Query, form_of
 from commentsvc.http.router import Route, route
 from commentsvc.pages.mail_links import TEMPLATES, errors_as_pages, link_operation
-from commentsvc.pages.personal_data import AddressForm, MailRequests, typed_address
+from commentsvc.pages.personal_data import NO_MAIL, AddressForm, MailRequests, typed_address
 from commentsvc.settings.schema import Site
 from commentsvc.spam.protected_names import ProtectedNames, looks
 from commentsvc.util.client_network import network
@@ -198,7 +198,7 @@ class SignInPages:
         place, tag = (back.site.name, back.page, back.word), spoken().tag
         now = self._clock.now_ms()
         await self._database.write(readers.ask_by_mail, place, email.lower(), tag, now)
-        return _shown(200, title=_("Please check your mailbox"))
+        return _shown(200, title=_("Please check your mailbox"), text=NO_MAIL)
 
     async def go(self, request: Request) -> Response:
         """GET /reader/provider?page=P&word=W: 303 to the provider. 400, 404, 429, 502."""

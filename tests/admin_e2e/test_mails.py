@@ -1,13 +1,15 @@
 """Mails, and the pages they link to, in a browser: on a phone and a desktop, light and dark."""
 
 import itertools
+import sqlite3
 import time
 from collections.abc import Callable, Iterator
+from contextlib import closing
 from pathlib import Path
 
 import pytest
 from msgspec.structs import replace
-from playwright.sync_api import Browser, Page
+from playwright.sync_api import Browser, Page, expect
 
 from commentsvc.auth import edit_tokens
 from commentsvc.auth.signed_links import SignedLinks
@@ -44,6 +46,13 @@ def service(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
         "MAIL_PORT": "9",
         "MAIL_SENDER": "comments@blog.example",
         "MODERATION_POLICY": "suspicious",
+        "MODERATION_PROTECTED_NAMES": "Rosa Weber",
+        "SITE_ORIGINS": "https://blog.example",
+        "SITE_SIGN_IN": "mail,provider",
+        "READERS_ISSUER": "https://id.example",
+        "READERS_CLIENT_ID": "comments",
+        "READERS_CLIENT_SECRET": "a secret",
+        "READERS_NAME": "Our Id",
     }
     with serving(data, {f"COMMENTSVC_{name}": value for name, value in given.items()}) as service:
         service.submit("/p/", LONG, email=EMAIL, title="A walk " * 20)
@@ -70,12 +79,54 @@ def test_everybody_can_use_the_pages_that_mails_lead_to(
             "mail/own",
             f"mail/export?t={links.make('export', EMAIL, expires=expires)}",
             f"mail/erase?t={links.make('erase', EMAIL, 1, expires=expires)}",
+            "follow?url=/p/",
             "embed/thread?url=/p/&view=page",
             "embed/thread?url=/p/&view=page&lang=ar",
             "",
         ):
             page.goto(f"/{target}")
             assert_fine(page)
+
+
+@pytest.mark.parametrize(("scheme", "width"), [("light", 360), ("dark", 1280)])
+def test_everybody_can_use_the_pages_for_signing_in_and_following(
+    chromium: Browser,
+    service: Service,
+    assert_fine: Callable[[Page], None],
+    scheme: Scheme,
+    width: int,
+) -> None:
+    links = SignedLinks(edit_tokens.load_keys(service.data / data_dir.SECRET_KEY, ""))
+    expires = int(time.time() * 1_000) + 600_000
+    with looked_at(chromium, service.address, scheme, width) as page:
+
+        def send(text: str) -> None:
+            page.locator("input").fill(text)
+            page.locator("form button").click()
+            assert_fine(page)
+
+        page.goto("/reader/sign-in?page=https://blog.example/p/&word=a-random-word")
+        assert_fine(page)
+        page.locator("form").evaluate("form => { form.noValidate = true }")
+        send("ann@")
+        send(EMAIL)
+        page.goto(f"/reader/link?t={links.make('sign-in', newest_link(service), expires=expires)}")
+        assert_fine(page)
+        page.locator("form button").click()
+        assert_fine(page)
+        send("Rosa Weber")
+        expect(page.get_by_role("alert")).to_be_visible()
+        page.goto("/follow?url=/p/")
+        page.locator("form").evaluate("form => { form.noValidate = true }")
+        send("ann@")
+        send(f"{scheme}{width}@mail.example")
+
+
+def newest_link(service: Service) -> int:
+    """Return the id of the newest mailed link for signing in."""
+    with closing(sqlite3.connect(service.data / "comments.sqlite3")) as database:
+        [(number,)] = database.execute("SELECT max(id) FROM sign_in_link").fetchall()
+    return int(number)
 
 
 def test_the_fields_of_the_plain_form_stand_at_even_distances(

@@ -139,6 +139,7 @@ class Answers:
         self.length = 8000  # characters that a message may have
         self.likes = 0  # of the page, on other sites
         self.notify = False  # whether mails about replies are sent
+        self.sign_in = False  # whether readers may sign in
         self.expires: str | None = "2026-11-21T12:15:00Z"  # until when a comment can be changed
         self.closes: str | None = None
         self.voting: str | None = None
@@ -222,7 +223,11 @@ class Answers:
                 "proof_of_work": self.work,
                 "length": self.length,
             }
-            self._send(route, 200, json.dumps({**invitation, "notify": self.notify}))
+            offered = {"notify": self.notify, **({"sign_in": True} if self.sign_in else {})}
+            self._send(route, 200, json.dumps(invitation | offered))
+            return
+        if path == "/api/reader":
+            self._send(route, 200, json.dumps({"name": "Eva", "comments": []}))
             return
         if path == "/api/comments/counts":
             urls = query.get("url", [])

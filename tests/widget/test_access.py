@@ -1,5 +1,6 @@
 """Accessibility: axe's rules in each state of the widget, light and dark, narrow and wide."""
 
+import json
 from collections.abc import Callable, Iterator
 from itertools import count
 from typing import Literal
@@ -35,7 +36,7 @@ AWKWARD = [
     comment(2, "Quite.<blockquote><p>A word</p></blockquote>", site="https://a.example/"),
     comment(3, "So " + "long" * 40, parent=2, author="Wolfeschlegelsteinhausenbergerdorff" * 2),
     comment(4, "Deep.", parent=3),
-    comment(5, "Deeper.", parent=4),
+    comment(5, "Deeper.", parent=4, verified=True),
     comment(6, "Deepest.", parent=5),
     comment(7, "Rich.", html=RICH),
 ]
@@ -84,6 +85,7 @@ def test_a_thread_in_use_has_no_violation(
     if chosen:
         page.add_init_script(f"localStorage.setItem('theme', {chosen!r})")
     answers.comments = list(AWKWARD)
+    answers.notify = answers.sign_in = True
     open_post()
     assert_fits(page)
     page.get_by_role("button", name="Reply to Ada Byron").first.click()
@@ -94,6 +96,7 @@ def test_a_thread_in_use_has_no_violation(
     fill(form, "Mine.")
     form.locator("textarea").press_sequentially(" @ad")
     expect(form.get_by_role("button", name="@Ada Byron")).to_be_visible()
+    expect(form.get_by_role("button", name="Sign in")).to_be_visible()
     answers.refuse("POST", 500)
     form.get_by_role("button", name="Send comment").click()
     expect(form.get_by_role("alert")).not_to_be_empty()
@@ -222,6 +225,13 @@ def test_no_state_has_a_violation_where_lines_begin_on_the_right(
     look()
     show(load="click")
     expect(page.locator(".commentsvc-button")).to_be_visible()
+    look()
+    answers.notify = answers.sign_in = True
+    signed_in = json.dumps({"token": "x", "name": "Eva " + "Vogt" * 15})
+    page.evaluate("kept => localStorage.setItem('commentsvc:reader', kept)", signed_in)
+    show()
+    open_form(page)
+    expect(page.locator(".commentsvc-hint", has_text="✓")).to_be_visible()
     look()
 
 
