@@ -228,7 +228,8 @@ def test_hostile_replies_of_every_network_show_nothing_but_text(
     for number in range(0, len(HOSTILE), 4):
         address = server.url(f"/note/{number}")
         text = "\n\n".join(["x", *HOSTILE[number : number + 4]])
-        body = {"id": address, "content": text, "attributedTo": f"{address}/author"}
+        body: Json = {"id": address, "content": text, "attributedTo": f"{address}/author"}
+        body["attachment"] = [{"type": "Image", "url": "https://evil.example/x.png", "name": text}]
         put(server, f"/note/{number}", body, ACTIVITY)
         name = {"id": f"{address}/author", "name": text, "preferredUsername": text}
         put(server, f"/note/{number}/author", name | {"url": text}, ACTIVITY)
