@@ -16,6 +16,8 @@ from tests.e2e.program import Service
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, BrowserContext, ConsoleMessage, Page, Playwright
 
+    from tests.postgresql_server import Server
+
 # A slow machine must not fail a property test; tests that bound time measure CPU time.
 settings.register_profile("commentsvc", deadline=None)
 settings.load_profile("commentsvc")
@@ -51,6 +53,26 @@ FLAGS = [
 # The first one has no window and needs half the CPU time.
 CHROMIUM = ("chromium-headless-shell", "chromium", "chromium-browser", "google-chrome")
 PATIENCE_MS = 30_000  # for everything in a browser, since it shares a busy machine with the service
+
+
+def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+    """Run the tests of modules with ON_BOTH_ENGINES once with SQLite, and once with PostgreSQL.
+
+    What is marked `sqlite_only` has no meaning for PostgreSQL, such as a test of SQLite's plans.
+    """
+    if getattr(metafunc.module, "ON_BOTH_ENGINES", False):
+        both = metafunc.definition.get_closest_marker("sqlite_only") is None
+        engines = ["sqlite", "postgresql"] if both else ["sqlite"]
+        metafunc.parametrize("engine", engines, indirect=True, scope="module")
+
+
+@pytest.fixture(scope="session")
+def postgresql_server() -> "Iterator[Server]":
+    """Run one PostgreSQL for all tests."""
+    from tests.postgresql_server import server  # it needs this module, and psycopg
+
+    with server() as running:
+        yield running
 
 
 @pytest.fixture(scope="session")

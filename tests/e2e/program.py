@@ -7,13 +7,18 @@ import os
 import select
 import signal
 import socket
+import sqlite3
 import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from itertools import pairwise
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 from urllib.parse import quote
+
+if TYPE_CHECKING:
+    from tests.postgresql_server import Server
 
 PATIENCE = 30.0  # seconds; the machine may be busy
 ROOT = Path(__file__).parents[2]
@@ -23,6 +28,15 @@ def environment(more: Mapping[str, str]) -> dict[str, str]:
     """Return our environment variables without those of settings, together with `more`."""
     ours = {name: v for name, v in os.environ.items() if not name.startswith("COMMENTSVC_")}
     return {**ours, **more}
+
+
+# The PostgreSQL with the databases of all data folders, if they are not files: see conftest.py.
+in_use: "list[Server]" = []
+
+
+def database(data: Path) -> dict[str, str]:
+    """Return the setting of the database of a data folder; none if that is a file in it."""
+    return {"COMMENTSVC_DATABASE_URL": in_use[0].location(data)} if in_use else {}
 
 
 def wait_for(condition: Callable[[], bool], what: str, patience: float = PATIENCE) -> None:
@@ -60,7 +74,9 @@ def run(
 
 def command(*words: object, environ: Mapping[str, str] | None = None, given: str = "") -> Outcome:
     """Run `commentsvc` with `words` until it ends; `given` is its standard input."""
-    return run([sys.executable, "-m", "commentsvc", *words], environment(environ or {}), given)
+    folders = [Path(str(after)) for word, after in pairwise(words) if word == "--data"]
+    ours = environment({**(database(folders[0]) if folders else {}), **(environ or {})})
+    return run([sys.executable, "-m", "commentsvc", *words], ours, given)
 
 
 def rewrite(path: Path, text: str) -> None:
@@ -109,9 +125,10 @@ class Service:
         environ: Mapping[str, str] | None = None,
     ) -> None:
         self.data = data
+        environ = {**database(data), **(environ or {})}
+        self._url = environ.get("COMMENTSVC_DATABASE_URL", "")
         data.mkdir(mode=0o700, parents=True, exist_ok=True)
-        is_file = "COMMENTSVC_DATABASE_URL" not in (environ or {})
-        self._is_new = is_file and not (data / "comments.sqlite3").exists()
+        self._is_new = not self._url and not (data / "comments.sqlite3").exists()
         self.log = data.with_name(data.name + ".log")
         # The first of several processes starts alone, after the one that supervises them.
         if "--processes" in options:
@@ -121,7 +138,7 @@ class Service:
             self.process = subprocess.Popen(
                 [sys.executable, "-m", "commentsvc", *map(str, words)],
                 cwd=ROOT,
-                env=environment(environ or {}),
+                env=environment(environ),
                 stdout=subprocess.PIPE,
                 stderr=log,
                 bufsize=0,  # unbuffered: `read_line` sees each line as soon as it is printed
@@ -205,6 +222,14 @@ class Service:
         answer = self.request("GET", f"/api/comments/count?url={quote(url)}")
         assert answer.status == 200, answer
         return int(answer.json()["count"])
+
+    def rows(self) -> Any:  # Any: sqlite3's connection, or one with its methods
+        """Open a connection that reads the database, whichever engine it has."""
+        if self._url:
+            from commentsvc.db.postgresql import PostgresqlConnection  # it needs psycopg
+
+            return PostgresqlConnection(self._url, read_only=True)
+        return sqlite3.connect(f"file:{self.data}/comments.sqlite3?mode=ro", uri=True)
 
     def figure(self, name: str) -> int:
         """Return one counter of the core, as its metrics show it."""

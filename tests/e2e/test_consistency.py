@@ -9,7 +9,6 @@ compared with a model and with the rows of the database.
 import http.client
 import json
 import re
-import sqlite3
 import tempfile
 from collections.abc import Iterator
 from contextlib import closing
@@ -34,6 +33,8 @@ from loadtest.workloads.admin_browser import AdminBrowser
 from tests.e2e.model import Done, Model, Said
 from tests.e2e.program import Service, command, serving
 
+ON_BOTH_ENGINES = True  # see tests/conftest.py
+
 PAGES = st.sampled_from(["a", "b", "c", "d"])
 VERBS = {"approved": "approve", "spam": "spam", "deleted": "delete"}
 DECISIONS = st.sampled_from([*VERBS])
@@ -53,7 +54,7 @@ class Agreement(RuleBasedStateMachine):
         self.prefix = f"/{next(_numbers)}/"
         self.model = Model()
         self.http = http.client.HTTPConnection("127.0.0.1", self.service.port, timeout=30)
-        self.rows = sqlite3.connect(f"file:{self.service.data}/comments.sqlite3?mode=ro", uri=True)
+        self.rows = self.service.rows()
         self.before = self.ask("/api/comments/count")["count"]
 
     def teardown(self) -> None:
@@ -323,15 +324,16 @@ class Agreement(RuleBasedStateMachine):
 
     def stored(self, page: str) -> list[tuple[int, str]]:
         """Return the approved rows of a page, in their order."""
-        return self.rows.execute(
+        rows: list[tuple[int, str]] = self.rows.execute(
             "SELECT c.id, c.source FROM comment AS c JOIN thread AS t ON t.id = c.thread_id"
             " WHERE t.url = ? AND c.status = 'approved' ORDER BY c.published_at, c.id",
             (self.url(self.model.root(page)),),
         ).fetchall()
+        return rows
 
 
 @pytest.fixture(scope="module")
-def service() -> Iterator[Service]:
+def service(engine: str) -> Iterator[Service]:
     environ = {
         "COMMENTSVC_SPAM_RATE_LIMIT": "off",
         "COMMENTSVC_SPAM_VOTE_LIMIT": "off",
@@ -342,20 +344,19 @@ def service() -> Iterator[Service]:
         yield ready
 
 
-def test_all_answers_agree_after_each_acknowledgement(service: Service) -> None:
+def test_all_answers_agree_after_each_acknowledgement(engine: str, service: Service) -> None:
     command("moderator", "add", "eve", "--data", service.data, given=PASSWORD)
     Agreement.service, Agreement.desk = service, AdminBrowser(service.port)
     Agreement.desk.sign_in("eve", PASSWORD)
     machine = Agreement.TestCase
     machine.settings = settings(
-        max_examples=60,
+        max_examples=60 if engine == "sqlite" else 20,
         stateful_step_count=40,
         deadline=None,
         suppress_health_check=list(HealthCheck),
     )
     machine().runTest()
     Agreement.desk.close()
-    database = f"file:{service.data}/comments.sqlite3?mode=ro"
-    with closing(sqlite3.connect(database, uri=True)) as rows:
+    with closing(service.rows()) as rows:
         [(changes,)] = rows.execute("SELECT count(*) FROM change").fetchall()
     assert changes > 20, "the moderator had something to do"

@@ -10,6 +10,8 @@ import pytest
 
 from tests.e2e.program import PATIENCE, Service, serving
 
+ON_BOTH_ENGINES = True  # see tests/conftest.py
+
 SUBMISSIONS = 300
 SETTINGS = {
     "COMMENTSVC_MODERATION_POLICY": "none",
@@ -20,7 +22,7 @@ _numbers = count(1)
 
 
 @pytest.fixture(scope="module")
-def service(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
+def service(engine: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
     with serving(tmp_path_factory.mktemp("monotonic") / "data", SETTINGS) as running:
         yield running
 

@@ -8,6 +8,8 @@ import pytest
 
 from tests.e2e.program import PATIENCE, Answer, Service, serving
 
+ON_BOTH_ENGINES = True  # see tests/conftest.py
+
 MD5 = "8667278f970b1ae1f77d3ad166620cc8"
 SETTINGS = {
     "COMMENTSVC_MODERATION_POLICY": "none",
@@ -18,7 +20,7 @@ SETTINGS = {
 
 
 @pytest.fixture(scope="module")
-def service(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
+def service(engine: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
     data = tmp_path_factory.mktemp("stacosys") / "data"
     data.mkdir()
     (data / "commentsvc.toml").write_text('[[site]]\navatar_url = "https://faces.example/"\n')

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.postgresql_server import Server, server
+from tests.postgresql_server import Server
 from tests.unit import database_fixture, postgresql
 from tests.unit.admin_client import Seat, seated
 from tests.unit.app_fixture import Served, served
@@ -31,27 +31,9 @@ def usual_priority() -> Iterator[None]:
         yield
 
 
-@pytest.fixture(scope="session")
-def postgresql_server() -> Iterator[Server]:
-    """Run one PostgreSQL for all tests."""
-    with server() as running:
-        yield running
-
-
-def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
-    """Run the tests of modules with ON_BOTH_ENGINES once with SQLite, and once with PostgreSQL.
-
-    What is marked `sqlite_only` has no meaning for PostgreSQL, such as a test of SQLite's plans.
-    """
-    if getattr(metafunc.module, "ON_BOTH_ENGINES", False):
-        both = metafunc.definition.get_closest_marker("sqlite_only") is None
-        engines = ["sqlite", "postgresql"] if both else ["sqlite"]
-        metafunc.parametrize("engine", engines, indirect=True, scope="module")
-
-
 @pytest.fixture(autouse=True, scope="module")
 def engine(request: pytest.FixtureRequest) -> Iterator[str]:
-    """Return the engine of the databases that `opened` and `served` make: see above."""
+    """Return the engine of the databases that `opened` and `served` make: see tests/conftest.py."""
     name: str = getattr(request, "param", "sqlite")
     if name == "sqlite":
         yield name

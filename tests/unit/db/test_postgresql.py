@@ -9,9 +9,11 @@ import psycopg
 import pytest
 
 from commentsvc.comments import create, queries
+from commentsvc.db import postgresql
 from commentsvc.db.database import Database
 from commentsvc.db.schema.comments import SiteTable
 from commentsvc.db.sqlite import DatabaseBusy, DatabaseUnusable, Transaction
+from tests.e2e.program import wait_for
 from tests.postgresql_server import Server
 from tests.unit import database_fixture
 from tests.unit.database_fixture import NOW, add, new, opened, site, sites
@@ -80,6 +82,7 @@ def test_sums_are_integers_and_a_nul_finds_nothing(server: Server, tmp_path: Pat
         ("postgresql://postgres@/nowhere?host={folder}", 'database "nowhere" does not exist'),
         ("postgresql://nobody@/postgres?host={folder}", 'role "nobody" does not exist'),
         ("postgresql://postgres@/postgres?host={folder}/none", "PostgreSQL cannot be reached"),
+        ("postgresql://postgres@127.0.0.1:1/postgres", "PostgreSQL cannot be reached.*refused"),
         ("postgresql://postgres@/postgres?colour=red", "database.url cannot be used"),
     ],
 )
@@ -88,6 +91,27 @@ def test_a_wrong_url_is_one_clear_line(server: Server, url: str, reason: str) ->
     with pytest.raises(DatabaseUnusable, match=reason) as info:
         database.open()
     assert "\n" not in str(info.value)
+
+
+def test_a_wrong_password_is_one_clear_line_without_it(server: Server) -> None:
+    rules = server.folder / "data" / "pg_hba.conf"
+    rules.write_text("local postgres guarded scram-sha-256\n" + rules.read_text())
+    server.run("CREATE ROLE guarded LOGIN PASSWORD 'the right word'")
+    server.run("SELECT pg_reload_conf()")
+    url = f"postgresql://guarded:mistaken@/postgres?host={server.folder}"
+
+    def fault() -> str:
+        try:
+            postgresql.dial(url).close()
+        except DatabaseUnusable as error:
+            return str(error)
+        return "it connects, since the rules are not read yet"
+
+    wait_for(lambda: "password authentication failed" in fault(), "the rules")
+    told = fault()
+    assert told.startswith("PostgreSQL cannot be reached: ")
+    assert "\n" not in told
+    assert "mistaken" not in told
 
 
 def test_a_long_result_is_fetched_in_pieces(server: Server, tmp_path: Path) -> None:
