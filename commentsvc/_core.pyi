@@ -106,12 +106,6 @@ class Server:
         Raise ValueError for less than a millisecond.
         """
 
-    def purged(self, tag: str, /) -> int:
-        """Return the number of the last purge of `tag`: it grows with each. 0 if there was none.
-
-        Purges of other tags may increase it too.
-        """
-
     def is_followed(self, tag: str, /) -> bool:
         """Return whether a stream follows `tag`, or may do so soon because it has begun."""
 

@@ -1,8 +1,6 @@
 /* The response cache; see cache.h. */
 #include "cache/cache.h"
 
-#include "base/clock.h"
-
 #include <assert.h>
 #include <stdlib.h>
 #include <string.h>
@@ -250,11 +248,9 @@ bool cache_put(struct cache *cache, const struct reply *reply)
     return true;
 }
 
-void cache_check_lease(struct cache *cache)
+void cache_check_lease(struct cache *cache, int64_t now)
 {
-    /* Without a lease, which is the usual case, no clock is read. */
-    cache->paused =
-        purge_has_lease(cache->purges) && !purge_lease_holds(cache->purges, clock_coarse());
+    cache->paused = !purge_lease_holds(cache->purges, now);
 }
 
 size_t cache_bytes(const struct cache *cache)

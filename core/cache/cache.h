@@ -77,8 +77,8 @@ struct entry *cache_take_stale(struct cache *cache);
  * few more attempts. Also false while the cache is paused. */
 bool cache_put(struct cache *cache, const struct reply *reply);
 
-/* Pause the cache past the end of the lease of its purges, and end the pause within a lease. */
-void cache_check_lease(struct cache *cache);
+/* Pause the cache if the lease of its purges has ended `now`, on a worker's clock; else use it. */
+void cache_check_lease(struct cache *cache, int64_t now);
 
 /* Bytes of all entries, with the allocator's overhead. */
 size_t cache_bytes(const struct cache *cache);

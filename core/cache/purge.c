@@ -8,12 +8,6 @@ uint64_t purge_now(struct purge_table *purges)
     return atomic_load(&purges->sequence);
 }
 
-uint64_t purge_last(struct purge_table *purges, uint32_t place)
-{
-    uint64_t last = atomic_load(&purges->last[place]), all = atomic_load(&purges->all);
-    return last > all ? last : all;
-}
-
 /* Purges may arrive in the wrong order: the later number stays. */
 static void raise_to(_Atomic uint64_t *number, uint64_t moment)
 {

@@ -36,9 +36,6 @@ struct purge_table {
 /* The current sequence number. */
 uint64_t purge_now(struct purge_table *purges);
 
-/* The sequence number of the last purge of this tag, or of everything; 0 when there was none. */
-uint64_t purge_last(struct purge_table *purges, uint32_t place);
-
 /* Make every response with this tag stale, cached or still to be made for an earlier request. */
 void purge_add(struct purge_table *purges, uint32_t place);
 

@@ -363,15 +363,6 @@ static PyObject *Server_set_lease(PyObject *object, PyObject *until)
     Py_RETURN_NONE;
 }
 
-static PyObject *Server_purged(PyObject *object, PyObject *tag)
-{
-    struct server *server = server_of(object);
-    uint32_t place;
-    if (!server || !module_read_tag(tag, &place))
-        return NULL;
-    return PyLong_FromUnsignedLongLong(purge_last(&server->purges, place));
-}
-
 static PyObject *Server_is_followed(PyObject *object, PyObject *tag)
 {
     struct server *server = server_of(object);
@@ -504,7 +495,6 @@ static PyMethodDef Server_methods[] = {
     {"purge", Server_purge, METH_O, NULL},
     {"purge_all", Server_purge_all, METH_NOARGS, NULL},
     {"set_lease", Server_set_lease, METH_O, NULL},
-    {"purged", Server_purged, METH_O, NULL},
     {"is_followed", Server_is_followed, METH_O, NULL},
     {"publish", Server_publish, METH_VARARGS, NULL},
     {"stop", (PyCFunction)(void (*)(void))Server_stop, METH_VARARGS | METH_KEYWORDS, NULL},

@@ -452,7 +452,10 @@ enum conn_next conn_read(struct conn *conn, struct context *context)
         return CONN_GO_ON;
     if (count <= 0)
         return conn_hang_up(conn);
-    cache_check_lease(&context->cache); /* after reading: the worker may have been stopped before */
+    /* After reading, since the worker may have been stopped before. Without a lease, which is the
+     * usual case, no clock is read. */
+    if (purge_has_lease(context->cache.purges))
+        cache_check_lease(&context->cache, clock_coarse());
     if (!behind)
         return pump(conn, context, slice_of(into, (size_t)count));
     conn->input.size += (size_t)count;

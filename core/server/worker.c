@@ -512,7 +512,7 @@ static void *run(void *argument)
         wake_python(worker);
         int count = poller_wait(&worker->poller, events, LIMIT_EVENTS, wait_at_most(worker));
         clock_update(&worker->context.clock);
-        cache_check_lease(&worker->context.cache);
+        cache_check_lease(&worker->context.cache, worker->context.clock.now);
         for (int i = 0; i < count; i++)
             handle(worker, &events[i]);
         deliver_events(worker);

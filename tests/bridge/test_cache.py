@@ -40,9 +40,7 @@ def test_a_purge_of_everything_spares_no_answer() -> None:
         for target in ["/stored/a", "/stored/b"] * 2:
             app.get(target)
         assert app.drained == 2
-        before = app.server.purged("a")
         app.server.purge_all()
-        assert app.server.purged("a") > before
         for target in ["/stored/a", "/stored/b"] * 2:
             app.get(target)
         assert app.drained == 4

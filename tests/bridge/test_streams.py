@@ -148,17 +148,6 @@ def test_whoever_was_followed_is_asked_before_a_change_is_told() -> None:
         client.answer()
 
 
-def test_a_purge_has_its_number() -> None:
-    with running(stream) as app:
-        assert app.server.purged("a") == 0
-        app.server.purge(["a"])
-        first = app.server.purged("a")
-        app.server.purge(["b"])
-        assert app.server.purged("a") == first > 0
-        app.server.purge(["a"])
-        assert app.server.purged("a") > first
-
-
 @pytest.mark.parametrize(
     ("arguments", "error"),
     [
