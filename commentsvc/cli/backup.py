@@ -23,7 +23,7 @@ def backup(data: Path, file: Path, force: bool) -> None:
 
     The server may be running. A complete new backup replaces an older one in FILE. The settings and
     the secret key are separate files in the data folder: back them up too. With PostgreSQL, FILE is
-    an archive that pg_dump makes; it must be installed.
+    an archive made by pg_dump, which must be installed.
     """
     from commentsvc.cli import client
     from commentsvc.db import backup as copying
@@ -98,15 +98,15 @@ def _as_place(ctx: click.Context, param: click.Parameter, value: str) -> "Locati
 @click.option("--from", "source", required=True, metavar="PLACE", callback=_as_place)
 @click.option("--to", "target", required=True, metavar="PLACE", callback=_as_place)
 def copy_(source: "Location", target: "Location") -> None:
-    """Copy everything from one database to an empty one, of the same or the other engine.
+    """Copy everything from one database to an empty one.
 
     PLACE is the file comments.sqlite3 of a data folder, or an address postgresql://USER@HOST/NAME.
-    Other users of the machine can see a password in it; the file ~/.pgpass or the variable
-    PGPASSWORD is a better place.
+    Do not put a password into the address, since other users of the machine can see it. Put it into
+    the file ~/.pgpass or the variable PGPASSWORD.
 
-    The server of the source must be stopped. After the copy, each row of it is read again and
-    compared. If the command is interrupted, the target stays empty. The source is not changed: set
-    database.url, start the server, and do not start it with the old database again.
+    Stop the server first. After copying, the command reads each row again and compares it. If it is
+    interrupted, the target stays empty. The source is not changed. Afterwards, set database.url and
+    start the server. Do not start it with the old database again.
     """
     from commentsvc.db import engine_copy
 

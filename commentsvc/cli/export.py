@@ -88,7 +88,7 @@ def export(
 
     The server may be running. Each line is a JSON object: threads, then comments with their history
     and votes, bans, and what the spam filter has learned. `commentsvc import` can read the file;
-    docs/export-format.md describes it. To save accounts of moderators and keys, use `backup`.
+    docs/export-format.md describes it. It contains no accounts of moderators; `backup` saves them.
 
     The formats of other programs contain less: only visible comments and their threads.
     docs/migrating.md says which format to choose.

@@ -210,10 +210,19 @@ def list_(data: Path, status: str, limit: int, as_json: bool) -> None:
 @data_option
 @click.argument("words", nargs=-1, required=True)
 @click.option(
-    "--status", type=click.Choice(["pending", "approved", "spam", "deleted"]), default=None
+    "--status",
+    type=click.Choice(["pending", "approved", "spam", "deleted"]),
+    default=None,
+    help="Only comments with this status.",
 )
 @click.option("--site", default="", metavar="NAME", help="Only comments of this site.")
-@click.option("--limit", type=click.IntRange(1, 10_000), default=50, show_default=True)
+@click.option(
+    "--limit",
+    type=click.IntRange(1, 10_000),
+    default=50,
+    show_default=True,
+    help="The largest number of comments.",
+)
 def search(data: Path, words: tuple[str, ...], status: str | None, site: str, limit: int) -> None:
     """Find comments that contain all WORDS, newest first.
 

@@ -111,11 +111,23 @@ def token() -> None:
 @data_option
 @_name
 @click.argument("label", metavar="LABEL")
-@click.option("--scope", type=click.Choice(SCOPES), default="read", show_default=True)
+@click.option(
+    "--scope",
+    type=click.Choice(SCOPES),
+    default="read",
+    show_default=True,
+    help="What the token may do.",
+)
 @click.option(
     "--site", "sites", metavar="SITE", multiple=True, help="Only for this site. May be repeated."
 )
-@click.option("--days", type=click.IntRange(1, 3_650), default=90, show_default=True)
+@click.option(
+    "--days",
+    type=click.IntRange(1, 3_650),
+    default=90,
+    show_default=True,
+    help="Days until the token expires.",
+)
 def add_token(
     data: Path,
     name: str,

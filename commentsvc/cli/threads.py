@@ -71,7 +71,7 @@ def open_(data: Path, settings_file: Path | None, site: str, url: str) -> None:
 @thread.command()
 @_of_page
 def age(data: Path, settings_file: Path | None, site: str, url: str) -> None:
-    """Close a page by its age, after close_days (the default)."""
+    """Close a page at the age that close_days says, as is the default."""
     click.echo(f"closes by its age {_set(data, settings_file, site, url, 'aging')}")
 
 
@@ -189,7 +189,13 @@ def import_(data: Path, settings_file: Path | None, site: str, file: BinaryIO) -
     metavar="TEXT",
     help="Only pages with this text in their URL or title.",
 )
-@click.option("--limit", type=click.IntRange(1, 100_000), default=50, show_default=True)
+@click.option(
+    "--limit",
+    type=click.IntRange(1, 100_000),
+    default=50,
+    show_default=True,
+    help="The largest number of pages.",
+)
 def list_(data: Path, containing: str, limit: int) -> None:
     """List pages: comments, state, address, aliases, title."""
     from commentsvc.cli import client
