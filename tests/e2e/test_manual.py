@@ -52,6 +52,7 @@ NOT_RUN = {
     "psql ": "another vendor's server",
     "pip install 'commentsvc[postgres]'": "the tests have the driver already",
     "commentsvc copy ": "tests/unit/db/test_engine_copy.py copies to a server of its own",
+    "npm install ./commentsvc": "tests/widget/test_generators.py installs the package",
     "createuser ": "tests/e2e/test_postgresql.py uses a server of its own",
     "gh api ": "another vendor's server",
 }
