@@ -486,9 +486,12 @@ def test_no_exception_that_is_kept_is_raised() -> None:
 def test_an_ignored_type_error_has_its_reason_on_the_line() -> None:
     found = [
         f"{relative(path)}:{number}"
-        for path in python_files(PACKAGE)
+        for path in python_files(
+            PACKAGE, ROOT / "tests", ROOT / "loadtest", ROOT / "docs", ROOT / "po"
+        )
         for number, line in enumerate(path.read_text().splitlines(), 1)
-        if re.search(r"# type: ignore(?!\[[\w, -]+\]\s*# \w)", line)
+        if re.search(r"# type: ignore(?!\[[\w, -]+\]\s*# [\w`])", line)
+        if path != Path(__file__)
     ]
     assert not found
 

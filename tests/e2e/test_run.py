@@ -96,7 +96,9 @@ def test_run_by_a_link_prints_the_address_that_it_is_given(
     assert "8080" not in said
 
 
-def test_two_first_starts_at_once_both_build_the_demo(tmp_path: Path, stack: ExitStack) -> None:
+def test_first_starts_at_once_in_a_path_with_a_space_all_show_the_demo(
+    tmp_path: Path, stack: ExitStack
+) -> None:
     program = copy_of_run(tmp_path)
     demos = [
         stack.enter_context(

@@ -39,7 +39,7 @@ class Handler(BaseHTTPRequestHandler):
     def do_POST(self) -> None:
         text = self.rfile.read(int(self.headers["Content-Length"]))
         self.server.asked.append(json.loads(text))  # type: ignore[attr-defined] # the test's own attribute
-        status, answer = self.server.answer(json.loads(text))  # type: ignore[attr-defined]
+        status, answer = self.server.answer(json.loads(text))  # type: ignore[attr-defined]  # the server is ours
         body = answer if isinstance(answer, bytes) else json.dumps(answer).encode()
         self.send_response(status)
         self.send_header("Content-Length", str(len(body)))
@@ -90,7 +90,7 @@ class Asking:
         """Send the requests that are due; return the messages that the classifier received."""
         self.server.asked.clear()  # type: ignore[attr-defined] # the test's own attribute
         asyncio.run(self.worker.deliver(CLASSIFIER))
-        return [each["data"]["message"] for each in self.server.asked]  # type: ignore[attr-defined]
+        return [each["data"]["message"] for each in self.server.asked]  # type: ignore[attr-defined]  # the server is ours
 
     def statuses(self) -> list[str]:
         return [entry.comment.status for entry in self.service.stored()][::-1]

@@ -66,7 +66,7 @@ def play(server: Answers, folder: Path, clients: int = 1, least: int = 0, **more
     plan.write_bytes(pack([Request(ASKED, 200, b"good")], [0]))
     for seconds in (MOMENT, 3, 10):
         server.connections = 0
-        seen = browse(server.server_address[1], plan, clients, seconds, CORE, **more)  # type: ignore[arg-type]
+        seen = browse(server.server_address[1], plan, clients, seconds, CORE, **more)  # type: ignore[arg-type]  # `more` has what browse takes
         if seen.outcome.answered >= least:
             break
     return seen

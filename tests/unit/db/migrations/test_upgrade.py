@@ -73,8 +73,8 @@ def test_all_steps_together_give_the_schema_of_the_models(path: Path) -> None:
     with memory.bind_ctx(tables), memory.connection_context():
         memory.create_tables(tables)
         for sql in search.EXTRAS:
-            memory.execute_sql(sql)  # type: ignore[no-untyped-call]
-        by_models = schema(memory.connection())  # type: ignore[no-untyped-call]
+            memory.execute_sql(sql)  # type: ignore[no-untyped-call]  # peewee
+        by_models = schema(memory.connection())  # type: ignore[no-untyped-call]  # peewee
     assert read_schema(path) == by_models
 
 
@@ -122,7 +122,7 @@ def test_comments_survive_an_upgrade(
 ) -> None:
     def second(_: object, database: peewee.SqliteDatabase) -> None:
         sql = "ALTER TABLE thread ADD COLUMN colour INTEGER NOT NULL DEFAULT 0"
-        database.execute_sql(sql)  # type: ignore[no-untyped-call]
+        database.execute_sql(sql)  # type: ignore[no-untyped-call]  # peewee
 
     with opened(tmp_path) as database:
         add(database)
@@ -142,8 +142,8 @@ def test_a_step_that_fails_leaves_the_schema_before_it(
     path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def fails(_: object, database: peewee.SqliteDatabase) -> None:
-        database.execute_sql("CREATE TABLE half (x)")  # type: ignore[no-untyped-call]
-        database.execute_sql("CREATE TABLE half (x)")  # type: ignore[no-untyped-call]
+        database.execute_sql("CREATE TABLE half (x)")  # type: ignore[no-untyped-call]  # peewee
+        database.execute_sql("CREATE TABLE half (x)")  # type: ignore[no-untyped-call]  # peewee
 
     upgrade.upgrade(path)
     before = read_schema(path)

@@ -65,4 +65,4 @@ def test_a_comment_cannot_be_changed() -> None:
         1, 2, None, "approved", "Ann", "", "", "", "Hi", "<p>Hi</p>", NOW, NOW, None, 0
     )
     with pytest.raises(AttributeError):
-        comment.votes = 5  # type: ignore[misc]
+        comment.votes = 5  # type: ignore[misc]  # it is frozen, as is tested
