@@ -13,7 +13,8 @@ from commentsvc.settings import loader, schema
 from commentsvc.settings.reader import SettingsError
 from commentsvc.settings.schema import Settings
 
-SHIPPED = Path(__file__).parents[3] / "config" / "commentsvc.toml"
+ROOT = Path(__file__).parents[3]
+SHIPPED = ROOT / "config" / "commentsvc.toml"
 
 
 def load_text(tmp_path: Path, text: str) -> Settings:
@@ -56,6 +57,33 @@ def test_the_shipped_file_names_every_setting_after_a_sentence() -> None:
     for before, line in itertools.pairwise(lines):
         if re.match(r"#[a-z_]+ = ", line):
             assert re.fullmatch(r"# .*\.", before), f"no sentence stands before {line}"
+
+
+def test_every_setting_that_a_page_or_a_proxys_file_names_exists() -> None:
+    """A name in backticks is a setting, unless it is a file; so is a limit in a comment."""
+    known = {
+        f"{name}.{field.name}"
+        for name, section in schema.SECTIONS.items()
+        for field in msgspec.structs.fields(section)
+    }
+    pages = [*ROOT.glob("*.md"), *ROOT.glob("docs/*.md"), *ROOT.glob("config/*.md"), SHIPPED]
+    named = {
+        found
+        for page in pages
+        for found in re.findall(r"`([a-z]+\.[a-z_]+)`", page.read_text())
+        if found.partition(".")[0] in schema.SECTIONS
+        if found.partition(".")[2] not in {"html", "njk", "xml", "db", "json", "ndjson", "py"}
+    }
+    assert named - known == set()
+    assert len(named) > 20
+    limits = {
+        found
+        for file in ROOT.glob("config/proxy/*")
+        for line in re.findall(r"(?m)^\s*# .*the service.*$", file.read_text())
+        for found in re.findall(r"\b[a-z_]+_(?:timeout|deadline|alive|kib)\b", line)
+    }
+    assert len(limits) > 3
+    assert {f"server.{limit}" for limit in limits} <= known
 
 
 def test_the_shipped_file_names_every_word_that_a_setting_may_be() -> None:
