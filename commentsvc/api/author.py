@@ -416,4 +416,5 @@ def with_text(entry: Entry, message: str) -> Submission:
         key="",
         honeypot="",
         form_token=None,
+        reader_id=comment.reader_id,
     )

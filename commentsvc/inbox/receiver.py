@@ -153,6 +153,7 @@ class MailReceiver:
             notify=True,
             form_token=None,
             language=language,
+            reader_id=own.comment.reader_id,
         )
         # Each address counts as a network of its own.
         stored = await self._submissions.submit(submission, b"@" + mail.recipient)

@@ -10,19 +10,20 @@ import pytest
 from msgspec.structs import replace
 
 from commentsvc.auth import accounts
-from commentsvc.comments import queries, subscriptions
+from commentsvc.comments import queries, readers, subscriptions
 from commentsvc.db import inbox, outbox
 from commentsvc.db.schema.outbox import OutboxRow
 from commentsvc.db.sqlite import Transaction
 from commentsvc.delivery.mail import MailComposer
 from commentsvc.model import OWNER, Comment
-from commentsvc.moderation import profiles
+from commentsvc.moderation import lists, profiles
 from commentsvc.settings.schema import (
     InboxSettings,
     MailSettings,
     ModerationSettings,
     ServerSettings,
 )
+from commentsvc.spam.protected_names import looks
 from commentsvc.util.timestamps import DAY_MS
 from tests.unit.app_fixture import SETTINGS, Served, served, waiting
 from tests.unit.inbox.mail_programs import PROGRAMS, Original, answers, plain
@@ -33,6 +34,7 @@ MAILING = replace(
     SETTINGS,
     server=ServerSettings(public_url="https://c.example"),
     moderation=ModerationSettings(policy="all"),
+    sites=(replace(SETTINGS.sites[0], sign_in=("mail",)),),
     mail=MailSettings(
         host="localhost", sender="comments@blog.example", moderators=("mo@blog.example",)
     ),
@@ -220,6 +222,20 @@ def test_a_reader_replies_by_mail_under_the_rules_for_every_comment(service: Ser
     assert rows["replied"].recipient == "ann@mail.example"
     receive(service, plain(original, "Once more.", Message_ID="<4@mail.example>"))
     assert len(service.stored()) == 3
+
+
+def test_who_signed_in_replies_by_mail_under_the_name_with_the_mark(service: Served) -> None:
+    who = ("blog", ("mail", "ann@mail.example"), "ann@mail.example", 1)
+    ann = service.database.write_now(readers.identified, *who)
+    service.database.write_now(readers.choose_name, ann, "Ann", looks("Ann"))
+    original = reply_mail(service)
+    mark = "UPDATE comment SET reader_id = ? WHERE id = 1"
+    service.database.write_now(lambda tx: tx.execute(mark, (ann.id,)))
+    receive(service, plain(original, "Thank you, Bob.", Message_ID="<3@mail.example>"))
+    reply = comment(service, 3)
+    assert (reply.author, reply.reader_id) == ("Ann", ann.id)
+    reasons = service.database.read_now(lists.verdicts_of, [3])[3].reasons
+    assert "protected" not in " ".join(reasons)
 
 
 def test_a_reader_who_wants_no_more_mails_cannot_reply(service: Served) -> None:

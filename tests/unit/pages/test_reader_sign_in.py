@@ -221,6 +221,7 @@ def test_a_reader_changes_comments_on_any_device(service: Served) -> None:
     for token, status in ((thief, 401), (laptop, 200)):
         answer = service.ask("PATCH", "/api/comments/1", change, **json_by(token))
         assert answer.status == status
+    assert data(answer)["status"] == "approved"
     assert service.ask("DELETE", "/api/comments/1", b"", **bearer(thief)).status == 401
     assert service.ask("DELETE", "/api/comments/1", b"", **bearer(laptop)).status == 204
     service.now += 3_600
