@@ -15,7 +15,7 @@ from typing import Self
 from loadtest.harness import process
 from loadtest.harness.install import PROGRAM
 
-PATIENCE = 30.0  # seconds for a start, an answer or a stop
+PATIENCE = 120.0  # seconds for a start, an answer or a stop; the machine may be busy
 # The first line of every version, which ends with its address.
 START = re.compile(r"commentsvc .*?(?:unix:.+|\S*:(\d+))/?$")
 JSON = "application/json"

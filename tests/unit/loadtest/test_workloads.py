@@ -36,6 +36,7 @@ from loadtest.workloads import (
     front_page,
     hostile,
     imports,
+    instances,
     methods,
     mixed,
     page_view,
@@ -551,3 +552,25 @@ def test_an_instance_that_counts_too_few_is_noticed() -> None:
     assert {stale.port for stale in checker.stale} == {ports[1]}
     assert {message.removeprefix("Comment ") for message in checker.messages} == stored
     assert {*checker.statuses} == {200, 201}
+
+
+def test_instances_are_judged_by_submissions_memory_and_instructions() -> None:
+    def row(clients: int, rate: float, mib: float) -> Row:
+        name = instances.name_of(3, clients, "strict")
+        figures = {"rate": rate, "refused": 0, "cpu_us": 90.0, "p50": 1e3, "p99": 9e3}
+        return {"scenario": name, "round": 1, "disturbed": False, **figures, "rss_mib": mib}
+
+    hits: list[Row] = [
+        {"scenario": name, "round": 1, "disturbed": False, "instructions": number}
+        for name, number in (("hit, without", 2_000.0), ("hit, with a lease", 2_050.0))
+    ]
+    rows = [row(1, 130.0, 60.0), row(256, 9_000.0, 70.0), row(256, 11_000.0, 81.0), *hits]
+    judged = {verdict.name: verdict.holds for verdict in instances.judge(rows)}
+    assert judged == {
+        "3 instances, 256 clients, strict": True,
+        "3 instances, 1 clients, strict": True,
+        "memory": False,
+        "hit, with a lease, instructions by the best of hit, without": False,
+    }
+    shown = instances.table(sum_up({}, {}, rows, instances.judge))
+    assert "hit, with a lease: 2050 instructions" in shown
