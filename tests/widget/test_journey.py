@@ -1,10 +1,14 @@
 """The complete path of a reader's comment, from a real blog through the real service and back."""
 
 import re
+import time
 from collections.abc import Callable
 
-from playwright.sync_api import Page, Request, Route, expect
+from playwright.sync_api import Browser, Page, Request, Route, ViewportSize, expect
 
+from commentsvc.auth import edit_tokens
+from commentsvc.auth.signed_links import SignedLinks
+from commentsvc.settings import data_dir
 from tests.e2e.program import Service, command
 from tests.widget.browser import POST, fill, open_form, send
 
@@ -153,6 +157,34 @@ def test_an_open_page_hears_of_what_is_approved_meanwhile(
     tab.get_by_role("button", name="Show new comments").click()
     expect(tab.locator("#commentsvc-1")).to_be_focused()
     expect(tab.get_by_role("heading", name="1 comment")).to_be_visible()
+
+
+def test_the_owner_answers_from_the_phone_and_an_open_page_shows_the_badge(
+    start: Callable[..., Service], tab: Page, chromium: Browser
+) -> None:
+    """Two taps suffice from the link in the mail: in the field, and on the button."""
+    service = start()
+    data, address = ("--data", service.data), "mo@blog.example"
+    assert command("moderator", "add", "mo", *data, given="correct horse battery").code == 0
+    assert command("moderator", "profile", "mo", "--email", address, *data).code == 0
+    assert service.submit(POST, "Which oil?").status == 202
+    tab.goto(POST)
+    tab.locator("comment-thread").scroll_into_view_if_needed()
+    expect(tab.get_by_role("heading", name="No comments")).to_be_visible()
+    links = SignedLinks(edit_tokens.load_keys(service.data / data_dir.SECRET_KEY, ""))
+    link = links.make("answer", 1, address, 1, expires=int(time.time() * 1_000) + 600_000)
+    size: ViewportSize = {"width": 360, "height": 740}
+    phone = chromium.new_context(base_url=service.address, viewport=size, has_touch=True)
+    page = phone.new_page()
+    page.goto(f"/mail/answer?t={link}")
+    page.get_by_label("Your answer, as mo").tap()
+    page.keyboard.type("Linseed.")
+    page.get_by_role("button", name="Approve and answer").tap()
+    expect(page.get_by_role("heading", name="Your answer is published.")).to_be_visible()
+    phone.close()
+    tab.get_by_role("button", name="Show new comments").click()
+    expect(tab.locator("#commentsvc-2 .commentsvc-badge")).to_have_text("Owner")
+    expect(tab.get_by_text("Linseed.")).to_be_visible()
 
 
 def test_votes_changes_and_deletions_reach_the_service(
