@@ -207,7 +207,25 @@ def widget_words(tag: str, catalog: Catalog) -> dict[str, object]:
     """Return what the widget loads: the forms of the count by CLDR's names, and its texts."""
     texts = words(catalog, "widget")
     counts = {"zero": texts.pop("none")} | cldr_forms(tag, catalog, COUNT)
-    return {"tag": tag, "counts": counts, **{k: texts[k] for k in texts if k not in FORM}}
+    about: dict[str, object] = {"tag": tag, "counts": counts, "ago": ago(tag)}
+    if locale(tag).default_numbering_system != "latn":
+        about["digits"] = True
+    return about | {k: texts[k] for k in texts if k not in FORM}
+
+
+def ago(tag: str) -> dict[str, dict[str, str]]:
+    """Return the forms of "# days ago" and the like, by unit, as CLDR has them."""
+    known = locale(tag)
+    used = {known.plural_form(number) for number in (*range(1, 200), 1_000_000)}
+    found: dict[str, dict[str, str]] = {}
+    for unit in ("year", "month", "day", "hour", "minute"):
+        # Babel's public functions choose the unit themselves.
+        past = known._data["date_fields"][unit]["past"]
+        forms = {name: past[name].replace("{0}", "#") for name in past if name in used}
+        other = past["other"].replace("{0}", "#")
+        found[unit] = {name: text for name, text in forms.items() if text != other}
+        found[unit]["other"] = other
+    return found
 
 
 def cldr_forms(tag: str, catalog: Catalog, context: str) -> dict[str, str]:

@@ -48,7 +48,6 @@ function header(messages, comment, answered) {
   return h("div.meta", {}, name, badge ? h("span.badge", {}, badge) : "", from, date);
 }
 
-/** Return the element of a comment; it names `answered` */
 function renderComment({ messages, closed, page }, comment, answered) {
   const { id, note, author, isWaiting, votes } = comment;
   if (comment.deleted) return h("p.hint", {}, messages.gone);
@@ -93,7 +92,7 @@ class CommentList {
     return item;
   }
 
-  /** Show a Map of comments by id; render what has changed */
+  /** Render what has changed in `comments`, a Map by id */
   update(comments, thread) {
     const depth = thread.getAttribute("depth") ?? 4;
     const items = new Map();
@@ -119,7 +118,6 @@ class CommentList {
       const state = JSON.stringify([comment, named]);
       if (item.state != state) item.firstChild.replaceWith(renderComment(thread, comment, named));
       (items.get(above?.id)?.replies ?? this.element).append(item);
-      // Phones have no room
       if (!item.state) item.fold.open = ancestors.length < 2 || innerWidth > 640;
       item.state = state;
     }

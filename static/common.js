@@ -60,7 +60,7 @@ try {
   store = localStorage;
 } catch {}
 
-/** JSON in localStorage, which may be forbidden or full */
+// It may be forbidden or full
 export const storage = {
   get(name) {
     try {
@@ -88,28 +88,18 @@ export function loadMessages(element, part = "") {
   return loading[name];
 }
 
-export function countText({ counts, tag }, number) {
+export function countText({ counts, tag, digits }, number) {
   const category = number ? new Intl.PluralRules(tag).select(number) : "zero";
-  return (counts[category] ?? counts.other).replace("#", number.toLocaleString(tag));
+  const shown = digits || number > 999 ? number.toLocaleString(tag) : number;
+  return (counts[category] ?? counts.other).replace("#", shown);
 }
 
-/** @type {[any, number][]} */
-const UNITS = [
-  // in minutes
-  ["year", 525_949],
-  ["month", 43_829],
-  ["week", 10_080],
-  ["day", 1440],
-  ["hour", 60],
-];
+const MINUTES = { year: 525_949, month: 43_829, day: 1440, hour: 60, minute: 1 };
 
 /** Show how long ago a <time> is */
-export function showRelativeTime({ tag }, time) {
-  const date = new Date(time.dateTime);
-  const minutes = (Date.now() - +date) / 60_000;
-  const [unit, length] = UNITS.find(([, length]) => minutes >= length) ?? ["minute", 1];
-  const number = Math.trunc(minutes / length);
-  const numeric = number ? "always" : "auto";
-  time.textContent = new Intl.RelativeTimeFormat(tag, { numeric }).format(-number, unit);
-  time.title = date.toLocaleString(tag, { dateStyle: "long", timeStyle: "short" });
+export function showRelativeTime({ tag, digits, ago }, time) {
+  const minutes = Math.max(1, (Date.now() - Date.parse(time.dateTime)) / 60_000);
+  const unit = Object.keys(MINUTES).find((name) => minutes >= MINUTES[name]);
+  const number = Math.trunc(minutes / MINUTES[unit]);
+  time.textContent = countText({ counts: ago[unit], tag, digits }, number);
 }

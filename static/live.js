@@ -20,6 +20,14 @@ export function showLikes(thread) {
   if (totals) heading.append(h("span", {}, ` ${totals}`));
 }
 
+/** Tell the exact moment of each comment to whom points at its date. */
+function tellMoments({ messages, tree }) {
+  for (const time of tree.element.querySelectorAll("time:not([title])")) {
+    const date = new Date(time.dateTime);
+    time.title = date.toLocaleString(messages.tag, { dateStyle: "long", timeStyle: "short" });
+  }
+}
+
 /** Return a function that animates the comments which are new in `thread`. */
 function watchArrivals(thread) {
   const items = () => thread.querySelectorAll(".commentsvc-comment");
@@ -37,6 +45,10 @@ function watchArrivals(thread) {
 export function follow(thread) {
   const url = base + thread.path("api/comments/stream");
   const slide = watchArrivals(thread);
+  const arrive = () => {
+    slide();
+    tellMoments(thread);
+  };
   let stream;
 
   /** Listen only while the page is visible: a browser has few connections. */
@@ -55,12 +67,13 @@ export function follow(thread) {
     for (const time of thread.querySelectorAll("time")) showRelativeTime(thread.messages, time);
   }, 60_000);
   document.addEventListener("visibilitychange", listen);
-  thread.addEventListener("comments-shown", slide);
+  thread.addEventListener("comments-shown", arrive);
   listen();
+  tellMoments(thread);
   return () => {
     clearInterval(clock);
     document.removeEventListener("visibilitychange", listen);
-    thread.removeEventListener("comments-shown", slide);
+    thread.removeEventListener("comments-shown", arrive);
     stream?.close();
   };
 }

@@ -72,7 +72,7 @@ class Language:
     def widget(self) -> Mapping[str, str]:
         """The texts of threads and forms by their keys, with "#" in place of a number or name."""
         found = msgspec.json.decode(self.widget_json) | msgspec.json.decode(self.part("form"))
-        return {key: text for key, text in found.items() if key not in ("tag", "counts")}
+        return {key: text for key, text in found.items() if isinstance(text, str) and key != "tag"}
 
     @cached_property
     def form(self) -> Mapping[str, str]:
