@@ -204,7 +204,15 @@ def assert_aligned(page: Page, size: int) -> None:
     assert name - left(heading) == pytest.approx(3.25 * size, abs=1)
     for part in (".commentsvc-body > p", ".commentsvc-actions", ".commentsvc-body > pre"):
         assert left(article.locator(part)) == name, part
-    assert left(open_form(page)) == left(heading)
+    form = open_form(page)
+    assert left(form) == left(heading)
+    last, editor = (
+        form.get_by_label("Website").bounding_box(),
+        form.locator("textarea").bounding_box(),
+    )
+    assert last
+    assert editor
+    assert last["x"] + last["width"] == pytest.approx(editor["x"] + editor["width"], abs=2)
 
 
 def assert_set(page: Page, size: int) -> None:
