@@ -374,6 +374,17 @@ def test_the_blogs_own_login_signs_in_without_a_further_question(service: Served
     assert service.stored()[0].comment.email == "eva@blog.example"
 
 
+@pytest.mark.parametrize("name", ["rosa", "R\N{CYRILLIC SMALL LETTER O}sa", "Ann Bo (admin)"])
+def test_a_name_of_the_blogs_login_takes_nobody_elses(service: Served, name: str) -> None:
+    employ(service, "rosa")
+    sign_in(service, "Ann Bo")
+    sent = to_blog(service)
+    asking = from_blog(service, sent, blog_token(sent["nonce"], name=name))
+    assert b"Somebody else has this name" in asking.body
+    assert b"data-handed" not in asking.body
+    assert handed(choose(service, asking, "Eva"))["name"] == "Eva"
+
+
 USER: Final = {"id": 7, "name": "Eva Ωmega", "email": "eva@blog.example"}
 
 
