@@ -48,6 +48,7 @@ SLOWER: Final = 4  # times, the CPU
 LATENCY: Final = 150  # ms
 DOWN, UP = 1_600_000 / 8, 750_000 / 8  # bytes per second
 SCREEN: Final = {"width": 360, "height": 740}
+POLLING: Final = 200  # ms
 SETTLED: Final = 1_000  # ms after which all that belongs to the view has come
 HEADS: Final = {
     "visible": "visible, ms",
@@ -254,8 +255,8 @@ def view(browser: Any, origin: str, address: str, widget: Widget) -> dict[str, f
     devtools.send("Emulation.setCPUThrottlingRate", {"rate": SLOWER})
     page.add_init_script(f"({WATCH})({json.dumps(widget.comment)}, {COMMENTS})")
     page.goto(origin + PAGE, wait_until="commit")
-    # Rarely, since each look takes time of the main thread.
-    page.wait_for_function("window.seen?.visible > 0", polling=SETTLED)
+    # Not in each frame, since each look takes time of the main thread.
+    page.wait_for_function("window.seen?.visible > 0", polling=POLLING)
     page.wait_for_timeout(SETTLED)
     metrics = devtools.send("Performance.getMetrics")["metrics"]
     seconds = next(one["value"] for one in metrics if one["name"] == "TaskDuration")
