@@ -104,6 +104,19 @@ class PostgresServer:
 
 
 @contextmanager
+def running(folder: Path, settings: dict[str, str] | None = None) -> Iterator[PostgresServer]:
+    """Run a server in a new folder during the block. Raise MissingError or ServiceError."""
+    folder.parent.chmod(0o755)  # the server runs as another user
+    server = PostgresServer(folder, settings)
+    server.make()
+    server.start()
+    try:
+        yield server
+    finally:
+        server.stop()
+
+
+@contextmanager
 def place() -> Iterator[tuple[Path, bool]]:
     """Give a temporary folder, and whether it is a small disk, which only root can make."""
     with TemporaryDirectory(prefix="pg") as name:

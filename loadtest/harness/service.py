@@ -12,6 +12,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Self
 
+from commentsvc.settings import data_dir
 from loadtest.harness import process
 from loadtest.harness.install import PROGRAM
 
@@ -117,6 +118,14 @@ class Service:
 
     def _said(self) -> str:
         return self._log.read_text(errors="replace").strip()[-500:] or "it said nothing"
+
+
+def copy(data: Path, url: str) -> None:
+    """Copy the comments of a data folder into an empty PostgreSQL database. Raise ServiceError."""
+    words = ["copy", "--from", str(data / data_dir.DATABASE), "--to", url]
+    done = subprocess.run([str(PROGRAM), *words], capture_output=True, text=True, check=False)
+    if done.returncode:
+        raise ServiceError(f"the comments cannot be copied: {done.stderr.strip()}")
 
 
 class Visitor:

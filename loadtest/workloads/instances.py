@@ -24,7 +24,7 @@ from loadtest.harness.bench import submissions
 from loadtest.harness.browsers import ratio
 from loadtest.harness.environment import Environment, prepare_empty, rotated, sum_up
 from loadtest.harness.measurement import Row
-from loadtest.harness.postgresql import PostgresServer
+from loadtest.harness.postgresql import PostgresServer, running
 from loadtest.harness.programs import MissingError
 from loadtest.harness.result import Result, Verdict
 from loadtest.harness.running import free_port
@@ -216,19 +216,13 @@ def main(parts: Sequence[str], rounds: int, seconds: int, short: bool) -> None:
     rows: list[Row] = []
     with prepare_empty(extent_of(short, rounds, seconds)) as play:
         if not parts or "submissions" in parts:
-            play.folder.chmod(0o755)
-            server = PostgresServer(play.folder / "postgresql", {"max_connections": "100"})
-            server.make()
-            server.start()
-            try:
+            with running(play.folder / "postgresql", {"max_connections": "100"}) as server:
                 measured = Submissions(play, server)
                 for number in range(1, play.extent.rounds + 1):
                     for instances, coherence in rotated([*product(INSTANCES, COHERENCE)], number):
                         for row in measured.measure(instances, coherence, number):
                             rows.append(row)
                             click.echo(f"round {number}  {row['scenario']}: {row['rate']:.0f}/s")
-            finally:
-                server.stop()
         if not parts or "hit" in parts:
             for name, leased in (("hit, without", "no"), ("hit, with a lease", "yes")):
                 instructions = hit(play.folder, leased)

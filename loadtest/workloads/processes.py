@@ -4,7 +4,6 @@ Server, PostgreSQL and clients share all cores. So the rate of several processes
 is left for them; the CPU time for an answer tells what they cost.
 """
 
-import subprocess
 import time
 from collections.abc import Sequence
 from pathlib import Path
@@ -21,23 +20,12 @@ from loadtest.harness.measurement import Row
 from loadtest.harness.result import Result, Verdict
 from loadtest.harness.running import Running, free_port
 from loadtest.harness.scenario import CLIENTS, MARK, Goal, named, order
-from loadtest.harness.service import ENVIRONMENT, PATIENCE, ServiceError, Visitor
+from loadtest.harness.service import ENVIRONMENT, PATIENCE, ServiceError, Visitor, copy
 from loadtest.report.command import extent_of, finish
 from loadtest.report.table import align
 
 NUMBERS: Final = (1, 2)
 GOAL: Final = Goal("times", "least", 1.8, "of one process, on two cores without other work")
-COMMENTS: Final = "comments.sqlite3"
-
-
-def copy(play: Environment, url: str) -> None:
-    """Copy the seeded comments into an empty database. Raise ServiceError."""
-    words = ["copy", "--from", play.folder / "data" / COMMENTS, "--to", url]
-    done = subprocess.run(
-        [str(PROGRAM), *map(str, words)], capture_output=True, text=True, check=False
-    )
-    if done.returncode:
-        raise ServiceError(f"the comments cannot be copied: {done.stderr.strip()}")
 
 
 class Processes:
@@ -138,7 +126,7 @@ def table(result: Result) -> str:
 def main(url: str, rounds: int, seconds: int, short: bool) -> None:
     """One process and two on an empty PostgreSQL database of this machine."""
     with prepare(extent_of(short, rounds, seconds)) as play:
-        copy(play, url)
+        copy(play.folder / "data", url)
         processes, rows = Processes(play, url), list[Row]()
         for round_number in range(1, play.extent.rounds + 1):
             for number in rotated(NUMBERS, round_number):

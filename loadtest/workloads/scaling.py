@@ -4,6 +4,8 @@ The databases are made once (data/bulk.py) and kept in build/. Each round measur
 turn, each with a server of its own. A curve is the CPU time of a request at each size, or the rate
 if the disk is the limit. It is judged within rounds, against the smallest size.
 
+With --postgresql, each database is copied into a PostgreSQL of our own first.
+
 The requested pages are spread evenly over all pages, so that they have the same number of comments
 at every size.
 """
@@ -13,7 +15,7 @@ import os
 import sqlite3
 import zlib
 from collections.abc import Callable, Sequence
-from contextlib import closing
+from contextlib import ExitStack, closing
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final, Literal
@@ -31,11 +33,12 @@ from loadtest.harness.browsers import ratio
 from loadtest.harness.client import Outcome, Request
 from loadtest.harness.environment import first_round, prepare_empty, rotated, sum_up
 from loadtest.harness.measurement import Measurement, Reading, Row
+from loadtest.harness.postgresql import PostgresServer, running
 from loadtest.harness.programs import BUILD
 from loadtest.harness.result import Result, Verdict
 from loadtest.harness.rounds import Extent
 from loadtest.harness.scenario import CLIENTS, MARK, WRITERS, Goal
-from loadtest.harness.service import Service, ServiceError, Visitor
+from loadtest.harness.service import Service, ServiceError, Visitor, copy
 from loadtest.report.command import finish, options
 from loadtest.report.table import align, milliseconds, number, show
 from loadtest.servers.runner import hits, warm
@@ -77,6 +80,7 @@ KINDS: Final = (
     Kind("submit", "", "python", WRITES, clients=WRITERS),
 )
 START: Final = "start"
+NEWEST: Final = "SELECT max(id) FROM commentsvc.comment"
 
 
 def data_of(size: int) -> Path:
@@ -110,23 +114,37 @@ def pages_of(data: Path, size: int) -> list[Page]:
 class SizedDatabase:
     """A data folder of one size, for kinds of requests."""
 
-    def __init__(self, size: int, extent: Extent, cores: tuple[int, int]) -> None:
-        """Take the size; make the data if it is missing."""
+    def __init__(
+        self, size: int, extent: Extent, cores: tuple[int, int], server: PostgresServer | None
+    ) -> None:
+        """Take the size; make the data if it is missing, and copy it to a `server`."""
         self._size = size
+        self._server = server
         self._data = data_of(size)
         self._pages = pages_of(self._data, size)
         self._extent = extent
         self._cores = cores
         self._plan = BUILD / "growth" / "plan"
         self._asked = 0
+        self._settings = SETTINGS
+        [browser] = accounts.sign_in(self._data)
+        self._cookie = browser.cookie
+        if server:
+            self._settings = SETTINGS | {"COMMENTSVC_DATABASE_URL": server.url(self._name)}
+            server.ask(f"CREATE DATABASE {self._name}")
+            copy(self._data, server.url(self._name))
+            server.ask("VACUUM ANALYZE", self._name)
+
+    @property
+    def _name(self) -> str:
+        """The name of the database in PostgreSQL."""
+        return f"comments{self._size}"
 
     def play(self, round_number: int, report: Callable[[Row], None]) -> list[Row]:
         """Play one round: a start, and each kind. Raise ServiceError or ClientError."""
-        [browser] = accounts.sign_in(self._data)
-        self._cookie = browser.cookie
         rows = []
         os.sync()
-        with Service(self._data, self._cores[:1], settings=SETTINGS) as service:
+        with Service(self._data, self._cores[:1], settings=self._settings) as service:
             rows.append(self._row(START, round_number, service))
             for kind in KINDS:
                 rows.append(self._measure(kind, round_number, service))
@@ -174,6 +192,8 @@ class SizedDatabase:
 
     def _serial(self) -> int:
         """Return a serial number above those of all submissions to this data: each took an id."""
+        if self._server:
+            return int(self._server.ask(NEWEST, self._name)[0][0])
         with closing(sqlite3.connect(self._data / data_dir.DATABASE)) as connection:
             return int(connection.execute("SELECT max(id) FROM comment").fetchone()[0])
 
@@ -240,13 +260,17 @@ def table(result: Result) -> str:
 @click.command
 @options(seconds=5)
 @click.option("--largest", type=int, default=SIZES[-1], show_default=True, help="Of the sizes.")
-def main(add: Path | None, seconds: int, rounds: int, short: bool, largest: int) -> None:
+@click.option("--postgresql", is_flag=True, help="With PostgreSQL in place of SQLite.")
+def main(
+    add: Path | None, seconds: int, rounds: int, short: bool, largest: int, postgresql: bool
+) -> None:
     """Each kind of request at up to 5 million comments."""
     before = Result.read(add) if add else None
     extent = Extent(1, 0.3, 1) if short else Extent(rounds, seconds, 2)
     sizes = SHORT_SIZES if short else [size for size in SIZES if size <= largest]
-    with prepare_empty(extent) as place:
-        databases = [SizedDatabase(size, extent, place.cores) for size in sizes]
+    with prepare_empty(extent) as place, ExitStack() as stack:
+        server = stack.enter_context(running(place.folder / "postgresql")) if postgresql else None
+        databases = [SizedDatabase(size, extent, place.cores, server) for size in sizes]
         begin = first_round(before)
         rows = [
             row
@@ -255,4 +279,5 @@ def main(add: Path | None, seconds: int, rounds: int, short: bool, largest: int)
             for row in one.play(number, show)
         ]
     result = sum_up(place.about, {}, rows, judge, before)
-    finish(result, "scaling", table(result), short=short, add=add)
+    kind = "scaling-postgresql" if postgresql else "scaling"
+    finish(result, kind, table(result), short=short, add=add)
