@@ -19,6 +19,8 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, NamedTuple
 
+import msgspec
+
 from commentsvc.admin.dashboard import Figures
 from commentsvc.admin.routes import AdminPages, ProgramInterface
 from commentsvc.api.author import AuthorActions
@@ -27,6 +29,7 @@ from commentsvc.api.comments import CommentsApi
 from commentsvc.api.errors import as_http
 from commentsvc.api.feeds import Feeds
 from commentsvc.api.health import Health
+from commentsvc.api.images import CommentImages
 from commentsvc.api.openapi import ApiDescription
 from commentsvc.api.reactions import PageReactions
 from commentsvc.api.serialize import CommentSerializer
@@ -72,7 +75,7 @@ from commentsvc.runtime.handover import Handover, InheritedState
 from commentsvc.runtime.https_redirect import redirecting
 from commentsvc.runtime.systemd import Notifier
 from commentsvc.settings import data_dir
-from commentsvc.settings.schema import Settings
+from commentsvc.settings.schema import ServerSettings, Settings
 from commentsvc.spam.bans import Bans
 from commentsvc.spam.protected_names import ProtectedNames
 from commentsvc.submission_service import SubmissionService
@@ -155,7 +158,7 @@ async def _compose(
             upgrade.upgrade(location)
         keys = edit_tokens.load_keys(data / data_dir.SECRET_KEY, settings.auth.secret_key)
         leader = stack.enter_context(_leader(location, settings, keys))
-        bridge = Bridge(settings.server, request_trace.LINES if start.traced else 0)
+        bridge = Bridge(_with_room(settings), request_trace.LINES if start.traced else 0)
         stack.enter_context(_observed(bridge, start.traced))
         bans, names = Bans(), ProtectedNames(settings)
         changed = ChangedSites(settings)
@@ -167,7 +170,8 @@ async def _compose(
         views = ViewCounter(database)
         stack.push_async_callback(views.store)
         clock = Clock()
-        service = ServiceContext(settings, database, Sites(settings.sites), keys, clock)
+        sites = Sites(settings.sites, settings.server.public_url)
+        service = ServiceContext(settings, database, sites, keys, clock)
         ways = channels.channels(settings, SignedLinks(keys), clock, database)
         ways.update(_sent_mentions(service))
         outbox = OutboxWorker(database, ways, clock, leads=leader.leads)
@@ -231,6 +235,15 @@ async def _compose(
         succession.be_ready()
         await told_to_stop.wait()
         start.manager.notify("STOPPING=1")
+
+
+def _with_room(settings: Settings) -> ServerSettings:
+    """Return the server's settings, with room in a body for an uploaded picture and a form."""
+    server = settings.server
+    if not any(site.images for site in settings.sites):
+        return server
+    room = settings.comments.image_kib + settings.server.max_body_kib
+    return msgspec.structs.replace(server, max_body_kib=room)
 
 
 @contextmanager
@@ -383,6 +396,8 @@ async def _sync_database(database: Database, settings: Settings) -> None:
     await database.write(queries.sync_sites, names)
     mathematical = [site.name for site in settings.sites if site.math]
     await database.write(queries.set_math, mathematical)
+    pictured = [site.name for site in settings.sites if site.images]
+    await database.write(queries.set_images, settings.server.public_url.rstrip("/"), pictured)
     targets = channels.targets(settings)
     await database.write(outbox_queue.sync_targets, targets)
 
@@ -398,6 +413,7 @@ def _router(
     api = CommentsApi(service, cors, submissions, serializer)
     actions = AuthorActions(service, cors, submissions, serializer)
     page_reactions = PageReactions(service, cors)
+    comment_images = CommentImages(service, cors)
     feeds = Feeds(service)
     isso, isso_questions = _isso(service, submissions, actions, feeds, cors)
     routes = [
@@ -406,8 +422,9 @@ def _router(
         *CommentStream(service, bridge, secrets.randbelow).routes(),
         *Avatars(settings, service.sites, service.clock).routes(),
         *feeds.routes(),
-        *Embed(service, submissions, serializer, page_reactions).routes(),
+        *Embed(service, submissions, serializer, page_reactions, comment_images).routes(),
         *page_reactions.routes(),
+        *comment_images.routes(),
         *CommentPermalink(service, serializer).routes(),
         *Stacosys(service, submissions, api, feeds).routes(),
         *isso,

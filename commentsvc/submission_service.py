@@ -16,11 +16,11 @@ from typing import Any, Final, NamedTuple
 import msgspec
 
 from commentsvc.auth.edit_tokens import EditTokens
-from commentsvc.comments import create, people
+from commentsvc.comments import create, images, people
 from commentsvc.comments.create import InsertResult, NewComment
 from commentsvc.comments.errors import SubmissionRefused, TooManyPending
 from commentsvc.comments.render_queue import Rendered, RenderJob, RenderQueue
-from commentsvc.comments.submission import Submission
+from commentsvc.comments.submission import Submission, SubmissionError
 from commentsvc.comments.urls import PageRef
 from commentsvc.context import ServiceContext
 from commentsvc.db.writer import Job
@@ -97,6 +97,7 @@ class SubmissionService:
         self._pending_limit = PendingLimit(settings.spam, database)
         self._hashes = NetworkHashes(keys[0], settings.privacy.keep_network_days)
         self._tokens = EditTokens(keys)
+        self._images = settings.comments.image_count
         self._rendering = RenderQueue(service.clock)
         self._database = database
         self._sites = service.sites
@@ -136,7 +137,8 @@ class SubmissionService:
 
     def render(self, message: str, place: PageRef, done: Rendered) -> None:
         """Call `done` with the HTML of `message` on the page `place`; `done` must not raise."""
-        job = RenderJob(message, self._sites.math(place.site))
+        site = place.site
+        job = RenderJob(message, self._sites.math(site), images=self._sites.images(site))
         if "@" in message and people.names(message):
             reading = asyncio.ensure_future(self._database.read(people.find_on, place, message))
             reading.add_done_callback(partial(self._render_with_people, job, done))
@@ -154,7 +156,8 @@ class SubmissionService:
             self._rendering.add(job._replace(named=reading.result()), done)
 
     async def check_edit(self, submission: Submission, network: bytes) -> Verdict:
-        """Judge the new text of a comment."""
+        """Judge the new text of a comment. Raise SubmissionError for too many images."""
+        self._check_images(submission.message)
         html = await self._rendering.render(submission.message)
         policy = self._policy(submission, html, network, self._clock.now_ms())
         monotonic_ms = self._clock.monotonic_ms()
@@ -181,7 +184,8 @@ class SubmissionService:
         return done(Accepted(added.comment, prepared.token if valid else None, expires_at))
 
     def _prepare(self, submission: Submission, network: bytes, html: str) -> PreparedComment:
-        """Judge a submission. Raise SubmissionRefused or TooManyPending."""
+        """Judge a submission. Raise SubmissionError, SubmissionRefused or TooManyPending."""
+        self._check_images(submission.message)
         now_ms, monotonic_ms = self._clock.now_ms(), self._clock.monotonic_ms()
         policy = self._policy(submission, html, network, now_ms)
         verdict = self._spam_checker.check(submission, html, network, policy, now_ms, monotonic_ms)
@@ -198,6 +202,19 @@ class SubmissionService:
         network_hash = self._hashes.hash(network, now_ms)
         new = self._new(submission, html, verdict, network_hash, (token_hash, now_ms + self._edit))
         return PreparedComment(new, now_ms, token)
+
+    def _check_images(self, message: str) -> None:
+        number = len(images.names(message))
+        if number > self._images:
+            raise SubmissionError(
+                {
+                    "message": _(
+                        "This has %(number)s pictures; at most %(limit)s are allowed.",
+                        number=number,
+                        limit=self._images,
+                    )
+                }
+            )
 
     def _policy(
         self, submission: Submission, html: str, network: bytes, now_ms: int

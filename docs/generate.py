@@ -38,6 +38,7 @@ from commentsvc.api import (
     comments,
     feeds,
     health,
+    images,
     openapi,
     reactions,
     stacosys,
@@ -114,7 +115,7 @@ These pages work without JavaScript, on phones and by keyboard.
 
 # Each part of the page, its introduction, and the modules whose operations it lists.
 PARTS = (
-    ("Comments", "", (comments, stream, author, reactions, views, avatars)),
+    ("Comments", "", (comments, stream, author, reactions, views, images, avatars)),
     ("Feeds", "", (feeds,)),
     ("Pages without JavaScript", "", (embed,)),
     (

@@ -61,7 +61,7 @@ FOR_MODERATORS: Final = (
     "commentsvc/templates/admin/",
 )
 # Parts of the texts that are loaded only when they are used; most are sections of widget.json.
-PARTS: Final = ("tools", "form", "reactions", "views")
+PARTS: Final = ("tools", "form", "reactions", "views", "images")
 # The keys of the section "widget" that only forms and errors need, as those of "form".
 FORM: Final = {
     *("413", "429", "500", "approved", "author", "cancel", "change", "commentingAs", "email"),

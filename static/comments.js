@@ -67,7 +67,7 @@ function renderComment({ messages, closed, page }, comment, answered) {
   }
   if (!isWaiting) actions.append(actionButton("menu", MORE, messages.menu));
   const body = setHTML(h("div.body", { dir: "auto" }), comment.html);
-  if (body.querySelector("pre,math,ul,[href^='#']")) {
+  if (body.querySelector("pre,math,ul,img,[href^='#']")) {
     import("./rich.js").then(({ enrich }) => enrich(body));
   }
   const head = header(messages, comment, answered);
@@ -168,7 +168,7 @@ export class CommentThread extends HTMLElement {
     { rootMargin: "600px" },
   );
   #timer;
-  #leave; // ends what live.js does
+  #leave; // ends live.js
 
   constructor() {
     super();

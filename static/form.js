@@ -179,7 +179,7 @@ export class CommentForm {
     toggleToolbar(this.element.message, this.#formatButton);
   }
 
-  /** Store the text; return all fields. */
+  /** Store and return all fields. */
   keep() {
     const fields = Object.fromEntries(new FormData(this.element));
     storage.set(this.draft, { ...fields, key: this.key });
@@ -225,7 +225,7 @@ export class CommentForm {
   async #prove() {
     const token = await get("form-token?" + new URLSearchParams({ url: this.about.url }));
     this.token = token;
-    if (token.notify || token.sign_in) {
+    if (token.notify || token.sign_in || token.images) {
       import("./offers.js").then(({ offer }) => offer(this)).catch(() => {});
     }
     this.#countCharacters();

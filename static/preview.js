@@ -44,7 +44,10 @@ export class Preview {
       this.#isOpen = false;
       explain(this.#form, failure);
     }
+    const { pictures } = this.#form.element;
+    const uploading = pictures?.size && (await import("./uploading.js"));
     enrich(setHTML(this.#element, html));
+    if (uploading) uploading.showPictures(this.#element, pictures);
     this.#button.ariaExpanded = String(this.#isOpen);
   }
 }

@@ -1,4 +1,4 @@
-// What only some comments have: code, formulas, task lists, footnotes, mentions
+// What only some comments have: code, formulas, task lists, footnotes, mentions, pictures
 
 import { loadStylesheet } from "./common.js";
 

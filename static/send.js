@@ -18,13 +18,14 @@ export async function send(method, path, body, token) {
   /** @type {Failure} */
   const failure = { status: navigator.onLine ? "unreached" : "offline" };
   const headers = {};
-  if (body) headers["content-type"] = "application/json";
+  const isFile = body instanceof Blob;
+  if (body) headers["content-type"] = isFile ? "application/octet-stream" : "application/json";
   if (token) headers.authorization = "Bearer " + token;
   try {
     const response = await fetch(base + "api/" + path, {
       method,
       headers,
-      body: JSON.stringify(body),
+      body: isFile ? body : JSON.stringify(body),
       keepalive: method == "DELETE", // the page may be left
       signal: AbortSignal.timeout(TIMEOUT_MS),
     });

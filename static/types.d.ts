@@ -110,6 +110,8 @@ export interface FormToken {
   solution?: string;
   length?: number;
   notify?: boolean;
+  sign_in?: boolean;
+  images?: boolean;
 }
 
 export interface Challenge {

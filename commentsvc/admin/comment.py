@@ -7,12 +7,13 @@ from commentsvc.admin.comment_view import Viewer
 from commentsvc.admin.layout import AdminContext
 from commentsvc.admin.render import number, redirect, target
 from commentsvc.admin.review_queue import flash_message, with_flash
-from commentsvc.comments import reports
+from commentsvc.api.images import HEADERS as IMAGE_HEADERS
+from commentsvc.comments import images, reports
 from commentsvc.comments.errors import UnknownComment
 from commentsvc.comments.submission import SubmissionError, message_from_text
 from commentsvc.db.sqlite import Reader
 from commentsvc.http.forms import Form
-from commentsvc.http.messages import HttpError, Request, Response, first
+from commentsvc.http.messages import NOT_STORED, HttpError, Request, Response, first
 from commentsvc.http.router import Route
 from commentsvc.model import Entry
 from commentsvc.moderation import actions, decisions, lists, pins, profiles
@@ -28,6 +29,9 @@ COMMENT = page_operation(
     "/moderation/comment",
     "One comment: its text, the verdict on it and its history",
     Permission.READ,
+)
+IMAGE = page_operation(
+    "GET", "/moderation/image", "A picture in a comment, also before it is shown", Permission.READ
 )
 ANSWER = page_operation(
     "POST", "/moderation/answer", "Answer a comment, and approve it if it waits", Permission.DECIDE
@@ -70,6 +74,7 @@ class CommentPage:
         access = self._access
         return [
             access.page(COMMENT, self.page),
+            access.page(IMAGE, self.image),
             access.form(ANSWER, self.answer),
             access.form(PIN, self.pin),
             access.form(EDIT, self.edit),
@@ -79,6 +84,15 @@ class CommentPage:
         """GET /moderation/comment?id=N: 200 with a comment and its history. 404."""
         form = request.parameters()
         return await self._show(context, number(first(form, "id")), done=first(form, "done"))
+
+    async def image(self, request: Request, context: RequestContext) -> Response:
+        """GET /moderation/image?name=NAME: 200 with a picture of a site of the moderator. 404."""
+        name = first(request.parameters(), "name")
+        found = await self._database.read(images.stored, name)
+        for site, content in found.items():
+            if context.actor.sees(site):
+                return Response(200, (*IMAGE_HEADERS, NOT_STORED), content)
+        raise HttpError(404, "not_found", _("Not found: %(reason)s.", reason=name))
 
     async def answer(self, request: Request, context: RequestContext, form: Form) -> Response:
         """POST /moderation/answer: 303 back; the comment `answer` is answered. 404, 409, 422.

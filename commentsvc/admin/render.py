@@ -94,6 +94,14 @@ def exactly(moment: int) -> str:
     return f"{_date(moment // DAY_MS, spoken().tag)}, {_utc(moment):%H:%M} UTC"
 
 
+_IMAGE: Final = re.compile(r'<img src="[^"]*/images/([^"/]*)\.webp"').sub
+
+
+def reviewed(html: str) -> str:
+    """Return a comment's HTML with the images that moderators see before others do."""
+    return _IMAGE(r'<img src="image?name=\1"', html)
+
+
 def machine(moment: int) -> str:
     """Return a time for the attribute of `<time datetime>`."""
     return f"{_utc(moment):%Y-%m-%dT%H:%M:%SZ}"
@@ -134,6 +142,7 @@ TEMPLATES: Final = Templates(
         "exactly": exactly,
         "hue": hue,
         "machine": machine,
+        "reviewed": reviewed,
         "said_reason": reasons.said,
     },
 )

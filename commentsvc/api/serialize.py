@@ -136,6 +136,13 @@ class Counts(Answer, frozen=True, gc=False):
     viewed: list[ViewedPage] | UnsetType = UNSET
 
 
+class UploadedImage(Answer, frozen=True, gc=False):
+    """An image: its address in the Markdown of a comment, and its URL once that is approved."""
+
+    image: str
+    url: str
+
+
 class Reactions(Answer, frozen=True, gc=False):
     """How many reactions with each emoji of the site a page has."""
 
@@ -190,7 +197,7 @@ class Invitation(Answer, frozen=True):
 
     `form_token` and a solution of the `proof_of_work` are sent with the comment; `length` is that
     of the longest message; `notify` says whether replies can be mailed, `sign_in` whether readers
-    may sign in.
+    may sign in, `images` whether comments may show images.
     """
 
     form_token: str
@@ -198,6 +205,7 @@ class Invitation(Answer, frozen=True):
     notify: bool
     proof_of_work: Challenge | UnsetType = UNSET
     sign_in: bool = False
+    images: bool = False
 
 
 class OwnComment(Answer, frozen=True, gc=False):

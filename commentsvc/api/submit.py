@@ -63,6 +63,7 @@ class HttpSubmissions:
         self._with_readers = {
             site.name for site in settings.sites if site.sign_in and settings.server.public_url
         }
+        self._sites = service.sites
         self._database = service.database
         self._clock = service.clock
         self._cors = cors
@@ -79,6 +80,7 @@ class HttpSubmissions:
             length=self._length,
             notify=self._replies,
             sign_in=site in self._with_readers,
+            images=bool(self._sites.images(site)),
             **invitation,
         )
 

@@ -23,7 +23,7 @@ from typing import Final, NamedTuple
 
 import msgspec
 
-from commentsvc.comments import follows, subscriptions, titles
+from commentsvc.comments import follows, images, subscriptions, titles
 from commentsvc.comments.errors import (
     CommentsError,
     KeyConflict,
@@ -129,6 +129,8 @@ def add(tx: Transaction, new: NewComment, now: int) -> InsertResult:
         assert comment is not None, "its key was cleared above"
     if _gives_title(tx, new, ref, untitled):
         titles.propose(tx, [(comment.id, new.title)])
+    if "image:" in new.source:
+        images.link(tx, comment.id, new.source)
     if new.status == APPROVED:
         add_to_counts(tx, {ref: 1})
     _queue_messages(tx, [new], [comment], now)
@@ -312,6 +314,8 @@ def _add_many(tx: Transaction, items: Sequence[tuple[NewComment, int]]) -> list[
     rows: list[Row] = []
     proposals, newest, shown = [], dict[int, int](), Counter[ThreadRef]()
     for new, now in items:
+        if "image:" in new.source:
+            raise NotPlain
         page = (new.site, new.url)
         if page not in places:
             places[page], closed = _thread(tx, new, now, untitled)

@@ -18,6 +18,7 @@ CommentsError
   NotPermitted     the account's role does not permit that
   ProfileRefused   a moderator's comments cannot be shown with that profile
   TooManyVotes     that network has all the votes that it may have on this comment
+  ImagesFull        the site has no room for another image
   TooManyReactions  that network has all the reactions that it may have on this page
 BadCursor          `after` is not a cursor of our lists, or is one of another order
 """
@@ -119,6 +120,10 @@ class TooManyVotes(CommentsError):
 
     def __init__(self) -> None:
         super().__init__(_("your network has voted on this comment many times"))
+
+
+class ImagesFull(CommentsError):
+    """The site has no room for another image."""
 
 
 class TooManyReactions(CommentsError):

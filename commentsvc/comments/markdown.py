@@ -2,10 +2,11 @@
 
 There are two independent protections. comrak parses GitHub's Markdown (autolinks, strikethrough,
 tables, task lists, footnotes; a newline is a line break, as readers expect of a comment field). It
-escapes raw HTML, which is thus shown as text, so that ``List<String>`` stays visible. An image
-becomes a link to it, since loading it would tell its host who reads the page. Headings start at h4,
-below those of the page. The boxes of task lists become characters, which need no label. See
-`footnotes`, `formulas` and `people` for what becomes of these.
+escapes raw HTML, which is thus shown as text, so that ``List<String>`` stays visible. An image of
+another host becomes a link to it, since loading it would tell that host who reads the page. See
+`comments.images` for our own. Headings start at h4, below those of the page. The boxes of task
+lists become characters, which need no label. See `footnotes`, `formulas` and `people` for what
+becomes of these.
 Then nh3, a complete HTML5 parser, removes everything that is not on the allow-list. Each of the two
 would be enough alone. HTML in which each "<" begins a tag of a shorter list, without attributes,
 skips nh3 (`has_bare_tags`): it would remove nothing.
@@ -98,32 +99,47 @@ _TAGS = (
     "a blockquote br code del em h4 h5 h6 hr li ol p pre section strong sup table tbody td th thead"
     " tr ul"
 )
-_CLEANER = nh3.Cleaner(
-    tags={*_TAGS.split(), *formulas.TAGS},
-    attributes={
-        "a": {"href", "title", "id", "role"},
-        "code": {"class"},
-        "li": {"id"},
-        "ol": {"start"},
-        "section": {"role"},
-        "td": {"align"},
-        "th": {"align"},
-        "ul": {"class"},
-        **formulas.ATTRIBUTES,
-    },
-    attribute_filter=_filter,
-    url_schemes={"http", "https", "mailto"},
-    url_relative=_own_host_only,
-    link_rel="nofollow ugc noopener",
-)
 
 
-def render(source: str, math: bool = False, named: Mapping[str, int] = NOBODY) -> str:
+def _cleaner(*schemes: str) -> nh3.Cleaner:
+    """Return a sanitizer that keeps links with these schemes."""
+    return nh3.Cleaner(
+        tags={*_TAGS.split(), *formulas.TAGS},
+        attributes={
+            "a": {"href", "title", "id", "role"},
+            "code": {"class"},
+            "li": {"id"},
+            "ol": {"start"},
+            "section": {"role"},
+            "td": {"align"},
+            "th": {"align"},
+            "ul": {"class"},
+            **formulas.ATTRIBUTES,
+        },
+        attribute_filter=_filter,
+        url_schemes=set(schemes),
+        url_relative=_own_host_only,
+        link_rel="nofollow ugc noopener",
+    )
+
+
+_CLEANER: Final = _cleaner("http", "https", "mailto")
+# Also keeps links to our own images, which `_show_images` replaces.
+_CLEANER_WITH_IMAGES: Final = _cleaner("http", "https", "mailto", "image")
+_LINKED_IMAGE: Final = re.compile(r'<a href="image:([^"]*)"[^>]*>(.*?)</a>', re.DOTALL).sub
+_SIZED: Final = re.compile(r"[0-9a-f]{32}-([0-9]{1,4})x([0-9]{1,4})").fullmatch
+_ANY_TAG: Final = re.compile(r"<[^>]*>").sub
+
+
+def render(
+    source: str, math: bool = False, named: Mapping[str, int] = NOBODY, images: str = ""
+) -> str:
     """Return the HTML of the Markdown `source`, safe for any page.
 
     It has at most `EXPANSION` times the bytes of `source` and `ALLOWANCE` more. NUL becomes U+FFFD.
     `source` must not contain lone surrogates; every other text can be rendered. With `math`,
-    formulas become MathML. ``@Name`` leads to the comment that `named` has for that name.
+    formulas become MathML. ``@Name`` leads to the comment that `named` has for that name. `images`
+    is the address of the service if it shows images (see `comments.images`).
     """
     most = EXPANSION * len(source.encode()) + ALLOWANCE
     if _table_cells(source) * _CELL <= most:
@@ -131,7 +147,10 @@ def render(source: str, math: bool = False, named: Mapping[str, int] = NOBODY) -
         if len(html.encode()) <= most and not _is_nested(html):
             if has_bare_tags(html):
                 return html.replace("<br />", "<br>").replace("&quot;", '"')
-            html = clean(html)
+            if 'href="image:' in html:
+                html = _show_images(_CLEANER_WITH_IMAGES.clean(html), images)
+            else:
+                html = clean(html)
             if len(html.encode()) <= most:
                 return html
     return clean("<p>" + escape(source, quote=False).replace("\n", "<br>") + "</p>")
@@ -145,6 +164,22 @@ def has_bare_tags(html: str) -> bool:
 def clean(html: str) -> str:
     """Return `html` with only the tags and attributes of the allow-list."""
     return _CLEANER.clean(html)
+
+
+def _show_images(html: str, base: str) -> str:
+    """Return cleaned HTML with an image in place of each link to one; without `base`, with text."""
+
+    def show(match: re.Match[str]) -> str:
+        sized = _SIZED(match[1])
+        if not base or sized is None:
+            return match[2]
+        alt = _ANY_TAG("", match[2]).replace('"', "&quot;")
+        return (
+            f'<img src="{escape(base)}/images/{match[1]}.webp" alt="{alt}"'
+            f' width="{sized[1]}" height="{sized[2]}" loading="lazy">'
+        )
+
+    return _LINKED_IMAGE(show, html)
 
 
 def parse(source: str, math: bool = False, named: Mapping[str, int] = NOBODY) -> str:

@@ -114,6 +114,12 @@ def set_math(tx: Transaction, names: Iterable[str]) -> None:
     tx.change(SiteTable.update(math=Case(None, [(has_math, 1)], 0)))
 
 
+def set_images(tx: Transaction, address: str, names: Iterable[str]) -> None:
+    """Store that images are shown on the sites of these names, at the service's address."""
+    has_images = SiteTable.name.in_([*names])
+    tx.change(SiteTable.update(images=Case(None, [(has_images, address)], "")))
+
+
 def pending_ids(reader: Reader) -> list[int]:
     """Return the ids of the comments in the queue, oldest first."""
     query = CommentTable.select(CommentTable.id).where(

@@ -27,6 +27,7 @@ class RenderJob(NamedTuple):
     source: str
     math: bool = False
     named: Mapping[str, int] = NOBODY
+    images: str = ""
 
 
 class RenderQueue:

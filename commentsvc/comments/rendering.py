@@ -7,12 +7,14 @@ from commentsvc.db.sqlite import Reader
 
 
 @prepared
-def _math(thread_id: Param) -> Select:
-    return ThreadTable.select(SiteTable.math).join(SiteTable).where(ThreadTable.id == thread_id)
+def _features(thread_id: Param) -> Select:
+    found = ThreadTable.select(SiteTable.math, SiteTable.images).join(SiteTable)
+    return found.where(ThreadTable.id == thread_id)
 
 
 def render(reader: Reader, thread_id: int, source: str, before: int | None = None) -> str:
     """Return the HTML of `source` in a thread; see `markdown.render`, and `people.find`."""
-    may_have_math = "$" in source or "math" in source
-    math = may_have_math and reader.query(_math, thread_id) == [(1,)]
-    return markdown.render(source, math, people.find(reader, thread_id, source, before))
+    may_have_more = "$" in source or "math" in source or "image:" in source
+    math, images = (may_have_more and reader.first(_features, thread_id)) or (0, "")
+    named = people.find(reader, thread_id, source, before)
+    return markdown.render(source, bool(math), named, images)

@@ -144,8 +144,12 @@ def _loose(exact: str) -> str:
 class Sites:
     """The configured sites; finds the site and the canonical url for a request."""
 
-    def __init__(self, sites: Sequence[Site]) -> None:
-        """Take the settings' sites, at least one; their origins are http(s) addresses."""
+    def __init__(self, sites: Sequence[Site], public_url: str = "") -> None:
+        """Take the settings' sites, at least one, and the address of the service.
+
+        The origins of sites are http(s) addresses.
+        """
+        self._base = public_url.rstrip("/")
         self._sites = {site.name: site for site in sites}
         self._first = sites[0]
         self._exact: dict[str, Site] = {}
@@ -200,6 +204,10 @@ class Sites:
     def math(self, name: str) -> bool:
         """Return whether comments on the site `name` show formulas."""
         return self._sites[name].math
+
+    def images(self, name: str) -> str:
+        """Return the address of the service if comments on the site `name` show images, else ""."""
+        return self._base if self._sites[name].images else ""
 
     def pictures(self, name: str) -> str:
         """Return the URL of an author's picture for `item` on the site `name`; "" without any."""

@@ -113,6 +113,13 @@ class IdentityRecord(Struct, frozen=True, gc=False):
     subject: str
 
 
+class ImageRecord(Struct, frozen=True, gc=False):
+    """An image that a comment names in its text as `image:NAME`; `content` is a WebP file."""
+
+    name: str
+    content: bytes
+
+
 class CommentRecord(Struct, frozen=True, omit_defaults=True, gc=False, tag="comment"):
     """A comment and everything that belongs to it. `parent` is the id of the comment it replies to.
 
@@ -156,6 +163,7 @@ class CommentRecord(Struct, frozen=True, omit_defaults=True, gc=False, tag="comm
     history: tuple[HistoryRecord, ...] = ()
     voters: tuple[VoteRecord, ...] = ()
     reader: IdentityRecord | None = None
+    images: tuple[ImageRecord, ...] = ()
 
 
 class ViewsRecord(Struct, frozen=True, omit_defaults=True, gc=False, tag="views"):

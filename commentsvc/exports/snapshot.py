@@ -22,7 +22,9 @@ from commentsvc.comments import reactions
 from commentsvc.comments.urls import UnknownSiteError, UrlError
 from commentsvc.db.query import Param, Select, prepared
 from commentsvc.db.schema.comments import (
+    CommentImageTable,
     CommentTable,
+    ImageTable,
     PageViewTable,
     ProposedTitleTable,
     ReactionTable,
@@ -50,6 +52,7 @@ from commentsvc.exports.records import (
     HeaderRecord,
     HistoryRecord,
     IdentityRecord,
+    ImageRecord,
     ReactionRecord,
     ReaderRecord,
     Record,
@@ -218,6 +221,14 @@ def _votes() -> Select:
     ).order_by(VoteTable.comment, VoteTable.voter)
 
 
+def _images() -> Select:
+    return (
+        CommentImageTable.select(CommentImageTable.comment, ImageTable.name, ImageTable.content)
+        .join(ImageTable)
+        .order_by(CommentImageTable.comment, ImageTable.name)
+    )
+
+
 _NEVER: Final = 1 << 63  # greater than all ids
 _PARENT: Final = 8  # the index of the parent's column in `_selected`
 
@@ -300,9 +311,12 @@ def comments(reader: Reader, selection: Selection) -> Iterator[CommentRecord]:
     anonymous = selection.anonymous
     history = _ByComment(reader.each(_history()), partial(_change, anonymous))
     voters = _ByComment(iter(()) if anonymous else reader.each(_votes()), _vote)
+    images = _ByComment(iter(()) if anonymous else reader.each(_images()), _image)
     selected = _selected(selection.site, selection.since)
     for row in reader.each(selected.order_by(CommentTable.id)):
-        yield _comment(row, anonymous, history.take(row[0]), voters.take(row[0]))
+        comment = _comment(row, anonymous, history.take(row[0]), voters.take(row[0]))
+        pictured = images.take(row[0])
+        yield msgspec.structs.replace(comment, images=pictured) if pictured else comment
 
 
 class Page(NamedTuple):
@@ -456,6 +470,10 @@ def _impersonal(actor: str) -> str:
 def _vote(row: Row) -> VoteRecord:
     _, voter, value, created, network = row
     return VoteRecord(voter.hex(), value, rfc3339_ms(created), _digest(network))
+
+
+def _image(row: Row) -> ImageRecord:
+    return ImageRecord(row[1], row[2])
 
 
 def _training(label: str | None, tokens: bytes | None) -> TrainingRecord | None:

@@ -66,8 +66,12 @@ def is_multipart(content_type: str) -> bool:
     return _BOUNDARY.match(content_type) is not None
 
 
-def parse_multipart(content_type: str, body: bytes) -> Form:
-    """Read a multipart/form-data body (RFC 7578) without files. Raise FormError."""
+def parse_multipart(content_type: str, body: bytes, file: str = "") -> tuple[Form, bytes]:
+    """Read a multipart/form-data body (RFC 7578), and the content of its field `file`, a file.
+
+    The content is empty without a file, as browsers send it where none was chosen. Raise FormError
+    for other files.
+    """
     match = _BOUNDARY.match(content_type)
     if match is None:
         raise FormError("The multipart body has no boundary.")
@@ -78,6 +82,7 @@ def parse_multipart(content_type: str, body: bytes) -> Form:
     if not parts or not parts.pop().startswith(b"--"):
         raise FormError("The multipart body ends too early.")
     form: Form = {}
+    content = b""
     for part in parts:
         head, blank, value = part.partition(b"\r\n\r\n")
         lines = head.decode("latin-1").split("\r\n")
@@ -87,6 +92,9 @@ def parse_multipart(content_type: str, body: bytes) -> Form:
         quoted, plain = named[0].groups()
         name = _utf8((quoted or plain or "").encode("latin-1"), "")
         if _FILE.search(named[0].string.replace(f'"{quoted}"', "")):
-            raise FormError("Files cannot be sent here.", name)
-        form.setdefault(name, []).append(_utf8(value, name))
-    return form
+            if content or not file or name != file:
+                raise FormError("Files cannot be sent here.", name)
+            content = value
+        else:
+            form.setdefault(name, []).append(_utf8(value, name))
+    return form, content

@@ -17,7 +17,13 @@ from urllib.parse import unquote
 
 import msgspec
 
-from commentsvc.http.forms import Form, FormError, is_multipart, parse_multipart, parse_urlencoded
+from commentsvc.http.forms import (
+    Form,
+    FormError,
+    is_multipart,
+    parse_multipart,
+    parse_urlencoded,
+)
 from commentsvc.settings.schema import Site
 from commentsvc.util.i18n import (
     Language,
@@ -195,14 +201,18 @@ class Request(msgspec.Struct, frozen=True):
         return find_language(tag or accepted_language(accepted, known or languages()))
 
     def form(self) -> Form:
-        """Read the body of a posted form. Raise HttpError 415 or 400."""
+        """Read the body of a posted form without files. Raise HttpError 415 or 400."""
+        return self.upload("")[0]
+
+    def upload(self, file: str) -> tuple[Form, bytes]:
+        """Do as `form` where the field `file` may be a file; return its content too, or b""."""
         self._refuse_coding()
         content_type = self.header("content-type") or ""
         try:
             if self.media_type() == "application/x-www-form-urlencoded":
-                return parse_urlencoded(self.body.decode("latin-1"))
+                return parse_urlencoded(self.body.decode("latin-1")), b""
             if is_multipart(content_type):
-                return parse_multipart(content_type, self.body)
+                return parse_multipart(content_type, self.body, file)
         except FormError as error:
             raise unreadable(error) from None
         raise HttpError(

@@ -12,7 +12,7 @@ import msgspec
 from msgspec.structs import replace
 from peewee import Value
 
-from commentsvc.comments import queries, reactions, readers
+from commentsvc.comments import images, queries, reactions, readers
 from commentsvc.comments.create import ThreadRef, changed
 from commentsvc.comments.readers import SignedReader
 from commentsvc.db import statements
@@ -164,6 +164,11 @@ def add_details(
             for each in record.voters
         ],
     )  # fmt: skip
+    created = dates.moment(record.created)
+    for image in record.images:
+        if images.is_named_so(image.name, image.content):
+            tx.change(images.put_row, ref.site, image.name, image.content, created)
+    images.link(tx, comment_id, record.message)
     if record.training and keeps_ids:
         tokens = record.training.tokens
         packed = struct.pack(f"<{len(tokens)}I", *tokens)

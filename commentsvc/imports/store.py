@@ -13,6 +13,7 @@ from typing import Final
 import msgspec
 from peewee import JOIN, fn
 
+from commentsvc.comments import images
 from commentsvc.comments.create import ThreadRef, add_to_counts, changed
 from commentsvc.comments.errors import CommentsError, UnknownSite
 from commentsvc.db import statements
@@ -450,6 +451,7 @@ def remove(tx: Transaction, import_id: int, before: int, most: int, now: int) ->
             shown[ThreadRef(site, url, site_id, thread_id)] -= 1
         # One after the other: deleting a reply may leave its parent without replies.
         if answered and tx.first(_has_answer, number):
+            images.remove(tx, number)
             tx.change(_empty, number)
         elif status is not None:
             tx.change(_delete, number)

@@ -20,7 +20,7 @@ from collections.abc import Iterable
 
 import msgspec
 
-from commentsvc.comments import follows, reports, subscriptions, titles
+from commentsvc.comments import follows, images, reports, subscriptions, titles
 from commentsvc.comments.create import ThreadRef, add_to_counts, last_published
 from commentsvc.comments.errors import NothingToUndo, UnknownComment
 from commentsvc.comments.rendering import render
@@ -107,6 +107,7 @@ def edit(tx: Transaction, comment_id: int, source: str, who: str, now: int) -> C
     tx.execute(statements.INSERT_CHANGE, row)
     html = render(tx, ref.thread_id, source, comment_id)
     tx.execute(statements.SET_TEXT, (source, html, now, comment_id))
+    images.link(tx, comment_id, source)
     if status == APPROVED:
         add_to_counts(tx, {ref: 0})
     outbox.changed(tx, [comment_id], now)
@@ -177,6 +178,7 @@ def _undo(tx: Transaction, rows: Iterable[Row], who: str, now: int) -> ChangeRes
         if what == TEXT:
             html = render(tx, ThreadRef(*ref).thread_id, was, comment_id)
             tx.execute(statements.SET_TEXT, (was, html, moment, comment_id))
+            images.link(tx, comment_id, was)
             if status == APPROVED:
                 shown[ThreadRef(*ref)] += 0  # only to purge
         else:

@@ -5,12 +5,13 @@ to be in it are read one by one. So a million other comments cost no time. The c
 in addresses does not matter.
 """
 
+from base64 import b64encode
 from collections.abc import Iterator
 
 import msgspec
 from peewee import JOIN, fn
 
-from commentsvc.comments import queries
+from commentsvc.comments import images, queries
 from commentsvc.db.query import Select
 from commentsvc.db.schema.comments import CommentTable, SiteTable, ThreadTable
 from commentsvc.db.schema.outbox import FollowerTable, SubscriberTable
@@ -67,7 +68,7 @@ def _names(email: str) -> Select:
 
 
 class ExportedComment(msgspec.Struct, frozen=True, gc=False):
-    """A comment, for its author. Times are in RFC 3339."""
+    """A comment, for its author. Times are in RFC 3339, images are `data:` URLs."""
 
     id: int
     site: str
@@ -82,6 +83,7 @@ class ExportedComment(msgspec.Struct, frozen=True, gc=False):
     published: str | None
     edited: str | None
     votes: int
+    images: list[str]
 
 
 class Consent(msgspec.Struct, frozen=True, gc=False):
@@ -139,14 +141,14 @@ def export(reader: Reader, email: str, now: int) -> Export:
     return Export(
         email,
         rfc3339(now),
-        [_written(entry) for entry in entries if entry],
+        [_written(reader, entry) for entry in entries if entry],
         [Consent(*row) for row in reader.query(_consents(email))],
         [Follow(*row) for row in reader.query(_follows(email))],
         [ReaderName(*row) for row in reader.query(_names(email))],
     )
 
 
-def _written(entry: Entry) -> ExportedComment:
+def _written(reader: Reader, entry: Entry) -> ExportedComment:
     comment = entry.comment
     created, published, edited = (
         None if moment is None else rfc3339(moment)
@@ -167,4 +169,8 @@ def _written(entry: Entry) -> ExportedComment:
         published,
         edited,
         comment.votes,
+        [
+            f"data:image/webp;base64,{b64encode(content).decode()}"
+            for content in images.of_comment(reader, comment.id)
+        ],
     )

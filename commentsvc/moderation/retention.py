@@ -6,9 +6,9 @@ spam with replies stays.
 
 A person is identified by an e-mail address. Comments of that person are emptied rather than
 removed: replies keep their place, and an empty, deleted comment contains nothing. Copies of the
-content are deleted too: the history, which has former texts, the subscription to replies, and
-waiting mails. The search index is updated by triggers (see `db.schema.search`). Bans stay, since
-they are moderators' decisions. SQLite overwrites deleted data when it needs the space.
+content are deleted too: the history, which has former texts, the images, the subscription to
+replies, and waiting mails. The search index is updated by triggers (see `db.schema.search`). Bans
+stay, since they are moderators' decisions. SQLite overwrites deleted data when it needs the space.
 """
 
 from typing import Final
@@ -16,7 +16,7 @@ from typing import Final
 import peewee
 from peewee import fn
 
-from commentsvc.comments import follows, readers
+from commentsvc.comments import follows, images, readers
 from commentsvc.db.query import Param, Prepared, Select, literal, prepared
 from commentsvc.db.schema.comments import CommentTable, ReactionTable, VoteTable
 from commentsvc.db.schema.moderation import ChangeTable, RemovedSpamTable
@@ -153,6 +153,7 @@ def forget(tx: Transaction, email: str, who: str, now: int) -> tuple[int, ...]:
     for comment_id in ids:
         for table in (ChangeTable, SubscriptionTable, FollowWishTable, OutboxTable):
             tx.change(table.delete().where(table.comment == comment_id))
+        images.remove(tx, comment_id)
         tx.change(_empty, comment_id, b"")
     training.update(tx, ids)  # nobody has decided on them any more
     address = fn.LOWER(email)

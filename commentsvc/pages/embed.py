@@ -23,6 +23,7 @@ from msgspec import UNSET, Meta, UnsetType
 
 from commentsvc.api.errors import as_http
 from commentsvc.api.feeds import REPLIES_FEED
+from commentsvc.api.images import CommentImages
 from commentsvc.api.parameters import After, LanguageTag, PageQuery, WriteQuery
 from commentsvc.api.reactions import PageReactions
 from commentsvc.api.serialize import CommentSerializer, Item, status
@@ -91,7 +92,7 @@ WRONG_BASE = "This must be the public address of the service: see server.public_
 HTML = ("Content-Type", "text/html; charset=utf-8")
 POLICY = (
     "Content-Security-Policy",
-    "default-src 'none'; style-src 'self'; form-action 'self'; base-uri 'none'",
+    "default-src 'none'; style-src 'self'; img-src 'self'; form-action 'self'; base-uri 'none'",
 )
 
 
@@ -176,6 +177,14 @@ class FormFields(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     ] = ""
     title: Title = ""
     key: Key = ""
+    image: Annotated[
+        str,
+        Meta(
+            description="A picture, which is shown below the message: see POST /api/images.",
+            extra_json_schema={"format": "binary"},
+        ),
+    ] = ""
+    alt: Annotated[str, Meta(description="The description of the picture.")] = ""
     notify: Annotated[
         str,
         Meta(
@@ -223,7 +232,7 @@ SUBMIT = Operation(
     summary="Submit a comment with a plain form. Every answer is an HTML page",
     query=WriteQuery,
     body=form_of(FormFields),
-    answers=dict.fromkeys((201, 202, 400, 403, 409, 415, 429, 503), PAGE),
+    answers=dict.fromkeys((201, 202, 400, 403, 404, 409, 415, 429, 503), PAGE),
 )
 
 
@@ -236,6 +245,7 @@ class Embed:
         submissions: HttpSubmissions,
         serializer: CommentSerializer,
         page_reactions: PageReactions,
+        images: CommentImages,
     ) -> None:
         settings = service.settings
         self._database = service.database
@@ -244,6 +254,7 @@ class Embed:
         self._submissions = submissions
         self._serializer = serializer
         self._reactions = page_reactions
+        self._images = images
         self._most = settings.comments.list_limit
         self._origins = origins(settings.sites)
         self._base = settings.server.public_url.rstrip("/")
@@ -311,6 +322,7 @@ class Embed:
             since=_since(page) if whole else "",
             bounds=self._bounds,
             replies=self._replies,
+            images=bool(self._sites.images(place.site)),
             mails=self._mails,
             back=self._page(*place),
             title=title,
@@ -368,15 +380,23 @@ class Embed:
     async def submit(self, request: Request) -> Response:
         """POST /embed/thread, a form with the fields of POST /api/comments: an HTML page.
 
-        201 or 202 with thanks; 400, 403, 409, 415, 429 or 503 with the reason and the form as it
-        was filled in.
+        A picture may be sent too, as a file. 201 or 202 with thanks; 400, 403, 404, 409, 415, 429
+        or 503 with the reason and the form as it was filled in.
         """
         values: dict[str, str] = {}
         try:
-            values.update((name, texts[0]) for name, texts in request.form().items())
+            form, picture = request.upload("image")
+            values.update((name, texts[0]) for name, texts in form.items())
             place = self._submissions.admit(request)
             locate = self._sites.locator(SUBMIT.read(request).site)
-            submission = from_form(values, self._bounds, locate)
+            if picture:
+                site = locate(values.get("url", "")).site
+                alt = values.get("alt", "")
+                image = await self._images.add_by_form(request, site, picture, alt)
+                values["message"] = f"{values.get('message', '')}\n\n{image}".strip()
+                values["alt"] = ""
+            fields = {name: text for name, text in values.items() if name not in ("image", "alt")}
+            submission = from_form(fields, self._bounds, locate)
             accepted, _ = await self._submissions.submit(request, place, submission)
         except Exception as failure:
             error = as_http(failure)
@@ -414,13 +434,15 @@ class Embed:
                 self._page(*place),
                 values | {"form_token": self._submissions.form_token(place.site)},
             )
+            images = bool(self._sites.images(place.site))
         except (UrlError, HttpError):
-            name = back = ""
+            name, back, images = "", "", False
         html = TEMPLATES.render(
             "result.html",
             language,
             bounds=self._bounds,
             replies=self._replies,
+            images=images,
             message=_translated(error, language),
             problem=str(error),
             values=values,

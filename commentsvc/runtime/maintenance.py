@@ -3,14 +3,14 @@
 Adding a comment to the search index costs as much as storing it. So comments are indexed in
 batches, after a pause without submissions, and indexing stops as soon as one arrives: a submission
 never waits for more than one batch. Under a load without pauses nothing is indexed, and the search
-says how much is missing. In such pauses, old network hashes and old spam are deleted too. At the
-end of a day, answers about the last days are purged from the cache.
+says how much is missing. In such pauses, old network hashes, old spam and unused images are deleted
+too. At the end of a day, answers about the last days are purged from the cache.
 """
 
 import asyncio
 from typing import Final
 
-from commentsvc.comments import popular, search
+from commentsvc.comments import images, popular, search
 from commentsvc.db.database import Database
 from commentsvc.db.sqlite import DatabaseError
 from commentsvc.moderation import retention
@@ -41,6 +41,7 @@ async def run(database: Database, settings: Settings, clock: Clock, pause: float
                 last = database.read_now(search.last)
             if last == before:
                 await _forget(database, _ago(settings.privacy.keep_network_days, clock.now_ms()))
+                await _drop_images(database, _ago(1, clock.now_ms()))
                 if settings.spam.keep_spam_days and rest <= 0:
                     now_ms = clock.now_ms()
                     more = await _remove(
@@ -63,6 +64,12 @@ async def _forget(database: Database, before: int) -> None:
     for networks in retention.NETWORKS:
         if database.read_now(networks.is_due, before):
             await database.write(networks.drop, before, PIECE)
+
+
+async def _drop_images(database: Database, before: int) -> None:
+    """Delete a batch of the images from before that time that no comment names."""
+    if database.read_now(images.is_due, before):
+        await database.write(images.drop_unused, before, PIECE)
 
 
 async def _remove(database: Database, before: int, now_ms: int) -> bool:

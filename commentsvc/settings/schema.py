@@ -116,6 +116,7 @@ class Site(Struct, frozen=True, kw_only=True):
     reactions: Annotated[tuple[str, ...], REACTIONS] = ()
     views: Annotated[bool, SWITCH] = False
     math: Annotated[bool, SWITCH] = False
+    images: Annotated[bool, SWITCH] = False
     avatar_url: Annotated[str, URL] = ""
     build_hooks: Annotated[tuple[str, ...], SECRET_URLS] = ()
     build_delay: Annotated[int, whole(1, 86_400, "seconds")] = 60
@@ -152,6 +153,9 @@ class CommentsSettings(Struct, frozen=True, kw_only=True):
     author_length: Annotated[int, whole(1, 1_000, "characters")] = 80
     message_length: Annotated[int, whole(1, 100_000, "characters")] = 8_000
     list_limit: Annotated[int, whole(1, 10_000)] = 1_000
+    image_count: Annotated[int, whole(1, 20)] = 4
+    image_kib: Annotated[int, whole(64, 60_000, "KiB")] = 8_192
+    images_mib: Annotated[int, whole(1, 1_000_000, "MiB")] = 500
     votes: Annotated[Literal["off", "up", "both"], Meta(description='"off", "up" or "both"')] = "up"
 
 
@@ -176,6 +180,7 @@ class SpamSettings(Struct, frozen=True, kw_only=True):
     site_rate_limit: Annotated[str, RATE] = "60/minute"
     vote_limit: Annotated[str, RATE] = "60/hour"
     view_limit: Annotated[str, RATE] = "300/hour"
+    image_limit: Annotated[str, RATE] = "20/day"
     pending_limit: Annotated[str, RATE] = "20/day"
     site_pending_limit: Annotated[int, whole(0, 1_000_000)] = 10_000
     honeypot: Annotated[bool, SWITCH] = True

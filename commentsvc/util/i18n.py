@@ -84,6 +84,11 @@ class Language:
         """The names of the usual emoji, by emoji, and the name of their group: "label"."""
         return msgspec.json.decode(self.part("reactions"), type=dict[str, str])
 
+    @cached_property
+    def images(self) -> Mapping[str, str]:
+        """The texts about pictures in comments, by their keys."""
+        return msgspec.json.decode(self.part("images"), type=dict[str, str])
+
     def count(self, number: int) -> str:
         """Say how many comments there are."""
         if not number:

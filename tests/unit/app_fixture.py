@@ -15,6 +15,7 @@ from commentsvc.api.comments import CommentsApi
 from commentsvc.api.errors import as_http
 from commentsvc.api.feeds import Feeds
 from commentsvc.api.health import Health
+from commentsvc.api.images import CommentImages
 from commentsvc.api.openapi import ApiDescription
 from commentsvc.api.reactions import PageReactions
 from commentsvc.api.serialize import CommentSerializer
@@ -123,7 +124,8 @@ class Served:
         self.clock = clock = SettableClock(int(NOW * 1_000), int(NOW * 1_000))
         self.purged: list[str] = []
         self.database = database
-        sites, cors = Sites(settings.sites), CorsPolicy(settings.sites)
+        sites = Sites(settings.sites, settings.server.public_url)
+        cors = CorsPolicy(settings.sites)
         keys = [b"key" * 16]
         self.service = service = ServiceContext(settings, database, sites, keys, clock)
         self.submissions = SubmissionService(service, *memory)
@@ -142,6 +144,7 @@ class Served:
         ops = Health(service, lambda: STATS, self.outbox, self.backups, lambda: self.instance)
         readers = AuthorActions(service, cors, submissions, serializer)
         page_reactions = PageReactions(service, cors)
+        comment_images = CommentImages(service, cors)
         self.views = ViewCounter(database)
         feeds = Feeds(service)
         self.publisher = Publisher()
@@ -152,8 +155,9 @@ class Served:
             *self.live.routes(),
             *Avatars(settings, sites, clock).routes(),
             *feeds.routes(),
-            *Embed(service, submissions, serializer, page_reactions).routes(),
+            *Embed(service, submissions, serializer, page_reactions, comment_images).routes(),
             *page_reactions.routes(),
+            *comment_images.routes(),
             *PageViews(service, self.views).routes(),
             *CommentPermalink(service, serializer).routes(),
             *Stacosys(service, submissions, api, feeds).routes(),
@@ -273,6 +277,8 @@ def served(
     database.open()
     try:
         database.write_now(queries.sync_sites, [site.name for site in settings.sites])
+        pictured = [site.name for site in settings.sites if site.images]
+        database.write_now(queries.set_images, settings.server.public_url, pictured)
         database.write_now(outbox.sync_targets, channels.targets(settings))
         service = Served(settings, folder, database, blog, (bans, names))
         service.purged = purged

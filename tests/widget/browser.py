@@ -138,6 +138,8 @@ class Answers:
         self.work: object = None  # the proof of work that a form has to do
         self.length = 8000  # characters that a message may have
         self.likes = 0  # of the page, on other sites
+        self.images = False  # whether comments may have pictures
+        self.uploads: list[bytes] = []
         self.notify = False  # whether mails about replies are sent
         self.sign_in = False  # whether readers may sign in
         self.expires: str | None = "2026-11-21T12:15:00Z"  # until when a comment can be changed
@@ -213,6 +215,11 @@ class Answers:
             if url in self.views:
                 self.views[url] += 1
             self._send(route, 204 if url in self.views else 404)
+        elif path == "/api/images":
+            self.uploads.append(route.request.post_data_buffer or b"")
+            name = f"{len(self.uploads):032x}-40x30"
+            url = f"{SERVICE}/images/{name}.webp"
+            self._send(route, 201, json.dumps({"image": f"image:{name}", "url": url}))
         else:
             self._submit(route)
 
@@ -224,6 +231,7 @@ class Answers:
                 "length": self.length,
             }
             offered = {"notify": self.notify, **({"sign_in": True} if self.sign_in else {})}
+            offered["images"] = self.images
             self._send(route, 200, json.dumps(invitation | offered))
             return
         if path == "/api/reader":

@@ -1,6 +1,7 @@
 """Accessibility: axe's rules in each state of the widget, light and dark, narrow and wide."""
 
 import json
+from base64 import b64decode
 from collections.abc import Callable, Iterator
 from itertools import count
 from typing import Literal
@@ -161,6 +162,40 @@ def test_reactions_and_lists_have_no_violation(
     answers.refuse("POST", 429)
     page.locator("page-reactions button").last.click()
     expect(page.get_by_role("alert")).not_to_be_empty()
+    assert_accessible()
+    assert_fits(page)
+
+
+# A yellow square.
+PICTURE = "data:image/gif;base64,R0lGODlhAQABAIAAAP/yAAAAACwAAAAAAQABAAACAkQBADs="
+SMALL = b64decode(PICTURE.partition(",")[2])
+
+
+@pytest.mark.parametrize(("system", "width", "lang"), [("dark", 360, "ar"), ("light", 1280, "de")])
+def test_a_picture_in_the_making_has_no_violation(
+    page: Page,
+    open_thread: Callable[..., Page],
+    answers: Answers,
+    assert_accessible: Callable[[], None],
+    system: Scheme,
+    width: int,
+    lang: str,
+) -> None:
+    page.set_viewport_size({"width": width, "height": 740})
+    page.emulate_media(color_scheme=system)
+    answers.images = True
+    shown = f'<p>Look.</p><p><img src="{PICTURE}" alt="A field" width="400" height="300"></p>'
+    answers.comments = [comment(1, "Look.", html=shown)]
+    open_thread(lang=lang, more=f"<style>{SWITCHES}</style>")
+    form = open_form(page)
+    form.locator("input[type=file]").set_input_files(
+        {"name": "x.gif", "mimeType": "image/gif", "buffer": SMALL}
+    )
+    panel = form.locator(".commentsvc-attachment")
+    panel.get_by_role("textbox").fill("A field")
+    answers.refuse("POST", 400, {"image": "Send a complete JPEG, PNG, WebP or GIF file."})
+    panel.get_by_role("textbox").press("Enter")
+    expect(panel.get_by_role("alert")).to_contain_text("JPEG")
     assert_accessible()
     assert_fits(page)
 

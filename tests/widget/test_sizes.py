@@ -14,7 +14,7 @@ from tests.widget.browser import POST, TEXT, WIDGET, Answers, comment, fill, ope
 
 # Bytes of scripts and styles. What is used later comes on top.
 COUNTING = 800
-PARTS = ("tools", "reactions", "views")
+PARTS = ("tools", "reactions", "views", "images")
 READING = 8 * 1024
 WRITING = 5 * 1024
 # Bytes of all answers to a reader's first view of a short thread, with their heads.

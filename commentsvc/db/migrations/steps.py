@@ -26,7 +26,8 @@ INITIAL: Final = (
         id INTEGER NOT NULL PRIMARY KEY,
         name TEXT NOT NULL,
         count INTEGER NOT NULL DEFAULT 0,
-        math INTEGER NOT NULL DEFAULT 0
+        math INTEGER NOT NULL DEFAULT 0,
+        images TEXT NOT NULL DEFAULT ''
     ) STRICT
     """,
     "CREATE UNIQUE INDEX site_name ON site (name)",
@@ -531,6 +532,24 @@ INITIAL: Final = (
     ) STRICT
     """,
     "CREATE UNIQUE INDEX page_view_site_id_url ON page_view (site_id, url)",
+    """
+    CREATE TABLE image (
+        id INTEGER NOT NULL PRIMARY KEY,
+        site_id INTEGER NOT NULL REFERENCES site (id),
+        name TEXT NOT NULL,
+        created_at INTEGER NOT NULL,
+        content BLOB NOT NULL
+    ) STRICT
+    """,
+    "CREATE UNIQUE INDEX image_name_site_id ON image (name, site_id)",
+    """
+    CREATE TABLE comment_image (
+        comment_id INTEGER NOT NULL REFERENCES comment (id) ON DELETE CASCADE,
+        image_id INTEGER NOT NULL REFERENCES image (id) ON DELETE CASCADE,
+        PRIMARY KEY (comment_id, image_id)
+    ) STRICT
+    """,
+    "CREATE INDEX comment_image_image_id ON comment_image (image_id)",
     """
     CREATE TABLE report (
         comment_id INTEGER NOT NULL REFERENCES comment (id) ON DELETE CASCADE,

@@ -41,12 +41,16 @@ class Table(peewee.Model):
 
 
 class SiteTable(Table):
-    """A blog, and the number of its approved comments. `math` is 1 if it shows formulas."""
+    """A blog, and the number of its approved comments. `math` is 1 if it shows formulas.
+
+    `images` is the address of the service, for the URLs of images in comments; "" without images.
+    """
 
     id = peewee.AutoField()
     name = peewee.TextField(unique=True)
     count = peewee.IntegerField(constraints=[peewee.SQL("DEFAULT 0")])
     math = peewee.IntegerField(constraints=[peewee.SQL("DEFAULT 0")])
+    images = peewee.TextField(constraints=[peewee.SQL("DEFAULT ''")])
 
     class Meta:
         table_name = "site"
@@ -465,6 +469,34 @@ class PageViewTable(Table):
         indexes = ((("site_id", "url"), True),)
 
 
+class ImageTable(Table):
+    """A picture for comments, a WebP file. `name` is made from the content: see `comments.images`.
+
+    `created_at` is when it was last uploaded.
+    """
+
+    id = peewee.AutoField()
+    site = peewee.ForeignKeyField(SiteTable, index=False)
+    name = peewee.TextField()
+    created_at = peewee.IntegerField()
+    content = peewee.BlobField()
+
+    class Meta:
+        table_name = "image"
+        indexes = ((("name", "site_id"), True),)
+
+
+class CommentImageTable(Table):
+    """A comment and an image that its text names."""
+
+    comment = peewee.ForeignKeyField(CommentTable, on_delete="CASCADE", index=False)
+    image = peewee.ForeignKeyField(ImageTable, on_delete="CASCADE")
+
+    class Meta:
+        table_name = "comment_image"
+        primary_key = peewee.CompositeKey("comment", "image")
+
+
 TABLES: Final = (
     SiteTable,
     ThreadTable,
@@ -484,4 +516,6 @@ TABLES: Final = (
     ReactionTable,
     ReactionCountTable,
     PageViewTable,
+    ImageTable,
+    CommentImageTable,
 )

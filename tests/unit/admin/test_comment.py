@@ -2,6 +2,7 @@
 
 import pytest
 
+from commentsvc.comments import images
 from tests.unit.admin_client import Seat, header, seated, text
 from tests.unit.app_fixture import Served, data
 from tests.unit.database_fixture import add
@@ -51,6 +52,20 @@ def test_the_same_text_changes_nothing(service: Served, seat: Seat) -> None:
     answer = seat.send("edit", id="1", message="Hello *you*")
     assert "Nothing was changed" in text(seat.get(header(answer, "Location")))
     assert service.stored()[0].comment.edited_at is None
+
+
+def test_moderators_see_an_image_before_others(service: Served, seat: Seat) -> None:
+    name = images.name(b"RIFF red", 4, 3)
+    service.database.write_now(images.put, "blog", name, b"RIFF red", 0, 99)
+    html = f'<p><img src="https://comments.example/images/{name}.webp" alt="Red"></p>'
+    add(service.database, status="pending", source=f"![Red](image:{name})", html=html)
+    assert f'<img src="image?name={name}" alt="Red">' in text(seat.get("comment?id=2"))
+    answer = seat.get(f"image?name={name}")
+    assert (answer.status, answer.body) == (200, b"RIFF red")
+    assert header(answer, "Cache-Control") == "no-store"
+    assert header(answer, "X-Content-Type-Options") == "nosniff"
+    assert service.get(f"/images/{name}.webp").status == 404
+    assert seat.get("image?name=x").status == 404
 
 
 @pytest.mark.parametrize("message", ["", " \n ", "x" * 201])

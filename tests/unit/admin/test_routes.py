@@ -33,6 +33,7 @@ ROUTES = {
     "POST /moderation/passkeys": "account",
     "GET /moderation/tokens": "account",
     "POST /moderation/tokens": "account",
+    "GET /moderation/image": "read",
     "GET /moderation/queue": "read",
     "GET /moderation/comments": "read",
     "GET /moderation/comment": "read",

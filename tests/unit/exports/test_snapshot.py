@@ -9,6 +9,7 @@ import pytest
 from msgspec.structs import replace
 
 from commentsvc.comments import (
+    images,
     queries,
     reactions,
     readers,
@@ -74,7 +75,10 @@ def fill(database: Database) -> None:
         reasons="common +1",
         token_hash=b"secret of an edit token",
     )
-    add(database, now=NOW + HOUR, parent=1, status="pending", author="Bob")
+    image = images.name(b"RIFF red", 4, 3)
+    database.write_now(images.put, "blog", image, b"RIFF red", NOW, 99)
+    pictured = f"![Red](image:{image})"
+    add(database, now=NOW + HOUR, parent=1, status="pending", author="Bob", source=pictured)
     cleo = sign_in(database, "other", "Cleo", "cleo@new.example")
     old = {"author": "Cleo", "email": "cleo@old.example", "reader_id": cleo.id}
     add(database, now=NOW + HOUR, site="other", url="/elsewhere/", **old)
@@ -135,6 +139,9 @@ def test_everything_is_exported_in_a_stable_order(database: Database) -> None:
     assert sorted((vote.value, vote.network) for vote in first.voters) == [(-1, None), (1, "0102")]
     assert first.votes == 0
     assert (second.parent, second.status) == (1, "spam")
+    assert [(image.name, image.content) for image in second.images] == [
+        (second.message[13:-1], b"RIFF red")
+    ]
     assert [(change.new, change.undone_by) for change in second.history] == [
         ("approved", "Mo"),
         ("spam", None),

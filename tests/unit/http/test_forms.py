@@ -65,7 +65,7 @@ def test_too_many_fields_are_refused() -> None:
         parse_urlencoded("&".join(["a=1"] * (FIELDS + 1)))
     with pytest.raises(FormError):
         parse_multipart(TYPE, multipart(*[part("a", "1")] * (FIELDS + 1)))
-    assert parse_multipart(TYPE, multipart(*[part("a", "1")] * (FIELDS - 1)))
+    assert parse_multipart(TYPE, multipart(*[part("a", "1")] * (FIELDS - 1)))[0]
 
 
 @given(st.lists(st.tuples(st.text(), st.text()), max_size=8))
@@ -94,7 +94,7 @@ def test_no_query_fails_in_another_way(text: str) -> None:
 def test_a_multipart_body_becomes_named_texts(content_type: str) -> None:
     body = multipart(part("a", "1\r\n2"), part("b", "é"), part("a", ""), part("é", "a--xyz"))
     assert is_multipart(content_type)
-    assert parse_multipart(content_type, body) == {
+    assert parse_multipart(content_type, body)[0] == {
         "a": ["1\r\n2", ""],
         "b": ["é"],
         "é": ["a--xyz"],
@@ -103,11 +103,11 @@ def test_a_multipart_body_becomes_named_texts(content_type: str) -> None:
 
 def test_a_part_may_have_more_headers_and_a_name_without_quotes() -> None:
     body = multipart("Content-Type: text/plain\r\nContent-Disposition: form-data; name=a\r\n\r\n1")
-    assert parse_multipart(TYPE, body) == {"a": ["1"]}
+    assert parse_multipart(TYPE, body) == ({"a": ["1"]}, b"")
 
 
 def test_a_name_that_speaks_of_files_is_only_a_name() -> None:
-    assert parse_multipart(TYPE, multipart(part("filename=x", "1"))) == {"filename=x": ["1"]}
+    assert parse_multipart(TYPE, multipart(part("filename=x", "1")))[0] == {"filename=x": ["1"]}
 
 
 @pytest.mark.parametrize(
@@ -131,6 +131,22 @@ def test_a_name_that_speaks_of_files_is_only_a_name() -> None:
 def test_a_broken_multipart_body_is_refused(body: bytes) -> None:
     with pytest.raises(FormError):
         parse_multipart(TYPE, body)
+
+
+def test_one_field_may_be_a_file() -> None:
+    def file(content: str, name: str = "image") -> str:
+        return part(f'{name}"; filename="x.png', f"{content}")
+
+    text = part("a", "1")
+    for body, content in (
+        (multipart(text, file("\0GIF")), b"\0GIF"),
+        (multipart(file(""), text), b""),
+        (multipart(text), b""),
+    ):
+        assert parse_multipart(TYPE, body, "image") == ({"a": ["1"]}, content)
+    for wrong in (multipart(file("x"), file("y")), multipart(file("x", "other"))):
+        with pytest.raises(FormError):
+            parse_multipart(TYPE, wrong, "image")
 
 
 @pytest.mark.parametrize(

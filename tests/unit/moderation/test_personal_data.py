@@ -72,6 +72,7 @@ def test_all_of_it_is_told(database: Database) -> None:
                 "published": "2026-11-18T11:06:40Z",
                 "edited": None,
                 "votes": 0,
+                "images": [],
             },
         ],
         "wishes": [{"site": "blog", "answers_by_mail": "asked"}],

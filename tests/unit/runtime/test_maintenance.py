@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from commentsvc.comments import search
+from commentsvc.comments import images, search
 from commentsvc.db.database import Database
 from commentsvc.db.sqlite import DatabaseFull, Reader, Transaction
 from commentsvc.moderation import retention
@@ -131,6 +131,22 @@ def test_what_is_told_of_the_last_days_is_purged_when_one_is_over(tmp_path: Path
         assert purged.count("popular") == 1
 
     with opened(tmp_path, purged.extend) as database:
+        asyncio.run(scene(database))
+
+
+def test_images_without_a_comment_are_removed(tmp_path: Path) -> None:
+    name = images.name(b"RIFF red", 4, 3)
+
+    async def scene(database: Database) -> None:
+        clock = SettableClock(NOW + 2 * DAY_MS)
+        doing = asyncio.create_task(maintenance.run(database, Settings(), clock, PAUSE))
+        async with asyncio.timeout(20):
+            while database.read_now(images.stored, name):  # noqa: ASYNC110 - nothing tells of it
+                await asyncio.sleep(PAUSE)
+        doing.cancel()
+
+    with opened(tmp_path) as database:
+        database.write_now(images.put, "blog", name, b"RIFF red", NOW, 99)
         asyncio.run(scene(database))
 
 

@@ -1,0 +1,226 @@
+"""Images in comments: uploaded ahead of the comment, and shown with it. See `comments.images`.
+
+Each uploaded picture is read and written anew by a process of its own (`api.image_worker`), at most
+AT_ONCE at a time.
+"""
+
+import asyncio
+import logging
+import re
+import sys
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Annotated, Final
+
+from msgspec import Meta
+
+from commentsvc.api.parameters import LanguageTag, PageQuery
+from commentsvc.api.serialize import UploadedImage
+from commentsvc.comments import images
+from commentsvc.comments.errors import ImagesFull
+from commentsvc.comments.submission import SubmissionError
+from commentsvc.context import ServiceContext
+from commentsvc.http.messages import (
+    ANY_ORIGIN,
+    JSON,
+    NO_SNIFFING,
+    NOT_STORED,
+    CorsPolicy,
+    HttpError,
+    Request,
+    Response,
+    TrustedProxies,
+    encode,
+)
+from commentsvc.http.operation import Content, Operation, Query, json_of
+from commentsvc.http.router import Route, route
+from commentsvc.model import thread_tag
+from commentsvc.util.client_network import network, wide_network
+from commentsvc.util.i18n import gettext as _
+from commentsvc.util.ratelimit import RateLimiter
+from commentsvc.util.text import one_line
+
+AT_ONCE: Final = 2  # processes that read pictures
+WAITING: Final = 8  # uploads that wait for one; each has the bytes of its picture in memory
+PATIENCE: Final = 20.0  # seconds for one picture
+TOO_LARGE: Final = b"too large"  # as `api.image_worker` says it; importing that needs Pillow
+UNUSABLE: Final = _(
+    "This picture cannot be used. Send a complete JPEG, PNG, WebP or GIF file that is not animated."
+)
+OVERSIZED: Final = _("This picture is too large. Please make it smaller.")
+FULL: Final = _("This site has no room for more pictures.")
+PREFIX: Final = "/images/"
+SUFFIX: Final = ".webp"
+# The script runs in no browser, and never as another type; "inline" for the name of a saved file.
+HEADERS: Final = (
+    ("Content-Type", "image/webp"),
+    ("Content-Security-Policy", "default-src 'none'; sandbox"),
+    ("Cross-Origin-Resource-Policy", "cross-origin"),
+    NO_SNIFFING,
+)
+UNDESCRIBED: Final = _("Please describe the picture for people who cannot see it.")
+ALT_LENGTH: Final = 300  # characters of a description
+_SPECIAL: Final = re.compile(r"[\\\[\]<>*_`~$&!]").sub
+INSTALL: Final = "pip install 'commentsvc[images]'"
+_log = logging.getLogger(__name__)
+_MADE: Final = re.compile(rb"([0-9]{1,4})x([0-9]{1,4})\n(RIFF.*)", re.DOTALL).fullmatch
+
+
+class UploadQuery(PageQuery, frozen=True):
+    """The page whose comment gets the image, and the language of errors."""
+
+    lang: LanguageTag = "en"
+
+
+UPLOAD = Operation(
+    method="POST",
+    path="/api/images",
+    summary="Upload a picture for a comment",
+    query=UploadQuery,
+    body=(Content("application/octet-stream"),),
+    answers={201: json_of(UploadedImage)},
+    errors=(400, 403, 404, 429, 503),
+)
+IMAGE = Operation(
+    method="GET",
+    path="/images/{path}",
+    summary="A picture of an approved comment",
+    query=Query,
+    path_type=Annotated[str, Meta(description="Its name.", pattern=rf"^{images.NAME}\.webp$")],
+    answers={200: Content("image/webp")},
+    errors=(400, 404, 503),
+)
+
+
+class CommentImages:
+    """The handlers of images, and what makes them."""
+
+    def __init__(self, service: ServiceContext, cors: CorsPolicy) -> None:
+        settings = service.settings
+        self._database = service.database
+        self._sites = service.sites
+        self._clock = service.clock
+        self._cors = cors
+        self._bytes = settings.comments.image_kib << 10
+        self._total = settings.comments.images_mib << 20
+        self._limiter = RateLimiter(settings.spam.image_limit)
+        self._proxies = TrustedProxies(settings.server.trusted_proxies)
+        self._headers = (
+            ("Cache-Control", settings.server.cache_control),
+            ANY_ORIGIN,
+            *HEADERS,
+        )
+        self._lane = asyncio.Semaphore(AT_ONCE)
+        self._waiting = 0
+        if any(site.images for site in settings.sites):
+            if not settings.server.public_url:
+                _log.warning("`images` of a [[site]] is set, which needs server.public_url")
+            if find_spec("PIL") is None:
+                _log.warning("`images` of a [[site]] is set, which needs: %s", INSTALL)
+
+    def routes(self) -> list[Route]:
+        """Return the table of routes."""
+        return [route(UPLOAD, self.upload), route(IMAGE, self.image)]
+
+    async def upload(self, request: Request) -> Response:
+        """POST /api/images?url=U with a JPEG, PNG, WebP or GIF file: 201 ``{"image", "url"}``.
+
+        A comment shows it by ``![description](image)`` in its Markdown, with `image` from the
+        answer; `url` is its address from when the comment is approved. It is removed after a day
+        without a comment. The service makes a new file of it, without metadata. 400 if the picture
+        cannot be used, 403 for a foreign page, 404 if the site shows no images, 429, 503.
+        """
+        query = UPLOAD.read(request)
+        site = self._sites.locate(query.url, query.site).site
+        headers = self._cors.check(request, site)
+        name = await self.store(request, site, request.body)
+        body = UploadedImage(f"image:{name}", f"{self._sites.images(site)}{PREFIX}{name}{SUFFIX}")
+        headers = (("Content-Type", JSON), NOT_STORED, NO_SNIFFING, *headers)
+        return Response(201, headers, encode(body))
+
+    async def store(self, request: Request, site: str, content: bytes) -> str:
+        """Make an image of an uploaded file; return its name.
+
+        Raise SubmissionError that names the field `image`, HttpError, or DatabaseError.
+        """
+        if not self._sites.images(site):
+            raise HttpError(404, "not_found", _("Pictures are disabled on this site."))
+        if len(content) > self._bytes:
+            raise SubmissionError({"image": OVERSIZED})
+        client = wide_network(network(self._proxies.client(request)))
+        if wait := self._limiter.take(client, self._clock.monotonic_ms()):
+            said = _("You're going a little fast. Try again in %(seconds)s seconds.", seconds=wait)
+            raise HttpError(429, "too_many", said, headers=(("Retry-After", str(wait)),))
+        made = await self._make(content)
+        match = _MADE(made)
+        if match is None:
+            raise SubmissionError({"image": OVERSIZED if made == TOO_LARGE else UNUSABLE})
+        name = images.name(match[3], int(match[1]), int(match[2]))
+        now = self._clock.now_ms()
+        try:
+            await self._database.write(images.put, site, name, match[3], now, self._total)
+        except ImagesFull:
+            raise SubmissionError({"image": FULL}) from None
+        return name
+
+    async def add_by_form(self, request: Request, site: str, content: bytes, alt: str) -> str:
+        """Make an image of a file in a form; return the Markdown that shows it. Raise as `store`.
+
+        `alt` is its description.
+        """
+        self._cors.check(request, site)
+        described = one_line(alt)[:ALT_LENGTH]
+        if not described:
+            raise SubmissionError({"alt": UNDESCRIBED})
+        name = await self.store(request, site, content)
+        return f"![{_SPECIAL(_escape, described)}](image:{name})"
+
+    async def image(self, request: Request) -> Response:
+        """GET /images/NAME.webp: 200 with the picture, if a comment that shows it is approved.
+
+        404 otherwise. Cached.
+        """
+        IMAGE.read(request)
+        name = request.path.removeprefix(PREFIX).removesuffix(SUFFIX)
+        found = await self._database.read_for_public(images.shown, name)
+        if found is None or request.path != f"{PREFIX}{name}{SUFFIX}":
+            raise HttpError(404, "not_found", "There is no such picture.")
+        disposition = ("Content-Disposition", f'inline; filename="{name}{SUFFIX}"')
+        tags = (thread_tag(found.site, found.url),)
+        return Response(200, (*self._headers, disposition), found.content, tags)
+
+    async def _make(self, content: bytes) -> bytes:
+        """Return what the image worker says of a file. Raise HttpError 503 if too many wait."""
+        if self._waiting >= WAITING:
+            busy = _("The server is busy. Please try again in a few seconds.")
+            raise HttpError(503, "busy", busy, headers=(("Retry-After", "5"),))
+        self._waiting += 1
+        try:
+            async with self._lane:
+                return await _run_worker(content)
+        finally:
+            self._waiting -= 1
+
+
+def _escape(match: re.Match[str]) -> str:
+    return f"\\{match[0]}"
+
+
+async def _run_worker(content: bytes) -> bytes:
+    worker = await asyncio.create_subprocess_exec(
+        sys.executable,
+        "-I",
+        Path(__file__).with_name("image_worker.py"),
+        stdin=asyncio.subprocess.PIPE,
+        stdout=asyncio.subprocess.PIPE,
+        stderr=asyncio.subprocess.DEVNULL,
+    )
+    try:
+        made, _error = await asyncio.wait_for(worker.communicate(content), PATIENCE)
+    except TimeoutError:
+        return b""
+    finally:
+        if worker.returncode is None:
+            worker.kill()
+            await worker.wait()
+    return made

@@ -1,0 +1,192 @@
+"""Images in comments: pictures that readers upload before they send the comment.
+
+An image is stored as a row when it arrives, and belongs to nobody. A comment that names it in its
+Markdown, as in ``![alt](image:NAME)``, is linked with it; `markdown.render` makes it an ``<img>``.
+An image is shown only while an approved comment is linked with it. One that no comment names for a
+day is removed. The name is a digest of the content with its width and height, so the content behind
+a name never changes, and the same picture is stored once per site.
+
+    CommentsError
+      ImagesFull   the site has no room for another image
+"""
+
+import hashlib
+import re
+from typing import Any, Final, NamedTuple
+
+from peewee import fn
+
+from commentsvc.comments.errors import ImagesFull
+from commentsvc.db.query import Param, Select, literal, prepared
+from commentsvc.db.schema.comments import (
+    CommentImageTable,
+    CommentTable,
+    ImageTable,
+    SiteTable,
+    ThreadTable,
+)
+from commentsvc.db.sqlite import Reader, Transaction
+from commentsvc.model import APPROVED
+
+NAME: Final = r"[0-9a-f]{32}-[0-9]{1,4}x[0-9]{1,4}"
+_NAMED: Final = re.compile(rf"\bimage:({NAME})(?![0-9])").findall
+DIGEST: Final = 16  # bytes
+
+
+class ShownImage(NamedTuple):
+    """An image of an approved comment, and the comment's page."""
+
+    content: bytes
+    site: str
+    url: str
+
+
+def name(content: bytes, width: int, height: int) -> str:
+    """Return the name of an image with that content and size in pixels."""
+    digest = hashlib.blake2b(content, digest_size=DIGEST).hexdigest()
+    return f"{digest}-{width}x{height}"
+
+
+def is_named_so(image: str, content: bytes) -> bool:
+    """Return whether an image of that content may have the name `image`."""
+    digest = hashlib.blake2b(content, digest_size=DIGEST).hexdigest()
+    return image.startswith(f"{digest}-") and re.fullmatch(NAME, image) is not None
+
+
+def names(source: str) -> list[str]:
+    """Return the names of the images in the Markdown `source`, each once."""
+    return list(dict.fromkeys(_NAMED(source))) if "image:" in source else []
+
+
+@prepared
+def _total(site: Param) -> Select:
+    bytes_ = fn.COALESCE(fn.SUM(fn.LENGTH(ImageTable.content)), 0)
+    return ImageTable.select(bytes_).join(SiteTable).where(SiteTable.name == site)
+
+
+@prepared
+def put_row(site: Param, image: Param, content: Param, now: Param) -> Select:
+    """Store an image, unless it is there, with the time of its last upload."""
+    row = SiteTable.select(SiteTable.id, image, content, now).where(SiteTable.name == site)
+    into = (ImageTable.site, ImageTable.name, ImageTable.content, ImageTable.created_at)
+    return ImageTable.insert_from(row, into).on_conflict(
+        conflict_target=[ImageTable.site, ImageTable.name], preserve=[ImageTable.created_at]
+    )
+
+
+@prepared
+def _link(comment_id: Param, image: Param) -> Select:
+    row = (
+        ImageTable.select(comment_id, ImageTable.id)
+        .join(CommentTable, on=CommentTable.site == ImageTable.site)
+        .where(CommentTable.id == comment_id, ImageTable.name == image)
+    )
+    into = (CommentImageTable.comment, CommentImageTable.image)
+    return CommentImageTable.insert_from(row, into)
+
+
+@prepared
+def _unlink(comment_id: Param) -> Select:
+    return CommentImageTable.delete().where(CommentImageTable.comment == comment_id)
+
+
+@prepared
+def _linked(comment_id: Param) -> Select:
+    return CommentImageTable.select(CommentImageTable.image).where(
+        CommentImageTable.comment == comment_id
+    )
+
+
+def _is_unused() -> Any:  # Any: a peewee expression
+    links = CommentImageTable.select(CommentImageTable.comment)
+    return ~fn.EXISTS(links.where(CommentImageTable.image == ImageTable.id))
+
+
+@prepared
+def _drop_unused(image_id: Param) -> Select:
+    return ImageTable.delete().where(ImageTable.id == image_id, _is_unused())
+
+
+@prepared
+def _unused(before: Param, most: Param) -> Select:
+    ids = ImageTable.select(ImageTable.id).where(ImageTable.created_at < before, _is_unused())
+    return ids.limit(most)
+
+
+@prepared
+def _shown(image: Param) -> Select:
+    return (
+        ImageTable.select(ImageTable.content, SiteTable.name, ThreadTable.url)
+        .join(CommentImageTable, on=CommentImageTable.image == ImageTable.id)
+        .join(CommentTable, on=CommentTable.id == CommentImageTable.comment)
+        .join(ThreadTable, on=ThreadTable.id == CommentTable.thread)
+        .join(SiteTable, on=SiteTable.id == ThreadTable.site)
+        .where(ImageTable.name == image, CommentTable.status == literal(APPROVED))
+        .limit(1)
+    )
+
+
+@prepared
+def _stored(image: Param) -> Select:
+    found = ImageTable.select(ImageTable.content, SiteTable.name).join(SiteTable)
+    return found.where(ImageTable.name == image)
+
+
+@prepared
+def _of_comment(comment_id: Param) -> Select:
+    return (
+        ImageTable.select(ImageTable.content)
+        .join(CommentImageTable, on=CommentImageTable.image == ImageTable.id)
+        .where(CommentImageTable.comment == comment_id)
+        .order_by(ImageTable.name)
+    )
+
+
+def put(tx: Transaction, site: str, image: str, content: bytes, now: int, most: int) -> None:
+    """Store an image of a site, whose images may have `most` bytes together; `now` is in Unix ms.
+
+    Raise ImagesFull.
+    """
+    [(total,)] = tx.query(_total, site)
+    if total + len(content) > most:
+        raise ImagesFull
+    tx.change(put_row, site, image, content, now)
+
+
+def link(tx: Transaction, comment_id: int, source: str) -> None:
+    """Link a comment with the images that its text names, and with no others."""
+    tx.change(_unlink, comment_id)
+    tx.change_each(_link, [(comment_id, image) for image in names(source)])
+
+
+def remove(tx: Transaction, comment_id: int) -> None:
+    """Remove the images of a comment, except those that another comment shows."""
+    ids = tx.query(_linked, comment_id)
+    tx.change(_unlink, comment_id)
+    tx.change_each(_drop_unused, ids)
+
+
+def shown(reader: Reader, image: str) -> ShownImage | None:
+    """Return the image of that name, if an approved comment shows it."""
+    row = reader.first(_shown, image)
+    return ShownImage(*row) if row else None
+
+
+def stored(reader: Reader, image: str) -> dict[str, bytes]:
+    """Return the image of that name by each site that has it, whatever the comment's status."""
+    return {site: content for content, site in reader.query(_stored, image)}
+
+
+def of_comment(reader: Reader, comment_id: int) -> list[bytes]:
+    """Return the images of a comment, as WebP files."""
+    return [content for (content,) in reader.query(_of_comment, comment_id)]
+
+
+def is_due(reader: Reader, before: int) -> bool:
+    """Return whether there is an image from before `before` (Unix ms) that no comment names."""
+    return reader.first(_unused, before, 1) is not None
+
+
+def drop_unused(tx: Transaction, before: int, most: int) -> None:
+    """Delete at most `most` images from before `before` that no comment names."""
+    tx.change_each(_drop_unused, tx.query(_unused, before, most))

@@ -1,0 +1,157 @@
+"""What the image worker makes of pictures: all that people send, and hostile files."""
+
+import subprocess
+import sys
+import zlib
+from io import BytesIO
+from pathlib import Path
+from struct import pack
+
+import pytest
+from PIL import Image, PngImagePlugin
+
+from commentsvc.api import image_worker
+from commentsvc.api.image_worker import BYTES, SIDE, TooLargeError, convert
+
+SECRET = b"52.5200 N 13.4050 E"
+
+
+def picture(kind: str, size: tuple[int, int] = (40, 30), mode: str = "RGB", **how: object) -> bytes:
+    output = BytesIO()
+    Image.new(mode, size, "red" if mode != "1" else 1).save(output, kind, **how)
+    return output.getvalue()
+
+
+def made(content: bytes) -> Image.Image:
+    size, _, file = convert(content).partition(b"\n")
+    image = Image.open(BytesIO(file))
+    assert (image.format, b"%dx%d" % image.size) == ("WEBP", size)
+    return image
+
+
+def with_exif() -> bytes:
+    exif = Image.Exif()
+    exif[0x0112] = 6  # turned by 90 degrees
+    exif[0x010E] = SECRET.decode()
+    return picture("JPEG", exif=exif.tobytes(), comment=SECRET)
+
+
+def with_text() -> bytes:
+    info = PngImagePlugin.PngInfo()
+    info.add_text("Comment", SECRET.decode())
+    return picture("PNG", pnginfo=info)
+
+
+def chunk(kind: bytes, data: bytes) -> bytes:
+    return pack(">I", len(data)) + kind + data + pack(">I", zlib.crc32(kind + data))
+
+
+def png(width: int, height: int, rows: bytes) -> bytes:
+    """Return a grey PNG of that size with these rows, which may be too few."""
+    head = pack(">IIBBBBB", width, height, 8, 0, 0, 0, 0)
+    parts = [(b"IHDR", head), (b"IDAT", zlib.compress(rows, 9)), (b"IEND", b"")]
+    return b"\x89PNG\r\n\x1a\n" + b"".join(chunk(*part) for part in parts)
+
+
+def animated(kind: str) -> bytes:
+    frames = [Image.new("RGB", (9, 9), colour) for colour in ("red", "blue")]
+    output = BytesIO()
+    frames[0].save(output, kind, save_all=True, append_images=frames[1:], duration=100)
+    return output.getvalue()
+
+
+@pytest.mark.parametrize("kind", ["JPEG", "PNG", "WEBP", "GIF"])
+def test_each_kind_becomes_webp(kind: str) -> None:
+    assert made(picture(kind)).size == (40, 30)
+
+
+@pytest.mark.parametrize("mode", ["1", "L", "LA", "P", "RGBA", "I;16", "CMYK"])
+def test_each_mode_becomes_webp(mode: str) -> None:
+    kind = "JPEG" if mode == "CMYK" else "PNG"
+    output = BytesIO()
+    Image.new(mode, (5, 4)).save(output, kind)
+    assert made(output.getvalue()).size == (5, 4)
+
+
+def test_nothing_but_pixels_survives() -> None:
+    turned = convert(with_exif())
+    assert turned.startswith(b"30x40\n")
+    hidden = [with_text(), picture("GIF", comment=SECRET), picture("PNG") + SECRET, with_exif()]
+    polyglot = picture("PNG") + b"<script>alert(1)</script>PK\x03\x04" + SECRET
+    for content in (*hidden, polyglot):
+        file = convert(content)
+        assert SECRET in content or b"52.5200" in content
+        assert b"52.5200" not in file
+        assert b"<script" not in file
+        assert not made(content).getexif()
+
+
+def test_a_large_picture_is_made_smaller() -> None:
+    assert made(picture("JPEG", (4_000, 3_000))).size == (SIDE, 1_200)
+    assert made(picture("PNG", (100, 3_200))).size == (50, SIDE)
+
+
+def test_a_file_has_a_bound_whatever_it_shows(monkeypatch: pytest.MonkeyPatch) -> None:
+    noise = Image.effect_noise((900, 900), 200)
+    output = BytesIO()
+    noise.save(output, "PNG")
+    assert len(convert(output.getvalue())) <= BYTES + 20
+    monkeypatch.setattr(image_worker, "BYTES", 1_000)
+    with pytest.raises(TooLargeError):
+        convert(output.getvalue())
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        b"",
+        b"GIF89a",
+        b'<svg xmlns="http://www.w3.org/2000/svg"><script>alert(1)</script></svg>',
+        picture("PNG")[:-30],
+        picture("JPEG", (400, 300))[:300],
+        picture("BMP"),
+        picture("TIFF"),
+        animated("GIF"),
+        animated("PNG"),
+        animated("WEBP"),
+        png(5_000, 5_000, b"\0"),
+        b"%PDF-1.7\n" + picture("JPEG"),
+    ],
+    ids=range(12),
+)
+def test_other_files_are_refused(content: bytes) -> None:
+    with pytest.raises((OSError, ValueError)):
+        convert(content)
+
+
+@pytest.mark.parametrize(
+    "bomb",
+    [png(60_000, 60_000, bytes(10_000_000)), png(50_001, 1_000, b"")],
+    ids=["flood", "just"],
+)
+def test_a_bomb_is_refused_by_its_head(bomb: bytes) -> None:
+    with pytest.raises(TooLargeError):
+        convert(bomb)
+
+
+def run(content: bytes, script: str) -> bytes:
+    command = [sys.executable, "-I", script]
+    return subprocess.run(command, input=content, capture_output=True, check=False).stdout
+
+
+def test_the_process_says_what_became_of_a_picture() -> None:
+    script = image_worker.__file__
+    assert run(picture("PNG"), script).startswith(b"40x30\nRIFF")
+    assert run(png(60_000, 60_000, b""), script) == b"too large"
+    assert run(b"no picture", script) == b""
+
+
+@pytest.mark.parametrize("bound", ["MEMORY = 150 << 20", "SECONDS = 0"])
+def test_the_process_has_bounds(tmp_path: Path, bound: str) -> None:
+    """A picture of 49 million pixels does not fit into less memory, and needs more time."""
+    text = Path(image_worker.__file__).read_text()
+    name = bound.partition(" =")[0]
+    before = next(line for line in text.splitlines() if line.startswith(f"{name} ="))
+    script = tmp_path / "worker.py"
+    script.write_text(text.replace(before, bound))
+    assert run(png(7_000, 7_000, bytes(7_000 * 7_001)), str(script)) == b""

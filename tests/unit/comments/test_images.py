@@ -1,0 +1,111 @@
+"""Images in the database: whose they are, who sees them, and when they are removed."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from commentsvc.comments import images, queries
+from commentsvc.comments.errors import ImagesFull
+from commentsvc.db.database import Database
+from commentsvc.model import APPROVED, DELETED, PENDING
+from commentsvc.moderation import retention
+from tests.unit.database_fixture import NOW, add, decide, opened
+
+ON_BOTH_ENGINES = True  # see tests/unit/conftest.py
+
+RED, BLUE = b"RIFF red", b"RIFF blue\x00\xff"
+DAY = 86_400_000
+
+
+def named(content: bytes) -> str:
+    return images.name(content, 40, 30)
+
+
+def put(database: Database, content: bytes, site: str = "blog", most: int = 100) -> str:
+    database.write_now(images.put, site, named(content), content, NOW, most)
+    return f"![x](image:{named(content)})"
+
+
+def shown(database: Database, content: bytes) -> images.ShownImage | None:
+    return database.read_now(images.shown, named(content))
+
+
+def stored(database: Database, content: bytes) -> list[str]:
+    return sorted(database.read_now(images.stored, named(content)))
+
+
+@pytest.fixture
+def database(tmp_path: Path) -> Iterator[Database]:
+    with opened(tmp_path) as database:
+        database.write_now(queries.sync_sites, ["blog", "other"])
+        yield database
+
+
+def test_an_image_is_shown_with_an_approved_comment_that_names_it(database: Database) -> None:
+    text = put(database, RED)
+    assert shown(database, RED) is None
+    for status in (PENDING, APPROVED):
+        add(database, url="/a/", source=text, status=status)
+    assert shown(database, RED) == (RED, "blog", "/a/")
+    decide(database, DELETED, 2)
+    assert shown(database, RED) is None
+    decide(database, APPROVED, 1)
+    assert shown(database, RED) == (RED, "blog", "/a/")
+    assert database.read_now(images.of_comment, 1) == [RED]
+
+
+def test_a_site_shows_its_own_images_only(database: Database) -> None:
+    text = put(database, RED)
+    add(database, source=text, site="other")
+    assert shown(database, RED) is None
+    put(database, RED, "other")
+    assert stored(database, RED) == ["blog", "other"]
+    add(database, source=text, site="other", url="/there/")
+    assert shown(database, RED) == (RED, "other", "/there/")
+
+
+def test_the_images_of_a_site_have_a_bound(database: Database) -> None:
+    put(database, RED, most=len(RED))
+    with pytest.raises(ImagesFull):
+        put(database, BLUE, most=len(RED) + len(BLUE) - 1)
+    put(database, BLUE, most=len(RED) + len(BLUE))
+    put(database, RED, "other", most=len(RED))
+
+
+def test_an_image_without_a_comment_is_removed_after_a_day(database: Database) -> None:
+    text = put(database, RED)
+    put(database, BLUE)
+    add(database, source=text)
+    assert not database.read_now(images.is_due, NOW)
+    assert database.read_now(images.is_due, NOW + DAY)
+    database.write_now(images.drop_unused, NOW + DAY, 10)
+    assert (stored(database, RED), stored(database, BLUE)) == (["blog"], [])
+    assert not database.read_now(images.is_due, NOW + DAY)
+
+
+def test_an_erased_comment_takes_its_images_along(database: Database) -> None:
+    red, blue = put(database, RED), put(database, BLUE)
+    add(database, source=f"{red} {red} {blue}", email="ann@blog.example")
+    add(database, source=blue, author="Bea")
+    database.write_now(retention.forget, "ann@blog.example", "bob", NOW)
+    assert (stored(database, RED), stored(database, BLUE)) == ([], ["blog"])
+
+
+def test_removed_spam_leaves_no_image(database: Database) -> None:
+    add(database, source=put(database, RED), status="spam")
+    assert database.write_now(retention.drop_spam, NOW + DAY, 10, NOW + DAY) == 1
+    database.write_now(images.drop_unused, NOW + DAY, 10)
+    assert stored(database, RED) == []
+
+
+def test_names_are_found_in_markdown() -> None:
+    name = named(RED)
+    assert images.names(f"![a](image:{name}) [b](image:{name}) image:{'0' * 32}-1x2") == [
+        name,
+        f"{'0' * 32}-1x2",
+    ]
+    assert images.names(f"image:{name}000 image:x noimage:{name}") == []
+    assert images.is_named_so(name, RED)
+    assert not images.is_named_so(name, BLUE)
+    assert not images.is_named_so(f"{name}/x", RED)
