@@ -10,7 +10,7 @@ from commentsvc.auth import edit_tokens
 from commentsvc.auth.signed_links import SignedLinks
 from commentsvc.settings import data_dir
 from tests.e2e.program import Service, command
-from tests.widget.browser import POST, fill, open_form, send
+from tests.widget.browser import POST, Blog, fill, open_form, send
 
 TEXT = "Two coats, and do it *the same* day. <script>alert(1)</script>"
 
@@ -207,3 +207,22 @@ def test_votes_changes_and_deletions_reach_the_service(
     mine.get_by_role("button", name="Delete").click()
     expect(tab.get_by_role("heading", name="No comments")).to_be_focused()
     assert service.count(POST) == 0
+
+
+def test_a_reader_without_scripts_reads_writes_and_answers(
+    start: Callable[..., Service], chromium: Browser, foreign_blog: Blog
+) -> None:
+    service = start(COMMENTSVC_MODERATION_POLICY="none")
+    with chromium.new_context(base_url=foreign_blog.origin, java_script_enabled=False) as context:
+        page = context.new_page()
+        page.goto(POST)
+        page.locator("comment-thread a").first.click()
+        for number, message in enumerate(("The first.", "An answer."), 1):
+            page.get_by_label("Comment").fill(message)
+            page.get_by_label("Name").fill("Rosa Weber")
+            page.get_by_role("button", name="Send comment").click()
+            page.goto(f"{service.address}/embed/thread?url={POST}&view=page")
+            expect(page.locator("article")).to_have_count(number)
+            page.get_by_role("button", name="Reply to Rosa Weber").first.click()
+        expect(page.locator("article", has_text="An answer.").first).to_be_visible()
+        expect(page.get_by_role("heading", name="Reply to Rosa Weber")).to_be_visible()
