@@ -33,7 +33,7 @@ MOST = 125_000_000  # bytes that the image may have
 SHUT_IN = ("--read-only", "--cap-drop=ALL", "--security-opt=no-new-privileges", "--network=none")
 OPEN = ("--env=COMMENTSVC_MODERATION_POLICY=none", "--env=COMMENTSVC_SPAM_RATE_LIMIT=off")
 # An earlier version, whose database this one must open.
-PREVIOUS = "0f2f4636"
+PREVIOUS = "40d7b792"
 JSON = {"Content-Type": "application/json"}
 COMMENT = '{"url": "/post/", "author": "Ann", "message": "Of old"}'
 
