@@ -8,7 +8,7 @@ record, if the caller wants it.
 
 import re
 from collections.abc import Callable, Iterator, Mapping
-from html import unescape
+from html import escape, unescape
 from typing import Final, TypeAlias
 from xml.parsers import expat
 
@@ -24,6 +24,9 @@ DEPTH_LIMIT: Final = 200  # nesting of elements
 FIELD_LIMIT: Final = 1_000_000  # characters of one element that are kept
 SHAPE_LIMIT: Final = 10_000  # different elements per file that are kept in memory
 PATH_LIMIT: Final = 1_000  # characters of the path of an element
+# Fields with HTML. Where a file has it as elements of its own, their tags are part of the text.
+MARKUP: Final = frozenset({"message", "comment_content"})
+VOID: Final = frozenset({"br", "hr", "img"})  # elements without an end tag in HTML
 
 # The records that may be inside of a record, by its name; "" is the outermost level.
 Nesting: TypeAlias = Mapping[str, frozenset[str]]
@@ -106,10 +109,10 @@ class _Element(dict[str, "_Element"]):
 
     An element of the file is found with one dictionary lookup, however deep it is. `path` is
     relative to the enclosing record, "" outside of records. `record` is the record's name; `begins`
-    is whether the element itself is a record.
+    is whether the element itself is a record, `is_markup` whether it is a part of a text.
     """
 
-    __slots__ = ("begins", "name", "path", "record", "shape")
+    __slots__ = ("begins", "is_markup", "name", "path", "record", "shape")
 
     def __init__(self, shape: _Shape, name: str, record: str, path: str, *, begins: bool) -> None:
         self.shape = shape
@@ -117,6 +120,7 @@ class _Element(dict[str, "_Element"]):
         self.record = record
         self.path = path
         self.begins = begins
+        self.is_markup = False
 
     def __missing__(self, name: str) -> "_Element":
         local, shape = name.rpartition(":")[2], self.shape
@@ -127,6 +131,7 @@ class _Element(dict[str, "_Element"]):
         else:
             path = f"{self.path}/{local}" if self.path else local
             child = _Element(shape, name, self.record, path, begins=False)
+        child.is_markup = self.is_markup or self.path in MARKUP
         if shape.left:
             shape.left -= 1
             self[name] = child
@@ -279,12 +284,20 @@ class _Reader:
         def start(name: str, attributes: dict[str, str]) -> None:
             element = elements[-1][name]
             push(element)
+            if element.is_markup:
+                words = "".join(f' {key}="{escape(value)}"' for key, value in attributes.items())
+                text.append(f"<{name}{words}>")
+                return
             clear()
             if attributes or element.begins:
                 begin(element, attributes)
 
-        def end(_name: str) -> None:
+        def end(name: str) -> None:
             element = pop()
+            if element.is_markup:
+                if name not in VOID:
+                    text.append(f"</{name}>")
+                return
             if element.path:
                 opened[-1].fields.setdefault(element.path, join(text))
             elif element.begins:

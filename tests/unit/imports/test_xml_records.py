@@ -36,6 +36,10 @@ def wxr(*items: str, head: str = "") -> str:
         ("caf&eacute;&nbsp;&hellip;", "café\xa0…"),
         ("<![CDATA[<b>x</b>]]>", "<b>x</b>"),
         ("ok <!-- no --> ok", "ok  ok"),
+        (
+            'a <p>b <a href="/?x&amp;y">c</a><br/></p> d',
+            'a <p>b <a href="/?x&amp;y">c</a><br></p> d',
+        ),
     ],
 )
 def test_what_programs_get_wrong_is_mended(tmp_path: Path, text: str, read_as: str) -> None:
