@@ -1,7 +1,7 @@
 """A server is replaced while comments are read and sent; no client notices.
 
-COMMENTSVC_RESTARTS says how often (5). The long form is
-`COMMENTSVC_RESTARTS=100 python -m pytest -o faulthandler_timeout=0 tests/e2e/test_upgrade.py`.
+UPGRADE_RESTARTS says how often (5). The long form is
+`UPGRADE_RESTARTS=100 python -m pytest -o faulthandler_timeout=0 tests/e2e/test_upgrade.py`.
 """
 
 import http.client
@@ -30,7 +30,7 @@ from tests.e2e.program import (
 )
 from tests.e2e.readers import PAUSE, Readers, reading
 
-RESTARTS = int(os.environ.get("COMMENTSVC_RESTARTS", "5"))
+RESTARTS = int(os.environ.get("UPGRADE_RESTARTS", "5"))
 CLIENTS = 16
 ENVIRON = {
     "COMMENTSVC_MODERATION_POLICY": "none",
