@@ -11,11 +11,11 @@ export async function attach(form) {
   const { element } = form;
   if (element.pictures) return;
   element.pictures = new Map(); // by their future URLs
-  const messages = { ...form.about.messages, ...(await loadMessages(element, "-images")) };
+  const texts = { ...form.about.messages, ...(await loadMessages(element, "-images")) };
   let panel;
   const open = async (file) => {
     const { PicturePanel } = await import("./picture_panel.js");
-    panel ??= new PicturePanel(form, messages);
+    panel ??= new PicturePanel(form, texts);
     panel.open(file);
   };
   const input = h("input", { type: "file", accept: KINDS, hidden: true });
@@ -23,7 +23,7 @@ export async function attach(form) {
     open(input.files[0]);
     input.value = ""; // so that the same file can be chosen again
   };
-  const button = actionButton("", PICTURE, messages.add, { onclick: () => input.click() });
+  const button = actionButton("", PICTURE, texts.add, { onclick: () => input.click() });
   form.error.nextSibling.append(button, input);
   for (const type in SOURCES) {
     element.message.addEventListener(type, (event) => {

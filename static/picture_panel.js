@@ -9,17 +9,17 @@ const THUMBNAIL = 160; // pixels
 
 export class PicturePanel {
   #form;
-  #messages;
+  #texts;
   #file;
   #element = h("div.attachment", { role: "group", hidden: true });
   #alt = h("input.input", { dir: "auto", maxLength: 300, autocomplete: "off", required: true });
   #error = h("p.error", { role: "alert" });
   #insert = h("button.button", { type: "button", onclick: () => this.#use() });
 
-  constructor(form, messages) {
+  constructor(form, texts) {
     this.#form = form;
-    this.#messages = messages;
-    this.#element.ariaLabel = messages.add;
+    this.#texts = texts;
+    this.#element.ariaLabel = texts.add;
     this.#alt.onkeydown = (event) => this.#pressKey(event);
     form.element.message.closest(".commentsvc-field").after(this.#element);
     form.element.addEventListener("submit", (event) => this.#hold(event), true);
@@ -27,7 +27,7 @@ export class PicturePanel {
 
   /** Ask for the description of a picture. */
   open(file) {
-    const { alt, insert, cancel } = this.#messages;
+    const { alt, insert, cancel } = this.#texts;
     this.#file = file;
     this.#insert.textContent = insert;
     this.#alt.value = this.#error.textContent = "";
@@ -69,15 +69,15 @@ export class PicturePanel {
   async #use() {
     if (this.#insert.disabled || !this.#alt.reportValidity()) return false;
     this.#insert.disabled = true;
-    this.#insert.textContent = this.#messages.sending;
+    this.#insert.textContent = this.#texts.sending;
     try {
       const insert = await upload(this.#form, this.#file, this.#alt.value.trim());
       this.#close();
       insert();
       return true;
     } catch (failure) {
-      this.#error.textContent = errorText(this.#messages, failure);
-      this.#insert.textContent = this.#messages.insert;
+      this.#error.textContent = errorText(this.#texts, failure);
+      this.#insert.textContent = this.#texts.insert;
       this.#alt.focus();
     } finally {
       this.#insert.disabled = false;

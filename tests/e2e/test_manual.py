@@ -51,6 +51,7 @@ NOT_RUN = {
     "commentsvc import auto export.xml --data DIR --dry-run --pages ": "it asks a public name",
     "psql ": "another vendor's server",
     "pip install 'commentsvc[postgres]'": "the tests have the driver already",
+    "pip install 'commentsvc[images]'": "the tests have Pillow already",
     "commentsvc copy ": "tests/unit/db/test_engine_copy.py copies to a server of its own",
     "npm install ./commentsvc": "tests/widget/test_generators.py installs the package",
     "createuser ": "tests/e2e/test_postgresql.py uses a server of its own",
