@@ -13,7 +13,6 @@ A `token` names the site, as up to version 1.1, if the settings give the site on
 """
 
 import asyncio
-import contextlib
 import logging
 import re
 from collections.abc import Iterable
@@ -45,7 +44,7 @@ from commentsvc.comments.submission import (
 )
 from commentsvc.comments.urls import PageRef, Sites
 from commentsvc.context import ServiceContext
-from commentsvc.db.sqlite import DatabaseError
+from commentsvc.db import background
 from commentsvc.http.messages import (
     ANY_ORIGIN,
     JSON,
@@ -351,10 +350,7 @@ class CommentsXmlFile:
 
     async def run(self) -> None:
         """Write the file until cancelled."""
-        while True:
-            with contextlib.suppress(DatabaseError):  # reported where comments are written
-                await self.write()
-            await asyncio.sleep(FILE_PAUSE)
+        await background.repeat(self.write, "the file for comments.xml", FILE_PAUSE)
 
     async def write(self) -> None:
         """Write the file if it has changed."""

@@ -8,7 +8,6 @@ Anybody can name any address. So there are bounds for the pages that are counted
 and for those that are stored; of the stored ones, those with the fewest views are removed.
 """
 
-import asyncio
 import itertools
 from collections.abc import Iterable, Mapping
 from contextlib import suppress
@@ -19,6 +18,7 @@ from peewee import JOIN, fn
 from commentsvc.comments import queries
 from commentsvc.comments.create import ThreadRef
 from commentsvc.comments.urls import PageRef
+from commentsvc.db import background
 from commentsvc.db.database import Database
 from commentsvc.db.query import Param, Select, prepared
 from commentsvc.db.schema.comments import PageViewTable, SiteTable, ThreadTable
@@ -144,9 +144,7 @@ class ViewCounter:
 
     async def run(self, pause: float = PAUSE) -> None:
         """Store the views every `pause` seconds until cancelled."""
-        while True:
-            await asyncio.sleep(pause)
-            await self.store()
+        await background.repeat(self.store, "the count of page views", pause)
 
     async def store(self) -> None:
         """Store the views. If the database fails, which is logged elsewhere, keep them."""

@@ -16,7 +16,7 @@ import nh3
 
 from commentsvc.comments.submission import is_site
 from commentsvc.context import ServiceContext
-from commentsvc.db.sqlite import DatabaseError
+from commentsvc.db import background
 from commentsvc.imports import blog_pages
 from commentsvc.imports.blog_pages import SitemapEntry
 from commentsvc.imports.records import ImportFailed
@@ -105,14 +105,7 @@ class PageReader:
 
     async def run(self, pause: float = PAUSE) -> None:
         """Read due pages until cancelled."""
-        while True:
-            try:
-                await self.look()
-            except DatabaseError:
-                pass  # it is reported where comments are written
-            except Exception:
-                _log.exception("the search for posts that pages name goes on after a fault")
-            await asyncio.sleep(pause)
+        await background.repeat(self.look, "the search for posts that pages name", pause)
 
     async def look(self) -> None:
         """Read what is due of each blog: its sitemap, and some of its pages."""
