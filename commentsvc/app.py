@@ -435,7 +435,12 @@ def _router(
         *others,
     ]
     description = ApiDescription(settings, routes)
-    router = Router([*description.routes(), *routes, *below_web(routes)], cors, as_http)
+    router = Router(
+        [*description.routes(), *routes, *below_web(routes)],
+        cors,
+        as_http,
+        settings.server.max_body_kib << 10,
+    )
     return MissLimiter(router, settings.server, service.clock, isso_questions)
 
 

@@ -16,7 +16,7 @@ from typing import Final, TypeVar
 from commentsvc.auth import passwords
 from commentsvc.auth.attempts import AttemptLimiter, Bucket, Rate
 from commentsvc.db.database import Database
-from commentsvc.http.messages import HttpError
+from commentsvc.http.messages import HttpError, too_many
 from commentsvc.util.client_network import network
 from commentsvc.util.i18n import gettext as _
 from commentsvc.util.timestamps import HOUR_MS
@@ -33,8 +33,7 @@ NAME_BYTES: Final = 256  # bytes of a name that are counted; account names are s
 def _too_many(wait: int) -> HttpError:
     """Return the error for somebody who has to wait so many seconds."""
     message = _("Too many attempts. Try again in %(minutes)s min.", minutes=-(-wait // 60))
-    headers = (("Retry-After", str(wait)),)
-    return HttpError(429, "too_many_attempts", message, headers=headers)
+    return too_many(message, wait, "too_many_attempts")
 
 
 def _busy() -> HttpError:

@@ -43,6 +43,7 @@ from commentsvc.http.messages import (
     Response,
     TrustedProxies,
     encode,
+    too_many,
 )
 from commentsvc.http.operation import NOTHING, Operation, json_of, read_fields
 from commentsvc.http.router import Route, route
@@ -283,7 +284,7 @@ class AuthorActions:
             message = _(
                 "You are reporting too often. Please wait %(seconds)s seconds.", seconds=wait
             )
-            raise HttpError(429, "too_many", message, headers=(("Retry-After", str(wait)),))
+            raise too_many(message, wait)
         now_ms = self._clock.now_ms()
         await self._database.write(reports.report, number, sent.reporter, now_ms)
         return Response(204, (NOT_STORED, *headers), b"")

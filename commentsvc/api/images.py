@@ -31,6 +31,7 @@ from commentsvc.http.messages import (
     Response,
     TrustedProxies,
     encode,
+    too_fast,
 )
 from commentsvc.http.operation import Content, Operation, Query, json_of
 from commentsvc.http.router import Route, route
@@ -80,6 +81,7 @@ UPLOAD = Operation(
     body=(Content("application/octet-stream"),),
     answers={201: json_of(UploadedImage)},
     errors=(400, 403, 404, 429, 503),
+    takes_file=True,
 )
 IMAGE = Operation(
     method="GET",
@@ -149,8 +151,7 @@ class CommentImages:
             raise SubmissionError({"image": OVERSIZED})
         client = wide_network(network(self._proxies.client(request)))
         if wait := self._limiter.take(client, self._clock.monotonic_ms()):
-            said = _("You're going a little fast. Try again in %(seconds)s seconds.", seconds=wait)
-            raise HttpError(429, "too_many", said, headers=(("Retry-After", str(wait)),))
+            raise too_fast(wait)
         made = await self._make(content)
         match = _MADE(made)
         if match is None:

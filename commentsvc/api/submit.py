@@ -5,7 +5,6 @@ they share. `commentsvc.submission_service` judges and stores a submission.
 """
 
 from collections.abc import Callable
-from dataclasses import replace
 from functools import partial
 from typing import Final, TypeVar
 
@@ -25,12 +24,14 @@ from commentsvc.http.messages import (
     Request,
     Response,
     TrustedProxies,
+    too_fast,
+    too_many,
 )
 from commentsvc.spam.score import Verdict
 from commentsvc.submission_service import Accepted, SubmissionService
 from commentsvc.util.client_network import network
-from commentsvc.util.i18n import Message, requested_language
 from commentsvc.util.i18n import gettext as _
+from commentsvc.util.i18n import requested_language
 from commentsvc.util.ratelimit import RateLimiter
 
 T = TypeVar("T")
@@ -43,8 +44,6 @@ ATTEMPTS: Final = 6
 
 CHALLENGE: Final = (("WWW-Authenticate", 'Bearer realm="commentsvc"'),)  # RFC 6750, 3
 SIGNED_OUT: Final = _("You are not signed in. Please sign in again.")
-TOO_FAST: Final = _("You're going a little fast. Try again in %(seconds)s seconds.")
-TOO_MANY_PREVIEWS: Final = _("Too many previews. Try again in %(seconds)s seconds.")
 
 
 class HttpSubmissions:
@@ -90,7 +89,7 @@ class HttpSubmissions:
         Reading takes time even if the submission is invalid; invalid ones are counted only here.
         """
         place = self._place(request)
-        self._count(place, self._attempts, TOO_FAST)
+        self._count(place, self._attempts, too_fast)
         return place
 
     async def submit(
@@ -130,7 +129,7 @@ class HttpSubmissions:
 
         Raise HttpError 429.
         """
-        self._count(self._place(request), self._previews, TOO_MANY_PREVIEWS)
+        self._count(self._place(request), self._previews, _too_many_previews)
         later = Deferred()
         self._submissions.render(message, place, partial(_give, later, answer))
         return later
@@ -138,7 +137,7 @@ class HttpSubmissions:
     async def check_edit(self, request: Request, submission: Submission) -> Verdict:
         """Judge the new text of a comment. Raise HttpError 429."""
         place = self._place(request)
-        self._count(place, self._limiter, TOO_FAST)
+        self._count(place, self._limiter, too_fast)
         return await self._submissions.check_edit(submission, place)
 
     def reader(self, request: Request, site: str) -> SignedReader:
@@ -165,20 +164,23 @@ class HttpSubmissions:
     def _check(self, request: Request, place: bytes, submission: Submission) -> Headers:
         """Return the CORS headers of the answer. Raise HttpError 403 or 429."""
         headers = self._cors.check(request, submission.place[0])
-        self._count(place, self._limiter, TOO_FAST)
+        self._count(place, self._limiter, too_fast)
         return headers
 
     def _place(self, request: Request) -> bytes:
         """Return the network of a request."""
         return network(self._proxies.client(request))
 
-    def _count(self, place: bytes, limiter: RateLimiter, refusal: Message) -> None:
-        """Raise HttpError 429 with the text `refusal` if the network exceeds `limiter`."""
-        wait = limiter.take(place, self._clock.monotonic_ms())
-        if wait:
-            headers = (("Retry-After", str(wait)),)
-            message = replace(refusal, params={"seconds": wait})
-            raise HttpError(429, "too_many", message, headers=headers)
+    def _count(
+        self, place: bytes, limiter: RateLimiter, refusal: Callable[[int], HttpError]
+    ) -> None:
+        """Raise the `refusal` for the seconds to wait if the network exceeds `limiter`."""
+        if wait := limiter.take(place, self._clock.monotonic_ms()):
+            raise refusal(wait)
+
+
+def _too_many_previews(wait: int) -> HttpError:
+    return too_many(_("Too many previews. Try again in %(seconds)s seconds.", seconds=wait), wait)
 
 
 def _mailed(submission: Submission, request: Request) -> Submission:

@@ -13,6 +13,7 @@ from commentsvc.http.messages import (
     Request,
     Response,
     TrustedProxies,
+    too_fast,
 )
 from commentsvc.http.operation import NOTHING, Operation
 from commentsvc.http.router import Route, route
@@ -64,9 +65,6 @@ class PageViews:
             client = wide_network(network(self._proxies.client(request)))
             wait = self._limiter.take(client, self._clock.monotonic_ms())
             if wait:
-                said = _(
-                    "You're going a little fast. Try again in %(seconds)s seconds.", seconds=wait
-                )
-                raise HttpError(429, "too_many", said, headers=(("Retry-After", str(wait)),))
+                raise too_fast(wait)
             self._counter.add(place)
         return Response(204, (NOT_STORED, *headers), b"")

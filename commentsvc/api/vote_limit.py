@@ -5,7 +5,7 @@ from typing import Final, NamedTuple
 
 from commentsvc.comments.voting import CROWD
 from commentsvc.context import ServiceContext
-from commentsvc.http.messages import HttpError, Request, TrustedProxies
+from commentsvc.http.messages import Request, TrustedProxies, too_many
 from commentsvc.util.client_network import NetworkHashes, network, wide_network
 from commentsvc.util.i18n import Message
 from commentsvc.util.ratelimit import RateLimiter
@@ -45,8 +45,7 @@ class VoteLimit:
         place = network(self._proxies.client(request))
         wait = self._limiter.take(place, self._clock.monotonic_ms())
         if wait:
-            headers = (("Retry-After", str(wait)),)
-            raise HttpError(429, "too_many", self._say_wait(wait), headers=headers)
+            raise too_many(self._say_wait(wait), wait)
         wide = wide_network(place)
         if wide != place and self._wide.take(
             b"%b %b" % (subject, wide), self._clock.monotonic_ms()

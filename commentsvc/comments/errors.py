@@ -18,7 +18,7 @@ CommentsError
   NotPermitted     the account's role does not permit that
   ProfileRefused   a moderator's comments cannot be shown with that profile
   TooManyVotes     that network has all the votes that it may have on this comment
-  ImagesFull        the site has no room for another image
+  ImagesFull       the site has no room for another image
   TooManyReactions  that network has all the reactions that it may have on this page
 BadCursor          `after` is not a cursor of our lists, or is one of another order
 """

@@ -43,14 +43,16 @@ class ShownImage(NamedTuple):
 
 def name(content: bytes, width: int, height: int) -> str:
     """Return the name of an image with that content and size in pixels."""
-    digest = hashlib.blake2b(content, digest_size=DIGEST).hexdigest()
-    return f"{digest}-{width}x{height}"
+    return f"{_digest(content)}-{width}x{height}"
 
 
 def is_named_so(image: str, content: bytes) -> bool:
     """Return whether an image of that content may have the name `image`."""
-    digest = hashlib.blake2b(content, digest_size=DIGEST).hexdigest()
-    return image.startswith(f"{digest}-") and re.fullmatch(NAME, image) is not None
+    return image.startswith(f"{_digest(content)}-") and re.fullmatch(NAME, image) is not None
+
+
+def _digest(content: bytes) -> str:
+    return hashlib.blake2b(content, digest_size=DIGEST).hexdigest()
 
 
 def names(source: str) -> list[str]:

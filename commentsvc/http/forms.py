@@ -12,6 +12,7 @@ In a query, the core refuses them.
 import re
 from urllib.parse import unquote_to_bytes
 
+PART_HEAD = 8_192  # bytes of the header lines of one part of a multipart body
 FIELDS = 256  # of one query or form; a request for the counts of many pages sends 100
 
 Form = dict[str, list[str]]
@@ -84,12 +85,13 @@ def parse_multipart(content_type: str, body: bytes, file: str = "") -> tuple[For
     form: Form = {}
     content = b""
     for part in parts:
-        head, blank, value = part.partition(b"\r\n\r\n")
-        lines = head.decode("latin-1").split("\r\n")
+        end = part.find(b"\r\n\r\n", 0, PART_HEAD)
+        lines = part[: max(end, 0)].decode("latin-1").split("\r\n")
         named = [found for line in lines[1:] if (found := _NAME.match(line))]
-        if lines[0].strip(" \t") or not blank or len(named) != 1:
+        if lines[0].strip(" \t") or end < 0 or len(named) != 1:
             raise FormError("The multipart body has a part without a name.")
         quoted, plain = named[0].groups()
+        value = part[end + 4 :]
         name = _utf8((quoted or plain or "").encode("latin-1"), "")
         if _FILE.search(named[0].string.replace(f'"{quoted}"', "")):
             if content or not file or name != file:

@@ -80,6 +80,22 @@ class HttpError(Exception):
         self.headers = headers
 
 
+def too_many(message: Text, wait: int, code: str = "too_many") -> HttpError:
+    """Return the error 429 for a client that has to wait so many seconds."""
+    return HttpError(429, code, message, headers=(("Retry-After", str(wait)),))
+
+
+def too_fast(wait: int) -> HttpError:
+    """Do as `too_many`, with a text that suits every limit of a minute or so."""
+    message = gettext("You're going a little fast. Try again in %(seconds)s seconds.", seconds=wait)
+    return too_many(message, wait)
+
+
+def too_large() -> HttpError:
+    """Return the error for a body that is larger than allowed."""
+    return HttpError(413, "body_too_large", "The body is too large. Send a shorter one.")
+
+
 class Response(msgspec.Struct, frozen=True):
     """An answer. With `tags`, the core caches it and adds an ETag; it always adds Date and length.
 
@@ -202,17 +218,25 @@ class Request(msgspec.Struct, frozen=True):
 
     def form(self) -> Form:
         """Read the body of a posted form without files. Raise HttpError 415 or 400."""
-        return self.upload("")[0]
+        return self.upload("", len(self.body))[0]
 
-    def upload(self, file: str) -> tuple[Form, bytes]:
-        """Do as `form` where the field `file` may be a file; return its content too, or b""."""
+    def upload(self, file: str, most: int) -> tuple[Form, bytes]:
+        """Do as `form` where the field `file` may be a file; return its content too, or b"".
+
+        Everything but that file may have `most` bytes. Raise HttpError 413 for more.
+        """
         self._refuse_coding()
         content_type = self.header("content-type") or ""
         try:
             if self.media_type() == "application/x-www-form-urlencoded":
+                if len(self.body) > most:
+                    raise too_large()
                 return parse_urlencoded(self.body.decode("latin-1")), b""
             if is_multipart(content_type):
-                return parse_multipart(content_type, self.body, file)
+                form, content = parse_multipart(content_type, self.body, file)
+                if len(self.body) - len(content) > most:
+                    raise too_large()
+                return form, content
         except FormError as error:
             raise unreadable(error) from None
         raise HttpError(

@@ -5,12 +5,12 @@ The core chooses the status; it gets the bodies at its start (`_core.Server`).
 
 from typing import Final
 
-from commentsvc.http.messages import HttpError, refusal
+from commentsvc.http.messages import HttpError, refusal, too_large
 
 _ERRORS: Final = {
     400: ("malformed_request", "The request is malformed. Send it as RFC 9112 describes."),
     408: ("request_timeout", "The request took too long to arrive. Send it again."),
-    413: ("body_too_large", "The body is too large. Send a shorter one."),
+    413: (too_large().code, too_large().message),
     414: ("address_too_long", "The address is too long. Ask for fewer things at once."),
     417: (
         "expectation_failed",

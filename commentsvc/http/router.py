@@ -23,6 +23,7 @@ from commentsvc.http.messages import (
     Request,
     Response,
     refusal,
+    too_large,
 )
 from commentsvc.http.operation import Operation
 from commentsvc.util.i18n import requested_language
@@ -68,17 +69,24 @@ def _options(methods: Iterable[str], _request: Request) -> Response:
 class Router:
     """Answers requests from the table of routes."""
 
-    def __init__(self, routes: Iterable[Route], origins: CorsPolicy, to_http: ToHttp) -> None:
+    def __init__(
+        self, routes: Iterable[Route], origins: CorsPolicy, to_http: ToHttp, max_body: int
+    ) -> None:
         """Take the routes; of two for the same method and pattern, the first one is used.
 
-        `to_http` returns the HttpError for an exception, None for an unforeseen one.
+        `to_http` returns the HttpError for an exception, None for an unforeseen one. A body may
+        have `max_body` bytes, unless its operation takes a file; the core limits those.
         """
+        self._max_body = max_body
+        self._with_file = set[Handler]()
         self._paths: dict[str, dict[str, Handler]] = {}
         below: dict[str, dict[str, Handler]] = {}
         for route in routes:
             table = below if route.pattern.endswith(BELOW) else self._paths
             methods = table.setdefault(route.pattern.removesuffix(BELOW), {})
             methods.setdefault(route.method, route.handler)
+            if route.operation and route.operation.takes_file:
+                self._with_file.add(route.handler)
             if route.operation and route.operation.permission:
                 methods.setdefault("OPTIONS", partial(_options, methods))
         self._below = sorted(below.items(), key=lambda item: -len(item[0]))
@@ -89,6 +97,8 @@ class Router:
         """Answer a request now or later. Raise no exception that a client can cause."""
         try:
             handler = self._handler(request)
+            if len(request.body) > self._max_body and handler not in self._with_file:
+                raise too_large()
             answer = handler(request)
         except Exception as error:
             return self._refuse(request, error)

@@ -23,6 +23,7 @@ from commentsvc.http.messages import (
     Response,
     TrustedProxies,
     first,
+    too_many,
 )
 from commentsvc.http.operation import TEXT, Content, Operation, Query
 from commentsvc.http.router import Route, route
@@ -88,7 +89,7 @@ class WebmentionEndpoint:
             for key in (b"network " + client, f"host {host}"):
                 if wait := self._limiter.take(key, self._clock.monotonic_ms()):
                     message = "There were too many webmentions. Please send it again later."
-                    raise HttpError(429, "too_fast", message, headers=(("Retry-After", str(wait)),))
+                    raise too_many(message, wait)
             if not await self._database.write(store.receive, place, source, target, now):
                 message = "Too many webmentions wait. Please send it again later."
                 raise HttpError(503, "busy", message, headers=(("Retry-After", "600"),))

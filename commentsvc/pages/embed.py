@@ -232,7 +232,8 @@ SUBMIT = Operation(
     summary="Submit a comment with a plain form. Every answer is an HTML page",
     query=WriteQuery,
     body=form_of(FormFields),
-    answers=dict.fromkeys((201, 202, 400, 403, 404, 409, 415, 429, 503), PAGE),
+    answers=dict.fromkeys((201, 202, 400, 403, 404, 409, 413, 415, 429, 503), PAGE),
+    takes_file=True,
 )
 
 
@@ -261,6 +262,7 @@ class Embed:
         cache_control = ("Cache-Control", settings.server.cache_control)
         self._fragment = (HTML, cache_control, ANY_ORIGIN, NO_SNIFFING, POLICY)
         self._bounds = settings.comments
+        self._body_bytes = settings.server.max_body_kib << 10
         self._feed_words = ReplyFeedWords(service.keys)
         self._mails = bool(settings.mail.host)
         self._replies = self._mails and settings.mail.reply_notifications
@@ -380,12 +382,12 @@ class Embed:
     async def submit(self, request: Request) -> Response:
         """POST /embed/thread, a form with the fields of POST /api/comments: an HTML page.
 
-        A picture may be sent too, as a file. 201 or 202 with thanks; 400, 403, 404, 409, 415, 429
-        or 503 with the reason and the form as it was filled in.
+        A picture may be sent too, as a file. 201 or 202 with thanks; 400, 403, 404, 409, 413, 415,
+        429 or 503 with the reason and the form as it was filled in.
         """
         values: dict[str, str] = {}
         try:
-            form, picture = request.upload("image")
+            form, picture = request.upload("image", self._body_bytes)
             values.update((name, texts[0]) for name, texts in form.items())
             place = self._submissions.admit(request)
             locate = self._sites.locator(SUBMIT.read(request).site)

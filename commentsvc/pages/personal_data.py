@@ -28,6 +28,7 @@ from commentsvc.http.messages import (
     Response,
     TrustedProxies,
     first,
+    too_many,
 )
 from commentsvc.http.operation import HTML, Operation, Query, form_of, json_of
 from commentsvc.http.router import Route, route
@@ -127,7 +128,7 @@ class MailRequests:
                 "This was requested several times today. Try again in %(hours)s h.",
                 hours=-(-wait // 3600),
             )
-            raise HttpError(429, "too_many", message, headers=(("Retry-After", str(wait)),))
+            raise too_many(message, wait)
 
 
 def typed_address(request: Request) -> tuple[str, Text]:

@@ -23,7 +23,7 @@ import msgspec
 from msgspec import Meta
 
 from commentsvc.api.parameters import LanguageTag, SiteName
-from commentsvc.api.submit import SIGNED_OUT, TOO_FAST
+from commentsvc.api.submit import SIGNED_OUT
 from commentsvc.auth import blog_tokens, oidc, signed_links
 from commentsvc.auth.attempts import AttemptLimiter, Bucket, Rate
 from commentsvc.auth.blog_tokens import BlogTokenRefused
@@ -41,6 +41,7 @@ from commentsvc.http.messages import (
     Response,
     TrustedProxies,
     first,
+    too_fast,
 )
 from commentsvc.http.operation import HTML, NOTHING, Operation, Query, form_of
 from commentsvc.http.router import Route, route
@@ -414,8 +415,7 @@ class SignInPages:
         client = network(self._proxies.client(request))
         attempts = (Bucket(b"reader sign-in", client, PER_NETWORK),)
         if wait := await self._limiter.take(attempts, self._clock.now_ms()):
-            message = replaced(TOO_FAST, params={"seconds": wait})
-            raise HttpError(429, "too_fast", message, headers=(("Retry-After", str(wait)),))
+            raise too_fast(wait)
         word = urandom(WORD_SIZE).hex()
         content = (way, word, back.site.name, back.page, back.word)
         return word, self._links.make(STATE, *content, expires=self._clock.now_ms() + TIME)

@@ -180,7 +180,9 @@ class Served:
         desk = AdminPages(service, figures)
         self.pages: list[Route] = desk.routes()
         both = [*self.routes, *self.pages]
-        self._router = Router([*both, *below_web(both)], cors, as_http)
+        self._router = Router(
+            [*both, *below_web(both)], cors, as_http, settings.server.max_body_kib << 10
+        )
 
     @property
     def now(self) -> float:

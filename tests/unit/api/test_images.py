@@ -219,6 +219,21 @@ def test_a_form_that_is_refused_keeps_the_text(service: Served) -> None:
     assert "multipart" not in plain
 
 
+def test_only_a_picture_may_be_larger_than_other_bodies(service: Served) -> None:
+    room = PICTURED.server.max_body_kib << 10
+    plain = b"url=/p/&author=Ann&message=" + bytes(room)
+    urlencoded = "application/x-www-form-urlencoded"
+    for path, body, content_type in (
+        ("/embed/thread", plain, urlencoded),
+        ("/embed/thread", *form(url="/p/", author="Ann", message="x" * room)),
+        ("/embed/reactions", plain, urlencoded),
+        ("/api/comments", b"{}" + b" " * room, "application/json"),
+    ):
+        answer = service.ask("POST", path, body, content_type=content_type)
+        assert answer.status == 413, path
+    assert upload(service, picture() + bytes(room)).status == 400
+
+
 def test_an_erased_comment_takes_its_images_along(service: Served) -> None:
     red, blue = uploaded(service), uploaded(service, "blue")
     service.submit(f"![Red](image:{red}) ![Blue](image:{blue})", email="ann@blog.example")

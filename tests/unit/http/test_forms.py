@@ -1,6 +1,6 @@
 """Forms in three encodings are decoded alike; UTF-8 and the number of fields are checked."""
 
-from contextlib import suppress
+from contextlib import nullcontext, suppress
 from urllib.parse import urlencode
 
 import pytest
@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 from commentsvc.http.forms import (
     FIELDS,
+    PART_HEAD,
     Form,
     FormError,
     is_multipart,
@@ -157,6 +158,13 @@ def test_a_multipart_body_without_a_boundary_is_refused(content_type: str) -> No
     assert not is_multipart(content_type)
     with pytest.raises(FormError):
         parse_multipart(content_type, b"")
+
+
+def test_the_head_of_a_part_is_bounded() -> None:
+    for extra, refused in ((PART_HEAD // 2, False), (PART_HEAD, True)):
+        body = multipart(f"X-Other: {'x' * extra}\r\n{part('a', '1')}")
+        with pytest.raises(FormError) if refused else nullcontext():
+            assert parse_multipart(TYPE, body)[0] == {"a": ["1"]}
 
 
 @given(st.binary().map(lambda data: data.replace(b"\n", b"\r\n--xyz\r\n")))

@@ -49,7 +49,9 @@ class Limited:
             )
             for method in ("GET", "POST")
         ]
-        router = Router(routes, CorsPolicy(()), lambda e: e if isinstance(e, HttpError) else None)
+        router = Router(
+            routes, CorsPolicy(()), lambda e: e if isinstance(e, HttpError) else None, 1
+        )
         settings = ServerSettings(miss_limit=limit)
         self._limiter = MissLimiter(router, settings, self.clock, {"/token"})
 

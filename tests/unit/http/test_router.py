@@ -11,7 +11,8 @@ from commentsvc.comments.submission import MalformedError, SubmissionError
 from commentsvc.comments.urls import UnknownSiteError, UrlError
 from commentsvc.db.sqlite import DatabaseBusy, DatabaseFull
 from commentsvc.http.messages import CorsPolicy, Deferred, HttpError, Request, Response
-from commentsvc.http.router import Route, Router
+from commentsvc.http.operation import Operation, Query
+from commentsvc.http.router import Route, Router, route
 from commentsvc.settings.schema import Site
 from commentsvc.util.i18n import gettext
 
@@ -19,6 +20,9 @@ from commentsvc.util.i18n import gettext
 def say(text: str) -> Route:
     method, pattern = text.split()
     return Route(method, pattern, lambda _: Response(200, (), text.encode()))
+
+
+MAX_BODY = 1_000  # bytes
 
 
 def failing(error: Exception) -> Router:
@@ -29,7 +33,10 @@ def failing(error: Exception) -> Router:
         raise error
 
     return Router(
-        [Route("GET", "/now", fail), Route("GET", "/later", fail_later)], CorsPolicy([]), as_http
+        [Route("GET", "/now", fail), Route("GET", "/later", fail_later)],
+        CorsPolicy([]),
+        as_http,
+        MAX_BODY,
     )
 
 
@@ -37,6 +44,7 @@ ROUTER = Router(
     [say("GET /a"), say("POST /a"), say("GET /café"), say("GET /s/{path}"), say("GET /s/t/{path}")],
     CorsPolicy([Site(origins=("https://blog.example",))]),
     as_http,
+    MAX_BODY,
 )
 
 
@@ -59,7 +67,7 @@ def ask(method: str, path: str, router: Router = ROUTER, **headers: str) -> Resp
 )
 def test_an_error_that_is_given_later_is_answered_too(error: Exception, status: int) -> None:
     later, given = Deferred(), list[Response | Exception]()
-    router = Router([Route("GET", "/", lambda _: later)], CorsPolicy([Site()]), as_http)
+    router = Router([Route("GET", "/", lambda _: later)], CorsPolicy([Site()]), as_http, MAX_BODY)
     answer = router.handle(Request("GET", "/", "", b"", "", lambda _: None))
     assert answer is later
     later.add_done_callback(given.append)
@@ -117,7 +125,8 @@ def test_options_for_the_whole_server_is_answered() -> None:
 def test_the_first_of_two_equal_routes_counts() -> None:
     other = Route("GET", "/a", lambda _: Response(200, (), b"other"))
     assert (
-        ask("GET", "/a", Router([say("GET /a"), other], CorsPolicy([]), as_http)).body == b"GET /a"
+        ask("GET", "/a", Router([say("GET /a"), other], CorsPolicy([]), as_http, MAX_BODY)).body
+        == b"GET /a"
     )
 
 
@@ -179,3 +188,17 @@ def test_an_error_becomes_a_json_answer(
 def test_what_is_unexpected_passes_through(path: str) -> None:
     with pytest.raises(ZeroDivisionError):
         ask("GET", path, failing(ZeroDivisionError()))
+
+
+def test_a_larger_body_is_for_operations_that_take_a_file() -> None:
+    takes = Operation(method="POST", path="/file", summary="", query=Query, takes_file=True)
+    file = route(takes, lambda _: Response(200, (), b"taken"))
+    router = Router([say("POST /form"), file], CorsPolicy([]), as_http, MAX_BODY)
+
+    def status(path: str, size: int) -> int:
+        answer = router.handle(Request("POST", path, "", bytes(size), "", lambda _: None))
+        assert isinstance(answer, Response)
+        return answer.status
+
+    sizes = [("/form", MAX_BODY), ("/form", MAX_BODY + 1), ("/file", MAX_BODY + 1)]
+    assert [status(*each) for each in sizes] == [200, 413, 200]
