@@ -4,15 +4,15 @@
 set -eu
 cd "$(dirname "$0")/../.."
 
-folder=build/typescript
+mkdir -p build/typescript
+folder=$(readlink -f build/typescript) # npm finds no package in a folder given by a symbolic link
 lock=config/typescript/package-lock.json
-mkdir -p "$folder"
 exec 9>"$folder/lock"
 flock 9 # `make dist` and ./test may run at once
 if ! cmp -s "$lock" "$folder/installed.json"; then
     cp config/typescript/package*.json "$folder"
     npm ci --prefix "$folder" --ignore-scripts --no-audit --no-fund >"$folder/npm.log" 2>&1 || {
-        echo "npm cannot get TypeScript: $(tail -n 1 "$folder/npm.log")" >&2
+        echo "npm cannot get TypeScript: $(sed -n 's/^npm error //p' "$folder/npm.log" | head -n 3)" >&2
         exit 69
     }
     cp "$lock" "$folder/installed.json"
