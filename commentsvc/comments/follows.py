@@ -27,7 +27,7 @@ from commentsvc.db.schema.outbox import (
     FollowWishTable,
     OutboxTable,
 )
-from commentsvc.db.sqlite import Reader, Transaction
+from commentsvc.db.sqlite import Reader, Row, Transaction
 from commentsvc.model import APPROVED
 from commentsvc.util.timestamps import DAY_MS, HOUR_MS
 
@@ -110,26 +110,35 @@ def request(tx: Transaction, place: tuple[str, str], email: str, language: str, 
     Raise UnknownSite.
     """
     site_id, thread_id = _find_place(tx, *place)
-    same_page = (
-        FollowerTable.thread.is_null() if thread_id is None else FollowerTable.thread == thread_id
-    )
-    known = tx.first(
-        FollowerTable.select(FollowerTable.id, FollowerTable.consent, FollowerTable.asked_at).where(
-            FollowerTable.email == email, FollowerTable.site == site_id, same_page
-        )
-    )
-    if known and (known[1] == CONFIRMED or known[2] > now - REPEAT[known[1]]):
+    before = known(tx, (site_id, thread_id), email)
+    if before and (before[1] == CONFIRMED or before[2] > now - REPEAT[before[1]]):
         return
     lately = (FollowerTable.email == email) & (FollowerTable.asked_at > now - DAY_MS)
     if len(tx.query(FollowerTable.select(FollowerTable.id).where(lately).limit(DAILY))) == DAILY:
         return
     wish = {"consent": ASKED, "asked_at": now, "language": language}
-    if known:
-        tx.change(FollowerTable.update(wish).where(FollowerTable.id == known[0]))
+    if before:
+        tx.change(FollowerTable.update(wish).where(FollowerTable.id == before[0]))
     else:
         row = wish | {"site": site_id, "thread": thread_id, "email": email}
         tx.change(FollowerTable.insert(row))
     outbox.mail(tx, "follow", MailAddress(email, language), now, lasts=PATIENCE)
+
+
+def known(reader: Reader, place: tuple[int, int | None], email: str) -> Row | None:
+    """Return the id, consent and time of the last question of a follower; None if there is none.
+
+    `place` is the id of the site and that of the thread, None for the whole site.
+    """
+    site_id, thread_id = place
+    same_page = (
+        FollowerTable.thread.is_null() if thread_id is None else FollowerTable.thread == thread_id
+    )
+    return reader.first(
+        FollowerTable.select(FollowerTable.id, FollowerTable.consent, FollowerTable.asked_at).where(
+            FollowerTable.email == email, FollowerTable.site == site_id, same_page
+        )
+    )
 
 
 @prepared

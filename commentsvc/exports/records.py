@@ -130,8 +130,9 @@ class CommentRecord(Struct, frozen=True, omit_defaults=True, gc=False, tag="comm
     first on its page. `votes` is the sum of all votes; `voters` are the known single votes.
     `proposed_title` is the page title that the comment was sent with. `score` and `reasons` (a line
     each, see `spam.reasons`) are its verdict. `network` is a digest with the service's secret key.
-    `subscribed` says that replies are mailed to the author. `reader` is set if the author had
-    signed in.
+    `subscribed` says that replies are mailed to the author, `follows` that the author is asked to
+    follow the page when the comment is published, and `language` in which language (a tag).
+    `reader` is set if the author had signed in.
     """
 
     id: Id
@@ -164,6 +165,8 @@ class CommentRecord(Struct, frozen=True, omit_defaults=True, gc=False, tag="comm
     voters: tuple[VoteRecord, ...] = ()
     reader: IdentityRecord | None = None
     images: tuple[ImageRecord, ...] = ()
+    follows: bool = False
+    language: str = ""
 
 
 class ViewsRecord(Struct, frozen=True, omit_defaults=True, gc=False, tag="views"):
@@ -191,6 +194,21 @@ class SubscriberRecord(Struct, frozen=True, omit_defaults=True, gc=False, tag="s
     email: str
     consent: Literal["asked", "confirmed", "stopped"]
     asked: Moment | None = None
+
+
+class FollowerRecord(Struct, frozen=True, omit_defaults=True, gc=False, tag="follower"):
+    """Whether the owner of an address agreed to mails about new comments of a page or a site.
+
+    Without `url` it is the whole site. `asked` is when the owner was last asked, or has declined;
+    `language` is the tag of the language of the mails.
+    """
+
+    site: str
+    email: str
+    consent: Literal["asked", "confirmed", "stopped"]
+    asked: Moment
+    url: str = ""
+    language: str = ""
 
 
 class ReaderRecord(Struct, frozen=True, omit_defaults=True, gc=False, tag="reader"):
@@ -228,6 +246,7 @@ class EndRecord(Struct, frozen=True, omit_defaults=True, gc=False, tag="end"):
     comments: Number = 0
     bans: Number = 0
     subscribers: Number = 0
+    followers: Number = 0
     readers: Number = 0
     training_totals: Number = 0
     training_tokens: Number = 0
@@ -241,6 +260,7 @@ Record = (
     | CommentRecord
     | BanRecord
     | SubscriberRecord
+    | FollowerRecord
     | ReaderRecord
     | TrainingTotalRecord
     | TrainingTokenRecord

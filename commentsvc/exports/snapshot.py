@@ -40,7 +40,12 @@ from commentsvc.db.schema.moderation import (
     TrainingTokenTable,
     TrainingTotalTable,
 )
-from commentsvc.db.schema.outbox import SubscriberTable, SubscriptionTable
+from commentsvc.db.schema.outbox import (
+    FollowerTable,
+    FollowWishTable,
+    SubscriberTable,
+    SubscriptionTable,
+)
 from commentsvc.db.schema.readers import ReaderTable
 from commentsvc.db.sqlite import Reader, Row
 from commentsvc.exports.records import (
@@ -49,6 +54,7 @@ from commentsvc.exports.records import (
     BanRecord,
     CommentRecord,
     EndRecord,
+    FollowerRecord,
     HeaderRecord,
     HistoryRecord,
     IdentityRecord,
@@ -140,7 +146,8 @@ def _selected(site: str, since: int | None) -> Select:
             CommentTable.reasons,
             CommentTable.network,
             fn.COALESCE(ImportedCommentTable.anchor, ""),
-            SubscriptionTable.comment,
+            SubscriptionTable.language,
+            FollowWishTable.language,
             TrainingCommentTable.label,
             TrainingCommentTable.tokens,
             ReaderTable.issuer,
@@ -149,7 +156,8 @@ def _selected(site: str, since: int | None) -> Select:
         .join(ThreadTable, outer, on=ThreadTable.id == CommentTable.thread)
         .join(SiteTable, outer, on=SiteTable.id == CommentTable.site)
     )
-    for table in (ProposedTitleTable, SubscriptionTable, TrainingCommentTable):
+    of_comments = (ProposedTitleTable, SubscriptionTable, FollowWishTable, TrainingCommentTable)
+    for table in of_comments:
         query = query.join_from(CommentTable, table, outer, on=table.comment == CommentTable.id)
     query = query.join_from(
         CommentTable, ReaderTable, outer, on=ReaderTable.id == CommentTable.reader_id
@@ -269,6 +277,7 @@ def records(reader: Reader, selection: Selection) -> Iterator[Record]:
         ("comments", comments),
         ("bans", _bans),
         ("subscribers", _subscribers),
+        ("followers", _followers),
         ("readers", _readers),
         ("training_totals", _training_totals),
         ("training_tokens", _training_tokens),
@@ -378,7 +387,7 @@ def _comment(
     (
         comment_id, site, url, status, created, source, html, is_html, parent, published, edited,
         author, email, avatar, author_site, permalink, role, pinned, votes, title, score, reasons,
-        network, anchor, subscription, label, tokens, issuer, subject,
+        network, anchor, subscription, wish, label, tokens, issuer, subject,
     ) = row  # fmt: skip
     always = (comment_id, site, url, status, rfc3339_ms(created), source, html)
     markup: Literal["markdown", "html"] = "html" if is_html else "markdown"
@@ -416,6 +425,8 @@ def _comment(
         history,
         voters,
         None if subject is None else IdentityRecord(issuer, subject),
+        follows=wish is not None,
+        language=subscription or wish or "",
     )
 
 
@@ -516,6 +527,29 @@ def _subscribers(reader: Reader, selection: Selection) -> Iterator[SubscriberRec
         subscribers = subscribers.where(SiteTable.name == selection.site)
     for site, email, consent, asked in reader.each(subscribers):
         yield SubscriberRecord(site, email, consent, _moment(asked or None))
+
+
+def _followers(reader: Reader, selection: Selection) -> Iterator[FollowerRecord]:
+    if selection.anonymous:
+        return
+    url = fn.COALESCE(ThreadTable.url, "")
+    followers = (
+        FollowerTable.select(
+            SiteTable.name,
+            FollowerTable.email,
+            FollowerTable.consent,
+            FollowerTable.asked_at,
+            url,
+            FollowerTable.language,
+        )
+        .join(SiteTable, on=SiteTable.id == FollowerTable.site)
+        .join_from(FollowerTable, ThreadTable, JOIN.LEFT_OUTER)
+        .order_by(SiteTable.name, url, FollowerTable.email)
+    )
+    if selection.site:
+        followers = followers.where(SiteTable.name == selection.site)
+    for site, email, consent, asked, page, language in reader.each(followers):
+        yield FollowerRecord(site, email, consent, rfc3339_ms(asked), page, language)
 
 
 def _readers(reader: Reader, selection: Selection) -> Iterator[ReaderRecord]:

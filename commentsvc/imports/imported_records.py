@@ -6,6 +6,7 @@ in `imported_record`. What readers or moderators have changed since stays as the
     kind         row_id           name                    number
     ban          of the ban                               when it was made
     subscriber   of the address   the consent
+    follower     of the address   the consent
     reader       of the reader
     alias        of the alias                             the thread that it leads to
     reaction     of the thread    the emoji               how many
@@ -29,7 +30,7 @@ from commentsvc.db.schema.comments import (
 )
 from commentsvc.db.schema.imports import ImportedRecordTable, ImportedThreadTable
 from commentsvc.db.schema.moderation import BanTable
-from commentsvc.db.schema.outbox import SubscriberTable, SubscriptionTable
+from commentsvc.db.schema.outbox import FollowerTable, SubscriberTable, SubscriptionTable
 from commentsvc.db.schema.readers import ReaderSessionTable, ReaderTable
 from commentsvc.db.sqlite import Transaction
 from commentsvc.model import AGING, views_tag
@@ -37,6 +38,7 @@ from commentsvc.spam import bans
 
 BAN: Final = "ban"
 SUBSCRIBER: Final = "subscriber"
+FOLLOWER: Final = "follower"
 READER: Final = "reader"
 ALIAS: Final = "alias"
 REACTION: Final = "reaction"
@@ -105,6 +107,13 @@ def _drop_subscriber(subscriber_id: Param, consent: Param) -> Select:
         SubscriberTable.id == subscriber_id,
         SubscriberTable.consent == consent,
         ~fn.EXISTS(used),
+    )
+
+
+@prepared
+def _drop_follower(follower_id: Param, consent: Param) -> Select:
+    return FollowerTable.delete().where(
+        FollowerTable.id == follower_id, FollowerTable.consent == consent
     )
 
 
@@ -203,6 +212,7 @@ def take_back(tx: Transaction, import_id: int, started_at: int) -> None:
     """Delete what was noted, apart from threads; `started_at` is when the import began."""
     for query, kind in (
         (_drop_subscriber, SUBSCRIBER),
+        (_drop_follower, FOLLOWER),
         (_clear_title, TITLE),
         (_reset_state, STATE),
     ):

@@ -12,7 +12,7 @@ import msgspec
 from msgspec.structs import replace
 from peewee import Value
 
-from commentsvc.comments import images, queries, reactions, readers
+from commentsvc.comments import follows, images, queries, reactions, readers
 from commentsvc.comments.create import ThreadRef, changed
 from commentsvc.comments.readers import SignedReader
 from commentsvc.db import statements
@@ -26,6 +26,7 @@ from commentsvc.db.schema.comments import (
     ThreadTable,
     VoteTable,
 )
+from commentsvc.db.schema.imports import ImportTable
 from commentsvc.db.schema.moderation import (
     BanTable,
     ChangeTable,
@@ -33,12 +34,19 @@ from commentsvc.db.schema.moderation import (
     TrainingTokenTable,
     TrainingTotalTable,
 )
-from commentsvc.db.schema.outbox import ASKED, SubscriberTable, SubscriptionTable
+from commentsvc.db.schema.outbox import (
+    ASKED,
+    FollowerTable,
+    FollowWishTable,
+    SubscriberTable,
+    SubscriptionTable,
+)
 from commentsvc.db.sqlite import Transaction
 from commentsvc.exports import records as exported
 from commentsvc.exports.records import (
     BanRecord,
     CommentRecord,
+    FollowerRecord,
     ReaderRecord,
     SubscriberRecord,
     ThreadRecord,
@@ -77,6 +85,7 @@ _ADD_REACTION: Final = insertion(
     ReactionTable.created_at,
 )
 _ADD_TITLE: Final = insertion(ProposedTitleTable.comment, ProposedTitleTable.title)
+_ADD_WISH: Final = insertion(FollowWishTable.comment, FollowWishTable.language)
 _ADD_TRAINING: Final = insertion(
     TrainingCommentTable.comment, TrainingCommentTable.label, TrainingCommentTable.tokens
 )
@@ -111,11 +120,11 @@ def _find_subscriber(site_id: Param, email: Param) -> Select:
 
 
 @prepared
-def _subscribe(comment_id: Param, site_id: Param, email: Param) -> Select:
-    subscriber = SubscriberTable.select(comment_id, SubscriberTable.id).where(
+def _subscribe(comment_id: Param, language: Param, site_id: Param, email: Param) -> Select:
+    subscriber = SubscriberTable.select(comment_id, SubscriberTable.id, language).where(
         SubscriberTable.site == site_id, SubscriberTable.email == email
     )
-    into = (SubscriptionTable.comment, SubscriptionTable.subscriber)
+    into = (SubscriptionTable.comment, SubscriptionTable.subscriber, SubscriptionTable.language)
     return SubscriptionTable.insert_from(subscriber, into)
 
 
@@ -175,7 +184,9 @@ def add_details(
         tx.change(_ADD_TRAINING, comment_id, record.training.label, packed)
     if record.subscribed and record.email:
         _put_subscriber(tx, (ref.site_id, record.email, ASKED, 0), import_id)
-        tx.change(_subscribe, comment_id, ref.site_id, record.email)
+        tx.change(_subscribe, comment_id, record.language, ref.site_id, record.email)
+    if record.follows and record.email:
+        tx.change(_ADD_WISH, comment_id, record.language)
 
 
 def _digest(text: str | None) -> bytes | None:
@@ -223,11 +234,9 @@ def add_other(tx: Transaction, line: bytes, site: str, import_id: int, *, keeps_
         case ThreadRecord():
             _add_thread(tx, record, site or record.site, import_id)
         case SubscriberRecord():
-            sites = SiteTable.select(SiteTable.id).where(SiteTable.name == (site or record.site))
-            for (site_id,) in tx.query(sites):
-                asked = _moment(record.asked) or 0
-                row = (site_id, record.email, record.consent, asked)
-                _put_subscriber(tx, row, import_id)
+            _take_subscriber(tx, record, site or record.site, import_id)
+        case FollowerRecord():
+            _add_follower(tx, record, site or record.site, import_id)
         case ReaderRecord():
             record = replace(record, site=site or record.site)
             if tx.first(SiteTable.select(SiteTable.id).where(SiteTable.name == record.site)):
@@ -261,6 +270,13 @@ def _add_ban(tx: Transaction, record: BanRecord, import_id: int) -> None:
         tx.change(imported_records.note, import_id, imported_records.BAN, ban_id, "", created)
 
 
+def _take_subscriber(tx: Transaction, record: SubscriberRecord, site: str, import_id: int) -> None:
+    """Store an address if its site is known."""
+    for (site_id,) in tx.query(SiteTable.select(SiteTable.id).where(SiteTable.name == site)):
+        asked = _moment(record.asked) or 0
+        _put_subscriber(tx, (site_id, record.email, record.consent, asked), import_id)
+
+
 def _put_subscriber(tx: Transaction, row: tuple[int, str, str, int], import_id: int) -> None:
     """Store an address: its site, the address, the consent, and when it was asked for."""
     site_id, email, consent, _ = row
@@ -271,6 +287,35 @@ def _put_subscriber(tx: Transaction, row: tuple[int, str, str, int], import_id: 
         tx.change(
             imported_records.note, import_id, imported_records.SUBSCRIBER, found[0], consent, 0
         )
+
+
+def _add_follower(tx: Transaction, record: FollowerRecord, site: str, import_id: int) -> None:
+    """Add a follower, unless the address was asked here about the page before.
+
+    The follower is mailed what is published after the beginning of the import.
+    """
+    row = tx.execute(statements.FIND_THREAD, (record.url, site)).fetchone()
+    if row is None:
+        return  # no such site
+    place = row[0], row[2] if row[5] is None else row[5]
+    if (record.url and place[1] is None) or follows.known(tx, place, record.email):
+        return
+    run = ImportTable.select(ImportTable.started_at).where(ImportTable.id == import_id)
+    [(started,)] = tx.query(run)
+    follower = FollowerTable.insert(
+        site=place[0],
+        thread=place[1],
+        email=record.email,
+        consent=record.consent,
+        asked_at=dates.moment(record.asked),
+        language=record.language,
+        since_at=started,
+        until_at=started,
+    )
+    [(follower_id,)] = tx.query(follower.returning(FollowerTable.id))
+    tx.change(
+        imported_records.note, import_id, imported_records.FOLLOWER, follower_id, record.consent, 0
+    )
 
 
 def _put_reader(tx: Transaction, record: ReaderRecord, import_id: int) -> int | None:

@@ -26,6 +26,7 @@ from commentsvc.db.schema.comments import (
 )
 from commentsvc.db.schema.imports import ImportedCommentTable, ImportedThreadTable, ImportTable
 from commentsvc.db.schema.moderation import ChangeTable
+from commentsvc.db.schema.outbox import FollowerTable, FollowWishTable, SubscriptionTable
 from commentsvc.db.sqlite import Reader, Transaction
 from commentsvc.imports import imported_records, native_store, staging_reader
 from commentsvc.imports.staging_reader import ReadyComment, ReadyPage, ReadyPiece
@@ -166,6 +167,8 @@ def _used_threads(import_id: int) -> Select:
     aliases = alias.select(alias.id).where(alias.aliased == ThreadTable.id)
     has_comments = ThreadTable.id.in_(CommentTable.select(CommentTable.thread))
     has_reactions = ThreadTable.id.in_(ReactionCountTable.select(ReactionCountTable.thread))
+    of_pages = FollowerTable.thread.is_null(False)
+    has_followers = ThreadTable.id.in_(FollowerTable.select(FollowerTable.thread).where(of_pages))
     return (
         ImportedThreadTable.select(
             ThreadTable.id,
@@ -173,7 +176,7 @@ def _used_threads(import_id: int) -> Select:
             ThreadTable.url,
             ThreadTable.state,
             ImportedThreadTable.is_new,
-            has_comments | has_reactions | fn.EXISTS(aliases),
+            has_comments | has_reactions | has_followers | fn.EXISTS(aliases),
             ThreadTable.site,
         )
         .join(ThreadTable)
@@ -452,6 +455,8 @@ def remove(tx: Transaction, import_id: int, before: int, most: int, now: int) ->
         # One after the other: deleting a reply may leave its parent without replies.
         if answered and tx.first(_has_answer, number):
             images.remove(tx, number)
+            for table in (SubscriptionTable, FollowWishTable):
+                tx.change(table.delete().where(table.comment == number))
             tx.change(_empty, number)
         elif status is not None:
             tx.change(_delete, number)

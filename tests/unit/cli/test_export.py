@@ -15,7 +15,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from commentsvc.cli.main import main
-from commentsvc.comments import queries, threads, voting
+from commentsvc.comments import follows, queries, threads, voting
 from commentsvc.comments.errors import CommentsError
 from commentsvc.comments.markdown import render
 from commentsvc.db.database import Database
@@ -112,6 +112,8 @@ def test_other_formats_take_the_origin_from_the_settings(data: Path) -> None:
 
 
 SITES = ("blog", "other")
+PLACES = (("blog", ""), ("blog", "/a/"), ("other", "/new/3"))
+FOLLOWERS = ("ann@blog.example", "Flo@x.example")
 TEXTS = ("Hello *you*", "One\n\nTwo", "<b>x</b> & y", "\u202eüñ \U0001f600", "```\na\n```")
 
 
@@ -148,6 +150,8 @@ def comment_on(database: Database, draw: random.Random, now: int) -> None:
         reasons=draw.choice(["", "a link (+2)\na name (+1)"]),
         network=draw.choice([None, b"network1"]),
         notify=bool(email) and draw.random() < 0.5,
+        follow=bool(email) and draw.random() < 0.3,
+        language=draw.choice(["", "de"]),
     )
 
 
@@ -163,6 +167,9 @@ def happen(database: Database, draw: random.Random, now: int) -> None:
         lambda: write(actions.undo_last, [number], "Jo", now),
         lambda: write(actions.edit, number, word, "Mo", now),
         lambda: write(voting.vote, number, word, draw.choice([1, -1]), [b"network2"], now),
+        lambda: write(follows.request, draw.choice(PLACES), draw.choice(FOLLOWERS), "fr", now),
+        lambda: write(follows.confirm, draw.randrange(1, 5), now),
+        lambda: write(follows.stop, draw.randrange(1, 5), now),
         lambda: write(retention.forget, "ann@blog.example", "Mo", now),
         lambda: write(bans.add, draw.choice(["word", "author"]), word, "Mo", now, now + HOUR),
         lambda: write(threads.set_state, "blog", "/", draw.choice(["open", "closed"])),

@@ -8,7 +8,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 from commentsvc.cli import client, main
-from commentsvc.comments import queries, reactions, threads, views
+from commentsvc.comments import follows, queries, reactions, threads, views
 from commentsvc.comments.reactions import Reaction
 from commentsvc.comments.urls import PageRef
 from commentsvc.db import integrity
@@ -117,14 +117,19 @@ def test_taking_an_import_back_keeps_what_readers_did_since(export: Path, tmp_pa
             given = Reaction(emoji, reader)
             database.write_now(reactions.react, page, given, [], SYSTEM_CLOCK.now_ms())
         database.write_now(views.add, {PageRef("blog", "/viewed/"): 2})
+        place = ("other", "/elsewhere/")
+        database.write_now(follows.request, place, "a@reader.example", "", SYSTEM_CLOCK.now_ms())
+        database.write_now(follows.stop, 2, SYSTEM_CLOCK.now_ms())
     assert run(tmp_path, "--undo", 1).exit_code == 0
     with opened(tmp_path) as database:
+        left = [line for line in exported(database).splitlines() if b'"follower"' in line]
+        assert [b"flo@" in line and b"stopped" in line for line in left] == [True, False]
         thread = database.read_now(queries.thread, "blog", "/post/")
         assert thread.state == "aging"
         assert database.read_now(reactions.counts, thread.id) == {"👍": 1, "❤️": 1}
         assert database.read_now(views.views, "blog", "/viewed/") == 2
         rest = [line for line in exported(database).splitlines() if b'"thread"' in line]
-        assert len(rest) == 1
+        assert len(rest) == 2  # one has reactions, and one has a follower
         assert b'"aliases"' not in rest[0]
         assert b'"title"' not in rest[0]
 
@@ -217,6 +222,26 @@ def test_names_of_readers_who_signed_in_stay_theirs(tmp_path: Path) -> None:
     assert run(new, "--undo", 1).exit_code == 0
     with opened(new) as database:
         assert exported(database).count(b'"type":"reader"') == 2
+
+
+def test_followers_hear_of_what_is_published_after_the_import(export: Path, tmp_path: Path) -> None:
+    path, new = export.with_name("filled.ndjson"), tmp_path / "new"
+    new.mkdir()
+    with opened(new) as database:
+        database.write_now(follows.request, ("blog", ""), "flo@blog.example", "", NOW)
+    assert run(new, "auto", path).exit_code == 0
+    with opened(new) as database:
+        now = SYSTEM_CLOCK.now_ms()
+        before = database.read_now(follows.find, 1)
+        assert before is not None
+        assert before.consent == "asked"
+        assert database.read_now(lambda reader: reader.query(follows.find_behind, now, 9)) == []
+        database.write_now(threads.set_state, "blog", "/post/", "open")
+        add(database, now=now)
+        behind = database.read_now(lambda reader: reader.query(follows.find_behind, now + 1, 9))
+        follower = database.read_now(follows.find, behind[0][0])
+        assert follower is not None
+        assert (follower.url, follower.language) == ("/post/", "nl")
 
 
 def test_an_export_of_one_site_goes_into_another(export: Path, tmp_path: Path) -> None:
