@@ -10,10 +10,13 @@ import pytest
 from click.testing import CliRunner, Result
 
 from commentsvc import app, cli
+from commentsvc.auth import accounts
 from commentsvc.cli import client, main, reload
+from commentsvc.comments import queries
+from commentsvc.moderation import profiles
 from commentsvc.settings import loader
 from commentsvc.settings.schema import Settings
-from tests.unit.database_fixture import add, location, opened
+from tests.unit.database_fixture import NOW, add, location, opened
 from tests.unit.imports.import_samples import DISQUS
 
 SHIPPED = Path(__file__).parents[3] / "config" / "commentsvc.toml"
@@ -302,3 +305,78 @@ def test_every_command_works_with_both_engines(
 def test_no_command_is_missing_in_the_table() -> None:
     commands = set(main.main.list_commands(None))  # type: ignore[arg-type]  # as above
     assert commands == {text.split()[0] for text, *_ in TABLE} | ELSEWHERE
+
+
+# Who may run each command. Most belong to whoever may open the files in the data folder, which only
+# its owner can (`settings.data_dir`, `runtime.control`). Roles cannot bind this person:
+OF_THE_MACHINE = {
+    "Who can open the database can read all of this in it.": (
+        "list, search, history, check, healthcheck, export, backup, ban list, thread list,"
+        " moderator list, moderator token list"
+    ),
+    "Who can open the database can change all of this in it.": (
+        "approve, spam, delete, undo, edit, pin, unpin, forget, import, restore, copy, ban add,"
+        " ban remove, thread close, thread open, thread age, thread title, thread alias,"
+        " thread unalias, thread move, thread merge, thread import"
+    ),
+    "So the first account is made, and one is recovered whose password is lost.": (
+        "moderator add, moderator remove, moderator role, moderator passwd, moderator no-code,"
+        " moderator profile, moderator token add, moderator token remove"
+    ),
+    "It starts the service, writes its settings, or tests it.": "init, serve, doctor, mail test",
+}
+# These act for an account, with its role.
+OF_AN_ACCOUNT = {
+    "answer": "test_a_command_answers_only_where_the_role_of_the_account_permits_it, below",
+    "mail receive": "inbox/test_receiver.py: the server decides, when it processes the mail",
+}
+
+
+def test_each_command_belongs_to_the_owner_of_the_machine_or_to_a_role() -> None:
+    told = ", ".join((*OF_THE_MACHINE.values(), *OF_AN_ACCOUNT)).split(", ")
+    commands = {
+        words: command
+        for words, command in below(main.main).items()
+        if not isinstance(command, click.Group)
+    }
+    assert sorted(told) == sorted(commands)
+    as_account = {
+        words
+        for words, command in commands.items()
+        if any("--as" in option.opts for option in command.params)
+    }
+    assert as_account == {"answer"}
+
+
+@pytest.mark.parametrize(
+    ("name", "refusal"),
+    [
+        ("owner", ""),
+        ("moderator", ""),
+        ("here", ""),
+        ("elsewhere", "no comment has the id 1"),
+        ("viewer", "viewer may only read"),
+        ("nobody", "no moderator is called nobody"),
+    ],
+)
+def test_a_command_answers_only_where_the_role_of_the_account_permits_it(
+    tmp_path: Path, name: str, refusal: str
+) -> None:
+    roles = {
+        "owner": ("owner", ()),
+        "moderator": ("moderator", ()),
+        "here": ("moderator", ("blog",)),
+        "elsewhere": ("owner", ("notes",)),
+        "viewer": ("viewer", ()),
+    }
+    with opened(tmp_path) as database:
+        database.write_now(queries.sync_sites, ["blog", "notes"])
+        add(database, status="pending")
+        for account, (role, sites) in roles.items():
+            database.write_now(accounts.add, account, "hash", NOW)
+            database.write_now(profiles.assign, account, role, sites)
+    words = ["answer", "--data", str(tmp_path), "1", "--as", name]
+    done = CliRunner().invoke(main.main, words, input="An answer.")
+    assert (done.exit_code, refusal in done.stderr) == (int(bool(refusal)), True), done.output
+    statuses = [entry.comment.status for entry in client.listing(tmp_path, None, 9)]
+    assert statuses == (["pending"] if refusal else ["approved", "approved"])

@@ -181,6 +181,27 @@ def test_who_is_no_moderator_any_more_decides_nothing(service: Served) -> None:
     assert not waiting(service)
 
 
+@pytest.mark.parametrize("words", ["ok", "Hello"])
+@pytest.mark.parametrize(
+    ("role", "sites", "decides"),
+    [("moderator", ["blog"], True), ("moderator", ["notes"], False), ("viewer", [], False)],
+)
+def test_a_mail_decides_only_what_the_role_of_its_account_permits(
+    service: Served, role: str, sites: list[str], decides: bool, words: str
+) -> None:
+    def work(tx: Transaction) -> None:
+        accounts.add(tx, "flo", "hash", 1)
+        queries.sync_sites(tx, ["blog", "notes"])
+        profiles.assign(tx, "flo", OWNER, [])
+        profiles.assign(tx, "mo", role, sites)
+
+    original = asked(service)
+    service.database.write_now(work)
+    receive(service, plain(original, words))
+    assert comment(service, 1).status == ("approved" if decides else "pending")
+    assert bool(waiting(service)) == decides
+
+
 def test_a_text_that_is_too_long_is_told(service: Served) -> None:
     original = asked(service)
     receive(service, plain(original, "x" * 201))
