@@ -265,10 +265,12 @@ pip_install() {
         >>build/pip.log 2>&1
 }
 
-# install_locked NAME...: what config/requirements lists, of the versions and hashes given there.
+# install_locked NAME...: what config/requirements lists, of the versions and hashes given there. The
+# bytecode of the tools, of which little is used, is left to Python.
 install_locked() {
     for file; do
-        pip_install --require-hashes --requirement "config/requirements/$file.txt" || return
+        case $file in build | runtime) bytecode=--compile ;; *) bytecode=--no-compile ;; esac
+        pip_install "$bytecode" --require-hashes --requirement "config/requirements/$file.txt" || return
     done
 }
 
