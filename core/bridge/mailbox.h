@@ -3,8 +3,8 @@
  * Any thread may push, one takes. The lock covers a few pointers and is never held across a system
  * call or another module's function. The descriptor is written only if the mailbox was empty, so
  * many messages wake the other side once. */
-#ifndef CORE_SEAM_MAILBOX_H
-#define CORE_SEAM_MAILBOX_H
+#ifndef CORE_BRIDGE_MAILBOX_H
+#define CORE_BRIDGE_MAILBOX_H
 
 #include "bridge/message.h"
 

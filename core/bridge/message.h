@@ -4,8 +4,8 @@
  * is one malloc block and has copies of its content. Pushing one into a mailbox gives it away,
  * taking it receives it, and its owner frees it. A reply is addressed by worker, slot and serial,
  * never by a pointer. */
-#ifndef CORE_SEAM_MESSAGE_H
-#define CORE_SEAM_MESSAGE_H
+#ifndef CORE_BRIDGE_MESSAGE_H
+#define CORE_BRIDGE_MESSAGE_H
 
 #include <stdint.h>
 

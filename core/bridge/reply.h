@@ -1,7 +1,7 @@
 /* A reply, on its way from Python to a worker. It is rendered when it is made, in the thread that
  * holds the GIL, so that the worker only copies bytes. */
-#ifndef CORE_SEAM_REPLY_H
-#define CORE_SEAM_REPLY_H
+#ifndef CORE_BRIDGE_REPLY_H
+#define CORE_BRIDGE_REPLY_H
 
 #include "base/slice.h"
 #include "bridge/message.h"

@@ -1,6 +1,6 @@
 /* A request, on its way from a worker to Python. */
-#ifndef CORE_SEAM_REQUEST_H
-#define CORE_SEAM_REQUEST_H
+#ifndef CORE_BRIDGE_REQUEST_H
+#define CORE_BRIDGE_REQUEST_H
 
 #include "base/budget.h"
 #include "base/slice.h"

@@ -1,8 +1,8 @@
 /* A tag names what a response depends on, or whose events a stream gets. Most of the core knows a
  * tag by its index, a hash of it. Two tags with the same index only cost a needless miss, or an
  * event without recipients. */
-#ifndef CORE_SEAM_TAG_H
-#define CORE_SEAM_TAG_H
+#ifndef CORE_BRIDGE_TAG_H
+#define CORE_BRIDGE_TAG_H
 
 #include "base/slice.h"
 
