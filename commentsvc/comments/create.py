@@ -109,7 +109,8 @@ def add(tx: Transaction, new: NewComment, now: int) -> InsertResult:
     Raise UnknownSite, UnknownParent, KeyConflict, ThreadClosed.
     """
     untitled: set[ThreadRef] = set()
-    ref, closed = _thread(tx, new, now, untitled)
+    row = tx.execute(statements.FIND_THREAD, (new.url, new.site)).fetchone()
+    ref, closed = _thread(tx, new, now, row, untitled)
     fits = not closed and _knows_parent(tx, new, ref)
     key = digest(new.key, new.derived)
     comment = _insert(tx, new, now, ref, key) if fits else None
@@ -182,17 +183,17 @@ def digest(key: str, derived: bool) -> bytes:
 
 
 def _thread(
-    tx: Transaction, new: NewComment, now: int, untitled: set[ThreadRef]
+    tx: Transaction, new: NewComment, now: int, row: Row | None, untitled: set[ThreadRef]
 ) -> tuple[ThreadRef, bool]:
     """Return the thread for `new`, and whether it is closed; note untitled ones in `untitled`.
 
-    The first submission for a page makes the thread.
+    `row` is what FIND_THREAD finds. The first submission for a page makes the thread.
     """
-    row = tx.execute(statements.FIND_THREAD, (new.url, new.site)).fetchone()
     if row is None:
         raise UnknownSite(f"no site is named {new.site}")
     if row[5] is not None:
         row = tx.execute(statements.FIND_ALIASED, (row[5],)).fetchone()
+        assert row is not None, "an alias stands for a thread"
     site_id, url, thread_id, title, state, _ = row
     if thread_id is None:
         inserted = tx.insert(statements.INSERT_THREAD, (site_id, new.url))
@@ -307,23 +308,39 @@ def _repeat(tx: Transaction, new: NewComment, stored: Comment, ref: ThreadRef) -
     return InsertResult(stored, token_valid=True, repeated=True)
 
 
+def _places(
+    tx: Transaction, items: Sequence[tuple[NewComment, int]], untitled: set[ThreadRef]
+) -> dict[tuple[str, str], ThreadRef]:
+    """Return the thread of each page, by url and site, that `items` are for.
+
+    Raise NotPlain if it is closed or does not have the parent of an item, and UnknownSite.
+    """
+    pages: dict[tuple[str, str], tuple[NewComment, int]] = {}
+    for new, now in items:
+        pages.setdefault((new.url, new.site), (new, now))
+    found = tx.first_each(statements.FIND_THREAD, [*pages])
+    places = {}
+    for (page, (new, now)), row in zip(pages.items(), found, strict=True):
+        places[page], closed = _thread(tx, new, now, row, untitled)
+        if closed:
+            raise NotPlain
+    replies = [new for new, _ in items if new.parent is not None]
+    parents = [(new.parent, places[new.url, new.site].thread_id) for new in replies]
+    if None in tx.first_each(statements.FIND_PARENT, parents):
+        raise NotPlain
+    return places
+
+
 def _add_many(tx: Transaction, items: Sequence[tuple[NewComment, int]]) -> list[InsertResult]:
     """Do as `add` for each of `items`. Raise NotPlain or UnknownSite; then roll back all."""
-    places: dict[tuple[str, str], ThreadRef] = {}
+    if any("image:" in new.source for new, _ in items):
+        raise NotPlain
     untitled: set[ThreadRef] = set()
+    places = _places(tx, items, untitled)
     rows: list[Row] = []
     proposals, newest, shown = [], dict[int, int](), Counter[ThreadRef]()
     for new, now in items:
-        if "image:" in new.source:
-            raise NotPlain
-        page = (new.site, new.url)
-        if page not in places:
-            places[page], closed = _thread(tx, new, now, untitled)
-            if closed:
-                raise NotPlain
-        ref = places[page]
-        if not _knows_parent(tx, new, ref):
-            raise NotPlain
+        ref = places[new.url, new.site]
         if _gives_title(tx, new, ref, untitled):
             proposals.append((len(rows), new.title))
         if new.status == APPROVED:

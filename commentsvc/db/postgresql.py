@@ -14,6 +14,7 @@ from functools import lru_cache
 from itertools import count
 from typing import Any, Concatenate, Final, ParamSpec, TypeVar
 
+import msgspec
 import psycopg
 from psycopg import sql as composed
 from psycopg.adapt import Loader
@@ -21,6 +22,7 @@ from psycopg.types.numeric import Int4Dumper, Int8Dumper
 
 from commentsvc.db import postgresql_statements
 from commentsvc.db.peers import LOCK, Peers, UnawaitedPeers
+from commentsvc.db.postgresql_statements import FOR_MANY
 from commentsvc.db.query import Prepared, Query
 from commentsvc.db.schema.postgresql import ENGINE, SCHEMA
 from commentsvc.db.sqlite import (
@@ -118,6 +120,18 @@ def _one_line(error: Exception) -> str:
 def _without_nul(value: object) -> object:
     """Return a value with U+FFFD for NUL, which no text may hold and the driver refuses to send."""
     return value.replace("\0", "\N{REPLACEMENT CHARACTER}") if isinstance(value, str) else value
+
+
+def _objects(names: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
+    """Return rows as a JSON list of objects, with bytes as PostgreSQL reads them."""
+    given = [
+        {
+            name: f"\\x{value.hex()}" if isinstance(value, bytes) else value
+            for name, value in zip(names, row, strict=True)
+        }
+        for row in rows
+    ]
+    return msgspec.json.encode(given).decode()
 
 
 @lru_cache(STATEMENTS)
@@ -284,19 +298,22 @@ class PostgresqlConnection:
         self._redial()
         return self._psycopg.execute(sql, params or None)
 
-    def executemany(
-        self, sql: str, rows: Iterable[Sequence[object]], *, returning: bool = False
-    ) -> Any:
-        """As `execute` for each of `rows`."""
-        return self.run_each(_translated(sql), rows, returning=returning)
+    def executemany(self, sql: str, rows: Iterable[Sequence[object]]) -> Any:  # Any: as above
+        """As `execute` for each of `rows`, by one statement if there is one for many rows."""
+        if sql in FOR_MANY:
+            return self.run_together(sql, rows)
+        return self.run_each(_translated(sql), rows)
 
-    def run_each(
-        self, sql: str, rows: Iterable[Sequence[object]], *, returning: bool = False
-    ) -> Any:
+    def run_each(self, sql: str, rows: Iterable[Sequence[object]]) -> Any:  # Any: as above
         """As `run` for each of `rows`."""
         cursor = self._psycopg.cursor()
-        cursor.executemany(sql, rows, returning=returning)
+        cursor.executemany(sql, rows)
         return cursor
+
+    def run_together(self, sql: str, rows: Iterable[Sequence[object]]) -> Any:  # Any: as above
+        """Run what FOR_MANY has for a statement."""
+        together = FOR_MANY[sql]
+        return self.run(together.sql, (_objects(together.names, rows),))
 
     def each(self, sql: str, params: Sequence[object]) -> Iterator[Row]:
         """As `run`, but the rows are fetched in pieces, where a transaction is open."""
@@ -397,9 +414,15 @@ class PostgresqlTransaction(_PostgresqlQueries, Transaction):
         found = self._connection.run(_returning(sql), row).fetchone()
         return None if found is None else int(found[0])
 
+    def first_each(self, sql: str, rows: Sequence[Sequence[object]]) -> list[Row | None]:
+        if not rows:
+            return []
+        found = self._connection.run_together(sql, rows).fetchall()
+        by_number = {row[0]: row[1:] for row in found}
+        return [by_number.get(number) for number in range(1, len(rows) + 1)]
+
     def insert_each(self, sql: str, rows: Sequence[Sequence[object]]) -> range | None:
-        cursor = self._connection.run_each(_returning(sql), rows, returning=True)
-        ids = [number for result in cursor.results() for (number,) in result]
+        ids = [number for (number,) in self._connection.run_together(sql, rows)]
         made = range(ids[0], ids[0] + len(rows)) if ids else range(0)
         return made if ids == [*made] else None
 

@@ -12,6 +12,7 @@ from commentsvc import model
 from commentsvc.comments import create, queries
 from commentsvc.db import outbox, statements
 from commentsvc.db.database import Database
+from commentsvc.db.postgresql_statements import FOR_MANY
 from commentsvc.db.schema.comments import CommentTable, SiteTable, ThreadTable
 from commentsvc.db.schema.imports import ImportedCommentTable
 from commentsvc.db.schema.moderation import ChangeTable
@@ -383,6 +384,73 @@ def test_a_write_leaves_the_rows_of_its_peewee_query(database: Database, sql: st
     assert outcome(database, lambda tx: tx.execute(sql, params)) == outcome(
         database, lambda tx: tx.change(query)
     )
+
+
+# For each statement that PostgreSQL has in a form for many rows: such rows.
+AWKWARD = 'A "quote" and a \\ back\\slash,\nanother line: \u00e9 \U0001f600 \\x41 {}'
+comment_rows = [
+    tuple((inserted | {"key": b"\x00\xff%d" % n, "source": AWKWARD * n}).values()) for n in range(3)
+]
+TOGETHER: dict[str, list[tuple[object, ...]]] = {
+    statements.FIND_THREAD: [
+        ("/3/", "blog"),
+        ("/none/", "other"),
+        ("/3/", "nowhere"),
+        ("/5/", "other"),
+    ],
+    statements.FIND_PARENT: [
+        *((number, thread) for number in (9, 60, 200) for thread in range(1, 21)),
+        (9_999, 3),
+    ],
+    statements.INSERT_COMMENT: comment_rows,
+    statements.RAISE_THREAD: [(4, 3), (-1, 5), (1, 9_999)],
+    statements.RAISE_SITE: [(4, 2), (-2, 1)],
+}
+
+
+@pytest.mark.parametrize("sql", [statements.FIND_THREAD, statements.FIND_PARENT])
+def test_a_query_for_many_rows_finds_what_it_does_for_each(database: Database, sql: str) -> None:
+    rows = TOGETHER[sql]
+    found = database.write_now(lambda tx: tx.first_each(sql, rows))
+    assert found == [next(iter(run(database, sql, row)), None) for row in rows]
+    assert None in found
+    assert {*found} != {None}
+    assert database.write_now(lambda tx: tx.first_each(sql, [])) == []
+
+
+@pytest.mark.parametrize("sql", [statements.RAISE_THREAD, statements.RAISE_SITE])
+def test_a_change_for_many_rows_does_as_for_each(database: Database, sql: str) -> None:
+    rows = TOGETHER[sql]
+    assert outcome(database, lambda tx: tx.execute_many(sql, rows)) == outcome(
+        database, lambda tx: [tx.execute(sql, row) for row in rows]
+    )
+
+
+def test_many_comments_are_inserted_as_each_alone_in_their_order(database: Database) -> None:
+    sql = statements.INSERT_COMMENT
+    ids: list[range | None] = []
+    assert outcome(database, lambda tx: ids.append(tx.insert_each(sql, comment_rows))) == outcome(
+        database, lambda tx: [tx.insert(sql, row) for row in comment_rows]
+    )
+    [made] = ids
+    assert made is not None
+    assert len(made) == 3
+    twice = [*comment_rows, comment_rows[0]]
+    outcome(database, lambda tx: ids.append(tx.insert_each(sql, twice)))
+    assert ids[1] is None, "a key that exists is not stored again"
+
+
+@pytest.mark.parametrize("sql", TOGETHER.keys() - {statements.INSERT_COMMENT})
+def test_many_rows_are_found_by_an_index(database: Database, engine: str, sql: str) -> None:
+    def plan(tx: Any) -> None:  # Any: as above
+        tx.execute("SET LOCAL enable_seqscan = off")  # else it would scan the few rows of a test
+        raise UndoError(tx._connection.run(f"EXPLAIN {FOR_MANY[sql].sql}", ("[]",)).fetchall())
+
+    if engine == "postgresql":
+        with pytest.raises(UndoError) as info:
+            database.write_now(plan)
+        assert "Seq Scan" not in str(info.value)
+    assert TOGETHER.keys() == FOR_MANY.keys()
 
 
 def test_every_statement_is_compared() -> None:
