@@ -57,9 +57,14 @@ class IssoSubmission(msgspec.Struct, frozen=True, gc=False):
 
 
 class IssoEdit(msgspec.Struct, frozen=True, gc=False):
-    """A new text for a comment. Other keys are ignored."""
+    """A new text for a comment, and a new name or web site if they are there.
+
+    An empty name changes nothing. Other keys are ignored.
+    """
 
     text: IssoText
+    author: Author | None = None
+    website: Website | UnsetType | None = UNSET
 
 
 class IssoPreview(msgspec.Struct, frozen=True, gc=False):
@@ -154,28 +159,31 @@ def submission_fields(body: bytes, uri: str) -> SubmissionFields:
     _check_length(sent.text)
     if not sent.author:
         raise HttpError(403, "invalid", "Please enter a name.")
-    website = (sent.website or "").strip()
-    if len(website) > WEBSITE_LENGTH:
-        message = f"The web site has more than {WEBSITE_LENGTH} characters."
-        raise HttpError(400, "invalid", message)
     email = (sent.email or "").strip()
     return SubmissionFields(
         uri,
         sent.author,
         sent.text,
         email=email,
-        site=with_scheme(website),
+        site=_address(sent.website),
         parent=sent.parent,
         title=sent.title,
         notify=bool(sent.notification) and bool(email),
     )
 
 
-def edited_text(body: bytes) -> str:
-    """Read the new text of a comment. Raise MalformedError or HttpError."""
-    text = read_json(_edit, body).text
-    _check_length(text)
-    return text
+def edited_fields(body: bytes, known: Comment, url: str) -> SubmissionFields:
+    """Read the new text, name and web site of a comment on the page `url`.
+
+    Who has signed in keeps the name and the web site. Raise MalformedError or HttpError.
+    """
+    sent = read_json(_edit, body)
+    _check_length(sent.text)
+    author, site = known.author, known.site
+    if known.reader_id is None and not known.role:
+        author = sent.author or author
+        site = site if sent.website is UNSET else _address(sent.website)
+    return SubmissionFields(url, author, sent.text, site=site)
 
 
 def preview_text(body: bytes) -> str:
@@ -186,6 +194,14 @@ def preview_text(body: bytes) -> str:
 def pages(body: bytes) -> list[str]:
     """Read the addresses of pages to count. Raise MalformedError."""
     return read_json(_pages, body)
+
+
+def _address(website: str | None) -> str:
+    website = (website or "").strip()
+    if len(website) > WEBSITE_LENGTH:
+        message = f"The web site has more than {WEBSITE_LENGTH} characters."
+        raise HttpError(400, "invalid", message)
+    return with_scheme(website)
 
 
 def _check_length(text: str) -> None:

@@ -85,6 +85,7 @@ from commentsvc.isso.messages import (
 )
 from commentsvc.model import APPROVED, DELETED, Comment, Entry, site_tag, thread_tag
 from commentsvc.moderation import author_edits
+from commentsvc.moderation.actions import Signature
 from commentsvc.settings.schema import Site
 from commentsvc.util.ratelimit import RateLimiter
 
@@ -435,17 +436,24 @@ class IssoApi:
         return Response(200, self._written(cors), encode(shown))
 
     async def edit(self, request: Request) -> Response:
-        """PUT /isso/id/N with ``{"text"}``: 200 with the changed comment; 403 without the cookie.
+        """PUT /isso/id/N with ``{"text", "author"?, "website"?}``: 200 with the changed comment.
 
-        A name or web site in the request is ignored.
+        400 for invalid fields, 403 without the cookie.
         """
         cors = self._cors.check(request, self._site)
-        text = messages.edited_text(json_body(request))
+        body = json_body(request)
         entry = self._claim(request, unknown=403)
-        message = submission.message_from_text(text, self._bounds)
-        verdict = await self._submissions.check_edit(request, with_text(entry, message))
+        fields = messages.edited_fields(body, entry.comment, entry.url)
+        sent = submission.check(fields, self._bounds, lambda _url: (entry.site, entry.url))
+        signature = Signature(sent.author, sent.site)
+        revised = msgspec.structs.replace(
+            with_text(entry, sent.message), author=signature.author, site=signature.site
+        )
+        verdict = await self._submissions.check_edit(request, revised)
         number, now = entry.comment.id, self._clock.now_ms()
-        changed = await self._database.write(author_edits.edit, number, message, verdict, now)
+        changed = await self._database.write(
+            author_edits.edit, number, sent.message, verdict, now, signature
+        )
         shown = await self._database.read(self._own, changed)
         return Response(200, self._written(cors), encode(shown))
 

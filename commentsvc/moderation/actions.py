@@ -17,6 +17,7 @@ decision by accident. A comment that was visible before comes back to its old pl
 
 from collections import Counter
 from collections.abc import Iterable
+from typing import NamedTuple
 
 import msgspec
 
@@ -25,6 +26,7 @@ from commentsvc.comments.create import ThreadRef, add_to_counts, last_published
 from commentsvc.comments.errors import NothingToUndo, UnknownComment
 from commentsvc.comments.rendering import render
 from commentsvc.db import outbox, statements
+from commentsvc.db.schema.comments import CommentTable
 from commentsvc.db.sqlite import Reader, Row, Transaction
 from commentsvc.model import APPROVED, CLASSIFIER, MOVES, STATUS, TEXT
 from commentsvc.spam import training
@@ -40,6 +42,13 @@ class ChangeResult(msgspec.Struct, frozen=True, gc=False):
     decision_id: int
     changed: tuple[int, ...]
     unchanged: dict[int, str]
+
+
+class Signature(NamedTuple):
+    """The name and the web site of a comment's author."""
+
+    author: str
+    site: str
 
 
 class HistoryEntry(msgspec.Struct, frozen=True, gc=False):
@@ -112,6 +121,23 @@ def edit(tx: Transaction, comment_id: int, source: str, who: str, now: int) -> C
         add_to_counts(tx, {ref: 0})
     outbox.changed(tx, [comment_id], now)
     return ChangeResult(act, (comment_id,), {})
+
+
+def sign(tx: Transaction, comment_id: int, signature: Signature, now: int) -> bool:
+    """Change the name and web site of a comment at the time `now`; return whether they differed.
+
+    The old ones are in no history. Raise UnknownComment.
+    """
+    [(_, ref, status, _)] = _find(tx, [comment_id])
+    author, site = signature
+    differs = (CommentTable.author != author) | (CommentTable.author_site != site)
+    changed = CommentTable.update(author=author, author_site=site, edited_at=now)
+    if not tx.change(changed.where(CommentTable.id == comment_id, differs)):
+        return False
+    if status == APPROVED:
+        add_to_counts(tx, {ref: 0})
+    outbox.changed(tx, [comment_id], now)
+    return True
 
 
 def undo(tx: Transaction, act: int, who: str, now: int) -> ChangeResult:

@@ -2,8 +2,8 @@
 
 A new text is judged like a submission, so that nobody can turn an approved comment into spam: if a
 submission with that text would wait, the comment waits again. No edit by an author publishes a
-comment. All edits are in the comment's history, where a moderator finds the old text; the filter
-learns nothing from them (see `spam.training`).
+comment. All new texts are in the comment's history, where a moderator finds the old one; the filter
+learns nothing from them (see `spam.training`). The history has no names.
 """
 
 from typing import Final
@@ -16,6 +16,7 @@ from commentsvc.db.schema.comments import CommentTable
 from commentsvc.db.sqlite import Reader, Transaction
 from commentsvc.model import APPROVED, AUTHOR, DELETED, PENDING, SPAM, Comment
 from commentsvc.moderation import actions
+from commentsvc.moderation.actions import Signature
 from commentsvc.spam import opinion
 from commentsvc.spam.score import Verdict
 
@@ -44,17 +45,28 @@ def authorize(reader: Reader, comment_id: int) -> EditCredentials | None:
     return EditCredentials(*row) if row else None
 
 
-def edit(tx: Transaction, comment_id: int, source: str, verdict: Verdict, now: int) -> Comment:
-    """Replace the text of a comment, which was judged by `verdict`, at `now` (Unix ms).
+def edit(
+    tx: Transaction,
+    comment_id: int,
+    source: str,
+    verdict: Verdict,
+    now: int,
+    signature: Signature | None = None,
+) -> Comment:
+    """Replace the text of a comment, and its signature if one is given, at `now` (Unix ms).
 
-    Return the new state. Raise UnknownComment, also for a deleted comment.
+    `verdict` is that on both. Return the new state. Raise UnknownComment, also for a deleted
+    comment.
     """
     known = CommentTable.select(CommentTable.status, CommentTable.reasons)
     row = tx.first(known.where(CommentTable.id == comment_id))
     if row is None or row[0] == DELETED:
         raise UnknownComment([comment_id])
     status, stored = row
-    if actions.edit(tx, comment_id, source, AUTHOR, now).changed:
+    revised = bool(actions.edit(tx, comment_id, source, AUTHOR, now).changed)
+    if signature is not None:
+        revised |= actions.sign(tx, comment_id, signature, now)
+    if revised:
         lines = verdict.reasons
         if status != APPROVED and not opinion.waits(stored.splitlines()):
             lines = opinion.without_waiting(lines)  # it was held for other reasons

@@ -163,6 +163,19 @@ def _edits() -> Iterator[Step]:
         yield Step("PUT", f"/id/${number}", {"text": "Foreign"}, cookie="$3")
         yield Step("PUT", f"/id/${number}", {"text": "Nobody's"})
         yield Step("GET", f"/id/${number}")
+    for change in (
+        {"author": "Ann <b>B</b> & 'Co'", "website": "https://ann.example/?a=1&b=2"},
+        {"author": "Ann B"},
+        {"website": None},
+        {"website": "http://ann.example/", "email": "new@mail.example", "title": "No"},
+        {"website": "no site"},
+        {"website": "javascript:alert(1)"},
+        {"website": "x" * 255},
+        {"website": 5},
+        {"author": 5},
+    ):
+        yield Step("PUT", "/id/$4", {"text": "Signed anew"} | change, cookie="$4")
+        yield Step("GET", "/id/$4", cookie="$4")
     yield Step("PUT", "/id/$1", {"text": "a"}, cookie="$1")
     yield Step("PUT", "/id/$1", {"text": None}, cookie="$1")
     yield Step("PUT", "/id/$1", {"text": "a form"}, cookie="$1", content_type="text/plain")

@@ -8,6 +8,7 @@ from typing import Any
 import msgspec
 import pytest
 
+from commentsvc.db.schema.comments import CommentTable
 from commentsvc.http.messages import Response
 from commentsvc.isso import messages, routes
 from commentsvc.settings.schema import (
@@ -234,6 +235,36 @@ def test_an_edit_is_judged_as_a_submission_is(service: Served) -> None:
     assert data(service.post("/isso/count", ["/p/"])) == [0]
 
 
+def test_an_author_changes_the_name_under_the_rules_for_every_comment(service: Served) -> None:
+    employ(service, "mara")
+    number, cookie = written(service, website="https://tom.example")
+    headers = {"cookie": cookie, "content_type": "application/json"}
+
+    def put(**changes: object) -> Response:
+        body = json.dumps({"text": "A *text*"} | changes).encode()
+        return service.ask("PUT", f"/isso/id/{number}", body, **headers)
+
+    service.purged.clear()
+    assert (data(put(author="  Tom\u202e T. "))["author"], put(author="").status) == ("Tom T.", 200)
+    assert "thread:blog:/p/" in service.purged
+    [shown] = listed(service)["replies"]
+    assert (shown["author"], shown["website"]) == ("Tom T.", "https://tom.example")
+    assert shown["modified"] is not None
+    assert put(author="x" * 200).status == 400
+    assert put(author="\x07").status == 400
+    assert (data(put(author="Mara"))["mode"], listed(service)["replies"]) == (2, [])
+
+
+def test_who_has_signed_in_keeps_the_name(service: Served) -> None:
+    number, cookie = written(service)
+    signed = CommentTable.update(reader_id=1).where(CommentTable.id == number)
+    service.database.write_now(lambda tx: tx.change(signed))
+    body = b'{"text": "Mine", "author": "Eva", "website": "https://eva.example"}'
+    headers = {"cookie": cookie, "content_type": "application/json"}
+    answer = data(service.ask("PUT", f"/isso/id/{number}", body, **headers))
+    assert [answer[key] for key in ("text", "author", "website")] == ["<p>Mine</p>\n", "Tom", None]
+
+
 def test_what_ours_refuses_is_refused_here(service: Served) -> None:
     employ(service, "mara")
     assert data(new(service, author="Mara"))["mode"] == 2
@@ -331,7 +362,7 @@ def test_each_site_has_its_own_comments(service: Served) -> None:
     number, cookie = written(service)
     assert data(service.post("/isso-2017/new?uri=/p/", GOOD))["mode"] == 1
     assert len(data(service.get("/isso-2017/?uri=/p/"))["replies"]) == 1
-    assert service.ask("PUT", f"/isso-2017/id/{number}", b"{}", cookie=cookie).status == 400
+    assert service.ask("PUT", f"/isso-2017/id/{number}", b"{}", cookie=cookie).status == 403
     assert service.ask("DELETE", f"/isso-2017/id/{number}", cookie=cookie).status == 403
     assert service.ask("POST", f"/isso-2017/id/{number}/like").status == 404
     assert service.get("/isso-without/config").status == 404
