@@ -32,6 +32,30 @@ def read(source: Source, *entries: Entry) -> ElementTree.Element:
     return ElementTree.fromstring(atom(make_feed(source, entries)))
 
 
+def check_atom(raw: bytes) -> None:
+    """Check what RFC 4287 requires of a feed and its entries (4.1.1, 4.1.2, 3.2, 3.3, 4.2.7)."""
+    feed = ElementTree.fromstring(raw)
+    assert feed.tag == f"{ATOM}feed"
+    ids = []
+    for element in (feed, *feed.iter(f"{ATOM}entry")):
+        names = [child.tag.removeprefix(ATOM) for child in element]
+        for once in ("id", "title", "updated"):
+            assert names.count(once) == 1, (once, names)
+        assert names.count("published") <= 1
+        assert element is feed or "author" in names, "the feed has no author"
+        for author in element.iter(f"{ATOM}author"):
+            assert len(author.findall(f"{ATOM}name")) == 1
+        relations = [link.get("rel") for link in element.findall(f"{ATOM}link")]
+        assert len(relations) == len({*relations}), "no two links are alternates of one type"
+        assert "alternate" in relations, "an entry without content needs one, and readers do too"
+        for name in ("updated", "published"):
+            for moment in element.findall(f"{ATOM}{name}"):
+                assert re.fullmatch(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z", moment.text or "")
+        ids.append(element.findtext(f"{ATOM}id") or "")
+        assert re.match(r"[a-z]+:", ids[-1]), "an id is an IRI"
+    assert len(ids) == len({*ids})
+
+
 def test_an_entry_tells_who_wrote_what_where_and_when() -> None:
     document = read(SITE, ENTRY)
     assert document.findtext(ATOM + "title") == "A & B"
@@ -93,7 +117,10 @@ def parsed(render: Callable[[Feed], bytes], source: Source, *entries: Entry) -> 
 
     Any: feedparser has no types.
     """
-    found = feedparser.parse(render(make_feed(source, entries)), sanitize_html=False)
+    raw = render(make_feed(source, entries))
+    if render is atom:
+        check_atom(raw)
+    found = feedparser.parse(raw, sanitize_html=False)
     assert not found.bozo, found.bozo_exception
     return found
 
@@ -144,6 +171,7 @@ def test_whatever_the_texts_the_documents_are_well_formed(a: str, b: str, c: str
 def test_an_author_has_a_feed_of_the_replies_and_nobody_else_can_find_it(tmp_path: Path) -> None:
     with served(tmp_path) as service:
         own = data(service.submit("Mine", author="Rosa"))["replies_feed"]
+        check_atom(service.get(f"/{own}").body)
         service.submit("Another's", author="Bob")
         service.submit("*First* reply", author="Bob", parent=1)
         service.submit("Second reply", author="Eva", parent=1)
@@ -151,11 +179,14 @@ def test_an_author_has_a_feed_of_the_replies_and_nobody_else_can_find_it(tmp_pat
         answer = service.get(f"/{own}")
         assert dict(answer.headers)["Content-Type"] == "application/atom+xml"
         assert answer.tags == ("thread:blog:/p/",)
+        check_atom(answer.body)
         parsed = feedparser.parse(answer.body)
         assert not parsed.bozo
         assert parsed.feed.title == "Replies: Rosa - A blog"
         assert [entry.author for entry in parsed.entries] == ["Eva", "Bob"]
         assert parsed.entries[1].content[0].value.startswith("<p><em>First")
+        assert parsed.entries[1].link == "https://blog.example/p/#commentsvc-3"
+        assert parsed.feed.link == "https://blog.example/p/#commentsvc-1"
         word = own.partition("=")[2]
         other = word.replace("1-", "2-", 1)
         for wrong in ("", "1", "1-", other, word[:-1], word + "0", "x", "9" * 30 + "-a"):
