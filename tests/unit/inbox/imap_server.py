@@ -23,19 +23,10 @@ PROGRAM: Final = shutil.which("dovecot", path=f"{os.environ['PATH']}:/usr/sbin")
 # The tests may run as root, and Dovecot refuses to open mailboxes for root.
 USER: Final = "nobody" if os.geteuid() == 0 else pwd.getpwuid(os.geteuid()).pw_name
 
-CONFIGURATION: Final = """
-base_dir = {folder}/run
-state_dir = {folder}/state
-log_path = {folder}/log
-protocols = imap
-listen = 127.0.0.1
-default_internal_user = {user}
-default_internal_group = {group}
-default_login_user = {user}
+# The configuration by version: 2.4 renamed many settings, and the version must come first.
+CONFIGURATIONS: Final = {
+    "2.3": """
 mail_location = maildir:{folder}/mail
-first_valid_uid = 1
-first_valid_gid = 1
-ssl = required
 ssl_cert = <{folder}/server.pem
 ssl_key = <{folder}/server.key
 disable_plaintext_auth = yes
@@ -47,6 +38,39 @@ userdb {{
   driver = static
   args = uid={uid} gid={gid} home={folder}
 }}
+""",
+    "2.4": """
+dovecot_config_version = 2.4.0
+dovecot_storage_version = 2.4.0
+mail_driver = maildir
+mail_path = {folder}/mail
+ssl_server_cert_file = {folder}/server.pem
+ssl_server_key_file = {folder}/server.key
+auth_allow_cleartext = no
+passdb static {{
+  password = {password}
+}}
+userdb static {{
+  fields {{
+    uid = {uid}
+    gid = {gid}
+    home = {folder}
+  }}
+}}
+""",
+}
+EVERY_VERSION: Final = """
+base_dir = {folder}/run
+state_dir = {folder}/state
+log_path = {folder}/log
+protocols = imap
+listen = 127.0.0.1
+default_internal_user = {user}
+default_internal_group = {group}
+default_login_user = {user}
+first_valid_uid = 1
+first_valid_gid = 1
+ssl = required
 service imap-login {{
   chroot =
   inet_listener imap {{
@@ -121,7 +145,8 @@ def imap_server() -> Iterator[ImapServer]:
     if PROGRAM is None:
         pytest.skip("dovecot is not installed")
     version = subprocess.run([PROGRAM, "--version"], capture_output=True, text=True, check=True)
-    if not version.stdout.startswith("2.3."):
+    configuration = CONFIGURATIONS.get(version.stdout[:3])
+    if configuration is None:
         pytest.skip(f"dovecot {version.stdout.strip()} has other settings")
     owner = pwd.getpwnam(USER)
     with socket.create_server(("127.0.0.1", 0)) as free:
@@ -134,7 +159,7 @@ def imap_server() -> Iterator[ImapServer]:
         for blob in certificate.cert_chain_pems:
             blob.write_to_path(str(folder / "server.pem"), append=True)
         authority.cert_pem.write_to_path(str(folder / "authority.pem"))
-        text = CONFIGURATION.format(
+        text = (configuration + EVERY_VERSION).format(
             folder=folder,
             user=USER,
             group=grp.getgrgid(owner.pw_gid).gr_name,
