@@ -173,6 +173,7 @@ def test_authors_delete_their_comment_and_can_undo_it_for_a_while(
     undo = mine.get_by_role("button", name="Undo")
     expect(undo).to_be_focused()
     expect(mine.locator(".commentsvc-body")).to_be_hidden()
+    expect(undo).to_have_css("text-decoration-line", "underline")
     undo.click()
     expect(delete).to_be_focused()
     page.clock.fast_forward(10_000)

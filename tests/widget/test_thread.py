@@ -188,6 +188,8 @@ def test_a_deleted_comment_with_replies_leaves_a_word(open_post: Open, answers: 
     expect(gone.locator("> p")).to_have_text("This comment was deleted.")
     expect(gone.locator("#commentsvc-3")).to_be_visible()
     expect(gone.locator("> article")).to_have_count(0)
+    lefts = [each.bounding_box() for each in gone.locator("> p, > details > summary").all()]
+    assert len({box and box["x"] for box in lefts}) == 1, "the word and the fold stand in one line"
     expect(page.get_by_role("heading", name="2 comments")).to_be_visible()
 
 
