@@ -111,7 +111,7 @@ export interface FormToken {
   length?: number;
   notify?: boolean;
   sign_in?: boolean;
-  images?: boolean;
+  images?: number; // bytes of a picture
 }
 
 export interface Challenge {

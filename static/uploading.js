@@ -7,9 +7,11 @@ import { send } from "./send.js";
 const SIDE = 1600; // pixels that the service keeps; more need not be sent
 
 /** Upload a picture; return a function that inserts it into the form's text. */
-export async function upload({ about, element }, file, description) {
+export async function upload({ about, element, token }, file, description) {
   const query = new URLSearchParams({ url: about.url, lang: about.messages.tag });
-  const { image, url } = await send("POST", "images?" + query, await shrink(file));
+  const sent = await shrink(file);
+  if (sent.size > token.images) throw { status: 413 }; // a proxy's answer could not be read
+  const { image, url } = await send("POST", "images?" + query, sent);
   element.pictures.set(url, await createImageBitmap(file).catch(() => {}));
   const alt = description.replace(/[\\[\]<>*_`~$&!]/g, "\\$&");
   return () => replace(element.message, `![${alt}](${image})`);

@@ -197,7 +197,7 @@ class Invitation(Answer, frozen=True):
 
     `form_token` and a solution of the `proof_of_work` are sent with the comment; `length` is that
     of the longest message; `notify` says whether replies can be mailed, `sign_in` whether readers
-    may sign in, `images` whether comments may show images.
+    may sign in, and `images` how many bytes a picture in a comment may have, 0 without pictures.
     """
 
     form_token: str
@@ -205,7 +205,7 @@ class Invitation(Answer, frozen=True):
     notify: bool
     proof_of_work: Challenge | UnsetType = UNSET
     sign_in: bool = False
-    images: bool = False
+    images: Annotated[int, Meta(ge=0)] = 0
 
 
 class OwnComment(Answer, frozen=True, gc=False):

@@ -58,6 +58,7 @@ class HttpSubmissions:
         self._previews = RateLimiter(PREVIEWS)
         self._proxies = TrustedProxies(settings.server.trusted_proxies)
         self._length = settings.comments.message_length
+        self._picture_bytes = settings.comments.image_kib << 10
         self._replies = bool(settings.mail.host) and settings.mail.reply_notifications
         self._with_readers = {
             site.name for site in settings.sites if site.sign_in and settings.server.public_url
@@ -79,7 +80,7 @@ class HttpSubmissions:
             length=self._length,
             notify=self._replies,
             sign_in=site in self._with_readers,
-            images=bool(self._sites.images(site)),
+            images=self._picture_bytes if self._sites.images(site) else 0,
             **invitation,
         )
 

@@ -93,7 +93,8 @@ def too_fast(wait: int) -> HttpError:
 
 def too_large() -> HttpError:
     """Return the error for a body that is larger than allowed."""
-    return HttpError(413, "body_too_large", "The body is too large. Send a shorter one.")
+    message = "The body is too large. Send a shorter text or a smaller picture."
+    return HttpError(413, "body_too_large", message)
 
 
 class Response(msgspec.Struct, frozen=True):

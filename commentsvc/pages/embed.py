@@ -437,8 +437,9 @@ class Embed:
                 values | {"form_token": self._submissions.form_token(place.site)},
             )
             images = bool(self._sites.images(place.site))
+            action = "thread" + _query(name, language)
         except (UrlError, HttpError):
-            name, back, images = "", "", False
+            action, back, images = "", "", False  # a form would not say for which page it is
         html = TEMPLATES.render(
             "result.html",
             language,
@@ -450,7 +451,7 @@ class Embed:
             values=values,
             faults=error.fields or {},
             back=back,
-            action="thread" + _query(name, language),
+            action=action,
         )
         headers = (HTML, NOT_STORED, NO_SNIFFING, POLICY, *error.headers)
         return Response(error.status, headers, html.encode())
@@ -464,8 +465,11 @@ class Embed:
 
 
 def _translated(error: HttpError, language: Language) -> str:
-    """Return the message of an error in a language; "" if it is only known in English."""
-    if language.tag == ENGLISH:
+    """Return the message of an error in a language; "" if it is only known in English.
+
+    That of 413 is for programs, so readers of English get another one, too.
+    """
+    if language.tag == ENGLISH and error.status != 413:
         return ""
     if text := language.widget.get(str(min(error.status, 500)), ""):
         return text.replace("#", dict(error.headers).get("Retry-After", "…"))

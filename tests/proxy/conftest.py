@@ -64,7 +64,6 @@ def by_proxy_header(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[
 def proxy_header_settings(port: int) -> dict[str, str]:
     """Return the settings behind a TLS terminator; the service redirects plain HTTP at `port`."""
     return {
-        "COMMENTSVC_SERVER_PUBLIC_URL": f"https://{HOST}",
         "COMMENTSVC_SERVER_PROXY_PROTOCOL": "true",
         "COMMENTSVC_SERVER_HSTS": "max-age=63072000",
         "COMMENTSVC_SERVER_REDIRECT_LISTEN": f"127.0.0.1:{port}",
@@ -78,6 +77,8 @@ def serving(folder: Path, more: Mapping[str, str]) -> Iterator[Service]:
         "COMMENTSVC_MODERATION_POLICY": "none",
         "COMMENTSVC_SPAM_RATE_LIMIT": "1/hour",
         "COMMENTSVC_SERVER_TRUSTED_PROXIES": "unix",
+        "COMMENTSVC_SERVER_PUBLIC_URL": f"https://{HOST}",
+        "COMMENTSVC_SITE_IMAGES": "true",
         **more,
     }
     with TemporaryDirectory() as place:

@@ -6,10 +6,13 @@ import os
 import ssl
 import subprocess
 from contextlib import closing, suppress
+from io import BytesIO
 
 import brotli
 import pytest
+from PIL import Image
 
+from commentsvc.api.images import OVERSIZED
 from loadtest.proxies.configs import TLS_ONLY
 from tests.conftest import find_program
 from tests.e2e.program import ROOT
@@ -89,20 +92,45 @@ def test_a_forged_address_is_not_believed(reader: Client, name: str) -> None:
     assert reader.submit("/forged/2/", **{name: value.replace("9", "200")}).status == 429
 
 
-def test_a_body_over_the_limit_is_too_large(front: Client, request: pytest.FixtureRequest) -> None:
-    """The body is sent completely: Caddy reports an early answer only after it has read the body.
+@pytest.mark.parametrize(("target", "size"), [("comments", 300 << 10), ("images?url=/p/", 9 << 20)])
+def test_a_body_over_the_limit_is_too_large(
+    front: Client, request: pytest.FixtureRequest, target: str, size: int
+) -> None:
+    """Caddy reports an early answer only after it has read the body.
 
-    Of hitch's body only the beginning is sent: hitch closes both directions when the service closes
-    one, and a client that is still sending then loses the answer.
+    Of a large body, the others get only the beginning: hitch closes both directions when the
+    service closes one, and a client that is still sending then loses the answer.
     """
-    sent = 1 << 10 if "hitch" in request.node.name else 300 << 10
+    sent = size if size < 1 << 20 or "caddy" in request.node.name else 1 << 10
     with closing(front.connection()) as connection:
-        connection.putrequest("POST", "/api/comments")
-        connection.putheader("Content-Length", str(300 << 10))
+        connection.putrequest("POST", f"/api/{target}")
+        connection.putheader("Content-Length", str(size))
         connection.endheaders()
         with suppress(OSError):  # the server may have answered and closed
             connection.send(bytes(sent))
         assert connection.getresponse().status == 413
+
+
+def test_pictures_of_several_mib_pass(reader: Client) -> None:
+    """A picture is as large as the service allows, then larger, which the service explains."""
+    picture = BytesIO()
+    Image.new("RGB", (1_200, 1_200)).save(picture, "PNG", compress_level=0)
+    assert picture.tell() > 4 << 20
+    assert reader.ask("POST", "/api/images?url=/p/", picture.getvalue()).status == 201
+    picture.write(bytes((8 << 20) + 1 - picture.tell()))
+    answer = reader.ask("POST", "/api/images?url=/p/", picture.getvalue())
+    assert answer.status == 400
+    assert answer.json()["error"]["fields"] == {"image": OVERSIZED.text}
+    head = b'--B\r\nContent-Disposition: form-data; name="%s"%s\r\n\r\n%s\r\n'
+    file = b'; filename="x.png"\r\nContent-Type: image/png'
+    sent = {b"url": b"/p/", b"author": b"Ann", b"message": b"A text", b"alt": b"Black"}
+    form = b"".join(head % (name, b"", value) for name, value in sent.items())
+    form += head % (b"image", file, picture.getvalue()) + b"--B--\r\n"
+    content_type = "multipart/form-data; boundary=B"
+    page = reader.ask("POST", "/embed/thread", form, Content_Type=content_type)
+    assert page.status == 400
+    assert f'id="commentsvc-image-fault">{OVERSIZED.text}<' in page.body.decode()
+    assert "A text</textarea>" in page.body.decode()
 
 
 def test_the_widget_comes_compressed_and_a_page_does_not(front: Client) -> None:

@@ -138,7 +138,7 @@ class Answers:
         self.work: object = None  # the proof of work that a form has to do
         self.length = 8000  # characters that a message may have
         self.likes = 0  # of the page, on other sites
-        self.images = False  # whether comments may have pictures
+        self.images = 0  # bytes that a picture may have; 0 if comments have none
         self.uploads: list[bytes] = []
         self.notify = False  # whether mails about replies are sent
         self.sign_in = False  # whether readers may sign in
@@ -231,8 +231,7 @@ class Answers:
                 "length": self.length,
             }
             offered = {"notify": self.notify, **({"sign_in": True} if self.sign_in else {})}
-            offered["images"] = self.images
-            self._send(route, 200, json.dumps(invitation | offered))
+            self._send(route, 200, json.dumps(invitation | offered | {"images": self.images}))
             return
         if path == "/api/reader":
             self._send(route, 200, json.dumps({"name": "Eva", "comments": []}))

@@ -35,7 +35,7 @@ def choose(form: Locator, file: FilePayload = FILE) -> Locator:
 def test_a_picture_is_uploaded_and_named_in_the_text(
     open_post: Callable[[], Page], answers: Answers
 ) -> None:
-    answers.images = True
+    answers.images = 1 << 16
     page = open_post()
     form = open_form(page)
     message = form.get_by_label("Comment")
@@ -49,6 +49,20 @@ def test_a_picture_is_uploaded_and_named_in_the_text(
     expect(message).to_have_value(first)
     expect(message).to_be_focused()
     assert answers.uploads == [PNG]
+    too_large: FilePayload = {**FILE, "buffer": PNG + bytes(answers.images)}
+    choose(form, too_large).fill("A field")
+    form.get_by_role("button", name="Insert the picture").click()
+    alert = form.get_by_role("alert").filter(has_text="This picture is too large.")
+    expect(alert).to_be_visible()
+    assert answers.uploads == [PNG], "a proxy would refuse it without saying why"
+    expect(message).to_have_value(first)
+    answers.refuse("POST", 413)
+    form.locator("input[type=file]").set_input_files(FILE)
+    expect(alert).to_have_count(0)
+    form.get_by_label("Description of the picture").fill("A field")
+    form.get_by_role("button", name="Insert the picture").click()
+    expect(alert).to_be_visible()
+    answers.recover()
     choose(form).press("Escape")
     expect(form.get_by_role("group", name="Add a picture")).to_have_count(0)
     answers.refuse("POST", 400, {"image": "This is no picture."})
@@ -69,7 +83,7 @@ def test_a_picture_is_uploaded_and_named_in_the_text(
 def test_a_pasted_picture_is_made_smaller_and_previewed(
     open_post: Callable[[], Page], answers: Answers
 ) -> None:
-    answers.images = True
+    answers.images = 1 << 16
     page = open_post()
     form = open_form(page)
     expect(form.get_by_role("button", name="Add a picture")).to_be_visible()

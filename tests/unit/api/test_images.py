@@ -191,6 +191,7 @@ def test_a_form_without_scripts_sends_a_picture(service: Served) -> None:
     page = service.get("/embed/thread?url=/p/&lang=de").body.decode()
     assert 'enctype="multipart/form-data"' in page
     assert 'name="image"' in page
+    assert "(JPEG, PNG, WebP, GIF; ≤ 64 KiB)</label>" in page
     answer = send(service, message="Look:", image=picture(), alt="A [red] *field*\n")
     assert answer.status == 201, answer.body.decode()
     page = service.get("/embed/thread?url=/p/&view=page").body.decode()
@@ -231,6 +232,10 @@ def test_only_a_picture_may_be_larger_than_other_bodies(service: Served) -> None
     ):
         answer = service.ask("POST", path, body, content_type=content_type)
         assert answer.status == 413, path
+        html = answer.body.decode()
+        page = path == "/embed/thread"
+        assert ("Your comment is too long." if page else "or a smaller picture.") in html
+        assert "<form" not in html, "it could not say for which page it is"
     assert upload(service, picture() + bytes(room)).status == 400
 
 
