@@ -66,6 +66,8 @@ def test_the_source_archive_is_complete_and_the_wheel_runs_on_other_machines(
         "share/fish/vendor_completions.d/commentsvc.fish",
         "share/commentsvc/systemd/commentsvc.service",
         "share/commentsvc/proxy/nginx.conf",
+        "share/commentsvc/hugo/layouts/partials/comments.html",
+        "share/commentsvc/generators/comments.njk",
     } <= shared
 
 
