@@ -8,11 +8,11 @@
 #
 # A level contains those above it. Two more are the program and what draws charts (`loadtest`), or
 # what packs it (`dist`).
-# When nothing changed since the last time, this takes a few milliseconds: each level leaves two stamps in .venv, one for what is in .venv and one for the
-# machine's packages, with the checksum of the files that decide what is installed. Where packages
-# could not be installed, there is no stamp: the next time tries again. The installation is editable:
-# Python files are used where they stand, and the core is built again, when a source of it changed,
-# by the next process that imports it.
+# When nothing changed since the last time, this takes a few milliseconds: each level leaves two
+# stamps in .venv, one for what is in .venv and one for the machine's packages. A stamp holds the
+# checksum of the files that decide what is installed. If packages could not be installed, there is no
+# stamp, and the next run tries again. The installation is editable: a changed Python file is used at
+# once; if a source of the core changed, the next process that imports the core compiles it first.
 #
 # apt and pip are called plainly, so that their own settings (files, environment) hold; what they
 # say is in build/apt.log and build/pip.log.
@@ -64,7 +64,7 @@ mkdir -p build
 
 # Prints the name of the first Python that is new enough, or nothing.
 find_python() {
-    for name in python3 python3.13 python3.12 python3.11; do
+    for name in python3 python3.14 python3.13 python3.12 python3.11; do
         if "$name" -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null; then
             echo "$name"
             return

@@ -1,5 +1,6 @@
 """The installed packages are those of config/requirements, for everything in pyproject.toml."""
 
+import re
 import tomllib
 from pathlib import Path
 
@@ -46,3 +47,13 @@ def test_each_package_has_one_version_and_hashes_and_no_address(name: str) -> No
 def test_no_two_lock_files_differ_in_a_version(name: str) -> None:
     everything = requirements.versions("dev")
     assert requirements.versions(name).items() <= everything.items()
+
+
+def test_the_release_has_a_wheel_for_each_python_that_is_promised() -> None:
+    """Ubuntu 24.04, on which it is built, brings Python 3.12."""
+    promised = re.findall(r"Python :: (3\.\d+)", " ".join(PROJECT["project"]["classifiers"]))
+    workflow = (ROOT / ".github/workflows/release.yml").read_text()
+    built = {"3.12", *re.findall(r"python(3\.\d+)", re.findall(r"make dist .*", workflow)[0])}
+    assert built == {*promised}
+    manual = (ROOT / "docs/installing.md").read_text()
+    assert f"for Python {promised[0]} to {promised[-1]}." in manual
