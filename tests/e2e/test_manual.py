@@ -35,7 +35,7 @@ NOT_RUN = {
     "install -m 0644 /opt/": "it needs systemd as process 1",
     "systemctl ": "it needs systemd as process 1",
     "cp /opt/commentsvc/": "it changes the machine; tests/proxy runs the file",
-    "cp -r /opt/commentsvc/": "the package is not installed; tests/widget/test_hugo.py does the same",
+    "cp -r /opt/commentsvc/": "it needs the package; tests/widget/test_hugo.py does the same",
     "sed -i ": "it changes the machine; tests/proxy runs the file",
     "rm ": "it removes the package from the machine",
     "docker compose ": "tests/image builds and runs the image",
