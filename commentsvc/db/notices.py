@@ -5,7 +5,7 @@ or not at all. Each is a JSON array on the channel `CHANNEL`, which all instance
 `Seen` goes to the channel of one instance.
 """
 
-from typing import Final
+from typing import Annotated, Final
 
 import msgspec
 
@@ -14,12 +14,15 @@ from commentsvc.model import EVERY_TAG
 CHANNEL: Final = "commentsvc"
 # What PostgreSQL takes at most.
 MOST_BYTES: Final = 7_999
+# The identity of an instance, which is a part of the name of its channel; "" for a command. Anybody
+# who may connect to the database can notify, so it is checked.
+Identity = Annotated[str, msgspec.Meta(pattern=r"\A([0-9a-f]{16})?\Z")]
 
 
 class PurgeNotice(msgspec.Struct, frozen=True, array_like=True, tag="purge"):
     """A transaction changed what has one of `tags`; `number` counts those of the origin."""
 
-    origin: str
+    origin: Identity
     number: int
     tags: tuple[str, ...]
 
@@ -27,28 +30,28 @@ class PurgeNotice(msgspec.Struct, frozen=True, array_like=True, tag="purge"):
 class JoinNotice(msgspec.Struct, frozen=True, array_like=True, tag="join"):
     """The origin listens, has an empty cache, and wants a lease; `number` counts its requests."""
 
-    origin: str
+    origin: Identity
     number: int
 
 
 class HeartbeatNotice(msgspec.Struct, frozen=True, array_like=True, tag="heartbeat"):
     """The origin wants a new lease; `number` counts its requests."""
 
-    origin: str
+    origin: Identity
     number: int
 
 
 class SeenNotice(msgspec.Struct, frozen=True, array_like=True, tag="seen"):
     """The origin has purged what the receiver's notices up to `number` named."""
 
-    origin: str
+    origin: Identity
     number: int
 
 
 class LeaveNotice(msgspec.Struct, frozen=True, array_like=True, tag="leave"):
     """The origin does not use its cache any more."""
 
-    origin: str
+    origin: Identity
 
 
 Notice = PurgeNotice | JoinNotice | HeartbeatNotice | SeenNotice | LeaveNotice

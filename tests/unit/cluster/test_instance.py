@@ -164,6 +164,20 @@ def test_a_lost_channel_begins_anew_with_an_empty_cache(
         assert second.cache.purged == ["a"]
 
 
+@pytest.mark.parametrize(
+    "origin", ["x" * 100, "a\\u0000", "0123456789abcdef\\n"], ids=["long", "nul", "line"]
+)
+def test_a_notice_of_a_stranger_cannot_stop_an_instance(url: str, origin: str) -> None:
+    """Whoever may connect can notify; its "seen" cannot be sent to a channel of such a name."""
+    with Member(url) as member, psycopg.connect(url, autocommit=True) as stranger:
+        emptied = member.cache.emptied
+        stranger.execute("SELECT pg_notify('commentsvc', %s)", [f'["purge","{origin}",1,["a"]]'])
+        await_that(lambda: member.cache.emptied > emptied, "an empty cache, to be safe")
+        lease = member.cache.lease
+        await_that(lambda: member.cache.lease > lease, "a further lease")
+        assert member.instance.state().losses == 0
+
+
 class LostAnswers:
     """Peers of a writer that learns of no COMMIT, as when its connection is lost meanwhile."""
 
