@@ -66,6 +66,13 @@ _LATE: Final = (
     "SELECT application_name, extract(epoch FROM replay_lag)::int FROM pg_stat_replication"
     " WHERE replay_lag > make_interval(secs => %s) ORDER BY 1"
 )
+# Other users who may connect, without those who may do everything. Any of them can notify, and take
+# the locks of the instances.
+_STRANGERS: Final = (
+    "SELECT rolname FROM pg_roles WHERE rolcanlogin AND NOT rolsuper"
+    " AND NOT pg_has_role(oid, current_user, 'MEMBER')"
+    " AND has_database_privilege(oid, current_database(), 'CONNECT') ORDER BY 1 LIMIT 3"
+)
 LATE: Final = 60  # seconds that a standby may be behind
 DIFFERENCE_MS: Final = 5_000  # between two clocks
 
@@ -107,6 +114,8 @@ def examine(url: str) -> ServerState:
         version, fsync, pages, free, limit, commit, has_standby, clock_ms = row
         difference = abs(clock_ms - SYSTEM_CLOCK.now_ms())
         late = connection.execute(_LATE, (LATE,)).fetchall()
+        strangers = [name for (name,) in connection.execute(_STRANGERS)]
+        database = connection.info.dbname
     problems = [
         f"{name} is off: a power cut can destroy the database. Set it to on"
         for name, value in (("fsync", fsync), ("full_page_writes", pages))
@@ -120,6 +129,11 @@ def examine(url: str) -> ServerState:
     if has_standby and commit in ("local", "remote_write"):
         problems.append(f"synchronous_commit is {commit}: a standby may lack what was acknowledged")
     problems += [f"the standby {name} is {seconds} seconds behind" for name, seconds in late]
+    if strangers:
+        problems.append(
+            f"other users may connect to the database ({', '.join(strangers)}), and could disturb"
+            f' the service: run REVOKE CONNECT ON DATABASE "{database}" FROM PUBLIC'
+        )
     if difference > DIFFERENCE_MS:
         problems.append(
             f"its clock differs by {difference // 1_000} seconds: synchronize the clocks of both"

@@ -127,10 +127,13 @@ def test_what_is_unsafe_or_too_narrow_is_told(
         postgresql_upgrade._SETTINGS.replace("synchronous_standby_names') <> ''", "port') <> ''"),
     )
     url = make(
-        "ALTER DATABASE looked_at CONNECTION LIMIT 6;"
+        "CREATE ROLE stranger LOGIN; ALTER DATABASE looked_at CONNECTION LIMIT 6;"
         " ALTER DATABASE looked_at SET synchronous_commit = local"
     )
     state = postgresql_upgrade.examine(url)
+    postgresql_server.run("REVOKE CONNECT ON DATABASE looked_at FROM PUBLIC")
+    revoked = postgresql_upgrade.examine(url)
+    postgresql_server.run("DROP ROLE stranger")
     assert state.version[0].isdigit()
     told = "; ".join(state.problems)
     assert "fsync is off: a power cut" in told
@@ -138,6 +141,8 @@ def test_what_is_unsafe_or_too_narrow_is_told(
     assert "synchronous_commit is local: a standby may lack" in told
     assert "the standby second is 60 seconds behind" in told
     assert "its clock differs by" in told
+    assert "stranger), and could disturb the service: run REVOKE CONNECT ON DATABASE" in told
+    assert "REVOKE" not in "; ".join(revoked.problems)
     with pytest.raises(DatabaseUnusable, match="does not exist"):
         postgresql_upgrade.examine(postgresql_server.url("nowhere"))
 
