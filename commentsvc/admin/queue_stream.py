@@ -54,6 +54,7 @@ class QueueStream:
         self._access = access
         self._publisher = publisher
         self._sent: dict[int, bytes] = {}  # the last event by the id of each token with a stream
+        self._new: set[int] = set()  # tokens whose streams may not have reached the core
 
     def routes(self) -> list[Route]:
         """Return the table of routes."""
@@ -68,6 +69,7 @@ class QueueStream:
         except Exception as failure:
             return refused(failure)
         self._sent[token.id] = event
+        self._new.add(token.id)
         return Response(
             200,
             HEADERS,
@@ -84,14 +86,16 @@ class QueueStream:
 
     def send_changes(self) -> None:
         """Send each token with a stream what has changed since the last call."""
+        new, self._new = self._new, set()
         for token_id, sent in list(self._sent.items()):
             if not self._publisher.is_followed(_tag(token_id)):
-                del self._sent[token_id]
+                if token_id not in new:
+                    del self._sent[token_id]
                 continue
             try:
                 event = self._database.read_now(self._current, token_id)
             except DatabaseError:
-                continue
+                return  # each further read might block the event loop
             if event and event != sent and self._publisher.publish(_tag(token_id), event):
                 self._sent[token_id] = event
 

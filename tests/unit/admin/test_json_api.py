@@ -9,6 +9,7 @@ import pytest
 
 from commentsvc.auth import accounts, api_tokens
 from commentsvc.comments import search
+from commentsvc.db.sqlite import DatabaseBusy
 from commentsvc.http.messages import Response
 from commentsvc.moderation import profiles
 from commentsvc.util.timestamps import DAY_MS
@@ -279,6 +280,7 @@ def test_a_stream_tells_what_changes_for_its_token_alone(service: Served) -> Non
     first = program.ask("GET", "/stream")
     assert first.body.endswith(b'data: {"pending":0,"spam":0,"newest":0}\n\n')
     publisher, queue = service.publisher, service.programs.queue
+    queue.send_changes()  # before the core has opened the stream
     publisher.followed.add(first.follows)
     add(service.database, status="pending", site="blog")
     queue.send_changes()
@@ -295,6 +297,26 @@ def test_a_stream_tells_what_changes_for_its_token_alone(service: Served) -> Non
     publisher.followed.clear()
     queue.send_changes()
     assert not queue._sent
+
+
+def test_the_streams_of_the_queue_try_a_database_that_is_away_once(
+    service: Served, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """On the event loop each attempt may take long."""
+    tried: list[object] = []
+
+    def read_now(work: object, *_: object) -> None:
+        tried.append(work)
+        raise DatabaseBusy("it is away")
+
+    for name in ("rosa", "lea"):
+        opened = Program(service, "read", "notes", name=name).ask("GET", "/stream")
+        service.publisher.followed.add(opened.follows)
+    queue = service.programs.queue
+    monkeypatch.setattr(queue._database, "read_now", read_now)
+    queue.send_changes()
+    assert len(queue._sent) == 2
+    assert len(tried) == 1
 
 
 def test_owners_invite_by_program_and_the_link_makes_the_account(service: Served) -> None:
