@@ -9,7 +9,9 @@ This module is loaded only where `database.url` asks for it: psycopg is an extra
 """
 
 import contextlib
+import threading
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import Future
 from functools import lru_cache
 from itertools import count
 from typing import Any, Concatenate, Final, ParamSpec, TypeVar
@@ -48,6 +50,10 @@ CONNECTIONS: Final = 10
 PATIENCE: Final = 3
 # Milliseconds after which a connection is lost whose other end says nothing to what we sent.
 SILENCE_MS: Final = 10_000
+# The same for the connection of the event loop, which a read there would block as long.
+LOOP_SILENCE_MS: Final = 2_000
+# Seconds that the event loop waits for a new connection; then a thread goes on to open it.
+LOOP_PATIENCE: Final = 0.1
 # Prepared statements kept per connection: all of ours, many times over.
 STATEMENTS: Final = 512
 # Rows that are fetched at once of a long result.
@@ -140,7 +146,9 @@ def _translated(sql: str) -> str:
     return postgresql_statements.TWINS.get(sql) or sql.replace("?", "%s")
 
 
-def dial(url: str, *, read_only: bool = False) -> psycopg.Connection[Row]:
+def dial(
+    url: str, *, read_only: bool = False, silence_ms: int = SILENCE_MS
+) -> psycopg.Connection[Row]:
     """Open a connection in autocommit mode. Raises DatabaseError."""
     try:
         connection = psycopg.connect(
@@ -148,7 +156,7 @@ def dial(url: str, *, read_only: bool = False) -> psycopg.Connection[Row]:
             autocommit=True,
             prepare_threshold=2,
             connect_timeout=DIAL_PATIENCE,
-            tcp_user_timeout=SILENCE_MS,
+            tcp_user_timeout=silence_ms,
             application_name="commentsvc",
             client_encoding="utf8",
         )
@@ -226,8 +234,9 @@ def _holder(connection: psycopg.Connection[Any]) -> str:
 class PostgresqlConnection:
     """A connection that is opened again when it was lost.
 
-    `prepare` is run on each new one. It has the methods of sqlite3's that the writer and readers
-    use.
+    `prepare` is run on each new one. Whoever uses it `on_loop`, the event loop, does not wait until
+    that is open, but gets DatabaseBusy meanwhile. It has the methods of sqlite3's that the writer
+    and readers use.
     """
 
     def __init__(
@@ -235,18 +244,22 @@ class PostgresqlConnection:
         url: str,
         *,
         read_only: bool = False,
+        on_loop: bool = False,
         prepare: Callable[[psycopg.Connection[Row]], None] = lambda _: None,
     ) -> None:
         """Open it. Raises DatabaseError."""
         self._url = url
         self._read_only = read_only
+        self._on_loop = on_loop
+        self._dialling: Future[psycopg.Connection[Row]] | None = None
         self._prepare = prepare
         self._names = count(1)
         self._has_begun = False
         self._psycopg = self._dial()
 
     def _dial(self) -> psycopg.Connection[Row]:
-        connection = dial(self._url, read_only=self._read_only)
+        silence_ms = LOOP_SILENCE_MS if self._on_loop else SILENCE_MS
+        connection = dial(self._url, read_only=self._read_only, silence_ms=silence_ms)
         try:
             self._prepare(connection)
         except BaseException:
@@ -347,15 +360,45 @@ class PostgresqlConnection:
     def close(self) -> None:
         """Let go of it."""
         self._psycopg.close()
+        if self._dialling is not None:
+            self._dialling.add_done_callback(_close_result)
 
     def _redial(self) -> None:
         """Open it again. Raises DatabaseBusy."""
         try:
-            self._psycopg = self._dial()
+            self._psycopg = self._dialled_aside() if self._on_loop else self._dial()
         except DatabaseBusy:
             raise
         except DatabaseError as error:
             raise DatabaseBusy(str(error)) from error
+
+    def _dialled_aside(self) -> psycopg.Connection[Row]:
+        """Return a connection that a thread opens. Raises DatabaseError."""
+        patience = 0.0
+        if self._dialling is None:
+            patience = LOOP_PATIENCE
+            self._dialling = Future()
+            threading.Thread(target=self._dial_for, args=(self._dialling,), daemon=True).start()
+        try:
+            connection = self._dialling.result(patience)
+        except TimeoutError:
+            raise DatabaseBusy("PostgreSQL does not answer") from None
+        except Exception:
+            self._dialling = None
+            raise
+        self._dialling = None
+        return connection
+
+    def _dial_for(self, result: "Future[psycopg.Connection[Row]]") -> None:
+        try:
+            result.set_result(self._dial())
+        except Exception as error:
+            result.set_exception(error)
+
+
+def _close_result(dialling: "Future[psycopg.Connection[Row]]") -> None:
+    if dialling.exception() is None:
+        dialling.result().close()
 
 
 class _PostgresqlQueries(Reader):
@@ -464,7 +507,7 @@ class PostgresqlEngine:
 
     def reading(self, *, on_loop: bool) -> PostgresqlConnection:
         """Open a connection that reads. Raises DatabaseError."""
-        return PostgresqlConnection(self._url, read_only=True)
+        return PostgresqlConnection(self._url, read_only=True, on_loop=on_loop)
 
     def _set_up(self, connection: psycopg.Connection[Row]) -> None:
         """Let COMMIT wait for the disk, or not, as `database.synchronous` says; bound all else."""

@@ -2,8 +2,10 @@
 
 import asyncio
 import contextlib
+import threading
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import psycopg
 import pytest
@@ -53,6 +55,31 @@ def test_a_lost_connection_fails_what_is_under_way_and_is_opened_again(
         end_connections(server)
         assert database.read_now(sites) == ["blog"]
         assert asyncio.run(database.read_for_public(sites)) == ["blog"]
+
+
+def test_the_event_loop_does_not_wait_for_a_new_connection(
+    server: Server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    dial, goes_on = postgresql.dial, threading.Event()
+
+    def slow(url: str, **options: Any) -> psycopg.Connection[Any]:  # Any: as dial's
+        assert goes_on.wait(30)
+        return dial(url, **options)
+
+    def is_refused() -> bool:
+        try:
+            return database.read_now(sites) != ["blog"]
+        except DatabaseBusy:
+            return True
+
+    with opened(tmp_path) as database:
+        monkeypatch.setattr(postgresql, "dial", slow)
+        end_connections(server)
+        wait_for(is_refused, "the loss to be noticed")
+        assert is_refused()
+        assert not goes_on.is_set(), "nobody waited for the connection"
+        goes_on.set()
+        wait_for(lambda: not is_refused(), "the connection")
 
 
 def test_ids_of_many_at_once_follow_each_other_and_a_key_stores_once(
