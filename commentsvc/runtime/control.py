@@ -197,16 +197,18 @@ class Control:
 
 
 @contextlib.contextmanager
-def dial(path: Path, request: Ping | HandOver | Order) -> Iterator[socket.socket]:
+def dial(
+    path: Path, request: Ping | HandOver | Order, deadline: float = ANSWER_DEADLINE
+) -> Iterator[socket.socket]:
     """Connect to the server at the socket `path`, send `request`, and yield the connection.
 
-    Raise ControlError; it is NoServer if none runs.
+    `deadline` is in seconds, for each step. Raise ControlError; it is NoServer if none runs.
     """
     line = msgspec.json.encode(request) + b"\n"
     if len(line) > LINE_LIMIT:
         raise ControlError("Too many IDs for one command. Give fewer, or use --all.")
     with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as client:
-        client.settimeout(ANSWER_DEADLINE)
+        client.settimeout(deadline)
         try:
             with _reachable(path) as address:
                 client.connect(address)
@@ -231,6 +233,18 @@ def ask(path: Path, request: Ping | Order) -> CommandResult:
     if answer.error:
         raise ControlError(answer.error)
     return answer
+
+
+def hangs(path: Path, patience: float) -> bool:
+    """Return whether a server listens on the socket `path`, but does not answer in `patience` s."""
+    try:
+        with dial(path, Ping(), patience) as client:
+            read_answer(client)
+    except TimeoutError:
+        return True
+    except (ControlError, OSError):
+        pass  # it starts, or it ends
+    return False
 
 
 def read_answer(client: socket.socket, begun: bytes = b"") -> CommandResult:

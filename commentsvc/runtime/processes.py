@@ -14,6 +14,9 @@ Then each new instance takes over from the former instance of the same number, w
 connections, while the others serve. If a new instance fails, the new supervisor ends, and the
 former one starts the instances again that are missing.
 
+If the service manager watches the supervisor (WatchdogSec=), this watches the instances: one whose
+event loop does not answer a ping for as long is killed, and started again.
+
 The standard input of an instance is a pipe from the supervisor: when the supervisor dies, the
 instances stop. On its standard output an instance says that it is ready, in one line.
 """
@@ -126,8 +129,8 @@ class _Supervisor:
             stack.enter_context(_ready(plan, self._address))
             if talk is not None:
                 talk.sendall(handover.READY)
-            watching = asyncio.create_task(plan.manager.watch())
-            stack.callback(watching.cancel)
+            for watch in (plan.manager.watch(), *map(self._watch, self._instances)):
+                stack.callback(asyncio.create_task(watch).cancel)
             await self._stop_requested.wait()
         return 0
 
@@ -179,6 +182,21 @@ class _Supervisor:
             )
             with contextlib.suppress(TimeoutError):
                 await asyncio.wait_for(self._stop_requested.wait(), pause)
+
+    async def _watch(self, instance: _Instance) -> None:
+        """Kill the process of an instance whenever it hangs, as the service manager would.
+
+        Return at once if the service manager does not watch.
+        """
+        patience = self._plan.manager.watchdog
+        path = self._plan.data / data_dir.control_socket(instance.number)
+        while patience:
+            await asyncio.sleep(patience / 2)
+            child = instance.process
+            hangs = await asyncio.to_thread(control.hangs, path, patience)
+            if hangs and child is not None and child is instance.process:
+                _log.error("process %d does not answer and is killed", instance.number)
+                child.kill()
 
     async def _live(self, instance: _Instance, *, takes_over: bool) -> int:
         """Start an instance and wait until it ends; return its exit code."""

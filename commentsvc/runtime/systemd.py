@@ -34,7 +34,10 @@ class Notifier:
         self._count = environ.get("LISTEN_FDS", "") if ours else ""
         self.address = environ.get("NOTIFY_SOCKET", "")
         watched = environ.get("WATCHDOG_PID", str(pid)) == str(pid)
-        self._watchdog = environ.get("WATCHDOG_USEC", "") if watched else ""
+        microseconds = environ.get("WATCHDOG_USEC", "") if watched else ""
+        is_number = microseconds.isascii() and microseconds.isdigit()
+        # Seconds without a sign of life after which the manager ends the process; 0: never.
+        self.watchdog: Final = int(microseconds) / 1_000_000 if is_number else 0.0
 
     def sockets(self) -> tuple[int, ...]:
         """Return the listening sockets that systemd passed; often none. Raise SocketsUnusable."""
@@ -70,10 +73,9 @@ class Notifier:
 
         Return at once if none are wanted.
         """
-        wanted = int(self._watchdog) if self._watchdog.isascii() and self._watchdog.isdigit() else 0
-        while wanted:
+        while self.watchdog:
             self.notify("WATCHDOG=1")
-            await pause(wanted / 2_000_000)
+            await pause(self.watchdog / 2)
 
 
 def _listens(number: int) -> bool:

@@ -150,10 +150,16 @@ def test_of_several_processes_one_that_is_killed_is_started_again(
     assert not list(data.glob("*.sock"))
 
 
-def test_when_the_supervisor_dies_its_processes_stop(
+def test_a_process_that_hangs_is_replaced_and_all_stop_when_the_supervisor_dies(
     data: Path, start: Start, shown_at_once: dict[str, str]
 ) -> None:
-    service = start(data, "--processes", 2, environ=shown_at_once)
+    watched = {**shown_at_once, "WATCHDOG_USEC": "2000000"}
+    service = start(data, "--processes", 2, environ=watched)
+    hanging = children(service.process.pid)[0]
+    os.kill(hanging, signal.SIGSTOP)
+    wait_for(lambda: not Path(f"/proc/{hanging}").exists(), "the end of the process that hangs")
+    assert "process 1 does not answer and is killed" in service.log.read_text()
+    wait_for(lambda: len(children(service.process.pid)) == 2, "another process")
     orphans = children(service.process.pid)
     service.process.kill()
     wait_for(
