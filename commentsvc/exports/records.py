@@ -24,8 +24,11 @@ Moment = Annotated[
     ),
 ]
 Digest = Annotated[str, Meta(pattern="^([0-9a-f]{2})+$")]
-Id = Annotated[int, Meta(ge=1)]
-Number = Annotated[int, Meta(ge=0)]
+MOST: Final = 2**53 - 1  # that all readers of JSON understand (RFC 8259, section 6)
+Id = Annotated[int, Meta(ge=1, le=MOST)]
+Number = Annotated[int, Meta(ge=0, le=MOST)]
+Sum = Annotated[int, Meta(ge=-MOST, le=MOST)]
+Token = Annotated[int, Meta(ge=0, le=2**32 - 1)]
 
 
 class HeaderRecord(Struct, frozen=True, kw_only=True, omit_defaults=True, tag="header"):
@@ -64,7 +67,7 @@ class ThreadRecord(Struct, frozen=True, omit_defaults=True, gc=False, tag="threa
     title: str = ""
     state: Literal["aging", "open", "closed"] = "aging"
     aliases: tuple[str, ...] = ()
-    reactions: dict[str, Annotated[int, Meta(ge=1)]] = {}
+    reactions: dict[str, Id] = {}
     reacted: tuple[ReactionRecord, ...] = ()
 
 
@@ -103,7 +106,7 @@ class TrainingRecord(Struct, frozen=True, omit_defaults=True, gc=False):
     """What a comment taught the spam filter: the CRC-32 of each of its words, and the label."""
 
     label: Literal["spam", "approved"]
-    tokens: tuple[Number, ...] = ()
+    tokens: tuple[Token, ...] = ()
 
 
 class IdentityRecord(Struct, frozen=True, gc=False):
@@ -153,9 +156,9 @@ class CommentRecord(Struct, frozen=True, omit_defaults=True, gc=False, tag="comm
     permalink: str = ""
     role: Literal["", "owner", "moderator"] = ""
     pinned: bool = False
-    votes: int = 0
+    votes: Sum = 0
     proposed_title: str = ""
-    score: int = 0
+    score: Sum = 0
     reasons: str = ""
     network: Digest | None = None
     anchor: str = ""
@@ -174,7 +177,7 @@ class ViewsRecord(Struct, frozen=True, omit_defaults=True, gc=False, tag="views"
 
     site: str
     url: str
-    views: Annotated[int, Meta(ge=1)]
+    views: Id
 
 
 class BanRecord(Struct, frozen=True, omit_defaults=True, gc=False, tag="ban"):
@@ -234,7 +237,7 @@ class TrainingTotalRecord(Struct, frozen=True, omit_defaults=True, gc=False, tag
 class TrainingTokenRecord(Struct, frozen=True, omit_defaults=True, gc=False, tag="training_token"):
     """In how many of these comments a word occurs; `hash` is its CRC-32."""
 
-    hash: Number
+    hash: Token
     spam: Number = 0
     good: Number = 0
 

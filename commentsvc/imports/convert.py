@@ -82,8 +82,10 @@ class Converter:
         published = comment.published
         if not comment.ours and status != APPROVED:
             published = None
-        elif not comment.ours and published is None:
+        elif published is None and status == APPROVED:
             published = created
+        if comment.note:
+            notes = [*notes, comment.note]
         votes = max(-MOST_VOTES, min(comment.votes, MOST_VOTES))
         numbers = (created, published, comment.edited, votes)
         row = _row(numbers, who, text, comment.permalink)

@@ -17,6 +17,14 @@ _CP1252: Final = "commentsvc.cp1252"
 ToUtf8 = Callable[[bytes, bool], bytes]
 
 
+def is_wide(head: bytes) -> bool:
+    """Return whether a file that begins with `head` is in UTF-16 without a byte order mark.
+
+    The first character of XML and of JSON is one of ASCII.
+    """
+    return head[:2].count(0) == 1
+
+
 def to_utf8(head: bytes, name: str = "utf-8") -> ToUtf8:
     """Return the converter for a file that begins with `head` and declares the encoding `name`.
 
@@ -26,6 +34,8 @@ def to_utf8(head: bytes, name: str = "utf-8") -> ToUtf8:
         name = "utf-16"
     elif head.startswith(codecs.BOM_UTF8):
         name = "utf-8-sig"
+    elif is_wide(head):
+        name = "utf-16-be" if head[0] == 0 else "utf-16-le"
     elif name.lower() == "utf-16" and b"\0" not in head:
         name = "utf-8"  # converted without a change of its first line
     try:

@@ -14,7 +14,7 @@ from contextlib import contextmanager
 from pathlib import Path, PurePosixPath
 from typing import Final, Protocol
 
-from commentsvc.imports.encodings import to_utf8
+from commentsvc.imports.encodings import is_wide, to_utf8
 from commentsvc.imports.records import ImportFailed
 
 RATIO: Final = 200  # text is compressed to a tenth, very repetitive XML to a hundredth
@@ -22,6 +22,8 @@ SLACK: Final = 16 * 1024 * 1024  # bytes
 MEMBERS: Final = 10_000  # files in one zip
 MARKS: Final = (codecs.BOM_UTF8, codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
 HEAD: Final = 65_536  # bytes that are read to recognise a file
+_GZIP: Final = b"\x1f\x8b"  # the first bytes of a gzip file
+_ERRORS: Final = (OSError, EOFError, zlib.error, zipfile.BadZipFile)
 
 
 class ByteStream(Protocol):
@@ -43,7 +45,7 @@ class BoundedStream:
         """Return at most `size` bytes, none at the end. Raise ImportFailed."""
         try:
             data = self._stream.read(size)
-        except (OSError, EOFError, zlib.error, zipfile.BadZipFile) as error:
+        except _ERRORS as error:
             raise ImportFailed(f"{self._name} cannot be unpacked: {error}.") from error
         self._left -= len(data)
         if self._left < 0:
@@ -67,7 +69,7 @@ class SourceFile:
         self.size = path.stat().st_size
         self.is_member = False
         with path.open("rb") as file:
-            self.packed = file.read(2) == b"\x1f\x8b"
+            self.packed = file.read(len(_GZIP)) == _GZIP
         self._open: io.BufferedReader | None = None
 
     @property
@@ -82,15 +84,16 @@ class SourceFile:
             self._open = file
             if self.packed:
                 with gzip.open(file) as unpacked:
-                    yield BoundedStream(self.name, unpacked, self.size * RATIO + SLACK)
+                    yield _unpacked_again(self, unpacked)
             else:
                 yield file
 
     def head(self) -> bytes:
-        """Return the first bytes, decompressed, and as UTF-8 if they have a byte order mark."""
+        """Return the first bytes, decompressed, and as UTF-8 if they have a mark or are UTF-16."""
         with self.open() as stream:
             data = stream.read(HEAD)
-        return to_utf8(data)(data, False) if data.startswith(MARKS) else data
+        is_marked = data.startswith(MARKS) or is_wide(data)
+        return to_utf8(data)(data, False) if is_marked else data
 
     def read_all(self, limit: int) -> bytes:
         """Return all bytes, decompressed. Raise ImportFailed if there are more than `limit`."""
@@ -131,7 +134,18 @@ class ZippedFile(SourceFile):
         except (OSError, zipfile.BadZipFile, NotImplementedError, RuntimeError) as error:
             raise ImportFailed(f"{self.name} cannot be unpacked: {error}.") from error
         with part:
-            yield BoundedStream(self.name, part, self.size * RATIO + SLACK)
+            assert isinstance(part, zipfile.ZipExtFile), "it is opened for reading"
+            yield _unpacked_again(self, part)
+
+
+def _unpacked_again(source: SourceFile, stream: gzip.GzipFile | zipfile.ZipExtFile) -> ByteStream:
+    """Return an unpacked file, unpacked once more if it is packed with gzip itself."""
+    try:
+        is_packed = stream.peek(len(_GZIP)).startswith(_GZIP)
+    except _ERRORS as error:
+        raise ImportFailed(f"{source.name} cannot be unpacked: {error}.") from error
+    inner = gzip.GzipFile(fileobj=stream, mode="rb") if is_packed else stream
+    return BoundedStream(source.name, inner, source.size * RATIO + SLACK)
 
 
 def sources(paths: list[Path]) -> list[SourceFile]:

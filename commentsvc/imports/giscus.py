@@ -6,7 +6,7 @@ a link to the page; if there is none, the title is the page's address or path.
 """
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
 from commentsvc.imports import dates, json_source
@@ -16,6 +16,7 @@ from commentsvc.imports.records import (
     ImportedComment,
     ImportedPage,
     ImportStatus,
+    InvalidInput,
     ParseOptions,
     Records,
 )
@@ -23,6 +24,17 @@ from commentsvc.imports.records import (
 NAME: Final = "giscus"
 _LINK: Final = re.compile(r"https?://[^\s<>()\[\]\"']+")
 _DEPTH: Final = 20  # levels of objects around the discussions
+_FOR, _AGAINST = "\N{THUMBS UP SIGN}", "\N{THUMBS DOWN SIGN}"
+_EMOJI: Final = {
+    "THUMBS_UP": _FOR,
+    "THUMBS_DOWN": _AGAINST,
+    "LAUGH": "\N{SMILING FACE WITH OPEN MOUTH AND SMILING EYES}",
+    "HOORAY": "\N{PARTY POPPER}",
+    "CONFUSED": "\N{CONFUSED FACE}",
+    "HEART": "\N{HEAVY BLACK HEART}\N{VARIATION SELECTOR-16}",
+    "ROCKET": "\N{ROCKET}",
+    "EYES": "\N{EYES}",
+}
 _HIDDEN: Final[dict[str, ImportStatus]] = {"spam": "spam", "abuse": "spam", "off_topic": "pending"}
 
 
@@ -46,10 +58,11 @@ def parse(source: SourceFile, options: ParseOptions) -> Records:
                 position,
                 discussion.text("title"),
                 discussion.flag("locked") or discussion.flag("closed"),
+                reactions=_reactions(discussion),
             )
-            for comment in _nodes(discussion, "comments"):
+            for comment in _nodes(discussion, "comments", options, position):
                 yield _comment(comment, key, "", position)
-                for reply in _nodes(comment, "replies"):
+                for reply in _nodes(comment, "replies", options, _place(comment, position)):
                     yield _comment(reply, key, _id(comment), position)
 
 
@@ -68,11 +81,30 @@ def _discussions(value: Any, depth: int) -> Iterator[Value]:  # Any: JSON
                 yield from _discussions(each, depth + 1)
 
 
-def _nodes(value: Value, name: str) -> list[Value]:
-    """Return the objects of a GraphQL connection: its nodes, its edges' nodes, or an array."""
+def _nodes(value: Value, name: str, options: ParseOptions, position: str) -> list[Value]:
+    """Return the objects of a GraphQL connection: its nodes, its edges' nodes, or an array.
+
+    GitHub gives at most a hundred; the report tells if there are more.
+    """
     connection = value.object(name)
-    edges = [edge.object("node") for edge in connection.objects("edges")]
-    return connection.objects("nodes") or edges or value.objects(name)
+    edges = [edge.object("node") for edge in connection.objects("edges", options.skip, position)]
+    found = connection.objects("nodes", options.skip, position) or edges or value.objects(name)
+    total = connection.number("totalCount")
+    if total > len(found) or connection.object("pageInfo").flag("hasNextPage"):
+        told = f"GitHub has more {name} than the {len(found)} in the file"
+        options.ignore(InvalidInput(position, told))
+    return found
+
+
+def _reactions(value: Value) -> dict[str, int]:
+    """Return the numbers of reactions to a discussion or a comment by emoji."""
+    found = {}
+    for group in value.objects("reactionGroups"):
+        readers = group.object("reactors").fields or group.object("users").fields
+        emoji = _EMOJI.get(group.text("content"), "")
+        if emoji and (number := Value(readers).number("totalCount")) > 0:
+            found[emoji] = number
+    return found
 
 
 def _url(discussion: Value) -> str:
@@ -85,6 +117,18 @@ def _id(comment: Value) -> str:
     return comment.text("id", "databaseId", "url")
 
 
+def _place(comment: Value, position: str) -> str:
+    return f"{position}, comment {comment.text('databaseId') or _id(comment)}"
+
+
+def _left(reactions: Mapping[str, int]) -> str:
+    """Return which reactions to a comment do not come along, "" if all do."""
+    left = ", ".join(
+        f"{emoji} {number}" for emoji, number in reactions.items() if emoji not in (_FOR, _AGAINST)
+    )
+    return f"its reactions {left} are left out: comments have votes here" if left else ""
+
+
 def _comment(comment: Value, page: str, parent: str, position: str) -> ImportedComment:
     number, date = _id(comment), comment.text("createdAt")
     author, edited = comment.object("author"), comment.text("lastEditedAt")
@@ -92,9 +136,9 @@ def _comment(comment: Value, page: str, parent: str, position: str) -> ImportedC
     is_hidden = comment.flag("isMinimized")
     reason = comment.text("minimizedReason").lower().replace("-", "_")  # the API writes both
     body = comment.text("body")
-    anchor = comment.text("databaseId")
+    anchor, reactions = comment.text("databaseId"), _reactions(comment)
     return ImportedComment(
-        position=f"{position}, comment {anchor or number}",
+        position=_place(comment, position),
         page=page,
         id=number,
         parent=parent,
@@ -110,10 +154,12 @@ def _comment(comment: Value, page: str, parent: str, position: str) -> ImportedC
         if is_hidden
         else "approved",
         edited=dates.moment(edited) if edited else None,
-        votes=comment.number("upvoteCount"),
+        votes=max(comment.number("upvoteCount"), reactions.get(_FOR, 0))  # often the same readers
+        - reactions.get(_AGAINST, 0),
         drop="it was deleted at GitHub" if deleted else "",
         anchor=f"discussioncomment-{anchor}" if anchor else "",
         account=author.text("login"),
         is_admin=comment.text("authorAssociation") == "OWNER",
         is_pinned=comment.flag("isAnswer"),
+        note=_left(reactions),
     )

@@ -14,7 +14,6 @@ from commentsvc.imports.records import (
     ImportedPage,
     ImportFailed,
     ImportStatus,
-    InvalidInput,
     ParseOptions,
     Records,
 )
@@ -57,11 +56,7 @@ def _database(source: SourceFile, options: ParseOptions) -> Records:
                 position=f"row {row['id']} of threads",
                 title=unescape(text(row, "title")),
             )
-        for row in database.rows("SELECT * FROM comments ORDER BY id"):
-            try:
-                yield _comment(row)
-            except (TypeError, ValueError, AttributeError) as error:
-                options.skip(InvalidInput(f"row {row['id']} of comments", f"{error}"))
+        yield from map(_comment, database.rows("SELECT * FROM comments ORDER BY id"))
 
 
 def _comment(row: Columns) -> ImportedComment:
@@ -81,7 +76,7 @@ def _comment(row: Columns) -> ImportedComment:
         site=unescape(text(row, "website")),
         status=status,
         edited=dates.from_seconds(row["modified"]),
-        votes=(row.get("likes") or 0) - (row.get("dislikes") or 0),  # the first Isso had none
+        votes=Value(row).number("likes") - Value(row).number("dislikes"),
         drop="it was deleted in Isso" if status == "deleted" else "",
         anchor=f"isso-{number}",
     )
@@ -96,7 +91,8 @@ def _generic(source: SourceFile, options: ParseOptions) -> Records:
             position=f"page {number}",
             title=unescape(page.text("title")),
         )
-        for place, comment in enumerate(page.objects("comments"), 1):
+        comments = page.objects("comments", options.skip, f"page {number}")
+        for place, comment in enumerate(comments, 1):
             yield _generic_comment(comment, url, f"page {number}, comment {place}", options)
 
 

@@ -35,6 +35,10 @@ _SURROGATE: Final = re.compile(r"[\ud800-\udfff]")  # half a character, which ca
 _LONG_NUMBER: Final = re.compile(rb"\d{%d}" % DIGITS)
 
 
+def ignore(_problem: InvalidInput) -> None:
+    """Ignore an error, since it is reported when the comments are read."""
+
+
 class Value:
     """A JSON object of an export; its fields may be missing, null or of another type."""
 
@@ -71,18 +75,22 @@ class Value:
         value = self.fields.get(name)
         return Value(value if isinstance(value, dict) else {})
 
-    def objects(self, name: str) -> "list[Value]":
-        """Return the objects in a field that is an array, else []."""
+    def objects(
+        self, name: str, skip: Callable[[InvalidInput], None] = ignore, position: str = ""
+    ) -> "list[Value]":
+        """Return the objects in a field that is an array, else [].
+
+        What is neither an object nor null is passed to `skip`; the Value is at `position`.
+        """
         value = self.fields.get(name)
-        return (
-            [Value(each) for each in value if isinstance(each, dict)]
-            if (isinstance(value, list))
-            else []
-        )
-
-
-def ignore(_problem: InvalidInput) -> None:
-    """Ignore an error, since it is reported when the comments are read."""
+        if not isinstance(value, list):
+            if value is not None:
+                skip(InvalidInput(position, f"{name} is no JSON array"))
+            return []
+        for number, each in enumerate(value, 1):
+            if not isinstance(each, dict | None):
+                skip(InvalidInput(f"{position}, {name} {number}", "this is no JSON object"))
+        return [Value(each) for each in value if isinstance(each, dict)]
 
 
 def items(source: SourceFile, prefix: str, skip: Callable[[InvalidInput], None]) -> Iterator[Value]:
@@ -100,10 +108,16 @@ def items(source: SourceFile, prefix: str, skip: Callable[[InvalidInput], None])
                 else:
                     skip(InvalidInput(f"element {number}", "this is no JSON object"))
         except (ijson.JSONError, UnicodeDecodeError, RecursionError) as error:
-            reason = " ".join(str(error).split())[:120]
+            reason = _reason(error)
             skip(InvalidInput(f"behind element {number}", f"the JSON is broken here ({reason})"))
         except InvalidInput as problem:
             skip(problem)
+
+
+def _reason(error: Exception) -> str:
+    """Return an error of ijson in a few words, without its picture of the place."""
+    text = str(error).partition("\n")[0]
+    return text.removeprefix("parse error: ").removeprefix("lexical error: ").rstrip(".")[:120]
 
 
 def first_number(source: SourceFile, prefix: str) -> int:
@@ -126,7 +140,7 @@ def documents(source: SourceFile, skip: Callable[[InvalidInput], None]) -> Itera
     try:
         yield from ijson.items(_BoundedText(io.BytesIO(text)), "", multiple_values=True)
     except (ijson.JSONError, UnicodeDecodeError, RecursionError) as error:
-        skip(InvalidInput("the file", f"its JSON is broken ({' '.join(str(error).split())[:120]})"))
+        skip(InvalidInput("the file", f"its JSON is broken ({_reason(error)})"))
     except InvalidInput as problem:
         skip(problem)
 

@@ -1,6 +1,7 @@
 """commentsvc: our own export, NDJSON, as docs/export-format.md describes it."""
 
-from typing import Final
+import re
+from typing import Final, get_args
 
 import msgspec
 
@@ -23,26 +24,28 @@ from commentsvc.model import APPROVED
 NAME: Final = "commentsvc"
 
 _decode = msgspec.json.Decoder(exported.Record).decode
+_TYPES: Final = frozenset(each.__struct_config__.tag for each in get_args(exported.Record))
+_MOMENTS: Final = re.compile(
+    rb'"(?:created|published|edited|old_at|undone|asked|expires)"\s*:\s*"([^"]*)"'
+)
 
 
 def recognises(_source: SourceFile, head: bytes) -> str:
     """Return what shows that the file is our export; "" if it is not."""
-    line = head.partition(b"\n")[0]
+    line = head.lstrip().partition(b"\n")[0].replace(b" ", b"")
     is_ours = b'"type":"header"' in line and b'"format":"commentsvc"' in line
     return "its first line" if is_ours else ""
 
 
 def parse(source: SourceFile, options: ParseOptions) -> Records:
     """Return the records of `source`: pages, comments and others. Raise ImportFailed."""
-    number, ended = 0, False
+    position, ended = "line 0", False
+    known = 0  # comments so far, and lines that may have been one
     for number, line in json_source.raw_lines(source, options.skip):
-        try:
-            record = _decode(line)
-        except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
-            _refuse_newer(source, line)
-            options.skip(InvalidInput(f"line {number}", f"this is no record of ours ({error})"))
-            continue
         position = f"line {number}"
+        record = _record(source, line, position, options)
+        ended = isinstance(record, EndRecord)
+        known += record is None or isinstance(record, CommentRecord)
         if isinstance(record, CommentRecord):
             yield _comment(record, position, line)
         elif isinstance(record, ThreadRecord):
@@ -50,24 +53,49 @@ def parse(source: SourceFile, options: ParseOptions) -> Records:
                 f"{record.site} {record.url}", record.url, position, record.title, site=record.site
             )
             yield OtherRecord(line)
-        elif not isinstance(record, HeaderRecord | EndRecord):
+        elif isinstance(record, EndRecord):
+            if (missing := record.comments - known) > 0:
+                told = f"{missing} comments of the export are missing before this line"
+                options.ignore(InvalidInput(position, told))
+            known = 0
+        elif record is not None and not isinstance(record, HeaderRecord):
             yield OtherRecord(line)
-        ended = isinstance(record, EndRecord)
     if not ended:
-        options.skip(InvalidInput(f"line {number}", "the file is cut off behind this line"))
+        options.skip(InvalidInput(position, "the file is cut off behind this line"))
 
 
-def _refuse_newer(source: SourceFile, line: bytes) -> None:
-    """Raise ImportFailed if `line` is the header of a newer version."""
+def _record(
+    source: SourceFile, line: bytes, position: str, options: ParseOptions
+) -> exported.Record | None:
+    """Return the record in `line`, None if it cannot be read."""
     try:
-        header = msgspec.json.decode(line)
+        record: exported.Record = _decode(line)
+    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
+        problem = InvalidInput(position, f"this is no record of ours ({error})")
+        (options.ignore if _is_newer(source, line) else options.skip)(problem)
+        return None
+    if None in [dates.moment(found.decode()) for found in _MOMENTS.findall(line)]:
+        options.skip(InvalidInput(position, "it has a date that does not exist"))
+        return None
+    return record
+
+
+def _is_newer(source: SourceFile, line: bytes) -> bool:
+    """Return whether the type of a record is not known, as of those that were added later.
+
+    Raise ImportFailed if `line` is the header of a newer version.
+    """
+    try:
+        record = msgspec.json.decode(line)
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
-        return
-    if isinstance(header, dict) and header.get("type") == "header":
+        return False
+    kind = record.get("type") if isinstance(record, dict) else None
+    if kind == "header":
         raise ImportFailed(
-            f"{source.name} is of version {header.get('version')} of the format; this program knows"
+            f"{source.name} is of version {record.get('version')} of the format; this program knows"
             f" version {exported.VERSION}."
         )
+    return isinstance(kind, str) and kind not in _TYPES
 
 
 def _comment(record: CommentRecord, position: str, line: bytes) -> ImportedComment:

@@ -140,6 +140,11 @@ def _find_comment(comment_id: Param) -> Select:
     return CommentTable.select(CommentTable.id).where(CommentTable.id == comment_id)
 
 
+@prepared
+def _find_change(change_id: Param) -> Select:
+    return ChangeTable.select(ChangeTable.id).where(ChangeTable.id == change_id)
+
+
 def is_free(tx: Transaction, comment_id: int) -> bool:
     """Return whether no comment has that id."""
     return not tx.first(_find_comment, comment_id)
@@ -170,7 +175,7 @@ def add_details(
         [
             (comment_id, bytes.fromhex(each.voter), each.value, _digest(each.network),
              dates.moment(each.created))
-            for each in record.voters
+            for each in {vote.voter: vote for vote in record.voters}.values()
         ],
     )  # fmt: skip
     created = dates.moment(record.created)
@@ -202,6 +207,9 @@ def _add_history(
 ) -> None:
     if not record.history:
         return
+    ids = {each.id for each in record.history}
+    is_taken = len(ids) < len(record.history) or any(tx.first(_find_change, each) for each in ids)
+    keeps_ids = keeps_ids and not is_taken  # else the file has changes with the same id
     [(act,)] = tx.execute(statements.NEXT_ACT).fetchall()
     decisions: dict[int, int] = {}
     rows = []

@@ -66,16 +66,22 @@ def read(
 
     def skip(problem: InvalidInput) -> None:
         if not keep_going:
-            raise InvalidInput(f"{file.name}, {problem.position}", problem.problem)
+            raise problem
+        ignore(problem)
+
+    def ignore(problem: InvalidInput) -> None:
         staging.skipped(problem.position, problem.problem)
 
-    options = ParseOptions(zone, skip)
+    options = ParseOptions(zone, skip, ignore)
     before = 0
     for file in source.files:
         staging.begin_file(file.name, int(file.path.stat().st_mtime) * 1_000)
-        for number, record in enumerate(source.format.parse(file, options)):
-            staging.add(record)
-            if number % 500 == 0:
-                advance(before + file.done, staging.read)
+        try:
+            for number, record in enumerate(source.format.parse(file, options)):
+                staging.add(record)
+                if number % 500 == 0:
+                    advance(before + file.done, staging.read)
+        except InvalidInput as problem:
+            raise InvalidInput(f"{file.name}, {problem.position}", problem.problem) from problem
         before += file.size
         advance(before, staging.read)

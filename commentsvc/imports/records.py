@@ -39,7 +39,8 @@ class InvalidInput(ImportFailed):
 class ImportedPage(msgspec.Struct, frozen=True, gc=False, tag=True, array_like=True):
     """A page, or thread, of the source. `key` is its identifier in the comments of the source.
 
-    `site` is the name of its site, if the source knows our sites.
+    `site` is the name of its site, if the source knows our sites; `reactions` are the numbers of
+    reactions by emoji.
     """
 
     key: str
@@ -48,6 +49,7 @@ class ImportedPage(msgspec.Struct, frozen=True, gc=False, tag=True, array_like=T
     title: str = ""
     closed: bool = False
     site: str = ""
+    reactions: dict[str, int] = {}
 
 
 class ImportedComment(msgspec.Struct, frozen=True, gc=False, tag=True, array_like=True):
@@ -62,7 +64,8 @@ class ImportedComment(msgspec.Struct, frozen=True, gc=False, tag=True, array_lik
     With a `drop`, which is the reason, only the place of the comment is kept, if it has replies.
     `anchor` is the fragment of links to the comment in the source, without #. `account` is the
     author's account in the source, `is_admin` whether the source marks the author as an
-    administrator; `is_pinned` whether the comment is pinned.
+    administrator; `is_pinned` whether the comment is pinned. `note` says in the report what does
+    not come along.
 
     For a comment of our own export, `ours` is its whole line, from which the rest is read, `html`
     its HTML, `role` the author's role, `permalink` the address of a reply from elsewhere, `reasons`
@@ -91,6 +94,7 @@ class ImportedComment(msgspec.Struct, frozen=True, gc=False, tag=True, array_lik
     account: str = ""
     is_admin: bool = False
     is_pinned: bool = False
+    note: str = ""
     html: str = ""
     ours: bytes = b""
     role: str = ""
@@ -110,11 +114,13 @@ class ParseOptions(msgspec.Struct, frozen=True):
     """What a parser needs besides the file.
 
     `zone` is the time zone of dates without one. `skip` is called for each invalid part, and raises
-    InvalidInput if the import must stop there.
+    InvalidInput if the import must stop there. `ignore` is called for what does not come along, and
+    only notes it for the report.
     """
 
     zone: ZoneInfo
     skip: Callable[[InvalidInput], None]
+    ignore: Callable[[InvalidInput], None]
 
 
 Record: TypeAlias = ImportedPage | ImportedComment | OtherRecord

@@ -35,11 +35,16 @@ def summary(
     yield f"merged         {counts[MERGED]:>9}"
     yield f"already there  {counts[PRESENT]:>9}"
     yield f"left out       {counts[LEFT_OUT]:>9}"
+    if staging.reactions:
+        yield f"reactions      {staging.reactions:>9}   to pages"
     reasons = staging.reasons()
     for outcome, reason, number in reasons[:LINES]:
         yield f"{number:>9} {_HEADINGS.get(outcome, outcome)}: {reason}"
     if len(reasons) > LINES:
         yield f"and {len(reasons) - LINES} other reasons; --report FILE writes all of them"
+    if empty := staging.empty_files():
+        more = f" and {len(empty) - LINES} other files" if len(empty) > LINES else ""
+        yield f"no comments were found in {', '.join(empty[:LINES])}{more}"
     if on_blog is not None:
         yield from _missing(staging, on_blog)
 

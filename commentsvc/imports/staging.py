@@ -8,15 +8,19 @@ that turns out to be invalid changes nothing.
 
 # ruff: noqa: S608 - the SQL is built from constants only
 
+import hashlib
 import os
 from collections import Counter
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Final, NamedTuple, Protocol
 
+import msgspec
+
 from commentsvc.db.schema.comments import CommentTable
 from commentsvc.db.schema.imports import ImportedCommentTable
 from commentsvc.db.sqlite import Reader
+from commentsvc.exports.records import ThreadRecord
 from commentsvc.imports import staging_writer
 from commentsvc.imports.convert import Converter
 from commentsvc.imports.records import ImportedComment, Record
@@ -27,6 +31,7 @@ from commentsvc.imports.staging_writer import (
     SkippedPart,
     StagingWriter,
     StagingWriterProcess,
+    decode_reactions,
 )
 from commentsvc.model import APPROVED
 
@@ -39,13 +44,14 @@ CREATE TABLE file (id INTEGER PRIMARY KEY, name TEXT);
 CREATE TABLE page (id INTEGER PRIMARY KEY, site TEXT, url TEXT, title TEXT, closed INTEGER,
     UNIQUE (site, url));
 CREATE TABLE thread (id INTEGER PRIMARY KEY, file INTEGER, position TEXT, url TEXT, title TEXT,
-    closed INTEGER, site TEXT, page INTEGER, reason TEXT, note TEXT);
+    closed INTEGER, site TEXT, page INTEGER, reason TEXT, note TEXT, reactions BLOB);
 CREATE TABLE item (n INTEGER PRIMARY KEY, file INTEGER, position TEXT, source_id TEXT, parent TEXT,
     thread INTEGER, rank INTEGER, status TEXT, dropped TEXT, key BLOB, anchor TEXT, is_html INTEGER,
     pinned INTEGER, up INTEGER, outcome TEXT, reason TEXT);
 CREATE TABLE other (number INTEGER PRIMARY KEY, line BLOB);
 CREATE TABLE skipped (file INTEGER, position TEXT, problem TEXT);
 CREATE TABLE note (n INTEGER, text TEXT);
+CREATE TABLE twin (n INTEGER PRIMARY KEY, key BLOB);
 CREATE TABLE placed (n INTEGER PRIMARY KEY, rank INTEGER, depth INTEGER);
 CREATE TABLE ready (number INTEGER PRIMARY KEY, n INTEGER, page INTEGER, up INTEGER,
     shown INTEGER, linked INTEGER, pinned INTEGER);
@@ -119,6 +125,7 @@ class StagingDatabase:
         self._batch: list[Part] = []
         self._text = 0  # characters in the texts of the batch
         self.read = 0  # comments so far
+        self.reactions = 0  # of other systems
         self.is_ours = False  # whether they are from our own export
 
     def begin_file(self, name: str, modified: int) -> None:
@@ -165,9 +172,13 @@ class StagingDatabase:
             (LEFT_OUT,),
         )
         run(
-            "UPDATE item SET outcome = ?, reason = 'it is in the files twice' WHERE n IN (SELECT n"
-            " FROM (SELECT n, row_number() OVER (PARTITION BY key ORDER BY n) AS place FROM item"
-            " WHERE outcome IS NULL) WHERE place > 1)",
+            "INSERT INTO twin SELECT n, key FROM (SELECT n, key, row_number() OVER (PARTITION BY"
+            " key ORDER BY n) AS place FROM item WHERE outcome IS NULL) WHERE place > 1"
+        )
+        self._tell_apart()
+        run(
+            "UPDATE item SET outcome = ?, reason = 'it is in the files twice'"
+            " WHERE n IN (SELECT n FROM twin)",
             (MERGED,),
         )
         self._find_parents()
@@ -198,6 +209,51 @@ class StagingDatabase:
             )
             found.append((page, None, place.note or None, thread))
         self._db.executemany("UPDATE thread SET page = ?, reason = ?, note = ? WHERE id = ?", found)
+        self._find_reactions()
+
+    def _find_reactions(self) -> None:
+        """Add a record with the reactions of each page, in the form of our own export.
+
+        Of several threads of a page, the most count: they may be the same one in several files.
+        """
+        pages: dict[tuple[str, str], Counter[str]] = {}
+        for site, url, reactions in self._db.execute(
+            "SELECT p.site, p.url, t.reactions FROM thread AS t JOIN page AS p ON p.id = t.page"
+            " WHERE t.reactions IS NOT NULL ORDER BY t.id"
+        ):
+            counts = pages.setdefault((site, url), Counter())
+            counts |= Counter(decode_reactions(reactions))
+        for (site, url), counts in pages.items():
+            self.reactions += counts.total()
+            line = msgspec.json.encode(ThreadRecord(site, url, reactions=counts))
+            self._db.execute("INSERT INTO other (line) VALUES (?)", (line,))
+
+    def _tell_apart(self) -> None:
+        """Give comments with the same id and time, but another text, keys of their own.
+
+        Only within one file: another file may have a later text of the same comment.
+        """
+        rows = self._db.execute(
+            "SELECT i.n, i.key, i.file, b.author, b.source FROM item AS i JOIN body AS b"
+            " ON b.n = i.n WHERE i.outcome IS NULL AND i.key IN (SELECT key FROM twin) ORDER BY i.n"
+        ).fetchall()
+        firsts: dict[bytes, tuple[int, str]] = {}
+        known: set[bytes] = set()
+        for number, key, file, author, source in rows:
+            content = (file, f"{author}\0{source}")
+            first = firsts.setdefault(key, content)
+            if file != first[0] or content == first:
+                continue
+            own = hashlib.blake2b(key + content[1].encode(), digest_size=len(key)).digest()
+            self._db.execute("UPDATE item SET key = ? WHERE n = ?", (own, number))
+            if own in known:
+                continue
+            known.add(own)
+            self._db.execute("DELETE FROM twin WHERE n = ?", (number,))
+            self._db.execute(
+                "INSERT INTO note VALUES (?, 'another comment has the same id and time')",
+                (number,),
+            )
 
     def _find_parents(self) -> None:
         run = self._db.execute
@@ -258,6 +314,10 @@ class StagingDatabase:
 
     def _order(self) -> None:
         run = self._db.execute
+        run(
+            "INSERT INTO note SELECT n, 'it answers itself: it stands on the first level' FROM item"
+            " WHERE up = n AND outcome IS NULL"
+        )
         run("UPDATE item SET up = NULL WHERE up = n")
         if not run("SELECT EXISTS (SELECT 1 FROM item WHERE outcome IS NULL)").fetchone()[0]:
             return
@@ -317,13 +377,21 @@ class StagingDatabase:
         """Return outcomes, reasons and their numbers of comments, the most frequent first."""
         rows = self._db.execute(
             "SELECT outcome, reason, count(*) FROM item WHERE reason IS NOT NULL GROUP BY 1, 2"
-            " UNION ALL SELECT 'note', text, count(*) FROM note GROUP BY 2"
+            " UNION ALL SELECT 'note', o.text, count(*) FROM note AS o JOIN item AS i ON i.n = o.n"
+            " WHERE i.outcome IS NULL GROUP BY 2"
             " UNION ALL SELECT 'skipped', problem, count(*) FROM skipped GROUP BY 2"
             " UNION ALL SELECT 'page', t.note, count(*) FROM thread AS t JOIN item AS i"
             " ON i.thread = t.id WHERE t.note IS NOT NULL AND i.outcome IS NULL GROUP BY 2"
             " ORDER BY 3 DESC, 1, 2"
         )
         return rows.fetchall()
+
+    def empty_files(self) -> list[str]:
+        """Return the names of the files in which no comment was found."""
+        rows = self._db.execute(
+            "SELECT name FROM file WHERE id NOT IN (SELECT file FROM item) ORDER BY id"
+        )
+        return [name for (name,) in rows]
 
     def pages(self) -> list[tuple[str, str, int]]:
         """Return the site, url and number of comments of each page with stored comments."""
@@ -341,7 +409,8 @@ class StagingDatabase:
         for row in self._db.execute(
             "SELECT f.name, i.position, i.source_id, coalesce(p.site || ':' || p.url, ''),"
             " coalesce(i.outcome, 'stored'), coalesce(i.reason, '') ||"
-            " coalesce((SELECT group_concat(o.text, '; ') FROM note AS o WHERE o.n = i.n), ''),"
+            " coalesce((SELECT group_concat(o.text, '; ') FROM note AS o WHERE o.n = i.n"
+            " AND i.outcome IS NULL), ''),"
             " c.comment_id FROM item AS i JOIN file AS f ON f.id = i.file"
             " LEFT JOIN thread AS t ON t.id = i.thread LEFT JOIN page AS p ON p.id = t.page"
             " LEFT JOIN imported AS c ON c.key = i.key ORDER BY i.n"

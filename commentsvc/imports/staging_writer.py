@@ -31,8 +31,8 @@ ENDED: Final = 1  # the exit code of a process whose parent has ended
 _ITEM: Final = "INSERT INTO item VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, NULL, NULL, NULL)"
 _BODY: Final = f"INSERT INTO body VALUES ({', '.join('?' * (len(COLUMNS) + 2))})"
 _THREAD: Final = (
-    "INSERT INTO thread (id, file, position, url, title, closed, site) VALUES (?, ?, ?, ?, ?, ?, ?)"
-    " ON CONFLICT DO NOTHING"
+    "INSERT INTO thread (id, file, position, url, title, closed, site, reactions)"
+    " VALUES (?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING"
 )
 
 
@@ -52,6 +52,7 @@ class SkippedPart(msgspec.Struct, frozen=True, gc=False, tag=True, array_like=Tr
 
 Part: TypeAlias = ImportedPage | ImportedComment | OtherRecord | FileBegin | SkippedPart
 _encode: Final = msgspec.msgpack.Encoder().encode
+decode_reactions: Final = msgspec.msgpack.Decoder(dict[str, int]).decode
 _decode: Final = msgspec.msgpack.Decoder(list[Part]).decode
 
 
@@ -110,6 +111,7 @@ class StagingWriter:
                     page_title(part.title),
                     part.closed,
                     part.site,
+                    _encode(part.reactions) if part.reactions else None,
                 ),
             )
         elif isinstance(part, OtherRecord):

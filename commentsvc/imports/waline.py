@@ -14,6 +14,7 @@ from commentsvc.imports.json_source import Value
 from commentsvc.imports.records import (
     ImportedComment,
     ImportedPage,
+    ImportFailed,
     ImportStatus,
     InvalidInput,
     ParseOptions,
@@ -21,6 +22,7 @@ from commentsvc.imports.records import (
 )
 
 NAME: Final = "waline"
+VERSION: Final = 1
 _STATUSES: Final[dict[str, ImportStatus]] = {
     "": "approved",
     "approved": "approved",
@@ -39,13 +41,17 @@ def recognises(source: SourceFile, head: bytes) -> str:
     if head.startswith(sqlite_source.MAGIC):
         with sqlite_source.opened(source) as database:
             return "its table wl_Comment" if database.columns("wl_Comment") else ""
-    if b'"type":"waline"' in head.lstrip()[:500].replace(b" ", b""):
+    if _has_type(head):
         return "its type"
     is_json = head.lstrip()[:1] in (b"{", b"[", b"#") and all(
         f'"{n}"'.encode() in head for n in _OURS
     )
     is_table = set(_OURS) <= set(_column_names(head.decode("utf-8-sig", "replace")))
     return "the names of its fields" if is_json or is_table else ""
+
+
+def _has_type(head: bytes) -> bool:
+    return b'"type":"waline"' in head.lstrip()[:500].replace(b" ", b"")
 
 
 def _column_names(text: str) -> list[str]:
@@ -56,6 +62,12 @@ def _column_names(text: str) -> list[str]:
 def parse(source: SourceFile, options: ParseOptions) -> Records:
     """Return the pages and comments of `source`. Raise ImportFailed."""
     known: set[str] = set()
+    version = json_source.first_number(source, "version") if _has_type(source.head()) else 0
+    if version > VERSION:
+        raise ImportFailed(
+            f"{source.name} is of a newer Waline (version {version} of the export; known is"
+            f" {VERSION})."
+        )
     admins = {
         user.text("objectId", "objectid", "id", "_id")
         for user in _rows(source, "Users", json_source.ignore)
@@ -111,7 +123,7 @@ def _lines(
         yield from (value for _, value in json_source.lines(source, skip))
         return
     raw = json_source.raw_lines(source, skip, blank=True)
-    rows = csv.DictReader(line.decode() + "\n" for _, line in raw)
+    rows = csv.DictReader((line.decode() + "\n" for _, line in raw), strict=True)
     while True:
         try:
             yield Value(next(rows))

@@ -16,7 +16,7 @@ import msgspec
 
 from commentsvc.imports.encodings import to_utf8
 from commentsvc.imports.files import SourceFile
-from commentsvc.imports.records import ImportFailed, InvalidInput
+from commentsvc.imports.records import InvalidInput
 
 PIECE: Final = 262_144  # bytes that are read at once
 HEAD: Final = 1_024  # bytes in which the file names its encoding
@@ -231,6 +231,8 @@ class _Reader:
             del self._elements[self._open[-1].depth + 1 :]
         elif name in self._nesting[""]:
             del self._elements[3:]
+            if len(self._elements) == 1:  # behind the end of the document, as in two that are one
+                self._elements.append(self._elements[0]["again"])
         else:  # its enclosing record is lost
             self._first_line += data.count(b"\n", 0, match.end())
             return data[match.end() :]
@@ -260,8 +262,8 @@ class _Reader:
         return 1
 
     def _refuse_entity(self, name: str, *_: object) -> None:
-        raise ImportFailed(
-            f"line {self._line()}: the file defines the entity {name}, which no export does."
+        raise InvalidInput(
+            f"line {self._line()}", f"the file defines the entity {name}, which no export does"
         )
 
     def _line(self) -> int:
@@ -328,8 +330,9 @@ class _Reader:
     def _bound(self) -> None:
         """Limit what is collected, even if an element is very large or deep."""
         if len(self._elements) > DEPTH_LIMIT + 1:
-            raise ImportFailed(
-                f"line {self._line()}: the elements are nested {DEPTH_LIMIT} deep, as in no export."
+            raise InvalidInput(
+                f"line {self._line()}",
+                f"the elements are nested {DEPTH_LIMIT} deep, as in no export",
             )
         if len(self._text) > 1:
             self._text[:] = ["".join(self._text)[:FIELD_LIMIT]]

@@ -108,7 +108,7 @@ def parsed(
             raise problem
         faults.append(str(problem))
 
-    options = ParseOptions(ZoneInfo(zone), skip)
+    options = ParseOptions(ZoneInfo(zone), skip, skip)
     found = files.sources([path])
     chosen, _ = detect.choose(name, found)
     return [record for source in found for record in chosen.parse(source, options)]

@@ -151,13 +151,12 @@ def test_columns_may_hold_values_of_any_type(isso: Path, tmp_path: Path) -> None
         database.execute("UPDATE threads SET title = x'ff41', uri = 7")
         database.execute("UPDATE comments SET author = 5, text = x'42', website = 1.5")
         database.execute("UPDATE comments SET likes = 'x' WHERE id = 2")
-    faults: list[str] = []
-    records = parsed(isso, faults=faults)
+    records = parsed(isso)
     assert [(page.url, page.title[1:]) for page in pages(records)] == [("7", "A")]
     assert [(each.author, each.text, each.site) for each in comments(records)] == [
         ("5", "B", "1.5")
-    ] * 2
-    assert [fault.partition(":")[0] for fault in faults] == ["row 2 of comments"]
+    ] * 3
+    assert comments(records)[1].votes == 0
 
 
 def test_an_empty_archive_is_named(tmp_path: Path) -> None:
@@ -221,11 +220,11 @@ def test_who_runs_the_blog_is_known_and_what_is_pinned(
 
 @pytest.mark.parametrize("text", [DISQUS, REMARK42, COMMENTO, GISCUS])
 def test_texts_are_read_as_shells_and_editors_write_them(tmp_path: Path, text: str) -> None:
-    """With a byte order mark, in UTF-16, in Windows-1252, and with control characters."""
+    """As UTF-8 with a mark, UTF-16 with and without one, Windows-1252; with control characters."""
     text = text.replace("One", "Öne").replace("answer", "änswer")
     plain = parsed(written(tmp_path, "plain", text))
     assert any("Öne" in each.text or "änswer" in each.text for each in comments(plain))
-    for encoding in ("utf-8-sig", "utf-16", "cp1252"):
+    for encoding in ("utf-8-sig", "utf-16", "utf-16-le", "utf-16-be", "cp1252"):
         (tmp_path / encoding).write_bytes(text.encode(encoding))
         assert parsed(tmp_path / encoding) == plain, encoding
     controlled = text.replace("Öne", "Ö\x01n\x08e").replace("änswer", "än\x1fswer")
@@ -294,7 +293,9 @@ def test_the_memory_does_not_grow_with_the_file(name: str, file: EndlessFile) ->
     skipped: list[InvalidInput] = []
     tracemalloc.start()
     try:
-        records = detect.FORMATS[name].parse(file, ParseOptions(ZoneInfo("UTC"), skipped.append))
+        records = detect.FORMATS[name].parse(
+            file, ParseOptions(ZoneInfo("UTC"), skipped.append, skipped.append)
+        )
         number = sum(isinstance(record, ImportedComment) for record in records)
         _, peak = tracemalloc.get_traced_memory()
     finally:
@@ -302,6 +303,20 @@ def test_the_memory_does_not_grow_with_the_file(name: str, file: EndlessFile) ->
     assert skipped == []
     assert number >= file.size // 30_000
     assert peak < file.size / 4
+
+
+def test_what_was_packed_twice_is_unpacked_twice(tmp_path: Path) -> None:
+    twice, zipped = tmp_path / "twice.gz", tmp_path / "packed.zip"
+    packed = gzip.compress(DISQUS.encode())
+    twice.write_bytes(gzip.compress(packed))
+    with zipfile.ZipFile(zipped, "w") as archive:
+        archive.writestr("disqus.xml.gz", packed)
+    plain = parsed(written(tmp_path, "disqus.xml", DISQUS))
+    assert parsed(twice) == plain
+    assert parsed(zipped) == plain
+    twice.write_bytes(gzip.compress(packed[:-100]))
+    with pytest.raises(ImportFailed, match=r"twice\.gz cannot be unpacked: Compressed file ended"):
+        parsed(twice)
 
 
 def test_a_bomb_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -456,6 +471,7 @@ def test_comentario(tmp_path: Path) -> None:
     [
         ("commento", COMENTARIO, COMENTARIO.replace('"version": 3', '"version": 9')),
         ("remark42", REMARK42, REMARK42.replace('"version":1', '"version":2')),
+        ("waline", WALINE, WALINE.replace('"version": 1', '"version": 2')),
     ],
 )
 def test_newer_versions_are_refused(tmp_path: Path, name: str, text: str, newer: str) -> None:
@@ -764,6 +780,57 @@ def test_files_may_differ_in_what_does_not_matter(tmp_path: Path, usual: str, un
     assert told(written(tmp_path, "unusual.json", unusual)) == told(
         written(tmp_path, "usual.json", usual)
     )
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "faults"),
+    [
+        (
+            "isso",
+            ISSO_JSON.replace('"comments": [', '"comments": ["x", null, 5, '),
+            ["page 1, comments 1: this is no JSON object", "page 1, comments 3: this is no JSON"],
+        ),
+        (
+            "isso",
+            re.sub(r'"comments": (.*)}]$', r'"comments": {"x": \1}}]', ISSO_JSON),
+            ["page 1: comments is no JSON array"],
+        ),
+        ("waline", WALINE_CSV.replace('"One"', '"One'), ["line 2: the CSV is invalid"]),
+        (
+            "giscus",
+            GISCUS.replace('"comments": {', '"comments": {"totalCount": 101, '),
+            ["discussion 7: GitHub has more comments than the 1 in the file"],
+        ),
+        (
+            "giscus",
+            GISCUS.replace('"replies": {', '"replies": {"pageInfo": {"hasNextPage": true}, '),
+            ["discussion 7, comment 101: GitHub has more replies than the 1 in the file"],
+        ),
+        ("artalk", ARTALK[:-30], ["behind element 1: the JSON is broken here (premature EOF)"]),
+    ],
+)  # fmt: skip
+def test_parts_that_are_no_comments_are_named(
+    tmp_path: Path, name: str, text: str, faults: list[str]
+) -> None:
+    found: list[str] = []
+    parsed(written(tmp_path, "odd.json", text), name, faults=found)
+    assert len(found) == len(faults)
+    assert all(fault in each for fault, each in zip(faults, found, strict=True)), found
+
+
+def test_reactions_of_giscus(tmp_path: Path) -> None:
+    """Those to a discussion are its page's; of those to a comment, two are votes."""
+    counts = {"THUMBS_UP": 3, "THUMBS_DOWN": 1, "HEART": 2, "ROCKET": 0, "NEW": 1}
+    groups = json.dumps(
+        [{"content": name, "reactors": {"totalCount": n}} for name, n in counts.items()]
+    )
+    text = GISCUS.replace('"locked": true', f'"reactionGroups": {groups}, "locked": true')
+    text = text.replace('"body": "One"', f'"body": "One", "reactionGroups": {groups}')
+    records = parsed(written(tmp_path, "giscus.json", text))
+    assert pages(records)[0].reactions == {"👍": 3, "👎": 1, "❤️": 2}
+    first = comments(records)[0]
+    assert first.votes == 2
+    assert first.note == "its reactions ❤️ 2 are left out: comments have votes here"
 
 
 def test_paragraphs_in_csv_are_kept_and_a_broken_row_is_named(tmp_path: Path) -> None:

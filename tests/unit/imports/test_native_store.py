@@ -1,6 +1,7 @@
 """Our own export, imported into an empty service and exported again, is the same byte for byte."""
 
 import io
+import json
 import re
 from pathlib import Path
 
@@ -22,7 +23,7 @@ from commentsvc.spam import bans
 from commentsvc.util.clock import SYSTEM_CLOCK
 from tests.unit.database_fixture import NOW, add, decide, opened
 from tests.unit.exports.test_snapshot import fill, sign_in
-from tests.unit.imports.import_samples import DISQUS
+from tests.unit.imports.import_samples import DISQUS, GISCUS
 from tests.unit.imports.test_store import add_moderator, whose
 
 SETTINGS = '[[site]]\norigins = ["https://blog.example"]\n[[site]]\nname = "other"\n'
@@ -265,6 +266,8 @@ def test_an_export_of_one_site_goes_into_another(export: Path, tmp_path: Path) -
         ('"version":1', '"version":2', "is of version 2 of the format"),
         ('"status":"deleted"', '"status":"gone"', "this is no record of ours"),
         ("\n", "\n{]\n", "line 2: this is no record of ours"),
+        ('"id":2', '"id":9007199254740992', "Expected `int` <= 9007199254740991 - at `$.id`"),
+        ("2013-05-01T", "2013-02-29T", "it has a date that does not exist"),
     ],
 )
 def test_a_broken_export_is_named_by_its_line(
@@ -288,6 +291,69 @@ def test_an_export_that_was_cut_off_is_named(export: Path, tmp_path: Path) -> No
     path = tmp_path / "cut.ndjson"
     path.write_text(export.read_text().rpartition('{"type":"end"')[0])
     assert "the file is cut off" in run(tmp_path / "new", "commentsvc", path).output
+
+
+HAND_MADE = [
+    {"type": "header", "format": "commentsvc", "version": 1, "made": "by another program"},
+    {"type": "thread", "site": "blog", "url": "/a/"},
+    *(
+        {
+            "type": "comment",
+            "id": number,
+            "site": "blog",
+            "url": "/a/",
+            "status": "approved",
+            "created": "1970-01-01T00:00:00.000Z",
+            "message": f"text {number}",
+            "html": "<p>text</p>",
+            "history": [
+                {
+                    "id": 7,
+                    "decision": 3,
+                    "field": "status",
+                    "old": "pending",
+                    "new": "approved",
+                    "created": "2020-01-01T00:00:00.000Z",
+                }
+            ],
+            "voters": [{"voter": "aa", "value": 1, "created": "2020-01-01T00:00:00.000Z"}] * 2,
+        }
+        for number in (1, 2)
+    ),
+    {"type": "later", "site": "blog"},
+    {"type": "end", "threads": 1, "comments": 4},
+]
+
+
+def test_an_export_by_another_program_is_imported(tmp_path: Path) -> None:
+    """It may have more types, ids twice, no time of publication, and other counts."""
+    path, data = tmp_path / "made.ndjson", tmp_path / "new"
+    path.write_text("\n" + "\n".join(map(json.dumps, HAND_MADE)))
+    done = run(data, "auto", path)
+    assert done.exit_code == 0, done.output
+    for told in ("stored                 2", "Invalid value 'later'", "1 comments of the export"):
+        assert told in done.output
+    with opened(data) as database:
+        found = [database.read_now(queries.get, number).comment for number in (1, 2)]
+        assert [each.published_at for each in found] == [0, 0]
+        assert exported(database).count(b'"voter":"aa"') == 2
+        assert exported(database).count(b'"new":"approved"') == 2
+    assert client.check(data) == []
+
+
+def test_reactions_of_another_system_are_the_pages(tmp_path: Path) -> None:
+    group = '"reactionGroups": [{"content": "HEART", "users": {"totalCount": 2}}], "locked"'
+    path, data = tmp_path / "giscus.json", tmp_path / "new"
+    path.write_text(GISCUS.replace('"locked"', group))
+    for _ in range(2):
+        done = run(data, "giscus", path, path)
+        assert "reactions              2   to pages" in done.output
+    page = b'"url":"/a/","title":"a/","state":"closed","reactions":{"\xe2\x9d\xa4\xef\xb8\x8f":2}'
+    with opened(data) as database:
+        assert page in exported(database)
+    assert run(data, "--undo", 1).exit_code == 0
+    with opened(data) as database:
+        assert exported(database).count(b"\n") == 2
 
 
 def test_reactions_of_a_broken_export_are_counted_once_for_each_reader(

@@ -17,7 +17,7 @@ from commentsvc.comments.errors import CommentsError, ProfileRefused
 from commentsvc.comments.submission import avatar
 from commentsvc.db import integrity
 from commentsvc.db.database import Database
-from commentsvc.imports import authors, bulk_store, staging_reader, staging_writer, store
+from commentsvc.imports import authors, bulk_store, report, staging_reader, staging_writer, store
 from commentsvc.imports.convert import Converter
 from commentsvc.imports.pages import PageFinder
 from commentsvc.imports.records import ImportedComment, ImportedPage, Record
@@ -66,7 +66,7 @@ class Importer:
 
     def staging(
         self,
-        *records: Record,
+        *records: Record | str,
         statuses: tuple[str, ...] = STATUSES,
         site: str = "",
         skipped: str = "",
@@ -76,13 +76,16 @@ class Importer:
         staging = StagingDatabase(self.staging_path, converter, is_large=self.is_large)
         staging.begin_file("file", NOW - DAY)
         for record in records:
-            staging.add(record)
+            if isinstance(record, str):
+                staging.begin_file(record, NOW - DAY)
+            else:
+                staging.add(record)
         if skipped:
             staging.skipped(skipped, "it is broken")
         return staging, staging.resolve(PageFinder((SITE,), site, {}), self.database.read_now)
 
     def run(
-        self, *records: Record, piece: int = 1_000, most: int = 10**9, **options: Any
+        self, *records: Record | str, piece: int = 1_000, most: int = 10**9, **options: Any
     ) -> StagingDatabase:
         """Import the records in chunks; stop after `most` of them, as if killed."""
         staging, number = self.staging(*records, **options)
@@ -317,6 +320,7 @@ def test_circles_are_opened(importer: Importer) -> None:
     }
     assert staging.reasons() == [
         ("note", "it answers itself, by others: it stands on the first level", 1),
+        ("note", "it answers itself: it stands on the first level", 1),
     ]
 
 
@@ -408,6 +412,40 @@ def test_comments_without_ids_and_dates_are_told_apart_by_their_content(importer
     records = [comment(1, text=text, **nothing) for text in ("One", "Two", "One")]
     assert importer.run(PAGE, *records).counts()["merged"] == 1
     assert sorted(importer.tree()) == ["One", "Two"]
+
+
+def test_two_comments_of_a_file_with_one_id_are_both_stored(importer: Importer) -> None:
+    """In another file, it is a later text of the same comment."""
+    records = [comment(1), comment(1, text="comment 2"), comment(1), comment(1, text="comment 2")]
+    for stored, there in ((2, 0), (0, 2)):
+        staging, _ = importer.staging(PAGE, *records)
+        counts = staging.counts()
+        assert (counts["stored"], counts["already there"], counts["merged"]) == (stored, there, 2)
+        staging.close()
+        importer.run(PAGE, *records).close()
+    assert sorted(importer.tree()) == ["1", "2"]
+    later = comment(3, text="comment 4")
+    assert importer.run(PAGE, comment(3), "later", PAGE, later).counts()["merged"] == 1
+
+
+def test_what_is_said_of_a_comment_is_of_a_stored_one(importer: Importer) -> None:
+    records = [
+        comment(1, parent=1),
+        comment(2, created=None, text=""),
+        comment(3, parent=9, page="7"),
+    ]
+    staging = importer.run(PAGE, *records, "another")
+    assert [reason for _, reason, _ in staging.reasons()] == [
+        "it has no text",
+        "its page is not in the file",
+        "it answers itself: it stands on the first level",
+    ]
+    assert [row.reason for row in staging.rows(importer.database.read_now)] == [
+        "it answers itself: it stands on the first level",
+        "it has no text",
+        "its page is not in the file",
+    ]
+    assert list(report.summary(staging, dry=False))[-1] == "no comments were found in another"
 
 
 def test_votes_that_no_database_can_hold_are_bounded(importer: Importer) -> None:

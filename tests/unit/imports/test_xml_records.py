@@ -124,6 +124,17 @@ def test_a_file_that_ends_too_early_gives_what_is_whole(tmp_path: Path) -> None:
     assert faults == [f"line {end}: the XML is broken here (no element found)"]
 
 
+def test_two_documents_in_one_file_are_read(tmp_path: Path) -> None:
+    faults: list[str] = []
+    assert read(tmp_path, wxr(item("one")) * 2 + wxr(item("two"), item("three")), faults) == [
+        "one",
+        "one",
+        "two",
+        "three",
+    ]
+    assert "line 5: the XML is broken here (junk after document element)" in faults
+
+
 def test_every_end_and_every_broken_byte_is_survived(tmp_path: Path) -> None:
     data = wxr(item("one", "two"), item("three")).encode()
     for end in range(0, len(data), 7):
