@@ -132,7 +132,7 @@ def _objects(names: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
     """Return rows as a JSON list of objects, with bytes as PostgreSQL reads them."""
     given = [
         {
-            name: f"\\x{value.hex()}" if isinstance(value, bytes) else value
+            name: f"\\x{value.hex()}" if isinstance(value, bytes) else _without_nul(value)
             for name, value in zip(names, row, strict=True)
         }
         for row in rows

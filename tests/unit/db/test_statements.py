@@ -387,7 +387,7 @@ def test_a_write_leaves_the_rows_of_its_peewee_query(database: Database, sql: st
 
 
 # For each statement that PostgreSQL has in a form for many rows: such rows.
-AWKWARD = 'A "quote" and a \\ back\\slash,\nanother line: \u00e9 \U0001f600 \\x41 {}'
+AWKWARD = 'A "quote" and a \\ back\\slash,\nanother line: \u00e9 \U0001f600 \\x41 {} \0'
 comment_rows = [
     tuple((inserted | {"key": b"\x00\xff%d" % n, "source": AWKWARD * n}).values()) for n in range(3)
 ]
