@@ -2,13 +2,18 @@
 
 The pages in stacosys/ have the ids, classes and requests of the blogs that used it, at another
 origin than the service.
+
+Stacosys never released client code: no version with a tag (2.0 to 3.3) has any, and no registry has
+Stacosys. Its repository had a demo from 2015 to 2018, for version 1. That is under the GPL, so
+stacosys/old.js is written anew, and sends what the demo sent to this service in a browser
+(REQUESTS).
 """
 
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Browser, Page, expect
+from playwright.sync_api import Browser, Page, Request, expect
 
 from tests.conftest import visit, watched_tab
 from tests.e2e.program import Service, serving
@@ -18,6 +23,26 @@ PAGES = Path(__file__).parent / "stacosys"
 OLD = '<script src="/old.js?{service}"></script>'
 OURS = '<script type="module" src="{service}/static/old/stacosys.js"></script>'
 POST = "/2017/07/post/"
+# The requests of the demo: method, path with query, and JSON. It sends "on" for `subscribe` even if
+# the box is not checked.
+REQUESTS = [
+    ("GET", f"/comments/count?token=9fb3fc042c57&url={POST}", None),
+    ("GET", f"/comments?token=9fb3fc042c57&url={POST}", None),
+    (
+        "POST",
+        "/comments",
+        {
+            "token": "9fb3fc042c57",
+            "url": POST,
+            "author": "Bob",
+            "email": "",
+            "site": "",
+            "captcha": "",
+            "subscribe": "on",
+            "message": "The second",
+        },
+    ),
+]
 
 Open = Callable[[str, str], Page]
 
@@ -53,7 +78,15 @@ def service(tmp_path: Path, blog: Blog) -> Iterator[Service]:
 
 
 @pytest.fixture
-def open_(service: Service, blog: Blog, folder: Path, chromium: Browser) -> Iterator[Open]:
+def asked() -> list[Request]:
+    """Return a list to which the page adds its requests to the service."""
+    return []
+
+
+@pytest.fixture
+def open_(
+    service: Service, blog: Blog, folder: Path, chromium: Browser, asked: list[Request]
+) -> Iterator[Open]:
     """Open a page with a script, on the old blog."""
 
     def open_(name: str, script: str) -> Page:
@@ -64,7 +97,12 @@ def open_(service: Service, blog: Blog, folder: Path, chromium: Browser) -> Iter
         page.goto(f"/{name}")
         return page
 
+    def note(request: Request) -> None:
+        if request.url.startswith(service.address):
+            asked.append(request)
+
     with visit(chromium, blog.origin) as context, watched_tab(context) as page:
+        page.on("request", note)
         yield open_
 
 
@@ -83,14 +121,24 @@ def test_the_comments_of_an_old_page_are_shown(open_: Open) -> None:
     expect(line).to_contain_text("| The *first*")
 
 
-def test_a_comment_is_sent_from_an_old_page(open_: Open, service: Service) -> None:
+def test_a_comment_is_sent_from_an_old_page(
+    open_: Open, service: Service, asked: list[Request]
+) -> None:
     """With a script, as JSON, which a browser sends to another origin only after a preflight."""
     page = open_("post.html", OLD)
+    page.get_by_text("Voir").click()
+    expect(page.locator("#stacosys-comments p")).to_have_count(1)
     page.get_by_placeholder("Nom").fill("Bob")
     page.get_by_placeholder("Commentaire").fill("The second")
     page.get_by_text("Envoyer").click()
-    page.wait_for_url("**/redirect.html")
+    page.wait_for_url(f"**/redirect.html?p={POST}")
     assert service.count(POST) == 2
+    sent = [
+        (each.method, each.url.removeprefix(service.address), each.post_data_json)
+        for each in asked
+        if each.method != "OPTIONS"
+    ]
+    assert sent == REQUESTS
 
 
 def test_a_comment_is_sent_by_the_form_of_version_3(open_: Open, service: Service) -> None:

@@ -36,10 +36,10 @@ function newComment() {
     email: value("email"),
     site: value("site"),
     captcha: value("captcha"),
-    subscribe: document.getElementById("subscribe").checked,
+    subscribe: value("subscribe"),
     message: value("message"),
   };
-  ask("POST", "/comments", JSON.stringify(comment), () => (location = "/redirect.html"));
+  ask("POST", "/comments", JSON.stringify(comment), () => (location = "/redirect.html?p=" + STACOSYS_PAGE));
 }
 
 window.onload = () => {
