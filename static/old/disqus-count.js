@@ -3,9 +3,10 @@ import "../count.js";
 
 const PLACES = 'a[href$="#disqus_thread"], .disqus-comment-count';
 
-/** The page that an element of a theme is about. */
+/** The page that an element of a theme is about; an identifier may be its path, or any word. */
 function page({ dataset, href }) {
-  return dataset.disqusUrl || href?.replace(/#.*/, "") || dataset.disqusIdentifier;
+  const word = dataset.disqusIdentifier ?? "";
+  return dataset.disqusUrl || href?.replace(/#.*/, "") || (/[/.]/.test(word) && word);
 }
 
 /** Show the numbers; themes call it after they have added posts to a page. */

@@ -1,6 +1,7 @@
 """Published clients of Waline and Artalk, and Disqus' markup, in themes made for them.
 
-The clients come from their packages, unchanged; none of them is ours.
+The clients come from their packages, unchanged; none of them is ours. The markup is written as the
+themes have it that a comment above it names; no registry has these themes.
 """
 
 import hashlib
@@ -36,19 +37,30 @@ PACKAGES = {
         {"Artalk.js": "dist/Artalk.iife.js", "Artalk.css": "dist/Artalk.css"},
     ),
 }
+# As in Stack and NexT: paths, or nothing for the page itself.
 WALINE = """<link rel="stylesheet" href="/waline.css"><script src="/waline.umd.js"></script>
 <p>Comments: <span class="waline-comment-count" data-path="{post}"></span> and
 <span class="waline-comment-count" data-path="/other/"></span>.</p><div id="waline"></div>
 <script>Waline.init({{el: "#waline", serverURL: "{service}/waline", lang: "en", emoji: [],
 search: false, imageUploader: false, comment: true, path: "{post}", pageSize: 2,
 commentSorting: "oldest", login: "disable"}});</script>"""
+# As in DoIt: the page is where the script runs, and the element of its count does not name it.
 ARTALK = """<link rel="stylesheet" href="/Artalk.css"><script src="/Artalk.js"></script>
-<p>Comments: <span class="artalk-comment-count" data-page-key="{post}"></span> and
+<p>Comments: <span class="artalk-comment-count" id="ArtalkCount"></span> and
 <span class="artalk-comment-count" data-page-key="/other/"></span>.</p><div id="artalk"></div>
-<script>Artalk.init({{el: "#artalk", pageKey: "{post}", pageTitle: "A post",
-server: "{service}/artalk", site: "Any name", flatMode: {flat}}});</script>"""
-DISQUS = """<p><a href="{post}#disqus_thread">Comments</a> <a href="/other/#disqus_thread"></a>
-<span class="disqus-comment-count" data-disqus-url="{post}"></span></p>
+<script>Artalk.init({{el: "#artalk", server: "{service}/artalk", site: "Any name",
+flatMode: false}});</script>"""
+# As in FixIt and NexT: the page has its full address, and the element of its count has a path.
+ARTALK_BY_ADDRESS = """<link rel="stylesheet" href="/Artalk.css"><script src="/Artalk.js"></script>
+<span class="artalk-comment-count" data-page-key="{post}">-</span><div id="artalk"></div>
+<script>Artalk.init({{el: "#artalk", pageKey: "{origin}{post}", pageTitle: "A post", locale: "en",
+server: "{service}/artalk", site: "Any name", flatMode: false}});</script>"""
+# As in Icarus (full addresses) and NexT (`path` as the identifier), and an identifier without page.
+DISQUS = """<p><a href="{origin}{post}#disqus_thread">Comments</a>
+<a href="/other/#disqus_thread"></a>
+<span class="disqus-comment-count" data-disqus-url="{post}"></span>
+<span class="post-comments-count disqus-comment-count" data-disqus-identifier="2017/07/post/">0
+</span><span class="disqus-comment-count" data-disqus-identifier="b1946ac92492">?</span></p>
 <script type="module" src="{service}/static/old/disqus-count.js"></script>"""
 
 
@@ -136,7 +148,7 @@ def open_(page: Page, blog: Blog, service: Service, tmp_path: Path, made: tuple[
     name, markup = made
     for file, content in client(name).items() if name in PACKAGES else ():
         (tmp_path / "blog" / file).write_bytes(content)
-    text = markup.format(service=service.address, post=POST, flat="false")
+    text = markup.format(service=service.address, origin=blog.origin, post=POST)
     place = tmp_path / "blog" / POST.strip("/") / "index.html"
     place.write_text(f'<!doctype html><meta charset="utf-8"><title>A post</title>{text}')
     page.goto(POST)
@@ -208,13 +220,27 @@ def test_a_theme_made_for_artalk_counts_lists_and_posts(
     assert texts(service)[-1] == "Written *here*"
 
 
+def test_a_theme_may_name_its_pages_for_artalk_by_their_addresses(
+    page: Page, blog: Blog, service: Service, tmp_path: Path
+) -> None:
+    open_(page, blog, service, tmp_path, ("artalk", ARTALK_BY_ADDRESS))
+    expect(page.locator(".artalk-comment-count")).to_have_text("5")
+    expect(page.locator(".atk-list-comments-wrap > .atk-comment-wrap")).to_have_count(3)
+    page.locator(".atk-name").fill("Cid")
+    page.locator(".atk-email").fill("cid@blog.example")
+    page.locator(".atk-textarea").fill("Written *here*")
+    page.locator(".atk-send-btn").click()
+    expect(page.locator(".atk-content", has_text="Written here")).to_be_visible()
+    assert texts(service)[-1] == "Written *here*"
+
+
 def test_a_theme_made_for_disqus_counts(
     page: Page, blog: Blog, service: Service, tmp_path: Path
 ) -> None:
     open_(page, blog, service, tmp_path, ("disqus", DISQUS))
     expect(page.locator("a").first).to_have_text("5 comments")
     expect(page.locator("a").last).to_have_text("1 comment")
-    expect(page.locator(".disqus-comment-count")).to_have_text("5 comments")
+    expect(page.locator(".disqus-comment-count")).to_have_text(["5 comments", "5 comments", "?"])
     page.evaluate(
         """document.body.append(document.querySelector(".disqus-comment-count").cloneNode(),
         Object.assign(document.createElement("a"), {href: "/2017/07/post/#disqus_thread"}));
