@@ -6,6 +6,7 @@ is rendered with the HTML, and then handled as HTML.
 """
 
 import re
+from collections.abc import Iterator
 from html import escape, unescape
 from typing import Final, NamedTuple
 
@@ -23,17 +24,19 @@ _RENAME: Final = re.compile(rf"<(/?)({'|'.join(_RENAMED)})(?=[\s>/])", re.IGNORE
 _IMAGE: Final = re.compile(r"<img\b([^>]*)>", re.IGNORECASE)
 _SRC: Final = re.compile(r"\bsrc\s*=\s*(?:\"([^\"]*)\"|'([^']*)')", re.IGNORECASE)
 _ALT: Final = re.compile(r"\balt\s*=\s*(?:\"([^\"]*)\"|'([^']*)')", re.IGNORECASE)
+# The beginning and the end of a block. They are searched apart: one pattern for both would search
+# the whole text for an end at each beginning.
 _BLOCK: Final = re.compile(
-    r"<(?:p|ul|ol|pre|blockquote|table|h[1-6]|div|hr)\b.*?(?:</(?:p|ul|ol|pre|blockquote|table"
-    r"|h[1-6]|div)>|(?<=<hr)[^>]*>)|<hr\s*/?>",
-    re.IGNORECASE | re.DOTALL,
-)
+    r"<(?:p|ul|ol|pre|blockquote|table|h[1-6]|div|hr)\b", re.IGNORECASE
+).search
+_BLOCK_END: Final = re.compile(
+    r"</(?:p|ul|ol|pre|blockquote|table|h[1-6]|div)>|(?<=<hr)[^<>]*>", re.IGNORECASE
+).search
 _BLANK: Final = re.compile(r"\n\s*\n")
-_BREAK: Final = re.compile(r"\s*<br\s*/?>\s*$|\n", re.IGNORECASE)
 # A tag that is probably meant as HTML in Markdown.
 _HAS_TAG: Final = re.compile(
     r"</(?:p|a|b|i|u|em|strong|blockquote|pre|code|ul|ol|li|div|span|del|h[1-6]|kbd|img)>"
-    r"|<(?:br|hr|img|p)\b[^>]*>",
+    r"|<(?:br|hr|img|p)\b[^<>]*>",
     re.IGNORECASE,
 )
 _CODE: Final = re.compile(r"```.*?(?:```|\Z)|~~~.*?(?:~~~|\Z)|`[^`\n]+`", re.DOTALL)
@@ -48,7 +51,7 @@ _TOKEN: Final = re.compile(r"(<[^>\"]*(?:\"[^\"]*\"[^>\"]*)*>)")
 _HREF: Final = re.compile(r'href="([^"]*)"')
 # Characters that are special in Markdown: anywhere, or at the beginning of a line.
 _INLINE: Final = r"([\\`*\[~]|(?<![^\W_])_|_(?![^\W_])|%s(?=[A-Za-z/!?])|%s(?=#?\w+;))"
-_BEGINNING: Final = r"^([ ]*)(\#{1,6}(?=\s|$)|[+-](?=\s|$)|\d+[.)](?=\s|$)|%s|=+$|[-|: ]+$)"
+_BEGINNING: Final = r"^([ ]*+)(\#{1,6}(?=\s|$)|[+-](?=\s|$)|\d+[.)](?=\s|$)|%s|=+$|[-|: ]+$)"
 _SPECIAL: Final = re.compile(f"{_INLINE % ('<', '&')}|{_BEGINNING % '>'}", re.MULTILINE)
 # The same in HTML, with the tags that do not depend on the text around them.
 _SIMPLE: Final = re.compile(
@@ -100,7 +103,7 @@ def read(text: str, markup: Markup) -> CommentText:
         text = comrak.render_markdown(text, _EXTENSIONS, None, _OPTIONS)
     elif "<" not in text and "&" not in text:
         return _plain(text)
-    elif "\n" in text and (markup == "html_lines" or not _BLOCK.search(text)):
+    elif "\n" in text and (markup == "html_lines" or not any(_blocks(text))):
         text = paragraphs(text)
     return _html(text)
 
@@ -123,7 +126,8 @@ def _sanitized(text: str) -> str:
     if "<" in text:
         text = _RENAME.sub(lambda match: f"<{match[1]}{_RENAMED[match[2].lower()]}", text)
         if "<im" in text or "<IM" in text:
-            text = _IMAGE.sub(_link, text)
+            end = text.rfind(">")  # behind it, each "<img" would search the rest for one
+            text = _IMAGE.sub(_link, text[: end + 1]) + text[end + 1 :]
     return markdown.clean(text)
 
 
@@ -140,10 +144,18 @@ def _link(image: re.Match[str]) -> str:
 def paragraphs(text: str) -> str:
     """Return HTML with tags for line breaks, and for paragraphs between blank lines."""
     parts, end = [], 0
-    for block in _BLOCK.finditer(text):
-        parts += [*_broken_lines(text[end : block.start()]), block[0]]
-        end = block.end()
+    for start, after in _blocks(text):
+        parts += [*_broken_lines(text[end:start]), text[start:after]]
+        end = after
     return "".join([*parts, *_broken_lines(text[end:])])
+
+
+def _blocks(text: str) -> Iterator[tuple[int, int]]:
+    """Yield where each block of HTML begins and ends."""
+    end = 0
+    while (begin := _BLOCK(text, end)) and (over := _BLOCK_END(text, begin.end())):
+        end = over.end()
+        yield begin.start(), end
 
 
 def _broken_lines(text: str) -> list[str]:

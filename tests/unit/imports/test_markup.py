@@ -1,5 +1,6 @@
 """HTML is kept and gets equivalent Markdown as its source; Markdown is rendered."""
 
+import time
 from html import escape, unescape
 
 import pytest
@@ -8,6 +9,7 @@ from hypothesis import strategies as st
 
 from commentsvc.comments.markdown import clean, render
 from commentsvc.imports.markup import CommentText, paragraphs, read, to_markdown
+from commentsvc.imports.records import Markup
 
 
 def words(html: str) -> str:
@@ -99,3 +101,25 @@ def test_any_html_becomes_safe_html_and_some_markdown(html: str) -> None:
     text = read(html, "html")
     assert clean(text.html) == text.html
     assert bool(text.source) == bool(text.html)
+
+
+@pytest.mark.parametrize(
+    ("unit", "markup"),
+    [
+        ("<h1", "html"),
+        ("<hr", "html"),
+        ("<pre> \n<p>", "html"),
+        ("<p \n#", "html"),
+        ("<img ", "html"),
+        ("<img src='", "html"),
+        (" ", "text"),
+        ("- ", "text"),
+    ],
+    ids=repr,
+)
+def test_no_text_takes_long_to_read(unit: str, markup: Markup) -> None:
+    """A pattern that takes seconds keeps the event loop waiting, also from another thread."""
+    text = "a\n" + unit * (60_000 // len(unit)) + "a"
+    started = time.process_time()
+    read(text, markup)
+    assert time.process_time() - started < 5
