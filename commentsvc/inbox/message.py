@@ -19,6 +19,7 @@ from commentsvc.db.schema.inbox import ReceivedMail
 from commentsvc.inbox import html_text, reply_text
 from commentsvc.inbox.reply_text import OwnWords
 from commentsvc.settings.schema import Settings
+from commentsvc.util.text import decoded
 
 # Bytes of a whole mail, with pictures.
 MAIL_SIZE: Final = 4 * 1024 * 1024
@@ -30,6 +31,12 @@ HEADERS_SIZE: Final = 128 * 1024  # bytes
 PARTS: Final = 50
 # HTML tags: deep nesting takes quadratic time.
 TAGS: Final = 5_000
+# The parser looks at each line once for each multipart around it, and makes an object of each part.
+LINES: Final = 200_000
+MULTIPARTS: Final = 10
+BOUNDARIES: Final = 2_000
+# Bytes of a Content-Type field: its parameters take quadratic time.
+TYPE_SIZE: Final = 4_096
 _ID_LENGTH: Final = 1_000
 
 # Header fields with the address to which a mail was sent.
@@ -46,6 +53,7 @@ _LIST_FIELDS: Final = (
     "X-Failed-Recipients",
     "Feedback-ID",
 )
+_TYPES: Final = re.compile(rb"^content-type[ \t]*:(?:[^\n]|\n[ \t])*", re.I | re.M).findall
 _CHARSET: Final = re.compile(r"[A-Za-z0-9._:-]{1,40}").fullmatch
 
 
@@ -72,6 +80,7 @@ class MailReader:
         head = re.split(rb"\r?\n\r?\n", raw[: HEADERS_SIZE + 4], maxsplit=1)[0]
         if len(head) > HEADERS_SIZE:
             raise Unwanted("its header is too long")
+        _check_shape(raw)
         try:
             message = message_from_bytes(raw)
         except (RecursionError, ValueError, LookupError) as error:
@@ -130,6 +139,19 @@ class MailReader:
         return reply_text.read(plain, self._ours)
 
 
+def _check_shape(raw: bytes) -> None:
+    """Raise Unwanted for a mail that would take seconds to parse, or much memory."""
+    plain = raw.replace(b"\r\n", b"\n").replace(b"\r", b"\n")
+    types = _TYPES(plain)
+    if (
+        plain.count(b"\n") > LINES
+        or plain.count(b"\n--") > BOUNDARIES
+        or sum(b"multipart" in each.lower() for each in types) > MULTIPARTS
+        or any(len(each) > TYPE_SIZE for each in types)
+    ):
+        raise Unwanted("it has too many lines or parts")
+
+
 def _parts(message: Message) -> Iterator[Message]:
     """Yield each part that has no parts of its own; not those of an attached mail."""
     waiting = [message]
@@ -172,7 +194,7 @@ def _decoded(part: Message, data: bytes) -> str:
     charset = str(part.get_param("charset", "") or "utf-8").strip("'\" ").lower()
     if not _CHARSET(charset):
         raise LookupError(charset)
-    text = data.decode("utf-8" if charset in ("us-ascii", "ascii") else charset)
+    text = decoded(data, "utf-8" if charset in ("us-ascii", "ascii") else charset)
     if "\x00" in text:
         raise ValueError("a text has no NUL")
     return text

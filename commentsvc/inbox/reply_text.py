@@ -148,23 +148,18 @@ def _attribution(lines: Sequence[str], end: int, names: Sequence[str]) -> int:
 
 
 def _without_signature(lines: list[str]) -> list[str]:
-    for number, line in enumerate(lines):
-        if line in ("--", "-- "):
-            lines = lines[:number]
-            break
-    while True:
-        end = _end(lines, len(lines))
-        if not end:
-            return []
+    marks = (number for number, line in enumerate(lines) if line in ("--", "-- "))
+    end = _end(lines, next(marks, len(lines)))
+    while end:
         last, above = lines[end - 1], lines[end - 2] if end > 1 else ""
-        if _is_of_a_program(last):
-            lines = lines[: end - 1]
+        if _is_of_a_program(last) or _SEPARATOR.fullmatch(last):
+            end -= 1
         elif _is_of_a_program(above) and (_ADDRESS_LINE.fullmatch(last) or _TRACKER.match(last)):
-            lines = lines[: end - 2]
-        elif _SEPARATOR.fullmatch(last):
-            lines = lines[: end - 1]
+            end -= 2
         else:
-            return lines[:end]
+            break
+        end = _end(lines, end)
+    return lines[:end]
 
 
 def _is_of_a_program(line: str) -> bool:

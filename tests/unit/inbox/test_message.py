@@ -129,12 +129,13 @@ def test_a_mail_of_10_mb_is_not_even_parsed() -> None:
         (b"\xff\xfe ok", {"Content_Type": "text/plain; charset=utf-8"}),
         (b"ok", {"Content_Type": "text/plain; charset=no-such"}),
         (b"ok", {"Content_Type": "text/plain; charset=hex"}),
+        (b"ok", {"Content_Type": "text/plain; charset=punycode"}),
         (b"o\x00k", {"Content_Type": "text/plain"}),
         (b"!!!!", {"Content_Transfer_Encoding": "base64"}),
         (b"x" * 300_000, {"Content_Type": "text/plain"}),
         (b"x\n" * 30_000, {"Content_Type": "text/plain"}),
     ],
-    ids=["no UTF-8", "unknown charset", "no charset", "NUL", "base64", "long", "many lines"],
+    ids=["no UTF-8", "unknown charset", "no charset", "for host names", "NUL", "base64", "long", "many lines"],
 )
 def test_a_badly_encoded_or_long_text_is_left_alone(body: bytes, fields: dict[str, str]) -> None:
     with pytest.raises(Unwanted):
@@ -166,6 +167,31 @@ def test_no_body_takes_long_to_read(name: str, kind: str) -> None:
     with contextlib.suppress(Unwanted):
         READER.read(raw)
     assert time.process_time() - started < 20
+
+
+NESTED = b"".join(
+    b'--%d\r\nContent-Type: multipart/mixed; boundary="%d"\r\n\r\n' % (n, n + 1)
+    for n in range(12)
+)
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        NESTED,
+        NESTED.replace(b"Content-Type: m", b"CONTENT-TYPE :\r\n\tM"),
+        NESTED.replace(b"\r\n", b"\r"),
+        b"\n" * 300_000,
+        b"--0\r\n\r\n" * 3_000,
+        b'--0\r\nContent-Type: multipart/mixed; a="' + b";" * 9_000,
+        b'--0\r\nContent-Type: multipart/mixed;\r\n a="' + b";\r\n " * 3_000,
+    ],
+    ids=["nested", "folded", "CR", "lines", "parts", "parameters", "folded parameters"],
+)
+def test_a_mail_that_takes_long_to_parse_is_not_parsed(body: bytes) -> None:
+    """4 MiB took minutes, or a GiB of memory, whoever sent them."""
+    with pytest.raises(Unwanted, match="lines or parts"):
+        READER.read(with_body(body, Content_Type='multipart/mixed; boundary="0"'))
 
 
 @settings(max_examples=40, deadline=None)
