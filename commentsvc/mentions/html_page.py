@@ -1,10 +1,10 @@
 """Pages of other sites: their links, and what their author says about a page of ours.
 
-Such a page is not trusted. nh3, a complete HTML5 parser, first removes scripts, comments and all
-but a few elements. So the code here gets well-formed HTML of limited size and depth, and text that
-only looks like a link (in a comment, or escaped) does not count as one. Microformats (parsed by
-mf2py, see microformats2) tell the kind of the link and its author. The other modules of this
-package implement https://www.w3.org/TR/webmention/.
+Such a page is not trusted. Its tags are counted; then nh3, a complete HTML5 parser, removes
+scripts, comments and all but a few elements. So the code here gets well-formed HTML of limited size
+and depth, and text that only looks like a link (in a comment, or escaped) does not count as one.
+Microformats (parsed by mf2py, see microformats2) tell the kind of the link and its author. The
+other modules of this package implement https://www.w3.org/TR/webmention/.
 """
 
 import re
@@ -16,16 +16,25 @@ from urllib.parse import urljoin, urlsplit
 import mf2py  # type: ignore[import-untyped]  # it has no types
 import msgspec
 import nh3
+from mf2py import backcompat, mf2_classes
 
 from commentsvc.comments.submission import is_site
 from commentsvc.db.schema.mentions import LIKE, MENTION, REPLY, REPOST
 from commentsvc.imports import markup
 from commentsvc.util.http_client import Fetched
-from commentsvc.util.text import one_line
+from commentsvc.util.text import decoded, one_line
 
+# "<" in HTML: nh3 takes quadratic time for deep nesting, a second for as many.
+TAGS: Final = 20_000
 # Bytes of HTML after nh3 has cleaned it: mf2py needs a second for 256 KiB.
 HTML_SIZE: Final = 262_144
 DEPTH: Final = 200
+# Pieces of WORK_PIECE characters that mf2py may read, counted each time that it reads them: it reads
+# an item once for each property that it is a value of, so nested ones double the work each time.
+WORK: Final = 50_000
+WORK_PIECE: Final = 64
+# Commas and brackets in JSON: each value takes up to 72 bytes of memory.
+VALUES: Final = 50_000
 ENTRIES: Final = 500  # microformats items of a page that are examined
 # Characters: a longer text is an article that links to us; only its title is shown.
 ARTICLE: Final = 1_500
@@ -81,8 +90,37 @@ class FoundMention(NamedTuple):
     text: str = ""
 
 
+class _OpenElement(NamedTuple):
+    """An open element for mf2py: how often its content is parsed, and its text extracted.
+
+    `is_old` says whether it is inside an item with the class names that preceded microformats2,
+    where mf2py may take any class for a property.
+    """
+
+    parsed: int = 1
+    extracted: int = 0
+    is_item: bool = False
+    is_old: bool = False
+
+    def inside(self, classes: list[str]) -> "_OpenElement":
+        """Return an element inside this one."""
+        kinds = mf2_classes.filter_classes(classes)
+        is_old_item = bool(backcompat.root(classes))
+        is_item = bool(kinds.pop("h")) or is_old_item
+        named = len(classes) if self.is_old else sum(map(len, kinds.values()))
+        return _OpenElement(
+            self.parsed * named if is_item and named and self.is_item else self.parsed,
+            self.extracted + self.parsed * min(named, len(kinds)),
+            self.is_item or is_item,
+            self.is_old or is_old_item,
+        )
+
+
 class _Links(HTMLParser):
-    """Collects the links of a page. Raise UnreadablePage if its elements are nested too deeply."""
+    """Collects the links of a page.
+
+    Raise UnreadablePage if elements are nested too deeply, or are too much work for mf2py.
+    """
 
     _VOID: Final = frozenset(("area", "base", "br", "hr", "img", "link", "source"))
 
@@ -91,14 +129,16 @@ class _Links(HTMLParser):
         self.base = ""
         self.title = ""
         self.found: list[tuple[str, str, str]] = []  # tag, rel, address
-        self._depth = 0
+        self._open = [_OpenElement()]
+        self._work = 0
         self._in_title = False
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
         given = dict(attrs)
+        self._read(self.get_starttag_text() or "")
         if tag not in self._VOID:
-            self._depth += 1
-            if self._depth > DEPTH:
+            self._open.append(self._open[-1].inside((given.get("class") or "").split()))
+            if len(self._open) > DEPTH + 1:
                 raise UnreadablePage(f"its elements nest more than {DEPTH} deep")
         self._in_title = tag == "title"
         if tag == "base":
@@ -109,10 +149,17 @@ class _Links(HTMLParser):
                 self.found.append((tag, given.get("rel") or "", given[name] or ""))
 
     def handle_endtag(self, tag: str) -> None:
-        self._depth -= 1
+        self._open.pop()
         self._in_title = False
 
+    def _read(self, text: str) -> None:
+        around = self._open[-1]
+        self._work += (around.parsed + around.extracted) * (1 + len(text) // WORK_PIECE)
+        if self._work > WORK:
+            raise UnreadablePage("its microformats are too much work")
+
     def handle_data(self, data: str) -> None:
+        self._read(data)
         if self._in_title and not self.title:
             self.title = data
 
@@ -165,12 +212,14 @@ def mention(page: Fetched, leads: Leads) -> FoundMention | None:
 def _text(page: Fetched) -> str:
     charset = _CHARSET.search(page.header("content-type"))
     try:
-        return page.body.decode(charset[1] if charset else "utf-8", errors="replace")
+        return decoded(page.body, charset[1] if charset else "utf-8", errors="replace")
     except LookupError:
         return page.body.decode(errors="replace")
 
 
 def _strings(body: bytes) -> Iterator[str]:
+    if sum(map(body.count, (b",", b"[", b"{"))) > VALUES:
+        raise UnreadablePage(f"its JSON has more than {VALUES} values")
     try:
         waiting = [msgspec.json.decode(body)]
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
@@ -186,8 +235,11 @@ def _strings(body: bytes) -> Iterator[str]:
 
 
 def _cleaned(page: Fetched) -> _Html:
+    html = _text(page)
+    if html.count("<") > TAGS:
+        raise UnreadablePage(f"its HTML has more than {TAGS} tags")
     text = nh3.clean(
-        _ROOT.sub(r"<\1div", _text(page)),
+        _ROOT.sub(r"<\1div", html),
         tags=_TAGS,
         attributes=_ATTRIBUTES,
         clean_content_tags={"script", "style"},

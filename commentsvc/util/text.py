@@ -64,5 +64,5 @@ def decoded(data: bytes, charset: str, errors: str = "strict") -> str:
     Raise LookupError for one that is unknown or not for texts, and UnicodeError.
     """
     if codecs.lookup(charset).name in _FOR_NAMES:
-        raise LookupError(f"{charset} is not for texts")
+        raise LookupError(charset)
     return data.decode(charset, errors)

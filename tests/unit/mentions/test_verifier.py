@@ -9,7 +9,8 @@ import pytest
 from msgspec.structs import replace
 
 from commentsvc.db.schema.mentions import MentionTable
-from commentsvc.mentions import verifier
+from commentsvc.mentions import html_page, verifier
+from commentsvc.mentions.html_page import UnreadablePage
 from commentsvc.mentions.verifier import MentionVerifier
 from commentsvc.model import APPROVED, DELETED, PENDING, Comment
 from commentsvc.settings.schema import (
@@ -20,6 +21,7 @@ from commentsvc.settings.schema import (
     ServerSettings,
     Site,
 )
+from commentsvc.util.http_client import Fetched
 from commentsvc.util.timestamps import DAY_MS
 from tests.unit.app_fixture import SETTINGS, Served, data, served
 from tests.unit.comments.test_markdown import ATTACKS
@@ -373,6 +375,51 @@ def test_deep_and_broken_html_is_survived(service: Served, other: OtherSite, htm
     other.pages["/2"] = Page(REPLY)
     mentioned(service, other.url("/1"))
     assert mentioned(service, other.url("/2"))[-1].permalink == other.url("/2")
+
+
+def fetched(kind: str, body: str) -> Fetched:
+    link = f'<a href="{TARGET}">x</a>' if "html" in kind else f'"{TARGET}"'
+    content = f"[{body}{link}]" if "json" in kind else link + body
+    header = (("content-type", kind),)
+    return Fetched(200, kind.partition(";")[0], content.encode(), header, "https://far.example/")
+
+
+@pytest.mark.parametrize(
+    ("kind", "body"),
+    [
+        ("text/html", "<ul>" * 25_000),
+        ("text/html", "<div class='h-entry p-a e-content'>" * 17),
+        ("text/html", "<div class='h-entry e-a e-b'>" * 8 + "word " * 40_000),
+        ("text/html", "<div class='h-entry'>" + "<p class='e-content'></p>" * 2 + "<div class="
+         "'e-content'>" * 190 + "word " * 40_000),
+        ("text/html", "<div class='hentry'><div class='vcard author contact'>" * 9 + "x"),
+        ("text/html", "<div class='hentry'><div class='h-card author entry-content'>" * 12),
+        ("application/json", "[]," * 100_000),
+    ],
+    ids=["tags", "doubled items", "doubled text", "nested text", "old", "old and new", "json"],
+)  # fmt: skip
+def test_a_page_that_takes_long_to_read_is_not_read(kind: str, body: str) -> None:
+    """A few kilobytes of nested items would keep a thread busy for ever."""
+    with pytest.raises(UnreadablePage):
+        html_page.mention(fetched(kind, body), TARGET.__eq__)
+
+
+def test_long_pages_of_usual_blogs_are_read() -> None:
+    entry = (
+        '<article class="post h-entry"><div class="e-content p-name">'
+        + "<p>It rained for most of the day, and the wood got wet again.</p>" * 8
+        + '</div><a class="p-author h-card u-url" href="/">Rosa</a></article>'
+    )
+    page = fetched("text/html", f'<div class="h-feed">{entry * 200}</div>')
+    assert html_page.mention(page, TARGET.__eq__)
+    old = entry.replace("h-entry", "hentry type-post status-publish").replace("e-c", "entry-c")
+    assert html_page.mention(fetched("text/html", old * 200), TARGET.__eq__)
+
+
+def test_a_page_in_an_encoding_for_host_names_is_read_as_utf_8() -> None:
+    """Decoding 1 MiB of punycode takes a minute."""
+    found = html_page.mention(fetched("text/plain; charset=punycode", " - ü"), TARGET.__eq__)
+    assert found
 
 
 def test_our_plain_page_tells_where_webmentions_go_and_stands_for_its_page(
