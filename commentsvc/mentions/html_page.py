@@ -29,8 +29,8 @@ TAGS: Final = 20_000
 # Bytes of HTML after nh3 has cleaned it: mf2py needs a second for 256 KiB.
 HTML_SIZE: Final = 262_144
 DEPTH: Final = 200
-# Pieces of WORK_PIECE characters that mf2py may read, counted each time that it reads them: it reads
-# an item once for each property that it is a value of, so nested ones double the work each time.
+# Pieces of WORK_PIECE characters that mf2py may read, each as often as it reads them: it reads an
+# item once for each property that it is a value of, so nested ones double the work each time.
 WORK: Final = 50_000
 WORK_PIECE: Final = 64
 # Commas and brackets in JSON: each value takes up to 72 bytes of memory.

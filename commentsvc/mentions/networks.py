@@ -15,7 +15,7 @@ from urllib.parse import quote, urlsplit
 from commentsvc.comments.submission import is_site
 from commentsvc.imports import markup
 from commentsvc.imports.records import Markup
-from commentsvc.mentions.polite_client import JsonAnswer, PoliteClient
+from commentsvc.mentions.polite_client import MEMORY, JsonAnswer, PoliteClient
 from commentsvc.util.http_client import RemoteError
 from commentsvc.util.text import one_line
 
@@ -196,11 +196,15 @@ class PostGone(Exception):
 
 
 class _ActivityReader:
-    """Reads ActivityPub objects and collections, each address once, so that cycles end."""
+    """Reads ActivityPub objects and collections, each address once, so that cycles end.
+
+    Together they may take as much memory as one answer.
+    """
 
     def __init__(self, get: Callable[[str, str], Awaitable[JsonAnswer]]) -> None:
         self._get = get
         self._known: dict[str, Json | None] = {}
+        self._room = MEMORY
         self._members: set[str] = set()
 
     async def object(self, address: Any) -> Json | None:  # Any: JSON of others
@@ -219,7 +223,8 @@ class _ActivityReader:
         found = _dict(answer.body)
         stated, asked = urlsplit(_text(found.get("id"))), urlsplit(answer.url)
         is_there = answer.status == 200 and found.get("type") != "Tombstone"
-        if is_there and stated.netloc == asked.netloc:
+        self._room -= answer.memory
+        if is_there and stated.netloc == asked.netloc and self._room >= 0:
             self._known[address] = found
         return self._known[address]
 

@@ -4,6 +4,8 @@ It respects robots.txt (RFC 9309) and sends ETags, so that unchanged answers nee
 a Retry-After, or a status of 429 or 503, it makes a pause.
 """
 
+import asyncio
+from operator import attrgetter
 from typing import Any, Final, NamedTuple
 from urllib.parse import urljoin, urlsplit
 from urllib.robotparser import RobotFileParser
@@ -17,8 +19,12 @@ from commentsvc.util.timestamps import DAY_MS, HOUR_MS
 
 AGENT: Final = "commentsvc"
 ANSWER_SIZE: Final = 4_194_304  # bytes of JSON: a context of 60 long replies has a tenth
+MEMORY: Final = 16_777_216  # bytes that decoded JSON may take
+VALUE_SIZE: Final = 72  # bytes that a decoded value takes, besides its text
 ROBOTS_SIZE: Final = 524_288  # bytes; RFC 9309 asks for 500 KiB
-HOSTS: Final = 1_000  # the most hosts whose robots.txt is cached
+# Bytes of the robots.txt that are cached, each with its overhead; parsed, they take 30 times that.
+ROBOTS_CACHE: Final = 1_048_576
+ROBOTS_OVERHEAD: Final = 1_000
 
 
 class LeaveAlone(RemoteError):
@@ -33,13 +39,24 @@ class Disallowed(LeaveAlone):
     """The server's robots.txt allows no request for this address."""
 
 
+class _Robots(NamedTuple):
+    """A parsed robots.txt, and its size in the cache."""
+
+    rules: RobotFileParser
+    size: int
+
+
 class JsonAnswer(NamedTuple):
-    """An answer: its status (304 if the ETag still matches), decoded body, ETag, and url."""
+    """An answer: its status (304 if the ETag still matches), decoded body, ETag, and url.
+
+    `memory` is how many bytes the body takes, at most.
+    """
 
     status: int
     body: Any = None  # Any: JSON of others
     etag: str = ""
     url: str = ""
+    memory: int = 0
 
 
 class PoliteClient:
@@ -47,18 +64,24 @@ class PoliteClient:
 
     def __init__(self, networks: tuple[str, ...], clock: Clock) -> None:
         self._networks = networks
-        self._robots: TTLCache[str, RobotFileParser] = TTLCache(HOSTS, DAY_MS, clock.monotonic_ms)
+        self._robots: TTLCache[str, _Robots] = TTLCache(
+            ROBOTS_CACHE, DAY_MS, clock.monotonic_ms, getsizeof=attrgetter("size")
+        )
 
     async def get(self, url: str, accept: str = "application/json", etag: str = "") -> JsonAnswer:
         """As `fetch`, but decode the body of an answer with status 200."""
         found = await self.fetch(url, accept, ANSWER_SIZE, etag)
         if found.status != 200:
             return JsonAnswer(found.status, etag=etag, url=found.url)
+        values = sum(map(found.body.count, (b",", b"[", b"{")))
+        memory = len(found.body) + values * VALUE_SIZE
+        if memory > MEMORY:
+            raise RemoteError("its JSON has too many values")
         try:
             body = msgspec.json.decode(found.body)
         except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
             raise RemoteError("its JSON cannot be read") from error
-        return JsonAnswer(200, body, found.header("etag"), found.url)
+        return JsonAnswer(200, body, found.header("etag"), found.url, memory)
 
     async def fetch(self, url: str, accept: str, size: int, etag: str = "") -> Fetched:
         """Return an answer of at most `size` bytes with status 200, 304, 400, 404 or 410.
@@ -78,16 +101,22 @@ class PoliteClient:
     async def _may_ask(self, url: str) -> bool:
         """Return whether the robots.txt of the server allows a request (RFC 9309)."""
         home = urljoin(url, "/robots.txt")
-        rules = self._robots.get(home)
-        if rules is None:
-            rules = RobotFileParser()
+        known = self._robots.get(home)
+        if known is None:
             found = await fetch(home, ROBOTS_SIZE, {}, self._networks)
             if found.status >= 500:
                 raise RemoteError(f"its robots.txt answers {found.status}")
             text = found.body.decode(errors="replace") if found.status == 200 else ""
-            rules.parse(text.splitlines())
-            self._robots[home] = rules
-        return rules.can_fetch(AGENT, urlsplit(url).path)
+            rules = await asyncio.to_thread(_parsed, text)
+            known = self._robots[home] = _Robots(rules, len(text) + ROBOTS_OVERHEAD)
+        return known.rules.can_fetch(AGENT, urlsplit(url).path)
+
+
+def _parsed(text: str) -> RobotFileParser:
+    """Return a parsed robots.txt; a long one takes half a second."""
+    rules = RobotFileParser()
+    rules.parse(text.splitlines())
+    return rules
 
 
 def _pause(retry_after: str) -> int:

@@ -54,7 +54,7 @@ def fold(text: str) -> str:
     return unicodedata.normalize("NFKC", text).casefold()
 
 
-# Python decodes these in quadratic time, a minute for 1 MiB. They are for host names, not for texts.
+# Python decodes these in quadratic time, a minute for 1 MiB. They are for host names, not texts.
 _FOR_NAMES: Final = ("punycode", "idna")
 
 

@@ -135,7 +135,16 @@ def test_a_mail_of_10_mb_is_not_even_parsed() -> None:
         (b"x" * 300_000, {"Content_Type": "text/plain"}),
         (b"x\n" * 30_000, {"Content_Type": "text/plain"}),
     ],
-    ids=["no UTF-8", "unknown charset", "no charset", "for host names", "NUL", "base64", "long", "many lines"],
+    ids=[
+        "no UTF-8",
+        "unknown charset",
+        "no charset",
+        "for host names",
+        "NUL",
+        "base64",
+        "long",
+        "many lines",
+    ],
 )
 def test_a_badly_encoded_or_long_text_is_left_alone(body: bytes, fields: dict[str, str]) -> None:
     with pytest.raises(Unwanted):
@@ -170,8 +179,7 @@ def test_no_body_takes_long_to_read(name: str, kind: str) -> None:
 
 
 NESTED = b"".join(
-    b'--%d\r\nContent-Type: multipart/mixed; boundary="%d"\r\n\r\n' % (n, n + 1)
-    for n in range(12)
+    b'--%d\r\nContent-Type: multipart/mixed; boundary="%d"\r\n\r\n' % (n, n + 1) for n in range(12)
 )
 
 

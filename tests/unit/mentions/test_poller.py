@@ -13,6 +13,7 @@ from msgspec.structs import replace
 
 from commentsvc.db.schema.mentions import FollowedPostTable
 from commentsvc.imports.markup import CommentText
+from commentsvc.mentions.polite_client import PoliteClient
 from commentsvc.mentions.poller import PostPoller
 from commentsvc.model import APPROVED, DELETED, PENDING, Comment
 from commentsvc.settings.schema import (
@@ -25,11 +26,13 @@ from commentsvc.settings.schema import (
     Site,
     SpamSettings,
 )
+from commentsvc.util.http_client import Fetched, RemoteError
 from commentsvc.util.timestamps import DAY_MS, HOUR_MS
 from tests.unit.app_fixture import SETTINGS, Served, data, served
 from tests.unit.database_fixture import decide
 from tests.unit.mentions.hostile import HOSTILE, assert_harmless
 from tests.unit.mentions.other_site import OtherSite, Page, other_site
+from tests.unit.settable_clock import SettableClock
 
 Json = dict[str, Any]  # Any: as the servers answer
 CONTEXT = "/api/v1/statuses/1/context"
@@ -364,6 +367,47 @@ def test_a_reply_that_answers_itself_many_times_is_read_once(
     with served(tmp_path, settings(server, social_posts=(f"/wet-wood/ {note}",))) as service:
         assert {each.permalink for each in Following(service).look()} == {note, reply}
     assert texts.call_count == 2
+
+
+def test_replies_of_all_servers_together_have_a_bound(tmp_path: Path, server: OtherSite) -> None:
+    server.pages.clear()
+    items = [server.url(f"/{number}") for number in range(20)]
+    for number, address in enumerate(items):
+        long = {"id": address, "content": f"reply {number}", "summary": "x" * 2_000_000}
+        put(server, f"/{number}", long, ACTIVITY)
+    note = server.url("/note")
+    put(server, "/note", {"id": note, "replies": {"items": items}}, ACTIVITY)
+    with served(tmp_path, settings(server, social_posts=(f"/wet-wood/ {note}",))) as service:
+        assert 1 < len(Following(service).look()) < 10
+
+
+def client() -> PoliteClient:
+    return PoliteClient(("127.0.0.0/8",), SettableClock(0, 0))
+
+
+def test_json_with_millions_of_values_is_not_decoded(server: OtherSite) -> None:
+    server.pages.clear()
+    put(server, "/deep", [[]] * 500_000)
+    with pytest.raises(RemoteError, match="too many values"):
+        asyncio.run(client().get(server.url("/deep")))
+
+
+def test_long_robots_txt_of_many_hosts_do_not_fill_the_memory(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    rules = b"User-agent: *\n" + b"Disallow: /private/\n" * 20_000
+    asked: list[str] = []
+
+    async def fetch(url: str, *_more: object) -> Fetched:
+        asked.append(url)
+        return Fetched(200, "text/plain", rules if url.endswith(".txt") else b"{}", (), url)
+
+    monkeypatch.setattr("commentsvc.mentions.polite_client.fetch", fetch)
+    asking = client()
+    for host in "abccba":
+        asyncio.run(asking.get(f"https://{host}.example/note"))
+    found = [url[8] for url in asked if url.endswith("/robots.txt")]
+    assert found == ["a", "b", "c", "a"], "the third one takes the place of the first"
 
 
 def test_a_post_of_another_activitypub_server_is_followed(
