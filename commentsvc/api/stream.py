@@ -7,10 +7,10 @@ has changed: it has the number of comments, and an id, which is the version of t
 database. So a reader who connects again, also to another instance, is told only what is new. The
 reader then fetches the thread from the core's cache as usual.
 
-No reader misses a change: a stream begins in the same step of the event loop as its read of the
-database, and changes are published on the loop, so each change is either part of that read or
-published after it. But a reader whose page moves to another url while it is open is told of the
-move, and then of nothing more.
+No reader misses a change. The tag of a stream is noted before its read of the database, so a change
+that the read does not have finds the tag noted. The stream begins in the same step of the event
+loop as the read, and changes are published on the loop, so after the beginning. But a reader whose
+page moves to another url while it is open is told of the move, and then of nothing more.
 
 Each network has a limit of streams, so that one client cannot take all. Networks with the same
 group number share a limit.
@@ -71,8 +71,13 @@ STREAM: Final = Operation(
 class Publisher(Protocol):
     """The part of the core that streams need; see `_core.Server`."""
 
-    def watch(self, watcher: Callable[[Sequence[str]], None]) -> None:
-        """Call `watcher` on the loop with the tags of each purge; () if everything was purged."""
+    def watch(
+        self, watcher: Callable[[Sequence[str]], None], concerns: Callable[[Sequence[str]], bool]
+    ) -> None:
+        """Call `watcher` on the loop with the tags of each purge; () if everything was purged.
+
+        Purges of tags for which `concerns`, called on any thread, returns False are left out.
+        """
 
     def is_followed(self, tag: str) -> bool:
         """Return whether streams follow `tag`, or may do so soon."""
@@ -101,7 +106,7 @@ class CommentStream:
         self._most = REMEMBERED
         self._changed: set[str] = set()  # tags with changes to publish
         self._resting = False
-        publisher.watch(self.changed)
+        publisher.watch(self.changed, self.concerns)
 
     def routes(self) -> list[Route]:
         """Return the table of routes."""
@@ -116,15 +121,20 @@ class CommentStream:
         """
         query = STREAM.read(request)
         site, url = self._sites.locate(query.url, query.site)
+        url = self._database.read_now(queries.thread, site, url).url  # after a move, another one
+        tag = thread_tag(site, url)
+        self._remember(tag)
         thread = self._database.read_now(queries.thread, site, url)
-        tag = thread_tag(site, thread.url)
         begin = b"retry: %d\n\n" % (RETRY + self._below(RETRY))
         if request.header("last-event-id") != _id(thread):
             begin += _event(thread)
-        self._remember(tag)
         place = wide_network(network(self._proxies.client(request)))
         group = hash(place) & 0xFFFFFFFF
         return Response(200, HEADERS, begin, follows=tag, group=(group, self._network_streams))
+
+    def concerns(self, tags: Sequence[str]) -> bool:
+        """Return whether a stream may follow one of `tags`; any thread may call this."""
+        return not self._followed.isdisjoint(tags)
 
     def changed(self, tags: Sequence[str]) -> None:
         """Publish changes of purged tags that streams follow; called on the loop.

@@ -146,6 +146,7 @@ class Bridge:
         self._core = _core.Server(settings.listen, **core_options(settings, trace_lines))
         self._answering: RequestHandler | None = None
         self._watcher: Callable[[Sequence[str]], None] | None = None
+        self._concerns: Callable[[Sequence[str]], bool] = lambda _tags: False
         self._borrowed = False
         self._out_of_fds = 0
         self._out_of_fds_at = -RECOVERED
@@ -162,7 +163,7 @@ class Bridge:
     def purge(self, tags: Sequence[str]) -> None:
         """Purge the cached answers with one of `tags` before this returns."""
         self._core.purge(tags)
-        if self._watcher is not None:
+        if self._watcher is not None and self._concerns(tags):
             self._loop.call_soon_threadsafe(self._watcher, tags)
 
     def purge_all(self) -> None:
@@ -184,10 +185,15 @@ class Bridge:
         """
         self._committing = frozenset(tags)
 
-    def watch(self, watcher: Callable[[Sequence[str]], None]) -> None:
-        """Call `watcher` on this loop with the tags of each purge, after it; () for `purge_all`."""
+    def watch(
+        self, watcher: Callable[[Sequence[str]], None], concerns: Callable[[Sequence[str]], bool]
+    ) -> None:
+        """Call `watcher` on this loop after each purge whose tags concern it; () for `purge_all`.
+
+        `concerns(tags)` says so after the purge, on the thread that purges.
+        """
         self._loop = asyncio.get_running_loop()
-        self._watcher = watcher
+        self._watcher, self._concerns = watcher, concerns
 
     def is_followed(self, tag: str) -> bool:
         """Return whether streams that follow `tag` are open."""

@@ -88,12 +88,15 @@ class Publisher:
 
     def __init__(self) -> None:
         self.watcher: Callable[[Sequence[str]], None] = lambda tags: None
+        self.concerns: Callable[[Sequence[str]], bool] = lambda tags: False
         self.followed: set[str] = set()
         self.told: list[tuple[str, bytes]] = []
         self.behind = False
 
-    def watch(self, watcher: Callable[[Sequence[str]], None]) -> None:
-        self.watcher = watcher
+    def watch(
+        self, watcher: Callable[[Sequence[str]], None], concerns: Callable[[Sequence[str]], bool]
+    ) -> None:
+        self.watcher, self.concerns = watcher, concerns
 
     def purge(self, tags: Sequence[str]) -> None:
         self.watcher(tags)

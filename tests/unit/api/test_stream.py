@@ -3,6 +3,7 @@
 import asyncio
 import sqlite3
 from collections.abc import Callable
+from typing import Any
 
 import pytest
 
@@ -52,6 +53,21 @@ def test_a_tag_leads_back_to_its_thread() -> None:
         assert model.thread_of(model.thread_tag(*place)) == place
     assert model.thread_of(model.site_tag("blog")) is None
     assert model.thread_of("bans") is None
+
+
+def test_a_change_concerns_a_stream_from_before_its_read_on(
+    service: Served, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    concerned, read = list[bool](), service.database.read_now
+
+    def spied(*call: Any) -> Any:  # Any: what `read_now` takes and returns
+        concerned.append(service.publisher.concerns(["site:blog", TAG]))
+        return read(*call)
+
+    monkeypatch.setattr(service.database, "read_now", spied)
+    begin(service)
+    assert (concerned[0], concerned[-1]) == (False, True)
+    assert not service.publisher.concerns(["site:blog", "thread:blog:/other/"])
 
 
 def on_a_loop(work: Callable[[], None], comes_about: Callable[[], bool] = lambda: True) -> None:

@@ -125,13 +125,14 @@ def test_an_answer_with_tags_is_made_once_until_its_tag_is_purged() -> None:
     serve(answer, client)
 
 
-def test_each_purge_is_told_on_the_loop_also_one_of_everything() -> None:
+def test_purges_that_concern_the_watcher_are_told_on_the_loop_also_one_of_everything() -> None:
     told: list[Sequence[str]] = []
 
     async def run() -> None:
         bridge = Bridge(schema.ServerSettings(listen="127.0.0.1:0"))
-        bridge.watch(told.append)
+        bridge.watch(told.append, {"page"}.issuperset)
         await asyncio.to_thread(bridge.purge, ["page"])
+        await asyncio.to_thread(bridge.purge, ["another page"])
         await asyncio.to_thread(bridge.purge_all)
         await asyncio.sleep(0)
 
