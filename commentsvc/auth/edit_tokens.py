@@ -38,28 +38,23 @@ class EditTokens:
     """Makes and checks the tokens with which authors change their comments."""
 
     def __init__(self, keys: Sequence[bytes], random: Callable[[int], bytes] = os.urandom) -> None:
-        # BLAKE2b takes keys of up to 64 bytes, operators may give longer ones.
-        self._keys = tuple(hashlib.blake2b(key, digest_size=HASH_SIZE).digest() for key in keys)
+        self._hashers = [_hasher(key, b"edit token", HASH_SIZE) for key in keys]
         self._random = random
 
     def new_token(self) -> tuple[str, bytes]:
         """Return a token for the author, and its hash (32 bytes) for the database."""
-        token = base64.urlsafe_b64encode(self._random(TOKEN_SIZE)).rstrip(b"=").decode()
-        return token, _hash(self._keys[0], token)
+        token = self._random(TOKEN_SIZE).hex()
+        return token, _digest(self._hashers[0], token.encode())
 
     def check(self, token: str, stored: bytes) -> bool:
         """Return whether `stored` is the hash of `token`, compared in constant time."""
         if len(token) > TOKEN_LENGTH:
             return False
+        text = token.encode(errors="surrogatepass")
         fits = False
-        for key in self._keys:
-            fits |= hmac.compare_digest(_hash(key, token), stored)
+        for hasher in self._hashers:
+            fits |= hmac.compare_digest(_digest(hasher, text), stored)
         return fits
-
-
-def _hash(key: bytes, token: str) -> bytes:
-    text = token.encode(errors="surrogatepass")
-    return hashlib.blake2b(text, key=key, digest_size=HASH_SIZE, person=b"edit token").digest()
 
 
 class ReplyFeedWords:
@@ -70,27 +65,40 @@ class ReplyFeedWords:
     """
 
     def __init__(self, keys: Sequence[bytes]) -> None:
-        self._keys = tuple(hashlib.blake2b(key, digest_size=HASH_SIZE).digest() for key in keys)
+        self._hashers = [_hasher(key, b"reply feed", TOKEN_SIZE) for key in keys]
 
     def make(self, comment_id: int) -> str:
         """Return the word for a comment."""
-        return f"{comment_id}-{_feed_digest(self._keys[0], comment_id)}"
+        return _feed_word(self._hashers[0], comment_id)
 
     def read(self, word: str) -> int | None:
         """Return the id of the comment whose feed has this word; None if it is not ours."""
         number = whole_number(word.partition("-")[0])
         if number is None:
             return None
-        for key in self._keys:
-            ours = f"{number}-{_feed_digest(key, number)}"
+        for hasher in self._hashers:
+            ours = _feed_word(hasher, number)
             if hmac.compare_digest(ours.encode(), word.encode(errors="surrogatepass")):
                 return number
         return None
 
 
-def _feed_digest(key: bytes, comment_id: int) -> str:
-    text = b"%d" % comment_id
-    return hashlib.blake2b(text, key=key, digest_size=TOKEN_SIZE, person=b"reply feed").hexdigest()
+def _feed_word(hasher: hashlib.blake2b, comment_id: int) -> str:
+    return f"{comment_id}-{_digest(hasher, b'%d' % comment_id).hex()}"
+
+
+def _hasher(key: bytes, purpose: bytes, size: int) -> hashlib.blake2b:
+    """Return the hash object that `_digest` takes; its digests have `size` bytes."""
+    # BLAKE2b takes keys of up to 64 bytes, operators may give longer ones.
+    short = hashlib.blake2b(key, digest_size=HASH_SIZE).digest()
+    return hashlib.blake2b(key=short, digest_size=size, person=purpose)
+
+
+def _digest(hasher: hashlib.blake2b, text: bytes) -> bytes:
+    """Return the digest of `text`; copying a hash object is faster than making one with a key."""
+    own = hasher.copy()
+    own.update(text)
+    return own.digest()
 
 
 def load_keys(
