@@ -17,7 +17,6 @@ consecutive, since ids are never used again and only the writer writes.
 """
 
 import hashlib
-from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Final, NamedTuple
 
@@ -111,7 +110,7 @@ def add(tx: Transaction, new: NewComment, now: int) -> InsertResult:
     untitled: set[ThreadRef] = set()
     row = tx.execute(statements.FIND_THREAD, (new.url, new.site)).fetchone()
     ref, closed = _thread(tx, new, now, row, untitled)
-    fits = not closed and _knows_parent(tx, new, ref)
+    fits = not closed and (new.parent is None or _has_parent(tx, new, ref))
     key = digest(new.key, new.derived)
     comment = _insert(tx, new, now, ref, key) if fits else None
     if comment is None:
@@ -128,7 +127,7 @@ def add(tx: Transaction, new: NewComment, now: int) -> InsertResult:
             raise UnknownParent(f"comment {new.parent} is not in this thread")
         comment = _insert(tx, new, now, ref, key)
         assert comment is not None, "its key was cleared above"
-    if _gives_title(tx, new, ref, untitled):
+    if new.title and _gives_title(tx, new, ref, untitled):
         titles.propose(tx, [(comment.id, new.title)])
     if "image:" in new.source:
         images.link(tx, comment.id, new.source)
@@ -140,9 +139,9 @@ def add(tx: Transaction, new: NewComment, now: int) -> InsertResult:
 
 def add_to_counts(tx: Transaction, shown: Mapping[ThreadRef, int]) -> None:
     """Add a number, which may be negative, to the count of each thread and of its site; purge."""
-    sites: Counter[int] = Counter()
+    sites: dict[int, int] = {}
     for ref, number in shown.items():
-        sites[ref.site_id] += number
+        sites[ref.site_id] = sites.get(ref.site_id, 0) + number
         tx.purge(thread_tag(ref.site, ref.url), site_tag(ref.site))
     tx.execute_many(
         statements.RAISE_THREAD, [(number, ref.thread_id) for ref, number in shown.items()]
@@ -219,7 +218,7 @@ def _gives_title(
     tx: Transaction, new: NewComment, ref: ThreadRef, untitled: set[ThreadRef]
 ) -> bool:
     """Return whether the title of `new` is to be stored; if `new` is approved, set it at once."""
-    if not new.title or ref not in untitled:
+    if ref not in untitled:
         return False
     if new.status == APPROVED:
         tx.execute(statements.TITLE_THREAD, (new.title, ref.thread_id))
@@ -241,11 +240,9 @@ def last_published(tx: Transaction, site_id: int) -> int:
     return int(row[0]) if row else 0
 
 
-def _knows_parent(tx: Transaction, new: NewComment, ref: ThreadRef) -> bool:
-    """Return whether the comment that `new` replies to exists, or `new` replies to none."""
-    return new.parent is None or bool(
-        tx.execute(statements.FIND_PARENT, (new.parent, ref.thread_id)).fetchone()
-    )
+def _has_parent(tx: Transaction, new: NewComment, ref: ThreadRef) -> bool:
+    """Return whether the comment that `new` replies to exists in its thread."""
+    return bool(tx.execute(statements.FIND_PARENT, (new.parent, ref.thread_id)).fetchone())
 
 
 def _row(new: NewComment, now: int, newest: int, ref: ThreadRef, key: bytes) -> Row:
@@ -338,13 +335,15 @@ def _add_many(tx: Transaction, items: Sequence[tuple[NewComment, int]]) -> list[
     untitled: set[ThreadRef] = set()
     places = _places(tx, items, untitled)
     rows: list[Row] = []
-    proposals, newest, shown = [], dict[int, int](), Counter[ThreadRef]()
+    proposals: list[tuple[int, str]] = []
+    newest: dict[int, int] = {}
+    shown: dict[ThreadRef, int] = {}
     for new, now in items:
         ref = places[new.url, new.site]
-        if _gives_title(tx, new, ref, untitled):
+        if new.title and _gives_title(tx, new, ref, untitled):
             proposals.append((len(rows), new.title))
         if new.status == APPROVED:
-            shown[ref] += 1
+            shown[ref] = shown.get(ref, 0) + 1
             if ref.site_id not in newest:
                 newest[ref.site_id] = last_published(tx, ref.site_id)
             newest[ref.site_id] = max(now, newest[ref.site_id])

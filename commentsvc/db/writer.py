@@ -29,11 +29,13 @@ import sqlite3
 import threading
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent import futures
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import partial
 from itertools import groupby
 from operator import attrgetter
 from typing import Any, Concatenate, Final, Generic, ParamSpec, TypeVar
+
+import msgspec
 
 from commentsvc.db.engine import Engine
 from commentsvc.db.peers import Peers
@@ -64,8 +66,7 @@ class BatchOperation(Generic[I, T]):
         self.many = many
 
 
-@dataclass(slots=True, eq=False)
-class Job(Generic[T]):
+class Job(msgspec.Struct, Generic[T], eq=False):
     """A call of `work` that waits for a writer or reader thread, and later its result.
 
     `args` and `kwargs` follow the Reader or Transaction. With a `bulk`, `work` is `bulk.one` and
@@ -79,9 +80,9 @@ class Job(Generic[T]):
     loop: asyncio.AbstractEventLoop | None
     bulk: BatchOperation[Any, T] | None = None
     done: "Callable[[Job[T]], None] | None" = None
-    future: Any = field(init=False, default=None)  # Any: it is an asyncio or a concurrent future
-    result: T | None = field(init=False, default=None)
-    error: Exception | None = field(init=False, default=None)
+    future: Any = None  # Any: it is an asyncio or a concurrent future
+    result: T | None = None
+    error: Exception | None = None
 
     def __post_init__(self) -> None:
         if self.done is None:
