@@ -11,7 +11,7 @@ and go to the writer at the end of the turn, which stores all of them in one tra
 import asyncio
 from collections.abc import Callable
 from functools import partial
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
 
 import msgspec
 
@@ -29,7 +29,7 @@ from commentsvc.spam import opinion, score
 from commentsvc.spam.bans import Bans
 from commentsvc.spam.checks import SpamChecker
 from commentsvc.spam.pending_limit import PendingLimit
-from commentsvc.spam.policy import PolicyResult, SpamPolicy
+from commentsvc.spam.policy import SpamPolicy
 from commentsvc.spam.protected_names import ProtectedNames
 from commentsvc.spam.score import Verdict
 from commentsvc.util.client_network import NetworkHashes
@@ -61,7 +61,7 @@ REFUSED: Final = {
 _encode = msgspec.json.Encoder().encode
 
 
-class Accepted(NamedTuple):
+class Accepted(msgspec.Struct, frozen=True):
     """A stored comment. `token` edits it until `token_expires_at` (Unix ms), if there is one."""
 
     comment: Comment
@@ -69,7 +69,7 @@ class Accepted(NamedTuple):
     token_expires_at: int
 
 
-class PreparedComment(NamedTuple):
+class PreparedComment(msgspec.Struct, frozen=True):
     """A comment that is about to be stored, the time, and its edit token."""
 
     new: NewComment
@@ -93,9 +93,9 @@ class SubmissionService:
         self._edit = settings.moderation.edit_minutes * MINUTE_MS
         self._replies = bool(settings.mail.host) and settings.mail.reply_notifications
         self._spam_checker = SpamChecker(settings, keys)
-        self._spam_policy = SpamPolicy(settings, database, bans, names)
-        self._pending_limit = PendingLimit(settings.spam, database)
         self._hashes = NetworkHashes(keys[0], settings.privacy.keep_network_days)
+        self._spam_policy = SpamPolicy(settings, database, bans, names, self._hashes)
+        self._pending_limit = PendingLimit(settings.spam, database)
         self._tokens = EditTokens(keys)
         self._images = settings.comments.image_count
         self._rendering = RenderQueue(service.clock)
@@ -133,14 +133,15 @@ class SubmissionService:
     def begin(self, submission: Submission, network: bytes, done: Done) -> None:
         """Do as `submit`, but call `done` with the result."""
         stored = partial(self._store, submission, network, done)
-        self.render(submission.message, PageRef(*submission.place), stored)
+        self.render(submission.message, submission.place, stored)
 
-    def render(self, message: str, place: PageRef, done: Rendered) -> None:
+    def render(self, message: str, place: tuple[str, str], done: Rendered) -> None:
         """Call `done` with the HTML of `message` on the page `place`; `done` must not raise."""
-        site = place.site
+        site = place[0]
         job = RenderJob(message, self._sites.math(site), images=self._sites.images(site))
         if "@" in message and people.names(message):
-            reading = asyncio.ensure_future(self._database.read(people.find_on, place, message))
+            found = self._database.read(people.find_on, PageRef(*place), message)
+            reading = asyncio.ensure_future(found)
             reading.add_done_callback(partial(self._render_with_people, job, done))
         else:
             self._rendering.add(job, done)
@@ -153,13 +154,13 @@ class SubmissionService:
         if isinstance(error := reading.exception(), Exception):
             done(error)
         else:
-            self._rendering.add(job._replace(named=reading.result()), done)
+            self._rendering.add(msgspec.structs.replace(job, named=reading.result()), done)
 
     async def check_edit(self, submission: Submission, network: bytes) -> Verdict:
         """Judge the new text of a comment. Raise SubmissionError for too many images."""
         self._check_images(submission.message)
         html = await self._rendering.render(submission.message)
-        policy = self._policy(submission, html, network, self._clock.now_ms())
+        policy = self._spam_policy.check(submission, html, network, self._clock.now_ms())
         monotonic_ms = self._clock.monotonic_ms()
         return self._spam_checker.check_edit(submission, html, network, policy, monotonic_ms)
 
@@ -185,9 +186,10 @@ class SubmissionService:
 
     def _prepare(self, submission: Submission, network: bytes, html: str) -> PreparedComment:
         """Judge a submission. Raise SubmissionError, SubmissionRefused or TooManyPending."""
-        self._check_images(submission.message)
+        if "image:" in submission.message:
+            self._check_images(submission.message)
         now_ms, monotonic_ms = self._clock.now_ms(), self._clock.monotonic_ms()
-        policy = self._policy(submission, html, network, now_ms)
+        policy = self._spam_policy.check(submission, html, network, now_ms)
         verdict = self._spam_checker.check(submission, html, network, policy, now_ms, monotonic_ms)
         if verdict.decision == "reject":
             raise SubmissionRefused(*REFUSED[verdict])
@@ -215,12 +217,6 @@ class SubmissionService:
                     )
                 }
             )
-
-    def _policy(
-        self, submission: Submission, html: str, network: bytes, now_ms: int
-    ) -> PolicyResult:
-        hashes = partial(self._hashes.hashes, network, now_ms)
-        return self._spam_policy.check(submission, html, hashes, now_ms)
 
     def _new(
         self,

@@ -470,7 +470,7 @@ class CommentsApi:
         headers = (("Content-Type", JSON), NOT_STORED, NO_SNIFFING, ANY_ORIGIN)
         return Response(200, headers, encode(self._submissions.invite(request, site)))
 
-    def _receipt(self, site: str, accepted: Accepted, cors: Headers) -> Response:
+    def _receipt(self, site: str, cors: Headers, accepted: Accepted) -> Response:
         """Return the answer for the author of a submission."""
         comment = accepted.comment
         expires = rfc3339(accepted.token_expires_at) if accepted.token else None

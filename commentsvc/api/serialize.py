@@ -260,7 +260,7 @@ class CommentSerializer:
 
     def item(self, comment: Comment, site: str) -> Item:
         """Return the JSON object of a comment on the site of that name."""
-        return self._items((comment,), site)[0]
+        return self._item(comment, self._sites.pictures(site))
 
     def items(
         self,
@@ -273,43 +273,39 @@ class CommentSerializer:
 
         `pinned` is the id of the pinned comment.
         """
-        shown = self._items(comments, site)
+        pictures = self._sites.pictures(site)
+        shown = [self._item(comment, pictures) for comment in comments]
         if pinned:
             shown = [replace(item, pinned=item.id == pinned) for item in shown]
         if anchors:
             return [replace(item, anchor=anchors.get(item.id, "")) for item in shown]
         return shown
 
-    def _items(self, comments: Iterable[Comment], site: str) -> list[Item]:
-        pictures, keyed = self._sites.pictures(site), self._keyed
-        if pictures:
-            return [_item(comment, comment.avatar, pictures) for comment in comments]
-        return [_item(each, keyed(each.email) if each.email else "", "") for each in comments]
+    def _item(self, comment: Comment, pictures: str) -> Item:
+        """Return the JSON object of a comment; a pending one has the date of its creation.
 
-
-def _item(comment: Comment, avatar: str, pictures: str) -> Item:
-    """Return a comment with the digest `avatar`; a pending one has the date of its creation.
-
-    `pictures` is the address of authors' pictures, with ``*`` for the digest; "" without any.
-    """
-    shown = comment.created_at if comment.published_at is None else comment.published_at
-    return Item(
-        comment.id,
-        comment.parent_id,
-        comment.author,
-        avatar,
-        comment.source,
-        comment.html,
-        local(shown),
-        None if comment.published_at is None else rfc3339(comment.published_at),
-        comment.votes,
-        comment.site,
-        None if comment.edited_at is None else rfc3339(comment.edited_at),
-        pictures.replace("*", avatar) if pictures and is_digest(avatar) else "",
-        comment.role,  # type: ignore[arg-type]  # the table's CHECK says that it is one of them
-        permalink=comment.permalink,
-        verified=comment.reader_id is not None,
-    )
+        `pictures` is the address of authors' pictures, with ``*`` for the digest; "" without any.
+        """
+        email = comment.email
+        avatar = comment.avatar if pictures else self._keyed(email) if email else ""
+        shown = comment.created_at if comment.published_at is None else comment.published_at
+        return Item(
+            comment.id,
+            comment.parent_id,
+            comment.author,
+            avatar,
+            comment.source,
+            comment.html,
+            local(shown),
+            None if comment.published_at is None else rfc3339(comment.published_at),
+            comment.votes,
+            comment.site,
+            None if comment.edited_at is None else rfc3339(comment.edited_at),
+            pictures.replace("*", avatar) if pictures and is_digest(avatar) else "",
+            comment.role,  # type: ignore[arg-type]  # the table's CHECK says that it is one of them
+            permalink=comment.permalink,
+            verified=comment.reader_id is not None,
+        )
 
 
 def status(comment: Comment) -> Literal["approved", "pending"]:

@@ -102,25 +102,25 @@ class HttpSubmissions:
         DatabaseError; then nothing is stored.
         """
         headers = self._check(request, place, submission)
-        submission = self._signed(request, submission)
-        return await self._submissions.submit(_mailed(submission, request), place), headers
+        submission = self._completed(request, submission)
+        return await self._submissions.submit(submission, place), headers
 
     def begin(
         self,
         request: Request,
         place: bytes,
         submission: Submission,
-        answer: Callable[[Accepted, Headers], Response],
+        answer: Callable[[Headers, Accepted], Response],
     ) -> Deferred:
         """Do as `submit`, but return a Deferred for the result of `answer`.
 
         Raise HttpError 403 or 429; the Deferred gets all other errors.
         """
         headers = self._check(request, place, submission)
-        submission = self._signed(request, submission)
+        submission = self._completed(request, submission)
         later = Deferred()
-        done = partial(_give, later, lambda accepted: answer(accepted, headers))
-        self._submissions.begin(_mailed(submission, request), place, done)
+        done = partial(_give, later, partial(answer, headers))
+        self._submissions.begin(submission, place, done)
         return later
 
     def preview(
@@ -151,8 +151,14 @@ class HttpSubmissions:
                 return who
         raise HttpError(401, "signed_out", SIGNED_OUT, headers=CHALLENGE)
 
-    def _signed(self, request: Request, submission: Submission) -> Submission:
-        """Return a submission with the author who has signed in, if the request has a token."""
+    def _completed(self, request: Request, submission: Submission) -> Submission:
+        """Return a submission with the author who has signed in, and the language for mails.
+
+        Both are in the request, if at all. Raise HttpError 401.
+        """
+        if submission.notify or submission.follow:
+            language = requested_language(request.query)
+            submission = msgspec.structs.replace(submission, language=language)
         site = submission.place[0]
         if site not in self._with_readers or not request.header("authorization"):
             return submission
@@ -182,13 +188,6 @@ class HttpSubmissions:
 
 def _too_many_previews(wait: int) -> HttpError:
     return too_many(_("Too many previews. Try again in %(seconds)s seconds.", seconds=wait), wait)
-
-
-def _mailed(submission: Submission, request: Request) -> Submission:
-    """Return a submission with the language for mails, if it asks for any."""
-    if not (submission.notify or submission.follow):
-        return submission
-    return msgspec.structs.replace(submission, language=requested_language(request.query))
 
 
 def _give(later: Deferred, answer: Callable[[T], Response], outcome: T | Exception) -> None:

@@ -9,7 +9,9 @@ rendered by a thread.
 
 import asyncio
 from collections.abc import Callable, Mapping
-from typing import Final, NamedTuple
+from typing import Final
+
+import msgspec
 
 from commentsvc.comments.markdown import NOBODY, render
 from commentsvc.util.clock import Clock
@@ -21,7 +23,7 @@ LONG: Final = 2_000  # characters; few comments are as long
 Rendered = Callable[[str | Exception], None]
 
 
-class RenderJob(NamedTuple):
+class RenderJob(msgspec.Struct, frozen=True):
     """The parameters of `markdown.render`."""
 
     source: str
@@ -80,6 +82,6 @@ class RenderQueue:
 def _rendered(job: RenderJob) -> str | Exception:
     """Return the HTML or the exception, so that one text does not fail the others of its turn."""
     try:
-        return render(*job)
+        return render(job.source, job.math, job.named, job.images)
     except Exception as error:
         return error

@@ -361,7 +361,7 @@ def check(
         wrong["key"] = "A key has 8 to 64 characters out of A-Z, a-z, 0-9 and - . _ ~."
     if wrong:
         raise SubmissionError(wrong)
-    title = page_title(fields.title or "")
+    title = page_title(fields.title) if fields.title else ""
     return Submission(
         place,
         author,

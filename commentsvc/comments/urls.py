@@ -186,7 +186,8 @@ class Sites:
 
     def locator(self, name: str) -> Callable[[str], PageRef]:
         """Return `locate` for the site `name`; "" decides by the url. Raise UnknownSiteError."""
-        self._named(name)
+        if name:
+            self._named(name)
         return partial(self.locate, name=name)
 
     def place(self, url: str, name: str) -> PageRef:

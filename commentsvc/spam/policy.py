@@ -8,8 +8,10 @@ is asked, by an index, on the event loop. Bans, and what the filter has learned 
 in memory. A comment under a protected name always waits.
 """
 
-from collections.abc import Callable, Sequence
-from typing import Final, NamedTuple
+from functools import partial
+from typing import Final
+
+import msgspec
 
 from commentsvc.comments import readers
 from commentsvc.comments.submission import Submission
@@ -23,6 +25,7 @@ from commentsvc.spam.bans import Bans
 from commentsvc.spam.model_cache import ModelCache
 from commentsvc.spam.protected_names import ProtectedNames, looks
 from commentsvc.spam.score import HOLDS_FROM, Signal
+from commentsvc.util.client_network import NetworkHashes
 
 FIRST: Final = "first"
 TRUSTED: Final = "suspicious"  # the policy for trusted authors
@@ -45,7 +48,7 @@ def approved_of(email: Param, site: Param, author: Param, most: Param) -> Select
     )
 
 
-class PolicyResult(NamedTuple):
+class PolicyResult(msgspec.Struct, frozen=True):
     """From which score a comment is held, and the signals from moderators' decisions."""
 
     holds_from: int
@@ -56,9 +59,14 @@ class SpamPolicy:
     """The sites' policies, trust in authors, bans, protected names, and the trained filter."""
 
     def __init__(
-        self, settings: Settings, database: Database, bans: Bans, names: ProtectedNames
+        self,
+        settings: Settings,
+        database: Database,
+        bans: Bans,
+        names: ProtectedNames,
+        hashes: NetworkHashes,
     ) -> None:
-        """Take the settings, and the sources of comments, bans and protected names."""
+        """Take the settings, and the sources of comments, bans, protected names and hashes."""
         usual = settings.moderation.policy
         self._policies = {site.name: site.policy or usual for site in settings.sites}
         self._with_readers = {site.name for site in settings.sites if site.sign_in}
@@ -66,17 +74,13 @@ class SpamPolicy:
         self._database = database
         self._bans = bans
         self._names = names
+        self._hashes = hashes
         self._model = ModelCache(database) if settings.spam.bayes else None
 
-    def check(
-        self,
-        submission: Submission,
-        html: str,
-        hashes: Callable[[], Sequence[bytes]],
-        now_ms: int,
-    ) -> PolicyResult:
-        """Check a submission at `now_ms` (Unix ms); `hashes` returns those of its network."""
-        policy = self._policies[submission.place[0]]
+    def check(self, submission: Submission, html: str, network: bytes, now_ms: int) -> PolicyResult:
+        """Check a submission from `network` at `now_ms` (Unix ms)."""
+        site = submission.place[0]
+        policy = self._policies[site]
         if policy == FIRST and self._trusts(submission):
             policy = TRUSTED
 
@@ -84,11 +88,13 @@ class SpamPolicy:
             self._database.read_now(self._bans.load, now_ms)
         if not self._names.is_current():
             self._database.read_now(self._names.load)
+        hashes = partial(self._hashes.hashes, network, now_ms)
         signals = self._bans.check(submission, html, hashes)
         if self._model:
             signals += self._model.score(submission, now_ms)
         imitated = self._names.check(submission.author, submission.email, submission.avatar)
-        imitated = imitated or self._imitated_reader(submission)
+        if not imitated and site in self._with_readers:
+            imitated = self._imitated_reader(submission)
         if imitated:
             return PolicyResult(HOLDS_FROM["all"], [*signals, imitated])
         return PolicyResult(HOLDS_FROM[policy], signals)
@@ -96,7 +102,7 @@ class SpamPolicy:
     def _imitated_reader(self, submission: Submission) -> Signal | None:
         """Return a signal if the author's name is that of a reader who can sign in."""
         site, author = submission.place[0], submission.author
-        if site not in self._with_readers or submission.reader_id is not None:
+        if submission.reader_id is not None:
             return None
         taken = self._database.read_now(readers.holds, site, looks(author), None)
         return Signal(0, "protected-name", author) if taken else None
