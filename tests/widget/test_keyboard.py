@@ -1,5 +1,7 @@
 """The keyboard alone: everything can be reached and done, and the focus is never lost."""
 
+import re
+from base64 import b64decode
 from collections.abc import Callable, Iterator
 
 import pytest
@@ -8,6 +10,8 @@ from playwright.sync_api import Locator, Page, Route, expect
 from tests.widget.browser import Answers, comment, fill
 
 OpenThread = Callable[..., Page]
+
+GIF = b64decode("R0lGODlhAQABAIAAAP/yAAAAACwAAAAAAQABAAACAkQBADs=")
 
 # The element with the focus, as its reader would call it.
 NAME = """() => {
@@ -172,6 +176,39 @@ def test_comments_are_voted_on_linked_and_shown_in_parts(
     page.keyboard.press("ArrowDown")
     expect(page.locator(".commentsvc-list > li").first).to_have_id("commentsvc-3")
     expect(page.get_by_role("combobox")).to_be_focused()
+
+
+def test_a_comment_is_reported_and_one_with_a_picture_and_mails_is_sent(
+    page: Page, open_thread: OpenThread, answers: Answers, keys: Keys
+) -> None:
+    answers.comments = [comment(1, "Buy this!")]
+    answers.notify = True
+    answers.images = 1 << 20
+    start(open_thread())
+    keys.use("More")
+    expect(button(page, "Copy link")).to_be_focused()
+    keys.use("Report", "Space")
+    expect(page.locator(".commentsvc-status")).to_contain_text("A moderator will look")
+    assert [act[:2] for act in answers.acts] == [("POST", 1)]
+    keys.type("Comment", "Look: ")
+    expect(button(page, "Add a picture")).to_be_visible()
+    expect(page.get_by_role("combobox", name="Emails")).to_be_visible()
+    with page.expect_file_chooser() as chosen:
+        keys.use("Add a picture")
+    chosen.value.set_files({"name": "x.gif", "mimeType": "image/gif", "buffer": GIF})
+    expect(page.get_by_label("Description of the picture")).to_be_focused()
+    page.keyboard.type("A field")
+    page.keyboard.press("Enter")
+    message = page.get_by_label("Comment", exact=True)
+    expect(message).to_have_value(re.compile(r"^Look: !\[A field\]\(image:"))
+    expect(message).to_be_focused()
+    keys.type("Name", "Rosa")
+    keys.use("Remember me in this browser", "Tab")
+    expect(page.get_by_role("combobox", name="Emails")).to_be_focused()
+    page.keyboard.press("ArrowDown")
+    keys.use("Send comment")
+    expect(page.locator("#commentsvc-101")).to_be_focused()
+    assert answers.submissions[0]["notify"] is True
 
 
 def test_a_thread_is_asked_for_and_asked_again(
