@@ -65,6 +65,9 @@ def test_all_elements_of_a_page_come_with_one_request(page: Page, answers: Answe
     expect(page.locator("popular-pages li")).to_have_text(
         ["Oil on wet wood 12 comments", "Oil on wet wood 1,234 views"]
     )
+    expect(page.locator("popular-pages .commentsvc-hint").first).to_have_css(
+        "display", "inline-block"
+    )
     expect(page.locator("page-views")).to_have_text([re.compile("1,23[34] views"), "0 views"])
     expect(page.locator("comment-count")).to_have_text(["1 comment", "No comments"])
     assert asked(answers) == [["/b/", POST]]

@@ -79,7 +79,7 @@ def test_a_page_moves_with_its_comments(service: Served, seat: Seat) -> None:
     assert header(answer, "Location") == "thread?id=1&done=move"
     assert (count(service, "/a/"), count(service, "/c/")) == (1, 1)
     html = text(seat.get("thread?id=1"))
-    assert "<code>/a/</code>" in html
+    assert '<code dir="ltr">/a/</code>' in html, "also where lines begin on the right"
 
 
 def test_two_pages_become_one_when_that_is_sure(service: Served, seat: Seat) -> None:
