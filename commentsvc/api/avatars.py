@@ -3,14 +3,15 @@
 The pictures are fetched by this service. So the other service does not learn who reads a comment,
 only that somebody here reads comments of the owner of a digest. It gets the MD5 of an email
 address, which our lists contain too, but never the address. The answer is an image of a known type
-and a limited size, or nothing: then the widget shows the picture that it draws. Answers are cached
-in memory for a day, also if there is no picture. After a failure there is a pause.
+and a limited size, or nothing: then the widget shows the picture that it draws. Clients of other
+systems cannot do that, and ask for a neutral picture instead. Answers are cached in memory for a
+day, also if there is no picture. After a failure there is a pause.
 
 A request may contain any digest: made-up ones cause fetches, which are limited.
 """
 
 import asyncio
-from typing import Annotated, Final, NamedTuple
+from typing import Annotated, Final, Literal, NamedTuple
 
 from cachetools import TLRUCache
 from msgspec import Meta
@@ -38,18 +39,27 @@ RATE: Final = "300/minute"  # of fetches
 QUERY: Final = "?d=404&s=96"  # Gravatar's parameters: 404 without a picture, size in pixels
 TYPES: Final = ("image/gif", "image/jpeg", "image/png", "image/webp")
 
+NEUTRAL: Final = (  # an SVG image, as large as those that are fetched
+    b'<svg xmlns="http://www.w3.org/2000/svg" width="96" height="96" viewBox="0 0 2 2">'
+    b'<circle cx="1" cy="1" r="1" fill="#8a8f98"/></svg>'
+)
+SVG: Final = "image/svg+xml"
+
 _HEADERS: Final = (
-    ("Cache-Control", f"public, max-age={KEPT_MS // 1_000}"),
     ("Content-Security-Policy", "default-src 'none'; sandbox"),
     ANY_ORIGIN,
     NO_SNIFFING,
 )
 
 
-class SiteQuery(Query, frozen=True):
-    """A site."""
+class AvatarQuery(Query, frozen=True):
+    """A site, and what is answered if there is no picture."""
 
     site: SiteName = ""
+    fallback: Annotated[
+        Literal["0", "1"],
+        Meta(description="1 for a neutral picture if there is none; 0 for 404."),
+    ] = "0"
 
 
 AVATAR = Operation(
@@ -57,7 +67,7 @@ AVATAR = Operation(
     path="/api/avatar/{path}",
     summary="The picture of an author, by the MD5 digest of an email address",
     note="Only where the site has an `avatar_url`.",
-    query=SiteQuery,
+    query=AvatarQuery,
     path_type=Annotated[str, Meta(description="`avatar` of a comment.", pattern="^[0-9a-f]{32}$")],
     answers={200: Content("image/*")},
     errors=(400, 404),
@@ -66,6 +76,13 @@ AVATAR = Operation(
 
 def _no_picture() -> HttpError:
     return HttpError(404, "not_found", "There is no such picture.")
+
+
+def _image(media_type: str, content: bytes, kept_ms: int) -> Response:
+    """Return an image that browsers cache for `kept_ms`."""
+    age = f"public, max-age={kept_ms // 1_000}"
+    headers = (("Content-Type", media_type), ("Cache-Control", age), *_HEADERS)
+    return Response(200, headers, content)
 
 
 class Kept(NamedTuple):
@@ -92,19 +109,22 @@ class Avatars:
         return [route(AVATAR, self.picture)]
 
     async def picture(self, request: Request) -> Response:
-        """GET /api/avatar/MD5[?site=S]: 200 with a small image. 404 if there is none.
+        """GET /api/avatar/MD5[?site=S&fallback=1]: 200 with a small image. 404 if there is none.
 
         MD5 is the `avatar` of a comment. The core does not cache it, because it would never be
         purged.
         """
-        source = self._sources[self._sites.named(AVATAR.read(request).site)]
+        query = AVATAR.read(request)
+        source = self._sources[self._sites.named(query.site)]
         name = request.path.removeprefix(PREFIX)
-        if not source or not is_digest(name):
-            raise _no_picture()
-        found = await self._find(f"{source}/{name}{QUERY}")
-        if found is None:
-            raise _no_picture()
-        return Response(200, (("Content-Type", found.type), *_HEADERS), found.body)
+        found = None
+        if source and is_digest(name):
+            found = await self._find(f"{source}/{name}{QUERY}")
+        if found is not None:
+            return _image(found.type, found.body, KEPT_MS)
+        if query.fallback == "1":
+            return _image(SVG, NEUTRAL, PAUSE_MS)
+        raise _no_picture()
 
     async def _find(self, url: str) -> Fetched | None:
         """Return a cached or fetched picture; None if there is none, or if fetching fails."""

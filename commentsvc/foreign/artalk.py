@@ -11,6 +11,7 @@ from typing import Annotated, Any, Final, Literal
 import msgspec
 from msgspec import Meta
 
+from commentsvc.api.avatars import NEUTRAL, SVG
 from commentsvc.api.foreign_clients import (
     Guarded,
     Website,
@@ -67,11 +68,6 @@ ORDERS: Final[dict[str, Order]] = {
     "vote": "upvotes",
 }
 # A grey circle, for authors without a picture: clients always show one.
-PICTURE: Final = (
-    b'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 2 2"><circle cx="1" cy="1" r="1"'
-    b' fill="#8a8f98"/></svg>'
-)
-
 _Whole = Annotated[int, Meta(ge=0, le=MOST, extra={"message": "This must be a whole number."})]
 
 
@@ -322,7 +318,7 @@ class ArtalkApi:
             "emoticons": False,
             "gravatar": {
                 "mirror": pictures or f"{self._public_url}{prefix}/avatar/",
-                "params": f"site={self._site.name}",
+                "params": f"site={self._site.name}{'&fallback=1' if pictures else ''}",
             },
             "imgUpload": False,
             "locale": self._site.language,
@@ -343,8 +339,8 @@ class ArtalkApi:
 
     def avatar(self, request: Request) -> Response:
         """GET /artalk/avatar/DIGEST: 200 with the same picture for every author."""
-        headers = (("Content-Type", "image/svg+xml"), self._cache_control, NO_SNIFFING)
-        return Response(200, headers, PICTURE)
+        headers = (("Content-Type", SVG), self._cache_control, NO_SNIFFING)
+        return Response(200, headers, NEUTRAL)
 
     async def list_comments(self, request: Request) -> Response:
         """GET /artalk/api/v2/comments?page_key=U: 200 with comments. Cached."""

@@ -3,7 +3,8 @@
 They insert `author` and `website` into their pages without escaping, so both are escaped here;
 `text` is our sanitized HTML.
 
-Pictures are drawn from `hash`. Isso computes it from the author's e-mail address or network with a
+Pictures are drawn from `hash`, or are those of `api.avatars` if the site shows them. Isso computes
+the hash from the author's e-mail address or network with a
 salt that everybody knows. Ours uses a secret key of the service: nobody can check a guessed address
 with it.
 """
@@ -17,6 +18,7 @@ import msgspec
 from msgspec import UNSET, Meta, UnsetType
 
 from commentsvc.api.foreign_clients import WEBSITE_LENGTH, Website, read_json, with_scheme
+from commentsvc.api.serialize import is_digest
 from commentsvc.comments.submission import (
     Author,
     Email,
@@ -93,6 +95,7 @@ class IssoConfig(msgspec.Struct, frozen=True, rename="kebab"):
     reply_notifications: bool
     gravatar: bool
     feed: bool
+    avatar: bool | UnsetType = UNSET
 
 
 class IssoSettings(msgspec.Struct, frozen=True):
@@ -121,6 +124,7 @@ class IssoComment(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True)
     dislikes: int
     hash: str
     notification: int
+    gravatar_image: str | UnsetType = UNSET
     verified: bool = False
     total_replies: int | UnsetType = UNSET
     hidden_replies: int | UnsetType = UNSET
@@ -212,9 +216,13 @@ def _check_length(text: str) -> None:
 class IssoSerializer:
     """Makes the JSON of comments for Isso's clients."""
 
-    def __init__(self, secret: bytes) -> None:
-        """Take the secret key of this service for the hashes."""
+    def __init__(self, secret: bytes, pictures: str) -> None:
+        """Take the secret key of this service for the hashes, and the address of pictures.
+
+        It has ``*`` for the digest of an author's email address; "" is for no pictures.
+        """
         self._key = hashlib.blake2b(secret, person=b"isso hash key").digest()
+        self._pictures = pictures
 
     def thread(
         self, part: TwoLevels, parent: int | None, config: IssoConfig, *, plain: bool
@@ -245,6 +253,7 @@ class IssoSerializer:
             dislikes=votes.dislikes,
             hash=self._hash(comment),
             notification=0,
+            gravatar_image=self._picture(comment.avatar),
             verified=comment.reader_id is not None,
         )
 
@@ -268,6 +277,7 @@ class IssoSerializer:
             dislikes=0,
             hash="0" * 2 * HASH_BYTES,
             notification=0,
+            gravatar_image=self._picture(""),
         )
 
     def _shown(self, each: Shown, plain: bool) -> IssoComment:
@@ -284,6 +294,11 @@ class IssoSerializer:
             hidden_replies=level.hidden,
             replies=[self._shown(each, plain) for each in level.comments],
         )
+
+    def _picture(self, avatar: str) -> str | UnsetType:
+        """Return the address of a picture: a neutral one if there is no digest."""
+        digest = avatar if is_digest(avatar) else "0"
+        return self._pictures.replace("*", digest) if self._pictures else UNSET
 
     def _hash(self, comment: Comment) -> str:
         """Return the hash of an author's address, or of the name if there is no address."""

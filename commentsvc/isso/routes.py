@@ -279,6 +279,17 @@ class Handlers(NamedTuple):
     cors: CorsPolicy
 
 
+def _pictures(service: str, pictures: str) -> str:
+    """Return the address of pictures for `IssoSerializer`; "" if the address is not known.
+
+    `pictures` is that below the `service`, "" if the site shows none.
+    """
+    if not service or not pictures:
+        return ""
+    mark = "&" if "?" in pictures else "?"
+    return f"{service.rstrip('/')}/{pictures}{mark}fallback=1"
+
+
 def served(sites: Iterable[Site]) -> dict[str, Site]:
     """Return the sites with `isso` in their settings, by the prefix of their routes."""
     return prefixes(PREFIX, (site for site in sites if site.isso))
@@ -309,7 +320,8 @@ class IssoApi:
         self._bounds = settings.comments
         self._once = RateLimiter(ONCE)
         self._tokens = EditTokens(service.keys)
-        self._serializer = IssoSerializer(service.keys[0])
+        pictures = _pictures(settings.server.public_url, service.sites.pictures(site.name))
+        self._serializer = IssoSerializer(service.keys[0], pictures)
         self._sites = service.sites
         self._database = service.database
         self._clock = service.clock
@@ -320,8 +332,9 @@ class IssoApi:
             require_email=False,
             require_author=True,
             reply_notifications=bool(settings.mail.host) and settings.mail.reply_notifications,
-            gravatar=False,
+            gravatar=bool(pictures),
             feed=True,
+            avatar=False if pictures else UNSET,
         )
         self._has_one_answer = len(site.origins) < 2
         known = (("Access-Control-Allow-Origin", site.origin), *EXPOSED) if site.origins else ()

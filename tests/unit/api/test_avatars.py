@@ -85,6 +85,19 @@ def test_a_picture_comes_by_way_of_us(service: Served, gallery: Gallery) -> None
     assert gallery.asked == [f"/avatar/{ANN}?d=404&s=96"], "of the author a digest alone is told"
 
 
+def test_who_cannot_draw_a_picture_gets_a_neutral_one(service: Served, gallery: Gallery) -> None:
+    assert ask(service, f"{TARGET}?site=notes&fallback=1").body == PNG
+    gallery.status = 404
+    for place in (f"{avatar('bob@x.example')}?site=notes", "0?site=notes", f"{ANN}?site=blog"):
+        answer = ask(service, f"/api/avatar/{place}&fallback=1")
+        fields = dict(answer.headers)
+        assert (answer.status, fields["Content-Type"]) == (200, "image/svg+xml"), place
+        assert fields["Cache-Control"] == "public, max-age=300", "there may be a picture soon"
+        assert "sandbox" in fields["Content-Security-Policy"]
+    assert len(gallery.asked) == 2
+    assert ask(service, f"{TARGET}?site=notes&fallback=yes").status == 400
+
+
 def test_a_picture_is_asked_for_once_a_day(service: Served, gallery: Gallery) -> None:
     for status in (200, 404):
         gallery.status = status

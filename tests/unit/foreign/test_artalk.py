@@ -4,8 +4,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-import msgspec
 import pytest
+from msgspec.structs import replace
 
 from commentsvc.comments.threads import set_state
 from commentsvc.http.messages import Response
@@ -19,7 +19,7 @@ API = "/artalk/api/v2"
 
 @pytest.fixture
 def service(tmp_path: Path) -> Iterator[Served]:
-    settings = msgspec.structs.replace(FOREIGN, server=ServerSettings(public_url=HERE))
+    settings = replace(FOREIGN, server=ServerSettings(public_url=HERE))
     with served(tmp_path, settings) as service:
         yield service
 
@@ -88,6 +88,14 @@ def test_the_client_is_told_to_fetch_nothing_from_elsewhere(service: Served) -> 
     assert data(service.get(f"{API}/user?name=a&email=b"))["user"] is None
 
 
+def test_pictures_of_authors_are_ours_where_a_site_shows_them(tmp_path: Path) -> None:
+    sites = tuple(replace(each, avatar_url="https://faces.example") for each in FOREIGN.sites)
+    server = ServerSettings(public_url=HERE)
+    with served(tmp_path, replace(FOREIGN, sites=sites, server=server)) as service:
+        told = data(service.get("/artalk-2017/api/v2/conf"))["frontend_conf"]["gravatar"]
+    assert told == {"mirror": f"{HERE}/api/avatar/", "params": "site=2017&fallback=1"}
+
+
 def test_a_deleted_comment_is_left_out_and_its_replies_stay(service: Served) -> None:
     first = written(service, "Secret")
     reply = written(service, rid=first)
@@ -123,4 +131,5 @@ def test_each_site_has_its_own_address(service: Served) -> None:
     assert data(service.get("/artalk-2017/api/v2/comments?page_key=/p/"))["count"] == 0
     told = data(service.get("/artalk-2017/api/v2/conf"))["frontend_conf"]
     assert told["gravatar"]["mirror"] == f"{HERE}/artalk-2017/avatar/"
+    assert told["gravatar"]["params"] == "site=2017"
     assert service.get("/artalk-without/api/v2/conf").status == 404

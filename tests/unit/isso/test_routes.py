@@ -8,6 +8,7 @@ from typing import Any
 import msgspec
 import pytest
 
+from commentsvc.comments.submission import avatar
 from commentsvc.db.schema.comments import CommentTable
 from commentsvc.http.messages import Response
 from commentsvc.isso import messages, routes
@@ -253,6 +254,37 @@ def test_an_author_changes_the_name_under_the_rules_for_every_comment(service: S
     assert put(author="x" * 200).status == 400
     assert put(author="\x07").status == 400
     assert (data(put(author="Mara"))["mode"], listed(service)["replies"]) == (2, [])
+
+
+@pytest.mark.parametrize("public_url", ["https://c.example/comments", ""])
+def test_pictures_of_authors_are_ours_where_a_site_shows_them(
+    tmp_path: Path, public_url: str
+) -> None:
+    sites = tuple(msgspec.structs.replace(s, avatar_url="https://faces.example") for s in SITES[:2])
+    server = msgspec.structs.replace(SETTINGS.server, public_url=public_url)
+    settings = msgspec.structs.replace(SETTINGS_OF_ISSO, sites=sites, server=server)
+    with served(tmp_path, settings) as service:
+        number, cookie = written(service, email="tom@blog.example")
+        written(service, "A reply", parent=number)
+        assert change(service, "DELETE", number, cookie).status == 200
+        written(service, "Another", email=" Tom@blog.example")
+        service.post("/isso-2017/new?uri=/p/", GOOD)
+        top = listed(service)["replies"]
+        shown = [*top, *top[0]["replies"], *data(service.get("/isso-2017/?uri=/p/"))["replies"]]
+        pictures = [each.get("gravatar_image") for each in shown]
+        config = data(service.get("/isso/config"))["config"]
+    place = f"{public_url}/api/avatar"
+    expected = [
+        f"{place}/0?fallback=1",  # it is deleted
+        f"{place}/{avatar('tom@blog.example')}?fallback=1",
+        f"{place}/0?fallback=1",  # without an email address
+        f"{place}/0?site=2017&fallback=1",
+    ]
+    assert pictures == (expected if public_url else [None] * 4)
+    assert config["gravatar"] == bool(public_url)
+    assert config.get("avatar", "drawn by the client") == (
+        False if public_url else "drawn by the client"
+    )
 
 
 def test_who_has_signed_in_keeps_the_name(service: Served) -> None:
