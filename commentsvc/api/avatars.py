@@ -44,6 +44,7 @@ NEUTRAL: Final = (  # an SVG image, as large as those that are fetched
     b'<circle cx="1" cy="1" r="1" fill="#8a8f98"/></svg>'
 )
 SVG: Final = "image/svg+xml"
+NOBODY: Final = "0"  # instead of a digest, for an author without an email address
 
 _HEADERS: Final = (
     ("Content-Security-Policy", "default-src 'none'; sandbox"),
@@ -68,7 +69,13 @@ AVATAR = Operation(
     summary="The picture of an author, by the MD5 digest of an email address",
     note="Only where the site has an `avatar_url`.",
     query=AvatarQuery,
-    path_type=Annotated[str, Meta(description="`avatar` of a comment.", pattern="^[0-9a-f]{32}$")],
+    path_type=Annotated[
+        str,
+        Meta(
+            description="`avatar` of a comment; 0 for an author without one.",
+            pattern=f"^([0-9a-f]{{32}}|{NOBODY})$",
+        ),
+    ],
     answers={200: Content("image/*")},
     errors=(400, 404),
 )
@@ -111,14 +118,16 @@ class Avatars:
     async def picture(self, request: Request) -> Response:
         """GET /api/avatar/MD5[?site=S&fallback=1]: 200 with a small image. 404 if there is none.
 
-        MD5 is the `avatar` of a comment. The core does not cache it, because it would never be
-        purged.
+        MD5 is the `avatar` of a comment, or NOBODY. The core does not cache it, because it would
+        never be purged.
         """
         query = AVATAR.read(request)
         source = self._sources[self._sites.named(query.site)]
         name = request.path.removeprefix(PREFIX)
+        if name != NOBODY and not is_digest(name):
+            raise _no_picture()
         found = None
-        if source and is_digest(name):
+        if source and name != NOBODY:
             found = await self._find(f"{source}/{name}{QUERY}")
         if found is not None:
             return _image(found.type, found.body, KEPT_MS)

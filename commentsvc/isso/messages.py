@@ -17,6 +17,7 @@ from typing import Annotated, Final
 import msgspec
 from msgspec import UNSET, Meta, UnsetType
 
+from commentsvc.api.avatars import NOBODY
 from commentsvc.api.foreign_clients import WEBSITE_LENGTH, Website, read_json, with_scheme
 from commentsvc.api.serialize import is_digest
 from commentsvc.comments.submission import (
@@ -297,7 +298,7 @@ class IssoSerializer:
 
     def _picture(self, avatar: str) -> str | UnsetType:
         """Return the address of a picture: a neutral one if there is no digest."""
-        digest = avatar if is_digest(avatar) else "0"
+        digest = avatar if is_digest(avatar) else NOBODY
         return self._pictures.replace("*", digest) if self._pictures else UNSET
 
     def _hash(self, comment: Comment) -> str:

@@ -96,6 +96,9 @@ def test_who_cannot_draw_a_picture_gets_a_neutral_one(service: Served, gallery: 
         assert "sandbox" in fields["Content-Security-Policy"]
     assert len(gallery.asked) == 2
     assert ask(service, f"{TARGET}?site=notes&fallback=yes").status == 400
+    for place in ("x", ANN[:-1], "00", ""):
+        assert ask(service, f"/api/avatar/{place}?site=notes&fallback=1").status == 404, place
+    assert ask(service, "/api/avatar/0?site=notes").status == 404
 
 
 def test_a_picture_is_asked_for_once_a_day(service: Served, gallery: Gallery) -> None:
