@@ -5,6 +5,7 @@ turn them off, as well as emoticons and pictures from other servers. Errors are 
 which the client shows.
 """
 
+import re
 from collections.abc import Sequence
 from typing import Annotated, Any, Final, Literal
 
@@ -67,7 +68,8 @@ ORDERS: Final[dict[str, Order]] = {
     "date_asc": "oldest",
     "vote": "upvotes",
 }
-# A grey circle, for authors without a picture: clients always show one.
+_BLANK_LINE: Final = re.compile(r"(\n[ \t]*)\n").sub
+
 _Whole = Annotated[int, Meta(ge=0, le=MOST, extra={"message": "This must be a whole number."})]
 
 
@@ -448,7 +450,7 @@ class ArtalkApi:
         item = self._item(comment, place.site)
         moment = comment.created_at if comment.published_at is None else comment.published_at
         # A blank line would end the HTML and begin Markdown.
-        html = comment.html.replace("\n\n", "\n&#10;")
+        html = _BLANK_LINE(r"\1&#10;", comment.html)
         return ArtalkComment(
             id=comment.id,
             rid=answered,

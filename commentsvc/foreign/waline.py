@@ -8,7 +8,7 @@ error if a theme turns them on. Errors are JSON with ``errno`` and ``errmsg``, w
 shows.
 """
 
-from collections.abc import Coroutine, Iterable
+from collections.abc import Coroutine, Sequence
 from typing import Annotated, Any, Final, Literal
 
 import msgspec
@@ -341,21 +341,23 @@ class _Serializer:
             found.append(
                 self.comment(
                     top.comment,
-                    children=[self._child(one, top, below) for one in below],
+                    children=self._children(top, below),
                     sticky=top.place.id == part.thread.pinned,
                 )
             )
         return found
 
-    def _child(self, child: Shown, top: Shown, siblings: Iterable[Shown]) -> WalineComment:
-        assert child.comment is not None, "only top-level comments are listed when they are deleted"
-        by_id = {one.place.id: one.comment for one in (top, *siblings)}
-        answered = by_id.get(child.reply_to or top.place.id) or top.comment
-        shown = self.reply(child.comment, top.place.id)
-        if answered is None:
-            return shown
-        author = WalineAuthor(answered.author, answered.site, self._avatar(answered))
-        return msgspec.structs.replace(shown, pid=answered.id, reply_user=author)
+    def _children(self, top: Shown, below: Sequence[Shown]) -> list[WalineComment]:
+        by_id = {one.place.id: one.comment for one in (top, *below)}
+        found = []
+        for one in below:
+            assert one.comment, "only top-level comments are listed when they are deleted"
+            shown = self.reply(one.comment, top.place.id)
+            if answered := by_id.get(one.reply_to or top.place.id) or top.comment:
+                author = WalineAuthor(answered.author, answered.site, self._avatar(answered))
+                shown = msgspec.structs.replace(shown, pid=answered.id, reply_user=author)
+            found.append(shown)
+        return found
 
     def reply(self, comment: Comment, root: int | None) -> WalineComment:
         """Return the JSON of a comment below the top-level comment `root`, None if it is one."""

@@ -63,6 +63,14 @@ def test_a_thread_is_listed_with_all_replies_of_its_top_level_comments(service: 
     assert (flat["count"], flat["roots_count"]) == (4, 4)
 
 
+def test_no_line_of_a_comment_is_read_as_markdown_again(service: Served) -> None:
+    """The client reads `content` as Markdown, where HTML ends at a blank line."""
+    written(service, "- ```\n  a\n   \n  [x](javascript:alert(1))\n\n\n  b\n  ```")
+    [comment] = listed(service)["comments"]
+    assert comment["content"].count("&#10;") == 2
+    assert all(line.strip() for line in comment["content"].rstrip("\n").split("\n"))
+
+
 def test_comments_are_counted_by_page_and_on_the_site(service: Served) -> None:
     written(service)
     written(service, page_key="/q/")
