@@ -81,6 +81,31 @@ def test_plain_functions_coroutines_and_callbacks_answer() -> None:
     serve(answer, client)
 
 
+@pytest.mark.parametrize("waits", [False, True])
+def test_a_large_answer_is_compressed_by_another_thread(
+    monkeypatch: pytest.MonkeyPatch, *, waits: bool
+) -> None:
+    """It takes a fifth of a second for a list of a thousand long comments."""
+    threads = []
+
+    def compressed(response: Response) -> Response:
+        threads.append(threading.current_thread())
+        return response
+
+    def answer(request: Request) -> Response | Awaitable[Response]:
+        made = text(b"a" * int(request.query), "tag")
+        return asyncio.sleep(0, made) if waits else made
+
+    def client(bridge: Bridge) -> None:
+        for size in (1_000, 1_000_000):
+            assert ask(bridge.address, f"/?{size}") == (200, b"a" * size)
+
+    monkeypatch.setattr("commentsvc.http.bridge.compressed", compressed)
+    serve(answer, client)
+    small, large = threads
+    assert small is threading.main_thread() is not large
+
+
 def test_the_answers_of_a_turn_go_out_together() -> None:
     waiting: list[Deferred] = []
     bridges: list[Bridge] = []
