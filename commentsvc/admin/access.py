@@ -20,7 +20,7 @@ from collections.abc import Callable, Coroutine
 from dataclasses import dataclass
 from os import urandom
 from typing import Any, Final
-from urllib.parse import quote, urlsplit
+from urllib.parse import quote
 
 import msgspec
 
@@ -46,6 +46,7 @@ from commentsvc.util.i18n import (
     spoken,
 )
 from commentsvc.util.i18n import gettext as _
+from commentsvc.util.origin import host_of, origin
 from commentsvc.util.timestamps import DAY_MS, HOUR_MS
 
 TOKEN_FIELD: Final = "csrf_token"  # noqa: S105 - the name of a field
@@ -116,7 +117,7 @@ def public_address(given: str, request: Request) -> str:
     The pages require https, except on the own machine.
     """
     host = request.header("host") or ""
-    own = urlsplit(f"//{host}").hostname in ("localhost", "127.0.0.1", "::1")
+    own = host_of(f"//{host}") in ("localhost", "127.0.0.1", "::1")
     return given or f"{'http' if own else 'https'}://{host}"
 
 
@@ -302,10 +303,8 @@ def _is_same_origin(request: Request) -> bool:
     site = request.header("sec-fetch-site")
     if site is not None:
         return site == "same-origin"
-    origin = request.header("origin")
-    return origin == "null" or (
-        origin is not None and urlsplit(origin).netloc == (request.header("host") or "").lower()
-    )
+    sent, own = request.header("origin") or "", (request.header("host") or "").lower()
+    return sent == "null" or (own != "" and origin(sent).partition("://")[2] == own)
 
 
 def _target(request: Request) -> str:

@@ -21,7 +21,7 @@ from commentsvc.admin.render import redirect, target
 from commentsvc.admin.sign_in import SignIn
 from commentsvc.auth import identities, oidc, signed_links
 from commentsvc.auth.accounts import Moderator
-from commentsvc.auth.oidc import Attempt, Identity, OidcProvider, OidcRefused
+from commentsvc.auth.oidc import Attempt, Identity, OidcProvider, OidcRefused, OidcUnavailable
 from commentsvc.auth.signed_links import LinkError, SignedLinks
 from commentsvc.db.sqlite import Transaction
 from commentsvc.http.messages import HttpError, Request, Response, TrustedProxies, first
@@ -129,7 +129,7 @@ class ProviderPages:
 
     def _refused(self, status: int, reason: Exception) -> HttpError:
         """Return the error for a failed sign-in; log its reason, unless anybody can cause it."""
-        if not isinstance(reason, LinkError):
+        if not isinstance(reason, LinkError | OidcUnavailable):
             _log.warning("nobody was signed in by %s: %s", self._name, reason)
         message = _(
             "%(provider)s did not sign you in, or no account here has your email address. Try"

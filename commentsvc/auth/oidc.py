@@ -10,8 +10,10 @@ The provider's description and keys are kept for an hour. authlib and joserfc ar
 first sign-in.
 """
 
+import asyncio
 import base64
 import hashlib
+import logging
 from collections.abc import Mapping
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any, Final, TypeVar
@@ -28,10 +30,13 @@ from commentsvc.util.timestamps import HOUR_MS
 if TYPE_CHECKING:
     from joserfc import jwt
 
+_log = logging.getLogger(__name__)
+
 # The signature algorithms with public keys (RFC 7518, RFC 8037).
 ALGORITHMS: Final = ("RS256", "RS384", "RS512", "PS256", "ES256", "ES384", "EdDSA", "Ed25519")
 WELL_KNOWN: Final = "/.well-known/openid-configuration"
 KEPT: Final = HOUR_MS  # how long the description and keys are kept
+PAUSE: Final = 10_000  # milliseconds after a failure before the description is asked for again
 KEYS: Final = 100  # the most keys of a provider that are tried
 ANSWER: Final = 256 * 1024  # bytes of an answer
 LEEWAY: Final = 60  # seconds by which two clocks may differ
@@ -49,6 +54,10 @@ def provider_name(settings: OidcSettings) -> str:
 
 class OidcRefused(Exception):
     """The provider did not confirm an identity; the text is for the log."""
+
+
+class OidcUnavailable(OidcRefused):
+    """The provider gives no usable description of itself; that is in the log already."""
 
 
 class ProviderMetadata(msgspec.Struct, frozen=True):
@@ -115,6 +124,9 @@ class OidcProvider:
         self._metadata: ProviderMetadata | None = None
         self._keys: list[dict[str, Any]] = []  # Any: as JWK have it
         self._metadata_at = self._keys_at = 0
+        self._failure = ""
+        self._failed_at = 0
+        self._describing = asyncio.Lock()
 
     async def address(self, attempt: Attempt, state: str) -> str:
         """Return the address of the provider to send a browser to. Raise OidcRefused."""
@@ -151,18 +163,35 @@ class OidcProvider:
         return Identity(metadata.issuer, str(claims["sub"]), email if verified else "", name)
 
     async def _described(self) -> ProviderMetadata:
-        """Return the provider's description; its issuer must be the configured one."""
-        now = self._clock.monotonic_ms()
-        if self._metadata is None or now - self._metadata_at >= KEPT:
-            issuer = self._settings.issuer
-            found = await self._get(issuer.rstrip("/") + WELL_KNOWN, ProviderMetadata)
-            if found.issuer.rstrip("/") != issuer.rstrip("/"):
-                raise OidcRefused(f"provider: it calls itself {found.issuer}")
-            for address in (found.authorization_endpoint, found.token_endpoint, found.jwks_uri):
-                if not address.startswith("https://" if issuer.startswith("https:") else "http"):
-                    raise OidcRefused(f"provider: an address without https, {address}")
-            self._metadata, self._metadata_at = found, now
-        return self._metadata
+        """Return the provider's description. Raise OidcUnavailable.
+
+        Anybody can cause this, so one request is sent for all who wait, and after a failure none
+        for a while.
+        """
+        async with self._describing:
+            now = self._clock.monotonic_ms()
+            if self._metadata is None or now - self._metadata_at >= KEPT:
+                if self._failure and now - self._failed_at < PAUSE:
+                    raise OidcUnavailable(self._failure)
+                try:
+                    self._metadata = await self._describe()
+                except OidcRefused as error:
+                    self._failure, self._failed_at = str(error), self._clock.monotonic_ms()
+                    _log.warning("nobody can sign in: %s", error)
+                    raise OidcUnavailable(self._failure) from error
+                self._metadata_at = now
+            return self._metadata
+
+    async def _describe(self) -> ProviderMetadata:
+        """Fetch the provider's description; its issuer must be the configured one."""
+        issuer = self._settings.issuer
+        found = await self._get(issuer.rstrip("/") + WELL_KNOWN, ProviderMetadata)
+        if found.issuer.rstrip("/") != issuer.rstrip("/"):
+            raise OidcRefused(f"provider: it calls itself {found.issuer}")
+        for address in (found.authorization_endpoint, found.token_endpoint, found.jwks_uri):
+            if not address.startswith("https://" if issuer.startswith("https:") else "http"):
+                raise OidcRefused(f"provider: an address without https, {address}")
+        return found
 
     async def _exchange(
         self, metadata: ProviderMetadata, attempt: Attempt, code: str

@@ -20,6 +20,7 @@ from msgspec import Meta
 from commentsvc.settings.schema import CommentsSettings
 from commentsvc.util.i18n import Text
 from commentsvc.util.i18n import gettext as _
+from commentsvc.util.origin import host_of
 from commentsvc.util.text import VISIBLE, one_line, whole_number
 
 EMAIL_LENGTH = 254  # characters: RFC 5321, 4.5.3.1.3, without the angle brackets
@@ -229,7 +230,7 @@ def page_title(text: str) -> str:
 
 def is_site(text: str) -> bool:
     """Return whether `text` may be an author's web site: an http(s) URL without a user name."""
-    return len(text) <= SITE_LENGTH and _is_plain(text, _SITE)
+    return len(text) <= SITE_LENGTH and _is_plain(text, _SITE) and bool(host_of(text))
 
 
 def is_email(text: str) -> bool:

@@ -29,7 +29,7 @@ from commentsvc.http.operation import TEXT, Content, Operation, Query
 from commentsvc.http.router import Route, route
 from commentsvc.mentions import store
 from commentsvc.util.client_network import network
-from commentsvc.util.origin import origin
+from commentsvc.util.origin import host_of, origin
 from commentsvc.util.ratelimit import RateLimiter
 
 TAKEN: Final = b"Thank you. Your page is looked at soon.\n"
@@ -85,7 +85,7 @@ class WebmentionEndpoint:
         place = self._check(source, target)
         now = self._clock.now_ms()
         if not self._database.read_now(store.waits, place, source, now):
-            client, host = network(self._proxies.client(request)), urlsplit(source).hostname or ""
+            client, host = network(self._proxies.client(request)), host_of(source)
             for key in (b"network " + client, f"host {host}"):
                 if wait := self._limiter.take(key, self._clock.monotonic_ms()):
                     message = "There were too many webmentions. Please send it again later."

@@ -11,7 +11,7 @@ import re
 from collections.abc import Callable, Iterator
 from html.parser import HTMLParser
 from typing import Any, Final, NamedTuple
-from urllib.parse import urljoin, urlsplit
+from urllib.parse import urljoin
 
 import mf2py  # type: ignore[import-untyped]  # it has no types
 import msgspec
@@ -22,6 +22,7 @@ from commentsvc.comments.submission import is_site
 from commentsvc.db.schema.mentions import LIKE, MENTION, REPLY, REPOST
 from commentsvc.imports import markup
 from commentsvc.util.http_client import Fetched
+from commentsvc.util.origin import host_of
 from commentsvc.util.text import decoded, one_line
 
 # "<" in HTML: nh3 takes quadratic time for deep nesting, a second for as many.
@@ -199,7 +200,7 @@ def mention(page: Fetched, leads: Leads) -> FoundMention | None:
     """
     if page.type in ("text/html", "application/xhtml+xml"):
         return _html_mention(_cleaned(page), leads)
-    host = urlsplit(page.url).hostname or ""
+    host = host_of(page.url)
     named = FoundMention(MENTION, host, "", f"<{page.url}>")
     if page.type == "application/json" or page.type.endswith("+json"):
         return named if any(map(leads, _strings(page.body))) else None
@@ -308,7 +309,7 @@ def _said(
         return FoundMention(kind)
     cards = [*_values(entry, "author"), *(item for item in items if "h-card" in item["type"])]
     name, site = _author(cards[0]) if cards else ("", "")
-    host = urlsplit(html.url).hostname or ""
+    host = host_of(html.url)
     content = next(iter(_values(entry, "content")), "")
     if isinstance(content, dict):
         text = markup.read(str(content.get("html", "")), "html").source
@@ -324,7 +325,7 @@ def _said(
 def _author(card: Any) -> tuple[str, str]:  # Any: as above
     """Return the name and the web site of an author."""
     if isinstance(card, str):
-        return (urlsplit(card).hostname or "", card) if is_site(card) else (one_line(card), "")
+        return (host_of(card), card) if is_site(card) else (one_line(card), "")
     name = _plain(card.get("properties", {}).get("name", [])) or str(card.get("value", ""))
     return one_line(name), _plain(card.get("properties", {}).get("url", []))
 

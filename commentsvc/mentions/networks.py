@@ -10,13 +10,14 @@ import re
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from html import unescape
 from typing import Any, Final, NamedTuple
-from urllib.parse import quote, urlsplit
+from urllib.parse import quote
 
 from commentsvc.comments.submission import is_site
 from commentsvc.imports import markup
 from commentsvc.imports.records import Markup
 from commentsvc.mentions.polite_client import MEMORY, JsonAnswer, PoliteClient
 from commentsvc.util.http_client import RemoteError
+from commentsvc.util.origin import origin
 from commentsvc.util.text import one_line
 
 NAME_LENGTH: Final = 80
@@ -221,10 +222,12 @@ class _ActivityReader:
         except RemoteError:
             return None
         found = _dict(answer.body)
-        stated, asked = urlsplit(_text(found.get("id"))), urlsplit(answer.url)
+        stated, asked = (
+            origin(each).partition("://")[2] for each in (_text(found.get("id")), answer.url)
+        )
         is_there = answer.status == 200 and found.get("type") != "Tombstone"
         self._room -= answer.memory
-        if is_there and stated.netloc == asked.netloc and self._room >= 0:
+        if is_there and stated and stated == asked and self._room >= 0:
             self._known[address] = found
         return self._known[address]
 

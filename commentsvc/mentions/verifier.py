@@ -10,7 +10,6 @@ import asyncio
 import logging
 from functools import partial
 from typing import Final
-from urllib.parse import urlsplit
 
 from commentsvc.comments.errors import CommentsError
 from commentsvc.comments.urls import UrlError
@@ -24,6 +23,7 @@ from commentsvc.mentions.html_page import FoundMention, UnreadablePage
 from commentsvc.mentions.store import Mention
 from commentsvc.submission_service import SubmissionService
 from commentsvc.util.http_client import RemoteError, fetch
+from commentsvc.util.origin import host_of
 from commentsvc.util.timestamps import DAY_MS, MINUTE_MS
 
 _log = logging.getLogger(__name__)
@@ -61,7 +61,7 @@ class MentionVerifier:
         now = self._clock.now_ms()
         if not (waiting := self._database.read_now(store.due, now, 10 * AT_ONCE)):
             return 0
-        by_host = {urlsplit(mention.source).hostname: mention for mention in reversed(waiting)}
+        by_host = {host_of(mention.source): mention for mention in reversed(waiting)}
         chosen = list(by_host.values())[:AT_ONCE]
         await asyncio.gather(*map(self._check, chosen))
         return len(chosen)

@@ -27,7 +27,7 @@ from commentsvc.api.submit import SIGNED_OUT
 from commentsvc.auth import blog_tokens, oidc, signed_links
 from commentsvc.auth.attempts import AttemptLimiter, Bucket, Rate
 from commentsvc.auth.blog_tokens import BlogTokenRefused
-from commentsvc.auth.oidc import Attempt, OidcProvider, OidcRefused
+from commentsvc.auth.oidc import Attempt, OidcProvider, OidcRefused, OidcUnavailable
 from commentsvc.auth.signed_links import LinkError, LinkExpired, SignedLinks
 from commentsvc.comments import readers
 from commentsvc.comments.readers import BY_BLOG, BY_MAIL, ReaderNameTaken, SignedReader
@@ -430,7 +430,7 @@ class SignInPages:
 
     def _refused(self, status: int, reason: Exception) -> HttpError:
         """Return the error for a failed sign-in; log its reason, unless anybody can cause it."""
-        if not isinstance(reason, LinkError):
+        if not isinstance(reason, LinkError | OidcUnavailable):
             _log.warning("no reader was signed in: %s", reason)
         return HttpError(status, "sign_in", SIGNED_OUT)
 

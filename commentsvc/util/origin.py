@@ -2,6 +2,7 @@
 
 import re
 from functools import lru_cache
+from urllib.parse import urlsplit
 
 ORIGINS = 1_024  # addresses in the cache of `origin`
 HOST_LENGTH = 253  # characters of a host name: RFC 1035, 2.3.4, without the final dot
@@ -29,6 +30,14 @@ def _origin(address: str) -> str:
     scheme, port = match[1].lower(), (match[3] or "").lstrip("0")
     usual = port in ("", {"http": "80", "https": "443"}[scheme])
     return f"{scheme}://{host}" if usual else f"{scheme}://{host}:{port}"
+
+
+def host_of(address: str) -> str:
+    """Return the host of an address in lower case, `""` if it has none or is invalid."""
+    try:
+        return urlsplit(address).hostname or ""
+    except ValueError:
+        return ""
 
 
 def host_name(name: str) -> str:

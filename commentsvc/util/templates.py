@@ -8,10 +8,10 @@ from collections.abc import Callable, Mapping
 from functools import cached_property
 from importlib.resources import files
 from typing import TYPE_CHECKING, Any
-from urllib.parse import urlsplit
 
 from commentsvc.util import i18n
 from commentsvc.util.i18n import Language
+from commentsvc.util.origin import host_of
 
 if TYPE_CHECKING:
     from jinja2 import Environment, Template
@@ -58,7 +58,7 @@ class Templates:
             auto_reload=False,
             extensions=["jinja2.ext.i18n"],
         )
-        made.filters["host"] = lambda address: urlsplit(address).hostname or ""
+        made.filters["host"] = host_of
         made.policies["ext.i18n.trimmed"] = True  # line breaks inside {% trans %} become spaces
         made.install_gettext_callables(  # type: ignore[attr-defined] # the extension adds it
             _gettext, _ngettext, newstyle=True, pgettext=_pgettext

@@ -90,6 +90,7 @@ def test_a_form_of_another_page_is_refused_whatever_else_is_right(
         ("https://comments.example.evil.example", 403),
         ("https://comments.example:8443", 403),
         ("comments.example", 403),
+        ("http://[", 403),
         ("", 403),
     ],
 )

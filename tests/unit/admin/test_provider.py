@@ -16,6 +16,7 @@ import pytest
 from joserfc import jwk, jwt
 from msgspec.structs import replace
 
+from commentsvc.auth import oidc
 from commentsvc.auth.identities import account_of
 from commentsvc.auth.oidc import Identity
 from commentsvc.http.messages import Response
@@ -235,6 +236,19 @@ def test_what_is_not_right_signs_nobody_in(
     assert answer.status == 403
     assert "Our Id did not sign you in" in text(answer)
     assert not seat.is_signed_in()
+
+
+def test_strangers_cannot_flood_a_provider_that_fails_nor_the_log(
+    service: Served, provider: LyingProvider, caplog: pytest.LogCaptureFixture
+) -> None:
+    seat, asked = Seat(service), "/id/.well-known/openid-configuration"
+    provider.metadata = {"issuer": "https://other.example"}
+    assert [seat.get("provider").status for _ in range(5)] == [502] * 5
+    assert (provider.paths.count(asked), len(caplog.messages)) == (1, 1)
+    provider.metadata = {}
+    service.clock.elapsed += oidc.PAUSE
+    assert seat.get("provider").status == 303
+    assert service.ask("GET", "/moderation/provider", host="[]").status == 303
 
 
 @pytest.mark.parametrize("algorithm", ["none", "HS256", "ES256"])

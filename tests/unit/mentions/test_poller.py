@@ -428,7 +428,17 @@ def test_a_post_of_another_activitypub_server_is_followed(
     )
     put(server, "/liar", {"id": "http://127.0.0.2/x", "content": "of another host"}, ACTIVITY)
     forged = {"id": server.url("/missing"), "content": "said by somebody else", "type": "Note"}
-    items = [outer, outer, server.url("/liar"), forged, server.url("/note"), 7, None]
+    put(server, "/broken", {"id": "http://[", "content": "of no host"}, ACTIVITY)
+    items = [
+        outer,
+        outer,
+        server.url("/liar"),
+        server.url("/broken"),
+        forged,
+        server.url("/note"),
+        7,
+        None,
+    ]
     post = server.url("/note")
     put(
         server,

@@ -131,6 +131,8 @@ def test_300_of_the_same_are_one(service: Served, other: OtherSite) -> None:
         ("javascript:alert(1)", TARGET, "source"),
         ("", TARGET, "source"),
         ("https://user@rosa.example/", TARGET, "source"),
+        ("http://[1.2.3]/", TARGET, "source"),
+        ("http://℀.example/", TARGET, "source"),
         (f"https://rosa.example/{'a' * 300}", TARGET, "source"),
         ("https://rosa.example/", "https://other.example/post/", "target"),
         ("https://rosa.example/", "https://notes.example/", "target"),
