@@ -107,10 +107,10 @@ class SubmissionService:
         """Return a form token for a form of `site` that cannot do proof of work."""
         return self._spam_checker.form_token(site, self._clock.now_ms())
 
-    def invite(self, site: str, network: bytes) -> dict[str, Any]:  # Any: see SpamChecker
+    def issue_token(self, site: str, network: bytes) -> dict[str, Any]:  # Any: see SpamChecker
         """Return what a form of `site` needs; `network` is the client's."""
         now_ms, monotonic_ms = self._clock.now_ms(), self._clock.monotonic_ms()
-        return self._spam_checker.invite(site, now_ms, monotonic_ms, network)
+        return self._spam_checker.issue_token(site, now_ms, monotonic_ms, network)
 
     async def submit(self, submission: Submission, network: bytes) -> Accepted:
         """Judge and store a submission from `network`; return after the COMMIT.

@@ -78,6 +78,12 @@ message for readers. Times are RFC 3339 in UTC. The service describes itself at
 `/openapi.json`; the limits on this page are those of the default settings.
 """
 
+# What an operation that requires a token needs.
+TOKENS = {
+    "edit": "the edit token of the comment, or the token of its signed-in author",
+    "reader": "the token of a reader who signed in",
+}
+
 SETTINGS_FILE = Path(__file__).parent.parent / "config" / "commentsvc.toml"
 SETTINGS_INTRODUCTION = """\
 <!-- Written by `python -m docs.generate` from config/commentsvc.toml and the settings' types. -->
@@ -251,8 +257,8 @@ def _shipped_settings(text: str) -> Iterator[tuple[str, tuple[str, str]]]:
 def _described(operation: Operation[Any], described: Json) -> Iterator[str]:
     yield f"### `{operation.method} {operation.path}`\n"
     yield _wrapped(f"{operation.summary}. {operation.note}") + "\n"
-    if operation.by_token:
-        yield _wrapped("Needs the edit token: `Authorization: Bearer …`.") + "\n"
+    if operation.bearer:
+        yield _wrapped(f"Needs {TOKENS[operation.bearer]}: `Authorization: Bearer …`.") + "\n"
     for each in described.get("parameters", ()):
         yield _item(each["name"], each["schema"], each["required"], each.get("description", ""))
     if "parameters" in described:
@@ -267,7 +273,7 @@ def _described(operation: Operation[Any], described: Json) -> Iterator[str]:
     )
     errors = [status for status, answer in described["responses"].items() if _is_error(answer)]
     ending = f" Errors: {', '.join(errors)}." if errors else ""
-    yield _wrapped(f"Answers: {', '.join(answers)}.{ending}") + "\n"
+    yield _wrapped(f"Responses: {', '.join(answers)}.{ending}") + "\n"
 
 
 def _is_error(answer: Json) -> bool:
@@ -308,7 +314,7 @@ def _kind(schema: Json) -> str:
     if "anyOf" in schema:
         return " or ".join(map(_kind, schema["anyOf"]))
     if "enum" in schema:
-        return " or ".join(f"`{value}`" for value in schema["enum"] if value != "")
+        return " or ".join(f"`{value}`" for value in schema["enum"] if value != "") or "text"
     if schema.get("type") == "array":
         return f"list of {_kind(schema['items'])}"
     kind = {"string": "text", "integer": "number", "boolean": "true or false", "object": "object"}

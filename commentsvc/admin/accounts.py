@@ -43,7 +43,7 @@ INVITATION = page_operation(
     "GET", "/moderation/invitation", "An invitation: choose a name", Permission.ANYBODY
 )
 ACCEPT = page_operation(
-    "POST", "/moderation/invitation", "Make the account that is offered", Permission.ANYBODY
+    "POST", "/moderation/invitation", "Create the account of an invitation", Permission.ANYBODY
 )
 
 

@@ -31,7 +31,7 @@ SPANS: Final = (14, 30, 90)  # days on the chart
 DASHBOARD = page_operation(
     "GET",
     "/moderation/dashboard",
-    "A chart of the days, and how the service fares",
+    "A chart of comments per day, and the state of the service",
     Permission.READ,
 )
 SETTINGS = page_operation(

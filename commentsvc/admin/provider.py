@@ -39,11 +39,9 @@ TARGET_LENGTH: Final = 200  # characters of the address of the page to show afte
 RETURN: Final = "/moderation/provider-return"
 
 GO = page_operation(
-    "GET", "/moderation/provider", "Sign in by the provider of the settings", Permission.ANYBODY
+    "GET", "/moderation/provider", "Sign in with the OpenID Connect provider", Permission.ANYBODY
 )
-COME_BACK = page_operation(
-    "GET", RETURN, "Come back from the provider, signed in there", Permission.ANYBODY
-)
+COME_BACK = page_operation("GET", RETURN, "Finish a sign-in with the provider", Permission.ANYBODY)
 
 
 class ProviderPages:

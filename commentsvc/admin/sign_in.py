@@ -41,12 +41,12 @@ STEP_TIME: Final = 5 * MINUTE_MS  # milliseconds to find the phone and type the 
 
 
 ENTRY = page_operation(
-    "GET", "/moderation", "Lead to the queue, or to the sign-in page", Permission.ANYBODY
+    "GET", "/moderation", "Redirect to the queue, or to the sign-in page", Permission.ANYBODY
 )
 SIGN_IN_FORM = page_operation("GET", "/moderation/sign-in", "The sign-in page", Permission.ANYBODY)
 SIGN_IN = page_operation("POST", "/moderation/sign-in", "Sign in", Permission.ANYBODY)
 CODE = page_operation(
-    "POST", "/moderation/code", "Sign in with a code of an app", Permission.ANYBODY
+    "POST", "/moderation/code", "Enter the second factor of a sign-in", Permission.ANYBODY
 )
 PASSKEY = page_operation(
     "POST", "/moderation/passkey", "Sign in with a passkey", Permission.ANYBODY

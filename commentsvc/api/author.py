@@ -9,7 +9,7 @@ from typing import Annotated, Any, Final, Literal, NamedTuple, TypeVar
 import msgspec
 from msgspec import UNSET, Meta, UnsetType
 
-from commentsvc.api.parameters import LanguageQuery, LanguageTag, PageOrSiteQuery, PageQuery
+from commentsvc.api.parameters import AnyPageQuery, LanguageQuery, LanguageTag, PageQuery
 from commentsvc.api.serialize import (
     CommentSerializer,
     OwnComment,
@@ -80,7 +80,7 @@ class ReaderQuery(PageQuery, frozen=True):
     lang: LanguageTag = "en"
 
 
-class SignOutQuery(PageOrSiteQuery, frozen=True):
+class SignOutQuery(AnyPageQuery, frozen=True):
     """The site, and how many sessions end."""
 
     everywhere: (
@@ -114,7 +114,7 @@ EDIT = Operation(
     summary="Edit your own comment",
     query=LanguageQuery,
     body=(json_of(MessageBody),),
-    by_token=True,
+    bearer="edit",
     answers={200: json_of(Revised)},
     errors=(400, 401, 403, 404, 415, 429, 503),
 )
@@ -123,7 +123,7 @@ DELETE = Operation(
     path="/api/comments/{id}",
     summary="Delete your own comment",
     query=LanguageQuery,
-    by_token=True,
+    bearer="edit",
     answers={204: NOTHING},
     errors=(400, 401, 403, 404, 503),
 )
@@ -150,9 +150,9 @@ REPORT = Operation(
 READER = Operation(
     method="GET",
     path="/api/reader",
-    summary="Who signed in, and what this reader wrote on a page",
+    summary="Get the name of the reader who signed in, and this reader's comments on a page",
     query=ReaderQuery,
-    by_token=True,
+    bearer="reader",
     answers={200: json_of(ReaderState)},
     errors=(400, 401, 403, 503),
 )
@@ -161,7 +161,7 @@ SIGN_OUT = Operation(
     path="/api/reader",
     summary="Sign a reader out in this browser, or everywhere",
     query=SignOutQuery,
-    by_token=True,
+    bearer="reader",
     answers={204: NOTHING},
     errors=(400, 401, 403, 503),
 )

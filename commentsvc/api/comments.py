@@ -17,7 +17,8 @@ from msgspec import UNSET, Meta, UnsetType, field
 from commentsvc.api.feeds import REPLIES_FEED
 from commentsvc.api.parameters import (
     After,
-    PageOrSite,
+    AnyPageQuery,
+    PageOfSite,
     PageOrSiteQuery,
     PageQuery,
     PagesQuery,
@@ -28,7 +29,7 @@ from commentsvc.api.serialize import (
     CommentSerializer,
     Count,
     Counts,
-    Invitation,
+    FormOptions,
     LatestComment,
     ListedComments,
     PopularPage,
@@ -90,21 +91,21 @@ Shown = Literal["yes"] | UnsetType
 class PreviewQuery(WriteQuery, frozen=True):
     """The page whose comments a preview may mention, its site, and the language of errors."""
 
-    url: PageOrSite = ""
+    url: PageOfSite = ""
 
 
 class CountsQuery(PagesQuery, frozen=True):
     """The pages whose comments are counted, and what else the answer contains."""
 
-    reactions: Annotated[Shown, Meta(description="With the reactions to each page.")] = UNSET
+    reactions: Annotated[Shown, Meta(description="Also give the reactions to each page.")] = UNSET
     latest: Annotated[
-        Shown, Meta(description=f"With the {LISTED} newest comments of the site.")
+        Shown, Meta(description=f"Also give the {LISTED} newest comments of the site.")
     ] = UNSET
     popular: Annotated[
         list[Period],
         Meta(
-            description=f"With the {LISTED} pages of the site that got the most comments in a day,"
-            " week, month or year; repeat the parameter for several.",
+            description=f"Also give the {LISTED} pages of the site that got the most comments in a"
+            " day, week, month or year; repeat the parameter for several.",
             max_length=len(DAYS),
             extra={"message": f"This must be one of {', '.join(DAYS)}."},
         ),
@@ -167,7 +168,7 @@ COUNT = Operation(
 COUNTS = Operation(
     method="GET",
     path="/api/comments/counts",
-    summary="Count the comments of several pages; their reactions, views, and lists of the site",
+    summary="Count the comments of several pages, and give what else is asked for",
     query=CountsQuery,
     answers={200: json_of(Counts)},
     errors=(400, 503),
@@ -202,8 +203,8 @@ FORM_TOKEN = Operation(
     method="GET",
     path="/api/form-token",
     summary="Get what a form needs: a form token, and perhaps a proof-of-work challenge",
-    query=PageOrSiteQuery,
-    answers={200: json_of(Invitation)},
+    query=AnyPageQuery,
+    answers={200: json_of(FormOptions)},
     errors=(400,),
 )
 
@@ -468,7 +469,7 @@ class CommentsApi:
         query = FORM_TOKEN.read(request)
         site, _ = self._sites.place(query.url, query.site)
         headers = (("Content-Type", JSON), NOT_STORED, NO_SNIFFING, ANY_ORIGIN)
-        return Response(200, headers, encode(self._submissions.invite(request, site)))
+        return Response(200, headers, encode(self._submissions.form_options(request, site)))
 
     def _receipt(self, site: str, cors: Headers, accepted: Accepted) -> Response:
         """Return the answer for the author of a submission."""

@@ -123,6 +123,7 @@ def document(settings: Settings, operations: Iterable[Operation[Any]]) -> Json:
             "schemas": components,
             "securitySchemes": {
                 "editToken": {"type": "http", "scheme": "bearer"},
+                "readerToken": {"type": "http", "scheme": "bearer"},
                 "moderatorToken": {"type": "http", "scheme": "bearer"},
             },
         },
@@ -142,7 +143,7 @@ def _contents(operations: Iterable[Operation[Any]]) -> list[Content]:
 def _described(operation: Operation[Any], known: Mapping[int, Json], query: Json) -> Json:
     errors = (*operation.errors, 414) if query.get("properties") else operation.errors
     answers = {**operation.answers, **dict.fromkeys(errors, json_of(Error))}
-    is_public = operation.method == "GET" and not (operation.by_token or operation.permission)
+    is_public = operation.method == "GET" and not (operation.bearer or operation.permission)
     described: Json = {
         "operationId": f"{operation.method.lower()}{_named(operation.path)}",
         "summary": operation.summary,
@@ -162,8 +163,8 @@ def _described(operation: Operation[Any], known: Mapping[int, Json], query: Json
         described["parameters"] = parameters
     if operation.body:
         described["requestBody"] = {"required": True, **_content(operation.body, known)}
-    if operation.by_token:
-        described["security"] = [{"editToken": []}]
+    if operation.bearer:
+        described["security"] = [{f"{operation.bearer}Token": []}]
     if operation.permission:
         described["security"] = [{"moderatorToken": []}]
     return described

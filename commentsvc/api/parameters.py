@@ -29,6 +29,14 @@ PageOrSite = Annotated[
         extra_json_schema={"x-setting": "url or nothing"},
     ),
 ]
+PageOfSite = Annotated[
+    str,
+    Meta(
+        description="A page of the site: a path, or an address whose origin belongs to the site.",
+        examples=["/2017/07/post/"],
+        extra_json_schema={"x-setting": "url or nothing"},
+    ),
+]
 PageUrls = Annotated[
     list[PageUrl],
     Meta(
@@ -82,6 +90,13 @@ class PageOrSiteQuery(Query, frozen=True):
     """A page, or the whole site."""
 
     url: PageOrSite = ""
+    site: SiteName = ""
+
+
+class AnyPageQuery(Query, frozen=True):
+    """A site, named directly or by one of its pages."""
+
+    url: PageOfSite = ""
     site: SiteName = ""
 
 

@@ -33,7 +33,7 @@ REACTION_BYTES: Final = 8_192  # an escaped url and some words
 
 
 class ReactionBody(msgspec.Struct, frozen=True, forbid_unknown_fields=True, gc=False):
-    """A reaction as the browser sends it; see `PageReactions.react`."""
+    """A reaction to a page, or its withdrawal."""
 
     url: Url
     emoji: Annotated[

@@ -185,14 +185,14 @@ class Votes(Answer, frozen=True, gc=False):
 class Challenge(Answer, frozen=True):
     """A challenge in ALTCHA's format, version 2 (PBKDF2/SHA-256).
 
-    See https://altcha.org/docs/v2/proof-of-work-v2/. Any: ALTCHA defines the format.
+    See https://altcha.org/docs/v2/proof-of-work-v2/.
     """
 
-    parameters: dict[str, Any]
+    parameters: dict[str, Any]  # Any: ALTCHA defines the format
     signature: str
 
 
-class Invitation(Answer, frozen=True):
+class FormOptions(Answer, frozen=True):
     """What a form needs.
 
     `form_token` and a solution of the `proof_of_work` are sent with the comment; `length` is that

@@ -10,7 +10,7 @@ from typing import Final, TypeVar
 
 import msgspec
 
-from commentsvc.api.serialize import Invitation
+from commentsvc.api.serialize import FormOptions
 from commentsvc.comments import readers
 from commentsvc.comments.readers import SignedReader
 from commentsvc.comments.submission import Submission, avatar
@@ -73,15 +73,15 @@ class HttpSubmissions:
         """Return a form token for a form of `site` that cannot do proof of work."""
         return self._submissions.form_token(site)
 
-    def invite(self, request: Request, site: str) -> Invitation:
+    def form_options(self, request: Request, site: str) -> FormOptions:
         """Return what a form of `site` needs: form token, proof of work and limits."""
-        invitation = self._submissions.invite(site, network(self._proxies.client(request)))
-        return Invitation(
+        issued = self._submissions.issue_token(site, network(self._proxies.client(request)))
+        return FormOptions(
             length=self._length,
             notify=self._replies,
             sign_in=site in self._with_readers,
             images=self._picture_bytes if self._sites.images(site) else 0,
-            **invitation,
+            **issued,
         )
 
     def admit(self, request: Request) -> bytes:

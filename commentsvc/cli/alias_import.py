@@ -59,7 +59,7 @@ def read(text: bytes) -> tuple[AliasedPage, ...]:
         return _decode(text).pages
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
         raise InvalidAliasList(
-            f'This is no list of pages: {error}. It begins with {{"pages": [{{"url":'
+            f'This is not a list of pages: {error}. Such a list begins with {{"pages": [{{"url":'
             ' "/a/", "aliases": ["/b/"]}]}, and a build with static/hugo writes it.'
         ) from None
 
@@ -73,10 +73,10 @@ def plan(
     """
     for page in pages:
         site, url = sites.locate(page.url, name)
-        here = _talked(reader, site, url)
+        here = _with_comments(reader, site, url)
         for each in page.aliases:
             alias = sites.locate(each, site).url
-            there = _talked(reader, site, alias)
+            there = _with_comments(reader, site, alias)
             if alias == url or there == here:
                 continue
             if there is None:
@@ -90,7 +90,7 @@ def plan(
             yield Close(site=site, url=url, state=CLOSED)
 
 
-def _talked(reader: Reader, site: str, url: str) -> Thread | None:
+def _with_comments(reader: Reader, site: str, url: str) -> Thread | None:
     """Return the thread that `url` leads to; None if it has no comments."""
     thread = queries.thread(reader, site, url)
     return thread if threads.has_comments(reader, thread.id) else None

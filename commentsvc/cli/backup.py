@@ -78,8 +78,8 @@ def restore(data: Path, file: Path, force: bool, send: bool) -> None:
         click.echo(f"the previous tables are kept in the schema {done.schema}")
     if not (data / data_dir.SECRET_KEY).exists():
         click.echo(
-            f"{data} has no {data_dir.SECRET_KEY}: without the old one, sessions, links in mails "
-            "and edit tokens become invalid"
+            f"{data} has no {data_dir.SECRET_KEY}. Copy the old one there: without it, sessions, "
+            "links in mails and edit tokens become invalid."
         )
 
 

@@ -264,8 +264,8 @@ def _ask_postgresql(
 
     if not postgresql_upgrade.is_current(url):
         raise DatabaseUnusable(
-            "The tables are not there yet, or of an older version: the server's next start makes"
-            " them."
+            "The tables do not exist yet, or an older version made them: the next start of the"
+            " server creates or upgrades them."
         )
     result: T = postgresql.ask(url, work, *args, **kwargs)
     return result

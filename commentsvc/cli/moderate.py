@@ -12,7 +12,7 @@ import click
 
 from commentsvc.cli.common import config_option, data_option, find_settings
 
-_ids = click.argument("ids", metavar="ID...", nargs=-1, type=click.IntRange(1, 2**63 - 1))
+_ids = click.argument("ids", metavar="[ID]...", nargs=-1, type=click.IntRange(1, 2**63 - 1))
 _id = click.argument("id_", metavar="ID", type=click.IntRange(1, 2**63 - 1))
 _all = click.option("--all", "everything", is_flag=True, help="All pending comments.")
 

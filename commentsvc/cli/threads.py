@@ -65,14 +65,14 @@ def close(data: Path, settings_file: Path | None, site: str, url: str) -> None:
 @_of_page
 def open_(data: Path, settings_file: Path | None, site: str, url: str) -> None:
     """Open a page: it takes comments, however old it is."""
-    click.echo(f"open {_set(data, settings_file, site, url, 'open')}")
+    click.echo(f"opened {_set(data, settings_file, site, url, 'open')}")
 
 
 @thread.command()
 @_of_page
 def age(data: Path, settings_file: Path | None, site: str, url: str) -> None:
-    """Close a page at the age that close_days says, as is the default."""
-    click.echo(f"closes by its age {_set(data, settings_file, site, url, 'aging')}")
+    """Close a page at the age in close_days, which is the default."""
+    click.echo(f"closes at the age in close_days: {_set(data, settings_file, site, url, 'aging')}")
 
 
 @thread.command()
@@ -142,7 +142,7 @@ def unalias(data: Path, settings_file: Path | None, site: str, alias: str) -> No
 
     name, [other] = _locate(data, settings_file, site, alias)
     client.write(data, Alias(site=name, alias=other, url=None))
-    click.echo(f"{other} is no alias any more")
+    click.echo(f"{other} is not an alias any more")
 
 
 @thread.command("import")

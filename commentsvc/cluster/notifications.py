@@ -1,7 +1,7 @@
-"""The channel between instances: two connections to PostgreSQL, one that listens, one that speaks.
+"""The channel between instances: two connections to PostgreSQL, one for LISTEN, one for NOTIFY.
 
-Each is opened again when it is lost. What is said is notified in a transaction of its own, whose
-COMMIT does not wait for the disk: it would cost an fsync, and nothing of it is stored.
+Each is opened again when it is lost. Notices are sent in a transaction of their own, whose COMMIT
+does not wait for the disk: that would cost an fsync, and nothing is stored.
 """
 
 import asyncio
@@ -28,7 +28,7 @@ SILENCE_MS: Final = 2_000
 # Several notices in one statement share a COMMIT.
 _NOTIFY: Final = (
     "SELECT pg_notify(channel, payload)"
-    " FROM unnest(%s::text[], %s::text[]) AS said (channel, payload)"
+    " FROM unnest(%s::text[], %s::text[]) AS sent (channel, payload)"
 )
 
 
@@ -36,20 +36,20 @@ class ChannelListener(Protocol):
     """Who uses a channel; it is called on the channel's event loop."""
 
     def connected(self) -> None:
-        """Begin anew: what comes from now on is complete, what came before may not be."""
+        """Begin anew: from now on no notice is missing, but earlier ones may be."""
 
     def disconnected(self) -> None:
-        """Note that nothing comes until the next `connected`."""
+        """Note that no notice arrives until the next `connected`."""
 
     def receive(self, notice: Notice) -> None:
         """Take a notice, in the order of the commits."""
 
     def heartbeat(self) -> Notice | None:
-        """Return what is said regularly; None: nothing now. It is sent at once."""
+        """Return the notice that is sent regularly, now; None for none at present."""
 
 
 class NotificationChannel:
-    """Listens to all instances, and to what is said to `identity` alone; speaks for `listener`."""
+    """Receives notices to all instances and to `identity`, for `listener`; sends its notices."""
 
     def __init__(self, url: str, identity: str, listener: ChannelListener) -> None:
         self._url = url
@@ -69,11 +69,11 @@ class NotificationChannel:
         self._has_unsent.set()
 
     async def all_sent(self) -> None:
-        """Wait until nothing is to be said."""
+        """Wait until all notices are sent."""
         await self._all_sent.wait()
 
     async def listen(self) -> None:
-        """Pass on what is said, until cancelled; a lost connection is opened again."""
+        """Pass on received notices, until cancelled; a lost connection is opened again."""
         is_logged = False
         while True:
             try:
@@ -98,7 +98,7 @@ class NotificationChannel:
             self._listener.disconnected()
 
     async def send(self, every: float) -> None:
-        """Send what is to be said, and a heartbeat `every` so many seconds, until cancelled."""
+        """Send the notices, and a heartbeat `every` so many seconds, until cancelled."""
         while True:
             with contextlib.suppress(Exception):  # `listen` logs a loss
                 async with _dialled(self._url) as connection:
@@ -120,7 +120,7 @@ class NotificationChannel:
             await self._send(connection)
 
     async def _send(self, connection: psycopg.AsyncConnection[Any]) -> None:
-        """Send what is to be said; after a failure it is still to be said."""
+        """Send the notices that wait; after a failure they still wait."""
         sending = dict(self._unsent)
         if sending:
             channels = [channel for channel, _ in sending]

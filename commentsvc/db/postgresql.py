@@ -48,7 +48,7 @@ DIAL_PATIENCE: Final = 3
 CONNECTIONS: Final = 10
 # Seconds to wait for another program's lock.
 PATIENCE: Final = 3
-# Milliseconds after which a connection is lost whose other end says nothing to what we sent.
+# Milliseconds after which a connection counts as lost if its other end acknowledges nothing.
 SILENCE_MS: Final = 10_000
 # The same for the connection of the event loop, which a read there would block as long.
 LOOP_SILENCE_MS: Final = 2_000
@@ -62,7 +62,7 @@ PIECE: Final = 1_000
 # the midst of a transaction is disconnected after IDLE seconds.
 WRITER_PATIENCE: Final = 5
 IDLE: Final = 2
-# The oldest version that Debian 12 and we know.
+# The version of Debian 12, the oldest that we support.
 OLDEST: Final = 15
 
 # Other programs of ours that are connected to the same database.
@@ -76,7 +76,7 @@ _BUSY: Final = ("08", "25P03", "40", "53300", "55P03", "57")  # beginnings of SQ
 _FULL: Final = ("53", "25006", "58")
 _UNUSABLE: Final = ("28", "3D", "42501", "3F", "XX")
 
-# What these said was done, else it is unknown: they may be sent again on another connection.
+# The beginnings of statements that change nothing: they may be repeated on another connection.
 _REPEATABLE: Final = ("BEGIN", "SELECT", "WITH")
 
 

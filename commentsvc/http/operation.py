@@ -61,10 +61,10 @@ class Operation(Generic[Q]):
     `answers` are those by status, and `errors` the statuses of errors in JSON. `path_type` is the
     type of ``{path}``. With `ignores_unknown`, parameters that are not in `query` are ignored,
     since clients of other systems send some. With `takes_file`, the body may be larger than
-    `server.max_body_kib` by a picture. An operation with `by_token` requires `Authorization:
-    Bearer`. One that is `for_moderators` is a moderation page, which is not in the OpenAPI
-    document; `permission` is what the account needs (see `moderation.permissions`). `note` adds
-    details to the summary.
+    `server.max_body_kib` by a picture. An operation with a `bearer` requires
+    `Authorization: Bearer`, with a token of that kind. One that is `for_moderators` is a moderation
+    page, which is not in the OpenAPI document; `permission` is what the account needs (see
+    `moderation.permissions`). `note` adds details to the summary.
     """
 
     method: str
@@ -75,7 +75,7 @@ class Operation(Generic[Q]):
     answers: Mapping[int, Content] = field(default_factory=dict)
     errors: tuple[int, ...] = ()
     path_type: Any = str  # Any: as in Content
-    by_token: bool = False
+    bearer: Literal["", "edit", "reader"] = ""
     ignores_unknown: bool = False
     takes_file: bool = False
     for_moderators: bool = False

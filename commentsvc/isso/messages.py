@@ -40,7 +40,7 @@ _VISIBLE_END = r"[^\s\x00-\x1f\x7f]"
 IssoText = Annotated[
     str,
     Meta(
-        description="The text in Markdown; a visible character stands at the third place or later.",
+        description="The text in Markdown, at least 3 characters without the spaces at its end.",
         extra_json_schema={"pattern": rf"^[\s\S]{{2,}}{_VISIBLE_END}", "x-setting": "message"},
     ),
 ]

@@ -259,7 +259,7 @@ SCRIPT, STYLE = (
     Operation(
         method="GET",
         path=f"/isso/{folder}/{{path}}",
-        summary=f"Lead to Isso's own {what}, which the blog has",
+        summary=f"Redirect to Isso's own {what} on the blog",
         query=Query,
         ignores_unknown=True,
         answers={302: NOTHING, 404: TEXT},

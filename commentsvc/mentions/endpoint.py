@@ -45,13 +45,12 @@ class WebmentionFields(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 WEBMENTION = Operation(
     method="POST",
     path="/webmention",
-    summary="Take a webmention",
+    summary="Receive a webmention, as the W3C recommends",
     query=Query,
     body=(Content("application/x-www-form-urlencoded", WebmentionFields),),
     answers={202: TEXT},
     errors=(400, 404, 429, 503),
-    note="By the recommendation of the W3C. The page is looked at later; 404 where no site has"
-    " `webmentions` on.",
+    note="The service fetches the page later. 404 if no site has `webmentions` on.",
 )
 
 

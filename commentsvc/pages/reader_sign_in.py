@@ -138,7 +138,7 @@ COME_BACK = Operation(
 ASK_LINK = link_operation("GET", "/reader/link", "Ask a reader whether to sign in")
 USE_LINK = link_operation("POST", "/reader/link", "Sign in a reader by a mailed link, once")
 NAME = replaced(
-    link_operation("POST", "/reader/name", "Give a reader who has signed in a name"),
+    link_operation("POST", "/reader/name", "Set the name of a reader who has signed in"),
     body=form_of(NameForm),
 )
 

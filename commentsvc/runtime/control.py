@@ -51,8 +51,8 @@ LOCAL: Final = b"\r\n\r\n\0\r\nQUIT\n\x20\0\0\0"
 
 
 OTHER_NUMBER: Final = (
-    "a server with --processes can only replace one with --processes, and a server without it one"
-    " without; stop the server, then start it anew"
+    "a server with --processes can only replace one with --processes, and a server without it only"
+    " one without it; stop the server, then start it again"
 )
 
 
@@ -173,8 +173,8 @@ class Control:
         if isinstance(request, HandOver):
             if self._ready.manager not in ("", request.manager):
                 return CommandResult(
-                    error="systemd or another service manager started it, which would take it for "
-                    "ended; let that start the new one: systemctl restart commentsvc"
+                    error="systemd or another service manager started it, and would think that it "
+                    "has ended; restart it there: systemctl restart commentsvc"
                 )
             if request.several != self._several:
                 return CommandResult(error=OTHER_NUMBER)

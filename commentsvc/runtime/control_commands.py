@@ -73,7 +73,7 @@ class UndoChange(ControlCommand, frozen=True):
             return _command_result(actions.undo_last(tx, self.ids, COMMAND_LINE, now))
         act = actions.last_act(tx, COMMAND_LINE)
         if not act:
-            raise errors.NothingToUndo("there is no change by a command that could be undone")
+            raise errors.NothingToUndo("there is no command to undo")
         return _command_result(actions.undo(tx, act, COMMAND_LINE, now))
 
 

@@ -98,7 +98,7 @@ async def run(database: Database, pause: float = PAUSE) -> None:
         except DatabaseError:
             pass  # full or busy, which is logged elsewhere: try the same batch again
         except Exception:
-            _log.exception("stored comments are not rendered again behind id %d", last)
+            _log.exception("stored comments are not rendered again after comment %d", last)
             return
 
 

@@ -114,12 +114,13 @@ def _contradictions(settings: Settings) -> Iterator[str]:
     server, mail, hooks = settings.server, settings.mail, settings.hooks
     if server.hsts and not server.proxy_protocol:
         yield (
-            "server.hsts is set, but server.proxy_protocol is not: only by that do we know who came"
-            " by TLS. Set it too, or let the proxy send Strict-Transport-Security."
+            "server.hsts is set, but server.proxy_protocol is not: without it, the service does not"
+            " know which clients use TLS. Set it too, or let the proxy send"
+            " Strict-Transport-Security."
         )
     if server.redirect_listen and not server.public_url.startswith("https:"):
         yield (
-            "server.redirect_listen is set, but server.public_url is no https address: the"
+            "server.redirect_listen is set, but server.public_url does not begin with https: the"
             " redirect leads there. Set it too."
         )
     if mail.host:
@@ -166,7 +167,7 @@ def _artalk_contradictions(settings: Settings) -> Iterator[str]:
 def _inbox_contradictions(mail: MailSettings, inbox: InboxSettings) -> Iterator[str]:
     """Yield such lines about the settings for answers by mail."""
     if inbox.address and not mail.host:
-        yield "inbox.address is set, but mail.host is not: it sends what is answered. Set it too."
+        yield "inbox.address is set, but mail.host is not: no mail is sent to answer. Set it too."
     for name, value in (("host", inbox.host), ("hook_secret", inbox.hook_secret)):
         if value and not inbox.address:
             yield f"inbox.{name} is set, but inbox.address is not: answers go there. Set it too."

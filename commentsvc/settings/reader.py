@@ -93,7 +93,7 @@ class SettingsReader:
         for name, value in document.items():
             if name not in self._sections:
                 self.problems.append(
-                    f"[{name}] in {path} is no section; the nearest is "
+                    f"[{name}] in {path} is not a section; the most similar one is "
                     f"[{_nearest(name, self._sections)}]. Rename or remove it."
                 )
             elif name == self._repeated and _is_list_of_tables(value):

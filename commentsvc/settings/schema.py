@@ -99,7 +99,7 @@ class DatabaseSettings(Struct, frozen=True, kw_only=True):
 
 
 class Site(Struct, frozen=True, kw_only=True):
-    """A blog. `origins` are in lower case, without a default port and a slash at the end."""
+    """A blog. `origins` are in lower case, without a default port or a slash at the end."""
 
     name: Annotated[str, NAME] = "blog"
     origins: Annotated[tuple[str, ...], ORIGINS] = ()
@@ -253,7 +253,7 @@ class InboxSettings(Struct, frozen=True, kw_only=True):
 
 
 class HooksSettings(Struct, frozen=True, kw_only=True):
-    """Webhooks and messengers that are told of comments."""
+    """Webhooks and messengers that get notifications about comments."""
 
     webhooks: Annotated[tuple[str, ...], URLS] = ()
     secret: Annotated[str, SECRET] = ""
@@ -308,7 +308,7 @@ class StacosysSettings(Struct, frozen=True, kw_only=True):
 
 
 class FeedSettings(Struct, frozen=True, kw_only=True):
-    """The Atom feed."""
+    """The feeds: Atom, RSS and JSON Feed."""
 
     entries: Annotated[int, whole(1, 1_000)] = 50
 

@@ -198,7 +198,8 @@ ADDRESSES = Meta(
 
 def words(*allowed: str) -> Meta:
     """Return the description of a Literal of these words."""
-    return Meta(description=" or ".join(f'"{word}"' for word in allowed))
+    *others, last = (f'"{word}"' for word in allowed)
+    return Meta(description=f"{', '.join(others)} or {last}")
 
 
 def _tidy_urls(urls: tuple[str, ...]) -> tuple[str, ...]:

@@ -3,10 +3,10 @@
 Each check is independent and can be turned off. All of them run, so that a moderator sees every
 reason. Nothing here reads the disk, and nothing waits.
 
-The widget fetches a form token and a proof of work when its form is opened (`invite`). A reader
-without JavaScript has neither, and clients of other systems know neither. Their comments get points
-or are held, as the settings say. If a form token is required, the plain form is shown again with
-one.
+When a form is opened, the widget fetches a form token and a proof-of-work challenge
+(`issue_token`). A reader without JavaScript has neither, and clients of other systems know neither.
+Their comments get points or are held, as the settings say. If a form token is required, the plain
+form is shown again with one.
 """
 
 from collections.abc import Sequence
@@ -52,7 +52,7 @@ class SpamChecker:
         """Return a form token for a form of `site` at the time `now_ms` (Unix milliseconds)."""
         return self._form_tokens.make(site, now_ms)
 
-    def invite(
+    def issue_token(
         self, site: str, now_ms: int, monotonic_ms: int, network: bytes = b""
     ) -> dict[str, Any]:
         """Return what a form of `site` needs: ``{"form_token", "proof_of_work"?}``.

@@ -54,7 +54,9 @@ def database(url: str) -> Finding:
         return Finding("database", False, str(error))
     if problems:
         return Finding("database", False, "; ".join(problems))
-    return Finding("database", True, f"PostgreSQL {version} can be used, and keeps what it takes")
+    return Finding(
+        "database", True, f"PostgreSQL {version} is new enough, and its settings are safe"
+    )
 
 
 def permissions(data: Path, settings: Settings) -> Finding:

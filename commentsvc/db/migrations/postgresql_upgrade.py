@@ -1,6 +1,6 @@
 """Bring a PostgreSQL database to the schema of this program, as `upgrade` does a file.
 
-Before anything is written, the server and the database are looked at: version, encoding, rights,
+Before anything is written, the server and the database are checked: version, encoding, rights,
 and whether the database is ours and not newer. All missing steps are one transaction.
 """
 
@@ -29,7 +29,7 @@ _FACTS: Final = (
     " EXISTS (SELECT 1 FROM pg_collation WHERE collname = 'und-x-icu'),"
     f" to_regclass('{schema.SCHEMA}.{HISTORY}') IS NOT NULL"
 )
-# Tables of whoever it is; extensions may have theirs.
+# Tables that are not ours, except those of extensions.
 _FOREIGN: Final = (
     "SELECT n.nspname || '.' || c.relname FROM pg_class AS c"
     " JOIN pg_namespace AS n ON n.oid = c.relnamespace"
@@ -66,8 +66,8 @@ _LATE: Final = (
     "SELECT application_name, extract(epoch FROM replay_lag)::int FROM pg_stat_replication"
     " WHERE replay_lag > make_interval(secs => %s) ORDER BY 1"
 )
-# Other users who may connect, without those who may do everything. Any of them can notify, and take
-# the locks of the instances.
+# Other users who may connect, except superusers. Each of them can send notifications, and take the
+# locks of the instances.
 _STRANGERS: Final = (
     "SELECT rolname FROM pg_roles WHERE rolcanlogin AND NOT rolsuper"
     " AND NOT pg_has_role(oid, current_user, 'MEMBER')"

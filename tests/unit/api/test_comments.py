@@ -383,17 +383,17 @@ def test_a_form_gets_a_stamp_and_work_and_sends_both(service: Served) -> None:
     answer = service.get("/api/form-token?url=/p/")
     assert dict(answer.headers)["Cache-Control"] == "no-store"
     assert answer.tags == ()
-    invitation = data(answer)
-    assert (invitation["length"], invitation["notify"]) == (200, False)
-    challenge = altcha.Challenge.from_dict(invitation["proof_of_work"])
+    options = data(answer)
+    assert (options["length"], options["notify"]) == (200, False)
+    challenge = altcha.Challenge.from_dict(options["proof_of_work"])
     solution = altcha.solve_challenge(challenge)
     assert solution
     work = altcha.Payload(challenge, solution).to_base64()
     service.now += 9
-    service.submit(form_token=invitation["form_token"], proof_of_work=work)
+    service.submit(form_token=options["form_token"], proof_of_work=work)
     sql = "SELECT score, reasons FROM comment"
     assert service.database.read_now(lambda reader: reader.execute(sql).fetchall()) == [(0, "")]
-    assert data(service.get("/api/form-token?url=/p/")) != invitation
+    assert data(service.get("/api/form-token?url=/p/")) != options
     assert service.get("/api/form-token?url=https://evil.example/").status == 400
 
 

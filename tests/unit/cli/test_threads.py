@@ -41,14 +41,14 @@ def run(tmp_path: Path) -> Run:
     ("words", "order", "output"),
     [
         (["close", "/a"], Close("blog", "/a/", "closed"), "closed /a/\n"),
-        (["open", "https://notes.example/a?utm_x=1"], Close("notes", "/a", "open"), "open /a\n"),
+        (["open", "https://notes.example/a?utm_x=1"], Close("notes", "/a", "open"), "opened /a\n"),
         (["age", "--site", "notes", "/a"], Close("notes", "/a", "aging"),
-         "closes by its age /a\n"),
+         "closes at the age in close_days: /a\n"),
         (["title", "/a", "A title"], SetTitle("blog", "/a/", "A title"), "titled /a/\n"),
         (["move", "/a", "/b"], Move("blog", "/a/", "/b/"), "moved /a/ to /b/\n"),
         (["merge", "/a", "/b"], Merge("blog", "/a/", "/b/"), "merged /a/ into /b/: 3 comments\n"),
         (["alias", "/a", "/b"], Alias("blog", "/b/", "/a/"), "/b/ leads to /a/\n"),
-        (["unalias", "/b"], Alias("blog", "/b/", None), "/b/ is no alias any more\n"),
+        (["unalias", "/b"], Alias("blog", "/b/", None), "/b/ is not an alias any more\n"),
     ],
 )  # fmt: skip
 def test_a_verb_orders_by_canonical_urls(
@@ -122,4 +122,4 @@ def test_a_blogs_list_of_old_addresses_is_taken_over(
 def test_a_list_that_is_none_changes_nothing(run: Run) -> None:
     result = run("import", "-", given="<html>")
     assert result.exit_code == 1
-    assert "This is no list of pages" in result.stderr
+    assert "This is not a list of pages" in result.stderr

@@ -118,7 +118,7 @@ def test_the_last_command_or_a_named_change_is_undone(tmp_path: Path) -> None:
             assert await ask(UndoChange()) == CommandResult((ids[0],))
             assert await ask(UndoChange(ids=(ids[0],))) == CommandResult((ids[0],))
             assert await ask(UndoChange()) == CommandResult((ids[1],))
-            with pytest.raises(ControlError, match="there is no change by a command"):
+            with pytest.raises(ControlError, match="there is no command to undo"):
                 await ask(UndoChange())
 
     asyncio.run(scene())

@@ -140,4 +140,4 @@ def test_an_unforeseen_end_is_logged(
     monkeypatch.setattr(rerender, "find_outdated", fails)
     with opened(tmp_path) as database:
         asyncio.run(asyncio.wait_for(rerender.run(database, 0), 60))
-    assert "not rendered again behind id 0" in caplog.text
+    assert "not rendered again after comment 0" in caplog.text

@@ -158,7 +158,7 @@ def test_the_only_table_of_a_repeated_section_is_reached_by_a_variable() -> None
             "[[tray]]\nheat = 1",
             "tray.heat in {} is not a setting; the most similar one is oven.heat.",
         ),
-        ("[ovne]\nheat = 1", "[ovne] in {} is no section; the nearest is [oven]."),
+        ("[ovne]\nheat = 1", "[ovne] in {} is not a section; the most similar one is [oven]."),
         ("oven = 3", "oven in {} is 3, but must be a section. Write [oven] on a line"),
         (
             "[tray]\nname = 'x'",

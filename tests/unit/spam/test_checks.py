@@ -107,9 +107,9 @@ def test_links_are_no_doubt_where_any_number_is_allowed() -> None:
 
 def proof(judge: SpamChecker) -> dict[str, Any]:  # Any: fields of Submission
     """Return what a browser sends with a form after the proof of work."""
-    invitation = judge.invite("blog", NOW, 0)
-    sent = {"form_token": invitation["form_token"]}
-    if work := invitation.get("proof_of_work"):
+    issued = judge.issue_token("blog", NOW, 0)
+    sent = {"form_token": issued["form_token"]}
+    if work := issued.get("proof_of_work"):
         challenge = altcha.Challenge.from_dict(work)
         solution = altcha.solve_challenge(challenge)
         assert solution
@@ -171,7 +171,7 @@ def test_a_forged_stamp_is_refused_where_one_is_required() -> None:
 
 def test_without_work_asked_a_stamp_is_enough() -> None:
     judge = layers(form_token="require")
-    assert [*judge.invite("blog", NOW, 0)] == ["form_token"]
+    assert [*judge.issue_token("blog", NOW, 0)] == ["form_token"]
     assert verdict(judge, later_ms=9_000, **proof(judge)).score == 0
     assert verdict(judge, "Quick.", **proof(judge)).reasons == ("hasty +3 3",)
 
@@ -190,7 +190,7 @@ def suspected(**spam: Any) -> set[str]:  # Any: as for layers
     judge = layers(**(EVERYTHING | spam))
     text = f"{LINKS} casino {'Очень длинный русский текст о самых разных вещах. ' * 5}"
     verdict(judge, text)
-    form_token = judge.invite("blog", NOW, 0)["form_token"]
+    form_token = judge.issue_token("blog", NOW, 0)["form_token"]
     return {*verdict(judge, text, b"def", 500, author="Bob", form_token=form_token).reasons}
 
 
