@@ -206,6 +206,8 @@ FOREIGN_TO_CORE = re.compile(
 )
 
 C_LINE = 100  # columns
+README_LINES = 150
+FOLDER_README_LINES = 60
 
 
 def python_files(*folders: Path) -> list[Path]:
@@ -576,6 +578,15 @@ def test_a_class_name_occurs_in_one_module_only() -> None:
             if isinstance(node, ast.ClassDef):
                 modules.setdefault(node.name, []).append(module_of(path))
     assert not {name: found for name, found in modules.items() if len(found) > 1}
+
+
+def test_a_readme_is_short_enough_to_be_read() -> None:
+    """The first one introduces the project; those of folders are maps for who changes the code."""
+    folders = ("commentsvc", "config", "core", "loadtest", "static", "tests")
+    readmes = [path for name in folders for path in (ROOT / name).rglob("README.md")]
+    lines = {relative(path): len(path.read_text().splitlines()) for path in readmes}
+    assert {name for name, count in lines.items() if count > FOLDER_README_LINES} == set()
+    assert len((ROOT / "README.md").read_text().splitlines()) <= README_LINES
 
 
 def test_an_ignored_rule_of_the_linter_has_its_reason_on_the_line() -> None:

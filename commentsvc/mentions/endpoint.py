@@ -32,7 +32,7 @@ from commentsvc.util.client_network import network
 from commentsvc.util.origin import host_of, origin
 from commentsvc.util.ratelimit import RateLimiter
 
-TAKEN: Final = b"Thank you. Your page is looked at soon.\n"
+TAKEN: Final = b"Thank you. Your page will be checked soon.\n"
 
 
 class WebmentionFields(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
