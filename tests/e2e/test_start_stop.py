@@ -122,6 +122,16 @@ def test_data_survive_a_restart(data: Path, start: Start) -> None:
     assert (data / "secret.key").read_bytes() == key
 
 
+def test_a_service_on_sqlite_does_not_load_the_driver_of_postgresql(
+    data: Path, start: Start
+) -> None:
+    start(data).stop()
+    service = start(data)
+    loaded = Path(f"/proc/{service.process.pid}/maps").read_text()
+    assert "_sqlite3" in loaded
+    assert "psycopg" not in loaded
+
+
 def test_a_build_is_requested_after_a_start_and_put_off_by_a_change(
     data: Path, start: Start
 ) -> None:
