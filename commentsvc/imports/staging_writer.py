@@ -93,7 +93,7 @@ class StagingWriter:
                 self._insert(comments)  # which belong to the file before
                 comments.clear()
                 self._file += 1
-                self._modified = part.modified
+                self._modified, self._last_moment = part.modified, 0
                 self._db.execute("INSERT INTO file VALUES (?, ?)", (self._file, part.name))
             else:
                 self._insert_other(part)
@@ -130,7 +130,8 @@ class StagingWriter:
             created = comment.created
             if created is None:
                 created = self._last_moment or self._modified
-                self._note("its date cannot be read: it has that of the comment before it")
+                whose = "comment before it" if self._last_moment else "file"
+                self._note(f"its date cannot be read: it has that of the {whose}")
             self._last_moment = created
             kept = self._convert(comment, created)
             items.append(

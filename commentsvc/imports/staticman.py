@@ -28,6 +28,7 @@ NAME: Final = "staticman"
 LIMIT: Final = 1024 * 1024  # bytes of a file
 _ENDINGS: Final = (".yml", ".yaml", ".json", ".md")
 _ID: Final = re.compile(rb"(?:^|[\s\"'{])_id[\"']?\s*:")  # the whole name of the field
+_DIGEST: Final = re.compile("[0-9a-f]{40}").fullmatch  # a name that the first versions gave
 _TEXTS: Final = ("message", "comment", "body", "content", "text")
 _PARENTS: Final = ("_parent", "replying_to_uid", "reply_to", "replying_to", "replyTo", "parent_id")
 _ROOT: Final = "comments"  # the folder of all pages
@@ -38,13 +39,17 @@ _DATES: Final = ("date", "timestamp", "created", "createdAt")
 
 def recognises(source: SourceFile, head: bytes) -> str:
     """Return what shows that the file is from Staticman; "" if it is not."""
-    if PurePath(source.relative).suffix not in _ENDINGS or source.packed != source.is_member:
+    path = PurePath(source.relative)
+    if path.suffix not in _ENDINGS or source.packed != source.is_member:
         return ""
     if head.lstrip().startswith(b"["):  # several comments are of another system
         return ""
     has_text = head.startswith(b"---") or any(text.encode() in head for text in _TEXTS)
-    is_ours = _ID.search(head) and has_text
-    return "its field _id" if is_ours and len(head) < LIMIT else ""
+    if not has_text or len(head) >= LIMIT:
+        return ""
+    if _ID.search(head):
+        return "its field _id"
+    return "the digest that is its name" if _DIGEST(path.stem) else ""
 
 
 def parse(source: SourceFile, options: ParseOptions) -> Records:

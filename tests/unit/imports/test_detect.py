@@ -712,6 +712,16 @@ def test_files_of_staticman_are_read_as_editors_and_json_libraries_write_them(
     assert tabs.created == MAY_2013
 
 
+def test_files_of_the_first_staticman_have_only_what_the_form_has(tmp_path: Path) -> None:
+    text = 'name: \'Ann "A"\'\nmessage: "One\\r\\n- two"\n'
+    folder = tmp_path / "comments/hello"
+    folder.mkdir(parents=True)
+    written(folder, "df24148483ce26b1d1f869f5658488f0d5be7664.yml", text)
+    [comment] = comments(parsed(tmp_path / "comments"))
+    assert comment.id == "df24148483ce26b1d1f869f5658488f0d5be7664"
+    assert (comment.author, comment.text, comment.created) == ('Ann "A"', "One\r\n- two", None)
+
+
 @pytest.mark.parametrize("text", ["_id: [\nmessage: x", "{_id: 1, message"])
 def test_yaml_that_is_none_is_named(tmp_path: Path, text: str) -> None:
     path = tmp_path / "a.yml"

@@ -402,6 +402,7 @@ def test_a_comment_without_a_good_name_or_date_is_stored(importer: Importer) -> 
         ("comment 4", NOW, "Ann"),
     ]
     assert {reason for _, reason, _ in staging.reasons()} == {
+        "its date cannot be read: it has that of the file",
         "its date cannot be read: it has that of the comment before it",
         "the author's name is cut to 200 characters",
     }
