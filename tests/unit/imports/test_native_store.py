@@ -1,5 +1,6 @@
 """Our own export, imported into an empty service and exported again, is the same byte for byte."""
 
+import contextlib
 import io
 import json
 import re
@@ -7,25 +8,42 @@ from pathlib import Path
 
 import pytest
 from click.testing import CliRunner, Result
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 
 from commentsvc.cli import client, main
-from commentsvc.comments import follows, queries, reactions, threads, views
+from commentsvc.comments import (
+    create,
+    follows,
+    images,
+    queries,
+    reactions,
+    readers,
+    subscriptions,
+    threads,
+    views,
+    voting,
+)
+from commentsvc.comments.errors import CommentsError
 from commentsvc.comments.reactions import Reaction
-from commentsvc.comments.urls import PageRef
+from commentsvc.comments.urls import PageRef, UrlError
 from commentsvc.db import integrity
 from commentsvc.db.database import Database
 from commentsvc.exports import ndjson, snapshot
 from commentsvc.exports.output import Output
 from commentsvc.imports import store
 from commentsvc.model import APPROVED, DELETED
-from commentsvc.moderation import pins
+from commentsvc.moderation import actions, pins, retention
+from commentsvc.settings.schema import DatabaseSettings
 from commentsvc.spam import bans
+from commentsvc.spam.protected_names import looks
 from commentsvc.util.clock import SYSTEM_CLOCK
-from tests.unit.database_fixture import NOW, add, decide, opened
+from tests.unit.database_fixture import HOUR, NOW, add, decide, new, opened
 from tests.unit.exports.test_snapshot import fill, sign_in
 from tests.unit.imports.import_samples import DISQUS, GISCUS
 from tests.unit.imports.test_store import add_moderator, whose
 
+IMAGE = images.name(b"RIFF red", 4, 3)
 SETTINGS = '[[site]]\norigins = ["https://blog.example"]\n[[site]]\nname = "other"\n'
 
 
@@ -81,6 +99,157 @@ def test_export_import_export_gives_the_same_bytes(
         again = exported(database)
     assert again == path.read_bytes()
     assert client.check(tmp_path / "new") == []
+
+
+PLACES = (PageRef("blog", "/post/"), PageRef("blog", "/b/?page=2"), PageRef("other", "/c/"))
+AUTHORS = (("Ann", "ann@blog.example"), ("Bo & Cy", "bo@blog.example"), ("Ünï 😄", ""), ("Mo", ""))
+TEXTS = ("Hello *you*", 'a<b>\n\n- "x"\t\u2028', "casino", "😄 ünï", f"![Red](image:{IMAGE})")
+
+
+class Service:
+    """A service in which readers and moderators do what four numbers say."""
+
+    def __init__(self, database: Database) -> None:
+        self.do = database.write_now
+        self.database = database
+        self.places: list[PageRef] = []  # of the comments, by their ids from 1
+        self.wishes: set[int] = set()  # comments whose authors want to follow the page
+        self.now = NOW
+
+    def step(self, kind: int, which: int, how: int, more: int) -> None:
+        """Do the next thing, unless the service refuses it."""
+        self.now += HOUR
+        steps = (
+            self.write,
+            self.write,
+            self.write,
+            self.judge,
+            self.change,
+            self.react,
+            self.manage,
+        )
+        with contextlib.suppress(CommentsError, UrlError):
+            steps[kind % len(steps)](which, how, more)
+
+    def write(self, which: int, how: int, more: int) -> None:
+        place = PLACES[which % 3]
+        author, email = AUTHORS[how % 4]
+        same = [number for number, other in enumerate(self.places, 1) if other == place]
+        who = None
+        if author == "Ann" and more % 3 == 0:
+            who = self.do(readers.identified, place.site, ("mail", email), email, self.now)
+            if not who.name:
+                who = self.do(readers.choose_name, who, author, looks(author))
+        self.do(
+            create.add,
+            new(
+                **place._asdict(),
+                author=author,
+                email=email,
+                source=TEXTS[more % 5],
+                parent=same[more % len(same)] if same and how % 3 else None,
+                status=("approved", "pending", "spam")[more % 3 if how % 2 else 0],
+                title=("", "A title")[which % 2],
+                notify=bool(email) and more % 2 == 0,
+                language=("", "de")[how % 2],
+                network=(None, b"\1\2")[more % 2],
+                author_site=("", "https://a.example/?a&b")[how % 2],
+                reasons=("", "common +1\nlink +2 x")[how % 2],
+                score=how - more,
+                reader_id=who.id if who else None,
+            ),
+            self.now,
+        )
+        self.places.append(place)
+
+    def judge(self, which: int, how: int, more: int) -> None:
+        number = which % max(len(self.places), 1) + 1
+        self.database.read_now(queries.get, number)
+        match how % 4:
+            case 0 | 1:
+                to = ("approved", "spam", "deleted", "pending")[more % 4]
+                self.do(actions.change, [number], to, "Jo", self.now)
+            case 2:
+                self.do(actions.undo_last, [number], "Jo", self.now)
+            case 3:
+                self.do(actions.edit, number, TEXTS[more % 5], "Jo", self.now)
+
+    def change(self, which: int, how: int, more: int) -> None:
+        number = which % max(len(self.places), 1) + 1
+        comment = self.database.read_now(queries.get, number).comment
+        match how % 5:
+            case 0:
+                self.do(pins.pin, number)
+            case 1:
+                value = (1, -1, 0)[more % 3]
+                self.do(voting.vote, number, f"reader {more}", value, [b"\1\2"], self.now)
+            case 2 if comment.email and comment.status == "pending" and number not in self.wishes:
+                self.wishes.add(number)
+                self.do(follows.request_at_comment, number, "fr")
+            case 3:
+                self.do(subscriptions.confirm, number, self.now)
+            case 4:
+                self.do(subscriptions.stop, number)
+
+    def react(self, which: int, how: int, more: int) -> None:
+        place = PLACES[which % 3]
+        match how % 3:
+            case 0:
+                given = Reaction("👍❤️"[more % 2], f"reader {more}", more % 5 > 0)
+                self.do(reactions.react, place, given, [bytes([more])], self.now)
+            case 1:
+                self.do(views.add, {place: more + 1})
+            case 2:
+                self.do(
+                    follows.request, (place.site, place.url), f"f{more}@x.example", "", self.now
+                )
+                self.do((follows.confirm, follows.stop)[more % 2], more, self.now)
+
+    def manage(self, which: int, how: int, more: int) -> None:
+        place = PLACES[which % 3]
+        match how % 6:
+            case 0:
+                self.do(threads.set_state, *place, ("open", "closed", "aging")[more % 3])
+            case 1:
+                self.do(threads.add_alias, *place, f"/old/{more}")
+            case 2:
+                self.do(threads.set_title, *place, f"Title <{more}>")
+            case 3:
+                kind = ("author", "word", "domain", "network")[more % 4]
+                self.do(
+                    bans.add, kind, f"{more:02}", "Jo", self.now, (None, self.now + HOUR)[more % 2]
+                )
+            case 4:
+                self.do(retention.forget, AUTHORS[more % 2][1], "Jo", self.now)
+            case 5:
+                self.do(threads.merge, "blog", "/b/?page=2", "/post/", "Jo", self.now)
+
+
+@pytest.mark.sqlite_only  # each example has two databases
+@settings(
+    max_examples=12, derandomize=True, suppress_health_check=[HealthCheck.function_scoped_fixture]
+)
+@given(st.lists(st.tuples(*[st.integers(0, 59)] * 4), min_size=10, max_size=50))
+def test_any_service_is_the_same_after_export_and_import(
+    tmp_path_factory: pytest.TempPathFactory, steps: list[tuple[int, int, int, int]]
+) -> None:
+    folder = tmp_path_factory.mktemp("service")
+    with opened(folder, settings=DatabaseSettings(synchronous="normal")) as database:
+        database.write_now(queries.sync_sites, ["blog", "other"])
+        for site in ("blog", "other"):
+            database.write_now(images.put, site, IMAGE, b"RIFF red", NOW, 99)
+        service = Service(database)
+        for step in steps:
+            service.step(*step)
+        export = exported(database)
+    path = folder / "export.ndjson"
+    path.write_bytes(export)
+    data = folder / "new"
+    done = run(data, "commentsvc", path)
+    assert done.exit_code == 0, done.output
+    with opened(data) as database:
+        assert exported(database).decode().splitlines() == export.decode().splitlines()
+        assert database.read_now(integrity.check) == []
 
 
 def test_a_second_import_changes_nothing(export: Path, tmp_path: Path) -> None:
