@@ -20,7 +20,7 @@ from urllib.parse import quote
 if TYPE_CHECKING:
     from tests.postgresql_server import Server
 
-PATIENCE = 30.0  # seconds; the machine may be busy
+PATIENCE = 120.0  # seconds; the machine may be busy
 ROOT = Path(__file__).parents[2]
 
 
