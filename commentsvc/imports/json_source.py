@@ -31,7 +31,8 @@ BIGGEST: Final = 2**31  # of counts such as votes
 
 _STEPS: Final = {ord("["): 1, ord("{"): 1, ord("]"): -1, ord("}"): -1}
 _OTHERS: Final = bytes(set(range(256)) - set(_STEPS))
-_SURROGATE: Final = re.compile(r"[\ud800-\udfff]")  # half a character, which can only be escaped
+# NUL and half a character, which JSON can only escape and databases refuse.
+_NOT_STORED: Final = re.compile(r"[\x00\ud800-\udfff]")
 _LONG_NUMBER: Final = re.compile(rb"\d{%d}" % DIGITS)
 
 
@@ -52,7 +53,8 @@ class Value:
         for name in names:
             value = self.fields.get(name)
             if isinstance(value, str) and value:
-                return value if value.isascii() else _SURROGATE.sub("\ufffd", value)
+                is_plain = value.isascii() and "\0" not in value
+                return value if is_plain else _NOT_STORED.sub("\ufffd", value)
             if isinstance(value, int | float | Decimal) and not isinstance(value, bool):
                 return str(value)
         return ""

@@ -25,6 +25,7 @@ NAME: Final = "commentsvc"
 
 _decode = msgspec.json.Decoder(exported.Record).decode
 _TYPES: Final = frozenset(each.__struct_config__.tag for each in get_args(exported.Record))
+_NUL: Final = re.compile(rb"(?<!\\)(?:\\\\)*\\u0000")
 _MOMENTS: Final = re.compile(
     rb'"(?:created|published|edited|old_at|undone|asked|expires)"\s*:\s*"([^"]*)"'
 )
@@ -73,6 +74,9 @@ def _record(
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
         problem = InvalidInput(position, f"this is no record of ours ({error})")
         (options.ignore if _is_newer(source, line) else options.skip)(problem)
+        return None
+    if _NUL.search(line):
+        options.skip(InvalidInput(position, "it has the character NUL, which no database stores"))
         return None
     if None in [dates.moment(found.decode()) for found in _MOMENTS.findall(line)]:
         options.skip(InvalidInput(position, "it has a date that does not exist"))

@@ -22,9 +22,8 @@ Columns = dict[str, Any]  # Any: Python cannot know the types of SQLite's values
 def text(row: Columns, name: str) -> str:
     """Return a column's value as text; "" for NULL and for a missing column."""
     value = row.get(name)
-    if isinstance(value, bytes):
-        return decode(value)
-    return "" if value is None else str(value)
+    found = decode(value) if isinstance(value, bytes) else "" if value is None else str(value)
+    return found.replace("\0", "\ufffd")
 
 
 class SourceDatabase:

@@ -890,9 +890,11 @@ def test_dates_of_other_programs(text: str, moment: int | None) -> None:
 
 
 def test_half_characters_are_replaced(tmp_path: Path) -> None:
-    text = '_id: "a\\ud800"\nname: "\\udfffb"\nmessage: hello\n'
+    text = '_id: "a\\ud800"\nname: "\\udfffb"\nmessage: "hello\\0"\n'
     [comment] = comments(parsed(written(tmp_path, "a.yml", text)))
-    assert (comment.id, comment.author) == ("a\ufffd", "\ufffdb")
+    assert (comment.id, comment.author, comment.text) == ("a\ufffd", "\ufffdb", "hello\ufffd")
+    script = SCHNACK.replace("'bob'", "'b' || char(0)")
+    assert comments(parsed(database(tmp_path / "a.db", script)))[1].author == "b\ufffd"
 
 
 @pytest.mark.parametrize("nothing", ["~", "null", "''"])

@@ -436,6 +436,7 @@ def test_an_export_of_one_site_goes_into_another(export: Path, tmp_path: Path) -
         ('"status":"deleted"', '"status":"gone"', "this is no record of ours"),
         ("\n", "\n{]\n", "line 2: this is no record of ours"),
         ('"id":2', '"id":9007199254740992', "Expected `int` <= 9007199254740991 - at `$.id`"),
+        ('"html":"<p>', '"html":"\\\\\\u0000<p>', "it has the character NUL"),
         ("2013-05-01T", "2013-02-29T", "it has a date that does not exist"),
     ],
 )
