@@ -27,6 +27,10 @@ from commentsvc.util.text import decoded, one_line
 
 # "<" in HTML: nh3 takes quadratic time for deep nesting, a second for as many.
 TAGS: Final = 20_000
+# Different words in HTML, names of attributes among them: nh3 compares each attribute of a tag with
+# those before it, and 120,000 take 11 seconds.
+WORDS: Final = 40_000
+_BETWEEN_WORDS: Final = str.maketrans("/\"'", "   ")
 # Bytes of HTML after nh3 has cleaned it: mf2py needs a second for 256 KiB.
 HTML_SIZE: Final = 262_144
 DEPTH: Final = 200
@@ -239,6 +243,8 @@ def _cleaned(page: Fetched) -> _Html:
     html = _text(page)
     if html.count("<") > TAGS:
         raise UnreadablePage(f"its HTML has more than {TAGS} tags")
+    if len(set(html.translate(_BETWEEN_WORDS).split())) > WORDS:
+        raise UnreadablePage(f"its HTML has more than {WORDS} different words")
     text = nh3.clean(
         _ROOT.sub(r"<\1div", html),
         tags=_TAGS,

@@ -390,6 +390,8 @@ def fetched(kind: str, body: str) -> Fetched:
     ("kind", "body"),
     [
         ("text/html", "<ul>" * 25_000),
+        ("text/html", "<a " + " ".join(map("a{}".format, range(50_000))) + ">"),
+        ("text/html", "<a " + "".join(map("a{}=''".format, range(50_000))) + ">"),
         ("text/html", "<div class='h-entry p-a e-content'>" * 17),
         ("text/html", "<div class='h-entry e-a e-b'>" * 8 + "word " * 40_000),
         ("text/html", "<div class='h-entry'>" + "<p class='e-content'></p>" * 2 + "<div class="
@@ -398,7 +400,8 @@ def fetched(kind: str, body: str) -> Fetched:
         ("text/html", "<div class='hentry'><div class='h-card author entry-content'>" * 12),
         ("application/json", "[]," * 100_000),
     ],
-    ids=["tags", "doubled items", "doubled text", "nested text", "old", "old and new", "json"],
+    ids=["tags", "attributes", "attributes with values", "doubled items", "doubled text",
+         "nested text", "old", "old and new", "json"],
 )  # fmt: skip
 def test_a_page_that_takes_long_to_read_is_not_read(kind: str, body: str) -> None:
     """A few kilobytes of nested items would keep a thread busy for ever."""
