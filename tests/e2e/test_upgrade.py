@@ -335,7 +335,7 @@ def test_the_server_of_a_service_manager_is_left_to_it(
     service = start(data, environ=environ)
     done = command("serve", "--data", data, "--take-over")
     assert done.code == 1
-    assert "let that start the new one: systemctl restart commentsvc" in done.err
+    assert "restart it there: systemctl restart commentsvc" in done.err
     assert service.request("GET", "/api/ping").status == 200
     start(data, "--take-over", environ=environ)
     assert service.wait() == 0
