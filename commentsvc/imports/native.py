@@ -53,14 +53,14 @@ def parse(source: SourceFile, options: ParseOptions) -> Records:
             yield ImportedPage(
                 f"{record.site} {record.url}", record.url, position, record.title, site=record.site
             )
-            yield OtherRecord(line)
+            yield OtherRecord(line, record.site)
         elif isinstance(record, EndRecord):
             if (missing := record.comments - known) > 0:
                 told = f"{missing} comments of the export are missing before this line"
                 options.ignore(InvalidInput(position, told))
             known = 0
         elif record is not None and not isinstance(record, HeaderRecord):
-            yield OtherRecord(line)
+            yield OtherRecord(line, getattr(record, "site", ""))
     if not ended:
         options.skip(InvalidInput(position, "the file is cut off behind this line"))
 

@@ -105,9 +105,10 @@ class ImportedComment(msgspec.Struct, frozen=True, gc=False, tag=True, array_lik
 
 
 class OtherRecord(msgspec.Struct, frozen=True, gc=False, tag=True, array_like=True):
-    """A line of our own export that is not a comment."""
+    """A line of our own export that is not a comment; `site` is "" if it is of all sites."""
 
     line: bytes
+    site: str = ""
 
 
 class ParseOptions(msgspec.Struct, frozen=True):

@@ -48,7 +48,7 @@ CREATE TABLE thread (id INTEGER PRIMARY KEY, file INTEGER, position TEXT, url TE
 CREATE TABLE item (n INTEGER PRIMARY KEY, file INTEGER, position TEXT, source_id TEXT, parent TEXT,
     thread INTEGER, rank INTEGER, status TEXT, dropped TEXT, key BLOB, anchor TEXT, is_html INTEGER,
     pinned INTEGER, up INTEGER, outcome TEXT, reason TEXT);
-CREATE TABLE other (number INTEGER PRIMARY KEY, line BLOB);
+CREATE TABLE other (number INTEGER PRIMARY KEY, file INTEGER, line BLOB, site TEXT);
 CREATE TABLE skipped (file INTEGER, position TEXT, problem TEXT);
 CREATE TABLE note (n INTEGER, text TEXT);
 CREATE TABLE twin (n INTEGER PRIMARY KEY, key BLOB);
@@ -209,7 +209,17 @@ class StagingDatabase:
             )
             found.append((page, None, place.note or None, thread))
         self._db.executemany("UPDATE thread SET page = ?, reason = ?, note = ? WHERE id = ?", found)
+        self._find_sites(locate)
         self._find_reactions()
+
+    def _find_sites(self, locate: Locate) -> None:
+        """Note the records that are not comments and whose site does not exist here."""
+        for file, site, number in self._db.execute(
+            "SELECT file, site, count(*) FROM other WHERE site <> '' GROUP BY 1, 2 ORDER BY 1, 2"
+        ).fetchall():
+            if locate("/", site).reason:
+                problem = f"{number} records are of the site {site}, which is not in the settings"
+                self._db.execute("INSERT INTO skipped VALUES (?, '', ?)", (file, problem))
 
     def _find_reactions(self) -> None:
         """Add a record with the reactions of each page, in the form of our own export.

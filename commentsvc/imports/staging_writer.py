@@ -115,7 +115,10 @@ class StagingWriter:
                 ),
             )
         elif isinstance(part, OtherRecord):
-            self._db.execute("INSERT INTO other (line) VALUES (?)", (part.line,))
+            self._db.execute(
+                "INSERT INTO other (file, line, site) VALUES (?, ?, ?)",
+                (self._file, part.line, part.site),
+            )
         else:
             row = (self._file, part.position, part.problem)
             self._db.execute("INSERT INTO skipped VALUES (?, ?, ?)", row)
