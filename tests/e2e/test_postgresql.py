@@ -93,7 +93,7 @@ def test_what_cannot_be_used_is_one_line_and_writes_nothing(
         "list", "--data", data, environ={"COMMENTSVC_DATABASE_URL": postgresql.url("photos")}
     )
     assert outcome.code == 1
-    assert "the server's next start makes them" in outcome.err
+    assert "the next start of the server creates or upgrades them" in outcome.err
     assert not (data / "comments.sqlite3").exists()
 
 
