@@ -62,6 +62,7 @@ from commentsvc.http.miss_limit import MissLimiter
 from commentsvc.http.router import Route, Router
 from commentsvc.inbox.hook import InboxHook
 from commentsvc.mentions.endpoint import WebmentionEndpoint
+from commentsvc.pages.comment_forms import CommentForms
 from commentsvc.pages.comment_page import CommentPermalink
 from commentsvc.pages.embed import Embed
 from commentsvc.pages.follow import FollowPages
@@ -425,6 +426,7 @@ def _router(
         *Embed(service, submissions, serializer, page_reactions, comment_images).routes(),
         *page_reactions.routes(),
         *comment_images.routes(),
+        *CommentForms(service, actions).routes(),
         *CommentPermalink(service, serializer).routes(),
         *Stacosys(service, submissions, api, feeds).routes(),
         *isso,

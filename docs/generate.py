@@ -54,6 +54,7 @@ from commentsvc.inbox import hook
 from commentsvc.isso import routes as isso
 from commentsvc.mentions import endpoint as webmentions
 from commentsvc.pages import (
+    comment_forms,
     comment_page,
     embed,
     follow,
@@ -123,7 +124,7 @@ These pages work without JavaScript, on phones and by keyboard.
 PARTS = (
     ("Comments", "", (comments, stream, author, reactions, views, images, avatars)),
     ("Feeds", "", (feeds,)),
-    ("Pages without JavaScript", "", (embed,)),
+    ("Pages without JavaScript", "", (embed, comment_forms)),
     (
         "Replies from elsewhere",
         "See [Replies from elsewhere](mentions.md).",

@@ -4,6 +4,7 @@ An author is whoever has the edit token that came with the comment, until it exp
 accounts for readers. As in `api.comments`, the docstring of each handler documents the API.
 """
 
+import secrets
 from typing import Annotated, Any, Final, Literal, NamedTuple, TypeVar
 
 import msgspec
@@ -29,6 +30,7 @@ from commentsvc.comments.submission import (
     MessageBody,
     Submission,
     message_from_json,
+    message_from_text,
 )
 from commentsvc.context import ServiceContext
 from commentsvc.db.sqlite import Reader
@@ -47,7 +49,7 @@ from commentsvc.http.messages import (
 )
 from commentsvc.http.operation import NOTHING, Operation, json_of, read_fields
 from commentsvc.http.router import Route, route
-from commentsvc.model import DELETED, Entry
+from commentsvc.model import DELETED, Comment, Entry
 from commentsvc.moderation import author_edits
 from commentsvc.moderation.author_edits import EditCredentials
 from commentsvc.util.client_network import network, wide_network
@@ -60,6 +62,8 @@ from commentsvc.util.timestamps import rfc3339
 VALUES: Final = {"off": (), "up": (0, 1), "both": (-1, 0, 1)}
 BALLOT_BYTES: Final = 1_024  # a vote or a report, with the random word of its reader
 REPORTS: Final = "10/hour"  # from one network
+ONCE: Final = "1/day"  # votes of one network on one comment, if no network hashes are stored
+DISABLED: Final = _("Voting is disabled on this site.")
 
 
 Sent = TypeVar("Sent", bound=msgspec.Struct)
@@ -167,8 +171,8 @@ SIGN_OUT = Operation(
 )
 
 
-class AuthorizedComment(NamedTuple):
-    """A comment whose author has proved it by the token, and the CORS headers of the answer."""
+class FoundComment(NamedTuple):
+    """The comment that a request is about, and the CORS headers of the answer."""
 
     entry: Entry
     headers: Headers
@@ -191,6 +195,7 @@ class AuthorActions:
         settings, keys = service.settings, service.keys
         self._votes = VALUES[settings.comments.votes]
         self._limit = VoteLimit(service, _say_wait, TooManyVotes)
+        self._once = RateLimiter(ONCE)
         self._reports = RateLimiter(REPORTS)
         self._proxies = TrustedProxies(settings.server.trusted_proxies)
         self._tokens = EditTokens(keys)
@@ -221,13 +226,9 @@ class AuthorActions:
         after the edit time, or for a foreign page, 404, 415, 429, 503.
         """
         EDIT.read(request)
-        entry, headers = self._claim(request)
-        if entry.comment.status == DELETED:
-            raise UnknownComment([entry.comment.id])
+        entry, headers = self._claim(request, request.number(), _bearer(request))
         message = message_from_json(request.json(), self._bounds)
-        verdict = await self._submissions.check_edit(request, with_text(entry, message))
-        number, now = entry.comment.id, self._clock.now_ms()
-        comment = await self._database.write(author_edits.edit, number, message, verdict, now)
+        comment = await self._edit(request, entry, message)
         headers = (("Content-Type", JSON), NOT_STORED, NO_SNIFFING, *headers)
         shown = self._serializer.item(comment, entry.site)
         return Response(200, headers, encode(Revised(status(comment), shown)))
@@ -239,9 +240,9 @@ class AuthorActions:
         404 and 503 as for an edit.
         """
         DELETE.read(request)
-        entry, headers = self._claim(request)
-        number, now = entry.comment.id, self._clock.now_ms()
-        await self._database.write(author_edits.delete, number, now)
+        entry, headers = self._claim(request, request.number(), _bearer(request))
+        now = self._clock.now_ms()
+        await self._database.write(author_edits.delete, entry.comment.id, now)
         return Response(204, (NOT_STORED, *headers), b"")
 
     async def vote(self, request: Request) -> Response:
@@ -254,8 +255,9 @@ class AuthorActions:
         """
         VOTE.read(request)
         if not self._votes:
-            raise HttpError(404, "not_found", _("Voting is disabled on this site."))
-        number, headers = self._find(request)
+            raise HttpError(404, "not_found", DISABLED)
+        number = request.number()
+        _entry, headers = self._find(request, number)
         ballot = self._ballot(request.json())
         networks, now_ms = self.admit_vote(request, number).hashes, self._clock.now_ms()
         votes = await self._database.write(
@@ -268,6 +270,45 @@ class AuthorActions:
         """Count a vote on the comment with that id. Raise HttpError 429 or TooManyVotes."""
         return self._limit.admit(request, b"%d" % number)
 
+    def admit_only_vote(self, request: Request, number: int) -> tuple[bytes, ...]:
+        """Do as `admit_vote` for a reader without a word; return the hashes for `vote_once`."""
+        place, hashes = self.admit_vote(request, number)
+        if not hashes and self._once.take(b"%d %b" % (number, place), self._clock.monotonic_ms()):
+            raise TooManyVotes
+        return hashes
+
+    async def vote_by_form(self, request: Request, number: int, value: int) -> Entry:
+        """Store the only vote of a reader without scripts; return the comment.
+
+        Raise HttpError, CommentsError.
+        """
+        if value not in self._votes:
+            raise HttpError(404, "not_found", DISABLED)
+        entry, _headers = self._find(request, number)
+        networks = self.admit_only_vote(request, number)
+        await self._database.write(voting.vote_once, number, value, networks, self._clock.now_ms())
+        return entry
+
+    async def report_by_form(self, request: Request, number: int) -> Entry:
+        """Store a report by a reader without scripts; return the comment. Raise as above."""
+        entry, _headers = self._find(request, number)
+        hashes = self._limit.network(request).hashes
+        word = hashes[0].hex() if hashes else secrets.token_urlsafe()
+        await self._report(request, number, word)
+        return entry
+
+    async def edit_by_form(self, request: Request, number: int, token: str, message: str) -> Entry:
+        """Change a comment whose edit token was in a form; return it. Raise as above."""
+        entry, _headers = self._claim(request, number, token)
+        text = message_from_text(message, self._bounds)
+        return msgspec.structs.replace(entry, comment=await self._edit(request, entry, text))
+
+    async def delete_by_form(self, request: Request, number: int, token: str) -> Entry:
+        """Delete a comment whose edit token was in a form; return it. Raise as above."""
+        entry, _headers = self._claim(request, number, token)
+        await self._database.write(author_edits.delete, number, self._clock.now_ms())
+        return entry
+
     async def report(self, request: Request) -> Response:
         """POST /api/comments/ID/reports with JSON ``{"reporter"}``: 204; moderators see it.
 
@@ -276,8 +317,14 @@ class AuthorActions:
         503.
         """
         REPORT.read(request)
-        number, headers = self._find(request)
+        number = request.number()
+        _entry, headers = self._find(request, number)
         sent = read_small(request.json(), ReportRequest, '{"reporter": "…"}')
+        await self._report(request, number, sent.reporter)
+        return Response(204, (NOT_STORED, *headers), b"")
+
+    async def _report(self, request: Request, number: int, word: str) -> None:
+        """Store a report by the reader with that `word`. Raise HttpError 429, UnknownComment."""
         place = wide_network(network(self._proxies.client(request)))
         wait = self._reports.take(place, self._clock.monotonic_ms())
         if wait:
@@ -285,9 +332,16 @@ class AuthorActions:
                 "You are reporting too often. Please wait %(seconds)s seconds.", seconds=wait
             )
             raise too_many(message, wait)
-        now_ms = self._clock.now_ms()
-        await self._database.write(reports.report, number, sent.reporter, now_ms)
-        return Response(204, (NOT_STORED, *headers), b"")
+        await self._database.write(reports.report, number, word, self._clock.now_ms())
+
+    async def _edit(self, request: Request, entry: Entry, message: str) -> Comment:
+        """Judge and store the new text of a comment. Raise HttpError, UnknownComment."""
+        number = entry.comment.id
+        if entry.comment.status == DELETED:
+            raise UnknownComment([number])
+        verdict = await self._submissions.check_edit(request, with_text(entry, message))
+        now = self._clock.now_ms()
+        return await self._database.write(author_edits.edit, number, message, verdict, now)
 
     async def reader(self, request: Request) -> Response:
         """GET /api/reader?url=U: 200 ``{"name", "comments"}``, those by this reader on the page.
@@ -331,24 +385,21 @@ class AuthorActions:
         if query.everywhere:
             await self._database.write(readers.end_sessions, who.id)
         else:
-            token = (request.header("authorization") or "").partition(" ")[2].strip()
-            await self._database.write(readers.end_session, token)
+            await self._database.write(readers.end_session, _bearer(request))
         return Response(204, (NOT_STORED, *headers), b"")
 
-    def _find(self, request: Request) -> tuple[int, Headers]:
-        """Return the id of a request's comment, and the CORS headers. Raise UnknownComment."""
-        number = request.number()
+    def _find(self, request: Request, number: int) -> FoundComment:
+        """Return a comment, and the CORS headers. Raise HttpError 403, UnknownComment."""
         entry = self._database.read_now(queries.find, number)
         if entry is None:
             raise UnknownComment([number])
-        return number, self._check(request, entry)
+        return FoundComment(entry, self._check(request, entry))
 
-    def _claim(self, request: Request) -> AuthorizedComment:
-        """Return the comment of a request that has its edit token.
+    def _claim(self, request: Request, number: int, token: str) -> FoundComment:
+        """Return a comment whose edit token is given, or the one of its author's session.
 
         Raise HttpError 401 or 403, UnknownComment.
         """
-        number = request.number()
 
         def work(reader: Reader) -> tuple[Entry | None, EditCredentials | None]:
             return queries.find(reader, number), author_edits.authorize(reader, number)
@@ -357,11 +408,7 @@ class AuthorActions:
         if entry is None or own is None:
             raise UnknownComment([number])
         headers = self._check(request, entry)
-        scheme, _space, token = (request.header("authorization") or "").partition(" ")
-        is_mine = scheme.lower() == "bearer" and (
-            self._tokens.check(token.strip(), own.token_hash) or self._wrote(entry, token.strip())
-        )
-        if not is_mine:
+        if not self._tokens.check(token, own.token_hash) and not self._wrote(entry, token):
             message = _(
                 "Only the author can change a comment, and only in the browser that sent it."
             )
@@ -369,7 +416,7 @@ class AuthorActions:
         if own.token_expires_at <= self._clock.now_ms():
             message = _("The time in which you could change this comment is over.")
             raise HttpError(403, "too_late", message)
-        return AuthorizedComment(entry, headers)
+        return FoundComment(entry, headers)
 
     def _wrote(self, entry: Entry, token: str) -> bool:
         """Return whether a token is that of the reader who signed in and wrote a comment."""
@@ -389,6 +436,12 @@ class AuthorActions:
             problem = f"This must be one of {', '.join(map(str, self._votes))}."
             raise HttpError(400, "invalid", "Please look at: vote.", {"vote": problem})
         return ballot
+
+
+def _bearer(request: Request) -> str:
+    """Return the token in `Authorization: Bearer`; "" if there is none."""
+    scheme, _space, token = (request.header("authorization") or "").partition(" ")
+    return token.strip() if scheme.lower() == "bearer" else ""
 
 
 def read_small(body: bytes, kind: type[Sent], example: str, most: int = BALLOT_BYTES) -> Sent:

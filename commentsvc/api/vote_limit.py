@@ -40,9 +40,15 @@ class VoteLimit:
         self._say_wait = say_wait
         self._refusal = refusal
 
+    def network(self, request: Request) -> VoterNetwork:
+        """Return the network that a request comes from."""
+        place = network(self._proxies.client(request))
+        return VoterNetwork(place, self._hashes.hashes(place, self._clock.now_ms()))
+
     def admit(self, request: Request, subject: bytes) -> VoterNetwork:
         """Count a vote on `subject`. Raise HttpError 429, or `refusal` for too many from a /48."""
-        place = network(self._proxies.client(request))
+        voter = self.network(request)
+        place = voter.place
         wait = self._limiter.take(place, self._clock.monotonic_ms())
         if wait:
             raise too_many(self._say_wait(wait), wait)
@@ -51,4 +57,4 @@ class VoteLimit:
             b"%b %b" % (subject, wide), self._clock.monotonic_ms()
         ):
             raise self._refusal()
-        return VoterNetwork(place, self._hashes.hashes(place, self._clock.now_ms()))
+        return voter

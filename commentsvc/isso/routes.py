@@ -87,14 +87,12 @@ from commentsvc.model import APPROVED, DELETED, Comment, Entry, site_tag, thread
 from commentsvc.moderation import author_edits
 from commentsvc.moderation.actions import Signature
 from commentsvc.settings.schema import Site
-from commentsvc.util.ratelimit import RateLimiter
 
 PREFIX: Final = "/isso"
 FILES: Final = "isso-client"  # the folder of the blog with Isso's own files
 SHORT: Final = 100  # pages that are counted on the event loop
 MOST: Final = 10**15  # the greatest number in a query; a page has fewer comments
 LATEST: Final = 100  # comments in the list of the latest ones
-ONCE: Final = "1/day"  # votes of one network on one comment, if no network hashes are stored
 EXPOSED: Final = (
     ("Access-Control-Allow-Credentials", "true"),
     ("Access-Control-Expose-Headers", "X-Set-Cookie, Date"),
@@ -318,7 +316,6 @@ class IssoApi:
         self._blog = site.origin
         self._votes = VALUES[settings.comments.votes]
         self._bounds = settings.comments
-        self._once = RateLimiter(ONCE)
         self._tokens = EditTokens(service.keys)
         pictures = _pictures(settings.server.public_url, service.sites.pictures(site.name))
         self._serializer = IssoSerializer(service.keys[0], pictures)
@@ -508,14 +505,10 @@ class IssoApi:
         """Store a vote of the network of a request. Raise HttpError 429 or TooManyVotes."""
         if value not in self._votes:
             raise TooManyVotes
-        networks = self._actions.admit_vote(request, number)
-        if not networks.hashes and self._once.take(
-            b"%d %b" % (number, networks.place), self._clock.monotonic_ms()
-        ):
-            raise TooManyVotes
+        networks = self._actions.admit_only_vote(request, number)
 
         def work(tx: Transaction) -> IssoVotes:
-            votes = voting.vote_once(tx, number, value, networks.hashes, self._clock.now_ms())
+            votes = voting.vote_once(tx, number, value, networks, self._clock.now_ms())
             return tally(votes, two_levels.dislikes(tx, [number]).get(number, 0))
 
         return await self._database.write(work)

@@ -15,7 +15,7 @@ another address is an error. So nobody can make a form lead elsewhere, or have a
 ever new addresses.
 """
 
-from typing import Annotated, Final, Literal
+from typing import Annotated, Final, Literal, NamedTuple
 from urllib.parse import urlencode
 
 import msgspec
@@ -343,6 +343,8 @@ class Embed:
             url=place.url,
             action=f"{folder}thread{_query(given.site, language)}",
             reacting=f"reactions{_query(given.site, language)}",
+            acting=f"actions{_query('', language)}" if given.view else "",
+            votes=self._bounds.votes,
         )
 
     async def react(self, request: Request) -> Response:
@@ -364,16 +366,7 @@ class Embed:
             error = as_http(failure)
             if error is None:
                 raise
-            html = TEMPLATES.render(
-                "result.html",
-                language,
-                message=_translated(error, language),
-                problem=str(error),
-                faults=error.fields or {},
-                back=back,
-            )
-            headers = (HTML, NOT_STORED, NO_SNIFFING, POLICY, *error.headers)
-            return Response(error.status, headers, html.encode())
+            return refusal_page(error, language, back=back)
         query = {"url": place.url, "view": "page", "site": place.site}
         if language.tag != ENGLISH:
             query["lang"] = language.tag
@@ -411,17 +404,17 @@ class Embed:
     def _thanked(self, accepted: Accepted, place: tuple[str, str], language: Language) -> Response:
         comment = accepted.comment
         shown = comment.status == APPROVED
-        html = TEMPLATES.render(
-            "result.html",
+        own = OwnForm(comment.id, accepted.token, comment.source) if accepted.token else None
+        return answer_page(
             language,
-            message=language.widget[status(comment)],
+            language.widget[status(comment)],
+            201 if shown else 202,
             comment=comment,
-            faults={},
+            own=own,
+            bounds=self._bounds,
             feed=REPLIES_FEED + self._feed_words.make(comment.id),
             back=self._page(*place) + (fragment(comment.id) if shown else ""),
         )
-        headers = (HTML, NOT_STORED, NO_SNIFFING, POLICY)
-        return Response(201 if shown else 202, headers, html.encode())
 
     def _refused(self, request: Request, values: dict[str, str], error: HttpError) -> Response:
         language = find_language(requested_language(request.query))
@@ -440,21 +433,16 @@ class Embed:
             action = "thread" + _query(name, language)
         except (UrlError, HttpError):
             action, back, images = "", "", False  # a form would not say for which page it is
-        html = TEMPLATES.render(
-            "result.html",
+        return refusal_page(
+            error,
             language,
             bounds=self._bounds,
             replies=self._replies,
             images=images,
-            message=_translated(error, language),
-            problem=str(error),
             values=values,
-            faults=error.fields or {},
             back=back,
             action=action,
         )
-        headers = (HTML, NOT_STORED, NO_SNIFFING, POLICY, *error.headers)
-        return Response(error.status, headers, html.encode())
 
     def _is_past(self, moment: int | None) -> bool:
         """Return whether the time `moment` (Unix milliseconds) has passed; False for None."""
@@ -462,6 +450,38 @@ class Embed:
 
     def _page(self, site: str, url: str) -> str:
         return self._origins.get(site, "") + url
+
+
+class OwnForm(NamedTuple):
+    """The form with which authors change their comment."""
+
+    id: int
+    token: str
+    message: str
+
+
+def answer_page(language: Language, message: str, code: int = 200, **more: object) -> Response:
+    """Return the page that says what was done; `more` is for its template."""
+    acting = "actions" + _query("", language)
+    html = TEMPLATES.render(
+        "result.html", language, message=message, faults={}, acting=acting, **more
+    )
+    return Response(code, (HTML, NOT_STORED, NO_SNIFFING, POLICY), html.encode())
+
+
+def refusal_page(error: HttpError, language: Language, **more: object) -> Response:
+    """Return the page with the reason of an error; `more` is for its template."""
+    html = TEMPLATES.render(
+        "result.html",
+        language,
+        message=_translated(error, language),
+        problem=str(error),
+        faults=error.fields or {},
+        acting="actions" + _query("", language),
+        **more,
+    )
+    headers = (HTML, NOT_STORED, NO_SNIFFING, POLICY, *error.headers)
+    return Response(error.status, headers, html.encode())
 
 
 def _translated(error: HttpError, language: Language) -> str:

@@ -85,6 +85,11 @@ class Language:
         return msgspec.json.decode(self.part("reactions"), type=dict[str, str])
 
     @cached_property
+    def tools(self) -> Mapping[str, str]:
+        """The texts of rare actions on comments, by their keys."""
+        return msgspec.json.decode(self.part("tools"), type=dict[str, str])
+
+    @cached_property
     def images(self) -> Mapping[str, str]:
         """The texts about pictures in comments, by their keys."""
         return msgspec.json.decode(self.part("images"), type=dict[str, str])

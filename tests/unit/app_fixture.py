@@ -44,6 +44,7 @@ from commentsvc.inbox.receiver import MailReceiver
 from commentsvc.isso import routes as isso
 from commentsvc.mentions.endpoint import WebmentionEndpoint
 from commentsvc.model import Entry
+from commentsvc.pages.comment_forms import CommentForms
 from commentsvc.pages.comment_page import CommentPermalink
 from commentsvc.pages.embed import Embed
 from commentsvc.pages.follow import FollowPages
@@ -161,6 +162,7 @@ class Served:
             *Embed(service, submissions, serializer, page_reactions, comment_images).routes(),
             *page_reactions.routes(),
             *comment_images.routes(),
+            *CommentForms(service, readers).routes(),
             *PageViews(service, self.views).routes(),
             *CommentPermalink(service, serializer).routes(),
             *Stacosys(service, submissions, api, feeds).routes(),

@@ -2,6 +2,7 @@
 
 import re
 import time
+from base64 import b64decode
 from collections.abc import Callable
 
 from playwright.sync_api import Browser, Page, Request, Route, ViewportSize, expect
@@ -12,6 +13,7 @@ from commentsvc.settings import data_dir
 from tests.e2e.program import Service, command
 from tests.widget.browser import POST, Blog, fill, open_form, send
 
+GIF = b64decode("R0lGODlhAQABAIAAAP/yAAAAACwAAAAAAQABAAACAkQBADs=")
 TEXT = "Two coats, and do it *the same* day. <script>alert(1)</script>"
 
 
@@ -209,20 +211,63 @@ def test_votes_changes_and_deletions_reach_the_service(
     assert service.count(POST) == 0
 
 
-def test_a_reader_without_scripts_reads_writes_and_answers(
+def test_a_reader_without_scripts_does_all_the_same(
     start: Callable[..., Service], chromium: Browser, foreign_blog: Blog
 ) -> None:
-    service = start(COMMENTSVC_MODERATION_POLICY="none")
+    service = start(
+        COMMENTSVC_MODERATION_POLICY="none",
+        COMMENTSVC_SERVER_PUBLIC_URL="https://comments.example",
+        COMMENTSVC_SITE_IMAGES="true",
+        COMMENTSVC_SITE_REACTIONS="👍",
+        COMMENTSVC_PRIVACY_KEEP_NETWORK_DAYS="0",  # or nobody votes for a comment of this network
+        COMMENTSVC_MAIL_HOST="localhost",
+        COMMENTSVC_MAIL_PORT="9",
+        COMMENTSVC_MAIL_SENDER="comments@blog.example",
+    )
     with chromium.new_context(base_url=foreign_blog.origin, java_script_enabled=False) as context:
         page = context.new_page()
-        page.goto(POST)
-        page.locator("comment-thread a").first.click()
-        for number, message in enumerate(("The first.", "An answer."), 1):
+        thread = f"{service.address}/embed/thread?url={POST}&view=page"
+
+        def press(name: str) -> None:
+            page.get_by_role("button", name=name).first.click()
+
+        def send_by_form(message: str) -> None:
             page.get_by_label("Comment").fill(message)
             page.get_by_label("Name").fill("Rosa Weber")
-            page.get_by_role("button", name="Send comment").click()
-            page.goto(f"{service.address}/embed/thread?url={POST}&view=page")
-            expect(page.locator("article")).to_have_count(number)
-            page.get_by_role("button", name="Reply to Rosa Weber").first.click()
-        expect(page.locator("article", has_text="An answer.").first).to_be_visible()
+            press("Send comment")
+            expect(page.get_by_role("status")).to_contain_text("is published")
+
+        page.goto(POST)
+        page.locator("comment-thread a").first.click()
+        page.get_by_label("Add a picture").set_input_files(
+            {"name": "x.gif", "mimeType": "image/gif", "buffer": GIF}
+        )
+        page.get_by_label("Description of the picture").fill("A field")
+        send_by_form("The frist.")
+        text = page.get_by_label("Comment")
+        text.fill(text.input_value().replace("frist", "first"))
+        press("Save")
+        expect(page.get_by_text("The first.").first).to_be_visible()
+        page.goto(thread)
+        expect(page.get_by_role("img", name="A field")).to_have_count(1)
+        press("I agree")
+        expect(page.locator("#commentsvc-1 .commentsvc-votes")).to_have_text("1")
+        press("Thumbs up")
+        expect(page.get_by_role("button", name="Thumbs up 1")).to_be_visible()
+        press("Report")
+        expect(page.get_by_role("status")).to_contain_text("A moderator will look")
+        page.goto(thread)
+        press("Reply to Rosa Weber")
         expect(page.get_by_role("heading", name="Reply to Rosa Weber")).to_be_visible()
+        send_by_form("An answer.")
+        other = context.new_page()
+        other.goto(thread)
+        expect(other.locator("#commentsvc-1 #commentsvc-2")).to_contain_text("An answer.")
+        press("Delete")
+        expect(page.get_by_role("status")).to_have_text("Your comment is deleted.")
+        page.goto(thread)
+        expect(page.locator("article")).to_have_count(1)
+        page.goto(f"{service.address}/follow?url={POST}")
+        page.get_by_label("Email").fill("rosa@blog.example")
+        page.locator("main button").click()
+        expect(page.get_by_role("heading", name="Please check your mailbox")).to_be_visible()

@@ -191,7 +191,7 @@ def test_a_form_without_scripts_sends_a_picture(service: Served) -> None:
     page = service.get("/embed/thread?url=/p/&lang=de").body.decode()
     assert 'enctype="multipart/form-data"' in page
     assert 'name="image"' in page
-    assert "(JPEG, PNG, WebP, GIF; ≤ 64 KiB)</label>" in page
+    assert '<bdi dir="ltr">(JPEG, PNG, WebP, GIF; ≤ 64 KiB)</bdi></label>' in page
     answer = send(service, message="Look:", image=picture(), alt="A [red] *field*\n")
     assert answer.status == 201, answer.body.decode()
     page = service.get("/embed/thread?url=/p/&view=page").body.decode()

@@ -1,0 +1,123 @@
+"""What readers without JavaScript do with existing comments: vote, report, edit and delete.
+
+The page of a thread has a form for each comment (see `pages.embed`). The page that answers a new
+comment has a form with its edit token, so its author can change it until the token expires.
+"""
+
+from typing import Annotated, Final, Literal
+from urllib.parse import urlencode
+
+import msgspec
+from msgspec import Meta
+
+from commentsvc.api.author import AuthorActions
+from commentsvc.api.errors import as_http
+from commentsvc.api.parameters import LanguageQuery
+from commentsvc.api.serialize import status
+from commentsvc.comments.submission import MessageText
+from commentsvc.context import ServiceContext
+from commentsvc.http.messages import NOT_STORED, Request, Response
+from commentsvc.http.operation import HTML as PAGE
+from commentsvc.http.operation import NOTHING, Operation, form_of, read_fields
+from commentsvc.http.router import Route, route
+from commentsvc.model import Entry, fragment
+from commentsvc.pages.embed import (
+    ECHOED_FIELD,
+    ECHOED_MESSAGE,
+    OwnForm,
+    answer_page,
+    refusal_page,
+)
+from commentsvc.settings.schema import origins
+from commentsvc.util.i18n import ENGLISH, find_language, requested_language
+
+VOTES: Final = {"up": 1, "down": -1}
+
+
+class ActionFields(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """The fields of the forms of a comment."""
+
+    comment: Annotated[
+        str, Meta(description="The id of the comment.", pattern=r"^[1-9][0-9]{0,17}(?![\s\S])")
+    ]
+    do: Annotated[
+        Literal["up", "down", "report", "edit", "delete"],
+        Meta(description="What happens to it. The last two need the `token`."),
+    ]
+    token: Annotated[str, Meta(description="The edit token of the comment.")] = ""
+    message: MessageText = ""
+
+
+ACT = Operation(
+    method="POST",
+    path="/embed/actions",
+    summary="Vote for, report, edit or delete a comment by a plain form. Answers are HTML pages",
+    query=LanguageQuery,
+    body=form_of(ActionFields),
+    answers={
+        200: PAGE,
+        303: NOTHING,
+        **dict.fromkeys((400, 401, 403, 404, 409, 413, 415, 429, 503), PAGE),
+    },
+)
+
+
+class CommentForms:
+    """The handler of forms about one comment."""
+
+    def __init__(self, service: ServiceContext, actions: AuthorActions) -> None:
+        self._actions = actions
+        self._bounds = service.settings.comments
+        self._origins = origins(service.settings.sites)
+
+    def routes(self) -> list[Route]:
+        """Return the table of routes."""
+        return [route(ACT, self.act)]
+
+    async def act(self, request: Request) -> Response:
+        """POST /embed/actions, a form with `comment` and `do`: an HTML page with the result.
+
+        Votes lead back to the comment with 303. Without scripts, readers have no word that
+        identifies them, so a network has one vote for each comment of others. 400, 401, 403, 404,
+        409, 413, 415, 429 or 503 with the reason.
+        """
+        language = find_language(requested_language(request.query))
+        own = None
+        try:
+            ACT.read(request)
+            form = {field: texts[0] for field, texts in request.form().items()}
+            sent = read_fields(form, ActionFields)
+            number = int(sent.comment)
+            if sent.do in VOTES:
+                entry = await self._actions.vote_by_form(request, number, VOTES[sent.do])
+                query = {"url": entry.url, "view": "page", "site": entry.site}
+                if language.tag != ENGLISH:
+                    query["lang"] = language.tag
+                place = f"thread?{urlencode(query)}{fragment(number)}"
+                return Response(303, (("Location", place), NOT_STORED), b"")
+            if sent.do == "report":
+                entry = await self._actions.report_by_form(request, number)
+                said = language.tools["reported"]
+                return answer_page(language, said, back=self._page(entry, fragment(number)))
+            if sent.do == "delete":
+                entry = await self._actions.delete_by_form(request, number, sent.token)
+                return answer_page(language, language.tools["deleted"], back=self._page(entry))
+            own = OwnForm(number, sent.token[:ECHOED_FIELD], sent.message[:ECHOED_MESSAGE])
+            entry = await self._actions.edit_by_form(request, number, sent.token, sent.message)
+        except Exception as failure:
+            error = as_http(failure)
+            if error is None:
+                raise
+            return refusal_page(error, language, own=own, bounds=self._bounds)
+        comment = entry.comment
+        return answer_page(
+            language,
+            language.widget[status(comment)],
+            comment=comment,
+            own=own,
+            bounds=self._bounds,
+            back=self._page(entry),
+        )
+
+    def _page(self, entry: Entry, part: str = "") -> str:
+        return self._origins.get(entry.site, "") + entry.url + part

@@ -1,0 +1,125 @@
+"""Votes, reports, edits and deletions by forms, without JavaScript."""
+
+import re
+from collections.abc import Iterator
+from html import unescape
+from pathlib import Path
+
+import pytest
+from msgspec.structs import replace
+
+from commentsvc.comments import reports
+from commentsvc.http.messages import Response
+from commentsvc.model import APPROVED, DELETED
+from commentsvc.settings.schema import CommentsSettings, PrivacySettings
+from tests.unit.app_fixture import SETTINGS, Served, served
+
+ACTIONS = "/embed/actions"
+
+
+@pytest.fixture
+def service(tmp_path: Path) -> Iterator[Served]:
+    settings = replace(SETTINGS, comments=CommentsSettings(votes="both"))
+    with served(tmp_path, settings) as running:
+        yield running
+
+
+def act(service: Served, do: str, comment: object = 1, **more: str) -> Response:
+    fields = "".join(f"&{name}={value}" for name, value in more.items() if name != "peer")
+    body = f"comment={comment}&do={do}{fields}"
+    peers = {"peer": more["peer"]} if "peer" in more else {}
+    return service.form(f"{ACTIONS}?lang=de", body, **peers)
+
+
+def thread(service: Served) -> str:
+    return service.get("/embed/thread?url=/p/&view=page").body.decode()
+
+
+def test_a_network_votes_once_for_a_comment_of_others(service: Served) -> None:
+    service.submit("Hello")
+    assert act(service, "up").status == 409, "it is its own"
+    service.purged.clear()
+    answer = act(service, "down", peer="198.51.100.1")
+    location = "thread?url=%2Fp%2F&view=page&site=blog&lang=de#commentsvc-1"
+    assert (answer.status, dict(answer.headers)["Location"]) == (303, location)
+    assert "thread:blog:/p/" in service.purged
+    assert '<span class="commentsvc-votes">-1</span>' in thread(service)
+    again = act(service, "up", peer="198.51.100.1")
+    assert again.status == 409
+    assert "<form" not in again.body.decode()
+    assert "▲" not in service.get("/embed/thread?url=/p/").body.decode(), "it has no scripts"
+
+
+def test_without_network_hashes_a_network_votes_once_a_day(tmp_path: Path) -> None:
+    settings = replace(SETTINGS, privacy=PrivacySettings(keep_network_days=0))
+    with served(tmp_path, settings) as service:
+        service.submit("Hello")
+        assert [act(service, "up").status for _ in range(2)] == [303, 409]
+        assert act(service, "down", peer="198.51.100.1").status == 404, "there are only votes for"
+
+
+def test_a_report_counts_once_from_each_network(service: Served) -> None:
+    service.submit("Buy this")
+    for _ in range(2):
+        answer = act(service, "report")
+        assert answer.status == 200
+        assert "Die Moderation sieht sich diesen Kommentar an." in answer.body.decode()
+    assert 'href="https://blog.example/p/#commentsvc-1"' in answer.body.decode()
+    assert service.database.read_now(reports.counts, [1]) == {1: 1}
+    act(service, "report", peer="198.51.100.1")
+    assert service.database.read_now(reports.counts, [1]) == {1: 2}
+
+
+def own(html: str) -> dict[str, str]:
+    """Return the fields of the form with which an author changes a comment."""
+    fields = dict(re.findall(r'<input type="hidden" name="(comment|token)" value="([^"]*)">', html))
+    [message] = re.findall(r"<textarea[^>]*>\n(.*?)</textarea>", html, re.DOTALL)
+    return {**fields, "message": unescape(message)}
+
+
+def test_authors_change_and_delete_what_they_have_just_sent(service: Served) -> None:
+    sent = service.form("/embed/thread", "url=/p/&author=Ann&message=*Frist* <b>")
+    mine = own(sent.body.decode())
+    assert mine["message"] == "*Frist* <b>"
+    changed = act(service, "edit", **mine | {"message": "*First*"})
+    assert changed.status == 200
+    assert own(changed.body.decode()) == mine | {"message": "*First*"}
+    assert "<em>First</em>" in thread(service)
+    refused = act(service, "edit", **mine | {"message": "x" * 9_000})
+    assert refused.status == 400
+    assert 'id="commentsvc-message-fault"' in refused.body.decode()
+    assert own(refused.body.decode())["message"] == "x" * 9_000, "what was typed is kept"
+    [entry] = service.stored()
+    assert (entry.comment.source, entry.comment.status) == ("*First*", APPROVED)
+    answer = act(service, "delete", **mine)
+    assert "Dein Kommentar wurde gelöscht." in answer.body.decode()
+    assert service.stored()[0].comment.status == DELETED
+    assert act(service, "edit", **mine).status == 404
+
+
+def test_nobody_else_changes_a_comment(service: Served) -> None:
+    service.submit("Hello")
+    for do in ("edit", "delete"):
+        answer = act(service, do, token="x", message="Mine")
+        assert (answer.status, "WWW-Authenticate" in dict(answer.headers)) == (401, True)
+    assert [entry.comment.source for entry in service.stored()] == ["Hello"]
+    foreign = service.form(ACTIONS, "comment=1&do=up", origin="https://elsewhere.example")
+    assert foreign.status == 403
+
+
+@pytest.mark.parametrize(
+    ("body", "status"),
+    [
+        ("comment=7&do=up", 404),
+        ("comment=7&do=report", 404),
+        ("comment=7&do=delete&token=x", 404),
+        ("comment=0&do=up", 400),
+        ("comment=1&do=like", 400),
+        ("do=up", 400),
+        ("comment=1&do=up&more=1", 400),
+    ],
+)
+def test_what_is_malformed_is_refused(service: Served, body: str, status: int) -> None:
+    answer = service.form(ACTIONS, body)
+    assert answer.status == status
+    assert dict(answer.headers)["Content-Type"].startswith("text/html")
