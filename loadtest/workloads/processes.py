@@ -1,68 +1,91 @@
-"""Processes: counts that Python and PostgreSQL answer, by one process and by several (--processes).
+"""Processes: what one process answers with PostgreSQL, and what several do (--processes).
 
-Server, PostgreSQL and clients share all cores. So the rate of several processes is limited by what
-is left for them; the CPU time for an answer tells what they cost.
+The load is counts that are not cached, and then the whole mix of `mixed`, as fast as it is
+answered. Server, PostgreSQL and clients share all cores. So the rate of several processes is
+limited by what is left for them; the CPU time for an answer tells what they cost.
 """
 
+import shutil
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Final
 
 import click
 
+from commentsvc.settings import data_dir
 from loadtest.harness import client
-from loadtest.harness.browsers import ratio
+from loadtest.harness.browsers import browse, ratio
 from loadtest.harness.client import Request
 from loadtest.harness.environment import Environment, prepare, rotated, sum_up
 from loadtest.harness.install import PROGRAM
 from loadtest.harness.measurement import Row
+from loadtest.harness.postgresql import running
 from loadtest.harness.result import Result, Verdict
 from loadtest.harness.running import Running, free_port
 from loadtest.harness.scenario import CLIENTS, MARK, Goal, named, order
 from loadtest.harness.service import ENVIRONMENT, PATIENCE, ServiceError, Visitor, copy
 from loadtest.report.command import extent_of, finish
 from loadtest.report.table import align
+from loadtest.workloads import mixed
+from loadtest.workloads.mixed import Script
 
 NUMBERS: Final = (1, 2)
-GOAL: Final = Goal("times", "least", 1.8, "of one process, on two cores without other work")
+ON: Final = "of one process, on two cores without other work"
+MISSES: Final = Goal("times", "least", 1.8, ON)
+MIX: Final = Goal("times", "least", 1.6, ON)
+# Requests of the mix that are prepared for each second; each signs in or out, or approves, once.
+PREPARED: Final = 8_000
 
 
 class Processes:
     """Measures servers with so many processes, one after the other."""
 
-    def __init__(self, play: Environment, url: str) -> None:
-        """Take the environment, and the URL of the database with its comments."""
+    def __init__(self, play: Environment, url: str, script: Script) -> None:
+        """Take the environment, the URL of the database with its comments, and the whole mix."""
         self._play = play
         self._url = url
+        self._script = script
+        self._played = 0
         self._serial = 0
 
-    def measure(self, number: int, round_number: int) -> Row:
-        """Return the rate and the CPU time of `number` processes. Raise ClientError."""
+    def measure(self, number: int, round_number: int) -> Iterator[Row]:
+        """Give the rate and the CPU time of `number` processes, for each load.
+
+        Raise ClientError or ServiceError.
+        """
         port, cores = free_port(), self._play.cores
         words = [str(PROGRAM), "serve", f"--data={self._play.folder / 'served'}"]
         words += [f"--listen=127.0.0.1:{port}", f"--processes={number}"]
         environ = {**ENVIRONMENT, "COMMENTSVC_DATABASE_URL": self._url}
         log = self._play.folder / f"{number}.log"
-        (self._play.folder / "served").mkdir(exist_ok=True)
         with Running(words, port, log, cores, environ) as server:
             _wait_until_ready(log)
             plan = self._plan(port)
             self._generate(port, plan, 1.0)  # so that all processes have prepared their queries
             before = server.cpu()
             outcome = self._generate(port, plan, self._play.extent.seconds)
-            used = server.cpu() - before
-        client.demand(f"{number} processes", outcome)
-        return {
-            "scenario": f"{number} processes",
-            "round": round_number,
-            "disturbed": False,
-            "rate": outcome.answered / outcome.seconds,
-            "cpu_us": used / outcome.answered / 1_000,
-            "server_share": used / outcome.seconds / 1e9,
-            "p50": outcome.p50,
-            "p99": outcome.p99,
-        }
+            between = server.cpu()
+            yield _row(misses(number), round_number, outcome, between - before)
+            outcome = self._play_mix(port)
+            yield _row(mix(number), round_number, outcome, server.cpu() - between)
+
+    def _play_mix(self, port: int) -> client.Outcome:
+        """Let the clients play the next part of the mix. Raise ServiceError if it is too short."""
+        script, seconds = self._script, self._play.extent.seconds
+        part = script.order[self._played : self._played + int(PREPARED * seconds)]
+        self._played += len(part)
+        plan = self._play.folder / "mix"
+        plan.write_bytes(client.pack(script.requests, part))
+        self._serial += 10_000_000
+        everywhere = ",".join(map(str, self._play.cores))
+        seen = browse(port, plan, mixed.USERS, seconds, everywhere, first=self._serial)
+        if seen.errors or seen.outcome.answered > len(part):
+            raise ServiceError(
+                f"{seen.errors} errors among {seen.outcome.answered} of {len(part)} requests:"
+                f" {seen.statuses}"
+            )
+        return seen.outcome
 
     def _generate(self, port: int, plan: Path, seconds: float) -> client.Outcome:
         self._serial += 10_000_000
@@ -71,12 +94,12 @@ class Processes:
 
     def _plan(self, port: int) -> Path:
         """Write what the generator asks for, with the answers that the first process gives."""
-        [misses] = named(["count-miss"])
+        [scenario] = named(["count-miss"])
         visitor, requests = Visitor(port), []
-        for question in misses.ask(self._play.pages):
+        for question in scenario.ask(self._play.pages):
             self._serial += 1
             body = visitor.get(question.target.replace(MARK, f"{self._serial:010}"))
-            if not question.is_right(body):
+            if not self._played and not question.is_right(body):  # the mix adds comments
                 raise ServiceError(f"{question.target} answers wrongly: {body[:200]!r}")
             text = f"GET {question.target} HTTP/1.1\r\nHost: 127.0.0.1:{port}\r\n\r\n"
             requests.append(Request(text.encode(), 200, body))
@@ -84,6 +107,31 @@ class Processes:
         plan = self._play.folder / "plan"
         plan.write_bytes(client.pack(requests, order(len(requests))))
         return plan
+
+
+def misses(number: int) -> str:
+    """Return the name of a measurement of counts that are not cached."""
+    return f"{number} processes"
+
+
+def mix(number: int) -> str:
+    """Return the name of a measurement of the mix."""
+    return f"{number} processes, mix"
+
+
+def _row(name: str, round_number: int, outcome: client.Outcome, used: int) -> Row:
+    """Return a row of figures; `used` is CPU time in ns. Raise ClientError."""
+    client.demand(name, outcome)
+    return {
+        "scenario": name,
+        "round": round_number,
+        "disturbed": False,
+        "rate": outcome.answered / outcome.seconds,
+        "cpu_us": used / outcome.answered / 1_000,
+        "server_share": used / outcome.seconds / 1e9,
+        "p50": outcome.p50,
+        "p99": outcome.p99,
+    }
 
 
 def _wait_until_ready(log: Path) -> None:
@@ -97,12 +145,15 @@ def _wait_until_ready(log: Path) -> None:
 
 def judge(rows: Sequence[Row]) -> list[Verdict]:
     """Return whether two processes are fast enough, compared with one."""
-    return [ratio(rows, "2 processes", ["1 processes"], GOAL, "rate")]
+    return [
+        ratio(rows, name(2), [name(1)], goal, "rate")
+        for name, goal in ((misses, MISSES), (mix, MIX))
+    ]
 
 
 def table(result: Result) -> str:
     """Return the medians."""
-    rows = [("server", "misses/s", "CPU µs each", "of a core", "p50 ms", "p99 ms")]
+    rows = [("server", "requests/s", "CPU µs each", "of a core", "p50 ms", "p99 ms")]
     for one in result.summaries:
         m = one.medians
         rows.append(
@@ -119,18 +170,27 @@ def table(result: Result) -> str:
 
 
 @click.command
-@click.argument("url", metavar="postgresql://…")
-@click.option("--rounds", type=click.IntRange(1, 100), default=5, show_default=True)
+@click.option("--rounds", type=click.IntRange(1, 100), default=3, show_default=True)
 @click.option("--seconds", type=click.IntRange(1, 600), default=5, show_default=True)
 @click.option("--short", is_flag=True, help="One round of 1 s each; nothing is stored.")
-def main(url: str, rounds: int, seconds: int, short: bool) -> None:
-    """One process and two on an empty PostgreSQL database of this machine."""
-    with prepare(extent_of(short, rounds, seconds)) as play:
-        copy(play.folder / "data", url)
-        processes, rows = Processes(play, url), list[Row]()
-        for round_number in range(1, play.extent.rounds + 1):
+def main(rounds: int, seconds: int, short: bool) -> None:
+    """One process and two on PostgreSQL: misses, and the whole mix of `mixed`."""
+    extent = extent_of(short, rounds, seconds)
+    with prepare(extent) as play, running(play.folder / "postgresql") as server:
+        data, served = play.folder / "data", play.folder / "served"
+        wanted = int(PREPARED * extent.seconds) * extent.rounds * len(NUMBERS)
+        script = mixed.write(data, play.pages, mixed.WHOLE, wanted)
+        server.ask("CREATE DATABASE comments")
+        url = server.url("comments")
+        copy(data, url)
+        served.mkdir(0o700)
+        shutil.copy(
+            data / data_dir.SECRET_KEY, served
+        )  # the sessions of the mix are signed with it
+        processes, rows = Processes(play, url, script), list[Row]()
+        for round_number in range(1, extent.rounds + 1):
             for number in rotated(NUMBERS, round_number):
-                rows.append(processes.measure(number, round_number))
+                rows += processes.measure(number, round_number)
                 click.echo(f"round {round_number}  {number} processes")
         result = sum_up(play.about, {}, rows, judge)
     finish(result, "processes", table(result), short=short)

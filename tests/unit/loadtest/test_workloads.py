@@ -40,6 +40,7 @@ from loadtest.workloads import (
     methods,
     mixed,
     page_view,
+    processes,
     scaling,
     soak,
 )
@@ -574,3 +575,20 @@ def test_instances_are_judged_by_submissions_memory_and_instructions() -> None:
     }
     shown = instances.table(sum_up({}, {}, rows, instances.judge))
     assert "hit, with a lease: 2050 instructions" in shown
+
+
+def test_processes_are_judged_by_misses_and_by_the_mix() -> None:
+    figures = {"cpu_us": 90.0, "server_share": 1.5, "p50": 1e3, "p99": 9e3}
+    rates = {
+        processes.misses(1): 1_000.0,
+        processes.misses(2): 1_900.0,
+        processes.mix(1): 1_000.0,
+        processes.mix(2): 1_500.0,
+    }
+    rows: list[Row] = [
+        {"scenario": name, "round": 1, "disturbed": False, "rate": rate, **figures}
+        for name, rate in rates.items()
+    ]
+    assert [verdict.holds for verdict in processes.judge(rows)] == [True, False]
+    shown = processes.table(sum_up({}, {}, rows, processes.judge))
+    assert [line.split("  ")[0] for line in shown.splitlines()[1:]] == [*rates]
