@@ -157,6 +157,8 @@ async def _compose(
         location = settings.database.url or data / data_dir.DATABASE
         if isinstance(location, Path):  # before there is a key: beside one, it must not be empty
             upgrade.upgrade(location)
+        else:
+            upgrade.is_current(location)  # raises an exception if it cannot be used
         keys = edit_tokens.load_keys(data / data_dir.SECRET_KEY, settings.auth.secret_key)
         leader = stack.enter_context(_leader(location, settings, keys))
         bridge = Bridge(_with_room(settings), request_trace.LINES if start.traced else 0)

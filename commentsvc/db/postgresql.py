@@ -20,6 +20,7 @@ import msgspec
 import psycopg
 from psycopg import sql as composed
 from psycopg.adapt import Loader
+from psycopg.conninfo import conninfo_to_dict
 from psycopg.types.numeric import Int4Dumper, Int8Dumper
 
 from commentsvc.db import postgresql_statements
@@ -151,6 +152,7 @@ def dial(
 ) -> psycopg.Connection[Row]:
     """Open a connection in autocommit mode. Raises DatabaseError."""
     try:
+        _refuse_password_in_host(url)
         connection = psycopg.connect(
             url,
             autocommit=True,
@@ -173,14 +175,21 @@ def dial(
         except BaseException:
             connection.close()
             raise
-    except psycopg.ProgrammingError:
+    except (psycopg.ProgrammingError, UnicodeError):  # the latter of a host that cannot be a name
         raise DatabaseUnusable(
-            "database.url cannot be used: look at its parameters, and write what is not a letter"
-            " or digit in user and password as %XX"
+            "database.url cannot be used: look at its host and parameters, and write what is not a"
+            " letter or digit in user and password as %XX"
         ) from None  # what the library says of it may show the password
     except psycopg.Error as error:
         raise DatabaseUnusable(f"PostgreSQL cannot be reached: {_one_line(error)}") from error
     return connection
+
+
+def _refuse_password_in_host(url: str) -> None:
+    """Raise psycopg.ProgrammingError if a password with @ ends in the host, which messages show."""
+    hosts = str(conninfo_to_dict(url).get("host", ""))
+    if any("@" in host[1:] for host in hosts.split(",")):  # one that begins with it is a socket
+        raise psycopg.ProgrammingError("there is an @ in the host")
 
 
 def refuse_others(connection: Any, purpose: str) -> None:

@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator
 from contextlib import ExitStack, closing
 from pathlib import Path
 
+import psycopg
 import pytest
 
 from tests.e2e.program import Service, command, wait_for
@@ -72,16 +73,31 @@ def test_a_day_of_a_service_with_postgresql(
     assert [again.count("/a/"), again.count("/b/")] == [2, 1]
 
 
+NEWER = (
+    "CREATE SCHEMA commentsvc; CREATE TABLE commentsvc.schema_migration (name text);"
+    " INSERT INTO commentsvc.schema_migration VALUES ('0999_future')"
+)
+
+
 def test_what_cannot_be_used_is_one_line_and_writes_nothing(
     data: Path, postgresql: Server, tmp_path: Path
 ) -> None:
-    postgresql.run("CREATE DATABASE photos")
+    for name, sql in (
+        ("photos", "CREATE TABLE photos (name text)"),
+        ("newer", NEWER),
+        ("empty", "CREATE ROLE guest LOGIN"),
+    ):
+        postgresql.run(f"CREATE DATABASE {name}")
+        with psycopg.connect(postgresql.url(name), autocommit=True) as connection:
+            connection.execute(sql)
     data.mkdir()
     for url, reason in (
-        (f"{postgresql.url('photos')}&user=nobody", 'role "nobody" does not exist'),
         (postgresql.url("nowhere"), 'database "nowhere" does not exist'),
         ("postgresql://h:p%zz@/x", "database.url cannot be used"),
         ("mysql://user@host/comments", "COMMENTSVC_DATABASE_URL"),
+        (postgresql.url("photos"), "photos belongs to another program"),
+        (postgresql.url("newer"), "written by a newer commentsvc"),
+        (postgresql.url("empty", user="guest"), "guest may make no tables"),
     ):
         environ = {"COMMENTSVC_DATABASE_URL": url}
         outcome = command("serve", "--data", data, "--listen", "127.0.0.1:0", environ=environ)
@@ -90,11 +106,15 @@ def test_what_cannot_be_used_is_one_line_and_writes_nothing(
         assert outcome.err.count("\n") == 1
         assert "p%zz" not in outcome.err
     outcome = command(
-        "list", "--data", data, environ={"COMMENTSVC_DATABASE_URL": postgresql.url("photos")}
+        "list", "--data", data, environ={"COMMENTSVC_DATABASE_URL": postgresql.url("empty")}
     )
     assert outcome.code == 1
     assert "the next start of the server creates or upgrades them" in outcome.err
-    assert not (data / "comments.sqlite3").exists()
+    assert {path.name for path in data.iterdir()} == {"lock"}, "no key, and no other database"
+    for name, number in (("photos", 1), ("newer", 1), ("empty", 0)):
+        with psycopg.connect(postgresql.url(name)) as connection:
+            made = connection.execute("SELECT count(*) FROM pg_stat_user_tables").fetchone()
+        assert made == (number,)
 
 
 def children(pid: int) -> list[int]:

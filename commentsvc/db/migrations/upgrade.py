@@ -75,6 +75,14 @@ def upgrade(location: Location) -> None:
     postgresql_upgrade.upgrade(location)
 
 
+def is_current(url: str) -> bool:
+    """Return whether PostgreSQL has the tables, up to date. Raise DatabaseError."""
+    load_postgresql()
+    from commentsvc.db.migrations import postgresql_upgrade
+
+    return postgresql_upgrade.is_current(url)
+
+
 def upgrade_file(path: Path) -> None:
     """Make the database at `path` (mode 0600), or migrate it; fast if nothing is to be done.
 

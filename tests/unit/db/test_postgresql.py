@@ -2,6 +2,7 @@
 
 import asyncio
 import contextlib
+import socket
 import threading
 from collections.abc import Iterator
 from pathlib import Path
@@ -111,12 +112,28 @@ def test_sums_are_integers_and_a_nul_finds_nothing(server: Server, tmp_path: Pat
         ("postgresql://postgres@/postgres?host={folder}/none", "PostgreSQL cannot be reached"),
         ("postgresql://postgres@127.0.0.1:1/postgres", "PostgreSQL cannot be reached.*refused"),
         ("postgresql://postgres@/postgres?colour=red", "database.url cannot be used"),
+        ("postgresql://postgres@db..example/postgres", "database.url cannot be used: look at its"),
+        ("postgresql://postgres:p@hush@db.invalid/postgres", "cannot be used.* as %XX"),
+        ("postgresql://postgres@127.0.0.1:99999/postgres", "reached: .*port number"),
     ],
 )
 def test_a_wrong_url_is_one_clear_line(server: Server, url: str, reason: str) -> None:
     database = Database(url.format(folder=server.folder), purge=lambda _: None)
     with pytest.raises(DatabaseUnusable, match=reason) as info:
         database.open()
+    assert "\n" not in str(info.value)
+    assert "hush" not in str(info.value)
+
+
+def test_a_host_that_has_no_address_is_one_clear_line(monkeypatch: pytest.MonkeyPatch) -> None:
+    def nothing(*_: object, **__: object) -> None:
+        raise socket.gaierror(socket.EAI_NONAME, "Name or service not known")
+
+    monkeypatch.setattr(socket, "getaddrinfo", nothing)
+    with pytest.raises(
+        DatabaseUnusable, match=r"reached: failed to resolve host 'db\.lan'"
+    ) as info:
+        postgresql.dial("postgresql://comments@db.lan/comments")
     assert "\n" not in str(info.value)
 
 
