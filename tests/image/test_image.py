@@ -137,13 +137,19 @@ def test_instances_of_a_cluster_are_shut_in_and_share_key_and_database(tmp_path:
     assert one["environment"] == two["environment"], "else the second one does not start"
     assert one["volumes"][0] != two["volumes"][0]
     assert one["build"]["args"] == {"LOCK": "postgres"}
-    caddyfile = plan["configs"]["caddy"]["content"]
-    assert all(f"unix//{path.removeprefix('unix:/')}" in caddyfile for path in paths)
-    assert plan["services"]["proxy"]["image"] in (ROOT / "config/compose.yml").read_text()
-    (tmp_path / "Caddyfile").write_text(caddyfile)
-    words = [find_program("caddy"), "validate", "--config", str(tmp_path / "Caddyfile")]
-    done = subprocess.run(words, capture_output=True, text=True, check=False)
+    proxy = plan["services"]["proxy"]
+    assert proxy["image"] in (ROOT / "config/compose.yml").read_text()
+    assert "configs" not in plan, "Compose cannot write them into a read-only container"
+    assert all([*secret] == ["file"] for secret in plan["secrets"].values()), "as above"
+    [caddyfile] = [each for each in proxy["volumes"] if each.endswith("/Caddyfile:ro")]
+    file = ROOT / "config" / caddyfile.partition(":")[0]
+    words = [find_program("caddy"), "adapt", "--validate", "--config", str(file)]
+    environ = {**os.environ, **proxy["environment"], "HOME": str(tmp_path)}
+    done = subprocess.run(words, capture_output=True, text=True, check=False, env=environ)
     assert done.returncode == 0, done.stderr
+    dials = re.findall(r'"dial":"unix/(/[^"]+)"', done.stdout)
+    assert {f"unix:{path}" for path in dials} == paths
+    assert '"try_duration":5000000000' in done.stdout
 
 
 def test_foreign_images_are_named_by_their_digest() -> None:
