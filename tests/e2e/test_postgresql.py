@@ -34,7 +34,7 @@ def test_a_day_of_a_service_with_postgresql(
     }
 
     def said(*words: object) -> str:
-        outcome = command(words[0], "--data", data, *words[1:], environ=environ)
+        outcome = command(*words, "--data", data, environ=environ)
         assert outcome.code == 0, outcome.err
         return outcome.out
 
@@ -45,6 +45,15 @@ def test_a_day_of_a_service_with_postgresql(
     assert said("approve", 1, 3) == "comment 1 is approved\ncomment 3 is approved\n"
     assert [first.count("/a/"), first.count("/b/")] == [1, 1]
     assert not (data / "comments.sqlite3").exists()
+    assert said("thread", "merge", "/a/", "/b/") == "merged /a/ into /b/: 2 comments\n"
+    assert [first.count("/a/"), first.count("/b/")] == [2, 2]
+    assert said("spam", 3) == "comment 3 is spam\n"
+    assert first.count("/b/") == 1
+    assert said("undo") == "comment 3: the last change is undone\n"
+    assert first.count("/a/") == 2
+    assert said("ban", "add", "domain", "bad.example") == "ban 1 is set\n"
+    assert first.submit("/a/", "see https://bad.example/").status == 202
+    assert "https://bad.example/" in said("list", "--status", "spam")
     second = command("serve", "--data", tmp_path, "--listen", "127.0.0.1:0", environ=environ)
     assert second.code == 1
     assert "another commentsvc with a different secret key uses this database" in second.err
@@ -70,7 +79,7 @@ def test_a_day_of_a_service_with_postgresql(
     said("delete", 1)
     assert "the previous tables are kept in the schema commentsvc_20" in said("restore", copy)
     again = start(data, environ=environ)
-    assert [again.count("/a/"), again.count("/b/")] == [2, 1]
+    assert [again.count("/a/"), again.count("/b/")] == [3, 3]
 
 
 NEWER = (
