@@ -7,14 +7,17 @@ from commentsvc.db.notices import HeartbeatNotice, JoinNotice, LeaveNotice, Purg
 from commentsvc.model import EVERY_TAG, is_purged
 
 
+ORIGIN = "0123456789abcdef"
+
+
 @pytest.mark.parametrize(
     "notice",
     [
-        PurgeNotice("a", 1, ("thread:blog:/ä|\x1f\0/", "site:blog")),
-        JoinNotice("a", 2),
-        HeartbeatNotice("a", 3),
-        SeenNotice("a", 4),
-        LeaveNotice("a"),
+        PurgeNotice(ORIGIN, 1, ("thread:blog:/ä|\x1f\0/", "site:blog")),
+        JoinNotice(ORIGIN, 2),
+        HeartbeatNotice(ORIGIN, 3),
+        SeenNotice(ORIGIN, 4),
+        LeaveNotice(ORIGIN),
     ],
 )
 def test_a_notice_is_read_as_it_was_written(notice: notices.Notice) -> None:
@@ -25,15 +28,24 @@ def test_a_notice_is_read_as_it_was_written(notice: notices.Notice) -> None:
 
 def test_too_many_tags_become_the_one_that_stands_for_all() -> None:
     many = tuple(f"thread:blog:/ä/{number}/" for number in range(400))
-    payload = notices.encode(PurgeNotice("a", 7, many))
+    payload = notices.encode(PurgeNotice(ORIGIN, 7, many))
     assert len(payload.encode()) <= notices.MOST_BYTES
-    assert notices.decode(payload) == PurgeNotice("a", 7, (EVERY_TAG,))
-    few = PurgeNotice("a", 7, many[:300])
+    assert notices.decode(payload) == PurgeNotice(ORIGIN, 7, (EVERY_TAG,))
+    few = PurgeNotice(ORIGIN, 7, many[:300])
     assert notices.decode(notices.encode(few)) == few
     assert is_purged("bans", (EVERY_TAG,))
     assert not is_purged("bans", ("site:blog",))
 
 
-@pytest.mark.parametrize("payload", ["", "nonsense", '["new kind","a",1]', '["purge","a"]'])
-def test_what_a_newer_version_says_purges_everything(payload: str) -> None:
+@pytest.mark.parametrize(
+    "payload",
+    [
+        "",
+        "nonsense",
+        f'["new kind","{ORIGIN}",1]',
+        f'["purge","{ORIGIN}"]',
+        '["join","of a stranger",1]',
+    ],
+)
+def test_what_a_newer_version_or_a_stranger_says_purges_everything(payload: str) -> None:
     assert notices.decode(payload) == PurgeNotice("", 0, (EVERY_TAG,))
