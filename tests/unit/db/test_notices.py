@@ -6,7 +6,6 @@ from commentsvc.db import notices
 from commentsvc.db.notices import HeartbeatNotice, JoinNotice, LeaveNotice, PurgeNotice, SeenNotice
 from commentsvc.model import EVERY_TAG, is_purged
 
-
 ORIGIN = "0123456789abcdef"
 
 
