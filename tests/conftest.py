@@ -19,7 +19,9 @@ if TYPE_CHECKING:
     from tests.postgresql_server import Server
 
 # A slow machine must not fail a property test; tests that bound time measure CPU time.
-settings.register_profile("commentsvc", deadline=None)
+settings.register_profile(
+    "commentsvc", deadline=None, max_examples=int(os.environ.get("PROPERTY_EXAMPLES", "100"))
+)
 settings.load_profile("commentsvc")
 
 

@@ -20,14 +20,12 @@ Such a mail is sent again with the same Message-ID, by which mailboxes can recog
 import asyncio
 import contextlib
 import re
-import ssl
 from collections.abc import AsyncIterator
 from email.message import EmailMessage
 from email.policy import EmailPolicy
 from typing import Final, NamedTuple
 
 import aiosmtplib
-import certifi
 
 from commentsvc.delivery.channel import (
     DeliveryError,
@@ -36,6 +34,7 @@ from commentsvc.delivery.channel import (
     TemporaryFailure,
 )
 from commentsvc.settings.schema import MailSettings
+from commentsvc.util.tls import client_context
 
 # Seconds to connect: a reachable server greets at once.
 CONNECT_DEADLINE: Final = 60.0
@@ -91,7 +90,7 @@ class Smtp:
         self._mail = mail
         self._hostname = hostname
         self._deadlines = deadlines
-        self._tls = ssl.create_default_context(cafile=mail.ca_file or certifi.where())
+        self._tls = client_context(mail.ca_file)
 
     @contextlib.asynccontextmanager
     async def connect(self) -> AsyncIterator["SmtpConnection"]:

@@ -10,16 +10,15 @@ import asyncio
 import contextlib
 import imaplib
 import logging
-import ssl
 import threading
 from collections.abc import Callable, Coroutine
 from typing import Any, Final
 
-import certifi
 from imapclient import SEEN, IMAPClient  # type: ignore[import-untyped]  # it has no types
 
 from commentsvc.inbox.message import MAIL_SIZE
 from commentsvc.settings.schema import InboxSettings
+from commentsvc.util.tls import client_context
 
 _log = logging.getLogger(__name__)
 
@@ -41,7 +40,7 @@ class ImapFetcher:
         """Take the settings. Raise OSError if `ca_file` cannot be read."""
         self._settings = settings
         self._take = take
-        self._tls = ssl.create_default_context(cafile=settings.ca_file or certifi.where())
+        self._tls = client_context(settings.ca_file)
         self._stopping = threading.Event()
         self._client: IMAPClient | None = None
         self._fails = False

@@ -14,14 +14,12 @@ no requests.
 
 import asyncio
 import socket
-import ssl
 from collections.abc import AsyncIterator, Mapping, Sequence
-from functools import cache
 from ipaddress import IPv4Address, IPv6Address, IPv6Network, ip_address, ip_network
 from typing import Final, NamedTuple
 from urllib.parse import urljoin, urlsplit
 
-import certifi
+from commentsvc.util.tls import client_context
 
 DEADLINE: Final = 20.0  # seconds for the whole request, by default
 REDIRECTS: Final = 5  # that `fetch` follows
@@ -191,7 +189,7 @@ async def _send(
         content=body,
         extensions={"sni_hostname": host, "timeout": httpx2.Timeout(None).as_dict()},
     )
-    async with httpx2.AsyncHTTPTransport(verify=_context(), trust_env=False) as transport:
+    async with httpx2.AsyncHTTPTransport(verify=client_context(), trust_env=False) as transport:
         response = await transport.handle_async_request(request)
         try:
             read = await _read(response.aiter_raw(), most)
@@ -231,8 +229,3 @@ async def _resolve(host: str, port: int, networks: Sequence[str]) -> str:
                 " network to hooks.allowed_networks."
             )
     return addresses[0]
-
-
-@cache
-def _context() -> ssl.SSLContext:
-    return ssl.create_default_context(cafile=certifi.where())

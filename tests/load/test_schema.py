@@ -11,8 +11,8 @@ from tests.e2e.program import ROOT, Service, command
 
 HERE = Path(__file__).parent
 HOOKS = "tests.load.schema_hooks"
-CASES = 2_000
-EXAMPLES = 20  # of each operation; together with the other phases there are more than CASES
+EXAMPLES = int(os.environ.get("SCHEMA_EXAMPLES", "20"))  # of each operation
+CASES = 100 * EXAMPLES  # there are more, together with those of the other phases
 PATIENCE = 600.0  # seconds; on an otherwise idle machine it takes less than 60
 
 PASSWORD = "correct horse battery"

@@ -176,7 +176,7 @@ def test_the_certificate_is_that_of_the_name(
         post(f"https://localhost:{receiver.port}/", LOCAL)
     trusting = ssl.create_default_context()
     authority.configure_trust(trusting)
-    monkeypatch.setattr(http_client, "_context", lambda: trusting)
+    monkeypatch.setattr(http_client, "client_context", lambda: trusting)
     monkeypatch.setattr(
         socket,
         "getaddrinfo",
