@@ -32,8 +32,8 @@ USER = 10_001
 MOST = 125_000_000  # bytes that the image may have
 SHUT_IN = ("--read-only", "--cap-drop=ALL", "--security-opt=no-new-privileges", "--network=none")
 OPEN = ("--env=COMMENTSVC_MODERATION_POLICY=none", "--env=COMMENTSVC_SPAM_RATE_LIMIT=off")
-# An earlier version, whose database this one must open.
-PREVIOUS = "40d7b792"
+# An earlier version, whose database this one must open; "same" is the image of this version.
+PREVIOUS = os.environ.get("PREVIOUS_VERSION", "40d7b792")
 JSON = {"Content-Type": "application/json"}
 COMMENT = '{"url": "/post/", "author": "Ann", "message": "Of old"}'
 
@@ -229,19 +229,24 @@ def test_a_stop_answers_what_was_read(box: Box, image: str) -> None:
     assert box.engine.do("wait", "first") == "0"
 
 
-def test_the_previous_image_leaves_its_data_to_this_one(
-    box: Box, image: str, tmp_path: Path
-) -> None:
+def previous(engine: Engine, folder: Path) -> str:
+    """Build the image of PREVIOUS, and return its name."""
     words = ["git", "archive", PREVIOUS]
     done = subprocess.run(words, cwd=ROOT, capture_output=True, check=False)
     if done.returncode != 0:
         pytest.skip(f"the history of these sources does not reach back to {PREVIOUS}")
-    folder, secrets = tmp_path / "previous", tmp_path / "secrets"
+    sources, secrets = folder / "previous", folder / "secrets"
     secrets.mkdir()
     with tarfile.open(fileobj=BytesIO(done.stdout)) as archive:
-        archive.extractall(folder, filter="data")
-    box.engine.build("commentsvc:previous", folder, secrets)
-    box.start("commentsvc:previous", "first")
+        archive.extractall(sources, filter="data")
+    engine.build("commentsvc:previous", sources, secrets)
+    return "commentsvc:previous"
+
+
+def test_the_previous_image_leaves_its_data_to_this_one(
+    box: Box, image: str, tmp_path: Path
+) -> None:
+    box.start(image if PREVIOUS == "same" else previous(box.engine, tmp_path), "first")
     assert box.ask("POST", "/api/comments", COMMENT)[0] == 201
     assert box.stop("first") == 0
     box.start(image, "second")
