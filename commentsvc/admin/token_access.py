@@ -27,6 +27,7 @@ from commentsvc.http.messages import (
     TrustedProxies,
     encode,
     refusal,
+    too_many,
 )
 from commentsvc.http.operation import Operation, read_fields
 from commentsvc.http.router import Route, route
@@ -68,16 +69,15 @@ class TokenAccess:
         """Return the token of a request and its permissions. Raise HttpError, NotPermitted."""
         if any(name in request.query for name in IN_ADDRESS):
             raise refuse(400, "token_in_address", "Send the token in a header, never in a URL.")
-        scheme, _, sent = (request.header("authorization") or "").partition(" ")
-        if scheme.lower() != "bearer" or not sent.strip():
+        sent = request.bearer()
+        if not sent:
             raise refuse(401, "no_token", "Send a token: `Authorization: Bearer TOKEN`.")
-        found = self._database.read_now(api_tokens.find, sent.strip())
+        found = self._database.read_now(api_tokens.find, sent)
         if found is None:
             place = network(self._proxies.client(request))
             if wait := self._guesses.take(place, self._clock.monotonic_ms()):
-                headers = (("Retry-After", str(wait)),)
                 text = f"These were many wrong tokens. Try again in {wait} s."
-                raise HttpError(429, "too_many_attempts", text, headers=headers)
+                raise too_many(text, wait, "too_many_attempts")
             raise refuse(401, "token", "This token does not exist, or is revoked.")
         if found.expires_at <= self._clock.now_ms():
             raise refuse(401, "token_expired", "This token has expired. Make a new one.")

@@ -226,7 +226,7 @@ class AuthorActions:
         after the edit time, or for a foreign page, 404, 415, 429, 503.
         """
         EDIT.read(request)
-        entry, headers = self._claim(request, request.number(), _bearer(request))
+        entry, headers = self._claim(request, request.number(), request.bearer())
         message = message_from_json(request.json(), self._bounds)
         comment = await self._edit(request, entry, message)
         headers = (("Content-Type", JSON), NOT_STORED, NO_SNIFFING, *headers)
@@ -240,7 +240,7 @@ class AuthorActions:
         404 and 503 as for an edit.
         """
         DELETE.read(request)
-        entry, headers = self._claim(request, request.number(), _bearer(request))
+        entry, headers = self._claim(request, request.number(), request.bearer())
         now = self._clock.now_ms()
         await self._database.write(author_edits.delete, entry.comment.id, now)
         return Response(204, (NOT_STORED, *headers), b"")
@@ -385,7 +385,7 @@ class AuthorActions:
         if query.everywhere:
             await self._database.write(readers.end_sessions, who.id)
         else:
-            await self._database.write(readers.end_session, _bearer(request))
+            await self._database.write(readers.end_session, request.bearer())
         return Response(204, (NOT_STORED, *headers), b"")
 
     def _find(self, request: Request, number: int) -> FoundComment:
@@ -436,12 +436,6 @@ class AuthorActions:
             problem = f"This must be one of {', '.join(map(str, self._votes))}."
             raise HttpError(400, "invalid", "Please look at: vote.", {"vote": problem})
         return ballot
-
-
-def _bearer(request: Request) -> str:
-    """Return the token in `Authorization: Bearer`; "" if there is none."""
-    scheme, _space, token = (request.header("authorization") or "").partition(" ")
-    return token.strip() if scheme.lower() == "bearer" else ""
 
 
 def read_small(body: bytes, kind: type[Sent], example: str, most: int = BALLOT_BYTES) -> Sent:

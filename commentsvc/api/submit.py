@@ -143,10 +143,8 @@ class HttpSubmissions:
 
     def reader(self, request: Request, site: str) -> SignedReader:
         """Return the reader of the session whose token a request has. Raise HttpError 401."""
-        scheme, _space, token = (request.header("authorization") or "").partition(" ")
-        if scheme.lower() == "bearer":
-            now = self._clock.now_ms()
-            who = self._database.read_now(readers.of_token, token.strip(), now)
+        if token := request.bearer():
+            who = self._database.read_now(readers.of_token, token, self._clock.now_ms())
             if who is not None and who.site == site and who.name:
                 return who
         raise HttpError(401, "signed_out", SIGNED_OUT, headers=CHALLENGE)

@@ -194,6 +194,11 @@ class Request(msgspec.Struct, frozen=True):
         """Return the body's media type in lower case, without parameters."""
         return (self.header("content-type") or "").partition(";")[0].strip().lower()
 
+    def bearer(self) -> str:
+        """Return the token in `Authorization: Bearer` (RFC 6750, 2.1); "" if there is none."""
+        scheme, _space, token = (self.header("authorization") or "").partition(" ")
+        return token.strip() if scheme.lower() == "bearer" else ""
+
     def json(self) -> bytes:
         """Return the body of a request that must be JSON. Raise HttpError 415."""
         self._refuse_coding()

@@ -5,7 +5,6 @@ comment has a form with its edit token, so its author can change it until the to
 """
 
 from typing import Annotated, Final, Literal
-from urllib.parse import urlencode
 
 import msgspec
 from msgspec import Meta
@@ -15,8 +14,9 @@ from commentsvc.api.errors import as_http
 from commentsvc.api.parameters import LanguageQuery
 from commentsvc.api.serialize import status
 from commentsvc.comments.submission import MessageText
+from commentsvc.comments.urls import PageRef
 from commentsvc.context import ServiceContext
-from commentsvc.http.messages import NOT_STORED, Request, Response
+from commentsvc.http.messages import Request, Response
 from commentsvc.http.operation import HTML as PAGE
 from commentsvc.http.operation import NOTHING, Operation, form_of, read_fields
 from commentsvc.http.router import Route, route
@@ -27,9 +27,10 @@ from commentsvc.pages.embed import (
     OwnForm,
     answer_page,
     refusal_page,
+    to_thread,
 )
 from commentsvc.settings.schema import origins
-from commentsvc.util.i18n import ENGLISH, find_language, requested_language
+from commentsvc.util.i18n import find_language, requested_language
 
 VOTES: Final = {"up": 1, "down": -1}
 
@@ -90,11 +91,7 @@ class CommentForms:
             number = int(sent.comment)
             if sent.do in VOTES:
                 entry = await self._actions.vote_by_form(request, number, VOTES[sent.do])
-                query = {"url": entry.url, "view": "page", "site": entry.site}
-                if language.tag != ENGLISH:
-                    query["lang"] = language.tag
-                place = f"thread?{urlencode(query)}{fragment(number)}"
-                return Response(303, (("Location", place), NOT_STORED), b"")
+                return to_thread(PageRef(entry.site, entry.url), language, fragment(number))
             if sent.do == "report":
                 entry = await self._actions.report_by_form(request, number)
                 said = language.tools["reported"]

@@ -367,10 +367,7 @@ class Embed:
             if error is None:
                 raise
             return refusal_page(error, language, back=back)
-        query = {"url": place.url, "view": "page", "site": place.site}
-        if language.tag != ENGLISH:
-            query["lang"] = language.tag
-        return Response(303, (("Location", f"thread?{urlencode(query)}"), NOT_STORED), b"")
+        return to_thread(place, language)
 
     async def submit(self, request: Request) -> Response:
         """POST /embed/thread, a form with the fields of POST /api/comments: an HTML page.
@@ -458,6 +455,14 @@ class OwnForm(NamedTuple):
     id: int
     token: str
     message: str
+
+
+def to_thread(place: PageRef, language: Language, part: str = "") -> Response:
+    """Return the answer that leads to the page of a thread, or to a `part` of it (``#id``)."""
+    query = {"url": place.url, "view": "page", "site": place.site}
+    if language.tag != ENGLISH:
+        query["lang"] = language.tag
+    return Response(303, (("Location", f"thread?{urlencode(query)}{part}"), NOT_STORED), b"")
 
 
 def answer_page(language: Language, message: str, code: int = 200, **more: object) -> Response:
