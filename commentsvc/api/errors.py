@@ -7,7 +7,7 @@ from commentsvc.comments import errors
 from commentsvc.comments.submission import MalformedError, SubmissionError
 from commentsvc.comments.urls import UnknownSiteError, UrlError
 from commentsvc.db.sqlite import DatabaseError, DatabaseFull
-from commentsvc.http.messages import HttpError
+from commentsvc.http.messages import HttpError, too_many
 from commentsvc.util.i18n import gettext as _
 from commentsvc.util.i18n import pgettext
 
@@ -57,8 +57,7 @@ def _contradiction(error: errors.CommentsError) -> HttpError:
         case errors.SubmissionRefused():
             return HttpError(400, error.code, error.message)
         case errors.TooManyPending():
-            headers = (("Retry-After", str(error.retry_after)),)
-            return HttpError(429, "too_many_pending", error.message, headers=headers)
+            return too_many(error.message, error.retry_after, "too_many_pending")
         case errors.ThreadClosed():
             return HttpError(
                 400, "closed", pgettext("widget.closed", "This page no longer accepts comments.")

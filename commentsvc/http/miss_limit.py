@@ -15,11 +15,11 @@ from typing import Final
 
 from commentsvc.http.messages import (
     Deferred,
-    HttpError,
     Request,
     Response,
     TrustedProxies,
     refusal,
+    too_many,
 )
 from commentsvc.http.router import Router
 from commentsvc.settings.schema import ServerSettings
@@ -93,6 +93,4 @@ def _more(response: Response) -> float:
 
 def _refused(request: Request, wait: int) -> Response:
     message = _("Your network sends too many requests. Please wait a moment.")
-    headers = (("Retry-After", str(wait)),)
-    error = HttpError(429, "too_many_reads", message, headers=headers)
-    return refusal(error, request.language().tag)
+    return refusal(too_many(message, wait, "too_many_reads"), request.language().tag)
