@@ -15,6 +15,7 @@ def find(revision: str) -> tuple[str, Path]:
     "" is the working tree. A path to a program is used as it is. Raise ProgramError.
     """
     if not revision:
+        _compile(ROOT)
         return "working tree", PROGRAM
     if Path(revision).is_file():
         return revision, Path(revision).absolute()
@@ -34,7 +35,13 @@ def _build(commit: str) -> Path:
         _run("sh", "config/bootstrap.sh", cwd=folder)
         stamp.parent.mkdir(exist_ok=True)
         stamp.touch()
+    _compile(folder)
     return program
+
+
+def _compile(folder: Path) -> None:
+    # An editable package writes no bytecode. An installed one, as users have it, comes with it.
+    _run(str(folder / ".venv/bin/python"), "-m", "compileall", "-q", str(folder / "commentsvc"))
 
 
 def _run(*words: str, cwd: Path = ROOT) -> str:
