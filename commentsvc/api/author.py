@@ -303,6 +303,13 @@ class AuthorActions:
         text = message_from_text(message, self._bounds)
         return msgspec.structs.replace(entry, comment=await self._edit(request, entry, text))
 
+    def find_by_form(self, request: Request, number: int, token: str) -> Entry:
+        """Return a comment whose edit token was in a form. Raise as above."""
+        entry, _headers = self._claim(request, number, token)
+        if entry.comment.status == DELETED:
+            raise UnknownComment([number])
+        return entry
+
     async def delete_by_form(self, request: Request, number: int, token: str) -> Entry:
         """Delete a comment whose edit token was in a form; return it. Raise as above."""
         entry, _headers = self._claim(request, number, token)

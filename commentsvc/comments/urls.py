@@ -228,6 +228,11 @@ class Sites:
         """Return the origin of the pages of the site `name`; "" if the settings name none."""
         return self._sites[name].origin
 
+    def address(self, name: str, url: str) -> str:
+        """Return the address of a page, on the blog; the path alone if its origin is not known."""
+        site = self._sites.get(name)
+        return (site.origin if site else "") + url
+
     def _absolute(self, url: str, name: str) -> PageRef:
         head, mark, query = _clean(url).partition("?")
         head = head.replace("\\", "/")

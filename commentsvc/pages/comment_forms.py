@@ -20,7 +20,7 @@ from commentsvc.http.messages import Request, Response
 from commentsvc.http.operation import HTML as PAGE
 from commentsvc.http.operation import NOTHING, Operation, form_of, read_fields
 from commentsvc.http.router import Route, route
-from commentsvc.model import Entry, fragment
+from commentsvc.model import fragment
 from commentsvc.pages.embed import (
     ECHOED_FIELD,
     ECHOED_MESSAGE,
@@ -29,8 +29,7 @@ from commentsvc.pages.embed import (
     refusal_page,
     to_thread,
 )
-from commentsvc.settings.schema import origins
-from commentsvc.util.i18n import find_language, requested_language
+from commentsvc.util.i18n import Language, find_language, requested_language
 
 VOTES: Final = {"up": 1, "down": -1}
 
@@ -46,6 +45,10 @@ class ActionFields(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         Meta(description="What happens to it. The last two need the `token`."),
     ]
     token: Annotated[str, Meta(description="The edit token of the comment.")] = ""
+    sure: Annotated[
+        Literal["", "yes"],
+        Meta(description="`yes` deletes the comment at once; otherwise a page asks first."),
+    ] = ""
     message: MessageText = ""
 
 
@@ -69,7 +72,7 @@ class CommentForms:
     def __init__(self, service: ServiceContext, actions: AuthorActions) -> None:
         self._actions = actions
         self._bounds = service.settings.comments
-        self._origins = origins(service.settings.sites)
+        self._sites = service.sites
 
     def routes(self) -> list[Route]:
         """Return the table of routes."""
@@ -78,7 +81,8 @@ class CommentForms:
     async def act(self, request: Request) -> Response:
         """POST /embed/actions, a form with `comment` and `do`: an HTML page with the result.
 
-        Votes lead back to the comment with 303. Without scripts, readers have no word that
+        Votes lead back to the comment with 303. To delete a comment, `sure=yes` is needed too;
+        without it, the page shows the comment and asks. Without scripts, readers have no word that
         identifies them, so a network has one vote for each comment of others. 400, 401, 403, 404,
         409, 413, 415, 429 or 503 with the reason.
         """
@@ -95,10 +99,10 @@ class CommentForms:
             if sent.do == "report":
                 entry = await self._actions.report_by_form(request, number)
                 said = language.tools["reported"]
-                return answer_page(language, said, back=self._page(entry, fragment(number)))
+                back = self._sites.address(entry.site, entry.url) + fragment(number)
+                return answer_page(language, said, back=back)
             if sent.do == "delete":
-                entry = await self._actions.delete_by_form(request, number, sent.token)
-                return answer_page(language, language.tools["deleted"], back=self._page(entry))
+                return await self._delete(request, sent, language)
             own = OwnForm(number, sent.token[:ECHOED_FIELD], sent.message[:ECHOED_MESSAGE])
             entry = await self._actions.edit_by_form(request, number, sent.token, sent.message)
         except Exception as failure:
@@ -113,8 +117,21 @@ class CommentForms:
             comment=comment,
             own=own,
             bounds=self._bounds,
-            back=self._page(entry),
+            back=self._sites.address(entry.site, entry.url),
         )
 
-    def _page(self, entry: Entry, part: str = "") -> str:
-        return self._origins.get(entry.site, "") + entry.url + part
+    async def _delete(self, request: Request, sent: ActionFields, language: Language) -> Response:
+        """Ask the author whether to delete a comment, or delete it. Raise as AuthorActions."""
+        number = int(sent.comment)
+        if sent.sure:
+            entry = await self._actions.delete_by_form(request, number, sent.token)
+            back = self._sites.address(entry.site, entry.url)
+            return answer_page(language, language.tools["deleted"], back=back)
+        entry = self._actions.find_by_form(request, number, sent.token)
+        return answer_page(
+            language,
+            "",
+            comment=entry.comment,
+            deleting=OwnForm(number, sent.token, ""),
+            back=self._sites.address(entry.site, entry.url) + fragment(number),
+        )

@@ -14,7 +14,6 @@ from commentsvc.http.operation import Operation, Query
 from commentsvc.http.router import Route, route
 from commentsvc.model import APPROVED, fragment, thread_tag
 from commentsvc.pages.embed import HTML, POLICY
-from commentsvc.settings.schema import origins
 from commentsvc.util.i18n import find_language
 from commentsvc.util.templates import Templates
 
@@ -36,7 +35,6 @@ class CommentPermalink:
         self._database = service.database
         self._serializer = serializer
         self._sites = service.sites
-        self._origins = origins(service.settings.sites)
         cache_control = ("Cache-Control", service.settings.server.cache_control)
         self._headers = (HTML, cache_control, ANY_ORIGIN, NO_SNIFFING, POLICY)
         self._templates = Templates("")
@@ -58,7 +56,7 @@ class CommentPermalink:
             "comment.html",
             language,
             comment=self._serializer.item(entry.comment, entry.site),
-            page=self._origins.get(entry.site, "") + entry.url,
+            page=self._sites.address(entry.site, entry.url),
             fragment=fragment(entry.comment.id),
             title=entry.title or entry.url,
         )

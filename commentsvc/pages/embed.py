@@ -62,7 +62,6 @@ from commentsvc.http.operation import HTML as PAGE
 from commentsvc.http.operation import NOTHING, Operation, form_of, read_fields
 from commentsvc.http.router import Route, route
 from commentsvc.model import APPROVED, fragment, thread_tag
-from commentsvc.settings.schema import origins
 from commentsvc.submission_service import Accepted
 from commentsvc.util.i18n import (
     ENGLISH,
@@ -257,7 +256,6 @@ class Embed:
         self._reactions = page_reactions
         self._images = images
         self._most = settings.comments.list_limit
-        self._origins = origins(settings.sites)
         self._base = settings.server.public_url.rstrip("/")
         cache_control = ("Cache-Control", settings.server.cache_control)
         self._fragment = (HTML, cache_control, ANY_ORIGIN, NO_SNIFFING, POLICY)
@@ -326,7 +324,7 @@ class Embed:
             replies=self._replies,
             images=bool(self._sites.images(place.site)),
             mails=self._mails,
-            back=self._page(*place),
+            back=self._sites.address(*place),
             title=title,
             reactions=self._sites.reactions(place.site, counts) if given.view else {},
             branches=build_tree(shown, page.deleted),
@@ -360,7 +358,7 @@ class Embed:
             form = {field: texts[0] for field, texts in request.form().items()}
             sent = read_fields(form, ReactionFields)
             place = self._sites.locate(sent.url, name)
-            back = self._page(*place)
+            back = self._sites.address(*place)
             await self._reactions.react_by_form(request, place, sent.emoji)
         except Exception as failure:
             error = as_http(failure)
@@ -410,7 +408,7 @@ class Embed:
             own=own,
             bounds=self._bounds,
             feed=REPLIES_FEED + self._feed_words.make(comment.id),
-            back=self._page(*place) + (fragment(comment.id) if shown else ""),
+            back=self._sites.address(*place) + (fragment(comment.id) if shown else ""),
         )
 
     def _refused(self, request: Request, values: dict[str, str], error: HttpError) -> Response:
@@ -422,10 +420,8 @@ class Embed:
         try:
             name = SUBMIT.read(request).site
             place = self._sites.locate(values.get("url", ""), name)
-            back, values = (
-                self._page(*place),
-                values | {"form_token": self._submissions.form_token(place.site)},
-            )
+            back = self._sites.address(*place)
+            values["form_token"] = self._submissions.form_token(place.site)
             images = bool(self._sites.images(place.site))
             action = "thread" + _query(name, language)
         except (UrlError, HttpError):
@@ -444,9 +440,6 @@ class Embed:
     def _is_past(self, moment: int | None) -> bool:
         """Return whether the time `moment` (Unix milliseconds) has passed; False for None."""
         return moment is not None and moment <= self._clock.now_ms()
-
-    def _page(self, site: str, url: str) -> str:
-        return self._origins.get(site, "") + url
 
 
 class OwnForm(NamedTuple):

@@ -25,7 +25,6 @@ from commentsvc.http.operation import HTML, NOTHING, Operation, form_of, json_of
 from commentsvc.http.router import Route, route
 from commentsvc.pages.mail_links import errors_as_pages, link_operation, rendered
 from commentsvc.pages.personal_data import Address, AddressForm, MailRequests, typed_address
-from commentsvc.settings.schema import origins
 from commentsvc.util.i18n import Text
 from commentsvc.util.i18n import gettext as _
 from commentsvc.util.timestamps import DAY_MS
@@ -91,7 +90,6 @@ class FollowPages:
         self._requests = MailRequests(service, "follow", PER_ADDRESS)
         self._database = service.database
         self._sites = service.sites
-        self._origins = origins(service.settings.sites)
         self._links = SignedLinks(service.keys)
         self._clock = service.clock
 
@@ -186,7 +184,7 @@ class FollowPages:
         return self._sites.place(query.url, query.site)
 
     def _name(self, follower: Follower) -> str:
-        return self._origins.get(follower.site, "") + follower.url or follower.site
+        return self._sites.address(follower.site, follower.url) or follower.site
 
     def _form(self, status: int = 200, email: str = "", problem: Text = "") -> Response:
         text = _("New comments come to this address, at most one mail an hour.")

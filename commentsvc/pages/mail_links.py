@@ -27,7 +27,6 @@ from commentsvc.model import APPROVED, DELETED, MOVES, PENDING, SPAM, Entry, fra
 from commentsvc.moderation import actions, decisions, profiles
 from commentsvc.moderation.answers import AnswerResult
 from commentsvc.moderation.profiles import Profile
-from commentsvc.settings.schema import origins
 from commentsvc.util.i18n import gettext as _
 from commentsvc.util.i18n import speaking, spoken
 from commentsvc.util.templates import Templates
@@ -111,7 +110,7 @@ class LinkPages:
         self._bounds = settings.comments
         self._kept = settings.mail.link_days * DAY_MS
         self._titles = {site.name: site.title for site in settings.sites}
-        self._origins = origins(settings.sites)
+        self._sites = service.sites
 
     def routes(self) -> list[Route]:
         """Return the table of routes."""
@@ -265,7 +264,7 @@ class LinkPages:
         return rendered("link.html", 200, title=question, button=button, entry=entry, back=back)
 
     def _address(self, entry: Entry) -> str:
-        return self._origins.get(entry.site, "") + entry.url
+        return self._sites.address(entry.site, entry.url)
 
 
 def errors_as_pages(handler: Callable[[Request], Awaitable[Response]]) -> Handler:

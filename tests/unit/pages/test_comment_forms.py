@@ -91,16 +91,22 @@ def test_authors_change_and_delete_what_they_have_just_sent(service: Served) -> 
     assert own(refused.body.decode())["message"] == "x" * 9_000, "what was typed is kept"
     [entry] = service.stored()
     assert (entry.comment.source, entry.comment.status) == ("*First*", APPROVED)
-    answer = act(service, "delete", **mine)
+    asked = act(service, "delete", **mine)
+    assert "<title>Diesen Kommentar löschen?</title>" in asked.body.decode()
+    assert "<em>First</em>" in asked.body.decode()
+    assert 'href="https://blog.example/p/#commentsvc-1"' in asked.body.decode()
+    assert service.stored()[0].comment.status == APPROVED, "it asks first"
+    sure = dict(re.findall(r'name="(comment|do|sure|token)" value="([^"]*)"', asked.body.decode()))
+    answer = act(service, **sure)
     assert "Dein Kommentar wurde gelöscht." in answer.body.decode()
     assert service.stored()[0].comment.status == DELETED
-    assert act(service, "edit", **mine).status == 404
+    assert [act(service, do, **mine).status for do in ("edit", "delete")] == [404, 404]
 
 
 def test_nobody_else_changes_a_comment(service: Served) -> None:
     service.submit("Hello")
-    for do in ("edit", "delete"):
-        answer = act(service, do, token="x", message="Mine")
+    for do, sure in (("edit", ""), ("delete", ""), ("delete", "yes")):
+        answer = act(service, do, token="x", message="Mine", sure=sure)
         assert (answer.status, "WWW-Authenticate" in dict(answer.headers)) == (401, True)
     assert [entry.comment.source for entry in service.stored()] == ["Hello"]
     foreign = service.form(ACTIONS, "comment=1&do=up", origin="https://elsewhere.example")
@@ -115,6 +121,7 @@ def test_nobody_else_changes_a_comment(service: Served) -> None:
         ("comment=7&do=delete&token=x", 404),
         ("comment=0&do=up", 400),
         ("comment=1&do=like", 400),
+        ("comment=1&do=delete&token=x&sure=no", 400),
         ("do=up", 400),
         ("comment=1&do=up&more=1", 400),
     ],
