@@ -1,5 +1,6 @@
-"""Other revisions of this project, each built in a folder and virtual environment of its own."""
+"""Other revisions, each installed in a folder and a virtual environment of its own."""
 
+import os
 import subprocess
 from pathlib import Path
 
@@ -15,7 +16,6 @@ def find(revision: str) -> tuple[str, Path]:
     "" is the working tree. A path to a program is used as it is. Raise ProgramError.
     """
     if not revision:
-        _compile(ROOT)
         return "working tree", PROGRAM
     if Path(revision).is_file():
         return revision, Path(revision).absolute()
@@ -34,14 +34,18 @@ def _build(commit: str) -> Path:
         archive.unlink()
         _run("sh", "config/bootstrap.sh", cwd=folder)
         stamp.parent.mkdir(exist_ok=True)
+        _install(folder)
         stamp.touch()
-    _compile(folder)
     return program
 
 
-def _compile(folder: Path) -> None:
-    # An editable package writes no bytecode. An installed one, as users have it, comes with it.
-    _run(str(folder / ".venv/bin/python"), "-m", "compileall", "-q", str(folder / "commentsvc"))
+def _install(folder: Path) -> None:
+    # As users have it. The editable package that bootstrap.sh has made starts more slowly: it looks
+    # for each module in the sources, and writes no bytecode.
+    tools = folder / ".venv/bin"
+    words = ["env", f"PATH={tools}:{os.environ['PATH']}", str(tools / "python"), "-m", "pip"]
+    words += ["install", "--quiet", "--no-deps", "--no-build-isolation", "--force-reinstall", "."]
+    _run(*words, cwd=folder)
 
 
 def _run(*words: str, cwd: Path = ROOT) -> str:
