@@ -1,7 +1,7 @@
 #!/bin/sh
-# Locks the requirements of pyproject.toml: writes config/requirements/*.txt again, each package with
-# its version and the hashes of all its files, so that a lock works for every Python and processor
-# that we support. pip checks hashes by itself if a file has one.
+# Locks the requirements of pyproject.toml: writes the version of each package, and the hashes of
+# all its files, into config/requirements/*.txt. The locks work for every Python and processor that
+# we support. pip checks the hashes whenever a file has some.
 #
 #   make setup     installs uv, once
 #   make lock      newest versions that pyproject.toml allows

@@ -44,7 +44,7 @@ class CommentPermalink:
         return [route(COMMENT, self.show)]
 
     async def show(self, request: Request) -> Response:
-        """GET /comment/ID: 200 with its page; 404; 410 if it is no longer public. Stored."""
+        """GET /comment/ID: 200 with its page; 404; 410 if it is no longer public. Cached."""
         COMMENT.read(request)
         entry = await self._database.read_for_public(queries.find, request.number())
         if entry is None or entry.comment.published_at is None:

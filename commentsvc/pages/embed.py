@@ -11,8 +11,8 @@ links, since the policy for `base` applies to forms.
 
 A fragment is part of a page of another origin, where a path alone would lead to the blog. So its
 form uses `server.public_url`. A site may say in `base` at which address it expects the service;
-another address is an error. So nobody can make a form lead elsewhere, or have a page rendered for
-ever new addresses.
+another address is an error. So nobody can make a form lead elsewhere, or fill the cache with copies
+of a page.
 """
 
 from typing import Annotated, Final, Literal, NamedTuple

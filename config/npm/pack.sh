@@ -1,5 +1,5 @@
 #!/bin/sh
-# Packs the npm package: the widget's files, and types that tsc makes of them.
+# Packs the npm package: the widget's files, and the types that tsc generates from them.
 #
 #   sh config/npm/pack.sh FOLDER     writes commentsvc-VERSION.tgz into FOLDER
 set -eu

@@ -1,6 +1,6 @@
 #!/bin/sh
-# Runs TypeScript on the widget's scripts, with these arguments. npm, which is in .venv, installs the
-# locked version once; status 69 says that it could not.
+# Runs the TypeScript compiler on the widget's scripts; tsc gets the arguments. At the first run,
+# npm installs the locked version. The exit status is 69 if that fails.
 set -eu
 cd "$(dirname "$0")/../.."
 

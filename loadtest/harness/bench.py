@@ -67,7 +67,7 @@ class Bench:
     def _write(
         self, scenario: Scenario, questions: Sequence[Question], bodies: Sequence[bytes]
     ) -> Path:
-        """Write what the client reads; `bodies` answer the questions rightly."""
+        """Write the client's input; `bodies` are the right answers to the questions."""
         file, port = self._folder / scenario.name, self._service.port
         asked = order(len(questions)) if questions else []
         if scenario.client == "wrk":

@@ -118,7 +118,7 @@ def running(folder: Path, settings: dict[str, str] | None = None) -> Iterator[Po
 
 @contextmanager
 def place() -> Iterator[tuple[Path, bool]]:
-    """Give a temporary folder, and whether it is a small disk, which only root can make."""
+    """Yield a temporary folder, and whether it is a small disk, which only root can make."""
     with TemporaryDirectory(prefix="pg") as name:
         mount = ["mount", "-t", "tmpfs", "-o", f"size={DISK}", "tmpfs", name]
         is_root = os.geteuid() == 0

@@ -47,7 +47,7 @@ BATCH: Final = 100  # pages of one batch of counts
 LIST: Final = 1_000  # comments of the longest list
 NETWORKS: Final = 20_000  # networks of the attackers
 PLAN: Final = 16_000_000  # bytes of the requests that clients read
-GUESSES: Final = 8  # at once; a further one is sent away unread
+GUESSES: Final = 8  # at once; any further one is refused unread
 SEQUENCE: Final = 12_000  # requests of readers, before they repeat
 LEAD: Final = 0.3  # seconds
 LARGE_HEAD: Final = "".join(f"\r\nX-Field-{n}: {'x' * 100}" for n in range(60))
@@ -158,7 +158,7 @@ def reads(pages: Sequence[Page]) -> list[Attack]:
 
 
 def optional_reads(pages: Sequence[Page]) -> list[Attack]:
-    """Return the attacks that read what only some services have, or what is asked together."""
+    """Return the attacks that read what only some services offer, and one that reads several lists."""
     url = pages[0].url
     asked = f"page={BLOG}{url}&word={MARK.replace('#', '0')}"
     return [
@@ -267,7 +267,7 @@ class Attacks:
         rows += [self._with_requests(one, number) for one in found]
         rendered = [self._with_requests(one, number) for one in previews]
         rows += rendered
-        # The one that is dearest to render is submitted as well.
+        # The most expensive one to render is submitted as well.
         dearest = max(rendered, key=lambda row: float(row["cpu_ns"]))["scenario"]
         name = dearest.partition(": ")[2]
         rows.append(self._with_requests(submit("an ordinary text", url, ORDINARY), number))

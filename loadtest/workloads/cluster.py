@@ -1,8 +1,8 @@
-"""Cluster: instances on one PostgreSQL, of which everything fails that can, under load.
+"""Instances on one PostgreSQL under load, while one part after the other fails.
 
 Three instances reach a primary with a synchronous standby through relays of ours, as through a
 network. Writers repeat each submission until it is acknowledged; readers and writers look for
-answers without what was acknowledged (`harness.coherence`). Meanwhile one fault follows the other.
+answers without what was acknowledged (`harness.coherence`). Meanwhile faults follow each other.
 At the end every acknowledged comment must be stored exactly once.
 """
 
@@ -176,7 +176,7 @@ class Faults:
             await asyncio.sleep(self._chance.uniform(0.5, 4.0))
 
     async def crowd(self) -> None:
-        """Take all connections, and end those of an instance, which gets no new ones."""
+        """Use up all connections, and close those of an instance, which then gets no new ones."""
         taken: list[psycopg.AsyncConnection] = []
         url = self._cluster.primary.url(DATABASE)
         self._cluster.relays[self._anyone()].cut()
@@ -204,15 +204,15 @@ class Faults:
                 await self._back(each)
 
     async def restart(self) -> None:
-        """Stop PostgreSQL in order, and start it again."""
+        """Stop PostgreSQL gracefully, and start it again."""
         await self._end(signal.SIGINT)
 
     async def end(self) -> None:
-        """End PostgreSQL at once, and start it again, sometimes before the leases have ended."""
+        """Stop PostgreSQL at once, and start it again, sometimes before the leases have ended."""
         await self._end(signal.SIGQUIT)
 
     async def failover(self) -> None:
-        """End the primary at once; the standby takes its place, and gets a standby of its own."""
+        """Stop the primary at once; the standby takes its place, and gets a standby of its own."""
         await asyncio.to_thread(self._cluster.promote)
         for relay in self._cluster.relays:
             relay.cut()

@@ -1,8 +1,8 @@
 """Instances: submissions to one and three instances on one PostgreSQL, their memory, and a hit.
 
 PostgreSQL waits for the disk, as in production. Server, database and clients share all cores. On a
-machine that is too busy, submissions wait for more than three seconds, and are refused. What the
-lease costs a hit is counted in instructions, with callgrind: a busy machine's clock cannot tell it.
+machine that is too busy, submissions wait for more than three seconds, and are refused. The
+cost of the lease for a hit is counted in instructions by callgrind, since a clock is too coarse.
 """
 
 import re

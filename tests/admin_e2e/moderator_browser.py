@@ -14,7 +14,7 @@ Scheme = Literal["light", "dark"]
 
 
 def looks(*more: int) -> pytest.MarkDecorator:
-    """Run a test in each colour `scheme`, at the `width` of a phone, of a desktop and at `more`."""
+    """Run a test in each colour `scheme`, at the `width` of phone, desktop and each of `more`."""
     seen = list(itertools.product(get_args(Scheme), (360, 1280, *more)))
     return pytest.mark.parametrize(("scheme", "width"), seen)
 
@@ -23,7 +23,7 @@ def looks(*more: int) -> pytest.MarkDecorator:
 def looked_at(
     chromium: Browser, origin: str, scheme: Scheme, width: int, kept: StorageState | None = None
 ) -> Iterator[Page]:
-    """Open a tab for axe, which adds styles, so without the policy; `kept` are the cookies."""
+    """Open a tab without our policy, since axe adds styles; `kept` are the cookies."""
     context = chromium.new_context(
         base_url=origin,
         bypass_csp=True,

@@ -1,10 +1,10 @@
-"""Bare systems, as a newcomer has them: made by debootstrap, and ./run and ./test in them.
+"""Run ./run and ./test in bare systems, as a newcomer has them; debootstrap makes them.
 
     python -m tests.bare.system [SYSTEM...] [-- PART...]    ./run, and ./test PART... in each
 
 Each system is kept below build/bare and copied for each use. It has Debian's smallest set of
-packages and this machine's ways to more (tests/package_sources.py), and is root's. Its file
-system and processes are its own, the network is this machine's.
+packages, and fetches others as this machine does (tests/package_sources.py). Its files and
+processes are isolated and belong to root; it uses this machine's network.
 """
 
 import shutil
@@ -25,7 +25,7 @@ SCRIPTS = Path("/usr/share/debootstrap/scripts")
 
 
 class Distribution(NamedTuple):
-    """What debootstrap needs to know; an older one makes a new `suite` with another's `script`."""
+    """The arguments of debootstrap; `script` names a suite that also an older debootstrap knows."""
 
     suite: str
     script: str

@@ -26,7 +26,7 @@ def await_that(condition: Callable[[], object], what: str) -> None:
 
 
 class Application:
-    """A running server, and a thread that passes the requests it takes from it to `handler`."""
+    """A running server, and a thread that passes its requests to `handler`."""
 
     def __init__(self, handler: Handler, **options: Any) -> None:  # Any: options of the core
         self._sockets = options.pop("sockets", ())  # listening sockets of an earlier server

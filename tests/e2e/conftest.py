@@ -1,4 +1,4 @@
-"""Journeys on both engines: tests/conftest.py says which."""
+"""End-to-end tests run on both engines: see `pytest_generate_tests` in tests/conftest.py."""
 
 from collections.abc import Iterator
 

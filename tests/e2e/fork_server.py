@@ -1,12 +1,11 @@
-"""Runs `commentsvc` many times at the cost of one start: each command is a fork of a process that
-has imported all of it.
+"""Run `commentsvc` many times at the cost of one start: it is imported once, and then forked.
 
     python fork_server.py serve PATH UID     serve at the unix socket PATH, as the user UID
     python fork_server.py run PATH WORD...   run `commentsvc WORD...` there, with this one's folder
                                              and standard streams; end with its exit code
 
-The second form imports nothing of ours, so it takes a few milliseconds. Whoever may not read the
-folder of this Python gets along with what was imported.
+The second form imports nothing of ours, so it takes a few milliseconds. A user who may not read
+the folder of this Python can run commands, too.
 """
 
 import json

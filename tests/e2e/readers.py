@@ -1,7 +1,7 @@
 """Clients that send requests over persistent connections and count the failures.
 
-A client dials anew only where an answer said "close". So a connection that ends in another way,
-an answer of another status, a refused dial: each is a failed request, as a proxy would see it.
+A client connects again only after an answer with "Connection: close". A connection that ends in
+another way, an answer with another status, and a refused connection count as failed requests.
 """
 
 import http.client
@@ -16,7 +16,7 @@ TARGETS = (
     "/api/comments/count?url=/post/",  # answered from the response cache
     "/api/ping",  # answered by Python
 )
-PAUSE = 0.005  # seconds between two requests of a client, for there are many on two processors
+PAUSE = 0.005  # seconds between two requests of a client, since many clients share two processors
 LOST = (OSError, http.client.HTTPException)
 
 

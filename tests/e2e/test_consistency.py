@@ -1,9 +1,9 @@
-"""Whatever is done in whatever order: right after each acknowledgement all answers agree.
+"""After any sequence of changes all answers agree, as soon as the last one is acknowledged.
 
-Hypothesis drives a running server over HTTP: readers by its interface, a moderator who is signed in
-by the forms of the pages, one or many comments at a time. After each step the count, the batch
-count, the list, the feed and the site's count are asked for, most of them stored answers, and
-compared with a model and with the rows of the database.
+Hypothesis drives a running server over HTTP: readers use the API, and a signed-in moderator sends
+the forms of the pages, for one or many comments at a time. After each step, the count, the batch
+count, the list, the feed and the site's count are requested, mostly from the cache, and compared
+with a model and with the rows of the database.
 """
 
 import http.client
@@ -90,7 +90,7 @@ class Agreement(RuleBasedStateMachine):
         return shown.location
 
     def act(self, page: str, changed: int, unchanged: int, **fields: object) -> int:
-        """Send a form that changes so many comments and skips others; return the action's id."""
+        """Send a form that changes and skips so many comments; return the action's id."""
         location = self.send(page, **fields)
         found = re.search(r"done=[a-z]+\.([0-9]+)\.([0-9]+)\.([0-9]+)(#c[0-9]+)?$", location)
         assert found, location

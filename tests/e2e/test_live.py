@@ -35,7 +35,7 @@ class Page:
         return int(json.loads(fields["data"])["count"])
 
     def await_count(self, number: int) -> None:
-        """Wait for an event with this count. With PostgreSQL, an event may be told twice."""
+        """Wait for an event with this count. With PostgreSQL, an event may be sent twice."""
         while self.count() != number:
             pass
 

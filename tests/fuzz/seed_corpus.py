@@ -29,7 +29,7 @@ def read(target: str) -> dict[str, bytes]:
 
 
 def write(path: Path, inputs: dict[str, bytes]) -> None:
-    """Write `inputs` to the archive at `path`; of identical inputs it keeps the first."""
+    """Write `inputs` to the archive at `path`; of several identical inputs, keep the first."""
     with zipfile.ZipFile(path, "w") as file:
         held = set()
         for name, data in sorted(inputs.items()):

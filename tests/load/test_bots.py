@@ -8,7 +8,7 @@ from loadtest.workloads.bots import Scene
 from tests.e2e.program import Service
 
 NUMBERS = {"script": 30, "stamper": 100, "solver": 30, "person": 40}
-# Only a test sends so many at once: the limit of a site would put all of them into the queue.
+# The usual limit of a site would put all of these into the queue.
 SETTINGS = {"COMMENTSVC_SPAM_SITE_RATE_LIMIT": "off", "COMMENTSVC_SPAM_PROOF_OF_WORK": "2"}
 
 

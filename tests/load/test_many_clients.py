@@ -17,7 +17,7 @@ IDLE = 10_000
 IDLE_MIB = 40  # what all idle connections may cost
 SLOW, NEVER_READ = 1_500, 500
 BOUND_MIB = 8  # on the memory that all slow clients together take
-SLACK_MIB = 12  # beyond the bound: connections, and what the rest of the program needs meanwhile
+SLACK_MIB = 12  # MiB beyond the bound: for the connections, and for the rest of the program
 REQUEST = b"GET /api/comments/count?url=/post/ HTTP/1.1\r\nHost: h\r\n\r\n"
 HALF_A_HEAD = b"GET /api/comments/count?url=/post/ HTTP/1.1\r\nHo"
 HALF_A_BODY = (

@@ -60,7 +60,7 @@ class Client(threading.Thread):
                     return
 
     def _hear(self, answers: BinaryIO, count: int) -> bool:
-        """Read so many answers; return whether the connection stays open.
+        """Read `count` answers; return whether the connection stays open.
 
         Raise ConnectionError if none of them came, since the requests were not read.
         """

@@ -112,7 +112,7 @@ def test_a_body_over_the_limit_is_too_large(
 
 
 def test_pictures_of_several_mib_pass(reader: Client) -> None:
-    """A picture is as large as the service allows, then larger, which the service explains."""
+    """The first picture is as large as allowed; the second is larger, and the service says so."""
     picture = BytesIO()
     Image.new("RGB", (1_200, 1_200)).save(picture, "PNG", compress_level=0)
     assert picture.tell() > 4 << 20

@@ -49,7 +49,7 @@ def caddy_with_blog(place: Place) -> Command:
 
 
 def visitor(chromium: Browser) -> Page:
-    """Return a tab of somebody new."""
+    """Open the blog as a new visitor."""
     context = chromium.new_context(ignore_https_errors=True, locale="en-GB")
     context.set_default_timeout(PATIENCE_MS)
     return context.new_page()

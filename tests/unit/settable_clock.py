@@ -4,7 +4,7 @@ from commentsvc.util.clock import Clock
 
 
 class SettableClock(Clock):
-    """`moment` is in Unix milliseconds, `elapsed` is what `monotonic_ms` returns."""
+    """A clock: `moment` is in Unix milliseconds, `elapsed` is what `monotonic_ms` returns."""
 
     def __init__(self, moment: int, elapsed: int = 0) -> None:
         self.moment = moment

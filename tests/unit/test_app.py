@@ -82,7 +82,7 @@ class Held:
 def test_starting_and_stopping_leaves_descriptors_and_threads_as_they_were(
     tmp_path: Path,
 ) -> None:
-    app.run(SETTINGS, start(tmp_path))  # some things are made once and kept
+    app.run(SETTINGS, start(tmp_path))  # some objects are created once and kept
     before = Held()
     for _ in range(5):
         app.run(SETTINGS, start(tmp_path))

@@ -34,7 +34,7 @@ SHIFTS = """
 def test_nothing_jumps_on_a_slow_line(
     start: Start, tab: Page, number: int, width: int, end: bool
 ) -> None:
-    """The reader goes to the thread or the end of the page at once, and waits there."""
+    """The reader jumps to the thread or to the end of the page at once, and waits there."""
     service = start(COMMENTSVC_MODERATION_POLICY="none", COMMENTSVC_SPAM_RATE_LIMIT="off")
     for n in range(number):
         assert service.submit(POST, f"Number {n}, a few words about wood.").status == 201

@@ -69,7 +69,7 @@ def test_a_site_chooses_how_deep_replies_are_nested(
 def test_old_links_lead_to_imported_comments(
     open_thread: OpenThread, answers: Answers, anchor: str, target: str
 ) -> None:
-    """The number in an old link may be the id of another comment of ours."""
+    """The number in an old link may be the id of another comment in this service."""
     answers.part = 20
     answers.comments = [comment(n, f"Number {n}.", anchor=f"x-{n}") for n in range(1, 60)]
     answers.comments[49] = comment(50, "Number 50.", anchor=anchor)
@@ -149,7 +149,7 @@ def test_dates_are_relative_and_exact_on_hover(open_thread: OpenThread, answers:
 
 
 def test_a_day_is_no_yesterday(open_thread: OpenThread, answers: Answers) -> None:
-    """Regression: 47 hours ago was called yesterday, and 729 days ago last year."""
+    """Regression: a comment of 47 hours ago was dated "yesterday", one of 729 days ago "last year"."""
     answers.comments = [
         comment(1, "x", published="2026-11-19T13:00:00Z"),
         comment(2, "x", published="2024-11-22T12:00:00Z"),

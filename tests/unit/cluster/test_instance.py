@@ -179,7 +179,7 @@ def test_a_notice_of_a_stranger_cannot_stop_an_instance(url: str, origin: str) -
 
 
 class LostAnswers:
-    """Peers of a writer that learns of no COMMIT, as when its connection is lost meanwhile."""
+    """Peers of a writer that is not told of a COMMIT, as after a lost connection."""
 
     def __init__(self, instance: Instance) -> None:
         self._instance = instance

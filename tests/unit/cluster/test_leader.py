@@ -1,4 +1,4 @@
-"""What is done only once is done until it is cancelled, and ended in order."""
+"""The leader's tasks run until they are cancelled, and end in order."""
 
 import asyncio
 

@@ -120,7 +120,7 @@ def test_one_that_beats_but_sees_nothing_delays_by_a_lease_at_most() -> None:
 
 
 def test_a_join_says_nothing_about_what_was_seen_since_it_may_be_said_twice() -> None:
-    """What is said is said again if its answer was lost; the cache has been filled meanwhile."""
+    """A notice is sent again if its answer was lost; the cache has been filled meanwhile."""
     member = joined()
     hear(member, HeartbeatNotice("b", 1), SeenNotice("b", 1))
     commit(member, 2)
@@ -193,7 +193,7 @@ class Player:
         ] = {}  # the count after each transaction without acknowledgement
         self._fabric = fabric
         self._chance = chance
-        self._heard: int | None = None  # how much was taken from the channel; None: no LISTEN
+        self._heard: int | None = None  # how many notices it has read; None: it does not LISTEN
         self._is_connected = False
         self._to_say: dict[tuple[str, type[Notice]], Notice] = {}
         self._purges = 0
@@ -219,7 +219,7 @@ class Player:
             self._say(heartbeat)
 
     def speak(self, _: int) -> None:
-        """Notify; if the answer to that is lost, everything is said again."""
+        """Notify; if the answer is lost, notify again with everything."""
         self._fabric.notified += [(to, notice) for (to, _), notice in self._to_say.items()]
         if self._chance.random() < 0.4:
             self._to_say.clear()

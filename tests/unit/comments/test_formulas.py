@@ -45,7 +45,7 @@ def test_programs_without_mathml_get_the_latex() -> None:
     assert as_code("<p>a</p>") == "<p>a</p>"
 
 
-# Renders formulas that make parsers recurse or try again, with little stack.
+# Renders, on a small stack, formulas that make parsers recurse deeply or backtrack.
 HOSTILE = r"""
 import sys, threading
 from commentsvc.comments.formulas import LENGTH

@@ -1,4 +1,4 @@
-"""A cursor marks a place in a list at which the list goes on; nothing else is accepted as one."""
+"""A cursor marks where the next page of a list begins; nothing else is accepted as a cursor."""
 
 from collections.abc import Iterator
 from pathlib import Path

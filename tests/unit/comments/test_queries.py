@@ -310,7 +310,7 @@ def test_what_was_added_or_changed_is_all_that_is_needed(database: Database) -> 
 
 @pytest.mark.parametrize("seed", range(20))
 def test_whatever_happens_nobody_is_shown_what_is_not_true(database: Database, seed: int) -> None:
-    """The widget's rule for prerendered pages: `changed` fits them, or the count tells."""
+    """The widget's rule for prerendered pages: `changed` makes them right, or the count differs."""
     random = Random(seed)
     add(database, url="/other/")
     for number in range(4):

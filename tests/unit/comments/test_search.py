@@ -76,7 +76,7 @@ def find(
 
 @pytest.fixture
 def three(database: Database) -> Database:
-    """Comment 1 by Zoë about tea, 2 by Bob about *Tea, coffee*, 3 by Zoë on another site."""
+    """Store comment 1 by Zoë on tea, 2 by Bob on *Tea, coffee*, and 3 by Zoë on another site."""
     add(database, author="Zoë Ash", email="Zoe.Ash@Post.example", source="Green tea!", url="/tea/")
     add(
         database,
