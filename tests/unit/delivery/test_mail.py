@@ -269,7 +269,7 @@ def test_a_test_mail_names_the_address_of_the_links() -> None:
     ("language", "subject", "direction"),
     [
         ("", "Do you want a mail when someone replies to you?", "ltr"),
-        ("de", "Möchtest du eine Mail bekommen, wenn dir jemand antwortet?", "ltr"),
+        ("de", "Möchtest du eine E-Mail bekommen, wenn dir jemand antwortet?", "ltr"),
         ("ar", "هل تريد رسالة عندما يرد عليك أحد؟", "rtl"),
     ],
 )
