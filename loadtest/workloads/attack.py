@@ -158,7 +158,7 @@ def reads(pages: Sequence[Page]) -> list[Attack]:
 
 
 def optional_reads(pages: Sequence[Page]) -> list[Attack]:
-    """Return the attacks that read what only some services offer, and one that reads several lists."""
+    """Return the attacks that read what only some services offer, or several lists at once."""
     url = pages[0].url
     asked = f"page={BLOG}{url}&word={MARK.replace('#', '0')}"
     return [

@@ -149,7 +149,7 @@ def test_dates_are_relative_and_exact_on_hover(open_thread: OpenThread, answers:
 
 
 def test_a_day_is_no_yesterday(open_thread: OpenThread, answers: Answers) -> None:
-    """Regression: a comment of 47 hours ago was dated "yesterday", one of 729 days ago "last year"."""
+    """Regression: 47 hours ago was shown as "yesterday", and 729 days ago as "last year"."""
     answers.comments = [
         comment(1, "x", published="2026-11-19T13:00:00Z"),
         comment(2, "x", published="2024-11-22T12:00:00Z"),

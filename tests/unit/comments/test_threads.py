@@ -20,7 +20,7 @@ ON_BOTH_ENGINES = True  # see tests/unit/conftest.py
 
 @pytest.fixture
 def database(tmp_path: Path, purged: list[str]) -> Iterator[Database]:
-    """Return a database: /a/ has two approved comments and one of each other status, /b/ has one."""
+    """Open a database: /a/ has two approved comments and one of each other status, /b/ one."""
     with opened(tmp_path, purged.extend) as database:
         database.write_now(queries.sync_sites, ["other"])
         first = add(database, url="/a/", title="A").comment.id

@@ -143,7 +143,7 @@ def test_a_long_thread_is_bounded_and_says_what_it_left_out(service: Served) -> 
 
 
 def test_version_0_13_counts_and_goes_on_in_its_own_way(service: Served) -> None:
-    """That client adds up the replies itself, and continues after the last date that it has seen."""
+    """This client adds up the replies itself, and continues after the last date it has seen."""
     top, _ = written(service, "Top 0")
     written(service, "A reply", parent=top)
     for number in range(1, 5):
