@@ -27,7 +27,7 @@ from commentsvc.db.sqlite import Reader, Row
 from commentsvc.model import APPROVED, PENDING, SPAM, Comment, Entry
 from commentsvc.moderation.permissions import site_ids
 from commentsvc.spam.bans import Ban
-from commentsvc.util.text import fold
+from commentsvc.util.text import excerpt, fold
 
 _LAST: Final = 2**63 - 1
 CURSOR: Final = r"[0-9]{1,18}\.[0-9]{1,18}"
@@ -207,17 +207,12 @@ def parents_of(reader: Reader, comments: Iterable[Comment]) -> dict[int, ParentQ
     """Return the parents of those of `comments` that are replies, by their ids."""
     ids = sorted({comment.parent_id for comment in comments if comment.parent_id})
     query = CommentTable.select(
-        CommentTable.id, CommentTable.author, fn.SUBSTR(CommentTable.source, 1, QUOTED + 1)
+        CommentTable.id, CommentTable.author, fn.SUBSTR(CommentTable.html, 1, 4 * QUOTED)
     ).where(CommentTable.id.in_(ids))
     return {
-        number: ParentQuote(number, author, _beginning(source))
-        for number, author, source in reader.query(query)
+        number: ParentQuote(number, author, excerpt(html, QUOTED))
+        for number, author, html in reader.query(query)
     }
-
-
-def _beginning(source: str) -> str:
-    plain = " ".join(source.split())
-    return plain if len(source) <= QUOTED else f"{plain[:QUOTED].rstrip()}…"
 
 
 def ids_of_banned(reader: Reader, ban: Ban, limit: int) -> list[int]:

@@ -37,7 +37,10 @@ def one_line(text: str) -> str:
 
 
 def excerpt(html: str, length: int) -> str:
-    """Return the beginning of HTML as one line of plain text, of at most `length` characters."""
+    """Return the beginning of HTML as one line of plain text, of at most `length` characters.
+
+    The HTML may end anywhere, also within a tag.
+    """
     text = one_line(unescape(_TAG("", _END_OF_BLOCK(" ", html))))
     if len(text) <= length:
         return text
@@ -45,7 +48,7 @@ def excerpt(html: str, length: int) -> str:
 
 
 _END_OF_BLOCK = re.compile(r"</(?:p|li|h[1-6]|t[dhr]|blockquote|pre|div)>|<br[^>]*>").sub
-_TAG = re.compile(r"<[^>]*>").sub
+_TAG = re.compile(r"<[^>]*(?:>|$)").sub
 _WHOLE = re.compile(r"[0-9]{1,18}").fullmatch
 
 

@@ -287,9 +287,8 @@ def test_a_page_of_a_site_without_origin_is_named_without_a_link(
 
 
 def test_what_a_reply_answers_is_quoted_above_it(service: Served, seat: Seat) -> None:
-    parent = submit(
-        service, author="Jonas <b>", source=f"I  say:\n{'so ' * 100}", status="approved"
-    )
+    html = f"<p>I  <em>say</em>:</p>\n<p>{'so ' * 100}</p>"
+    parent = submit(service, author="Jonas <b>", html=html, status="approved")
     submit(service, source="No.", parent=parent)
     for page in ("queue", "comment?id=2"):
         html = text(seat.get(page))
@@ -298,8 +297,11 @@ def test_what_a_reply_answers_is_quoted_above_it(service: Served, seat: Seat) ->
         assert quote
         assert quote[1].startswith("I say: so so")
         assert quote[1].endswith("…")
-        assert len(quote[1]) <= 201
+        assert len(quote[1]) <= 200
     assert "<q" not in text(seat.get("comment?id=1"))
+    cut = submit(service, html=f"<p>Not much</p>{'<em></em>' * 100}", status="approved")
+    submit(service, source="No.", parent=cut)
+    assert ">Not much</q>" in text(seat.get("comment?id=4")), "it may be cut within a tag"
 
 
 def others(html: str) -> list[int]:
