@@ -31,7 +31,7 @@ def service(tmp_path: Path) -> Iterator[Served]:
 
 
 def totals(html: str) -> list[str]:
-    return re.findall(r"</span>([\d,]+) \w+</li>", html)
+    return re.findall(r"</span>\w+ <strong>([\d,]+)</strong></li>", html)
 
 
 def test_the_chart_shows_each_days_comments(service: Served) -> None:
@@ -101,7 +101,7 @@ def test_what_waits_to_be_sent_is_told(service: Served) -> None:
     target = Target("mail", "me@blog.example", 0, changes=False)
     service.database.write_now(outbox.sync_targets, [target])
     add(service.database, now=int(NOW * 1_000) - 120_000, status="pending")
-    assert "mail: 1 waiting, the oldest since 2 min ago; 0 failed." in text(seat.get("dashboard"))
+    assert "Mail: 1 waiting, the oldest since 2 min ago; 0 failed." in text(seat.get("dashboard"))
 
 
 def test_backups_are_told_where_they_are_made(tmp_path: Path, service: Served) -> None:

@@ -1,8 +1,12 @@
 """The page of the outbox: the state of each mail, and sending it again."""
 
+import re
+
 from commentsvc.admin.outbox import MOST
 from commentsvc.db import outbox
+from commentsvc.db.outbox import MailAddress
 from commentsvc.db.schema.outbox import Target
+from commentsvc.delivery.mail import TEMPLATES
 from tests.unit.admin_client import Seat, header, text
 from tests.unit.app_fixture import NOW, Served
 from tests.unit.database_fixture import add
@@ -32,13 +36,23 @@ def test_a_row_is_shown_with_what_became_of_it(service: Served, seat: Seat) -> N
     post(service)
     html = text(seat.get("outbox"))
     assert "me@blog.example" in html
-    assert "mail: 1 waiting" in html
+    assert "Mail: 1 waiting" in html
     fail(service, "550 <b>no such mailbox</b>")
     html = text(seat.get("outbox?state=failed"))
     assert "550 &lt;b&gt;no such mailbox&lt;/b&gt;" in html
     assert "1 failed" in html
     assert "me@blog.example" not in text(seat.get("outbox?state=sent"))
     assert "me@blog.example" in text(seat.get("outbox?state=odd"))
+
+
+def test_each_kind_of_mail_has_a_name(service: Served, seat: Seat) -> None:
+    for kind in TEMPLATES:
+        service.database.write_now(outbox.mail, kind, MailAddress("me@blog.example"), MS)
+    html = text(seat.get("outbox", accept_language="de"))
+    named = re.findall(r"<strong>(.*?)</strong>", html)
+    assert len(named) == len(TEMPLATES)
+    assert {"Link zum Anmelden", "Antwort auf eine E-Mail"} < set(named)
+    assert set(named) & set(TEMPLATES) == {"test"}, "which is sent at once"
 
 
 def test_what_failed_is_sent_again(service: Served, seat: Seat) -> None:
