@@ -271,7 +271,7 @@ def test_without_a_language_of_its_page_a_mail_is_in_that_of_the_site(tmp_path: 
         service.submit(**WISH)
         message = letter(service, "confirm")
         assert message
-        assert message["Subject"].startswith("Möchtest du eine Mail")
+        assert message["Subject"].startswith("Möchtest du eine E-Mail")
 
 
 def test_without_mail_the_wish_means_nothing(tmp_path: Path) -> None:
