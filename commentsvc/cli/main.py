@@ -8,8 +8,6 @@ the web server.
 import gc
 import os
 import sys
-from collections.abc import Iterator
-from contextlib import contextmanager, nullcontext
 from pathlib import Path
 from typing import Final, NoReturn
 
@@ -135,9 +133,7 @@ def serve(
     # tenth of its time.
     gc.disable()
     try:
-        # peewee imports psycopg if it can: 0.2 s and 11 MiB that a service on SQLite does not need.
-        with nullcontext() if settings.database.url else _missing("psycopg"):
-            from commentsvc import app
+        from commentsvc import app
         from commentsvc.runtime import systemd
 
         data_dir.must_exist(data)
@@ -156,19 +152,6 @@ def serve(
         app.run(settings, start._replace(instance=instance, listeners=listeners))
     finally:
         gc.enable()
-
-
-@contextmanager
-def _missing(module: str) -> Iterator[None]:
-    """Let imports of `module` fail as if it were not installed, unless it is imported already."""
-    if module in sys.modules:
-        yield
-        return
-    sys.modules[module] = None  # type: ignore[assignment]  # what the import system defines for this
-    try:
-        yield
-    finally:
-        del sys.modules[module]
 
 
 def _supervise(

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.e2e.program import Outcome, Service, command
+from tests.e2e.program import Outcome, Service, command, environment, run
 
 Start = Callable[..., Service]
 
@@ -46,6 +46,21 @@ def test_approving_all_leaves_nothing_pending(service: Service) -> None:
     )
     assert counts(service) == [2, 1]
     assert approve(service.data, "--all") == (0, "no comments are pending\n", "")
+
+
+def test_a_command_loads_only_what_it_uses(data: Path) -> None:
+    """On SQLite no driver of PostgreSQL, and for a reported fault no list of the others."""
+
+    def loaded(*words: object) -> set[str]:
+        python = [sys.executable, "-X", "importtime", "-m", "commentsvc"]
+        done = run([*python, *words, "--data", data], environment({}), "")
+        return {line.rpartition("|")[2].strip() for line in done.err.splitlines()}
+
+    assert command("init", "--data", data).code == 0
+    by_check = loaded("check")
+    assert "commentsvc.auth.accounts" in by_check
+    assert "psycopg.pq" not in by_check
+    assert "commentsvc.auth.accounts" not in loaded("init")
 
 
 @pytest.mark.parametrize("running", [True, False])

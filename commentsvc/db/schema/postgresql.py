@@ -32,7 +32,12 @@ TABLES: Final = tuple(
 
 
 class _Postgresql(peewee.PostgresqlDatabase):
-    """PostgreSQL's SQL: integers of 64 bits, and texts that compare by their bytes, as SQLite's."""
+    """PostgreSQL's SQL: integers of 64 bits, and texts that compare by their bytes, as SQLite's.
+
+    It is the SQL for psycopg 3, whether or not peewee has found that.
+    """
+
+    psycopg2_adapter = peewee.PostgresqlDatabase.psycopg3_adapter
 
     field_types = peewee.PostgresqlDatabase.field_types | {
         "INT": "BIGINT",
