@@ -24,7 +24,8 @@ def build(name: str, compiler: str) -> Path:
     """Return the folder with the fuzz targets, built with `compiler`."""
     folder = BUILD / name
     if not (folder / "build.ninja").exists():
-        options = ("-Dfuzz=true", "-Db_sanitize=address,undefined", "-Db_lundef=false")
+        sanitizers = ("-Db_sanitize=address,undefined", "-Db_lundef=false")
+        options = ("-Dfuzz=true", "-Doptimization=1", *sanitizers)
         environment = {**os.environ, "CC": compiler}
         run(["meson", "setup", str(folder), str(ROOT), *options], environment)
     run(["meson", "compile", "-C", str(folder), *TARGETS])
