@@ -33,15 +33,16 @@ COPY commentsvc commentsvc
 COPY static static
 COPY po po
 COPY config config
+# Without bytecode: rootfs.py compiles everything that is in the image.
 RUN --mount=type=secret,id=pip,target=/etc/pip.conf \
     --mount=type=secret,id=ca,target=/run/ca.pem \
     python3 -m venv /build && \
     python3 -m venv --without-pip /opt/commentsvc && \
     PATH=/build/bin:$PATH && export PIP_NO_INPUT=1 PIP_NO_CACHE_DIR=1 && \
-    pip install -r config/requirements/build.txt && \
+    pip install --no-compile -r config/requirements/build.txt && \
     pip wheel --no-deps --no-build-isolation --wheel-dir /wheel . && \
-    pip --python /opt/commentsvc/bin/python3 install -r config/requirements/${LOCK}.txt && \
-    pip --python /opt/commentsvc/bin/python3 install --no-deps /wheel/*.whl && \
+    pip --python /opt/commentsvc/bin/python3 install --no-compile -r config/requirements/${LOCK}.txt && \
+    pip --python /opt/commentsvc/bin/python3 install --no-compile --no-deps /wheel/*.whl && \
     python3 config/image/rootfs.py /root-of-image
 
 FROM scratch
