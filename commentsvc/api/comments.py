@@ -128,7 +128,8 @@ class ListQuery(PageQuery, frozen=True):
         Annotated[
             int,
             Meta(
-                description="The largest number of comments, at most the setting `list_limit`.",
+                description="The largest number of comments, at most the setting `list_limit`."
+                " Long comments make parts shorter.",
                 ge=1,
                 le=MOST,
                 extra={"message": "This must be a whole number, at least 1."},
@@ -373,7 +374,8 @@ class CommentsApi:
         page. `count` is the number of all of them. `next` is the value of `after` for the next part
         of the list, `closes` the time from which the page takes no more comments, `voting` is
         ``up`` or ``both``. ``"deleted": [{"id", "parent", "deleted": true}]`` lists the ancestors
-        of those in `data` that are no longer shown. An unknown page has no comments.
+        of those in `data` that are no longer shown. An unknown page has no comments. If `limit`
+        comments have more than a million characters, the answer has fewer, and `next`.
 
         With `since`, a time as in the answers, `data` has only what was published or changed since
         then, without `next`, and ``"votes": {id: number}`` has the votes of all comments that have

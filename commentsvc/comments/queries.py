@@ -160,28 +160,45 @@ def list_comments(
 ) -> CommentList:
     """Return at most `limit` approved comments of a thread, those after the cursor if given.
 
-    The pinned comment comes first. The cursors of all further pages contain its id, so that no
-    comment is lost or repeated if another one is pinned meanwhile. `place` is the site's name and
-    the url. `open_for` is for how many milliseconds the site's threads take comments; 0 means no
-    limit. Raise BadCursor.
+    There are fewer if they are long, see `pagination`; so are there in the other lists here. The
+    pinned comment comes first. The cursors of all further pages contain its id, so that no comment
+    is lost or repeated if another one is pinned meanwhile. `place` is the site's name and the url.
+    `open_for` is for how many milliseconds the site's threads take comments; 0 means no limit.
+    Raise BadCursor.
     """
     begin, above = pagination.decode(sort, after)
     found = thread(reader, *place)
     first = [] if after else _pinned(reader, found)
     if first:
         above = first[0].id
-    room = limit - len(first)
-    bound = (found.id, *begin, room + (2 if above else 1))
-    rows = reader.execute(statements.LIST[sort], bound).fetchall()
-    others = [Comment(*row) for row in rows if row[0] != above]
-    items = [*first, *others[:room]]
+    # One more than fits shows that the list goes on.
+    others = _listed(reader, found.id, sort, begin, limit - len(first) + 1, without=above)
+    items, goes_on = pagination.first_part([*first, *others], limit)
     more = None
-    if len(others) > room:
-        last = others[room - 1] if room else None
+    if goes_on:
+        last = items[-1] if len(items) > len(first) else None
         more = pagination.encode(sort, last, above)
     deleted = deleted_above(reader, {item.id: item.parent_id for item in items})
     closes, anchors = _closes(reader, found, open_for), _anchors(reader, found, items)
     return CommentList(items, found, more, closes, deleted=deleted, anchors=anchors)
+
+
+def _listed(
+    reader: Reader, thread_id: int, sort: Sort, begin: tuple[int, ...], most: int, *, without: int
+) -> list[Comment]:
+    """Return at most `most` approved comments of a thread, those from `begin` on.
+
+    They are read in pieces, and none are read for which an answer has no room. The comment with the
+    id `without` is left out.
+    """
+    found: list[Comment] = []
+    while True:
+        piece = min(most - len(found) + 1, pagination.PIECE)
+        rows = reader.execute(statements.LIST[sort], (thread_id, *begin, piece)).fetchall()
+        found += [Comment(*row) for row in rows if row[0] != without]
+        if len(rows) < piece or len(found) >= most or not pagination.has_room(found):
+            return found
+        begin = pagination.behind(sort, Comment(*rows[-1]))
 
 
 def changed(
@@ -196,9 +213,10 @@ def changed(
     """
     found = thread(reader, *place)
     bound = (found.id, since, since, limit)
-    items = [Comment(*row) for row in reader.execute(statements.CHANGED, bound).fetchall()]
-    known = {item.id for item in items}
-    items = [each for each in _pinned(reader, found) if each.id not in known] + items
+    new = [Comment(*row) for row in reader.execute(statements.CHANGED, bound).fetchall()]
+    known = {each.id for each in new}
+    pinned = [each for each in _pinned(reader, found) if each.id not in known]
+    items, _ = pagination.first_part([*pinned, *new], limit + len(pinned))
     votes = dict(reader.execute(statements.VOTES, (found.id,)).fetchall())
     deleted = deleted_above(reader, {item.id: item.parent_id for item in items})
     closes, anchors = _closes(reader, found, open_for), _anchors(reader, found, items)
@@ -250,7 +268,7 @@ def latest(reader: Reader, site: str, url: str | None, limit: int) -> list[Entry
         rows = reader.execute(statements.LATEST_OF_SITE, (site, limit))
     else:
         rows = reader.execute(statements.LATEST_OF_THREAD, (site, url, limit))
-    return [entry(row) for row in rows.fetchall()]
+    return first_entries(map(entry, rows.fetchall()), limit)[0]
 
 
 def replies(reader: Reader, comment_id: int, limit: int) -> list[Entry]:
@@ -262,7 +280,7 @@ def replies(reader: Reader, comment_id: int, limit: int) -> list[Entry]:
         .where(CommentTable.parent == comment_id, CommentTable.status == literal(APPROVED))
         .order_by(CommentTable.published_at.desc(), CommentTable.id.desc())
     )
-    return [entry(row) for row in reader.query(found.limit(limit))]
+    return first_entries(map(entry, reader.query(found.limit(limit))), limit)[0]
 
 
 def find(reader: Reader, comment_id: int) -> Entry | None:
@@ -288,6 +306,13 @@ def listing(reader: Reader, status: str | None, limit: int) -> list[Entry]:
     else:
         rows = reader.execute(statements.LISTING_UNAPPROVED, (status, limit))
     return [entry(row) for row in rows.fetchall()]
+
+
+def first_entries(entries: Iterable[Entry], limit: int) -> tuple[list[Entry], bool]:
+    """Return the first of `entries`, and whether others follow, as `pagination.first_part`."""
+    found = [*entries]
+    shown, goes_on = pagination.first_part([each.comment for each in found], limit)
+    return found[: len(shown)], goes_on
 
 
 def entry(row: Row) -> Entry:

@@ -87,4 +87,4 @@ def reported(reader: Reader, sites: Sequence[str] | None, most: int) -> list[Ent
     )
     if sites is not None:
         query = query.where(SiteTable.name.in_(list(sites)))
-    return [queries.entry(row) for row in reader.query(query)]
+    return queries.first_entries(map(queries.entry, reader.query(query)), most)[0]

@@ -102,9 +102,9 @@ def find(
     found = _matching(match, _LAST if before is None else before, look)
     ids = [row[0] for row in reader.query(found)]
     shown = _among(ids, status, sites, limit + 1).select(*queries.ENTRY)
-    items = [queries.entry(row) for row in reader.query(shown)]
-    if len(items) > limit:
-        return SearchResult(items[:limit], items[limit - 1].comment.id, behind)
+    items, goes_on = queries.first_entries(map(queries.entry, reader.query(shown)), limit)
+    if goes_on:
+        return SearchResult(items, items[-1].comment.id, behind)
     return SearchResult(items, ids[-1] if len(ids) == look else None, behind)
 
 

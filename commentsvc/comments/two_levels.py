@@ -4,15 +4,18 @@ Our threads may have any depth, so a reply is shown below the top-level comment 
 from. A deleted comment is listed only if it is a top-level comment with replies.
 
 Of the whole thread only ids and sort values are read; texts only for the comments that are shown.
+Replies are left out, and then top-level comments, if the texts are too long for an answer: see
+`pagination`.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
+from itertools import takewhile
 from typing import Literal, NamedTuple
 
 import peewee
 from msgspec.structs import replace
 
-from commentsvc.comments import queries
+from commentsvc.comments import pagination, queries
 from commentsvc.comments.queries import Thread
 from commentsvc.comments.urls import PageRef
 from commentsvc.db.query import Param, Select, literal, prepared
@@ -144,6 +147,12 @@ def read(reader: Reader, place: PageRef, selection: TwoLevelSelection, most: int
         nested[each.id] = levels.get(each.id, [])[:limit]
         room -= len(nested[each.id])
     shown = _read_comments(reader, [*chosen, *(one for many in nested.values() for one in many)])
+    chosen = [one for one in chosen if one.id in shown]
+    nested = {
+        top: [one for one in many if one.id in shown]
+        for top, many in nested.items()
+        if top in shown
+    }
     total = counts.get(selection.parent, 0)
     return TwoLevels(
         thread,
@@ -166,7 +175,7 @@ def read_flat(reader: Reader, place: PageRef, order: Order, limit: int, offset: 
     positions = [each for each in _positions(reader, thread.id) if not each.deleted]
     chosen = _sorted(positions, order)[offset : offset + limit]
     shown = _read_comments(reader, chosen)
-    return OneLevel(thread, len(positions), [shown[one.id] for one in chosen])
+    return OneLevel(thread, len(positions), [*shown.values()])
 
 
 def top_of(reader: Reader, comment_id: int | None) -> int | None:
@@ -239,13 +248,11 @@ def _sorted(positions: list[Position], order: Order) -> list[Position]:
 
 
 def _read_comments(reader: Reader, places: Sequence[Position]) -> dict[int, Shown]:
-    """Return the comments at `places` by id; a deleted one has no content."""
-    ids = [each.id for each in places]
-    if not ids:
-        return {}
-    query = CommentTable.select(*_COLUMNS).where(CommentTable.id.in_(ids))
-    comments = {row[0]: Comment(*row) for row in reader.query(query)}
-    against = dislikes(reader, ids)
+    """Return the comments at `places` by id, as many as fit; a deleted one has no content."""
+    found = _comments(reader, [place.id for place in places if not place.deleted])
+    comments = {comment.id: comment for comment in found}
+    fitting = [*takewhile(lambda place: place.deleted or place.id in comments, places)]
+    against = dislikes(reader, [place.id for place in fitting])
     return {
         place.id: Shown(
             place,
@@ -253,5 +260,18 @@ def _read_comments(reader: Reader, places: Sequence[Position]) -> dict[int, Show
             against.get(place.id, 0),
             None if place.deleted else comments[place.id].parent_id,
         )
-        for place in places
+        for place in fitting
     }
+
+
+def _comments(reader: Reader, ids: Sequence[int]) -> list[Comment]:
+    """Return the comments `ids`, in this order; only the first if the others are too long."""
+    found: list[Comment] = []
+    for first in range(0, len(ids), pagination.PIECE):
+        piece = ids[first : first + pagination.PIECE]
+        query = CommentTable.select(*_COLUMNS).where(CommentTable.id.in_(piece))
+        rows = {row[0]: row for row in reader.query(query)}
+        found += [Comment(*rows[comment_id]) for comment_id in piece]
+        if not pagination.has_room(found):
+            break
+    return pagination.first_part(found, len(found))[0]

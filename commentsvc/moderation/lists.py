@@ -106,7 +106,8 @@ def list_page(
 ) -> ReviewPage:
     """Return at most `limit` comments with a status, of those `sites` or of all for None.
 
-    Raise BadCursor if `after` is not the cursor of a previous page.
+    There are fewer if they are long, see `comments.pagination`. Raise BadCursor if `after` is not
+    the cursor of a previous page.
     """
     place = (_LAST, _LAST) if after is None else position(after)
     if status == APPROVED:
@@ -121,9 +122,9 @@ def list_page(
     else:
         of_sites = [unapproved(status, place[1], limit + 1, one) for one in site_ids(reader, sites)]
         rows = _merged(reader, of_sites, limit + 1, itemgetter(0))
-    items = [queries.entry(row) for row in rows[:limit]]
+    items, goes_on = queries.first_entries(map(queries.entry, rows), limit)
     more = None
-    if len(rows) > limit:
+    if goes_on:
         last = items[-1].comment
         more = f"{last.published_at if status == APPROVED else 0}.{last.id}"
     return ReviewPage(items, more)

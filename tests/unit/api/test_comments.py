@@ -10,10 +10,12 @@ import altcha
 import msgspec
 import pytest
 
-from commentsvc.comments import queries, threads
+from commentsvc.comments import create, pagination, queries, threads
 from commentsvc.comments.markdown import render
-from commentsvc.settings.schema import CommentsSettings, ModerationSettings
+from commentsvc.db.sqlite import Transaction
+from commentsvc.settings.schema import CommentsSettings, FeedSettings, ModerationSettings, Site
 from tests.unit.app_fixture import SETTINGS, Served, data, faults, served
+from tests.unit.database_fixture import NOW, new
 
 ON_BOTH_ENGINES = True  # see tests/unit/conftest.py
 
@@ -49,6 +51,44 @@ def test_a_count_is_of_the_page_or_of_the_site(service: Served) -> None:
 def test_a_count_is_stored_under_its_page_or_site(service: Served) -> None:
     assert service.get("/api/comments/count?url=//p/").tags == ("thread:blog:/p/",)
     assert service.get("/api/comments/count?site=notes").tags == ("site:notes",)
+
+
+LISTS = (
+    "/api/comments?url=/p/",
+    "/api/comments?url=/p/&sort=top",
+    "/api/comments?url=/p/&limit=100",
+    "/api/comments?url=/p/&since=2017-07-14T02:40:00Z",
+    "/comments?url=/p/",
+    "/embed/thread?url=/p/",
+    "/embed/thread?url=/p/&view=page",
+    "/isso/?uri=/p/",
+    "/isso/feed?uri=/p/",
+    "/artalk/api/v2/comments?page_key=/p/&limit=1000",
+    "/artalk/api/v2/comments?page_key=/p/&limit=1000&flat_mode=true",
+    "/waline/api/comment?path=/p/&pageSize=1000",
+    "/feed.atom",
+    "/feed.rss",
+    "/feed.json",
+)
+
+
+def test_no_list_of_long_comments_is_long(tmp_path: Path) -> None:
+    site = Site(name="blog", origins=("https://blog.example",), isso=True, artalk=True, waline=True)
+    settings = msgspec.structs.replace(
+        SETTINGS, sites=(site,), comments=CommentsSettings(), feed=FeedSettings(entries=1_000)
+    )
+    number = 4 * pagination.TEXTS // 50_000
+
+    def fill(tx: Transaction) -> None:
+        for _ in range(number):
+            create.add(tx, new(url="/p/", source="x" * 24_000, html="y" * 26_000), NOW)
+
+    with served(tmp_path, settings) as service:
+        service.database.write_now(fill)
+        for target in LISTS:
+            answer = service.get(target)
+            assert answer.status == 200
+            assert 0.4 * pagination.TEXTS < len(answer.body) < 1.5 * pagination.TEXTS, target
 
 
 def test_public_reads_may_be_read_by_every_page(service: Served) -> None:

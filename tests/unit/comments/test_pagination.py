@@ -14,6 +14,7 @@ from commentsvc.comments.errors import BadCursor
 from commentsvc.comments.pagination import Sort
 from commentsvc.db.database import Database
 from commentsvc.model import Comment
+from commentsvc.moderation import pins
 from tests.unit.database_fixture import NOW, add, opened
 
 SORTS: list[Sort] = list(get_args(Sort))
@@ -103,7 +104,8 @@ ORDERS = {
 }
 
 
-def walk(database: Database, sort: Sort, limit: int) -> list[Comment]:
+def walk(database: Database, sort: Sort, limit: int, *, are_full: bool = True) -> list[Comment]:
+    """Return all comments of a list, read in parts of `limit` comments, or fewer."""
     walked: list[Comment] = []
     after: str | None = None
     while True:
@@ -112,7 +114,7 @@ def walk(database: Database, sort: Sort, limit: int) -> list[Comment]:
         after = page.next
         if after is None:
             return walked
-        assert len(page.items) == limit
+        assert len(page.items) == limit if are_full else 0 < len(page.items) <= limit
 
 
 @pytest.mark.parametrize("sort", get_args(Sort))
@@ -127,6 +129,36 @@ def test_a_list_is_whole_and_in_order_whatever_the_size_of_its_pieces(
     expected = sorted(shown(database, "oldest").items, key=ORDERS[sort])
     for limit in (1, 2, 7, 59, 100):
         assert walk(database, sort, limit) == expected
+
+
+@pytest.mark.parametrize("sort", get_args(Sort))
+def test_a_list_of_long_comments_comes_in_short_parts_and_is_whole(
+    database: Database, sort: Sort, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(pagination, "TEXTS", 100)
+    monkeypatch.setattr(pagination, "PIECE", 3)
+    ids = [
+        add(database, NOW + number % 5, source="x" * (number * 7 % 60), html="y" * 20).comment.id
+        for number in range(20)
+    ]
+    ids.append(add(database, NOW + 2, source="longer than a part" * 9).comment.id)
+    pinned = ids[8]
+    database.write_now(pins.pin, pinned)
+    found = walk(database, sort, 7, are_full=False)
+    assert [each.id for each in found[:1]] == [pinned]
+    assert found[1:] == sorted(found[1:], key=ORDERS[sort])
+    assert sorted(each.id for each in found) == ids
+
+
+def test_a_part_ends_before_its_texts_are_too_long(monkeypatch: pytest.MonkeyPatch) -> None:
+    one = comment()  # has 11 characters
+    monkeypatch.setattr(pagination, "TEXTS", 33)
+    assert pagination.first_part([one] * 3, 9) == ([one] * 3, False)
+    assert pagination.first_part([one] * 4, 9) == ([one] * 3, True)
+    assert pagination.first_part([one] * 4, 2) == ([one] * 2, True)
+    monkeypatch.setattr(pagination, "TEXTS", 5)
+    assert pagination.first_part([one] * 2, 9) == ([one], True)
+    assert pagination.first_part([], 9) == ([], False)
 
 
 def test_a_comment_that_comes_meanwhile_neither_repeats_nor_hides_another(

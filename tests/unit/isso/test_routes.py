@@ -8,6 +8,7 @@ from typing import Any
 import msgspec
 import pytest
 
+from commentsvc.comments import pagination
 from commentsvc.comments.submission import avatar
 from commentsvc.db.schema.comments import CommentTable
 from commentsvc.http.messages import Response
@@ -105,6 +106,24 @@ def test_a_reply_to_a_reply_hangs_under_the_top_comment(service: Served) -> None
     [shown] = listed(service)["replies"]
     assert [each["parent"] for each in shown["replies"]] == [top] * 3
     assert data(service.get("/isso/latest?limit=2"))[1]["parent"] == top
+
+
+def test_comments_that_are_too_long_for_an_answer_are_counted_as_hidden(
+    service: Served, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(pagination, "TEXTS", 150)  # of three, with their HTML
+    first, _ = written(service, "1" * 20)
+    second, _ = written(service, "2" * 20)
+    for text in ("A reply of 20 chars.", "Another of 20 chars."):
+        written(service, text, parent=first)
+    shown = listed(service)
+    assert [each["id"] for each in shown["replies"]] == [first, second]
+    assert shown["hidden_replies"] == 0
+    assert [each["hidden_replies"] for each in shown["replies"]] == [1, 0]
+    monkeypatch.setattr(pagination, "TEXTS", 60)
+    shown = listed(service)
+    assert [each["id"] for each in shown["replies"]] == [first]
+    assert shown["hidden_replies"] == 1
 
 
 def test_every_way_in_shows_the_same_comments(service: Served) -> None:

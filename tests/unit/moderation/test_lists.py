@@ -8,7 +8,7 @@ from random import Random
 import pytest
 
 from commentsvc import model
-from commentsvc.comments import queries
+from commentsvc.comments import pagination, queries
 from commentsvc.comments.errors import BadCursor
 from commentsvc.db.database import Database
 from commentsvc.db.query import Select
@@ -85,6 +85,17 @@ def test_a_list_has_each_comment_once_the_newest_first(
     if status == "approved":
         right.sort(key=lambda comment: (comment.published_at, comment.id), reverse=True)
     assert walk(database, status, site, limit) == [comment.id for comment in right]
+
+
+@pytest.mark.parametrize("status", model.STATUSES)
+def test_a_list_of_long_comments_comes_in_short_parts_and_is_whole(
+    database: Database, status: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    whole = walk(database, status, "", 1_000)
+    one = database.read_now(lists.list_page, status, None, 1, None).items[0].comment
+    monkeypatch.setattr(pagination, "TEXTS", 3 * len(one.source + one.html))
+    assert len(database.read_now(lists.list_page, status, None, 9, None).items) == 3
+    assert walk(database, status, "", 9) == whole
 
 
 @pytest.mark.parametrize("after", ["", "1", "x.1", "1.-1", f"{10**19}.1"])
