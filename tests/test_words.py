@@ -189,3 +189,33 @@ def test_a_text_past_the_catalogue_is_found(source: str, found: list[str]) -> No
 @pytest.mark.parametrize("module", SPEAKING, ids=lambda path: f"{path.parent.name}.{path.stem}")
 def test_nobody_is_told_anything_past_the_catalogue(module: Path) -> None:
     assert list(sentences(ast.parse(module.read_text("utf-8")))) == []
+
+
+# Texts at which readers, moderators and newcomers stopped, and which say the same plainly now; and
+# promises that we could not keep. The translations are in the language of their file.
+REPLACED = {
+    "po/messages.pot": [
+        "Web site", "Mail me when somebody answers", "That was a lot at once", "Best first",
+        "do not fit together", "Codes of an app", "Who finds out your password",
+        "Present password", "History, edit", "no form stamp", "Taken, as on all pages",
+        "Always taken", "No longer taken", "Two pages are one", "holds from now on",
+        "Somebody, you we hope", "No more of these mails", "All is sent",
+    ],
+    "po/de.po": ["Der Kommentar ist gelöscht"],
+    "po/fr.po": ["vous seul "],
+    "po/es.po": ["Han sido muchos de una vez"],
+    "README.md": [
+        "before it is kept", "Inside the elements stands", "All counts of a page come",
+        "shut it in", "keep them too, once", "Authors get all that is kept", "told to a manager",
+        "Four systems left", "every released version", "all of these", "these methods and more",
+    ],
+    "static/README.md": ["calls go downward only"],
+    "config/README.md": ["shut it in"],
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", REPLACED)
+def test_no_text_comes_back_that_was_hard_to_read_or_untrue(name: str) -> None:
+    text = (PACKAGE.parent / name).read_text()
+    text = " ".join(re.sub(r'"\s*\n"', "", text).split())
+    assert [each for each in REPLACED[name] if each in text] == []

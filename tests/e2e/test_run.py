@@ -162,3 +162,9 @@ def test_a_python_that_is_too_old_is_named_with_what_helps(tmp_path: Path) -> No
         "commentsvc: Python 3.11 or newer is needed, and this machine has Python 3.9.2;"
         " Debian 12 and Ubuntu 24.04 are the first that bring one\n"
     )
+
+
+def test_what_is_set_up_does_not_depend_on_ci() -> None:
+    """Regression: `CI=true ./test` after `./test` did not install what only CI asked for."""
+    script = (ROOT / "config/bootstrap.sh").read_text()
+    assert not re.search(r"\bCI\b", script)
