@@ -20,7 +20,7 @@ export function showLikes(thread) {
   if (totals) heading.append(h("span", {}, ` ${totals}`));
 }
 
-/** Tell the exact moment of each comment to whom points at its date. */
+/** Show the exact time of a comment when the reader points at its date. */
 function tellMoments({ messages, tree }) {
   for (const time of tree.element.querySelectorAll("time:not([title])")) {
     const date = new Date(time.dateTime);

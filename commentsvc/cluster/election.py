@@ -53,7 +53,7 @@ PATIENCE_MS: Final = 1_000
 LOCK: Final = 0x7224_F300_DF72_D1D8
 # Sections whose settings may differ between instances: they are about one machine.
 LOCAL: Final = frozenset({"server", "database", "backup"})
-SECRET_KEY: Final = "secret key"  # noqa: S105 - what a digest is of
+SECRET_KEY: Final = "secret key"  # noqa: S105 - the name of a digest
 
 _TAKE: Final = "SELECT pg_try_advisory_lock(%s)"
 _AGREE: Final = "SELECT pg_advisory_lock_shared(%s, %s)"

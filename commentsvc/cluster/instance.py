@@ -114,7 +114,7 @@ class Instance:
     def when_seen(self, then: Callable[[], None]) -> None:
         """Call `then` once no instance uses what the last transaction made stale.
 
-        It was committed, and its tags are purged here. If not `strict`, that is now.
+        It was committed, and its tags are purged here. With bounded coherence, call it at once.
         """
         self._purged.add(self._number)
         if self._strict:

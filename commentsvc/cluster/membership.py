@@ -128,7 +128,7 @@ class Membership:
         self._waiting.append(_Commit(number, now))
 
     def acknowledged(self, now: int) -> Iterator[int]:
-        """Give the numbers of transactions after which no instance uses what is stale."""
+        """Yield the numbers of transactions after which no instance uses what is stale."""
         self._forget_silent(now)
         while self._waiting and self._is_seen(self._waiting[0], now):
             yield self._waiting.popleft().number
@@ -143,7 +143,7 @@ class Membership:
         )
 
     def _knows_all(self, now: int) -> bool:
-        """Whether each instance with a lease was heard since the channel exists."""
+        """Return whether each instance with a lease was heard since the channel was opened."""
         return self._listening_ms is not None and now >= self._listening_ms + SILENCE_MS
 
     def _forget_silent(self, now: int) -> None:
@@ -166,7 +166,7 @@ class Membership:
 
     @property
     def waiting(self) -> int:
-        """How many transactions are not acknowledged."""
+        """The number of transactions that are not acknowledged."""
         return len(self._waiting)
 
 

@@ -45,7 +45,7 @@ class ChannelListener(Protocol):
         """Take a notice, in the order of the commits."""
 
     def heartbeat(self) -> Notice | None:
-        """Return the notice that is sent regularly, now; None for none at present."""
+        """Return the notice to send at the next heartbeat; None if there is none."""
 
 
 class NotificationChannel:

@@ -1,4 +1,4 @@
-"""The outbox worker: sends the messages of the outbox. Only `mail test` sends past it.
+"""The outbox worker: sends the messages of the outbox. Only `mail test` does without it.
 
 Each channel has a task of its own, so that a mail server that hangs does not delay a webhook. A
 task looks for due rows once a second (which takes 5 µs, so no signal is needed), sends them one
