@@ -1,12 +1,16 @@
 """giscus: the discussions of a GitHub repository, from GitHub's GraphQL API.
 
 The file is the output of `gh api graphql`: one answer, several one after the other, or a list of
-discussions. Objects around the discussions do not matter. giscus ends the text of a discussion with
-a link to the page; if there is none, the title is the page's address or path.
+discussions. Objects around the discussions do not matter. GitHub gives a hundred comments of a
+discussion at once, so a discussion may be in several answers. Further replies to a comment are in
+an object of that comment, which names the discussion.
+
+giscus ends the text of a discussion with a link to the page; if there is none, the title is the
+page's address or path.
 """
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Generator, Iterator, Mapping
 from typing import Any, Final
 
 from commentsvc.imports import dates, json_source
@@ -40,60 +44,108 @@ _HIDDEN: Final[dict[str, ImportStatus]] = {"spam": "spam", "abuse": "spam", "off
 
 def recognises(_source: SourceFile, head: bytes) -> str:
     """Return what shows that the file has discussions; "" if it has none."""
-    is_ours = b'"discussions"' in head or (b'"upvoteCount"' in head and b'"replies"' in head)
+    is_ours = b'"discussion' in head or (b'"upvoteCount"' in head and b'"replies"' in head)
     return "its discussions" if is_ours and head.lstrip()[:1] in (b"{", b"[") else ""
 
 
 def parse(source: SourceFile, options: ParseOptions) -> Records:
     """Return the pages and comments of `source`. Raise ImportFailed."""
-    number = 0
+    reader = _DiscussionReader(options)
     for answer in json_source.documents(source, options.skip):
-        for discussion in _discussions(answer, 0):
-            number += 1
-            position = f"discussion {discussion.text('number') or number}"
-            key = discussion.text("id", "number") or str(number)
-            yield ImportedPage(
-                key,
-                _url(discussion),
-                position,
-                discussion.text("title"),
-                discussion.flag("locked") or discussion.flag("closed"),
-                reactions=_reactions(discussion),
-            )
-            for comment in _nodes(discussion, "comments", options, position):
-                yield _comment(comment, key, "", position)
-                for reply in _nodes(comment, "replies", options, _place(comment, position)):
-                    yield _comment(reply, key, _id(comment), position)
+        for found in _found(answer, 0):
+            yield from reader.replies(found) if "discussion" in found.fields else reader.page(found)
+    reader.close()
 
 
-def _discussions(value: Any, depth: int) -> Iterator[Value]:  # Any: JSON
-    """Yield the objects with comments in `value`."""
+def _found(value: Any, depth: int) -> Iterator[Value]:  # Any: JSON
+    """Yield the discussions with comments in `value`, and the comments with their discussion."""
     if depth > _DEPTH:
         return
     if isinstance(value, list):
         for each in value:
-            yield from _discussions(each, depth + 1)
+            yield from _found(each, depth + 1)
     elif isinstance(value, dict):
-        if "comments" in value and "title" in value:
+        is_comment = "replies" in value and isinstance(value.get("discussion"), dict)
+        if is_comment or ("comments" in value and "title" in value):
             yield Value(value)
         else:
             for each in value.values():
-                yield from _discussions(each, depth + 1)
+                yield from _found(each, depth + 1)
 
 
-def _nodes(value: Value, name: str, options: ParseOptions, position: str) -> list[Value]:
-    """Return the objects of a GraphQL connection: its nodes, its edges' nodes, or an array.
+class _Connection:
+    """What the file has of a GraphQL connection of `owner`, in one or several answers."""
 
-    GitHub gives at most a hundred; the report tells if there are more.
-    """
-    connection = value.object(name)
-    edges = [edge.object("node") for edge in connection.objects("edges", options.skip, position)]
-    found = connection.objects("nodes", options.skip, position) or edges or value.objects(name)
-    total = connection.number("totalCount")
-    if total > len(found) or connection.object("pageInfo").flag("hasNextPage"):
-        told = f"GitHub has more {name} than the {len(found)} in the file"
-        options.ignore(InvalidInput(position, told))
-    return found
+    def __init__(self, owner: str) -> None:
+        self.owner = owner
+        self.ids: set[str] = set()
+        self.total = 0
+        self.has_next = False
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether the file has all."""
+        return self.total <= len(self.ids) and not self.has_next
+
+
+class _DiscussionReader:
+    """Makes records of discussions and comments."""
+
+    def __init__(self, options: ParseOptions) -> None:
+        self._options = options
+        self._number = 0
+        self._connections: dict[tuple[str, str], _Connection] = {}  # by position and name
+
+    def page(self, discussion: Value) -> Records:
+        """Yield the page and the comments of a discussion."""
+        key, position = yield from self._page(discussion)
+        for comment in self._nodes(discussion, "comments", position):
+            yield _comment(comment, key, "", position)
+            yield from self._replies(comment, key, position)
+
+    def replies(self, comment: Value) -> Records:
+        """Yield the page of a comment and the replies to it; the comment itself is elsewhere."""
+        key, position = yield from self._page(comment.object("discussion"))
+        yield from self._replies(comment, key, position)
+
+    def _page(self, discussion: Value) -> Generator[ImportedPage, None, tuple[str, str]]:
+        """Yield the page of a discussion; return its key and position."""
+        self._number += 1
+        position = f"discussion {discussion.text('number') or self._number}"
+        key = discussion.text("id", "number") or str(self._number)
+        yield ImportedPage(
+            key,
+            _url(discussion),
+            position,
+            discussion.text("title"),
+            discussion.flag("locked") or discussion.flag("closed"),
+            reactions=_reactions(discussion),
+        )
+        return key, position
+
+    def _replies(self, comment: Value, key: str, position: str) -> Records:
+        for reply in self._nodes(comment, "replies", _place(comment, position)):
+            yield _comment(reply, key, _id(comment), position)
+
+    def _nodes(self, value: Value, name: str, position: str) -> list[Value]:
+        """Return the objects of a connection: its nodes, its edges' nodes, or an array."""
+        connection, skip = value.object(name), self._options.skip
+        edges = [edge.object("node") for edge in connection.objects("edges", skip, position)]
+        found = connection.objects("nodes", skip, position) or edges or value.objects(name)
+        seen = self._connections.setdefault((position, name), _Connection(_id(value)))
+        seen.ids.update(_id(each) or str(number) for number, each in enumerate(found))
+        seen.total = connection.number("totalCount")
+        seen.has_next = connection.object("pageInfo").flag("hasNextPage")
+        return found
+
+    def close(self) -> None:
+        """Tell for the report of what GitHub has more than the file."""
+        for (position, name), seen in self._connections.items():
+            if not seen.is_whole:
+                told = f"GitHub has more {name} than the {len(seen.ids)} in the file"
+                if name == "replies":
+                    told += f"; the comment's id there is {seen.owner}"
+                self._options.ignore(InvalidInput(position, told))
 
 
 def _reactions(value: Value) -> dict[str, int]:

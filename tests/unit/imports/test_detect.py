@@ -637,6 +637,53 @@ def test_giscus(tmp_path: Path, copies: int) -> None:
     assert second.position == "discussion 7, comment DC_2"
 
 
+def test_a_discussion_of_giscus_in_several_answers(tmp_path: Path) -> None:
+    """GitHub gives a hundred comments or replies at once."""
+
+    def nodes(first: int, last: int, total: int) -> dict[str, Any]:
+        made = [
+            {"id": f"DC_{n}", "databaseId": n, "body": f"{n}", "createdAt": "2013-05-01T10:00:00Z"}
+            for n in range(first, last + 1)
+        ]
+        more = {"hasNextPage": last % 1_000 < total, "endCursor": "x"}
+        return {"totalCount": total, "pageInfo": more, "nodes": made}
+
+    page: dict[str, Any] = {
+        "id": "D_7",
+        "number": 7,
+        "title": "a/",
+        "body": "https://blog.example/a/",
+    }
+    answers = []
+    for first in (1, 101, 201):
+        part = nodes(first, min(first + 99, 250), 250)
+        if first == 1:
+            part["nodes"][4]["replies"] = {
+                "totalCount": 130,
+                "nodes": nodes(1_001, 1_100, 130)["nodes"],
+            }
+        answers.append({"data": {"repository": {"discussion": page | {"comments": part}}}})
+    told: list[str] = []
+    found = parsed(written(tmp_path, "a.json", "".join(map(json.dumps, answers))), faults=told)
+    assert [each.id for each in comments(found) if not each.parent] == [
+        f"DC_{n}" for n in range(1, 251)
+    ]
+    assert told == [
+        "discussion 7, comment 5: GitHub has more replies than the 100 in the file;"
+        " the comment's id there is DC_5"
+    ]
+    for first in (1_001, 1_101):
+        part = nodes(first, min(first + 99, 1_130), 130)
+        node: dict[str, Any] = {"id": "DC_5", "discussion": page, "replies": part}
+        answers.append({"data": {"node": node}})
+    told.clear()
+    found = parsed(written(tmp_path, "b.json", "\n".join(map(json.dumps, answers))), faults=told)
+    assert {each.url for each in pages(found)} == {"https://blog.example/a/"}
+    replies = {each.id: each.parent for each in comments(found) if each.parent}
+    assert replies == {f"DC_{n}": "DC_5" for n in range(1_001, 1_131)}
+    assert told == []
+
+
 @pytest.mark.parametrize(
     ("reason", "status"),
     [
