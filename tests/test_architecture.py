@@ -138,6 +138,7 @@ TESTED_ELSEWHERE: dict[str, str] = {
     "imports.json_source": "test_detect: the formats that are JSON",
     "imports.native": "test_native_store: an export, and its import",
     "imports.pages": "test_store and cli/test_imports: maps, and pages that are merged",
+    "imports.record_patterns": "test_xml_records: as the parser reads",
     "imports.prepare": "cli/test_imports: from the files to the database",
     "imports.records": "test_detect: these are what the parsers give",
     "imports.report": "cli/test_imports: what is told",

@@ -4,8 +4,11 @@ from pathlib import Path
 
 import pytest
 
+from commentsvc.imports import xml_records
+from commentsvc.imports.files import SourceFile
 from commentsvc.imports.records import ImportFailed, InvalidInput
-from tests.unit.imports.import_samples import WORDPRESS, comments, pages, parsed
+from commentsvc.imports.xml_records import XmlRecord
+from tests.unit.imports.import_samples import DISQUS, WORDPRESS, comments, pages, parsed
 
 
 def read(tmp_path: Path, data: bytes | str, faults: list[str] | None = None) -> list[str]:
@@ -145,3 +148,82 @@ def test_every_end_and_every_broken_byte_is_survived(tmp_path: Path) -> None:
 def test_a_huge_text_is_cut_instead_of_kept(tmp_path: Path) -> None:
     [text] = read(tmp_path, wxr(item("x" * 5_000_000)))
     assert len(text) < 1_300_000
+
+
+def records(
+    path: Path, patterns: int, piece: int, monkeypatch: pytest.MonkeyPatch
+) -> tuple[list[XmlRecord], list[str]]:
+    """Return all records of a file and its faults; it is read with so many patterns."""
+    monkeypatch.setattr(xml_records, "PATTERN_LIMIT", patterns)
+    monkeypatch.setattr(xml_records, "PIECE", piece)
+    nesting = {"": {"thread", "post", "item"}, "item": {"comment"}}
+    faults: list[str] = []
+
+    def skip(fault: InvalidInput) -> None:
+        faults.append(str(fault))
+
+    sets = {name: frozenset(names) for name, names in nesting.items()}
+    return list(xml_records.read(SourceFile(path), sets, skip)), faults
+
+
+HIDDEN = (
+    "<!-- </post>",
+    "<post dsq:id='9'/><!-- </post> -->",
+    "-->",
+    "<![CDATA[ </post> ]]>",
+    "<?x </post> ?>",
+    "]]>",
+    "&amp;",
+    "&eacute;",
+    "text",
+    "<",
+    "</post>",
+    "</author>",
+    "<post>",
+    "<author><name/></author>",
+    "<message>a <b>c</b></message>",
+    '<thread dsq:id="7" dsq:id="8"/>',
+    '<thread dsq:id="7" x="&lt;"/>',
+    "\r\n",
+    "\uffff",
+    "\xff",
+)
+
+
+@pytest.mark.parametrize("sample", [DISQUS, WORDPRESS])
+def test_records_are_read_by_patterns_as_by_the_parser(
+    tmp_path: Path, sample: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    tag = "</post>" if sample is DISQUS else "</wp:comment>"
+    begin, end = sample.index("<" + tag[2:-1]), sample.rindex(tag) + len(tag)
+    text = sample[:begin] + sample[begin:end] * 4 + sample[end:]
+    path = tmp_path / "file.xml"
+    places = [place for place, letter in enumerate(text) if letter in "<>" and place > begin]
+    changed = 0
+    for number, hidden in enumerate(HIDDEN):
+        for place in places[number :: len(HIDDEN) * 2]:
+            path.write_text(text[:place] + hidden + text[place:])
+            piece = (90, 500, xml_records.HEAD * 256)[place % 3]
+            by_parser = records(path, 0, piece, monkeypatch)
+            assert records(path, 8, piece, monkeypatch) == by_parser, (place, hidden)
+            changed += bool(by_parser[1])
+    assert changed, "some of the files are broken"
+
+
+def test_a_pattern_reads_what_the_parser_does_not_see(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "file.xml"
+    path.write_text(wxr(item(*(f"text {n}" for n in range(50)))))
+    seen: list[bytes] = []
+    end_piece = xml_records._Reader._end_piece
+
+    def noting(self: xml_records._Reader, piece: bytes, *, is_record: bool) -> None:
+        seen.append(piece)
+        end_piece(self, piece, is_record=is_record)
+
+    monkeypatch.setattr(xml_records._Reader, "_end_piece", noting)
+    found = records(path, 8, xml_records.HEAD * 256, monkeypatch)[0]
+    assert [each.text("comment_content") for each in found[:-1]] == [f"text {n}" for n in range(50)]
+    assert b"text 1" in b"".join(seen), "the pattern is made of it"
+    assert b"text 49" not in b"".join(seen)
