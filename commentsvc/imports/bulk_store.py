@@ -7,23 +7,24 @@ PostgreSQL, in a running server, and from our own export, whose comments have fu
 
 # ruff: noqa: S608 - the SQL is built from constants only
 
+import os
 import sqlite3
-from collections import Counter
 from collections.abc import Iterator
-from contextlib import closing, contextmanager
+from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import ExitStack, closing, contextmanager
 from pathlib import Path
 from typing import Final
 
-from commentsvc.comments.create import ThreadRef, add_to_counts
 from commentsvc.db import sqlite
 from commentsvc.db.sqlite import Transaction
 from commentsvc.imports import store
 from commentsvc.imports.staging_reader import COLUMNS, ReadyPage
 from commentsvc.imports.store import ThreadFinder
-from commentsvc.settings.schema import DatabaseSettings
+from commentsvc.model import APPROVED
 
 PATIENCE: Final = 3.0  # seconds to wait for another program's lock
 CACHE: Final = 65_536  # KiB: the indexes, of which each transaction changes all parts
+STAGING_CACHE: Final = 8_192  # KiB: the inner pages of its table of texts, which is read at random
 CHECKPOINT: Final = 64_000  # pages of the log, after which they are copied into the file
 
 _PLACE: Final = "CREATE TEMP TABLE place (page INTEGER PRIMARY KEY, site_id, thread_id)"
@@ -44,39 +45,73 @@ _PAST: Final = {name: f"min(b.{name}, ?4)" for name in ("created_at", "published
 _COMMENTS: Final = (
     "INSERT INTO comment (id, site_id, thread_id, parent_id, token_hash, token_expires_at, status,"
     f" {', '.join(COLUMNS)}) SELECT ?1 + r.number, p.site_id, p.thread_id, {_PARENT}, x'', 0,"
-    f" i.status, {', '.join(_PAST.get(name, f'b.{name}') for name in COLUMNS)}"
-    " FROM staging.ready AS r CROSS JOIN place AS p ON p.page = r.page CROSS JOIN staging.item AS i"
-    " ON i.n = r.n CROSS JOIN staging.body AS b ON b.n = r.n WHERE r.number BETWEEN ?2 AND ?3"
-    " ORDER BY r.number"
+    f" r.status, {', '.join(_PAST.get(name, f'b.{name}') for name in COLUMNS)}"
+    " FROM staging.ready AS r CROSS JOIN place AS p ON p.page = r.page"
+    " CROSS JOIN staging.body AS b ON b.n = r.n WHERE r.number BETWEEN ?2 AND ?3 ORDER BY r.number"
 )
 _IMPORTED: Final = (
     "INSERT INTO imported_comment (comment_id, import_id, key, anchor, is_html)"
-    " SELECT ?1 + r.number, ?4, i.key, i.anchor, i.is_html FROM staging.ready AS r"
-    " CROSS JOIN staging.item AS i ON i.n = r.n WHERE r.number BETWEEN ?2 AND ?3"
-    " ORDER BY i.key"  # neighbours in the index are inserted faster
+    " SELECT ?1 + number, ?4, key, anchor, is_html FROM staging.ready"
+    " WHERE number BETWEEN ?2 AND ?3 ORDER BY key"  # neighbours in the index are inserted faster
 )
+# As statements.RAISE_THREAD and RAISE_SITE, with the numbers of published comments; nobody has
+# cached anything that would have to be purged.
 _SHOWN: Final = (
-    "SELECT page, count(*) FROM staging.ready WHERE number BETWEEN ? AND ? AND shown GROUP BY page"
+    "SELECT p.{column} AS id, count(*) AS number FROM staging.ready AS r JOIN place AS p"
+    f" ON p.page = r.page WHERE r.number BETWEEN ? AND ? AND r.status = '{APPROVED}' GROUP BY 1"
+)
+_RAISE_THREADS: Final = (
+    "UPDATE thread SET count = count + s.number, version = version + 1"
+    f" FROM ({_SHOWN.format(column='thread_id')}) AS s WHERE thread.id = s.id"
+)
+_RAISE_SITES: Final = (
+    "UPDATE site SET count = count + s.number"
+    f" FROM ({_SHOWN.format(column='site_id')}) AS s WHERE site.id = s.id"
 )
 _LINKED: Final = (
-    "SELECT DISTINCT p.thread_id FROM staging.ready AS r JOIN place AS p ON p.page = r.page"
-    " WHERE r.number BETWEEN ? AND ? AND r.linked"
+    "UPDATE thread SET imported = 1 WHERE imported = 0 AND id IN (SELECT p.thread_id FROM"
+    " staging.ready AS r JOIN place AS p ON p.page = r.page WHERE r.number BETWEEN ? AND ?"
+    " AND r.anchor <> '')"
 )
 # As in `moderation.pins`: a comment of the first level that is published.
 _PINNED: Final = (
     "SELECT ? + r.number, p.thread_id FROM staging.ready AS r JOIN place AS p ON p.page = r.page"
-    " WHERE r.number BETWEEN ? AND ? AND r.pinned AND r.shown AND r.up IS NULL ORDER BY r.number"
+    f" WHERE r.number BETWEEN ? AND ? AND r.pinned AND r.status = '{APPROVED}' AND r.up IS NULL"
+    " ORDER BY r.number"
 )
+
+
+class LogSync:
+    """Writes the log to the disk while the next transaction runs.
+
+    A checkpoint has to wait for that otherwise. It does not matter when it happens: after a power
+    failure the last transactions may be missing, and the next import stores their comments.
+    """
+
+    def __init__(self, log: Path, stack: ExitStack) -> None:
+        """Open the file `log` until `stack` ends. Raise OSError."""
+        self._file = os.open(log, os.O_RDONLY)
+        stack.callback(os.close, self._file)
+        self._thread = stack.enter_context(ThreadPoolExecutor(1))
+        self._last: Future[None] | None = None
+
+    def begin(self) -> None:
+        """Begin to write what is in the log, unless that is going on."""
+        if self._last is None or self._last.done():
+            self._last = self._thread.submit(os.fdatasync, self._file)
 
 
 class BulkStore:
     """Stores the staged comments of the import `import_id`."""
 
-    def __init__(self, connection: sqlite3.Connection, import_id: int, now: int) -> None:
+    def __init__(
+        self, connection: sqlite3.Connection, import_id: int, now: int, sync: LogSync
+    ) -> None:
         """Take a connection to the database to which the staging database is attached.
 
         `now` is in Unix milliseconds: see `store.add`.
         """
+        self._sync = sync
         self._tx = Transaction(connection, [])
         self._import_id = import_id
         self._now = now
@@ -92,6 +127,7 @@ class BulkStore:
             self._tx.whole(lambda _: self._add(first, last))
         except sqlite3.Error as error:
             raise sqlite.fault(error) or error from error
+        self._sync.begin()
 
     def _add(self, first: int, last: int) -> None:
         tx = self._tx
@@ -102,11 +138,9 @@ class BulkStore:
         tx.execute(_COMMENTS, (self._base, first, last, self._now))
         tx.execute(_IMPORTED, (self._base, first, last, self._import_id))
         tx.change_each(store.pin, tx.execute(_PINNED, (self._base, first, last)).fetchall())
-        tx.change_each(store.mark_imported, tx.execute(_LINKED, (first, last)).fetchall())
-        shown: Counter[ThreadRef] = Counter()
-        for page_id, number in tx.execute(_SHOWN, (first, last)):
-            shown[self._threads.known[page_id]] += number
-        add_to_counts(tx, shown)
+        tx.execute(_LINKED, (first, last))
+        tx.execute(_RAISE_THREADS, (first, last))
+        tx.execute(_RAISE_SITES, (first, last))
 
 
 @contextmanager
@@ -114,17 +148,22 @@ def opened(database: Path, staging: Path, import_id: int, now: int) -> Iterator[
     """Open the database of the service and the staging database at these paths.
 
     The caller holds the lock of the service, so nobody else writes. Rows refer to each other as
-    `staging` has decided, so foreign keys are not checked for each. Raise sqlite3.Error.
+    `staging` has decided, so foreign keys are not checked for each.
+
+    Raise sqlite3.Error and OSError.
     """
     sqlite.register_adapters()
     pragmas = (
         "journal_mode=WAL",
-        f"synchronous={DatabaseSettings().synchronous}",
+        "synchronous=NORMAL",
         f"wal_autocheckpoint={CHECKPOINT}",
         f"cache_size=-{CACHE}",
     )
-    with closing(sqlite.connect(database, PATIENCE, *pragmas)) as connection:
+    with ExitStack() as stack:
+        connection = stack.enter_context(closing(sqlite.connect(database, PATIENCE, *pragmas)))
         place = f"{staging.absolute().as_uri()}?mode=ro"
         connection.execute("ATTACH ? AS staging", (place,))
+        connection.execute(f"PRAGMA staging.cache_size=-{STAGING_CACHE}")
         connection.execute(_PLACE)
-        yield BulkStore(connection, import_id, now)
+        log = LogSync(database.with_name(f"{database.name}-wal"), stack)
+        yield BulkStore(connection, import_id, now, log)

@@ -2,7 +2,7 @@
 
 import hashlib
 from collections.abc import Sequence
-from typing import Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
 from commentsvc.comments import markdown
 from commentsvc.comments.submission import avatar, is_email, is_site
@@ -32,7 +32,7 @@ class ConvertedComment(NamedTuple):
     dropped: str
     status: str
     key: bytes
-    row: tuple[object, ...]
+    row: tuple[Any, ...]  # Any: as the values of a row
     is_html: bool
     notes: list[str]
 

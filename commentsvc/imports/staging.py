@@ -33,7 +33,6 @@ from commentsvc.imports.staging_writer import (
     StagingWriterProcess,
     decode_reactions,
 )
-from commentsvc.model import APPROVED
 
 BATCH: Final = 1_000  # records that are inserted at once
 BATCH_TEXT: Final = 1_000_000  # characters in their texts, after which there are no more
@@ -54,7 +53,7 @@ CREATE TABLE note (n INTEGER, text TEXT);
 CREATE TABLE twin (n INTEGER PRIMARY KEY, key BLOB);
 CREATE TABLE placed (n INTEGER PRIMARY KEY, rank INTEGER, depth INTEGER);
 CREATE TABLE ready (number INTEGER PRIMARY KEY, n INTEGER, page INTEGER, up INTEGER,
-    shown INTEGER, linked INTEGER, pinned INTEGER);
+    status TEXT, key BLOB, anchor TEXT, is_html INTEGER, pinned INTEGER);
 CREATE TABLE imported (key BLOB PRIMARY KEY, comment_id INTEGER) WITHOUT ROWID;
 CREATE TABLE present (id INTEGER PRIMARY KEY, created INTEGER);
 """
@@ -67,15 +66,24 @@ PRESENT: Final = "already there"
 # The items of the first level, then the replies to them; cycles of replies are never reached. Items
 # that are already there count, so that an import that continues has the order of the first one.
 _THERE: Final = f"(outcome IS NULL OR outcome = '{PRESENT}')"
-_PLACE: Final = (
-    "WITH RECURSIVE tree (n, rank, depth) AS ({first} UNION ALL SELECT i.n, max(i.rank, t.rank),"
-    " t.depth + 1 FROM tree AS t JOIN item AS i ON i.up = t.n"
-    f" WHERE {_THERE}) INSERT INTO placed SELECT n, rank, depth FROM tree"
+_PLACE: Final = "INSERT INTO placed SELECT n, rank, 0 FROM item WHERE {which}"
+_ROOTS: Final = f"up IS NULL AND {_THERE}"
+_PLACE_REPLIES: Final = (
+    "WITH RECURSIVE tree (n, rank, depth) AS (SELECT n, rank, depth FROM placed WHERE {below}"
+    " UNION ALL SELECT i.n, max(i.rank, t.rank), t.depth + 1 FROM tree AS t JOIN item AS i"
+    f" ON i.up = t.n WHERE {_THERE}) INSERT INTO placed SELECT n, rank, depth FROM tree"
+    " WHERE depth > 0"
 )
-_ROOTS: Final = f"SELECT n, rank, 0 FROM item WHERE up IS NULL AND {_THERE}"
+_ANSWERED: Final = "n IN (SELECT up FROM item WHERE up IS NOT NULL)"
 _CIRCLE: Final = (
     f"SELECT n, outcome IS NULL FROM item WHERE {_THERE} AND n > ?"
     " AND n NOT IN (SELECT n FROM placed) ORDER BY n LIMIT 1"
+)
+_READY: Final = (
+    "INSERT INTO ready (n, page, up, status, key, anchor, is_html, pinned) SELECT p.n, t.page,"
+    " i.up, i.status, i.key, i.anchor, i.is_html, i.pinned FROM placed AS p JOIN item AS i"
+    " ON i.n = p.n JOIN thread AS t ON t.id = i.thread WHERE i.outcome IS NULL"
+    " ORDER BY p.rank, p.depth, p.n"
 )
 
 
@@ -173,21 +181,28 @@ class StagingDatabase:
         )
         run(
             "INSERT INTO twin SELECT n, key FROM (SELECT n, key, row_number() OVER (PARTITION BY"
-            " key ORDER BY n) AS place FROM item WHERE outcome IS NULL) WHERE place > 1"
+            " key ORDER BY n) AS place FROM item WHERE outcome IS NULL AND key IN (SELECT key"
+            " FROM item WHERE outcome IS NULL GROUP BY key HAVING count(*) > 1)) WHERE place > 1"
         )
-        self._tell_apart()
-        run(
-            "UPDATE item SET outcome = ?, reason = 'it is in the files twice'"
-            " WHERE n IN (SELECT n FROM twin)",
-            (MERGED,),
-        )
-        self._find_parents()
+        if self._any("twin"):
+            self._tell_apart()
+            run(
+                "UPDATE item SET outcome = ?, reason = 'it is in the files twice'"
+                " WHERE n IN (SELECT n FROM twin)",
+                (MERGED,),
+            )
+        if self._any("item WHERE parent <> ''"):
+            self._find_parents()
         self._drop()
         self._find_present(ask)
         self._order()
         run("COMMIT")
         run("PRAGMA shrink_memory")
         return self.ready_count()
+
+    def _any(self, rows: str) -> bool:
+        """Return whether there are such rows, given as what follows FROM."""
+        return bool(self._db.execute(f"SELECT EXISTS (SELECT 1 FROM {rows})").fetchone()[0])
 
     def _find_pages(self, locate: Locate) -> None:
         pages: dict[tuple[str, str], int] = {}
@@ -329,9 +344,10 @@ class StagingDatabase:
             " WHERE up = n AND outcome IS NULL"
         )
         run("UPDATE item SET up = NULL WHERE up = n")
-        if not run("SELECT EXISTS (SELECT 1 FROM item WHERE outcome IS NULL)").fetchone()[0]:
+        if not self._any("item WHERE outcome IS NULL"):
             return
-        run(_PLACE.format(first=_ROOTS))
+        run(_PLACE.format(which=_ROOTS))
+        run(_PLACE_REPLIES.format(below=_ANSWERED))
         last = 0
         while circle := run(_CIRCLE, (last,)).fetchone():
             last, is_new = circle
@@ -342,15 +358,10 @@ class StagingDatabase:
                     " first level')",
                     (last,),
                 )
-            run(_PLACE.format(first="SELECT n, rank, 0 FROM item WHERE n = ?"), (last,))
-        run(
-            "INSERT INTO ready (n, page, up, shown, linked, pinned) SELECT p.n, t.page, i.up,"
-            " i.status = ?, i.anchor <> '', i.pinned FROM placed AS p JOIN item AS i ON i.n = p.n"
-            " JOIN thread AS t ON t.id = i.thread WHERE i.outcome IS NULL"
-            " ORDER BY p.rank, p.depth, p.n",
-            (APPROVED,),
-        )
-        if run("SELECT EXISTS (SELECT 1 FROM ready WHERE up IS NOT NULL)").fetchone()[0]:
+            run(_PLACE.format(which="n = ?"), (last,))
+            run(_PLACE_REPLIES.format(below="n = ?"), (last,))
+        run(_READY)
+        if self._any("ready WHERE up IS NOT NULL"):
             run("CREATE UNIQUE INDEX ready_by_n ON ready (n)")  # to find parents
 
     def ready_count(self) -> int:

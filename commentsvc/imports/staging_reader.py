@@ -35,8 +35,8 @@ COLUMNS: Final = (
 _BEFORE_ROW: Final = 4
 _AFTER_ROW: Final = _BEFORE_ROW + 1 + len(COLUMNS)
 _READY: Final = (
-    f"SELECT i.key, u.key, i.source_id, r.page, i.status, {', '.join(f'b.{c}' for c in COLUMNS)},"
-    " i.anchor, i.is_html, i.pinned, b.ours FROM ready AS r JOIN item AS i ON i.n = r.n"
+    f"SELECT r.key, u.key, i.source_id, r.page, r.status, {', '.join(f'b.{c}' for c in COLUMNS)},"
+    " r.anchor, r.is_html, r.pinned, b.ours FROM ready AS r JOIN item AS i ON i.n = r.n"
     " JOIN body AS b ON b.n = r.n LEFT JOIN item AS u ON u.n = r.up"
     " WHERE r.number BETWEEN ? AND ? ORDER BY r.number"
 )

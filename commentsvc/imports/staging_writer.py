@@ -1,7 +1,8 @@
 """Fills the staging database with what the parsers read.
 
-Converting and inserting takes as long as parsing, so a large import does it in another process. A
-small one does not, since a process takes half a second to start.
+Converting and inserting takes longer than parsing, so a large import does it in another process,
+and converts some comments in this one when the other is behind. A small import does not, since a
+process takes half a second to start.
 """
 
 # ruff: noqa: S608 - the SQL is built from constants only
@@ -21,7 +22,7 @@ import msgspec
 
 from commentsvc.comments.submission import page_title
 from commentsvc.db.sqlite import register_adapters
-from commentsvc.imports.convert import Converter
+from commentsvc.imports.convert import ConvertedComment, Converter
 from commentsvc.imports.records import ImportedComment, ImportedPage, OtherRecord
 from commentsvc.imports.staging_reader import COLUMNS, ReadyPiece, decode_piece, encoded, ready
 
@@ -50,7 +51,22 @@ class SkippedPart(msgspec.Struct, frozen=True, gc=False, tag=True, array_like=Tr
     problem: str
 
 
-Part: TypeAlias = ImportedPage | ImportedComment | OtherRecord | FileBegin | SkippedPart
+class ConvertedPart(msgspec.Struct, frozen=True, gc=False, tag=True, array_like=True):
+    """A comment of another system that is converted already, with what else an item has."""
+
+    position: str
+    page: str
+    id: str
+    parent: str
+    created: int
+    anchor: str
+    is_pinned: bool
+    kept: ConvertedComment
+
+
+Part: TypeAlias = (
+    ImportedPage | ImportedComment | ConvertedPart | OtherRecord | FileBegin | SkippedPart
+)
 _encode: Final = msgspec.msgpack.Encoder().encode
 decode_reactions: Final = msgspec.msgpack.Decoder(dict[str, int]).decode
 _decode: Final = msgspec.msgpack.Decoder(list[Part]).decode
@@ -85,9 +101,9 @@ class StagingWriter:
 
     def add(self, parts: Sequence[Part]) -> None:
         """Insert the next parts, in the order of the file."""
-        comments = []
+        comments: list[ImportedComment | ConvertedPart] = []
         for part in parts:
-            if isinstance(part, ImportedComment):
+            if isinstance(part, ImportedComment | ConvertedPart):
                 comments.append(part)
             elif isinstance(part, FileBegin):
                 self._insert(comments)  # which belong to the file before
@@ -126,7 +142,7 @@ class StagingWriter:
     def _thread(self, key: str) -> int:
         return self._threads.setdefault((self._file, key), len(self._threads) + 1)
 
-    def _insert(self, comments: Sequence[ImportedComment]) -> None:
+    def _insert(self, comments: Sequence[ImportedComment | ConvertedPart]) -> None:
         items, bodies = [], []
         for comment in comments:
             self._number += 1
@@ -136,7 +152,11 @@ class StagingWriter:
                 whose = "comment before it" if self._last_moment else "file"
                 self._note(f"its date cannot be read: it has that of the {whose}")
             self._last_moment = created
-            kept = self._convert(comment, created)
+            if isinstance(comment, ConvertedPart):
+                kept, rank, ours = comment.kept, created, b""
+            else:
+                kept = self._convert(comment, created)
+                rank, ours = int(comment.id) if comment.ours else created, comment.ours
             items.append(
                 (
                     self._number,
@@ -145,7 +165,7 @@ class StagingWriter:
                     comment.id,
                     comment.parent,
                     self._thread(comment.page),
-                    int(comment.id) if comment.ours else created,
+                    rank,
                     kept.status,
                     kept.dropped or None,
                     kept.key,
@@ -154,7 +174,7 @@ class StagingWriter:
                     comment.is_pinned,
                 )
             )
-            bodies.append((self._number, comment.ours, *kept.row))
+            bodies.append((self._number, ours, *kept.row))
             for note in kept.notes:
                 self._note(note)
         self._db.executemany(_ITEM, items)
@@ -211,14 +231,32 @@ class StagingWriterProcess:
 
     def __init__(self, path: Path, converter: Converter) -> None:
         self._path = path
+        self._convert = converter.convert
         self._pool = ProcessPoolExecutor(1, get_context("spawn"), _begin, (path, converter))
         self._waiting: deque[Future[None]] = deque()
 
     def add(self, parts: Sequence[Part]) -> None:
         """Do as `StagingWriter.add`, later. Raise what an earlier call has raised."""
+        if sum(not each.done() for each in self._waiting) >= AHEAD:
+            parts = [*map(self._converted, parts)]  # rather than wait for the other process
         self._waiting.append(self._pool.submit(_fill, _encode(parts)))
         while len(self._waiting) > AHEAD:
             self._waiting.popleft().result()
+
+    def _converted(self, part: Part) -> Part:
+        """Return a comment of another system with a date as it is stored; else `part`."""
+        if not isinstance(part, ImportedComment) or part.created is None or part.ours:
+            return part
+        return ConvertedPart(
+            part.position,
+            part.page,
+            part.id,
+            part.parent,
+            part.created,
+            part.anchor,
+            part.is_pinned,
+            self._convert(part, part.created),
+        )
 
     def close(self) -> None:
         """Wait until everything is inserted; then commit, and close the file."""

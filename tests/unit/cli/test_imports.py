@@ -231,15 +231,18 @@ import os, signal, sys
 from commentsvc.cli import imports, main
 from commentsvc.imports import bulk_store, store
 
-calls, add_to_counts = iter(range(100)), store.add_to_counts
+calls = iter(range(100))
 
-def killing(*args):
-    add_to_counts(*args)
-    if next(calls) == 4:
-        os.kill(os.getpid(), signal.SIGKILL)
+def killing(store_batch):
+    def call(*args):
+        store_batch(*args)
+        if next(calls) == 4:
+            os.kill(os.getpid(), signal.SIGKILL)
+    return call
 
 imports.ALONE = 10
-store.add_to_counts = bulk_store.add_to_counts = killing
+store.add_to_counts = killing(store.add_to_counts)
+bulk_store.BulkStore._add = killing(bulk_store.BulkStore._add)
 main.main(sys.argv[1:])
 """
 

@@ -186,14 +186,24 @@ def test_comments_are_stored_with_what_they_had(importer: Importer, purged: list
 def test_a_large_import_in_two_processes_is_like_one_in_one_process(
     importer: Importer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    """The other process converts the comments without a date, and this one all others."""
     monkeypatch.setattr("commentsvc.imports.staging.BATCH", 10)
     made = [
-        comment(n, n // 2 or "", drop="gone" if n % 7 == 0 else "", created=None if n == 9 else n)
+        comment(
+            n,
+            n // 2 or "",
+            drop="gone" if n % 7 == 0 else "",
+            created=None if n % 9 == 0 else n,
+            author="" if n % 5 == 0 else f"Reader {n}",
+            email="none",
+        )
         for n in range(1, 96)
     ]
     stages = []
     for importer.is_large in (False, True):
-        staging, _ = importer.staging(PAGE, *made, ImportedPage("2", "/b/", "row 2"))
+        with monkeypatch.context() as behind:
+            behind.setattr(staging_writer, "AHEAD", 0)
+            staging, _ = importer.staging(PAGE, *made, ImportedPage("2", "/b/", "row 2"))
         stages.append(
             (
                 [*staging.ready(10)],
