@@ -160,7 +160,7 @@ class CommentPage:
             return CommentDetails(
                 entry,
                 viewer,
-                actions.history(reader, comment_id),
+                actions.history(reader, comment_id, actions.SHOWN),
                 actions.last_act(reader, context.moderator.name),
                 bans.network_of(reader, comment_id),
                 profiles.find(reader, context.moderator.moderator_id),

@@ -140,7 +140,7 @@ class HistoryItem(Answer, frozen=True):
 
 
 class CommentWithHistory(Answer, frozen=True):
-    """A comment and its history, the newest change first."""
+    """A comment and its history: the last 50 changes, the newest first."""
 
     comment: ModeratedComment
     history: list[HistoryItem]
@@ -468,7 +468,7 @@ class ModerationApi:
         def work(reader: Reader) -> CommentWithHistory:
             entry = decisions.find_comment(reader, who, number)
             verdict = lists.verdicts_of(reader, [number]).get(number)
-            changes = actions.history(reader, number)
+            changes = actions.history(reader, number, actions.SHOWN)
             return CommentWithHistory(_comment(entry, verdict), [*map(_change, changes)])
 
         return answered(await self._database.read(work))

@@ -91,7 +91,7 @@ LAST_ACT: Final = (
 HISTORY: Final = (
     "SELECT id, decision_id, comment_id, field, old, new, created_at, actor, undone_at,"
     " undone_by FROM change"
-    " WHERE comment_id = ? ORDER BY id DESC"
+    " WHERE comment_id = ? ORDER BY id DESC LIMIT ?"
 )
 
 # Reading. THREAD is by (site, url), ALIASED by the id that an alias names, SITE_COUNT by site.

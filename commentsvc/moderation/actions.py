@@ -17,7 +17,7 @@ decision by accident. A comment that was visible before comes back to its old pl
 
 from collections import Counter
 from collections.abc import Iterable
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 import msgspec
 
@@ -31,6 +31,10 @@ from commentsvc.db.sqlite import Reader, Row, Transaction
 from commentsvc.model import APPROVED, CLASSIFIER, MOVES, STATUS, TEXT
 from commentsvc.spam import training
 from commentsvc.util.i18n import gettext as _
+
+# Changes of a comment in an answer. Each edit by its author is one, and has the text twice.
+SHOWN: Final = 50
+EVERYTHING: Final = 2**31 - 1
 
 
 class ChangeResult(msgspec.Struct, frozen=True, gc=False):
@@ -173,11 +177,13 @@ def last_act(reader: Reader, who: str) -> int:
     return row[0] if row else 0
 
 
-def history(reader: Reader, comment_id: int) -> list[HistoryEntry]:
-    """Return the history of a comment, the newest entry first; [] for an unknown comment."""
-    return [
-        HistoryEntry(*row) for row in reader.execute(statements.HISTORY, (comment_id,)).fetchall()
-    ]
+def history(reader: Reader, comment_id: int, most: int = EVERYTHING) -> list[HistoryEntry]:
+    """Return the history of a comment, the newest entry first; [] for an unknown comment.
+
+    There are `most` entries at most.
+    """
+    rows = reader.execute(statements.HISTORY, (comment_id, most))
+    return [HistoryEntry(*row) for row in rows.fetchall()]
 
 
 def _find(tx: Transaction, ids: Iterable[int]) -> list[tuple[int, ThreadRef, str, int | None]]:

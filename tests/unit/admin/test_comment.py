@@ -3,6 +3,7 @@
 import pytest
 
 from commentsvc.comments import images
+from commentsvc.moderation import actions
 from tests.unit.admin_client import Seat, header, seated, text
 from tests.unit.app_fixture import Served, data
 from tests.unit.database_fixture import add
@@ -33,6 +34,16 @@ def test_the_history_tells_who_did_what_and_what_was_undone(seat: Seat) -> None:
     assert history.index(">published</span>") < history.index(">spam</span>"), "newest first"
     assert history.count("by ann") == 3
     assert "undone by ann" in history
+
+
+def test_the_page_of_a_comment_that_was_edited_often_is_short(
+    seat: Seat, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(actions, "SHOWN", 2)
+    for number in range(4):
+        seat.send("edit", id="1", message=f"Text {number}")
+    html = text(seat.get("comment?id=1"))
+    assert ("Text 2" in html, "Text 1" in html, "Text 0" in html) == (True, True, False)
 
 
 def test_a_new_text_is_stored_rendered_and_noted(service: Served, seat: Seat) -> None:

@@ -137,7 +137,7 @@ READS: dict[str, tuple[Sequence[object], Any]] = {
         .limit(1),
     ),
     statements.HISTORY: (
-        (9,),
+        (9, 5),
         H.select(
             H.id,
             H.decision_id,
@@ -151,7 +151,8 @@ READS: dict[str, tuple[Sequence[object], Any]] = {
             H.undone_by,
         )
         .where(H.comment == 9)
-        .order_by(H.id.desc()),
+        .order_by(H.id.desc())
+        .limit(5),
     ),
     statements.THREAD: (
         ("blog", "/3/"),

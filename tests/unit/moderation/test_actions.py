@@ -203,6 +203,7 @@ def test_the_history_says_who_changed_what_when_and_who_took_it_back(database: D
         (second.decision_id, "approved", "spam", "Bob", NOW + 2, NOW + 3, "Eve"),
         (first.decision_id, "pending", "approved", "Ann", NOW + 1, None, None),
     ]
+    assert database.read_now(actions.history, comment, 1) == changes[:1]
 
 
 def test_the_history_of_an_erased_comment_goes_with_it(database: Database) -> None:
