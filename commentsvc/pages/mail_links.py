@@ -21,7 +21,7 @@ from commentsvc.context import ServiceContext
 from commentsvc.db import outbox
 from commentsvc.db.sqlite import Transaction
 from commentsvc.http.messages import NO_SNIFFING, NOT_STORED, HttpError, Request, Response, first
-from commentsvc.http.operation import HTML, Content, Operation, form_of
+from commentsvc.http.operation import HTML, Operation, form_of
 from commentsvc.http.router import Handler, Route, route
 from commentsvc.model import APPROVED, DELETED, MOVES, PENDING, SPAM, Entry, fragment
 from commentsvc.moderation import actions, decisions, profiles
@@ -64,9 +64,7 @@ class AnswerFields(msgspec.Struct, frozen=True):
     message: MessageText
 
 
-def link_operation(
-    method: str, path: str, summary: str, answer: Content = HTML
-) -> Operation[LinkQuery]:
+def link_operation(method: str, path: str, summary: str) -> Operation[LinkQuery]:
     """Return the operation of a link in a mail; mail programs may add parameters to it."""
     return Operation(
         method=method,
@@ -74,7 +72,7 @@ def link_operation(
         summary=summary,
         query=LinkQuery,
         ignores_unknown=True,
-        answers={200: answer, **dict.fromkeys((400, 404, 410, 503), HTML)},
+        answers=dict.fromkeys((200, 400, 404, 410, 503), HTML),
     )
 
 

@@ -7,6 +7,7 @@ here, and no mail is sent to other addresses. The number of mails per day is lim
 address and for each network.
 """
 
+from dataclasses import replace
 from typing import Annotated, Any, Final, TypeAlias
 
 import msgspec
@@ -19,7 +20,7 @@ from commentsvc.comments.submission import EMAIL_LENGTH, PLAIN_EMAIL, is_email
 from commentsvc.context import ServiceContext
 from commentsvc.db import outbox
 from commentsvc.db.outbox import MailAddress
-from commentsvc.db.sqlite import Transaction
+from commentsvc.db.sqlite import Reader, Transaction
 from commentsvc.http.messages import (
     NO_SNIFFING,
     NOT_STORED,
@@ -42,6 +43,7 @@ from commentsvc.util.timestamps import DAY_MS
 
 PER_NETWORK: Final = Rate(10, DAY_MS)
 PER_ADDRESS: Final = Rate(3, DAY_MS)
+DOWNLOADS: Final = Rate(10, DAY_MS)  # by the links to one address; pictures make them large
 
 ABOUT: Final = (
     _(
@@ -91,18 +93,25 @@ ASK = Operation(
     answers=dict.fromkeys((200, 400, 404, 415, 429, 503), HTML),
 )
 ASK_TO_EXPORT = link_operation("GET", "/mail/export", "Ask an author whether to export their data")
-EXPORT = link_operation(
-    "POST", "/mail/export", "Export an author's data", json_of(personal_data.Export)
+EXPORT = replace(
+    link_operation("POST", "/mail/export", "Export an author's data"),
+    answers={
+        200: json_of(personal_data.Export),
+        **dict.fromkeys((400, 404, 410, 429, 503), HTML),
+    },
 )
 ASK_TO_ERASE = link_operation("GET", "/mail/erase", "Ask an author whether to erase their data")
 ERASE = link_operation("POST", "/mail/erase", "Erase an author's data, once")
 
 
 class MailRequests:
-    """Requests of readers for mails; limits how many a network and an address may make."""
+    """Requests of readers, for mails or downloads.
+
+    A network, and those with an address, may make a limited number of them.
+    """
 
     def __init__(self, service: ServiceContext, purpose: str, per_address: Rate) -> None:
-        """Take what the mails are for, in at most 8 letters, and the rate of one address."""
+        """Take what is requested, in at most 8 letters, and the rate of one address."""
         self.sends = bool(service.settings.mail.host)
         self._purpose = purpose.encode()
         self._per_address = per_address
@@ -117,7 +126,7 @@ class MailRequests:
             raise HttpError(404, "no_mail", message)
 
     async def count(self, request: Request, email: str) -> None:
-        """Count a request for a mail. Raise HttpError 429, DatabaseError."""
+        """Count a request. Raise HttpError 429, DatabaseError."""
         client, whose = network(self._proxies.client(request)), email.lower().encode()
         buckets = (
             Bucket(b"network " + self._purpose, client, PER_NETWORK),
@@ -144,6 +153,7 @@ class PersonalDataPages:
 
     def __init__(self, service: ServiceContext) -> None:
         self._requests = MailRequests(service, "own data", PER_ADDRESS)
+        self._downloads = MailRequests(service, "download", DOWNLOADS)
         self._database = service.database
         self._links = SignedLinks(service.keys)
         self._clock = service.clock
@@ -186,20 +196,20 @@ class PersonalDataPages:
         return _shown(title=_("Download your comments?"), texts=texts, button=_("Download"))
 
     async def export(self, request: Request) -> Response:
-        """POST /mail/export?t=T: 200, a file with all that is stored about it. 404, 410, 503.
+        """POST /mail/export?t=T: 200, a file with all that is stored about it.
 
-        It may be repeated until the link expires, since a download may break.
+        It may be repeated until the link expires, since a download may break. 404, 410, 429, 503.
         """
         [email] = self._read("export", request)
-        now = self._clock.now_ms()
-        found = await self._database.read(personal_data.export, email, now)
+        await self._downloads.count(request, email)
+        body = await self._database.read(_exported, email, self._clock.now_ms())
         headers = (
             ("Content-Type", "application/json"),
             ("Content-Disposition", 'attachment; filename="comments.json"'),
             NOT_STORED,
             NO_SNIFFING,
         )
-        return Response(200, headers, msgspec.json.format(msgspec.json.encode(found)))
+        return Response(200, headers, body)
 
     async def ask_to_erase(self, request: Request) -> Response:
         """GET /mail/erase?t=T: 200 with a page that has one button. 404, 410."""
@@ -236,6 +246,20 @@ class PersonalDataPages:
     def _read(self, purpose: str, request: Request) -> list[Any]:  # Any: as in Links
         token = ASK_TO_EXPORT.read(request).t
         return self._links.read(purpose, token, self._clock.now_ms())
+
+
+def _exported(reader: Reader, email: str, now: int) -> bytes:
+    """Return the JSON of everything that is stored about an address.
+
+    It is made on a reader thread, one comment at a time: with pictures, all of it may take longer
+    than the event loop may wait.
+    """
+    found = personal_data.export(reader, email, now)
+    members = {name: getattr(found, name) for name in found.__struct_fields__}
+    members["comments"] = [
+        msgspec.Raw(msgspec.json.format(msgspec.json.encode(each))) for each in found.comments
+    ]
+    return msgspec.json.encode(members)
 
 
 def _asking(status: int = 200, email: str = "", problem: Text = "") -> Response:

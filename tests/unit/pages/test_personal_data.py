@@ -17,7 +17,7 @@ from commentsvc.delivery import channels, worker
 from commentsvc.http.messages import Response
 from commentsvc.settings.schema import ServerSettings
 from tests.unit import database_fixture
-from tests.unit.app_fixture import SETTINGS, Served, served, waiting
+from tests.unit.app_fixture import FORM, SETTINGS, Served, served, waiting
 from tests.unit.mail_server import mail_server, mail_settings
 
 WITH_MAIL = replace(
@@ -111,6 +111,16 @@ def test_an_export_holds_all_of_the_author_and_nothing_of_others(service: Served
         found = json.loads(answer.body)
         assert found["email"] == ROSA
         assert [comment["message"] for comment in found["comments"]] == ["Hello from Rosa"]
+
+
+def test_a_link_downloads_ten_times_a_day(service: Served) -> None:
+    target = links(service)["export"]
+    answers = [
+        service.ask("POST", target, b"", f"198.51.{n}.1", content_type=FORM) for n in range(11)
+    ]
+    assert [answer.status for answer in answers] == [200] * 10 + [429]
+    assert b"Rosa" not in answers[-1].body
+    assert service.get(target).status == 200
 
 
 def test_erasing_asks_first_and_works_once(service: Served) -> None:
