@@ -50,14 +50,20 @@ def parse(source: SourceFile, options: ParseOptions) -> Records:
             logins[record.text("author_id")] = record.text("author_login")
         elif record.name == "comment":
             yield _comment(record, logins, options)
-        elif record.text("link") or record.text("guid"):
+        elif url := _url(record):
             yield ImportedPage(
                 key=str(record.number),
-                url=record.text("link") or record.text("guid"),
+                url=url,
                 position=record.position,
                 title=unescape(record.text("title")),
                 closed=record.text("comment_status") == "closed",
             )
+
+
+def _url(page: XmlRecord) -> str:
+    """Return the url of a page; without a link, WordPress finds it by its id, as drafts."""
+    number = page.text("post_id")
+    return page.text("link") or page.text("guid") or (f"/?p={number}" if number else "")
 
 
 def _comment(record: XmlRecord, logins: Mapping[str, str], options: ParseOptions) -> Record:

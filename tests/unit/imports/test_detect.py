@@ -98,6 +98,16 @@ def test_wordpress(tmp_path: Path) -> None:
     assert held.created == 1_388_746_800_000  # 12:00 in Berlin
 
 
+def test_a_page_of_wordpress_without_a_link_has_the_address_of_its_id(tmp_path: Path) -> None:
+    link = "<link>https://blog.example/hello/</link>"
+    for fields, url in (
+        ("<wp:post_id>101</wp:post_id>", "/?p=101"),
+        ("<guid>https://blog.example/?p=7</guid>", "https://blog.example/?p=7"),
+    ):
+        records = parsed(written(tmp_path, "export.xml", WORDPRESS.replace(link, fields)))
+        assert [page.url for page in pages(records)] == [url]
+
+
 @pytest.fixture
 def isso(tmp_path: Path) -> Path:
     """Return a database as Isso 0.14 makes it."""
