@@ -36,7 +36,6 @@ class Seat:
         self.service = service
         self.peer = peer
         self.cookies: dict[str, str] = {}
-        self._tokens: dict[str, str] = {}  # the CSRF token by the cookies that it belongs to
 
     def get(self, page: str, **headers: str) -> Response:
         """Request a page below /moderation."""
@@ -49,9 +48,8 @@ class Seat:
         return self._ask("POST", page, urlencode(fields, doseq=True).encode(), sent | headers)
 
     def send(self, page: str, /, **fields: object) -> Response:
-        """Send a form together with its CSRF token, perhaps one that an earlier page had."""
-        token = self._tokens.get(self._cookie()) or self.csrf_token()
-        return self.post(page, {"csrf_token": token, **fields})
+        """Send a form together with its CSRF token."""
+        return self.post(page, {"csrf_token": self.csrf_token(), **fields})
 
     def csrf_token(self) -> str:
         """Return the CSRF token in the forms of the pages, for this browser's cookie."""
@@ -60,7 +58,6 @@ class Seat:
             page = self.get(header(page, "Location"))
         found = re.search(r'name="csrf_token" value="([0-9a-f]+)"', text(page))
         assert found
-        self._tokens[self._cookie()] = found[1]
         return found[1]
 
     def sign_in(self, name: str = "ann", password: str = PASSWORD, to: str = "") -> Response:
@@ -71,13 +68,10 @@ class Seat:
         """Return whether the browser is shown a page for moderators."""
         return self.get("account").status == 200
 
-    def _cookie(self) -> str:
-        return "; ".join(f"{name}={value}" for name, value in self.cookies.items())
-
     def _ask(self, method: str, page: str, body: bytes, headers: Mapping[str, str]) -> Response:
         fields = {"host": "comments.example", "user_agent": AGENT, **headers}
         if self.cookies:
-            fields.setdefault("cookie", self._cookie())
+            fields.setdefault("cookie", "; ".join(f"{n}={v}" for n, v in self.cookies.items()))
         answer = self.service.ask(method, f"/moderation/{page}", body, self.peer, **fields)
         for name, value in answer.headers:
             if name == "Set-Cookie":
