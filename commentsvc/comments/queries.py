@@ -188,12 +188,14 @@ def _listed(
 ) -> list[Comment]:
     """Return at most `most` approved comments of a thread, those from `begin` on.
 
-    They are read in pieces, and none are read for which an answer has no room. The comment with the
-    id `without` is left out.
+    They are read in pieces, and none are read for which an answer has no room. Those by votes are
+    read at once, since each statement sorts the whole thread. The comment with the id `without` is
+    left out.
     """
     found: list[Comment] = []
+    longest = most + 1 if sort == "top" else pagination.PIECE
     while True:
-        piece = min(most - len(found) + 1, pagination.PIECE)
+        piece = min(most - len(found) + 1, longest)
         rows = reader.execute(statements.LIST[sort], (thread_id, *begin, piece)).fetchall()
         found += [Comment(*row) for row in rows if row[0] != without]
         if len(rows) < piece or len(found) >= most or not pagination.has_room(found):
