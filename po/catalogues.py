@@ -65,8 +65,8 @@ PARTS: Final = ("tools", "form", "reactions", "views", "images")
 # The keys of the section "widget" that only forms and errors need, as those of "form".
 FORM: Final = {
     *("413", "429", "500", "approved", "author", "cancel", "change", "commentingAs", "email"),
-    *("excess", "formatting", "hint", "kept", "left", "message", "offline", "pending"),
-    *("preview", "remember", "save", "send", "sending", "site", "stored", "twice"),
+    *("excess", "formatting", "hint", "kept", "left", "message", "moderate", "offline"),
+    *("pending", "preview", "remember", "save", "send", "sending", "site", "stored", "twice"),
 }
 # The number of comments: in the widget, in the service and in Hugo. Zero has a text of its own.
 COUNT: Final = "widget.count"

@@ -24,7 +24,7 @@ export async function attach(form) {
     input.value = ""; // so that the same file can be chosen again
   };
   const button = actionButton("", PICTURE, texts.add, { onclick: () => input.click() });
-  form.error.nextSibling.append(button, input);
+  form.tools.append(button, input);
   for (const type in SOURCES) {
     element.message.addEventListener(type, (event) => {
       const data = event[SOURCES[type]];

@@ -14,7 +14,7 @@ import {
   storage,
 } from "./common.js";
 
-const REPLY = "M6 4 2.5 7.5 6 11M3 7.5h6a4 4 0 0 1 4 4V13";
+const REPLY = "M3 3h10v8H8l-3 3v-3H3z";
 const UP = "M3 10.5l5-5 5 5";
 const DOWN = "M3 5.5l5 5 5-5";
 const MORE = "M3 7.7v.6m5-.6v.6m5-.6v.6";
@@ -67,7 +67,7 @@ function renderComment({ messages, closed, page }, comment, answered) {
   }
   if (!isWaiting) actions.append(actionButton("menu", MORE, messages.menu));
   const body = setHTML(h("div.body", { dir: "auto" }), comment.html);
-  if (body.querySelector("pre,math,ul,img,[href^='#']")) {
+  if (body.querySelector("pre,table,math,ul,img,[href^='#']")) {
     import("./rich.js").then(({ enrich }) => enrich(body));
   }
   const head = header(messages, comment, answered);

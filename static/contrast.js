@@ -1,4 +1,4 @@
-// Keeps text readable on a dark blog that sets no colour for it: it would be black
+// Keeps text readable on a blog that sets no colour for it: it would be black, also on a dark page
 
 /** Return the lightness of a computed colour from 0 to 1; undefined if it is transparent. */
 function lightness(color) {
@@ -8,8 +8,9 @@ function lightness(color) {
   return (0.2126 * first + 0.7152 * second + 0.0722 * third) / 255;
 }
 
-/** Make the text of `element` light while its background is dark. */
+/** Make the text of `element` light while its background is dark; set a missing line height. */
 export function keepContrast(element) {
+  if (getComputedStyle(element).lineHeight == "normal") element.style.lineHeight = "1.5";
   const system = matchMedia("(prefers-color-scheme: dark)");
   const observer = new MutationObserver(update);
 

@@ -46,6 +46,7 @@ export class CommentForm {
   #preview; // from its first use on
 
   errors = {}; // elements by the names of fields
+  tools = h("div.actions");
   identity = h("div.identity");
   #known = h("p.hint"); // replaces `identity` while that is hidden
   #charactersLeft = h("small.hint"); // or the note that the draft is stored
@@ -68,6 +69,7 @@ export class CommentForm {
     if (title) this.element.append(h("h3", {}, title));
     const message = kept.message || about.message || (own ? parent.content : "");
     const field = this.#addField(this.element, "message", message, { required: true });
+    field.placeholder = about.messages.write;
     field.addEventListener("paste", (event) => this.#paste(event));
     this.errors.message.before(this.#charactersLeft);
     if (!own) this.#addIdentity(kept);
@@ -136,10 +138,10 @@ export class CommentForm {
     this.#previewButton.onclick = () => this.#togglePreview();
     this.#formatButton.title = this.#formatButton.ariaLabel = messages.formatting;
     this.#formatButton.onclick = () => this.#toggleToolbar();
+    this.tools.append(this.#formatButton, this.#previewButton);
+    this.element.message.after(this.tools);
     const cancel = parent ? h("button.link", { type: "reset" }, messages.cancel) : "";
-    const more = [this.#formatButton, this.#previewButton, cancel];
-    const buttons = h("div.actions", {}, this.#sendButton, ...more);
-    this.element.append(this.error, buttons);
+    this.element.append(this.error, h("div.actions", {}, this.#sendButton, cancel));
   }
 
   #pressKey(event) {

@@ -1,6 +1,6 @@
 // Links to the moderation pages, for a browser that once followed a link from there to the blog
 
-import { base, h, storage } from "./common.js";
+import { base, h, loadMessages, storage } from "./common.js";
 
 /** Show the links in this browser from now on; remove that request from `thread.target`. */
 export function begin(thread) {
@@ -11,11 +11,12 @@ export function begin(thread) {
 }
 
 /** Add a link to each comment of `thread` that has none. The moderation pages check the access. */
-export function addLinks(thread) {
+export async function addLinks(thread) {
+  const texts = await loadMessages(thread, "-form");
   for (const actions of thread.querySelectorAll("article > .commentsvc-actions")) {
     if (actions.querySelector("[href]")) continue;
     const { commentId } = actions.closest(".commentsvc-comment");
     const href = `${base}moderation/comment?id=${commentId}#answer`;
-    actions.append(h("a.link", { href, rel: "noopener" }, thread.messages.moderate));
+    actions.append(h("a.link", { href, rel: "noopener" }, texts.moderate));
   }
 }

@@ -8,7 +8,7 @@ import { send } from "./send.js";
 const PAUSE_MS = 700; // without typing, before the preview is updated
 
 export class Preview {
-  #element = h("div.preview", { role: "status", dir: "auto" });
+  #element = h("div.preview commentsvc-body", { role: "status", dir: "auto" });
   #form;
   #button;
   #timer;
@@ -17,7 +17,7 @@ export class Preview {
   constructor(form, button) {
     this.#form = form;
     this.#button = button;
-    form.error.before(this.#element);
+    form.element.message.closest(".commentsvc-field").after(this.#element);
   }
 
   /** Show or hide the preview. */

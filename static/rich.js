@@ -1,4 +1,4 @@
-// What only some comments have: code, formulas, task lists, footnotes, mentions, pictures
+// What only some comments have: code, tables, formulas, lists, footnotes, mentions, pictures
 
 import { loadStylesheet } from "./common.js";
 
@@ -6,7 +6,7 @@ loadStylesheet("rich.css");
 
 /** Make wide parts of a comment scroll by keys, and mentions of comments on later pages work. */
 export function enrich(body) {
-  for (const wide of body.querySelectorAll("pre, math[display]")) wide.tabIndex = 0;
+  for (const wide of body.querySelectorAll("pre, table, math[display]")) wide.tabIndex = 0;
   body.addEventListener("click", follow);
 }
 

@@ -12,6 +12,8 @@ const ICONS = {
   list: "M6 4h8M6 8h8M6 12h8M2.5 4h0m0 4h0m0 4h0",
 };
 
+const MIRRORED = ["quote", "list"]; // in languages that are written from right to left
+
 /** Show or hide the toolbar above `field`; `opener` is its button. */
 export async function toggleToolbar(field, opener) {
   const shown = field.parentNode.querySelector(".commentsvc-toolbar");
@@ -22,11 +24,14 @@ export async function toggleToolbar(field, opener) {
   field.before(toolbar);
   const messages = await loadMessages(field, "-tools");
   toolbar.ariaLabel = opener.title;
+  const isReversed = getComputedStyle(toolbar).direction == "rtl";
   for (const [name, path] of Object.entries(ICONS)) {
     const title = messages[name];
     const onclick = () => format(field, name);
     const properties = { type: "button", title, ariaLabel: title, tabIndex: -1, onclick };
-    toolbar.append(h("button.link", properties, icon(path)));
+    const button = h("button.link", properties, icon(path));
+    if (isReversed && MIRRORED.includes(name)) button.style.scale = "-1 1";
+    toolbar.append(button);
   }
   toolbar.firstElementChild.tabIndex = 0;
 }

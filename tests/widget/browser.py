@@ -220,6 +220,9 @@ class Answers:
             name = f"{len(self.uploads):032x}-40x30"
             url = f"{SERVICE}/images/{name}.webp"
             self._send(route, 201, json.dumps({"image": f"image:{name}", "url": url}))
+        elif path == "/api/preview":
+            message = json.loads(route.request.post_data or "")["message"]
+            self._send(route, 200, json.dumps({"html": f"<p>{message}</p>"}))
         else:
             self._submit(route)
 

@@ -28,13 +28,14 @@ LOOKS = [
 
 PICTURES = ROOT / "build" / "pictures" / "widget"
 
+TABLE = "<table><tr><th>Wood</th><th>So hard</th></tr><tr><td>Oak</td><td>Yes</td></tr></table>"
 # Comments that could break the layout of a page or be hard to read.
 AWKWARD = [
     comment(
         1,
         "A word<pre><code>cut --exactly --twice --and-then-once-more --to-be-sure</code></pre>",
     ),
-    comment(2, "Quite.<blockquote><p>A word</p></blockquote>", site="https://a.example/"),
+    comment(2, f"Quite.</p><blockquote>A word</blockquote>{TABLE}<p>", site="https://a.example/"),
     comment(3, "So " + "long" * 40, parent=2, author="Wolfeschlegelsteinhausenbergerdorff" * 2),
     comment(4, "Deep.", parent=3),
     comment(5, "Deeper.", parent=4, verified=True),
@@ -198,18 +199,20 @@ def test_a_picture_in_the_making_has_no_violation(
     expect(panel.get_by_role("alert")).to_contain_text("JPEG")
     assert_accessible()
     assert_fits(page)
-    links = form.locator("> .commentsvc-actions > .commentsvc-link").all()
+    links = form.locator(".commentsvc-editor > .commentsvc-actions > .commentsvc-link").all()
     tops = {round(box["y"]) for link in links if (box := link.bounding_box())}
     assert len(links) == 3
     assert max(tops) - min(tops) < 9, "none of them is alone in a line"
 
 
 def answer_and_vote(page: Page, answers: Answers, look: Callable[[], None]) -> None:
-    """Reply to a comment with a preview, begin to edit it; vote on another one, and be refused.
+    """Open a menu, reply with a preview, begin to edit; vote on another comment, and be refused.
 
     Elements are found by their classes, whatever the language.
     """
     form = page.locator("#commentsvc-1 form")
+    page.locator("#commentsvc-2 > article [name=menu]").click()
+    expect(page.locator("#commentsvc-2 [name=report]")).to_be_visible()
     page.locator("#commentsvc-1 [name=reply]").click()
     form.locator("textarea").fill("Mine.")
     answers.refuse("POST", 200, body='{"html": "<p><em>Mine.</em></p>"}')

@@ -113,7 +113,8 @@ def test_only_one_reply_form_is_open_and_cancelling_gives_the_focus_back(
 def test_a_comment_can_be_sent_with_the_keyboard_alone(page: Page, form: Locator) -> None:
     form.get_by_label("Comment").focus()
     page.keyboard.type(TEXT)
-    page.keyboard.press("Tab")
+    for _ in ("formatting", "preview", "author"):
+        page.keyboard.press("Tab")
     page.keyboard.type("Rosa")
     for _ in ("email", "site", "remember", "button"):
         page.keyboard.press("Tab")
@@ -252,7 +253,12 @@ def test_a_preview_shows_what_the_service_makes_of_the_text_and_closes(
     message.fill("*so*")
     answers.refuse("POST", 200, body='{"html": "<p><em>so</em></p>"}')
     preview.click()
-    expect(form.get_by_role("status").locator("em")).to_have_text("so")
+    shown = form.get_by_role("status")
+    expect(shown.locator("em")).to_have_text("so")
+    box, name = shown.bounding_box(), form.get_by_label("Name").bounding_box()
+    assert box
+    assert name
+    assert box["y"] < name["y"], "it is beside the text"
     expect(preview).to_have_attribute("aria-expanded", "true")
     preview.click()
     expect(form.get_by_role("status")).to_be_empty()
@@ -464,6 +470,7 @@ def test_names_of_the_thread_complete_a_mention_by_keys_alone(
     page.keyboard.type(" ")
     expect(offered).to_have_count(0)
     page.keyboard.type("@an")
+    expect(form.get_by_role("group", name="@an")).to_be_visible()
     expect(offered).to_have_text(["@Anna 李", "@Ann Lee"])
     page.keyboard.press("ArrowDown")
     page.keyboard.press("Escape")

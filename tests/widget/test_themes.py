@@ -69,7 +69,8 @@ _PREFLIGHT: Final = """
   h1, h2, h3, small { font-size: inherit; font-weight: inherit }
   a { color: inherit; text-decoration: inherit }
   ol, ul { list-style: none }
-  img { display: block; max-width: 100%; height: auto }
+  img, svg { display: block }
+  img { max-width: 100%; height: auto }
   button, input, select, textarea { background: none; color: inherit; font: inherit }
   body { background: #fff; color: #18181b }
   .dark body { background: #27272a; color: #fff }
@@ -100,6 +101,7 @@ THEMES: Final = {
     "Blowfish": (BLOWFISH, 15),
 }
 BODY: Final = (
+    "<table><tr><th>Wood</th></tr><tr><td>Oak</td></tr></table>"
     "<p>Some <code>code</code>, <em>stress</em> and a <a href='https://a.example/'>link</a>:</p>"
     "<ul><li>One</li></ul><pre><code>x = 1</code></pre><blockquote><p>Quoted.</p></blockquote>"
 )
@@ -187,6 +189,7 @@ def assert_sizes(page: Page, size: int) -> None:
     assert pixels(first.locator(".commentsvc-body"), "fontSize") == size
     assert pixels(form.locator("textarea"), "fontSize") == size
     assert pixels(first.locator(".commentsvc-avatar"), "width") == 2.5 * size
+    assert pixels(first.locator("[name=reply]"), "height") < 2 * size, "icon and text on one line"
     for small in (".commentsvc-date", ".commentsvc-votes", ".commentsvc-link"):
         assert pixels(first.locator(small).first, "fontSize") == pytest.approx(0.9 * size)
     for target in page.locator(".commentsvc-thread :is(button, summary, select)").all():
@@ -220,9 +223,12 @@ def assert_set(page: Page, size: int) -> None:
     body = page.locator("#commentsvc-1 > article .commentsvc-body")
     expect(body.locator("li")).not_to_have_css("list-style-type", "none")
     assert pixels(body.locator("ul"), "paddingInlineStart") >= size
-    for block in ("> p", "ul", "pre"):
+    for block in ("> p", "ul", "pre", "table"):
         assert pixels(body.locator(block), "marginBottom") >= size / 4
-    expect(body.locator("pre")).to_have_css("overflow-x", "auto")
+    for wide in ("pre", "table"):
+        expect(body.locator(wide)).to_have_css("overflow-x", "auto")
+        expect(body.locator(wide)).to_have_attribute("tabindex", "0")
+    expect(body.locator("td")).to_have_css("border-top-width", "1px")
     expect(body.locator("pre")).to_have_css("white-space-collapse", "preserve")
     for code in (body.locator("pre"), body.locator("p > code")):
         expect(code).not_to_have_css("background-color", "rgba(0, 0, 0, 0)")
@@ -252,6 +258,7 @@ def test_a_card_or_page_without_a_colour_of_text_is_followed(show: Callable[[str
     for scheme, colour in [("dark", "rgb(238, 238, 238)"), ("light", "rgb(0, 0, 0)")] * 2:
         switch(page, scheme)
         expect(thread).to_have_css("color", colour)
+    expect(thread).to_have_css("line-height", "24px")  # the page sets none
 
 
 def test_cards_are_made_of_properties_alone(show: Callable[[str], Page]) -> None:
@@ -271,6 +278,9 @@ def test_forced_colours_leave_borders(show: Callable[[str], Page]) -> None:
     assert button.evaluate(colour) != button.evaluate(
         "(it) => getComputedStyle(it).backgroundColor"
     )
+    linked = page.locator("#commentsvc-1")
+    linked.focus()
+    expect(linked).to_have_css("outline-width", "2px")
 
 
 def test_paper_has_the_comments_alone(show: Callable[[str], Page]) -> None:
