@@ -97,9 +97,9 @@ export function countText({ counts, tag, digits }, number) {
 const MINUTES = { year: 525_949, month: 43_829, day: 1440, hour: 60, minute: 1 };
 
 /** Show how long ago a <time> is */
-export function showRelativeTime({ tag, digits, ago }, time) {
-  const minutes = Math.max(1, (Date.now() - Date.parse(time.dateTime)) / 60_000);
+export function showRelativeTime({ tag, digits, ago, now }, time) {
+  const minutes = (Date.now() - Date.parse(time.dateTime)) / 60_000;
   const unit = Object.keys(MINUTES).find((name) => minutes >= MINUTES[name]);
   const number = Math.trunc(minutes / MINUTES[unit]);
-  time.textContent = countText({ counts: ago[unit], tag, digits }, number);
+  time.textContent = unit ? countText({ counts: ago[unit], tag, digits }, number) : now;
 }

@@ -136,7 +136,9 @@ def test_a_link_to_a_comment_finds_it_in_a_later_part_and_marks_it(
 
 def test_dates_are_relative_and_exact_on_hover(open_thread: OpenThread, answers: Answers) -> None:
     moments = {
-        "2026-11-21T12:00:30Z": "1 minute ago",  # by a clock that is ahead
+        "2026-11-21T12:00:30Z": "just now",  # by a clock that is ahead
+        "2026-11-21T11:59:01Z": "just now",
+        "2026-11-21T11:59:00Z": "1 minute ago",
         "2026-11-21T11:57:15Z": "2 minutes ago",
         "2026-11-21T10:01:00Z": "1 hour ago",
         "2026-11-19T08:30:00Z": "2 days ago",
