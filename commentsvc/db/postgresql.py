@@ -129,6 +129,10 @@ def _without_nul(value: object) -> object:
     return value.replace("\0", "\N{REPLACEMENT CHARACTER}") if isinstance(value, str) else value
 
 
+def _sendable(row: Sequence[object]) -> list[object]:
+    return [_without_nul(value) for value in row]
+
+
 def _objects(names: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
     """Return rows as a JSON list of objects, with bytes as PostgreSQL reads them."""
     given = [
@@ -310,7 +314,7 @@ class PostgresqlConnection:
         try:
             return self._psycopg.execute(sql, params or None)
         except psycopg.DataError:
-            clean = [_without_nul(value) for value in params]
+            clean = _sendable(params)
             if clean == [*params]:
                 raise
             return self._psycopg.execute(sql, clean)
@@ -329,7 +333,7 @@ class PostgresqlConnection:
     def run_each(self, sql: str, rows: Iterable[Sequence[object]]) -> Any:  # Any: as above
         """As `run` for each of `rows`."""
         cursor = self._psycopg.cursor()
-        cursor.executemany(sql, rows)
+        cursor.executemany(sql, map(_sendable, rows))
         return cursor
 
     def run_together(self, sql: str, rows: Iterable[Sequence[object]]) -> Any:  # Any: as above
@@ -344,7 +348,7 @@ class PostgresqlConnection:
             return
         with self._psycopg.cursor(name=f"each_{next(self._names)}") as cursor:
             cursor.itersize = PIECE
-            cursor.execute(sql, params or None)
+            cursor.execute(sql, _sendable(params) or None)
             yield from cursor
 
     def load(self, sql: str, rows: Iterable[Sequence[object]]) -> None:
