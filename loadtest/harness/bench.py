@@ -117,8 +117,13 @@ class Bench:
 
 def submissions(pages: Sequence[Page], port: int) -> list[Request]:
     """Return submissions as bytes of requests; the generator makes the key of each unique."""
+    return [submission(page.url, text, f"load-{MARK}", port) for page, text in comments(pages)]
+
+
+def comments(pages: Sequence[Page]) -> list[tuple[Page, Text]]:
+    """Return what is submitted, and where."""
     drawn = zip(draw(TEMPLATES, len(pages), seed=5), texts(seed=6), strict=False)
-    return [submission(pages[index].url, text, f"load-{MARK}", port) for index, text in drawn]
+    return [(pages[index], text) for index, text in drawn]
 
 
 def submission(url: str, text: Text, key: str, port: int, **more: object) -> Request:

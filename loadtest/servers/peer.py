@@ -121,7 +121,7 @@ def hyper(port: int, answer: Answer) -> Command:
         "--target-dir",
         str(BUILD / "hyper"),
     ]
-    _run("hyper", [*words, *place])
+    run("hyper", [*words, *place])
     return [str(BUILD / "hyper/release/hyper-peer"), str(port), str(answer.raw)]
 
 
@@ -138,7 +138,7 @@ def libreactor(port: int, answer: Answer) -> Command:
             "pkg-config knows no libreactor (no registry has it; its README tells how)"
         )
     source, program = PEERS / "on_libreactor.c", BUILD / "on_libreactor"
-    _run(
+    run(
         "libreactor",
         ["cc", "-O3", "-march=native", str(source), "-o", str(program), *told.stdout.split()],
     )
@@ -162,7 +162,7 @@ def _go(kind: str) -> Callable[[int, Answer], Command]:
         if shutil.which("go") is None:
             raise MissingError(f"{kind} needs Go. Run: apt-get install -y golang-go")
         program = (BUILD / "go-peer").resolve()
-        _run(kind, ["go", "build", "-C", str(PEERS / "go"), "-o", str(program)])
+        run(kind, ["go", "build", "-C", str(PEERS / "go"), "-o", str(program)])
         return [str(program), kind, str(port), str(answer.json)]
 
     return command
@@ -191,9 +191,9 @@ def environment(name: str, python: str, wanted: tuple[str, ...], *, alone: bool 
     folder = BUILD / name
     stamp, interpreter = folder / "stamp", folder / "bin" / "python"
     if not stamp.exists() or stamp.read_text() != " ".join(wanted):
-        _run(name, [python, "-m", "venv", "--clear", str(folder)])
+        run(name, [python, "-m", "venv", "--clear", str(folder)])
         pip = [str(interpreter), "-m", "pip", "install", "-q"]
-        _run(name, [*pip, *["--no-deps"] * alone, *wanted])
+        run(name, [*pip, *["--no-deps"] * alone, *wanted])
         stamp.write_text(" ".join(wanted))
     return interpreter
 
@@ -207,7 +207,8 @@ def _runs(python: str) -> bool:
     return True
 
 
-def _run(name: str, words: Command) -> None:
+def run(name: str, words: Command) -> None:
+    """Run a command that builds or gets a server. Raise MissingError with what it said."""
     done = subprocess.run(words, capture_output=True, text=True, check=False)
     if done.returncode:
         raise MissingError(f"{name} cannot be built: {(done.stderr or done.stdout).strip()[-500:]}")

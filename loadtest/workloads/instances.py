@@ -1,5 +1,7 @@
 """Instances: submissions to one and three instances on one PostgreSQL, their memory, and a hit.
 
+Waline is measured beside them, on the same PostgreSQL: one process, as its manual starts it.
+
 PostgreSQL waits for the disk, as in production. Server, database and clients share all cores. On a
 machine that is too busy, submissions wait for more than three seconds, and are refused. The
 cost of the lease for a hit is counted in instructions by callgrind, since a clock is too coarse.
@@ -9,9 +11,10 @@ import re
 import subprocess
 import sys
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager
+from dataclasses import replace
 from itertools import product
 from pathlib import Path
 from typing import Final
@@ -21,17 +24,19 @@ import click
 from loadtest.data import blog
 from loadtest.harness import client
 from loadtest.harness.bench import submissions
-from loadtest.harness.browsers import ratio
+from loadtest.harness.browsers import browse, ratio
+from loadtest.harness.client import Request
 from loadtest.harness.environment import Environment, prepare_empty, rotated, sum_up
 from loadtest.harness.measurement import Row
 from loadtest.harness.postgresql import PostgresServer, running
 from loadtest.harness.programs import MissingError
 from loadtest.harness.result import Result, Verdict
-from loadtest.harness.running import free_port
+from loadtest.harness.running import Running, free_port
 from loadtest.harness.scenario import Goal
 from loadtest.harness.service import Service, ServiceError, Visitor
 from loadtest.report.command import extent_of, finish
 from loadtest.report.table import align
+from loadtest.servers import waline
 
 INSTANCES: Final = (1, 3)
 CLIENTS: Final = (1, 64, 256)
@@ -46,12 +51,16 @@ MEMORY: Final = Goal("rss_mib", "most", 80, "of each instance")
 LEASE: Final = Goal("times", "most", 1.02, "of a hit without a lease, in instructions")
 
 
+# Lets so many clients submit to a port for some seconds.
+Submit = Callable[[int, int, float], client.Outcome]
+
+
 def name_of(instances: int, clients: int, coherence: str) -> str:
     """Return the name of a measurement."""
     return f"{instances} instances, {clients} clients, {coherence}"
 
 
-class Submissions:
+class Submitters:
     """Measures submissions to instances that share an empty database."""
 
     def __init__(self, play: Environment, server: PostgresServer) -> None:
@@ -67,21 +76,47 @@ class Submissions:
         with self._serving(instances, coherence) as services:
             self._generate(services, max(CLIENTS), 0.5)  # all queries are prepared then
             for clients in CLIENTS:
-                before = sum(service.cpu() for service in services)
-                outcomes = self._generate(services, clients, self._play.extent.seconds)
-                used = sum(service.cpu() for service in services) - before
-                answered = sum(one.answered for one in outcomes)
-                yield {
-                    "scenario": name_of(instances, clients, coherence),
-                    "round": round_number,
-                    "disturbed": False,
-                    "rate": sum(one.answered / one.seconds for one in outcomes),
-                    "refused": sum(one.wrong for one in outcomes),
-                    "cpu_us": used / answered / 1_000,
-                    "p50": max(one.p50 for one in outcomes),
-                    "p99": max(one.p99 for one in outcomes),
-                    "rss_mib": max(service.rss() for service in services),
-                }
+                _, row = self._measure_clients(services, clients)
+                about: Row = {"scenario": name_of(instances, clients, coherence)}
+                yield about | row | {"round": round_number}
+
+    def measure_waline(self, round_number: int) -> Iterator[Row]:
+        """Give Waline's figures of each number of clients.
+
+        Raise ClientError, MissingError or ServiceError.
+        """
+        log = self._play.folder / "waline.log"
+        with waline.serving(self._server, log, self._play.cores) as service:
+            self._generate([service], 1, 0.5, self._submit_patiently)
+            for clients in CLIENTS:
+                before = waline.stored(self._server)
+                answered, row = self._measure_clients([service], clients, self._submit_patiently)
+                refused = answered - (waline.stored(self._server) - before)
+                if refused > 0:
+                    raise ServiceError(f"Waline refuses {refused} of {answered} submissions")
+                about: Row = {"scenario": f"{waline.VERSION}, {clients} clients"}
+                yield about | row | {"round": round_number}
+
+    def _measure_clients(
+        self,
+        services: Sequence[Service | Running],
+        clients: int,
+        submit: Submit | None = None,
+    ) -> tuple[int, Row]:
+        """Return the number of acknowledged submissions, and the figures."""
+        before = sum(service.cpu() for service in services)
+        outcomes = self._generate(services, clients, self._play.extent.seconds, submit)
+        used = sum(service.cpu() for service in services) - before
+        answered = sum(one.answered for one in outcomes)
+        return answered, {
+            "disturbed": False,
+            "rate": sum(one.answered / one.seconds for one in outcomes),
+            "refused": sum(one.wrong for one in outcomes),
+            "cpu_us": used / answered / 1_000,
+            "p50": max(one.p50 for one in outcomes),
+            "p99": max(one.p99 for one in outcomes),
+            "rss_mib": max(service.rss() for service in services),
+        }
 
     @contextmanager
     def _serving(self, instances: int, coherence: str) -> Iterator[list[Service]]:
@@ -110,27 +145,43 @@ class Submissions:
         self._server.ask(f"DROP DATABASE {name} WITH (FORCE)")
 
     def _generate(
-        self, services: Sequence[Service], clients: int, seconds: float
+        self,
+        services: Sequence[Service | Running],
+        clients: int,
+        seconds: float,
+        submit: Submit | None = None,
     ) -> list[client.Outcome]:
         """Let the clients of each instance submit at the same time."""
         chosen = services[:clients]
+        share = clients // len(chosen)
         with ThreadPoolExecutor(len(chosen)) as pool:
             jobs = [
-                pool.submit(self._submit, service, clients // len(chosen), seconds)
+                pool.submit(submit or self._submit, service.port, share, seconds)
                 for service in chosen
             ]
             return [job.result() for job in jobs]
 
-    def _submit(self, service: Service, clients: int, seconds: float) -> client.Outcome:
-        self._serial += 10_000_000
-        requests = submissions(self._pages, service.port)
-        plan = self._play.folder / f"plan-{service.port}"
-        plan.write_bytes(client.pack(requests, range(len(requests))))
-        cores = ",".join(map(str, self._play.cores))
-        outcome = client.generate(service.port, plan, clients, 1, seconds, self._serial, cores)
+    def _submit(self, port: int, clients: int, seconds: float) -> client.Outcome:
+        plan, cores = self._plan(port, submissions(self._pages, port))
+        outcome = client.generate(port, plan, clients, 1, seconds, self._serial, cores)
         if not outcome.answered:
             raise ServiceError(f"no submission of {clients} clients is acknowledged")
         return outcome
+
+    def _submit_patiently(self, port: int, clients: int, seconds: float) -> client.Outcome:
+        """Submit to Waline, which closes connections that it cannot answer within 10 s."""
+        plan, cores = self._plan(port, waline.submissions(self._pages, port))
+        seen = browse(port, plan, clients, seconds, cores, first=self._serial)
+        if not seen.outcome.answered:
+            raise ServiceError(f"Waline acknowledges no submission of {clients} clients")
+        return replace(seen.outcome, wrong=seen.errors)
+
+    def _plan(self, port: int, requests: Sequence[Request]) -> tuple[Path, str]:
+        """Return the file that says what the clients send, and their cores."""
+        self._serial += 10_000_000
+        plan = self._play.folder / f"plan-{port}"
+        plan.write_bytes(client.pack(requests, range(len(requests))))
+        return plan, ",".join(map(str, self._play.cores))
 
 
 def hit(folder: Path, leased: str) -> float:
@@ -177,7 +228,8 @@ def judge(rows: Sequence[Row]) -> list[Verdict]:
         if rates:
             best = max(rates)
             found.append(Verdict(name, goal, best, goal.holds(best), (min(rates), best)))
-    sizes = [float(row["rss_mib"]) for row in rows if "rss_mib" in row]
+    ours = (row for row in rows if "instances" in row["scenario"])
+    sizes = [float(row["rss_mib"]) for row in ours]
     if sizes:
         most = max(sizes)
         found.append(Verdict("memory", MEMORY, most, MEMORY.holds(most), (min(sizes), most)))
@@ -203,7 +255,22 @@ def table(result: Result) -> str:
     return "\n\n".join([*([align(rows)] if rows[1:] else []), *(["\n".join(hits)] if hits else [])])
 
 
-PARTS: Final = ("submissions", "hit")
+PARTS: Final = ("submissions", "waline", "hit")
+
+
+def _submissions(play: Environment, parts: Sequence[str]) -> Iterator[Row]:
+    """Give the figures of ours and of Waline. Raise ClientError or ServiceError."""
+    with running(play.folder / "postgresql", {"max_connections": "100"}) as server:
+        measured = Submitters(play, server)
+        for number in range(1, play.extent.rounds + 1):
+            if "submissions" in parts:
+                for instances, coherence in rotated([*product(INSTANCES, COHERENCE)], number):
+                    yield from measured.measure(instances, coherence, number)
+            if "waline" in parts and "absent" not in play.about:
+                try:
+                    yield from measured.measure_waline(number)
+                except (MissingError, ServiceError) as reason:  # ours are worth the run alone
+                    play.about["absent"] = {waline.VERSION: str(reason)}
 
 
 @click.command
@@ -212,17 +279,13 @@ PARTS: Final = ("submissions", "hit")
 @click.option("--seconds", type=click.IntRange(1, 600), default=5, show_default=True)
 @click.option("--short", is_flag=True, help="One round of 1 s each; nothing is stored.")
 def main(parts: Sequence[str], rounds: int, seconds: int, short: bool) -> None:
-    """Submissions to one and three instances on PostgreSQL, and a hit with a lease."""
+    """Submissions to one and three instances on PostgreSQL, and to Waline; a hit with a lease."""
     rows: list[Row] = []
     with prepare_empty(extent_of(short, rounds, seconds)) as play:
-        if not parts or "submissions" in parts:
-            with running(play.folder / "postgresql", {"max_connections": "100"}) as server:
-                measured = Submissions(play, server)
-                for number in range(1, play.extent.rounds + 1):
-                    for instances, coherence in rotated([*product(INSTANCES, COHERENCE)], number):
-                        for row in measured.measure(instances, coherence, number):
-                            rows.append(row)
-                            click.echo(f"round {number}  {row['scenario']}: {row['rate']:.0f}/s")
+        if not parts or {"submissions", "waline"} & {*parts}:
+            for row in _submissions(play, parts or PARTS):
+                rows.append(row)
+                click.echo(f"round {row['round']}  {row['scenario']}: {row['rate']:.0f}/s")
         if not parts or "hit" in parts:
             for name, leased in (("hit, without", "no"), ("hit, with a lease", "yes")):
                 instructions = hit(play.folder, leased)

@@ -16,13 +16,15 @@ from click.testing import CliRunner
 from loadtest.data.blog import COMMENTS, Page, pages, shares
 from loadtest.data.seed import seed
 from loadtest.harness import programs
+from loadtest.harness.bench import comments
 from loadtest.harness.client import ClientError
 from loadtest.harness.measurement import Measurement
 from loadtest.harness.programs import MissingError
 from loadtest.harness.rounds import Extent
 from loadtest.harness.running import Running, free_port
+from loadtest.harness.scenario import MARK
 from loadtest.harness.service import ServiceError, Visitor
-from loadtest.servers import competitors, peer, runner
+from loadtest.servers import competitors, peer, runner, waline
 from loadtest.servers.competitors import COMPETITORS, Question, our_batch
 from loadtest.servers.contest import CHROME, CONTESTS, OURS, PLAIN, Contest, Entry, Ratio, order
 from loadtest.servers.peer import PEER, Answer
@@ -332,3 +334,12 @@ def test_contests_are_listed_and_unknown_ones_refused() -> None:
     told = CliRunner().invoke(main, ["--list"])
     assert {"pipelined", "scan"} <= {line.split()[0] for line in told.output.splitlines()}
     assert CliRunner().invoke(main, ["nothing"]).exit_code == 2
+
+
+def test_submissions_to_waline_say_what_ours_say_and_are_unique() -> None:
+    blog = pages(20)
+    for theirs, (page, text) in zip(waline.submissions(blog, 1), comments(blog), strict=True):
+        head, body = theirs.text.split(b"\r\n\r\n")
+        fields = json.loads(body)
+        assert f"Content-Length: {len(body)}".encode() in head.split(b"\r\n")
+        assert (fields["url"], fields["comment"]) == (page.url, f"{text.message} {MARK}")
