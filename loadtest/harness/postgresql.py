@@ -14,6 +14,7 @@ from typing import Any, Final
 
 import psycopg
 
+from loadtest.harness import process
 from loadtest.harness.programs import MissingError
 from loadtest.harness.service import PATIENCE, ServiceError
 
@@ -85,6 +86,11 @@ class PostgresServer:
     def has_ended(self) -> bool:
         """Return whether it has ended by itself."""
         return self._process is not None and self._process.poll() is not None
+
+    def cpu(self) -> int:
+        """Return the nanoseconds of CPU that its processes that still run used so far."""
+        assert self._process is not None
+        return process.family_cpu(self._process.pid)
 
     def url(self, database: str = "postgres") -> str:
         """Return the value of `database.url` for a database."""

@@ -19,7 +19,7 @@ KIB_IN_MIB = 1024
 _SCHEDULED: Final = 2  # CPUCLOCK_SCHED of Linux: what the scheduler gave to a process
 
 # The fields of a process's stat line behind the name, which may hold spaces and brackets.
-_STATE, _SESSION, _FLAGS, _USER, _SYSTEM = 0, 3, 6, 11, 12
+_STATE, _PARENT, _SESSION, _FLAGS, _USER, _SYSTEM = 0, 1, 3, 6, 11, 12
 _KERNEL_THREAD = 0x00200000  # PF_KTHREAD
 
 
@@ -67,6 +67,11 @@ def session_of(stat: str) -> int:
     return int(stat.rpartition(")")[2].split()[_SESSION])
 
 
+def parent_of(stat: str) -> int:
+    """Read the parent of the process of a line of /proc/PID/stat."""
+    return int(stat.rpartition(")")[2].split()[_PARENT])
+
+
 def parse_rss(status: str) -> float:
     """Read the resident memory, in MiB, of /proc/PID/status."""
     for line in status.splitlines():
@@ -91,6 +96,16 @@ def session_cpu(session: int) -> int:
     used = 0
     for stat in _stats():
         if session_of(stat) == session:
+            with contextlib.suppress(OSError):  # it ended meanwhile
+                used += cpu(pid_of(stat))
+    return used
+
+
+def family_cpu(parent: int) -> int:
+    """Return the nanoseconds of CPU that a process and its living children used so far."""
+    used = 0
+    for stat in _stats():
+        if parent in (pid_of(stat), parent_of(stat)):
             with contextlib.suppress(OSError):  # it ended meanwhile
                 used += cpu(pid_of(stat))
     return used

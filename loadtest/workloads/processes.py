@@ -2,12 +2,14 @@
 
 The load is counts that are not cached, and then the whole mix of `mixed`, as fast as it is
 answered. Server, PostgreSQL and clients share all cores. So the rate of several processes is
-limited by what is left for them; the CPU time for an answer tells what they cost.
+limited by what is left for them: one process leaves the other core to PostgreSQL and the clients.
+The CPU time for an answer, of all three, tells what the cores allow, and what processes cost.
 """
 
 import shutil
 import time
 from collections.abc import Iterator, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Final
 
@@ -20,7 +22,7 @@ from loadtest.harness.client import Request
 from loadtest.harness.environment import Environment, prepare, rotated, sum_up
 from loadtest.harness.install import PROGRAM
 from loadtest.harness.measurement import Row
-from loadtest.harness.postgresql import running
+from loadtest.harness.postgresql import PostgresServer, running
 from loadtest.harness.result import Result, Verdict
 from loadtest.harness.running import Running, free_port
 from loadtest.harness.scenario import CLIENTS, MARK, Goal, named, order
@@ -34,6 +36,7 @@ NUMBERS: Final = (1, 2)
 ON: Final = "of one process, on two cores without other work"
 MISSES: Final = Goal("times", "least", 1.8, ON)
 MIX: Final = Goal("times", "least", 1.6, ON)
+COST: Final = Goal("times", "most", 1.1, "of one process, in CPU time of the service")
 # Requests of the mix that are prepared for each second; each signs in or out, or approves, once.
 PREPARED: Final = 8_000
 
@@ -41,9 +44,12 @@ PREPARED: Final = 8_000
 class Processes:
     """Measures servers with so many processes, one after the other."""
 
-    def __init__(self, play: Environment, url: str, script: Script) -> None:
-        """Take the environment, the URL of the database with its comments, and the whole mix."""
+    def __init__(
+        self, play: Environment, postgresql: PostgresServer, url: str, script: Script
+    ) -> None:
+        """Take the environment, the server and URL of the database, and the whole mix."""
         self._play = play
+        self._postgresql = postgresql
         self._url = url
         self._script = script
         self._played = 0
@@ -63,12 +69,15 @@ class Processes:
             _wait_until_ready(log)
             plan = self._plan(port)
             self._generate(port, plan, 1.0)  # so that all processes have prepared their queries
-            before = server.cpu()
-            outcome = self._generate(port, plan, self._play.extent.seconds)
-            between = server.cpu()
-            yield _row(misses(number), round_number, outcome, between - before)
-            outcome = self._play_mix(port)
-            yield _row(mix(number), round_number, outcome, server.cpu() - between)
+            seconds = self._play.extent.seconds
+            for name, load in (
+                (misses(number), partial(self._generate, port, plan, seconds)),
+                (mix(number), partial(self._play_mix, port)),
+            ):
+                before = (server.cpu(), self._postgresql.cpu())
+                outcome = load()
+                after = (server.cpu(), self._postgresql.cpu())
+                yield _row(name, round_number, outcome, before, after)
 
     def _play_mix(self, port: int) -> client.Outcome:
         """Let the clients play the next part of the mix. Raise ServiceError if it is too short."""
@@ -119,15 +128,27 @@ def mix(number: int) -> str:
     return f"{number} processes, mix"
 
 
-def _row(name: str, round_number: int, outcome: client.Outcome, used: int) -> Row:
-    """Return a row of figures; `used` is CPU time in ns. Raise ClientError."""
+def _row(
+    name: str,
+    round_number: int,
+    outcome: client.Outcome,
+    before: tuple[int, int],
+    after: tuple[int, int],
+) -> Row:
+    """Return a row of figures; CPU times in ns are of the service and PostgreSQL.
+
+    Raise ClientError.
+    """
     client.demand(name, outcome)
+    used, asked = (now - then for now, then in zip(after, before, strict=True))
     return {
         "scenario": name,
         "round": round_number,
         "disturbed": False,
         "rate": outcome.answered / outcome.seconds,
         "cpu_us": used / outcome.answered / 1_000,
+        "postgresql_us": asked / outcome.answered / 1_000,
+        "client_us": outcome.client_share * outcome.seconds / outcome.answered * 1e6,
         "server_share": used / outcome.seconds / 1e9,
         "p50": outcome.p50,
         "p99": outcome.p99,
@@ -144,16 +165,19 @@ def _wait_until_ready(log: Path) -> None:
 
 
 def judge(rows: Sequence[Row]) -> list[Verdict]:
-    """Return whether two processes are fast enough, compared with one."""
+    """Return whether two processes are fast enough, compared with one, and cost no more."""
     return [
-        ratio(rows, name(2), [name(1)], goal, "rate")
-        for name, goal in ((misses, MISSES), (mix, MIX))
+        ratio(rows, name(2), [name(1)], goal, figure)
+        for name, speed in ((misses, MISSES), (mix, MIX))
+        for goal, figure in ((speed, "rate"), (COST, "cpu_us"))
     ]
 
 
 def table(result: Result) -> str:
     """Return the medians."""
-    rows = [("server", "requests/s", "CPU µs each", "of a core", "p50 ms", "p99 ms")]
+    rows = [
+        ("server", "requests/s", "CPU µs", "PostgreSQL's", "clients'", "of a core", "p50 ms", "p99")
+    ]
     for one in result.summaries:
         m = one.medians
         rows.append(
@@ -161,6 +185,8 @@ def table(result: Result) -> str:
                 one.name,
                 f"{m['rate']:.0f}",
                 f"{m['cpu_us']:.0f}",
+                f"{m['postgresql_us']:.0f}",
+                f"{m['client_us']:.0f}",
                 f"{m['server_share']:.2f}",
                 f"{m['p50'] / 1_000:.1f}",
                 f"{m['p99'] / 1_000:.1f}",
@@ -187,7 +213,7 @@ def main(rounds: int, seconds: int, short: bool) -> None:
         shutil.copy(
             data / data_dir.SECRET_KEY, served
         )  # the sessions of the mix are signed with it
-        processes, rows = Processes(play, url, script), list[Row]()
+        processes, rows = Processes(play, server, url, script), list[Row]()
         for round_number in range(1, extent.rounds + 1):
             for number in rotated(NUMBERS, round_number):
                 rows += processes.measure(number, round_number)

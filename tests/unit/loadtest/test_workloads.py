@@ -578,7 +578,7 @@ def test_instances_are_judged_by_submissions_memory_and_instructions() -> None:
 
 
 def test_processes_are_judged_by_misses_and_by_the_mix() -> None:
-    figures = {"cpu_us": 90.0, "server_share": 1.5, "p50": 1e3, "p99": 9e3}
+    figures = {"server_share": 1.5, "p50": 1e3, "p99": 9e3, "postgresql_us": 70.0, "client_us": 9.0}
     rates = {
         processes.misses(1): 1_000.0,
         processes.misses(2): 1_900.0,
@@ -586,9 +586,9 @@ def test_processes_are_judged_by_misses_and_by_the_mix() -> None:
         processes.mix(2): 1_500.0,
     }
     rows: list[Row] = [
-        {"scenario": name, "round": 1, "disturbed": False, "rate": rate, **figures}
-        for name, rate in rates.items()
+        {"scenario": name, "round": 1, "disturbed": False, "rate": rate, "cpu_us": cpu, **figures}
+        for (name, rate), cpu in zip(rates.items(), (90.0, 98.0, 90.0, 100.0), strict=True)
     ]
-    assert [verdict.holds for verdict in processes.judge(rows)] == [True, False]
+    assert [verdict.holds for verdict in processes.judge(rows)] == [True, True, False, False]
     shown = processes.table(sum_up({}, {}, rows, processes.judge))
     assert [line.split("  ")[0] for line in shown.splitlines()[1:]] == [*rates]
