@@ -57,15 +57,28 @@ CHROMIUM = ("chromium-headless-shell", "chromium", "chromium-browser", "google-c
 PATIENCE_MS = 30_000  # for everything in a browser, since it shares a busy machine with the service
 
 
-def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
-    """Run the tests of modules with ON_BOTH_ENGINES once with SQLite, and once with PostgreSQL.
+# What makes a database for a unit test, and fixtures of which whoever makes one needs one.
+DATABASES = {f"tests.unit.{name}" for name in ("admin_client", "app_fixture", "database_fixture")}
+FOLDERS = {"service", "tmp_path", "tmp_path_factory"}
 
-    What is marked `sqlite_only` has no meaning for PostgreSQL, such as a test of SQLite's plans.
+
+def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+    """Run the tests that touch a database once with SQLite, and once with PostgreSQL.
+
+    `sqlite_only` or `postgresql_only`, at a test or a module, gives the reason why not.
     """
-    if getattr(metafunc.module, "ON_BOTH_ENGINES", False):
-        both = metafunc.definition.get_closest_marker("sqlite_only") is None
-        engines = ["sqlite", "postgresql"] if both else ["sqlite"]
-        metafunc.parametrize("engine", engines, indirect=True, scope="module")
+    engines = ["sqlite", "postgresql"]
+    for engine in engines:
+        if mark := metafunc.definition.get_closest_marker(f"{engine}_only"):
+            assert mark.args, f"{metafunc.definition.nodeid}: why {engine} only?"
+            engines = [engine]
+    _, part, *_ = metafunc.module.__name__.split(".")
+    helpers = {getattr(one, "__module__", "") for one in vars(metafunc.module).values()}
+    if part != "e2e" and not (part == "unit" and DATABASES & helpers):
+        return
+    if FOLDERS.isdisjoint(metafunc.fixturenames):
+        engines = ["sqlite"]
+    metafunc.parametrize("engine", engines, indirect=True, scope="module")
 
 
 @pytest.fixture(scope="session")

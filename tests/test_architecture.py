@@ -602,3 +602,18 @@ def test_an_ignored_rule_of_the_linter_has_its_reason_on_the_line() -> None:
         if path != Path(__file__)
     ]
     assert not found
+
+
+def test_a_database_for_the_tests_of_a_module_is_made_for_each_engine() -> None:
+    """A fixture of a module that does not depend on the engine would stay the first one's."""
+    faults = []
+    for path in python_files(ROOT / "tests/unit"):
+        for node in ast.parse(path.read_text()).body:
+            if isinstance(node, ast.FunctionDef) and any(
+                "scope='module'" in ast.unparse(each) for each in node.decorator_list
+            ):
+                names = {each.id for each in ast.walk(node) if isinstance(each, ast.Name)}
+                arguments = {each.arg for each in node.args.args}
+                if names & {"opened", "served"} and not arguments & {"engine", "request"}:
+                    faults.append(f"{path.name}: {node.name}")
+    assert faults == []

@@ -3,10 +3,14 @@
 import os
 from pathlib import Path
 
+import pytest
+
 from commentsvc.db.database import Database
 from commentsvc.settings import data_dir
 from loadtest.data import bulk
 from loadtest.workloads import admin_requests
+
+pytestmark = pytest.mark.sqlite_only("it fills a file with rows")
 
 NUMBER = 10_000  # with fewer there would be no second site
 

@@ -10,8 +10,6 @@ import pytest
 
 from tests.e2e.program import PATIENCE, Answer, Service, command, serving
 
-ON_BOTH_ENGINES = True  # see tests/conftest.py
-
 OPEN = {
     "COMMENTSVC_MODERATION_POLICY": "none",
     "COMMENTSVC_SPAM_RATE_LIMIT": "off",
@@ -71,7 +69,7 @@ READS = [
 ]
 
 
-@pytest.mark.sqlite_only  # with PostgreSQL, a lease may end between two requests
+@pytest.mark.sqlite_only("with PostgreSQL, a lease may end between two requests")
 @pytest.mark.parametrize("target", READS)
 def test_a_public_read_is_answered_without_python_the_second_time(
     service: Service, target: str

@@ -33,8 +33,6 @@ from loadtest.workloads.admin_browser import AdminBrowser
 from tests.e2e.model import Done, Model, Said
 from tests.e2e.program import Service, command, serving
 
-ON_BOTH_ENGINES = True  # see tests/conftest.py
-
 PAGES = st.sampled_from(["a", "b", "c", "d"])
 VERBS = {"approved": "approve", "spam": "spam", "deleted": "delete"}
 DECISIONS = st.sampled_from([*VERBS])

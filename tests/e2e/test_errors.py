@@ -9,6 +9,8 @@ import pytest
 
 from tests.e2e.program import Outcome, Service, command
 
+pytestmark = pytest.mark.sqlite_only("it is about files")
+
 Start = Callable[..., Service]
 
 

@@ -9,6 +9,8 @@ import pytest
 
 from tests.e2e.program import PATIENCE, ROOT, environment
 
+pytestmark = pytest.mark.sqlite_only("it is about files")
+
 SOMEBODY = 10_001
 # Both run after commentsvc was imported, since that import rebuilds a core whose sources changed.
 SMALL_FILES = "import resource; resource.setrlimit(resource.RLIMIT_FSIZE, ({0}, {0}))"

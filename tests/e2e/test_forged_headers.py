@@ -9,6 +9,8 @@ import pytest
 from tests.e2e.program import PATIENCE, Service
 from tests.wire.proxy_header import proxy_header
 
+pytestmark = pytest.mark.sqlite_only("it is about the core")
+
 FORGED = "203.0.113.9"
 TRUE = "198.51.100.7"
 # The address of a stranger who connects directly; loopback is not trusted then.

@@ -9,8 +9,12 @@ import threading
 from contextlib import closing
 from pathlib import Path
 
+import pytest
+
 from tests.e2e.program import ROOT, command, environment, serving, wait_for
 from tests.e2e.readers import reading
+
+pytestmark = pytest.mark.sqlite_only("tests/unit/cli/test_imports.py kills one of PostgreSQL")
 
 PAGES, COMMENTS = 40, 1_000
 SETTINGS = {"COMMENTSVC_SPAM_RATE_LIMIT": "off", "COMMENTSVC_MODERATION_POLICY": "none"}

@@ -6,9 +6,13 @@ import subprocess
 from collections.abc import Callable
 from pathlib import Path
 
+import pytest
+
 from tests.conftest import find_program
 from tests.e2e.program import PATIENCE, ROOT, Service, command, wait_for
 from tests.e2e.test_backup import OPEN, Writing
+
+pytestmark = pytest.mark.sqlite_only("Litestream is for SQLite")
 
 
 def test_all_that_was_acknowledged_comes_back_from_the_replica(

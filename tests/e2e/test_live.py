@@ -9,8 +9,6 @@ import pytest
 
 from tests.e2e.program import PATIENCE, Service, command, serving, wait_for
 
-ON_BOTH_ENGINES = True  # see tests/conftest.py
-
 SETTINGS = {"COMMENTSVC_SERVER_MAX_STREAMS": "2", "COMMENTSVC_SPAM_RATE_LIMIT": "off"}
 
 
@@ -78,7 +76,7 @@ def test_without_a_place_a_page_is_told_to_come_later(tmp_path: Path) -> None:
             page.close()
 
 
-@pytest.mark.sqlite_only  # with PostgreSQL, an event may come before the end
+@pytest.mark.sqlite_only("with PostgreSQL, an event may come before the end")
 def test_a_stop_ends_open_pages_at_once_and_in_good_order(tmp_path: Path) -> None:
     with serving(tmp_path / "data", SETTINGS) as service:
         page = Page(service, "/p/")

@@ -20,6 +20,8 @@ from tests.unit.database_fixture import add, opened
 from tests.unit.imports import import_samples as samples
 from tests.unit.imports.test_detect import SCHNACK, STACOSYS, database
 
+pytestmark = pytest.mark.sqlite_only("the manual's commands are run as they are printed")
+
 NOBODY = 65_534
 FORK_SERVER = ROOT / "tests/e2e/fork_server.py"
 PATIENCE = 120.0

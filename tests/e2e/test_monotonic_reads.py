@@ -10,8 +10,6 @@ import pytest
 
 from tests.e2e.program import PATIENCE, Service, serving, wait_for
 
-ON_BOTH_ENGINES = True  # see tests/conftest.py
-
 SUBMISSIONS = 300
 SETTINGS = {
     "COMMENTSVC_MODERATION_POLICY": "none",

@@ -13,15 +13,16 @@ import psycopg
 import pytest
 
 from tests.e2e.program import Service, command, wait_for
-from tests.postgresql_server import Server, server
+from tests.postgresql_server import Server
+
+pytestmark = pytest.mark.sqlite_only("each test names its database of PostgreSQL")
 
 Start = Callable[..., Service]
 
 
-@pytest.fixture(scope="module")
-def postgresql() -> Iterator[Server]:
-    with server() as running:
-        yield running
+@pytest.fixture
+def postgresql(postgresql_server: Server) -> Server:
+    return postgresql_server
 
 
 def test_a_day_of_a_service_with_postgresql(

@@ -4,7 +4,11 @@ import signal
 from collections.abc import Callable
 from pathlib import Path
 
+import pytest
+
 from tests.e2e.program import Service, rewrite, wait_for
+
+pytestmark = pytest.mark.sqlite_only("it is about settings and processes")
 
 
 def is_gone(process: int) -> bool:

@@ -14,6 +14,8 @@ import pytest
 
 from tests.e2e.program import PATIENCE, ROOT, environment
 
+pytestmark = pytest.mark.sqlite_only("it is about scripts")
+
 NOBODY = 65_534
 
 

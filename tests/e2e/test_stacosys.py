@@ -8,8 +8,6 @@ import pytest
 
 from tests.e2e.program import PATIENCE, Answer, Service, serving
 
-ON_BOTH_ENGINES = True  # see tests/conftest.py
-
 MD5 = "8667278f970b1ae1f77d3ad166620cc8"
 SETTINGS = {
     "COMMENTSVC_MODERATION_POLICY": "none",

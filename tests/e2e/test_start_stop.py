@@ -15,6 +15,8 @@ import pytest
 
 from tests.e2e.program import Service, wait_for
 
+pytestmark = pytest.mark.sqlite_only("it locks files; test_consistency.py kills services with both")
+
 Start = Callable[..., Service]
 SHOW_AT_ONCE = {"COMMENTSVC_MODERATION_POLICY": "none"}
 

@@ -16,6 +16,8 @@ import pytest
 from tests.conftest import find_program
 from tests.e2e.program import PATIENCE, ROOT, UnixConnection, environment, wait_for
 
+pytestmark = pytest.mark.sqlite_only("it is about units")
+
 UNITS = ROOT / "config/systemd"
 # The scale of `systemd-analyze security`: 0 is best; most services of Debian have 9, 10 is worst.
 MOST_EXPOSED = 1.5

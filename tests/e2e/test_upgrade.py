@@ -30,6 +30,8 @@ from tests.e2e.program import (
 )
 from tests.e2e.readers import PAUSE, Readers, reading
 
+pytestmark = pytest.mark.sqlite_only("test_postgresql.py replaces processes with PostgreSQL")
+
 RESTARTS = int(os.environ.get("UPGRADE_RESTARTS", "5"))
 CLIENTS = 16
 ENVIRON = {

@@ -4,9 +4,10 @@ import os
 from collections.abc import Iterator
 from pathlib import Path
 
+import psycopg
 import pytest
 
-from tests.postgresql_server import Server
+from tests.postgresql_server import KeptConnection, Server
 from tests.unit import database_fixture, postgresql
 from tests.unit.admin_client import Seat, seated
 from tests.unit.app_fixture import Served, served
@@ -40,7 +41,9 @@ def engine(request: pytest.FixtureRequest) -> Iterator[str]:
         return
     running: Server = request.getfixturevalue("postgresql_server")
     database_fixture.in_use.append(running)
-    yield name
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(psycopg, "connect", KeptConnection.of_service)
+        yield name
     database_fixture.in_use.clear()
 
 
@@ -50,6 +53,14 @@ def recycled(engine: str) -> Iterator[None]:
     yield
     if engine != "sqlite":
         database_fixture.in_use[0].recycle()
+
+
+@pytest.fixture
+def commands(engine: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let the commands of a test find the database of the data folder `tmp_path`."""
+    if engine == "postgresql":
+        location = database_fixture.location(tmp_path)
+        monkeypatch.setenv("COMMENTSVC_DATABASE_URL", str(location))
 
 
 @pytest.fixture

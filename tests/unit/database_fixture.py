@@ -3,18 +3,21 @@
 import contextlib
 import functools
 import shutil
+import sqlite3
 import tempfile
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
+import psycopg
 from msgspec.structs import replace
 
 from commentsvc.comments import create, queries
 from commentsvc.comments.create import NewComment
 from commentsvc.db.database import DEFAULTS, Database
 from commentsvc.db.migrations import upgrade
+from commentsvc.db.postgresql import PostgresqlConnection
 from commentsvc.db.query import Query, bound
 from commentsvc.db.sqlite import Reader, Transaction
 from commentsvc.model import Comment
@@ -78,6 +81,18 @@ def location(folder: Path) -> Path | str:
     if not path.exists():
         shutil.copy(_empty(), path)
     return path
+
+
+def connected(folder: Path) -> Any:  # Any: sqlite3's connection, or one with its methods
+    """Open another connection to a test's database; it commits each statement."""
+    place = location(folder)
+    if isinstance(place, str):
+        return PostgresqlConnection(place)
+    return sqlite3.connect(place, isolation_level=None)
+
+
+# What the engines raise when a row breaks a rule of its table.
+BROKEN_RULE = (sqlite3.IntegrityError, psycopg.IntegrityError)
 
 
 @functools.cache

@@ -17,8 +17,6 @@ from tests.unit.admin_client import HASH, PASSWORD, Seat
 from tests.unit.app_fixture import Served, data, served
 from tests.unit.database_fixture import add
 
-ON_BOTH_ENGINES = True  # see tests/unit/conftest.py
-
 BASE = "/api/moderation"
 # Which scopes may do it, and on which sites; the last letter stands for a token of one site.
 TABLE = {

@@ -17,8 +17,6 @@ from commentsvc.http.messages import HttpError
 from tests.unit.admin_client import HASH, PASSWORD
 from tests.unit.database_fixture import NOW, opened
 
-ON_BOTH_ENGINES = True  # see tests/unit/conftest.py
-
 
 @pytest.fixture
 def database(tmp_path: Path) -> Iterator[Database]:

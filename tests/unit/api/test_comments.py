@@ -17,8 +17,6 @@ from commentsvc.settings.schema import CommentsSettings, FeedSettings, Moderatio
 from tests.unit.app_fixture import SETTINGS, Served, data, faults, served
 from tests.unit.database_fixture import NOW, new
 
-ON_BOTH_ENGINES = True  # see tests/unit/conftest.py
-
 
 @pytest.fixture
 def moderated(tmp_path: Path) -> Iterator[Served]:
@@ -467,7 +465,7 @@ def test_previews_are_limited_by_network(service: Served) -> None:
     assert service.submit().status == 201
 
 
-@pytest.mark.sqlite_only  # PostgreSQL accepts no text that is not UTF-8
+@pytest.mark.sqlite_only("PostgreSQL accepts no text that is not UTF-8")
 def test_a_damaged_comment_takes_no_other_with_it(service: Served) -> None:
     for message in ("one", "two"):
         service.submit(message)

@@ -18,8 +18,6 @@ from commentsvc.model import Entry
 from tests.unit import database_fixture
 from tests.unit.app_fixture import data, served
 
-ON_BOTH_ENGINES = True  # see tests/unit/conftest.py
-
 ATOM = "{http://www.w3.org/2005/Atom}"
 SITE = Source("blog", "A & B", "https://blog.example", "")
 COMMENT = replace(

@@ -88,6 +88,7 @@ def test_a_service_without_its_database_is_alive_but_not_ready(
     )
 
 
+@pytest.mark.sqlite_only("it locks the file")
 def test_a_service_that_cannot_store_is_not_ready_until_it_can(
     service: Served, tmp_path: Path
 ) -> None:
@@ -132,6 +133,7 @@ def test_the_metrics_tell_of_the_outbox(tmp_path: Path) -> None:
     }
 
 
+@pytest.mark.sqlite_only("a backup of PostgreSQL is made by pg_dump")
 def test_the_metrics_tell_of_backups_where_they_are_made(tmp_path: Path, service: Served) -> None:
     assert "commentsvc_backup" not in monitored(service, "/metrics").body.decode()
     kept = BackupSettings(directory=str(tmp_path / "kept"))

@@ -1,7 +1,6 @@
 """Live updates: how a stream begins, and the events sent to those who follow a page."""
 
 import asyncio
-import sqlite3
 from collections.abc import Callable
 from typing import Any
 
@@ -9,6 +8,7 @@ import pytest
 
 from commentsvc import model
 from commentsvc.api import stream
+from commentsvc.db.sqlite import DatabaseBusy
 from commentsvc.settings.schema import ServerSettings
 from tests.unit.app_fixture import Served
 
@@ -127,9 +127,7 @@ def test_what_cannot_be_told_now_is_told_later(
     publisher, execute = service.publisher, service.database.read_now
 
     def busy(_: object) -> None:
-        error = sqlite3.OperationalError("locked")
-        error.sqlite_errorcode = sqlite3.SQLITE_BUSY
-        raise error
+        raise DatabaseBusy("locked")
 
     def change() -> None:
         publisher.behind = fault == "behind"

@@ -16,8 +16,6 @@ from commentsvc.db.writer import Job
 from commentsvc.settings.schema import ModerationSettings, PrivacySettings, SpamSettings
 from tests.unit.app_fixture import SETTINGS, Served, data, faults, served
 
-ON_BOTH_ENGINES = True  # see tests/unit/conftest.py
-
 
 @pytest.fixture
 def service(tmp_path: Path) -> Iterator[Served]:

@@ -12,8 +12,6 @@ from commentsvc.db.database import Database
 from commentsvc.moderation import profiles
 from tests.unit.database_fixture import NOW, opened
 
-ON_BOTH_ENGINES = True  # see tests/unit/conftest.py
-
 LIFETIME = Lifetime(most=1_000, idle=1_000)
 
 

@@ -13,8 +13,6 @@ from commentsvc.auth.sessions import COOKIE, KNOWN_COOKIE, Cookies, Lifetime, Se
 from commentsvc.db.database import Database
 from tests.unit.database_fixture import NOW, opened
 
-ON_BOTH_ENGINES = True  # see tests/unit/conftest.py
-
 LIFETIME = Lifetime(most=1_000, idle=100)
 ANN = Moderator(1, "Ann", "hash", NOW)
 COOKIES = Cookies([b"k" * 32])

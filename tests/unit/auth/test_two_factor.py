@@ -10,8 +10,6 @@ from commentsvc.auth.two_factor import RECOVERY_CODES, RECOVERY_SIZE, TwoFactor
 from commentsvc.db.database import Database
 from tests.unit.database_fixture import opened
 
-ON_BOTH_ENGINES = True  # see tests/unit/conftest.py
-
 KEY, OLD = b"k" * 32, b"o" * 32
 NOW = 1_795_000_000_000
 RANDOM = bytes(range(RECOVERY_CODES * RECOVERY_SIZE))

@@ -11,6 +11,8 @@ from commentsvc.settings.data_dir import DATABASE, SECRET_KEY
 from tests.postgresql_server import Server
 from tests.unit.database_fixture import add, opened
 
+pytestmark = pytest.mark.sqlite_only("test_postgresql_dump.py and test_main.py have the same")
+
 
 @pytest.fixture
 def data(tmp_path: Path) -> Path:

@@ -17,17 +17,15 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 
 from commentsvc.cli import client
-from commentsvc.comments import create, queries
+from commentsvc.comments import create
 from commentsvc.comments.errors import UnknownComment
-from commentsvc.db.database import Database
 from commentsvc.db.lock import Lock
-from commentsvc.db.migrations import upgrade
 from commentsvc.db.sqlite import DatabaseBusy, DatabaseUnusable, Transaction
 from commentsvc.model import Comment, Entry
 from commentsvc.runtime import control
 from commentsvc.runtime.control import ControlError
 from commentsvc.runtime.control_commands import ChangeStatus, CommandResult, UndoChange
-from tests.unit.database_fixture import new
+from tests.unit.database_fixture import new, opened
 
 COMMENT = Comment(
     id=12,
@@ -50,20 +48,15 @@ NEW = new(source="Hello", html="<p>Hello</p>", status="pending", key="k")
 
 
 @pytest.fixture
-def data(tmp_path: Path) -> Path:
+def data(tmp_path: Path, commands: None) -> Path:
     """Return a data folder with three pending comments."""
-    path = tmp_path / "comments.sqlite3"
-    upgrade.upgrade(path)
-    database = Database(path, purge=lambda _tags: None)
-    database.open()
 
     def fill(tx: Transaction) -> None:
-        queries.sync_sites(tx, ["blog"])
         for number in range(3):
             create.add(tx, replace(NEW, key=f"k{number}"), number)
 
-    database.write_now(fill)
-    database.close_now()
+    with opened(tmp_path) as database:
+        database.write_now(fill)
     return tmp_path
 
 
@@ -158,6 +151,7 @@ def test_a_folder_without_a_database_is_told(tmp_path: Path) -> None:
         client.check(tmp_path)
 
 
+@pytest.mark.sqlite_only("of PostgreSQL, `server_state` tells it")
 def test_a_newer_database_is_named_by_check(data: Path) -> None:
     with closing(sqlite3.connect(data / "comments.sqlite3")) as database, database:
         database.execute("INSERT INTO schema_migration (name, applied) VALUES ('9999_later', '')")
@@ -165,6 +159,7 @@ def test_a_newer_database_is_named_by_check(data: Path) -> None:
         client.check(data)
 
 
+@pytest.mark.sqlite_only("the file is empty")
 def test_an_empty_database_is_told_by_check(data: Path) -> None:
     (data / "secret.key").write_text("x")
     (data / "comments.sqlite3").write_bytes(b"")

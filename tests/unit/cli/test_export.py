@@ -24,6 +24,8 @@ from commentsvc.settings.data_dir import DATABASE
 from commentsvc.spam import bans
 from tests.unit.database_fixture import HOUR, NOW, add, opened
 
+pytestmark = pytest.mark.usefixtures("commands")
+
 DAY = 86_400_000
 
 
@@ -91,6 +93,7 @@ def test_a_server_that_writes_meanwhile_changes_nothing(data: Path) -> None:
     assert types(done.stdout_bytes).count("comment") == 3
 
 
+@pytest.mark.sqlite_only("an empty file is SQLite's")
 def test_a_database_that_waits_for_its_upgrade_is_left_alone(tmp_path: Path) -> None:
     with closing(sqlite3.connect(tmp_path / DATABASE)) as empty:
         empty.execute("VACUUM")
@@ -118,7 +121,7 @@ TEXTS = ("Hello *you*", "One\n\nTwo", "<b>x</b> & y", "\u202eüñ \U0001f600", "
 
 
 @pytest.fixture(scope="module")
-def empty(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def empty(tmp_path_factory: pytest.TempPathFactory, engine: str) -> Path:
     """Return a service with two sites and no comment."""
     folder = tmp_path_factory.mktemp("empty")
     with opened(folder) as database:
@@ -180,6 +183,7 @@ def happen(database: Database, draw: random.Random, now: int) -> None:
         draw.choice(steps)()
 
 
+@pytest.mark.sqlite_only("each example has two databases")
 @settings(max_examples=6, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(seed=st.integers(0, 2**32), length=st.integers(10, 60))
 def test_an_export_into_an_empty_service_is_exported_equally(

@@ -22,8 +22,6 @@ from tests.unit.app_fixture import Served
 from tests.unit.database_fixture import location, opened
 from tests.unit.imports.import_samples import DISQUS, ISSO_JSON, REMARK42, WORDPRESS
 
-ON_BOTH_ENGINES = True  # see tests/unit/conftest.py
-
 Run = Callable[..., Result]
 
 
@@ -92,7 +90,7 @@ def test_an_import_is_done_once_shown_and_taken_back(
     assert left == {"commentsvc.toml", "import.sqlite3.lock", "lock"}
 
 
-@pytest.mark.sqlite_only
+@pytest.mark.sqlite_only("with PostgreSQL, commands write by themselves")
 def test_it_goes_through_the_server_that_runs(
     run: Run, disqus: Path, tmp_path: Path, service: Served, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -131,7 +129,6 @@ def test_a_map_and_a_list_of_aliases_say_where_pages_are_now(
     )
 
 
-@pytest.mark.sqlite_only
 def test_pages_that_are_not_on_the_blog_are_listed(run: Run, disqus: Path, tmp_path: Path) -> None:
     report, built = tmp_path / "report.csv", tmp_path / "public"
     sitemap = built / "en/sitemap.xml"
@@ -217,7 +214,6 @@ def test_a_broken_file_changes_nothing_unless_the_rest_is_wanted(run: Run, tmp_p
     assert "1 cannot be read: the XML is broken here (no element found)" in done.output
 
 
-@pytest.mark.sqlite_only
 def test_two_imports_at_once_are_one_too_many(run: Run, disqus: Path, tmp_path: Path) -> None:
     with (tmp_path / "data/import.sqlite3.lock").open("w") as file:
         fcntl.flock(file, fcntl.LOCK_EX)
@@ -267,7 +263,7 @@ def test_a_killed_import_is_continued(run: Run, tmp_path: Path) -> None:
     assert client.check(data) == []
 
 
-@pytest.mark.sqlite_only
+@pytest.mark.sqlite_only("another process shows the same")
 def test_progress_is_shown_on_a_terminal(disqus: Path, tmp_path: Path) -> None:
     shown: list[bytes] = []
     ours, theirs = os.openpty()

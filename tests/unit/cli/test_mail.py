@@ -12,7 +12,7 @@ from commentsvc.auth import edit_tokens
 from commentsvc.auth.reply_addresses import ReplyAddresses
 from commentsvc.cli import main
 from commentsvc.db.lock import Lock
-from commentsvc.db.migrations import upgrade
+from tests.unit.database_fixture import location
 from tests.unit.mail_server import MailServer, mail_server
 
 Run = Callable[..., Result]
@@ -106,8 +106,8 @@ def test_without_anybody_to_send_to_it_says_so(run: Run) -> None:
     assert "--to" in result.output
 
 
-def test_a_mail_server_pipes_answers_into_the_database(tmp_path: Path) -> None:
-    upgrade.upgrade(tmp_path / "comments.sqlite3")
+def test_a_mail_server_pipes_answers_into_the_database(tmp_path: Path, commands: None) -> None:
+    location(tmp_path)  # makes the database
     (tmp_path / "commentsvc.toml").write_text(
         '[server]\npublic_url = "https://c.example"\n[auth]\nsecret_key = "' + "k" * 32 + '"\n'
         '[mail]\nhost = "localhost"\nsender = "c@blog.example"\n'

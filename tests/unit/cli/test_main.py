@@ -193,6 +193,7 @@ def test_check_exits_with_1_when_something_is_wrong(
     assert said in result.output
 
 
+@pytest.mark.sqlite_only("the file is no database")
 def test_check_goes_on_after_wrong_settings(run: Run, tmp_path: Path) -> None:
     (tmp_path / "commentsvc.toml").write_text("[spam]\nlinks = -1\n")
     (tmp_path / "comments.sqlite3").write_text("no database")
@@ -277,7 +278,6 @@ TABLE = (
 ELSEWHERE = {"init", "serve", "healthcheck", "doctor", "mail", "copy"}
 
 
-@pytest.mark.parametrize("engine", ["sqlite", "postgresql"], indirect=True, scope="module")
 def test_every_command_works_with_both_engines(
     tmp_path: Path, engine: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -359,6 +359,7 @@ def test_each_command_belongs_to_the_owner_of_the_machine_or_to_a_role() -> None
         ("nobody", "no moderator is called nobody"),
     ],
 )
+@pytest.mark.usefixtures("commands")
 def test_a_command_answers_only_where_the_role_of_the_account_permits_it(
     tmp_path: Path, name: str, refusal: str
 ) -> None:

@@ -1,7 +1,6 @@
 """The commands for moderators' accounts: their arguments and their output."""
 
 import re
-import sqlite3
 from collections.abc import Callable
 from contextlib import closing
 from pathlib import Path
@@ -11,17 +10,16 @@ from click.testing import CliRunner, Result
 
 from commentsvc.auth import passwords
 from commentsvc.cli import client, main, moderators
-from commentsvc.db.migrations import upgrade
-from commentsvc.settings.data_dir import DATABASE
+from tests.unit.database_fixture import connected, location
 
 PASSWORD = "correct horse battery"
 Run = Callable[..., Result]
 
 
 @pytest.fixture
-def run(tmp_path: Path) -> Run:
+def run(tmp_path: Path, commands: None) -> Run:
     """Run `moderator` on a data folder in this process; `given` is the standard input."""
-    upgrade.upgrade(tmp_path / DATABASE)
+    location(tmp_path)  # makes the database
 
     def run(*words: str, given: str = "") -> Result:
         return CliRunner().invoke(
@@ -53,7 +51,7 @@ def test_a_moderator_is_added_gets_a_new_password_and_is_removed(run: Run, tmp_p
 
 
 def test_an_account_gets_a_role_on_all_sites_or_on_some(run: Run, tmp_path: Path) -> None:
-    with closing(sqlite3.connect(tmp_path / DATABASE)) as rows, rows:
+    with closing(connected(tmp_path)) as rows:
         rows.execute("INSERT INTO site (name) VALUES ('blog'), ('notes')")
     run("add", "ann", given=PASSWORD)
     run("add", "mo", given=PASSWORD)
@@ -69,7 +67,7 @@ def test_an_account_gets_a_role_on_all_sites_or_on_some(run: Run, tmp_path: Path
 
 
 def test_tokens_are_made_listed_and_revoked(run: Run, tmp_path: Path) -> None:
-    with closing(sqlite3.connect(tmp_path / DATABASE)) as rows, rows:
+    with closing(connected(tmp_path)) as rows:
         rows.execute("INSERT INTO site (name) VALUES ('blog')")
     run("add", "ann", given=PASSWORD)
     assert run("token", "list", "ann").output == "no tokens\n"
@@ -85,11 +83,11 @@ def test_tokens_are_made_listed_and_revoked(run: Run, tmp_path: Path) -> None:
 
 def test_who_has_lost_the_app_signs_in_without_a_code(run: Run, tmp_path: Path) -> None:
     run("add", "ann", given=PASSWORD)
-    with closing(sqlite3.connect(tmp_path / DATABASE)) as rows, rows:
-        rows.execute("INSERT INTO two_factor VALUES (1, x'00', 0, 1)")
-        rows.execute("INSERT INTO recovery_code (moderator_id, digest) VALUES (1, x'00')")
+    with closing(connected(tmp_path)) as rows:
+        rows.execute("INSERT INTO two_factor VALUES (1, ?, 0, 1)", (b"\0",))
+        rows.execute("INSERT INTO recovery_code (moderator_id, digest) VALUES (1, ?)", (b"\0",))
     assert run("no-code", "Ann").output.startswith("Ann signs in with the password alone")
-    with closing(sqlite3.connect(tmp_path / DATABASE)) as rows:
+    with closing(connected(tmp_path)) as rows:
         left = rows.execute(
             "SELECT 1 FROM two_factor UNION ALL SELECT 1 FROM recovery_code"
         ).fetchall()

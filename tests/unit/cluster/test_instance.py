@@ -15,18 +15,16 @@ from commentsvc.db.database import Database
 from commentsvc.db.sqlite import Transaction
 from commentsvc.model import EVERY_TAG
 from tests.postgresql_server import Server
-from tests.unit import database_fixture
-from tests.unit.database_fixture import site, sites
+from tests.unit.database_fixture import location, site, sites
+
+pytestmark = pytest.mark.postgresql_only("a file has one instance")
 
 PATIENCE = 30.0
 
 
 @pytest.fixture
-def url(postgresql_server: Server, tmp_path: Path) -> Iterator[str]:
-    database_fixture.in_use.append(postgresql_server)
-    yield postgresql_server.location(tmp_path)
-    database_fixture.in_use.clear()
-    postgresql_server.recycle()
+def url(tmp_path: Path) -> str:
+    return str(location(tmp_path))
 
 
 def await_that(condition: Callable[[], object], what: str) -> None:

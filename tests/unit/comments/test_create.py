@@ -17,8 +17,6 @@ from commentsvc.db.sqlite import Reader, Transaction
 from commentsvc.db.writer import BatchOperation
 from tests.unit.database_fixture import HOUR, NOW, held, new, opened
 
-ON_BOTH_ENGINES = True  # see tests/unit/conftest.py
-
 Outcome = InsertResult | Exception
 
 submissions = st.builds(
@@ -72,7 +70,7 @@ def refuse(tx: Transaction, items: object) -> list[InsertResult]:
 
 
 @given(st.lists(submissions, min_size=2, max_size=8))
-@pytest.mark.sqlite_only  # PostgreSQL does not reuse the ids of work that was undone
+@pytest.mark.sqlite_only("PostgreSQL does not reuse the ids of work that was undone")
 def test_many_at_once_have_the_outcome_of_each_alone(
     tmp_path_factory: Any, items: list[NewComment]
 ) -> None:
@@ -91,7 +89,7 @@ def test_many_at_once_have_the_outcome_of_each_alone(
         assert together.read_now(integrity.check) == []
 
 
-@pytest.mark.sqlite_only
+@pytest.mark.sqlite_only("SQLite tells each statement")
 def test_plain_neighbours_share_their_statements(tmp_path: Path) -> None:
     statements: list[str] = []
     tags: list[str] = []

@@ -12,8 +12,6 @@ from commentsvc.model import APPROVED, DELETED, PENDING
 from commentsvc.moderation import retention
 from tests.unit.database_fixture import NOW, add, decide, opened
 
-ON_BOTH_ENGINES = True  # see tests/unit/conftest.py
-
 RED, BLUE = b"RIFF red", b"RIFF blue\x00\xff"
 DAY = 86_400_000
 

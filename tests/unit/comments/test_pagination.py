@@ -125,7 +125,9 @@ def test_a_list_is_whole_and_in_order_whatever_the_size_of_its_pieces(
     for _ in range(60):
         add(database, NOW + random.randrange(8), status=random.choice(["approved", "pending"]))
         add(database, NOW, url="/other/")
-    database.write_now(lambda tx: tx.execute("UPDATE comment SET votes = random() % 3"))
+    votes = [(random.randrange(-2, 3), comment_id) for comment_id in range(1, 121)]
+    sql = "UPDATE comment SET votes = ? WHERE id = ?"
+    database.write_now(lambda tx: [tx.execute(sql, each) for each in votes])
     expected = sorted(shown(database, "oldest").items, key=ORDERS[sort])
     for limit in (1, 2, 7, 59, 100):
         assert walk(database, sort, limit) == expected

@@ -11,8 +11,6 @@ from commentsvc.db.database import Database
 from commentsvc.model import DELETED, PENDING
 from tests.unit.database_fixture import add, decide, opened
 
-ON_BOTH_ENGINES = True  # see tests/unit/conftest.py
-
 PAGE = PageRef("blog", "/post/")
 
 

@@ -21,8 +21,6 @@ from commentsvc.model import Comment, thread_tag
 from commentsvc.moderation import actions
 from tests.unit.database_fixture import HOUR, NOW, add, decide, new, opened
 
-ON_BOTH_ENGINES = True  # see tests/unit/conftest.py
-
 
 @pytest.fixture
 def database(tmp_path: Path, purged: list[str]) -> Iterator[Database]:

@@ -138,6 +138,7 @@ def test_a_moderator_removes_the_reactions_of_a_page(database: Database, purged:
     assert react(database, "ann") == {"👍": 1}
 
 
+@pytest.mark.sqlite_only("it looks at SQLite's plan")
 @pytest.mark.parametrize(
     ("query", "values"),
     [

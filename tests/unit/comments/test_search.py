@@ -20,8 +20,6 @@ from commentsvc.moderation import actions
 from commentsvc.util.timestamps import DAY_MS
 from tests.unit.database_fixture import NOW, add, decide, opened
 
-ON_BOTH_ENGINES = True  # see tests/unit/conftest.py
-
 
 @pytest.fixture
 def database(tmp_path: Path) -> Iterator[Database]:
@@ -147,7 +145,7 @@ def test_nothing_typed_is_a_faulty_query(shared: Database, query: str) -> None:
 
 
 @pytest.fixture(scope="module")
-def shared(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Database]:
+def shared(engine: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Database]:
     with opened(tmp_path_factory.mktemp("shared")) as database:
         add(database)
         feed(database)

@@ -17,8 +17,6 @@ from commentsvc.util.timestamps import DAY_MS
 from tests.unit.app_fixture import SETTINGS, Served, faults, served, waiting
 from tests.unit.mail_server import mail_settings
 
-ON_BOTH_ENGINES = True  # see tests/unit/conftest.py
-
 WITH_MAIL = replace(
     SETTINGS,
     server=ServerSettings(public_url="https://c.example"),

@@ -15,8 +15,6 @@ from commentsvc.db.sqlite import Transaction
 from commentsvc.moderation import actions, pins
 from tests.unit.database_fixture import NOW, add, decide, opened
 
-ON_BOTH_ENGINES = True  # see tests/unit/conftest.py
-
 
 @pytest.fixture
 def database(tmp_path: Path, purged: list[str]) -> Iterator[Database]:

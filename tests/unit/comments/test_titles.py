@@ -10,8 +10,6 @@ from commentsvc.db.database import Database
 from commentsvc.moderation import actions
 from tests.unit.database_fixture import NOW, add, decide, opened
 
-ON_BOTH_ENGINES = True  # see tests/unit/conftest.py
-
 
 @pytest.fixture
 def purged() -> list[str]:

@@ -14,8 +14,6 @@ from commentsvc.db.database import Database
 from commentsvc.db.sqlite import Transaction
 from tests.unit.database_fixture import NOW, add, opened
 
-ON_BOTH_ENGINES = True  # see tests/unit/conftest.py
-
 
 @pytest.fixture
 def database(tmp_path: Path, purged: list[str]) -> Iterator[Database]:

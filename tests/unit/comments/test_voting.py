@@ -15,8 +15,6 @@ from commentsvc.model import SPAM
 from commentsvc.moderation.retention import VOTES
 from tests.unit.database_fixture import HOUR, NOW, add, decide, opened, plan
 
-ON_BOTH_ENGINES = True  # see tests/unit/conftest.py
-
 HERE = (b"now", b"before")
 
 
@@ -89,7 +87,7 @@ def test_networks_are_forgotten_and_votes_stay(database: Database) -> None:
     assert vote(database, "reader 1", 0) == 2
 
 
-@pytest.mark.sqlite_only
+@pytest.mark.sqlite_only("it looks at SQLite's plan")
 @pytest.mark.parametrize(
     ("query", "values"),
     [

@@ -19,6 +19,8 @@ from commentsvc.settings.data_dir import DATABASE, DataUnusable
 from commentsvc.util.timestamps import DAY_MS
 from tests.unit.database_fixture import NOW, add, opened
 
+pytestmark = pytest.mark.sqlite_only("test_postgresql_dump.py is for PostgreSQL")
+
 
 @pytest.fixture
 def data(tmp_path: Path) -> Path:

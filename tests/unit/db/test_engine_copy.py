@@ -27,6 +27,8 @@ from commentsvc.settings.data_dir import DATABASE
 from tests.postgresql_server import Server
 from tests.unit.database_fixture import NOW, add, opened
 
+pytestmark = pytest.mark.sqlite_only("it copies from SQLite to PostgreSQL, and back")
+
 WORDS = ("", "wood", "Käse", "a'b", "tab\there", "line\nhere", "back\\slash", "\N{DROMEDARY CAMEL}")
 ROWS = 4  # the most of a table
 

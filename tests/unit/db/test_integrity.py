@@ -1,5 +1,6 @@
 """Counts always equal the rows, and a difference is found and named."""
 
+import contextlib
 import sqlite3
 import tempfile
 from collections.abc import Iterator
@@ -15,7 +16,7 @@ from commentsvc.comments.create import NewComment
 from commentsvc.db import integrity
 from commentsvc.db.database import Database
 from commentsvc.db.sqlite import Reader
-from tests.unit.database_fixture import HOUR, NOW, add, decide, new, opened
+from tests.unit.database_fixture import HOUR, NOW, add, connected, decide, new, opened
 
 
 @pytest.fixture
@@ -56,12 +57,17 @@ def test_a_difference_is_named(database: Database, sql: str, fault: str) -> None
     assert faults_after(database, sql) == [fault]
 
 
+NOT_UTF8 = "PostgreSQL accepts no text that is not UTF-8"
+
+
+@pytest.mark.sqlite_only(NOT_UTF8)
 @pytest.mark.parametrize("column", ["source", "html", "author", "email", "author_site"])
 def test_a_damaged_text_is_named(database: Database, column: str) -> None:
     sql = f"UPDATE comment SET {column} = CAST(x'61ff' AS TEXT)"
     assert faults_after(database, sql) == [f"comment 1 is damaged: its {column} is not UTF-8"]
 
 
+@pytest.mark.sqlite_only(NOT_UTF8)
 def test_a_damaged_text_of_another_table_is_named(database: Database) -> None:
     sql = "UPDATE thread SET title = CAST(x'61ff' AS TEXT)"
     assert faults_after(database, sql) == ["thread 1 is damaged: its title is not UTF-8"]
@@ -78,15 +84,15 @@ def test_a_comment_in_the_wrong_place_is_named(database: Database) -> None:
     ]
 
 
+@pytest.mark.sqlite_only("PostgreSQL always keeps references whole")
 def test_a_reference_to_nothing_is_named(tmp_path: Path, database: Database) -> None:
-    other = sqlite3.connect(tmp_path / "comments.sqlite3")  # foreign keys are off here
-    with other:
+    with contextlib.closing(connected(tmp_path)) as other:  # foreign keys are off here
         other.execute("DELETE FROM thread")
-    other.close()
     found = database.read_now(integrity.check)
     assert "comment 1 refers to a thread that does not exist" in found
 
 
+@pytest.mark.sqlite_only("it damages the file")
 @pytest.mark.parametrize("pages", [20, 8])
 def test_a_damaged_file_is_named(tmp_path: Path, pages: int) -> None:
     with opened(tmp_path) as database:

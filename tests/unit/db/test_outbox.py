@@ -15,8 +15,6 @@ from commentsvc.db.sqlite import Transaction
 from commentsvc.util.timestamps import DAY_MS, HOUR_MS
 from tests.unit.database_fixture import NOW, add, new, opened, plan
 
-ON_BOTH_ENGINES = True  # see tests/unit/conftest.py
-
 MO, FLO = Target("mail", "mo@blog.example"), Target("mail", "flo@blog.example")
 
 
@@ -194,7 +192,7 @@ def test_a_backlog_tells_how_much_waits_and_since_when(database: Database) -> No
     assert database.read_now(outbox.backlogs) == {"mail": ChannelBacklog(failed=1)}
 
 
-@pytest.mark.sqlite_only
+@pytest.mark.sqlite_only("it looks at SQLite's plan")
 @pytest.mark.parametrize(
     ("query", "values", "index"),
     [

@@ -18,15 +18,15 @@ from commentsvc.db.schema.outbox import Target
 from commentsvc.db.sqlite import DatabaseBusy, DatabaseUnusable
 from commentsvc.settings.schema import BackupSettings
 from tests.postgresql_server import Server
-from tests.unit import database_fixture
 from tests.unit.database_fixture import NOW, add, opened
 from tests.unit.settable_clock import SettableClock
+
+pytestmark = pytest.mark.postgresql_only("test_backup.py is for SQLite")
 
 
 @pytest.fixture
 def url(postgresql_server: Server, tmp_path: Path) -> Iterator[str]:
     """Return the URL of a database with three comments, two of them indexed, and a mail."""
-    database_fixture.in_use.append(postgresql_server)
     postgresql_server.run("CREATE DATABASE dumped TEMPLATE template0")
     url = postgresql_server.url("dumped")
     postgresql_server._used[tmp_path] = "dumped"
@@ -41,7 +41,6 @@ def url(postgresql_server: Server, tmp_path: Path) -> Iterator[str]:
             add(database, NOW + 2, status="pending", source="a hill\n\\.\n")
         yield url
     finally:
-        database_fixture.in_use.clear()
         del postgresql_server._used[tmp_path]
         postgresql_server.run("DROP DATABASE dumped WITH (FORCE)")
 

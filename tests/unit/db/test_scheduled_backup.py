@@ -16,6 +16,8 @@ from commentsvc.settings.schema import BackupSettings
 from tests.unit.database_fixture import add, opened
 from tests.unit.settable_clock import SettableClock
 
+pytestmark = pytest.mark.sqlite_only("test_postgresql_dump.py has the difference")
+
 HOUR = 3_600
 START = 1_795_003_200.0  # 2026-11-18, noon
 

@@ -19,8 +19,6 @@ from commentsvc.db.schema.moderation import ChangeTable
 from commentsvc.db.sqlite import Reader
 from tests.unit.database_fixture import NOW, add, decide, opened
 
-ON_BOTH_ENGINES = True  # see tests/unit/conftest.py
-
 C, T, S = CommentTable.alias("c"), ThreadTable.alias("t"), SiteTable.alias("s")
 H = ChangeTable.alias("h")
 fn = peewee.fn
@@ -484,14 +482,14 @@ SORTS = {statements.LIST["top"]}
 GIVEN = {statements.ANCHORS, statements.DELETED_ABOVE}
 
 
-@pytest.mark.sqlite_only
+@pytest.mark.sqlite_only("it looks at SQLite's plan")
 @pytest.mark.parametrize("sql", sorted((READS | WRITES).keys() - WALKS - SORTS - GIVEN))
 def test_a_statement_neither_scans_nor_sorts(database: Database, sql: str) -> None:
     steps = plan(database, sql, (READS | WRITES)[sql][0])
     assert not [step for step in steps if step.startswith("SCAN") or "TEMP B-TREE" in step]
 
 
-@pytest.mark.sqlite_only
+@pytest.mark.sqlite_only("it looks at SQLite's plan")
 @pytest.mark.parametrize("sql", sorted(WALKS))
 def test_a_list_of_nearly_everything_walks_backwards_and_stops(
     database: Database, sql: str
@@ -501,7 +499,7 @@ def test_a_list_of_nearly_everything_walks_backwards_and_stops(
     assert not [step for step in steps if "TEMP B-TREE" in step]
 
 
-@pytest.mark.sqlite_only
+@pytest.mark.sqlite_only("it looks at SQLite's plan")
 @pytest.mark.parametrize("sql", sorted(GIVEN))
 def test_given_comments_are_found_by_their_ids(database: Database, sql: str) -> None:
     steps = plan(database, sql, READS[sql][0])
@@ -509,7 +507,7 @@ def test_given_comments_are_found_by_their_ids(database: Database, sql: str) -> 
     assert not {"SCAN c", "SCAN i"} & set(steps)
 
 
-@pytest.mark.sqlite_only
+@pytest.mark.sqlite_only("it looks at SQLite's plan")
 @pytest.mark.parametrize("sql", [statements.INSERT_COMMENT, outbox.insert_submitted.sql])
 def test_a_row_is_checked_without_a_table_made_for_it(database: Database, sql: str) -> None:
     params = [None] * sql.count("?")
@@ -518,14 +516,14 @@ def test_a_row_is_checked_without_a_table_made_for_it(database: Database, sql: s
     assert "OpenEphemeral" not in steps
 
 
-@pytest.mark.sqlite_only
+@pytest.mark.sqlite_only("it looks at SQLite's plan")
 @pytest.mark.parametrize("sort", ["oldest", "newest"])
 def test_a_list_by_time_goes_on_by_its_index(database: Database, sort: str) -> None:
     [step] = plan(database, statements.LIST[sort], READS[statements.LIST[sort]][0])
     assert "USING INDEX comment_by_time (thread_id=? AND " in step
 
 
-@pytest.mark.sqlite_only
+@pytest.mark.sqlite_only("it looks at SQLite's plan")
 def test_the_list_by_votes_reads_its_thread_alone(database: Database) -> None:
     steps = plan(database, statements.LIST["top"], READS[statements.LIST["top"]][0])
     assert steps[0].endswith("USING INDEX comment_by_time (thread_id=?)")

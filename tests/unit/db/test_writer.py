@@ -20,7 +20,7 @@ from commentsvc.db.database import Database
 from commentsvc.db.sqlite import DatabaseBusy, DatabaseClosed, DatabaseFull, Transaction
 from commentsvc.db.writer import BATCH, BatchOperation, Job, WorkQueue, WriteHealth, hand_back
 from tests.conftest import cannot_run
-from tests.unit.database_fixture import held, opened, site, sites
+from tests.unit.database_fixture import BROKEN_RULE, connected, held, opened, site, sites
 from tests.unit.settable_clock import SettableClock
 
 
@@ -54,7 +54,7 @@ def test_an_answer_comes_after_the_commit_and_after_the_purge(tmp_path: Path) ->
 
     def purge(tags: object) -> None:
         # Another connection sees only what is committed.
-        with contextlib.closing(sqlite3.connect(tmp_path / "comments.sqlite3")) as other:
+        with contextlib.closing(connected(tmp_path)) as other:
             events.append((tags, other.execute("SELECT max(name) FROM site").fetchone()[0]))
 
     async def main(database: Database) -> None:
@@ -71,7 +71,7 @@ def test_tags_are_announced_before_anybody_can_see_and_until_the_purge_is_over(
     events: list[object] = []
 
     def note(kind: str, tags: Sequence[str]) -> None:
-        with contextlib.closing(sqlite3.connect(tmp_path / "comments.sqlite3")) as other:
+        with contextlib.closing(connected(tmp_path)) as other:
             [(newest,)] = other.execute("SELECT max(name) FROM site").fetchall()
         events.append((kind, [*tags], newest))
 
@@ -127,7 +127,7 @@ def test_work_that_raises_is_undone_alone_and_purges_nothing(tmp_path: Path) -> 
         first, error, repeated, last = asyncio.run(main(database))
         assert (first, last) == ("first", "last")
         assert isinstance(error, ValueError)
-        assert isinstance(repeated, sqlite3.IntegrityError)
+        assert isinstance(repeated, BROKEN_RULE)
         assert database.read_now(sites) == ["blog", "first", "last"]
     assert purged == ["first", "last"]
 
@@ -143,6 +143,7 @@ def test_a_purge_that_fails_is_no_acknowledgement_but_the_service_goes_on(tmp_pa
         assert database.write_now(site("next", "good")) == "next"
 
 
+@pytest.mark.sqlite_only("test_postgresql.py fails a COMMIT of PostgreSQL")
 def test_what_was_returned_before_a_commit_failed_is_no_result(tmp_path: Path) -> None:
     """A comment was acknowledged though its COMMIT had failed."""
 
@@ -160,10 +161,11 @@ def test_what_was_returned_before_a_commit_failed_is_no_result(tmp_path: Path) -
 
     with opened(tmp_path) as database:
         job = asyncio.run(main(database))
-    assert isinstance(job.error, sqlite3.IntegrityError)
+    assert isinstance(job.error, BROKEN_RULE)
     assert job.result is None
 
 
+@pytest.mark.sqlite_only("it locks the file")
 def test_another_programs_lock_means_a_bounded_wait_and_no_acknowledgement(tmp_path: Path) -> None:
     purged: list[str] = []
     with opened(tmp_path, purged.extend, patience=0.2) as database:
@@ -181,6 +183,7 @@ def test_another_programs_lock_means_a_bounded_wait_and_no_acknowledgement(tmp_p
     assert purged == ["later"]
 
 
+@pytest.mark.sqlite_only("PostgreSQL writes the files")
 def test_a_file_that_cannot_grow_fails_what_was_queued_and_recovers(tmp_path: Path) -> None:
     purged: list[str] = []
 
@@ -209,6 +212,7 @@ def test_a_file_that_cannot_grow_fails_what_was_queued_and_recovers(tmp_path: Pa
         assert database.read_now(lambda reader: reader.execute("PRAGMA integrity_check").fetchall())
 
 
+@pytest.mark.sqlite_only("loadtest/cluster fills PostgreSQL's disk")
 def test_a_full_disk_fails_what_was_queued_and_recovers(tmp_path: Path) -> None:
     with small_disk(tmp_path) as disk, opened(disk) as database:
         ballast = disk / "ballast"

@@ -224,6 +224,7 @@ def test_while_it_is_away_the_queue_of_a_site_is_bounded(
     assert statuses[2] not in (201, 202)
 
 
+@pytest.mark.sqlite_only("it lives through an hour, second by second")
 def test_while_it_is_away_comments_wait_and_it_is_asked_ever_less_often(asking: Asking) -> None:
     asking.server.answer = lambda _: (503, {})  # type: ignore[attr-defined] # the test's own attribute
     attempts = 0

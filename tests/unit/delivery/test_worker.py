@@ -24,8 +24,6 @@ from tests.unit.database_fixture import NOW, add, opened
 from tests.unit.mail_server import MailServer, mail_server, mail_settings
 from tests.unit.settable_clock import SettableClock
 
-ON_BOTH_ENGINES = True  # see tests/unit/conftest.py
-
 QUICK = Deadlines(connect=30, send=0.1)  # for a server that hangs
 
 

@@ -15,8 +15,6 @@ from commentsvc.model import APPROVED, DELETED
 from commentsvc.moderation import pins, retention
 from tests.unit.database_fixture import HOUR, NOW, add, decide, opened
 
-ON_BOTH_ENGINES = True  # see tests/unit/conftest.py
-
 
 @pytest.fixture
 def database(tmp_path: Path) -> Iterator[Database]:

@@ -46,8 +46,6 @@ from commentsvc.spam.protected_names import looks
 from commentsvc.util.timestamps import rfc3339_ms
 from tests.unit.database_fixture import HOUR, NOW, add, decide, opened
 
-ON_BOTH_ENGINES = True  # see tests/unit/conftest.py
-
 R = TypeVar("R", bound=msgspec.Struct)
 PERSONAL = (
     "Ann",
@@ -117,7 +115,7 @@ def fill(database: Database) -> None:
 
 
 @pytest.fixture(scope="module")
-def database(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Database]:
+def database(engine: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Database]:
     """Return a database in which every feature is used."""
     with opened(tmp_path_factory.mktemp("data")) as database:
         fill(database)

@@ -31,7 +31,7 @@ HOSTILE = "a ]]> b <script> \x0b\x00\ufffe & \U0001f600"
 
 
 @pytest.fixture(scope="module")
-def database(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Database]:
+def database(engine: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Database]:
     """Pages with one comment each, and one with a chain of replies, of which one becomes spam."""
     with opened(tmp_path_factory.mktemp("data")) as database:
         add(database, title="Wet & wood", email="ann@blog.example", author_site="https://a.example")
@@ -162,7 +162,8 @@ def test_isso_gets_its_generic_json(database: Database) -> None:
         "text": "Hello *you*",
     }
     assert second["id"] == 3
-    assert pages[1]["comments"][0]["text"] == HOSTILE
+    kept = HOSTILE.replace("\0", "\N{REPLACEMENT CHARACTER}")  # by PostgreSQL
+    assert pages[1]["comments"][0]["text"] in (HOSTILE, kept)
 
 
 def test_no_page_is_a_valid_file_too(tmp_path: Path) -> None:

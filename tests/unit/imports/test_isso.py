@@ -101,6 +101,7 @@ def test_what_isso_has_stored_is_imported(isso: Path, tmp_path: Path) -> None:
     assert (gone.comment.status, left.comment.parent_id) == ("deleted", 3)
 
 
+@pytest.mark.sqlite_only("test_wordpress.py writes the formats from both")
 @pytest.mark.parametrize("form", ["wordpress", "disqus", "isso-json"])
 def test_isso_imports_what_we_export(isso: Path, tmp_path: Path, form: str) -> None:
     data, file = tmp_path / "data", tmp_path / "export"

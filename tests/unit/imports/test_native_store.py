@@ -4,6 +4,7 @@ import contextlib
 import io
 import json
 import re
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -11,7 +12,7 @@ from click.testing import CliRunner, Result
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from commentsvc.cli import client, main
+from commentsvc.cli import client, common, main
 from commentsvc.comments import (
     create,
     follows,
@@ -38,7 +39,7 @@ from commentsvc.settings.schema import DatabaseSettings
 from commentsvc.spam import bans
 from commentsvc.spam.protected_names import looks
 from commentsvc.util.clock import SYSTEM_CLOCK
-from tests.unit.database_fixture import HOUR, NOW, add, decide, new, opened
+from tests.unit.database_fixture import HOUR, NOW, add, decide, location, new, opened
 from tests.unit.exports.test_snapshot import fill, sign_in
 from tests.unit.imports.import_samples import DISQUS, GISCUS
 from tests.unit.imports.test_store import add_moderator, whose
@@ -59,6 +60,15 @@ def exported(database: Database) -> bytes:
     return file.getvalue()
 
 
+@pytest.fixture(autouse=True, scope="module")
+def several(engine: str) -> Iterator[None]:
+    """Let commands find the database of each data folder of a test."""
+    with pytest.MonkeyPatch.context() as patch:
+        if engine == "postgresql":
+            patch.setattr(common, "location", location)
+        yield
+
+
 def run(data: Path, *words: object) -> Result:
     data.mkdir(exist_ok=True)
     (data / "commentsvc.toml").write_text(SETTINGS)
@@ -66,7 +76,7 @@ def run(data: Path, *words: object) -> Result:
 
 
 @pytest.fixture(scope="module")
-def export(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def export(tmp_path_factory: pytest.TempPathFactory, engine: str) -> Path:
     """Return an export with everything: also comments of other systems, deleted and late ones."""
     folder = tmp_path_factory.mktemp("source")
     (folder / "disqus.xml").write_text(DISQUS)
@@ -225,7 +235,7 @@ class Service:
                 self.do(threads.merge, "blog", "/b/?page=2", "/post/", "Jo", self.now)
 
 
-@pytest.mark.sqlite_only  # each example has two databases
+@pytest.mark.sqlite_only("each example has two databases")
 @settings(
     max_examples=12, derandomize=True, suppress_health_check=[HealthCheck.function_scoped_fixture]
 )

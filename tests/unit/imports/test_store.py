@@ -29,8 +29,6 @@ from commentsvc.settings import data_dir
 from commentsvc.settings.schema import DatabaseSettings, Settings, Site
 from tests.unit.database_fixture import NOW, add, decide, opened
 
-ON_BOTH_ENGINES = True  # see tests/unit/conftest.py
-
 SITE = Site(name="blog", origins=("https://blog.example",))
 STATUSES = ("approved", "pending", "spam")
 DAY = 86_400_000
@@ -641,7 +639,7 @@ def sources(draw: st.DrawFn) -> list[ImportedComment]:
     return [*made, *twins]
 
 
-@pytest.mark.sqlite_only  # each example has two databases
+@pytest.mark.sqlite_only("each example has two databases")
 @settings(max_examples=20, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(sources(), st.integers(1, 10), st.integers(1, 30), st.booleans())
 def test_any_tree_is_stored_whole_however_often_it_is_interrupted(

@@ -38,7 +38,7 @@ def other() -> Iterator[OtherSite]:
 
 
 @pytest.fixture(scope="module")
-def shared(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
+def shared(engine: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
     with served(tmp_path_factory.mktemp("sending"), SENDING) as running:
         yield running
 

@@ -14,8 +14,6 @@ from commentsvc.moderation import actions
 from commentsvc.moderation.actions import ChangeResult
 from tests.unit.database_fixture import NOW, add, decide, opened
 
-ON_BOTH_ENGINES = True  # see tests/unit/conftest.py
-
 TAGS = {"thread:blog:/post/", "site:blog"}
 
 

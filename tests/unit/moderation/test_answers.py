@@ -18,8 +18,6 @@ from commentsvc.moderation.answers import AnswerResult
 from tests.unit.app_fixture import SETTINGS, data, served
 from tests.unit.database_fixture import NOW, add, decide, opened
 
-ON_BOTH_ENGINES = True  # see tests/unit/conftest.py
-
 HOUR = 3_600_000
 
 

@@ -18,8 +18,6 @@ from commentsvc.spam import training
 from commentsvc.spam.score import Verdict
 from tests.unit.database_fixture import HOUR, NOW, add, decide, opened
 
-ON_BOTH_ENGINES = True  # see tests/unit/conftest.py
-
 LATER = NOW + HOUR
 ACCEPT, HOLD, FILE = Verdict("accept"), Verdict("hold", 5, ("a link",)), Verdict("spam", 9, ("x",))
 

@@ -16,11 +16,9 @@ from commentsvc.moderation import lists
 from commentsvc.moderation.lists import StoredVerdict
 from tests.unit.database_fixture import NOW, add, opened, plan
 
-ON_BOTH_ENGINES = True  # see tests/unit/conftest.py
-
 
 @pytest.fixture(scope="module")
-def database(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Database]:
+def database(engine: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Database]:
     """Three sites with 300 comments of every status; many were published at the same moment."""
     random = Random(3)
     with opened(tmp_path_factory.mktemp("review")) as database:
@@ -113,7 +111,7 @@ def test_what_waits_is_numbered(database: Database) -> None:
     assert of_two == {s: len(walk(database, s, "notes", 1_000)) for s in ("pending", "spam")}
 
 
-@pytest.mark.sqlite_only
+@pytest.mark.sqlite_only("it looks at SQLite's plan")
 @pytest.mark.parametrize(
     ("query", "index"),
     [

@@ -13,8 +13,6 @@ from commentsvc.moderation import personal_data
 from tests.unit.database_fixture import NOW, add, opened, plan
 from tests.unit.exports.test_snapshot import sign_in
 
-ON_BOTH_ENGINES = True  # see tests/unit/conftest.py
-
 EMAIL = "Rosa.Weber@mail.example"
 
 
@@ -108,7 +106,7 @@ def test_an_address_is_known_by_its_comments_or_its_wishes(database: Database) -
     assert database.read_now(personal_data.is_known, EMAIL)
 
 
-@pytest.mark.sqlite_only
+@pytest.mark.sqlite_only("it looks at SQLite's plan")
 def test_a_million_comments_of_others_are_not_looked_at(database: Database) -> None:
     for query in personal_data.own_comments("a@b.c"):
         steps = [step for step in plan(database, query) if " t1" in step]

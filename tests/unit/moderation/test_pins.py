@@ -15,8 +15,6 @@ from tests.unit.admin_client import header, seated, text
 from tests.unit.app_fixture import SETTINGS, Served, data, served
 from tests.unit.database_fixture import NOW, add, decide, opened
 
-ON_BOTH_ENGINES = True  # see tests/unit/conftest.py
-
 PLACE = ("blog", "/post/")
 ORDERS: dict[Sort, list[int]] = {
     "oldest": [3, 1, 2, 4, 5],

@@ -15,8 +15,6 @@ from commentsvc.moderation import answers, profiles
 from commentsvc.moderation.profiles import Profile
 from tests.unit.database_fixture import NOW, add, opened
 
-ON_BOTH_ENGINES = True  # see tests/unit/conftest.py
-
 ROSA = {"public_name": "Rosa Miller", "email": "rosa@blog.example", "site": "https://rosa.example"}
 
 

@@ -16,8 +16,6 @@ from commentsvc.moderation.retention import COMMENTS, REACTIONS, VOTES, StoredNe
 from commentsvc.util.timestamps import DAY_MS
 from tests.unit.database_fixture import NOW, add, decide, opened, plan
 
-ON_BOTH_ENGINES = True  # see tests/unit/conftest.py
-
 EMAIL = "Rosa.Weber@mail.example"
 
 
@@ -103,7 +101,7 @@ def test_hashes_of_networks_are_dropped_when_they_are_old(database: Database) ->
     assert networks(database) == [None, None, b"network!"]
 
 
-@pytest.mark.sqlite_only
+@pytest.mark.sqlite_only("it looks at SQLite's plan")
 @pytest.mark.parametrize(
     ("networks", "index"),
     [
@@ -158,7 +156,7 @@ def test_removed_spam_leaves_a_number_and_what_was_learned(database: Database) -
     assert database.read_now(integrity.check) == []
 
 
-@pytest.mark.sqlite_only
+@pytest.mark.sqlite_only("it looks at SQLite's plan")
 def test_an_answer_is_found_by_an_index_when_a_comment_is_deleted(database: Database) -> None:
     steps = " / ".join(plan(database, retention.spam_since(NOW, 9)))
     assert "INDEX comment_by_status (status=?)" in steps

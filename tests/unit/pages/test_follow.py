@@ -19,8 +19,6 @@ from commentsvc.settings.schema import MailSettings, ServerSettings
 from tests.unit.app_fixture import SETTINGS, Served, faults, served, waiting
 from tests.unit.database_fixture import decide
 
-ON_BOTH_ENGINES = True  # see tests/unit/conftest.py
-
 MAILING = replace(
     SETTINGS,
     server=ServerSettings(public_url="https://c.example"),

@@ -35,8 +35,6 @@ from tests.unit.admin.test_provider import CLIENT, LyingProvider
 from tests.unit.admin_client import employ, seated, text
 from tests.unit.app_fixture import NOW, SETTINGS, Served, data, served, waiting
 
-ON_BOTH_ENGINES = True  # see tests/unit/conftest.py
-
 ROOT = Path(__file__).parents[3]
 
 BASE, BLOG = "https://comments.example", "https://blog.example"

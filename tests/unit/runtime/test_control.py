@@ -11,12 +11,11 @@ import pytest
 
 from commentsvc.comments import create, queries
 from commentsvc.db.database import Database
-from commentsvc.db.migrations import upgrade
 from commentsvc.db.sqlite import Transaction
 from commentsvc.runtime import control
 from commentsvc.runtime.control import Control, ControlError, HandOver, NoServer, Ping
 from commentsvc.runtime.control_commands import ChangeStatus, CommandResult, Order, UndoChange
-from tests.unit.database_fixture import new
+from tests.unit.database_fixture import location, new
 
 T = TypeVar("T")
 NOW = 1_790_000_000.0  # a Unix time in seconds
@@ -34,8 +33,7 @@ async def running(
 ) -> AsyncIterator[tuple[Control, Database, list[str]]]:
     """A control socket in `folder`, its database, and the tags that were purged."""
     purged: list[str] = []
-    upgrade.upgrade(folder / "db")
-    database = Database(folder / "db", purge=purged.extend)
+    database = Database(location(folder), purge=purged.extend)
     database.open()
     await database.write(queries.sync_sites, ["blog"])
 

@@ -13,8 +13,6 @@ from commentsvc.runtime import rerender
 from commentsvc.runtime.rerender import Outdated, find_outdated, store
 from tests.unit.database_fixture import add, opened
 
-ON_BOTH_ENGINES = True  # see tests/unit/conftest.py
-
 TABLE = "|a" * 210 + "|\n" + "|:-:" * 210 + "|\n" + "a\n" * 3_000
 
 

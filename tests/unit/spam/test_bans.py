@@ -15,8 +15,6 @@ from commentsvc.spam import bans
 from commentsvc.spam.bans import Bans
 from tests.unit.database_fixture import NOW, add, opened
 
-ON_BOTH_ENGINES = True  # see tests/unit/conftest.py
-
 PLAIN = Submission(("blog", "/p/"), "Ann", "Hello.", "", "", "", None, "", "", "")
 HASH = bytes.fromhex("0123456789abcdef")
 

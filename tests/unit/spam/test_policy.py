@@ -123,6 +123,7 @@ def test_a_ban_of_a_network_meets_all_its_addresses(tmp_path: Path) -> None:
         assert send(service, "Hello again") == "spam"
 
 
+@pytest.mark.sqlite_only("it looks at SQLite's plan")
 def test_trust_is_looked_up_by_its_index(tmp_path: Path) -> None:
     with served(tmp_path) as service:
         steps = plan(service.database, approved_of, "a@b.example", "blog", "Ann", 1)

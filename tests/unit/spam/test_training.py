@@ -11,8 +11,6 @@ from commentsvc.spam import training
 from commentsvc.spam.bayes import tokens
 from tests.unit.database_fixture import NOW, add, decide, opened
 
-ON_BOTH_ENGINES = True  # see tests/unit/conftest.py
-
 NOTHING: dict[str, tuple[int, int]] = {}
 
 

@@ -52,6 +52,9 @@ def schema(connection: sqlite3.Connection) -> dict[str, str]:
     return made
 
 
+pytestmark = pytest.mark.sqlite_only("test_postgresql_upgrade.py is for PostgreSQL")
+
+
 @pytest.fixture
 def path(tmp_path: Path) -> Path:
     return tmp_path / "comments.sqlite3"

@@ -9,6 +9,8 @@ from commentsvc.db.database import Database
 from commentsvc.db.sqlite import Reader
 from tests.unit.database_fixture import add, opened
 
+pytestmark = pytest.mark.sqlite_only("PostgreSQL has a column for it, and no table")
+
 
 def indexed(reader: Reader) -> list[tuple[object, ...]]:
     return reader.execute("SELECT rowid, * FROM search").fetchall()
