@@ -85,7 +85,9 @@ class LogSync:
     """Writes the log to the disk while the next transaction runs.
 
     A checkpoint has to wait for that otherwise. It does not matter when it happens: after a power
-    failure the last transactions may be missing, and the next import stores their comments.
+    failure the last transactions may be missing, and the next import stores their comments. What
+    finishes an import is committed as every write of the service, so all of the log is on the disk
+    before the report.
     """
 
     def __init__(self, log: Path, stack: ExitStack) -> None:
