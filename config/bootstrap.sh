@@ -55,9 +55,18 @@ is_built() {
         [ -x "$(sed -n 's/^executable = //p' .venv/pyvenv.cfg)" ]
 }
 
+# compile_sources: compiles what has changed to bytecode. An editable package reads it, but never
+# writes it: without this, each start would compile all modules, which takes longer than the rest.
+compile_sources() {
+    .venv/bin/python -m compileall -q commentsvc || say "going on without bytecode (slower starts)"
+}
+
 # Root gets more packages than a user.
 packages_stamp="$stamp $(id -u)"
-is_built && [ "$(cat ".venv/stamp-$level-packages" 2>/dev/null)" = "$packages_stamp" ] && exit 0
+if is_built && [ "$(cat ".venv/stamp-$level-packages" 2>/dev/null)" = "$packages_stamp" ]; then
+    compile_sources
+    exit 0
+fi
 mkdir -p build
 
 # ---------------------------------------------------------------- what the machine lacks
@@ -242,12 +251,6 @@ note_packages() {
     for name in $levels; do
         [ -n "$tries_again" ] || printf '%s\n' "$packages_stamp" >".venv/stamp-$name-packages"
     done
-}
-
-# compile_sources: compiles what has changed to bytecode. An editable package reads it, but never
-# writes it: without this, each start would compile all modules, which takes longer than the rest.
-compile_sources() {
-    .venv/bin/python -m compileall -q commentsvc || say "going on without bytecode (slower starts)"
 }
 
 if is_built; then
