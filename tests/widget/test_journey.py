@@ -264,6 +264,8 @@ def test_a_reader_without_scripts_does_all_the_same(
         other.goto(thread)
         expect(other.locator("#commentsvc-1 #commentsvc-2")).to_contain_text("An answer.")
         press("Delete")
+        expect(page.get_by_role("heading", name="Delete this comment?")).to_be_visible()
+        press("Delete")
         expect(page.get_by_role("status")).to_have_text("Your comment is deleted.")
         page.goto(thread)
         expect(page.locator("article")).to_have_count(1)
