@@ -18,7 +18,7 @@ PARTS = ("tools", "reactions", "views", "images")
 READING = 8 * 1024
 WRITING = 5 * 1024
 # Bytes of all answers to a reader's first view of a short thread, with their heads.
-FIRST_VIEW = 9_000
+FIRST_VIEW = 9 * 1024
 
 
 def take_loaded(answers: Answers) -> dict[str, int]:
