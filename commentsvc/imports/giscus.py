@@ -76,8 +76,9 @@ def _found(value: Any, depth: int) -> Iterator[Value]:  # Any: JSON
 class _Connection:
     """What the file has of a GraphQL connection of `owner`, in one or several answers."""
 
-    def __init__(self, owner: str) -> None:
+    def __init__(self, owner: str, position: str) -> None:
         self.owner = owner
+        self.position = position
         self.ids: set[str] = set()
         self.total = 0
         self.has_next = False
@@ -94,7 +95,7 @@ class _DiscussionReader:
     def __init__(self, options: ParseOptions) -> None:
         self._options = options
         self._number = 0
-        self._connections: dict[tuple[str, str], _Connection] = {}  # by position and name
+        self._connections: dict[tuple[str, str], _Connection] = {}  # by owner and name
 
     def page(self, discussion: Value) -> Records:
         """Yield the page and the comments of a discussion."""
@@ -132,7 +133,8 @@ class _DiscussionReader:
         connection, skip = value.object(name), self._options.skip
         edges = [edge.object("node") for edge in connection.objects("edges", skip, position)]
         found = connection.objects("nodes", skip, position) or edges or value.objects(name)
-        seen = self._connections.setdefault((position, name), _Connection(_id(value)))
+        owner = _id(value)
+        seen = self._connections.setdefault((owner or position, name), _Connection(owner, position))
         seen.ids.update(_id(each) or str(number) for number, each in enumerate(found))
         seen.total = connection.number("totalCount")
         seen.has_next = connection.object("pageInfo").flag("hasNextPage")
@@ -140,12 +142,12 @@ class _DiscussionReader:
 
     def close(self) -> None:
         """Tell for the report of what GitHub has more than the file."""
-        for (position, name), seen in self._connections.items():
+        for (_, name), seen in self._connections.items():
             if not seen.is_whole:
                 told = f"GitHub has more {name} than the {len(seen.ids)} in the file"
                 if name == "replies":
                     told += f"; the comment's id there is {seen.owner}"
-                self._options.ignore(InvalidInput(position, told))
+                self._options.ignore(InvalidInput(seen.position, told))
 
 
 def _reactions(value: Value) -> dict[str, int]:

@@ -59,6 +59,7 @@ NOT_RUN = {
     "npm install ./commentsvc": "tests/widget/test_generators.py installs the package",
     "createuser ": "tests/e2e/test_postgresql.py uses a server of its own",
     "gh api ": "another vendor's server",
+    "for number in $(gh api ": "another vendor's server",
 }
 # What must exist before a command, as the page says in words or takes for granted.
 BEFORE = {
@@ -88,12 +89,17 @@ TYPED = {
 
 
 def lines(page: Path) -> list[str]:
-    """Return the commands of a page's examples, each in one piece, without comments."""
+    """Return the commands of a page's examples, each in one piece, without comments.
+
+    A loop is one command, from its first line to `done`.
+    """
     found = []
     for example in re.findall(r"^```sh\n(.*?)^```", page.read_text(), re.DOTALL | re.MULTILINE):
         command = ""
         for line in example.splitlines():
             command += f"\n{line}" if command else re.sub(r"\s+#.*", "", line)
+            if command.startswith("for ") and not line.startswith("done"):
+                continue
             if command.count("'") % 2 == command.count('"') % 2 == 0:
                 found.append(command)
                 command = ""
