@@ -61,7 +61,7 @@ def test_a_revision_is_built_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     for _ in range(2):
         program = tmp_path / ("a" * 12) / ".venv" / "bin" / "commentsvc"
         assert install.find("HEAD") == ("a" * 40, program)
-    assert [words[0] for words in ran] == ["git", "git", "tar", "sh", "git"]
+    assert [words[0] for words in ran] == ["git", "git", "tar", "sh", "env", "git"]
 
 
 STAT = "cpu  9 9 9 9 9 9 9 9 0 0\ncpu0 1 2 3 40 50 6 7 8 0 0\ncpu10 0 0 0 0 0 0 0 0 0 0\nintr 5 0\n"

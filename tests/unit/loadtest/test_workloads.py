@@ -49,6 +49,8 @@ from loadtest.workloads.mixed import WHOLE
 from loadtest.workloads.scaling import KINDS
 from tests.unit.app_fixture import served
 
+pytestmark = pytest.mark.sqlite_only("a load test makes its data in a file of SQLite")
+
 PAGES = [Page(f"/post/{rank}/", 200 - rank) for rank in range(1, 121)]
 
 
