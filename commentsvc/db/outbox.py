@@ -76,7 +76,8 @@ def insert_submitted(first: Param, last: Param, now: Param) -> Select:
     """Return the query that queues the messages about new comments for all targets.
 
     Moderators get no mail about comments of moderators, but webhooks do. The cross join keeps
-    SQLite from reading the comments before it knows that there is a target.
+    SQLite from reading the comments before it knows that there is a target. A digest begins with
+    the first comment, so they come in order.
     """
     is_digest = TargetTable.digest_ms > 0
     due = now + TargetTable.digest_ms + TargetTable.delay_ms
@@ -98,6 +99,7 @@ def insert_submitted(first: Param, last: Param, now: Param) -> Select:
             CommentTable.status != SPAM,
             (CommentTable.role == "") | (TargetTable.changes == 1),
         )
+        .order_by(TargetTable.id, CommentTable.id)
     )
     return _insert(rows, row).on_conflict(action="NOTHING")
 
