@@ -65,14 +65,18 @@ def first_part(comments: list[Comment], limit: int) -> tuple[list[Comment], bool
 
     There are at most `limit`, and fewer if these would have more than TEXTS characters.
     """
-    sizes = [len(each.source) + len(each.html) for each in comments[:limit]]
-    shown = comments[: max(1, bisect_right([*accumulate(sizes)], TEXTS))]
+    sizes = accumulate(map(_size, comments[:limit]))
+    shown = comments[: max(1, bisect_right([*sizes], TEXTS))]
     return shown, len(shown) < len(comments)
 
 
 def has_room(comments: Iterable[Comment]) -> bool:
     """Return whether further comments may fit into a part with these."""
-    return sum(len(each.source) + len(each.html) for each in comments) <= TEXTS
+    return sum(map(_size, comments)) <= TEXTS
+
+
+def _size(comment: Comment) -> int:
+    return len(comment.source) + len(comment.html)
 
 
 def _bound(sort: Sort, votes: int, published: int, comment_id: int) -> tuple[int, ...]:

@@ -160,11 +160,11 @@ def list_comments(
 ) -> CommentList:
     """Return at most `limit` approved comments of a thread, those after the cursor if given.
 
-    There are fewer if they are long, see `pagination`; so are there in the other lists here. The
-    pinned comment comes first. The cursors of all further pages contain its id, so that no comment
-    is lost or repeated if another one is pinned meanwhile. `place` is the site's name and the url.
-    `open_for` is for how many milliseconds the site's threads take comments; 0 means no limit.
-    Raise BadCursor.
+    A list of long comments has fewer, as all lists here do: see `pagination`. The pinned comment
+    comes first. The cursors of all further pages contain its id, so that no comment is lost or
+    repeated if another one is pinned meanwhile. `place` is the site's name and the url. `open_for`
+    is for how many milliseconds the site's threads take comments; 0 means no limit. Raise
+    BadCursor.
     """
     begin, above = pagination.decode(sort, after)
     found = thread(reader, *place)
