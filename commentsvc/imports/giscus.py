@@ -133,11 +133,15 @@ class _DiscussionReader:
         connection, skip = value.object(name), self._options.skip
         edges = [edge.object("node") for edge in connection.objects("edges", skip, position)]
         found = connection.objects("nodes", skip, position) or edges or value.objects(name)
+        total = connection.number("totalCount")
+        has_next = connection.object("pageInfo").flag("hasNextPage")
         owner = _id(value)
-        seen = self._connections.setdefault((owner or position, name), _Connection(owner, position))
+        key = owner or position, name
+        if not (found or total or has_next or key in self._connections):
+            return found  # most comments have no replies, so there is nothing to remember
+        seen = self._connections.setdefault(key, _Connection(owner, position))
         seen.ids.update(_id(each) or str(number) for number, each in enumerate(found))
-        seen.total = connection.number("totalCount")
-        seen.has_next = connection.object("pageInfo").flag("hasNextPage")
+        seen.total, seen.has_next = total, has_next
         return found
 
     def close(self) -> None:
