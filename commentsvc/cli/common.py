@@ -75,7 +75,7 @@ class Program(click.Group):
             import_module("peewee")
         try:
             return super().invoke(ctx)
-        except click.ClickException:  # it says enough, and `expected` takes its time
+        except click.ClickException:  # needs no explanation, for which `expected` imports a lot
             raise
         except SettingsError as error:
             raise Failure(error.problems) from error

@@ -61,7 +61,7 @@ def parse(source: SourceFile, options: ParseOptions) -> Records:
 
 
 def _url(page: XmlRecord) -> str:
-    """Return the url of a page; without a link, WordPress finds it by its id, as drafts."""
+    """Return the URL of a page; WordPress finds one without a link, such as a draft, by its id."""
     number = page.text("post_id")
     return page.text("link") or page.text("guid") or (f"/?p={number}" if number else "")
 
