@@ -123,11 +123,20 @@ has_browser() {
     return 1
 }
 
+# The whole browser has a back/forward cache; the one without a window has none.
+has_whole_browser() {
+    for name in chromium google-chrome; do
+        "$name" --version >/dev/null 2>&1 && return
+    done
+    return 1
+}
+
 is_ubuntu() { grep -qx 'ID=ubuntu' /etc/os-release; }
 
 # Prints the Debian packages without which some tests are skipped.
 missing_test_packages() {
     has_browser || is_ubuntu || echo chromium-headless-shell fonts-dejavu-core
+    has_whole_browser || is_ubuntu || echo chromium
     # Ubuntu has Firefox only as a snap.
     command -v firefox-esr >/dev/null || is_ubuntu || echo firefox-esr
     # It runs an example of the manual.
@@ -316,10 +325,10 @@ done
 case $level in
     test | dev)
         # The tests find it where Playwright keeps it.
-        if ! has_browser && is_ubuntu && may_install; then
+        if ! has_whole_browser && is_ubuntu && may_install; then
             say "fetching Chromium by Playwright"
             { as_root "$PWD/.venv/bin/playwright" install-deps chromium &&
-                playwright install --only-shell chromium; } >build/playwright.log 2>&1 || {
+                playwright install chromium; } >build/playwright.log 2>&1 || {
                 say "going on without a browser: $(tail -n 1 build/playwright.log)"
             }
         fi

@@ -52,7 +52,7 @@ FLAGS = [
 ]
 
 
-# The first one has no window and needs half the CPU time.
+# The first one has no window, no back/forward cache, and needs half the CPU time.
 CHROMIUM = ("chromium-headless-shell", "chromium", "chromium-browser", "google-chrome")
 PATIENCE_MS = 30_000  # for everything in a browser, since it shares a busy machine with the service
 
@@ -119,6 +119,15 @@ def chromium_program(playwright: "Playwright") -> str | None:
     if any(folder.glob("chromium*")):
         return None
     cannot_run(f"not installed: {' or '.join(CHROMIUM)}; `playwright install chromium` gets one")
+
+
+def whole_chromium_program(playwright: "Playwright") -> str:
+    """Return the path of a Chromium with all its parts, such as the back/forward cache."""
+    programs = (*CHROMIUM[1:], playwright.chromium.executable_path)
+    for path in filter(None, map(shutil.which, programs)):
+        if subprocess.run([path, "--version"], capture_output=True).returncode == 0:
+            return path
+    cannot_run("not installed: the whole chromium; `playwright install chromium` gets one")
 
 
 @contextmanager

@@ -1,12 +1,13 @@
 """Another server: starts it on its cores, waits for it, and ends all of its processes."""
 
-import contextlib
 import os
+import random
 import signal
 import socket
 import subprocess
 import time
 from collections.abc import Collection, Mapping
+from contextlib import ExitStack, suppress
 from pathlib import Path
 from types import TracebackType
 from typing import Self
@@ -79,7 +80,7 @@ class Running:
         raise ServiceError(f"{self._log.stem} did not start: {said or 'it said nothing'}")
 
     def _end(self) -> None:
-        with contextlib.suppress(ProcessLookupError):  # it ended by itself
+        with suppress(ProcessLookupError):  # it ended by itself
             os.killpg(self._process.pid, signal.SIGKILL)
         self._process.wait()
         end = time.monotonic() + PATIENCE
@@ -102,7 +103,18 @@ def free_port() -> int:
 
 
 def free_ports() -> tuple[int, int]:
-    """Return two ports that nobody listens on now."""
-    here = ("127.0.0.1", 0)
-    with socket.create_server(here) as first, socket.create_server(here) as second:
-        return first.getsockname()[1], second.getsockname()[1]
+    """Return two ports that nobody listens on now.
+
+    The system gives neither to other programs that ask for any port, so none gets it before it is
+    used.
+    """
+    with ExitStack() as stack:
+        first, second = (stack.enter_context(_listening()).getsockname()[1] for _ in range(2))
+        return first, second
+
+
+def _listening() -> socket.socket:
+    """Listen on some port below those that the system chooses (net.ipv4.ip_local_port_range)."""
+    while True:
+        with suppress(OSError):  # it is taken
+            return socket.create_server(("127.0.0.1", random.randrange(10_000, 32_768)))

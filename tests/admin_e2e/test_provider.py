@@ -8,16 +8,12 @@ from pathlib import Path
 
 from playwright.sync_api import Browser, expect
 
+from loadtest.harness.running import free_port
 from tests.admin_e2e.moderator_browser import PASSWORD, sign_out
 from tests.conftest import visit
 from tests.e2e.program import command, serving, wait_for
 
 CLAIMS = {"sub": "mo at work", "email": "mo@blog.example", "email_verified": True}
-
-
-def free_port() -> int:
-    with socket.create_server(("127.0.0.1", 0)) as server:
-        return int(server.getsockname()[1])
 
 
 def answers(port: int) -> bool:

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from aiosmtpd.controller import Controller
 
-from tests.admin_e2e.test_provider import free_port
+from loadtest.harness.running import free_port
 from tests.e2e.program import command, serving, wait_for
 from tests.unit.inbox.imap_server import PASSWORD, imap_server
 from tests.unit.inbox.mail_programs import Original, encoded, gmail

@@ -5,7 +5,6 @@ Astro's view transitions are tested in `test_generators`, since Astro has to bui
 
 import json
 import re
-import shutil
 from collections.abc import Callable
 from pathlib import Path
 from urllib.parse import parse_qs, urlsplit
@@ -13,7 +12,7 @@ from urllib.parse import parse_qs, urlsplit
 import pytest
 from playwright.sync_api import Page, Playwright, Route, expect
 
-from tests.conftest import FLAGS, visit, watched_tab
+from tests.conftest import FLAGS, visit, watched_tab, whole_chromium_program
 from tests.widget.browser import POST, SERVICE, Answers, comment, fill, open_form, send
 
 # Counts open streams and running timers that repeat.
@@ -119,11 +118,8 @@ def test_a_page_from_the_back_forward_cache_goes_on(
     playwright: Playwright, blog: str, answers: Answers
 ) -> None:
     """The browser of the other tests, which has no window, has no such cache."""
-    program = shutil.which("chromium") or shutil.which("google-chrome")
-    if program is None:
-        pytest.skip("not installed: chromium, the whole browser")
     browser = playwright.chromium.launch(
-        executable_path=program,
+        executable_path=whole_chromium_program(playwright),
         args=FLAGS,
         ignore_default_args=["--disable-back-forward-cache"],
     )

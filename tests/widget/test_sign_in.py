@@ -12,7 +12,8 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Browser, BrowserContext, Dialog, Page, Playwright, expect
 
-from tests.admin_e2e.test_provider import answers, free_port
+from loadtest.harness.running import free_port
+from tests.admin_e2e.test_provider import answers
 from tests.conftest import FLAGS, chromium_program, visit, watched_tab
 from tests.e2e.program import serving, wait_for
 from tests.widget.browser import Blog, open_form, serve

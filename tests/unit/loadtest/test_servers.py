@@ -21,7 +21,7 @@ from loadtest.harness.client import ClientError
 from loadtest.harness.measurement import Measurement
 from loadtest.harness.programs import MissingError
 from loadtest.harness.rounds import Extent
-from loadtest.harness.running import Running, free_port
+from loadtest.harness.running import Running, free_port, free_ports
 from loadtest.harness.scenario import MARK
 from loadtest.harness.service import ServiceError, Visitor
 from loadtest.servers import competitors, peer, runner, waline
@@ -152,6 +152,14 @@ def test_a_peer_gives_our_answer_until_it_is_ended(
         assert server.rss() > 0.5
     with pytest.raises(OSError, match="refused"):
         Visitor(port).get("/")
+
+
+def test_the_system_gives_a_free_port_to_nobody_else() -> None:
+    """Otherwise a client's connection may have it before the server that it is for."""
+    lowest, _ = Path("/proc/sys/net/ipv4/ip_local_port_range").read_text().split()
+    ports = free_ports()
+    assert len(set(ports)) == 2
+    assert all(port < int(lowest) for port in ports)
 
 
 def test_the_end_of_a_server_is_that_of_its_children(tmp_path: Path) -> None:
