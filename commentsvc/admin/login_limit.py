@@ -14,7 +14,7 @@ from collections.abc import Callable
 from typing import Final, TypeVar
 
 from commentsvc.auth import passwords
-from commentsvc.auth.attempts import AttemptLimiter, Bucket, Rate
+from commentsvc.auth.attempts import AttemptLimiter, Bucket, Rate, buckets_of_network
 from commentsvc.db.database import Database
 from commentsvc.http.messages import HttpError, too_many
 from commentsvc.util.client_network import network
@@ -62,7 +62,7 @@ class LoginLimiter:
             buckets = [Bucket(b"known", named, PER_KNOWN_BROWSER)]
         else:
             buckets = [
-                Bucket(b"network", network(address), PER_NETWORK),
+                *buckets_of_network(b"network", network(address), PER_NETWORK),
                 Bucket(b"name", named, PER_NAME),
             ]
         if wait := await self._attempts.take(buckets, now_ms):

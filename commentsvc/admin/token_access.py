@@ -34,7 +34,7 @@ from commentsvc.http.router import Route, route
 from commentsvc.moderation import permissions
 from commentsvc.moderation.permissions import Actor
 from commentsvc.util.client_network import network
-from commentsvc.util.ratelimit import RateLimiter
+from commentsvc.util.ratelimit import NetworkLimiter
 
 S = TypeVar("S", bound=msgspec.Struct)
 # Any: what a coroutine yields to the event loop does not matter
@@ -57,7 +57,7 @@ class TokenAccess:
         self._database = service.database
         self._clock = service.clock
         self._proxies = TrustedProxies(service.settings.server.trusted_proxies)
-        self._guesses = RateLimiter(WRONG_TOKENS)
+        self._guesses = NetworkLimiter(WRONG_TOKENS)
 
     def routes(self, handlers: Sequence[tuple[Operation[Any], Handler]]) -> list[Route]:
         """Return the routes of `handlers`, for tokens with the operation's permission."""

@@ -32,7 +32,7 @@ from commentsvc.submission_service import Accepted, SubmissionService
 from commentsvc.util.client_network import network
 from commentsvc.util.i18n import gettext as _
 from commentsvc.util.i18n import requested_language
-from commentsvc.util.ratelimit import RateLimiter
+from commentsvc.util.ratelimit import NetworkLimiter
 
 T = TypeVar("T")
 
@@ -53,9 +53,9 @@ class HttpSubmissions:
         self, service: ServiceContext, cors: CorsPolicy, submissions: SubmissionService
     ) -> None:
         settings = service.settings
-        self._limiter = RateLimiter(settings.spam.rate_limit)
-        self._attempts = RateLimiter(settings.spam.rate_limit, ATTEMPTS)
-        self._previews = RateLimiter(PREVIEWS)
+        self._limiter = NetworkLimiter(settings.spam.rate_limit)
+        self._attempts = NetworkLimiter(settings.spam.rate_limit, ATTEMPTS)
+        self._previews = NetworkLimiter(PREVIEWS)
         self._proxies = TrustedProxies(settings.server.trusted_proxies)
         self._length = settings.comments.message_length
         self._picture_bytes = settings.comments.image_kib << 10
@@ -177,7 +177,7 @@ class HttpSubmissions:
         return network(self._proxies.client(request))
 
     def _count(
-        self, place: bytes, limiter: RateLimiter, refusal: Callable[[int], HttpError]
+        self, place: bytes, limiter: NetworkLimiter, refusal: Callable[[int], HttpError]
     ) -> None:
         """Raise the `refusal` for the seconds to wait if the network exceeds `limiter`."""
         if wait := limiter.take(place, self._clock.monotonic_ms()):

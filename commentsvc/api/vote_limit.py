@@ -1,14 +1,15 @@
 """The limits on votes and reactions from one network."""
 
+import hashlib
 from collections.abc import Callable
 from typing import Final, NamedTuple
 
-from commentsvc.comments.voting import CROWD
+from commentsvc.comments.voting import CROWD, DIGEST
 from commentsvc.context import ServiceContext
 from commentsvc.http.messages import Request, TrustedProxies, too_many
 from commentsvc.util.client_network import NetworkHashes, network, wide_network
 from commentsvc.util.i18n import Message
-from commentsvc.util.ratelimit import RateLimiter
+from commentsvc.util.ratelimit import NetworkLimiter, RateLimiter
 
 # The limit for an IPv6 /48, which contains 256 of our networks: three times that of one network.
 WIDE_VOTES: Final = f"{3 * CROWD}/day"
@@ -32,7 +33,7 @@ class VoteLimit:
     ) -> None:
         """Take the text for a number of seconds to wait, and the error for too many votes."""
         settings = service.settings
-        self._limiter = RateLimiter(settings.spam.vote_limit)
+        self._limiter = NetworkLimiter(settings.spam.vote_limit)
         self._wide = RateLimiter(WIDE_VOTES)
         self._hashes = NetworkHashes(service.keys[0], settings.privacy.keep_network_days)
         self._proxies = TrustedProxies(settings.server.trusted_proxies)
@@ -53,8 +54,9 @@ class VoteLimit:
         if wait:
             raise too_many(self._say_wait(wait), wait)
         wide = wide_network(place)
-        if wide != place and self._wide.take(
-            b"%b %b" % (subject, wide), self._clock.monotonic_ms()
-        ):
-            raise self._refusal()
+        if wide != place:
+            # A digest, since the address of a page may be long, and many are remembered.
+            key = hashlib.blake2b(subject, digest_size=DIGEST, salt=wide).digest()
+            if self._wide.take(key, self._clock.monotonic_ms()):
+                raise self._refusal()
         return voter

@@ -16,6 +16,8 @@ from commentsvc.db.database import Database
 from commentsvc.db.query import Param, Select, prepared
 from commentsvc.db.schema.comments import SignInAttemptTable
 from commentsvc.db.sqlite import Transaction
+from commentsvc.util.client_network import wide_network
+from commentsvc.util.ratelimit import WIDE
 
 
 class Rate(NamedTuple):
@@ -36,6 +38,17 @@ class Bucket(NamedTuple):
     kind: bytes
     whose: bytes
     rate: Rate
+
+
+def buckets_of_network(kind: bytes, network: bytes, rate: Rate) -> list[Bucket]:
+    """Return the bucket of a network and, for IPv6, that of its /48, which has WIDE times the rate.
+
+    See `util.ratelimit`.
+    """
+    own, wide = Bucket(kind, network, rate), wide_network(network)
+    if wide == network:
+        return [own]
+    return [own, Bucket(kind, wide, Rate(WIDE * rate.times, rate.period_ms))]
 
 
 class AttemptLimiter:

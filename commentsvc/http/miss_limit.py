@@ -26,7 +26,7 @@ from commentsvc.settings.schema import ServerSettings
 from commentsvc.util.client_network import network
 from commentsvc.util.clock import Clock
 from commentsvc.util.i18n import gettext as _
-from commentsvc.util.ratelimit import RateLimiter
+from commentsvc.util.ratelimit import NetworkLimiter
 
 BASE: Final = 0.125
 SIZE: Final = 8_192
@@ -47,7 +47,8 @@ class MissLimiter:
         """Take the router; `questions` are the paths whose POST requests only read."""
         self._handle = router.handle
         self._proxies = TrustedProxies(settings.trusted_proxies)
-        self._limiter = RateLimiter(settings.miss_limit)
+        self._public = NetworkLimiter(settings.miss_limit)
+        self._moderation = NetworkLimiter(settings.miss_limit)
         is_limited = settings.miss_limit != "off"
         self._limited: Container[str] = READS if is_limited else ()
         self._questions: Container[str] = questions if is_limited else ()
@@ -60,29 +61,30 @@ class MissLimiter:
             method != "POST" or request.path not in self._questions
         ):
             return self._handle(request)
-        key = network(self._proxies.client(request))
-        if request.path.startswith(MODERATION):
-            key = b"moderation " + key
+        place = network(self._proxies.client(request))
+        limiter = self._moderation if request.path.startswith(MODERATION) else self._public
         cost = BASE + (len(request.query) + len(request.body)) / QUERY_SIZE
-        if wait := self._limiter.take(key, self._clock.monotonic_ms(), cost):
+        if wait := limiter.take(place, self._clock.monotonic_ms(), cost):
             return _refused(request, wait)
         answer = self._handle(request)
         if isinstance(answer, Response):
             if more := _more(answer):
-                self._limiter.charge(key, more)
+                limiter.charge(place, more)
         elif not isinstance(answer, Deferred):
-            self._limiter.charge(key, LATER)
-            return self._finish(key, answer)
+            limiter.charge(place, LATER)
+            return _finish(answer, limiter, place)
         return answer
 
-    async def _finish(self, key: bytes, answer: Awaitable[Response]) -> Response:
-        cost = 0.0
-        try:
-            response = await answer
-            cost = _more(response)
-            return response
-        finally:
-            self._limiter.charge(key, cost - LATER)
+
+async def _finish(answer: Awaitable[Response], limiter: NetworkLimiter, place: bytes) -> Response:
+    """Return an answer that is given later, and charge for its size instead of LATER."""
+    cost = 0.0
+    try:
+        response = await answer
+        cost = _more(response)
+        return response
+    finally:
+        limiter.charge(place, cost - LATER)
 
 
 def _more(response: Response) -> float:

@@ -12,7 +12,7 @@ import msgspec
 from msgspec import Meta
 
 from commentsvc.comments.submission import SITE_LENGTH, is_site
-from commentsvc.comments.urls import PageRef, UrlError
+from commentsvc.comments.urls import LENGTH, PageRef, UrlError
 from commentsvc.context import ServiceContext
 from commentsvc.http.forms import FormError, parse_urlencoded
 from commentsvc.http.messages import (
@@ -30,7 +30,7 @@ from commentsvc.http.router import Route, route
 from commentsvc.mentions import store
 from commentsvc.util.client_network import network
 from commentsvc.util.origin import host_of, origin
-from commentsvc.util.ratelimit import RateLimiter
+from commentsvc.util.ratelimit import NetworkLimiter, RateLimiter
 
 TAKEN: Final = b"Thank you. Your page will be checked soon.\n"
 
@@ -39,7 +39,7 @@ class WebmentionFields(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """The fields of a webmention."""
 
     source: Annotated[str, Meta(description="The page that links to ours.", max_length=SITE_LENGTH)]
-    target: Annotated[str, Meta(description="The page of ours.")]
+    target: Annotated[str, Meta(description="The page of ours.", max_length=LENGTH)]
 
 
 WEBMENTION = Operation(
@@ -62,7 +62,8 @@ class WebmentionEndpoint:
         self._taking = {site.name for site in settings.sites if site.webmentions}
         base = settings.server.public_url.rstrip("/")
         self._plain = base and f"{base}/embed/thread?"
-        self._limiter = RateLimiter(settings.mentions.rate_limit)
+        self._networks = NetworkLimiter(settings.mentions.rate_limit)
+        self._hosts = RateLimiter(settings.mentions.rate_limit)
         self._proxies = TrustedProxies(settings.server.trusted_proxies)
         self._sites = service.sites
         self._database = service.database
@@ -84,11 +85,12 @@ class WebmentionEndpoint:
         place = self._check(source, target)
         now = self._clock.now_ms()
         if not self._database.read_now(store.waits, place, source, now):
-            client, host = network(self._proxies.client(request)), host_of(source)
-            for key in (b"network " + client, f"host {host}"):
-                if wait := self._limiter.take(key, self._clock.monotonic_ms()):
-                    message = "There were too many webmentions. Please send it again later."
-                    raise too_many(message, wait)
+            client, since = network(self._proxies.client(request)), self._clock.monotonic_ms()
+            if wait := self._networks.take(client, since) or self._hosts.take(
+                host_of(source), since
+            ):
+                message = "There were too many webmentions. Please send it again later."
+                raise too_many(message, wait)
             if not await self._database.write(store.receive, place, source, target, now):
                 message = "Too many webmentions wait. Please send it again later."
                 raise HttpError(503, "busy", message, headers=(("Retry-After", "600"),))
@@ -99,6 +101,8 @@ class WebmentionEndpoint:
         """Return the page that `target` addresses, directly or by our plain page of comments."""
         if not origin(target):
             raise UrlError("This must be an http or https address.")
+        if len(target) > LENGTH:  # it is stored as it was sent
+            raise UrlError(f"This must have at most {LENGTH} characters.")
         if self._plain and target.startswith(self._plain):
             query = parse_urlencoded(urlsplit(target).query)
             return self._sites.locate(first(query, "url"), first(query, "site"))

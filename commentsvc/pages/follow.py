@@ -24,7 +24,7 @@ from commentsvc.http.messages import NOT_STORED, CorsPolicy, Request, Response
 from commentsvc.http.operation import HTML, NOTHING, Operation, form_of, json_of
 from commentsvc.http.router import Route, route
 from commentsvc.pages.mail_links import errors_as_pages, link_operation, rendered
-from commentsvc.pages.personal_data import Address, AddressForm, MailRequests, typed_address
+from commentsvc.pages.personal_data import Address, AddressForm, RequestLimiter, typed_address
 from commentsvc.util.i18n import Text
 from commentsvc.util.i18n import gettext as _
 from commentsvc.util.timestamps import DAY_MS
@@ -87,7 +87,7 @@ class FollowPages:
 
     def __init__(self, service: ServiceContext, cors: CorsPolicy) -> None:
         self._cors = cors
-        self._requests = MailRequests(service, "follow", PER_ADDRESS)
+        self._requests = RequestLimiter(service, "follow", PER_ADDRESS)
         self._database = service.database
         self._sites = service.sites
         self._links = SignedLinks(service.keys)

@@ -14,7 +14,7 @@ import msgspec
 from msgspec import Meta
 
 from commentsvc.auth import signed_links
-from commentsvc.auth.attempts import AttemptLimiter, Bucket, Rate
+from commentsvc.auth.attempts import AttemptLimiter, Bucket, Rate, buckets_of_network
 from commentsvc.auth.signed_links import OWN_DAYS, SignedLinks
 from commentsvc.comments.submission import EMAIL_LENGTH, PLAIN_EMAIL, is_email
 from commentsvc.context import ServiceContext
@@ -104,7 +104,7 @@ ASK_TO_ERASE = link_operation("GET", "/mail/erase", "Ask an author whether to er
 ERASE = link_operation("POST", "/mail/erase", "Erase an author's data, once")
 
 
-class MailRequests:
+class RequestLimiter:
     """Requests of readers, for mails or downloads.
 
     A network, and those with an address, may make a limited number of them.
@@ -129,7 +129,7 @@ class MailRequests:
         """Count a request. Raise HttpError 429, DatabaseError."""
         client, whose = network(self._proxies.client(request)), email.lower().encode()
         buckets = (
-            Bucket(b"network " + self._purpose, client, PER_NETWORK),
+            *buckets_of_network(b"network " + self._purpose, client, PER_NETWORK),
             Bucket(b"address " + self._purpose, whose, self._per_address),
         )
         if wait := await self._limiter.take(buckets, self._clock.now_ms()):
@@ -152,8 +152,8 @@ class PersonalDataPages:
     """The handlers of these pages."""
 
     def __init__(self, service: ServiceContext) -> None:
-        self._requests = MailRequests(service, "own data", PER_ADDRESS)
-        self._downloads = MailRequests(service, "download", DOWNLOADS)
+        self._requests = RequestLimiter(service, "own data", PER_ADDRESS)
+        self._downloads = RequestLimiter(service, "download", DOWNLOADS)
         self._database = service.database
         self._links = SignedLinks(service.keys)
         self._clock = service.clock

@@ -25,7 +25,7 @@ from msgspec import Meta
 from commentsvc.api.parameters import LanguageTag, SiteName
 from commentsvc.api.submit import SIGNED_OUT
 from commentsvc.auth import blog_tokens, oidc, signed_links
-from commentsvc.auth.attempts import AttemptLimiter, Bucket, Rate
+from commentsvc.auth.attempts import AttemptLimiter, Rate, buckets_of_network
 from commentsvc.auth.blog_tokens import BlogTokenRefused
 from commentsvc.auth.oidc import Attempt, OidcProvider, OidcRefused, OidcUnavailable
 from commentsvc.auth.signed_links import LinkError, LinkExpired, SignedLinks
@@ -46,7 +46,7 @@ from commentsvc.http.messages import (
 from commentsvc.http.operation import HTML, NOTHING, Operation, Query, form_of
 from commentsvc.http.router import Route, route
 from commentsvc.pages.mail_links import TEMPLATES, errors_as_pages, link_operation
-from commentsvc.pages.personal_data import NO_MAIL, AddressForm, MailRequests, typed_address
+from commentsvc.pages.personal_data import NO_MAIL, AddressForm, RequestLimiter, typed_address
 from commentsvc.settings.schema import Site
 from commentsvc.spam.protected_names import ProtectedNames, looks
 from commentsvc.util.client_network import network
@@ -156,7 +156,7 @@ class SignInPages:
         self._keys = service.keys
         self._names = names
         self._links = SignedLinks(service.keys)
-        self._mails = MailRequests(service, "sign in", PER_ADDRESS)
+        self._mails = RequestLimiter(service, "sign in", PER_ADDRESS)
         self._proxies = TrustedProxies(settings.server.trusted_proxies)
         self._limiter = AttemptLimiter(service.database, service.keys[0])
         self._base = settings.server.public_url.rstrip("/")
@@ -413,7 +413,7 @@ class SignInPages:
     async def _begin(self, request: Request, back: Return, way: str) -> tuple[str, str]:
         """Return a random word and the state for signing in elsewhere. Raise HttpError 429."""
         client = network(self._proxies.client(request))
-        attempts = (Bucket(b"reader sign-in", client, PER_NETWORK),)
+        attempts = buckets_of_network(b"reader sign-in", client, PER_NETWORK)
         if wait := await self._limiter.take(attempts, self._clock.now_ms()):
             raise too_fast(wait)
         word = urandom(WORD_SIZE).hex()

@@ -19,7 +19,7 @@ from commentsvc.model import APPROVED, PENDING
 from commentsvc.settings.schema import SpamSettings
 from commentsvc.util.i18n import Message
 from commentsvc.util.i18n import gettext as _
-from commentsvc.util.ratelimit import RateLimiter
+from commentsvc.util.ratelimit import NetworkLimiter
 
 RECOUNT_MS: Final = 10_000
 SITE_RETRY: Final = 3_600  # seconds until a moderator may have shortened the queue
@@ -64,7 +64,7 @@ class PendingLimit:
     def __init__(self, settings: SpamSettings, database: Database) -> None:
         """Take the settings, and the database with the comments."""
         limited = settings.rate_limit != "off"
-        self._networks = RateLimiter(settings.pending_limit if limited else "off")
+        self._networks = NetworkLimiter(settings.pending_limit if limited else "off")
         self._most = settings.site_pending_limit if limited else 0
         self._sites: dict[str, _Count] = {}
         self._database = database

@@ -18,6 +18,7 @@ from commentsvc.util.timestamps import DAY_MS
 
 KNOWN: Final = 1_000  # networks, and hashes, that are cached
 HASH_SIZE: Final = 8  # bytes: two of a million networks hardly ever have the same hash
+PACKED_SIZE: Final = 7  # bytes of an IPv6 /56
 _MAPPED: Final = bytes(10) + b"\xff\xff"  # ::ffff:0:0/96: IPv4-mapped addresses (RFC 4291)
 
 
@@ -33,16 +34,16 @@ def network(address: str) -> bytes:
         packed = socket.inet_pton(socket.AF_INET6, address.partition("%")[0])
     except (OSError, ValueError):
         return b""
-    return packed[12:15] if packed.startswith(_MAPPED) else packed[:7]
+    return packed[12:15] if packed.startswith(_MAPPED) else packed[:PACKED_SIZE]
 
 
 def wide_network(network: bytes) -> bytes:
-    """Return the IPv6 /48 that holds `network`; an IPv4 /24 is returned as it is.
+    """Return the IPv6 /48 that holds `network`; all else, such as an IPv4 /24, is itself.
 
-    Organisations get a /48, which holds 256 networks of the usual size. Limits that such an
-    organisation must not multiply by 256 apply to the /48 as well.
+    Organisations, and customers of a hoster, get a /48, which holds 256 networks of the usual size.
+    Limits that they must not multiply by 256 apply to the /48 as well.
     """
-    return network[:6]
+    return network[:6] if len(network) == PACKED_SIZE else network
 
 
 class NetworkHashes:

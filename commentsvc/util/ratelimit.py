@@ -4,13 +4,18 @@ Each key has a token bucket, which holds as many tokens as the rate names and is
 pace. So a reader may write three comments in a row, but not go on at that speed. The table of
 buckets is bounded: when it is full, the least recently used key is removed and starts again with a
 full bucket. Nothing is stored on disk.
+
+A network is an IPv4 /24 or an IPv6 /56. Since many have an IPv6 /48, which holds 256 of these, a
+`NetworkLimiter` limits the /48, too.
 """
 
 from collections import OrderedDict
 
+from commentsvc.util.client_network import wide_network
 from commentsvc.util.timestamps import DAY_MS, HOUR_MS, MINUTE_MS
 
 BUCKETS = 10_000  # at once, about 2 MiB
+WIDE = 3  # times as much as one network may do, an IPv6 /48 may
 _UNITS_MS = {"second": 1_000, "minute": MINUTE_MS, "hour": HOUR_MS, "day": DAY_MS}
 
 
@@ -64,3 +69,25 @@ class RateLimiter:
         bucket = self._buckets.get(key)
         if bucket is not None:
             bucket[0] -= round(cost * self._token)
+
+
+class NetworkLimiter:
+    """Limits how often each network may act by a rate, and an IPv6 /48 by WIDE times that rate."""
+
+    def __init__(self, rate: str, times: int = 1) -> None:
+        """Take the same as `RateLimiter`."""
+        self._each = RateLimiter(rate, times)
+        self._wide = RateLimiter(rate, WIDE * times)
+
+    def take(self, network: bytes, now_ms: int, cost: float = 1.0) -> int:
+        """Do as `RateLimiter.take` for a network, and the /48 that holds it."""
+        wait = self._each.take(network, now_ms, cost)
+        if wait or (wide := wide_network(network)) is network:
+            return wait
+        return self._wide.take(wide, now_ms, cost)
+
+    def charge(self, network: bytes, cost: float) -> None:
+        """Do as `RateLimiter.charge` for a network, and the /48 that holds it."""
+        self._each.charge(network, cost)
+        if (wide := wide_network(network)) is not network:
+            self._wide.charge(wide, cost)

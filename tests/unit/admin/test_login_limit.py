@@ -54,6 +54,12 @@ def test_one_network_may_guess_a_few_times_whatever_names_it_tries(guard: LoginL
     assert attempts(guard, "192.0.3.77", "another") == 20
 
 
+def test_an_ipv6_48_may_guess_as_often_as_three_networks(guard: LoginLimiter) -> None:
+    made = [attempts(guard, f"2001:db8:1:{number:x}00::1", f"name {number}") for number in range(8)]
+    assert made == [20, 20, 20, 0, 0, 0, 0, 0]
+    assert attempts(guard, "2001:db8:2::1", "another") == 20
+
+
 def test_one_name_is_guessed_a_few_times_from_however_many_networks(guard: LoginLimiter) -> None:
     for number in range(30):
         count(guard, f"192.0.{number}.1", "Ann" if number % 2 else "ann")

@@ -88,6 +88,17 @@ def test_a_network_beyond_its_limit_is_told_to_wait(limited: Limited) -> None:
     asyncio.run(main())
 
 
+def test_the_256_networks_of_an_ipv6_48_cost_what_three_may(limited: Limited) -> None:
+    async def main() -> None:
+        peers = [f"2001:db8:1:{number:x}00::1" for number in range(256)]
+        answers = [await limited.ask("/short", peer) for peer in peers * 10]
+        assert answers.count(200) == 1_200
+        assert await limited.ask("/moderation/queue", peers[0]) == 200
+        assert await limited.ask("/short", "2001:db8:2::1") == 200
+
+    asyncio.run(main())
+
+
 def test_a_long_answer_costs_more(limited: Limited) -> None:
     async def main() -> None:
         assert [await limited.ask("/long") for _ in range(4)] == [200, 200, 200, 429]
