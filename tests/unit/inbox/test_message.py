@@ -2,6 +2,7 @@
 
 import contextlib
 import time
+import tracemalloc
 from email import message_from_bytes
 from email.message import EmailMessage
 from email.policy import SMTP
@@ -200,6 +201,35 @@ def test_a_mail_that_takes_long_to_parse_is_not_parsed(body: bytes) -> None:
     """4 MiB took minutes, or a GiB of memory, whoever sent them."""
     with pytest.raises(Unwanted, match="lines or parts"):
         READER.read(with_body(body, Content_Type='multipart/mixed; boundary="0"'))
+
+
+def test_a_mail_takes_a_few_times_its_own_memory_to_read() -> None:
+    """One of 4 MiB took 480, for the parts of its longest field, before it was refused."""
+    raw = with_body(b"Content-Type: " + b"a" * (MAIL_SIZE - 10_000))
+    tracemalloc.start()
+    with contextlib.suppress(Unwanted):
+        READER.read(raw)
+    _, most = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert most < 10 * MAIL_SIZE
+
+
+@pytest.mark.parametrize(
+    "content_type",
+    [
+        "multipart/mixed; boundary*0*=a; boundary*=b",
+        "text/plain; charset*0*=a; charset*=b",
+        "text/plain; format*0*=a; format*=b",
+        "text/plain; x*0*=a; x*=b; charset=utf-8",
+    ],
+)
+def test_a_field_that_the_parser_fails_at_is_no_fault(content_type: str) -> None:
+    """The mailbox was not read any more: the same mail came first, and failed, for ever."""
+    head, _, body = plain(ORIGINAL, "Hello").partition(b"\r\n\r\n")
+    fields = [each for each in head.split(b"\r\n") if not each.lower().startswith(b"content-")]
+    raw = b"\r\n".join([*fields, f"Content-Type: {content_type}".encode(), b"", body])
+    with pytest.raises(Unwanted):
+        READER.read(raw)
 
 
 @settings(max_examples=40, deadline=None)
