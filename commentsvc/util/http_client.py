@@ -8,21 +8,27 @@ name resolves to another one a moment later. TLS still verifies the name, with t
 certifi. Only `fetch` follows redirects, the proxies of the environment are ignored, and the time
 and the size of the answer are bounded.
 
+Names are resolved in threads of their own. The event loop's few threads also check passwords and
+render long comments, and a name server of somebody who wants to hold them up does not answer.
+
 httpx2 is imported at the first request, since it takes 1.6 MiB and 20 ms, and most services send
 no requests.
 """
 
 import asyncio
 import socket
-from collections.abc import AsyncIterator, Mapping, Sequence
+import threading
+from collections.abc import AsyncIterator, Coroutine, Mapping, Sequence
+from concurrent.futures import Future
 from ipaddress import IPv4Address, IPv6Address, IPv6Network, ip_address, ip_network
-from typing import Final, NamedTuple
+from typing import Any, Final, NamedTuple
 from urllib.parse import urljoin, urlsplit
 
 from commentsvc.util.tls import client_context
 
 DEADLINE: Final = 20.0  # seconds for the whole request, by default
 REDIRECTS: Final = 5  # that `fetch` follows
+LOOKUPS: Final = 64  # names that are looked up at once, also for requests that are over meanwhile
 ANSWER: Final = 2_048  # bytes of an answer that `post` reads: enough for an error message
 # Bytes of an answer for each piece that it may come in, and pieces that are allowed in any case.
 # Each piece costs time on the event loop, so a server that sends single bytes is refused.
@@ -39,6 +45,8 @@ _TRANSLATED: Final = IPv6Network("64:ff9b::/96")
 _UNICAST: Final = IPv6Network("2000::/3")
 # These are not public either, but not every version of `ipaddress` knows: RFC 6890, RFC 9637.
 _RESERVED: Final = (ip_network("192.0.0.0/24"), ip_network("3fff::/20"))
+
+_lookups: Final = threading.BoundedSemaphore(LOOKUPS)
 
 
 class RemoteError(Exception):
@@ -108,7 +116,7 @@ async def post(
     answer are read. Raise RemoteError.
     """
     request = ("POST", url, body, headers)
-    found = await _ask(request, most, networks, deadline)
+    found = await _in_time(deadline, _send(request, most, networks))
     return HttpResponse(found.status, found.body[:most].decode(errors="replace"))
 
 
@@ -122,7 +130,7 @@ async def get(
 
     Raise RemoteError, also if the answer has more than `most` bytes.
     """
-    found = await _ask(("GET", url, b"", headers), most + 1, networks, DEADLINE)
+    found = await _in_time(DEADLINE, _send(("GET", url, b"", headers), most + 1, networks))
     if len(found.body) > most:
         raise RemoteError(f"the answer has more than {most} bytes")
     return found
@@ -131,9 +139,18 @@ async def get(
 async def fetch(
     url: str, most: int, headers: Mapping[str, str], networks: Sequence[str] = ()
 ) -> Fetched:
-    """As `get`, but follow up to REDIRECTS redirects; each new address is checked, too."""
+    """As `get`, but follow up to REDIRECTS redirects; each new address is checked, too.
+
+    The deadline is for all of them together.
+    """
+    return await _in_time(DEADLINE, _follow(url, most, headers, networks))
+
+
+async def _follow(
+    url: str, most: int, headers: Mapping[str, str], networks: Sequence[str]
+) -> Fetched:
     for _ in range(REDIRECTS + 1):
-        found = await _ask(("GET", url, b"", headers), most + 1, networks, DEADLINE)
+        found = await _send(("GET", url, b"", headers), most + 1, networks)
         location = found.header("location")
         if found.status not in (301, 302, 303, 307, 308) or not location:
             if len(found.body) > most:
@@ -146,18 +163,13 @@ async def fetch(
     raise RemoteError(f"it redirects more than {REDIRECTS} times")
 
 
-async def _ask(
-    request: tuple[str, str, bytes, Mapping[str, str]],
-    most: int,
-    networks: Sequence[str],
-    deadline: float,
-) -> Fetched:
-    """Send a request (method, url, body, headers) and read `most` bytes, or a few more."""
+async def _in_time(deadline: float, sending: Coroutine[Any, Any, Fetched]) -> Fetched:
+    """Return the answer that `sending` gives within so many seconds. Raise RemoteError."""
     import httpx2
 
     try:
         async with asyncio.timeout(deadline):
-            return await _send(*request, most, networks)
+            return await sending
     except TimeoutError as error:
         raise RemoteError(f"no answer within {deadline:.0f} s") from error
     except (httpx2.HTTPError, httpx2.InvalidURL, OSError, ValueError) as error:
@@ -165,15 +177,12 @@ async def _ask(
 
 
 async def _send(
-    method: str,
-    url: str,
-    body: bytes,
-    headers: Mapping[str, str],
-    most: int,
-    networks: Sequence[str],
+    request: tuple[str, str, bytes, Mapping[str, str]], most: int, networks: Sequence[str]
 ) -> Fetched:
+    """Send a request (method, url, body, headers) and read `most` bytes, or a few more."""
     import httpx2
 
+    method, url, body, headers = request
     parts = urlsplit(url)
     host = parts.hostname or ""
     port = parts.port or {"http": 80, "https": 443}.get(parts.scheme)
@@ -182,7 +191,7 @@ async def _send(
     address = await _resolve(host, port, networks)
     there = f"[{address}]" if ":" in address else address
     target = f"{parts.scheme}://{there}:{port}{parts.path or '/'}"
-    request = httpx2.Request(
+    sent = httpx2.Request(
         method,
         f"{target}?{parts.query}" if parts.query else target,
         headers={**headers, "Host": parts.netloc, "User-Agent": "commentsvc"},
@@ -190,7 +199,7 @@ async def _send(
         extensions={"sni_hostname": host, "timeout": httpx2.Timeout(None).as_dict()},
     )
     async with httpx2.AsyncHTTPTransport(verify=client_context(), trust_env=False) as transport:
-        response = await transport.handle_async_request(request)
+        response = await transport.handle_async_request(sent)
         try:
             read = await _read(response.aiter_raw(), most)
             media_type = response.headers.get("content-type", "").partition(";")[0].strip()
@@ -217,9 +226,7 @@ async def _read(pieces: AsyncIterator[bytes], most: int) -> bytes:
 
 async def _resolve(host: str, port: int, networks: Sequence[str]) -> str:
     """Return an address of `host`. Raise RemoteError if any address of it is not allowed."""
-    loop = asyncio.get_running_loop()
-    found = await loop.getaddrinfo(host, port, type=socket.SOCK_STREAM)
-    addresses = [str(entry[4][0]) for entry in found]
+    addresses = await _look_up(host, port)
     allowed = [ip_network(network) for network in networks]
     for address in addresses:
         inside = any(ip_address(address.partition("%")[0]) in network for network in allowed)
@@ -229,3 +236,26 @@ async def _resolve(host: str, port: int, networks: Sequence[str]) -> str:
                 " network to hooks.allowed_networks."
             )
     return addresses[0]
+
+
+async def _look_up(host: str, port: int) -> list[str]:
+    """Return the addresses of `host`. Raise RemoteError, OSError or UnicodeError.
+
+    Nothing but the resolver ends a lookup, which may take a minute. Its thread does not keep the
+    program from ending.
+    """
+    entries: Future[list[Any]] = Future()  # Any: a tuple for each family of addresses
+    entries.set_running_or_notify_cancel()
+
+    def work() -> None:
+        try:
+            entries.set_result(socket.getaddrinfo(host, port, type=socket.SOCK_STREAM))
+        except Exception as error:  # for whoever waits
+            entries.set_exception(error)
+        finally:
+            _lookups.release()
+
+    if not _lookups.acquire(blocking=False):
+        raise RemoteError("too many names are being looked up")
+    threading.Thread(target=work, name="dns", daemon=True).start()
+    return [str(entry[4][0]) for entry in await asyncio.wrap_future(entries)]

@@ -3,6 +3,8 @@
 import asyncio
 import socket
 import ssl
+import threading
+import time
 from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
@@ -22,6 +24,7 @@ class Receiver(ThreadingHTTPServer):
 
     status, answer, location = 200, b"thanks", ""
     pieces = 0  # of a chunked answer, each with one byte
+    pause = 0.0  # seconds before the answer to a GET
 
     def __init__(self) -> None:
         super().__init__(("127.0.0.1", 0), Handler)
@@ -37,6 +40,13 @@ class Handler(BaseHTTPRequestHandler):
 
     def do_POST(self) -> None:
         body = self.rfile.read(int(self.headers["Content-Length"]))
+        self._answer(body)
+
+    def do_GET(self) -> None:
+        time.sleep(self.server.pause)
+        self._answer(b"")
+
+    def _answer(self, body: bytes) -> None:
         self.server.got.append((self.path, dict(self.headers), body))
         self.send_response(self.server.status)
         if self.server.location:
@@ -163,6 +173,58 @@ def test_a_server_that_never_answers_is_left() -> None:
         pytest.raises(RemoteError, match=r"no answer within|[Tt]ime"),
     ):
         post(f"http://127.0.0.1:{silent.getsockname()[1]}/", LOCAL, 0.1)
+
+
+def test_redirects_and_the_page_have_one_deadline(
+    receiver: Receiver, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Each redirect could take the whole time again."""
+    monkeypatch.setattr(http_client, "DEADLINE", 1.0)
+    receiver.status, receiver.location, receiver.pause = 302, "/again", 0.4
+    with pytest.raises(RemoteError, match="no answer within 1 s"):
+        asyncio.run(http_client.fetch(f"http://127.0.0.1:{receiver.port}/", 10, {}, LOCAL))
+    assert len(receiver.got) <= 3
+
+
+def test_a_name_server_that_does_not_answer_holds_up_nothing_else(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """The event loop's threads also check passwords and render long comments."""
+    answered = threading.Event()
+
+    def resolve(*_: object, **__: object) -> list[Any]:
+        answered.wait()
+        raise OSError("no such name")
+
+    async def story() -> None:
+        asked = [http_client.get(f"http://{n}.evil.example/", 10) for n in range(40)]
+        waiting = [asyncio.ensure_future(each) for each in asked]
+        await asyncio.sleep(0)
+        assert await asyncio.wait_for(asyncio.to_thread(sum, (1, 2)), 20) == 3
+        answered.set()
+        for outcome in await asyncio.gather(*waiting, return_exceptions=True):
+            assert isinstance(outcome, RemoteError)
+
+    monkeypatch.setattr(socket, "getaddrinfo", resolve)
+    asyncio.run(story())
+
+
+def test_names_that_are_looked_up_at_once_are_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
+    answered = threading.Event()
+    monkeypatch.setattr(http_client, "DEADLINE", 0.1)
+    monkeypatch.setattr(socket, "getaddrinfo", lambda *_, **__: answered.wait() and [])
+
+    async def fetches(number: int) -> set[str]:
+        asked = [http_client.get(f"http://{n}.evil.example/", 10) for n in range(number)]
+        return {str(each) for each in await asyncio.gather(*asked, return_exceptions=True)}
+
+    try:
+        assert asyncio.run(fetches(http_client.LOOKUPS)) == {"no answer within 0 s"}
+        assert asyncio.run(fetches(1)) == {"too many names are being looked up"}
+    finally:
+        answered.set()
+        for thread in [each for each in threading.enumerate() if each.name == "dns"]:
+            thread.join()
 
 
 def test_the_certificate_is_that_of_the_name(
