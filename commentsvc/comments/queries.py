@@ -4,7 +4,7 @@ Comments are changed by `create`, `threads` and `voting`, and by the package `mo
 that `pagination` did not make raises BadCursor.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Final, Literal
 
 import msgspec
@@ -266,11 +266,13 @@ def _closes(reader: Reader, thread: Thread, open_for: int) -> int | None:
 
 def latest(reader: Reader, site: str, url: str | None, limit: int) -> list[Entry]:
     """Return the newest approved comments of a page, or of the whole site, newest first."""
-    if url is None:
-        rows = reader.execute(statements.LATEST_OF_SITE, (site, limit))
-    else:
-        rows = reader.execute(statements.LATEST_OF_THREAD, (site, url, limit))
-    return first_entries(map(entry, rows.fetchall()), limit)[0]
+    sql = statements.LATEST_OF_SITE if url is None else statements.LATEST_OF_THREAD
+    place = (site,) if url is None else (site, url)
+
+    def read(most: int, skipped: int) -> Sequence[Row]:
+        return reader.execute(sql, (*place, most, skipped)).fetchall()
+
+    return entries_in_pieces(read, limit)
 
 
 def replies(reader: Reader, comment_id: int, limit: int) -> list[Entry]:
@@ -282,7 +284,9 @@ def replies(reader: Reader, comment_id: int, limit: int) -> list[Entry]:
         .where(CommentTable.parent == comment_id, CommentTable.status == literal(APPROVED))
         .order_by(CommentTable.published_at.desc(), CommentTable.id.desc())
     )
-    return first_entries(map(entry, reader.query(found.limit(limit))), limit)[0]
+    return entries_in_pieces(
+        lambda most, skipped: reader.query(found.limit(most).offset(skipped)), limit
+    )
 
 
 def find(reader: Reader, comment_id: int) -> Entry | None:
@@ -308,6 +312,22 @@ def listing(reader: Reader, status: str | None, limit: int) -> list[Entry]:
     else:
         rows = reader.execute(statements.LISTING_UNAPPROVED, (status, limit))
     return [entry(row) for row in rows.fetchall()]
+
+
+def entries_in_pieces(read: Callable[[int, int], Sequence[Row]], limit: int) -> list[Entry]:
+    """Return at most `limit` entries of a list: fewer if they are long, see `pagination`.
+
+    `read` returns a number of rows behind a number of others. None are read for which the list has
+    no room.
+    """
+    found: list[Entry] = []
+    while len(found) < limit and pagination.has_room(each.comment for each in found):
+        piece = min(limit - len(found), pagination.PIECE)
+        rows = read(piece, len(found))
+        found += map(entry, rows)
+        if len(rows) < piece:
+            break
+    return first_entries(found, limit)[0]
 
 
 def first_entries(entries: Iterable[Entry], limit: int) -> tuple[list[Entry], bool]:

@@ -83,8 +83,9 @@ def reported(reader: Reader, sites: Sequence[str] | None, most: int) -> list[Ent
             CommentTable.status == literal(APPROVED),
         )
         .order_by(CommentTable.id.desc())
-        .limit(most)
     )
     if sites is not None:
         query = query.where(SiteTable.name.in_(list(sites)))
-    return queries.first_entries(map(queries.entry, reader.query(query)), most)[0]
+    return queries.entries_in_pieces(
+        lambda piece, skipped: reader.query(query.limit(piece).offset(skipped)), most
+    )

@@ -88,11 +88,12 @@ LAST_ACT: Final = (
     "SELECT decision_id FROM change WHERE actor = ? AND undone_at IS NULL AND field <> 'thread'"
     " ORDER BY id DESC LIMIT 1"
 )
-HISTORY: Final = (
+_HISTORY: Final = (
     "SELECT id, decision_id, comment_id, field, old, new, created_at, actor, undone_at,"
-    " undone_by FROM change"
-    " WHERE comment_id = ? ORDER BY id DESC LIMIT ?"
+    " undone_by FROM change WHERE comment_id = ?"
 )
+HISTORY: Final = f"{_HISTORY} ORDER BY id DESC LIMIT ?"
+HISTORY_OF_FIELD: Final = f"{_HISTORY} AND field = ? ORDER BY id DESC LIMIT ?"
 
 # Reading. THREAD is by (site, url), ALIASED by the id that an alias names, SITE_COUNT by site.
 THREAD: Final = (
@@ -161,7 +162,7 @@ ENTRIES: Final = (
     " JOIN site AS s ON s.id = c.site_id"
 )
 _LATEST = f"{ENTRIES} WHERE c.status = 'approved'"
-_NEWEST = "ORDER BY c.published_at DESC, c.id DESC LIMIT ?"
+_NEWEST = "ORDER BY c.published_at DESC, c.id DESC LIMIT ? OFFSET ?"
 LATEST_OF_SITE: Final = f"{_LATEST} AND c.site_id = (SELECT id FROM site WHERE name = ?) {_NEWEST}"
 LATEST_OF_THREAD: Final = (
     f"{_LATEST} AND c.thread_id = (SELECT coalesce(t.alias_id, t.id) FROM thread AS t"

@@ -22,7 +22,6 @@ from commentsvc.db.sqlite import Reader, Transaction
 from commentsvc.delivery.channel import DeliveryRejected, ServerUnreachable
 from commentsvc.model import AKISMET, APPROVED, AUTHOR, PENDING, SPAM, STATUS, Entry
 from commentsvc.moderation import actions
-from commentsvc.moderation.actions import HistoryEntry
 from commentsvc.settings.schema import Settings, origins
 from commentsvc.util.clock import Clock
 from commentsvc.util.http_client import RemoteError, post
@@ -62,7 +61,7 @@ class Akismet:
         entry = queries.find(reader, post.comment_id or 0)
         if entry is None or not entry.comment.source or entry.comment.role:  # erased, or our own
             return None
-        method = _method(post.kind, entry, actions.history(reader, entry.comment.id))
+        method = _method(reader, post.kind, entry)
         return Question(method, self._fields(entry), entry.comment.id) if method else None
 
     @contextlib.asynccontextmanager
@@ -104,17 +103,15 @@ class Akismet:
         ).encode()
 
 
-def _method(kind: str, entry: Entry, history: list[HistoryEntry]) -> str:
-    """Return what to report about a comment, "" for nothing; `history` is newest first."""
-    decisions = [
-        one
-        for one in history
-        if one.field == STATUS and one.undone_at is None and one.actor != AUTHOR
-    ]
-    asked = any(one.field == STATUS and one.actor == AKISMET for one in history)
+def _method(reader: Reader, kind: str, entry: Entry) -> str:
+    """Return what to report about a comment, "" for nothing."""
+    changes = actions.last_changes(reader, entry.comment.id, STATUS)
+    is_decided = any(one.undone_at is None and one.actor != AUTHOR for one in changes)
+    asked = any(one.actor == AKISMET for one in changes)
     if kind == "submitted":
-        return "" if decisions or entry.comment.status not in (PENDING, APPROVED) else CHECK
-    if not history or history[0].field != STATUS or history[0].actor == AUTHOR:
+        return "" if is_decided or entry.comment.status not in (PENDING, APPROVED) else CHECK
+    last = actions.history(reader, entry.comment.id, 1)
+    if not last or last[0].field != STATUS or last[0].actor == AUTHOR:
         return ""  # the text or the page was changed, or no moderator did it
     if asked and entry.comment.status in (PENDING, APPROVED):
         return NO_SPAM
@@ -124,5 +121,5 @@ def _method(kind: str, entry: Entry, history: list[HistoryEntry]) -> str:
 def _file(tx: Transaction, comment_id: int, now: int) -> None:
     """File a comment as spam, unless a moderator has decided on it."""
     entry = queries.find(tx, comment_id)
-    if entry and _method("submitted", entry, actions.history(tx, comment_id)):
+    if entry and _method(tx, "submitted", entry):
         actions.change(tx, [comment_id], SPAM, AKISMET, now)

@@ -97,14 +97,8 @@ def _is_open(reader: Reader, entry: Entry, reasons: tuple[str, ...]) -> bool:
         return False
     if opinion.is_given(reasons):
         return False
-    decision = next(
-        (
-            each
-            for each in actions.history(reader, comment.id)
-            if each.field == STATUS and each.undone_at is None
-        ),
-        None,
-    )
+    changes = actions.last_changes(reader, comment.id, STATUS)
+    decision = next((each for each in changes if each.undone_at is None), None)
     return decision is None or decision.actor == AUTHOR
 
 

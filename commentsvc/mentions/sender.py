@@ -1,15 +1,17 @@
 """Sends webmentions to the pages that an approved comment links to.
 
-The source of a webmention is our page of the comment (`pages.comment_page`). After a change, all
-pages that the comment has ever linked to are notified again. They fetch the comment's page, and
-find it gone after the comment was deleted. https://www.w3.org/TR/webmention/#sending-webmentions
+The source of a webmention is our page of the comment (`pages.comment_page`). After a change, the
+pages to which the comment links, or linked in one of its last texts, are notified again. They fetch
+the comment's page, and find it gone after the comment was deleted.
+https://www.w3.org/TR/webmention/#sending-webmentions
 """
 
 import asyncio
 import contextlib
 import re
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Iterator
 from html import unescape
+from itertools import chain, islice
 from typing import Final, NamedTuple
 from urllib.parse import urlencode
 
@@ -22,7 +24,7 @@ from commentsvc.db.sqlite import Reader
 from commentsvc.delivery.channel import TemporaryFailure
 from commentsvc.mentions import html_page
 from commentsvc.mentions.html_page import UnreadablePage
-from commentsvc.model import TEXT
+from commentsvc.model import TEXT, Comment
 from commentsvc.moderation import actions
 from commentsvc.util.http_client import RemoteError, fetch, post
 
@@ -54,12 +56,20 @@ class WebmentionSender:
         entry = queries.find(reader, post.comment_id or 0)
         if entry is None or entry.site not in self._sending or entry.comment.published_at is None:
             return None
-        history = actions.history(reader, entry.comment.id)
-        texts = [each.old for each in history if each.field == TEXT]
-        links = _LINK("".join([entry.comment.html, *map(render, texts)]))
-        targets = [url for url in dict.fromkeys(map(unescape, links)) if not self._is_ours(url)]
+        targets = list(islice(self._linked(reader, entry.comment), TARGETS))
         source = f"{self._base}/comment/{entry.comment.id}"
-        return OwnMentions(source, targets[:TARGETS]) if targets else None
+        return OwnMentions(source, targets) if targets else None
+
+    def _linked(self, reader: Reader, comment: Comment) -> Iterator[str]:
+        """Yield the pages of others that a comment, or a former text of it, links to, each once."""
+        former = actions.last_changes(reader, comment.id, TEXT)
+        htmls = chain([comment.html], (render(each.old) for each in former))
+        links = chain.from_iterable(map(_LINK, htmls))
+        seen: set[str] = set()
+        for url in map(unescape, links):
+            if url not in seen and not self._is_ours(url):
+                yield url
+            seen.add(url)
 
     @contextlib.asynccontextmanager
     async def connect(self) -> AsyncIterator["WebmentionSender"]:

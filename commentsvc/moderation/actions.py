@@ -186,6 +186,12 @@ def history(reader: Reader, comment_id: int, most: int = EVERYTHING) -> list[His
     return [HistoryEntry(*row) for row in rows.fetchall()]
 
 
+def last_changes(reader: Reader, comment_id: int, field: str) -> list[HistoryEntry]:
+    """Return the last SHOWN changes of a comment's `field`, the newest first."""
+    rows = reader.execute(statements.HISTORY_OF_FIELD, (comment_id, field, SHOWN))
+    return [HistoryEntry(*row) for row in rows.fetchall()]
+
+
 def _find(tx: Transaction, ids: Iterable[int]) -> list[tuple[int, ThreadRef, str, int | None]]:
     """Return id, thread, status and publication time of each comment, each once."""
     found, unknown = [], []

@@ -9,11 +9,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from commentsvc.comments import pagination, queries
+from commentsvc.comments import pagination, queries, reports
 from commentsvc.comments.errors import BadCursor
 from commentsvc.comments.pagination import Sort
+from commentsvc.comments.queries import entry
 from commentsvc.db.database import Database
-from commentsvc.model import Comment
+from commentsvc.db.sqlite import Row
+from commentsvc.model import Comment, Entry
 from commentsvc.moderation import pins
 from tests.unit.database_fixture import NOW, add, opened
 
@@ -161,6 +163,39 @@ def test_a_part_ends_before_its_texts_are_too_long(monkeypatch: pytest.MonkeyPat
     monkeypatch.setattr(pagination, "TEXTS", 5)
     assert pagination.first_part([one] * 2, 9) == ([one], True)
     assert pagination.first_part([], 9) == ([], False)
+
+
+def test_no_more_long_comments_are_read_than_a_list_has_room_for(
+    database: Database, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The newest comments, replies and reports were all read, and most of them dropped."""
+    monkeypatch.setattr(pagination, "TEXTS", 100)
+    monkeypatch.setattr(pagination, "PIECE", 3)
+    parent = add(database, NOW).comment.id
+    for number in range(20):
+        new = add(database, NOW + number, source="x" * 30, html="", parent=parent).comment.id
+        database.write_now(reports.report, new, "a word of a reader", NOW)
+    made: list[int] = []
+
+    def counted(row: Row) -> Entry:
+        made.append(row[0])
+        return entry(row)
+
+    monkeypatch.setattr(queries, "entry", counted)
+    for read in (
+        lambda reader: queries.latest(reader, "blog", None, 18),
+        lambda reader: queries.latest(reader, "blog", "/post/", 18),
+        lambda reader: queries.replies(reader, parent, 18),
+        lambda reader: reports.reported(reader, None, 18),
+    ):
+        made.clear()
+        found = database.read_now(read)
+        assert (
+            [each.comment.id for each in found]
+            == made[:3]
+            == [*range(parent + 20, parent + 17, -1)]
+        )
+        assert len(made) <= 6
 
 
 def test_a_comment_that_comes_meanwhile_neither_repeats_nor_hides_another(

@@ -89,6 +89,18 @@ changes = H.select(
     H.old_at,
     fn.EXISTS(again),
 ).where(H.undone_at.is_null(), H.field != "thread")
+history = H.select(
+    H.id,
+    H.decision_id,
+    H.comment,
+    H.field,
+    H.old,
+    H.new,
+    H.created_at,
+    H.actor,
+    H.undone_at,
+    H.undone_by,
+).order_by(H.id.desc())
 moment = NOW + 500
 touched = H.select(1).where(
     H.comment == C.id, (H.created_at >= moment) | (fn.coalesce(H.undone_at, 0) >= moment)
@@ -136,21 +148,11 @@ READS: dict[str, tuple[Sequence[object], Any]] = {
     ),
     statements.HISTORY: (
         (9, 5),
-        H.select(
-            H.id,
-            H.decision_id,
-            H.comment,
-            H.field,
-            H.old,
-            H.new,
-            H.created_at,
-            H.actor,
-            H.undone_at,
-            H.undone_by,
-        )
-        .where(H.comment == 9)
-        .order_by(H.id.desc())
-        .limit(5),
+        history.where(H.comment == 9).limit(5),
+    ),
+    statements.HISTORY_OF_FIELD: (
+        (9, "status", 5),
+        history.where(H.comment == 9, H.field == "status").limit(5),
     ),
     statements.THREAD: (
         ("blog", "/3/"),
@@ -210,14 +212,18 @@ READS: dict[str, tuple[Sequence[object], Any]] = {
         C.select(C.id, C.votes).where(C.thread == 3, APPROVED, C.votes != 0),
     ),
     statements.LATEST_OF_SITE: (
-        ("blog", 9),
-        entries(S.name == "blog", APPROVED).order_by(C.published_at.desc(), C.id.desc()).limit(9),
+        ("blog", 9, 2),
+        entries(S.name == "blog", APPROVED)
+        .order_by(C.published_at.desc(), C.id.desc())
+        .limit(9)
+        .offset(2),
     ),
     statements.LATEST_OF_THREAD: (
-        ("blog", "/3/", 9),
+        ("blog", "/3/", 9, 2),
         entries(S.name == "blog", T.url == "/3/", APPROVED)
         .order_by(C.published_at.desc(), C.id.desc())
-        .limit(9),
+        .limit(9)
+        .offset(2),
     ),
     statements.ENTRY_BY_ID: ((9,), entries(C.id == 9)),
     statements.LISTING: ((9,), entries(True).order_by(C.id.desc()).limit(9)),

@@ -154,6 +154,22 @@ def test_an_edit_is_told_to_pages_old_and_new_and_a_deletion_to_all(
     assert service.get(f"/comment/{number}").status == 410
 
 
+def test_of_many_edits_the_last_ones_are_read(
+    service: Served, other: OtherSite, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Each edit by an author keeps its former text, and each was rendered after each change."""
+    monkeypatch.setattr(actions, "SHOWN", 2)
+    for number in range(5):
+        other.pages[f"/{number}"] = Page(f'<link rel="webmention" href="/end/{number}">')
+    edited = said(service, f"see {other.url('/0')}")
+    for number in range(1, 5):
+        text, now = f"see {other.url(f'/{number}')}", service.clock.now_ms()
+        service.database.write_now(actions.edit, edited, text, "Mo", now)
+    other.got.clear()
+    deliver(service)
+    assert sorted(path for path, _, _ in told(other)) == ["/end/2", "/end/3", "/end/4"]
+
+
 def test_the_source_says_who_wrote_it_and_links_to_the_target(
     service: Served, other: OtherSite
 ) -> None:
