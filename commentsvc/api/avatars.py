@@ -7,7 +7,8 @@ and a limited size, or nothing: then the widget shows the picture that it draws.
 systems cannot do that, and ask for a neutral picture instead. Answers are cached in memory for a
 day, also if there is no picture. After a failure there is a pause.
 
-A request may contain any digest: made-up ones cause fetches, which are limited.
+A request may contain any digest: made-up ones cause fetches, which are limited, for each network
+and for all.
 """
 
 import asyncio
@@ -19,14 +20,22 @@ from msgspec import Meta
 from commentsvc.api.parameters import SiteName
 from commentsvc.api.serialize import is_digest
 from commentsvc.comments.urls import Sites
-from commentsvc.http.messages import ANY_ORIGIN, NO_SNIFFING, HttpError, Request, Response
+from commentsvc.http.messages import (
+    ANY_ORIGIN,
+    NO_SNIFFING,
+    HttpError,
+    Request,
+    Response,
+    TrustedProxies,
+)
 from commentsvc.http.operation import Content, Operation, Query
 from commentsvc.http.router import Route, route
 from commentsvc.settings.schema import Settings
 from commentsvc.util import http_client
+from commentsvc.util.client_network import network
 from commentsvc.util.clock import Clock
 from commentsvc.util.http_client import Fetched, RemoteError
-from commentsvc.util.ratelimit import RateLimiter
+from commentsvc.util.ratelimit import NetworkLimiter, RateLimiter
 from commentsvc.util.timestamps import DAY_MS, MINUTE_MS
 
 PREFIX: Final = "/api/avatar/"
@@ -36,6 +45,7 @@ KEPT_MS: Final = DAY_MS  # how long we and browsers cache an answer
 PAUSE_MS: Final = 5 * MINUTE_MS  # before another attempt after a failure
 AT_ONCE: Final = 8  # fetches
 RATE: Final = "300/minute"  # of fetches
+NETWORK_RATE: Final = "150/minute"  # of fetches that one network causes
 QUERY: Final = "?d=404&s=96"  # Gravatar's parameters: 404 without a picture, size in pixels
 TYPES: Final = ("image/gif", "image/jpeg", "image/png", "image/webp")
 
@@ -109,6 +119,8 @@ class Avatars:
         self._clock = clock
         self._kept: TLRUCache[str, Kept] = TLRUCache(KEPT, _expiry, clock.monotonic_ms)
         self._limiter = RateLimiter(RATE)
+        self._of_each = NetworkLimiter(NETWORK_RATE)
+        self._proxies = TrustedProxies(settings.server.trusted_proxies)
         self._lane = asyncio.Semaphore(AT_ONCE)
 
     def routes(self) -> list[Route]:
@@ -128,16 +140,22 @@ class Avatars:
             raise _no_picture()
         found = None
         if source and name != NOBODY:
-            found = await self._find(f"{source}/{name}{QUERY}")
+            found = await self._find(f"{source}/{name}{QUERY}", request)
         if found is not None:
             return _image(found.type, found.body, KEPT_MS)
         if query.fallback == "1":
             return _image(SVG, NEUTRAL, PAUSE_MS)
         raise _no_picture()
 
-    async def _find(self, url: str) -> Fetched | None:
-        """Return a cached or fetched picture; None if there is none, or if fetching fails."""
+    async def _find(self, url: str, request: Request) -> Fetched | None:
+        """Return a cached or fetched picture; None if there is none, or if fetching fails.
+
+        Nothing is fetched for a network that has caused too many fetches.
+        """
         if url not in self._kept:
+            place = network(self._proxies.client(request))
+            if self._of_each.take(place, self._clock.monotonic_ms()):
+                return None
             async with self._lane:
                 if url not in self._kept:  # nobody has fetched it meanwhile
                     await self._fetch(url)

@@ -194,6 +194,19 @@ def test_fetches_are_limited_and_so_is_what_is_kept(
     assert statuses == [200] * 5 + [404] * 5
 
 
+def test_one_network_leaves_fetches_to_others(
+    tmp_path: Path, gallery: Gallery, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(avatars, "RATE", "9/minute")
+    monkeypatch.setattr(avatars, "NETWORK_RATE", "5/minute")
+    with served(tmp_path, settings(gallery)) as service:
+        made_up = [f"/api/avatar/{number:032x}?site=notes" for number in range(20)]
+        assert [ask(service, target).status for target in made_up].count(200) == 5
+        picture = f"{TARGET}?site=notes"
+        assert service.ask("GET", picture, peer="198.51.100.1").status == 200
+        assert ask(service, picture).status == 200, "what is cached costs nothing"
+
+
 def test_a_list_names_the_pictures_of_a_site_that_has_some(service: Served) -> None:
     for site in ("blog", "notes"):
         for email in ("Ann@Blog.Example", ""):
