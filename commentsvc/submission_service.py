@@ -16,7 +16,7 @@ from typing import Any, Final
 import msgspec
 
 from commentsvc.auth.edit_tokens import EditTokens
-from commentsvc.comments import create, images, people
+from commentsvc.comments import create, images, people, subscriptions
 from commentsvc.comments.create import InsertResult, NewComment
 from commentsvc.comments.errors import SubmissionRefused, TooManyPending
 from commentsvc.comments.render_queue import Rendered, RenderJob, RenderQueue
@@ -34,7 +34,11 @@ from commentsvc.spam.protected_names import ProtectedNames
 from commentsvc.spam.score import Verdict
 from commentsvc.util.client_network import NetworkHashes
 from commentsvc.util.i18n import gettext as _
+from commentsvc.util.ratelimit import NetworkLimiter
 from commentsvc.util.timestamps import MINUTE_MS
+
+# How often comments of a network may have somebody, who has not agreed before, asked about mails.
+QUESTIONS: Final = "20/day"
 
 # The status of a submission by its verdict.
 STATUS: Final = {"accept": APPROVED, "hold": PENDING, "spam": SPAM}
@@ -96,6 +100,8 @@ class SubmissionService:
         self._hashes = NetworkHashes(keys[0], settings.privacy.keep_network_days)
         self._spam_policy = SpamPolicy(settings, database, bans, names, self._hashes)
         self._pending_limit = PendingLimit(settings.spam, database)
+        is_limited = settings.spam.rate_limit != "off"
+        self._questions = NetworkLimiter(QUESTIONS if is_limited else "off")
         self._tokens = EditTokens(keys)
         self._images = settings.comments.image_count
         self._rendering = RenderQueue(service.clock)
@@ -200,10 +206,23 @@ class SubmissionService:
             refusal = self._pending_limit.take(submission.place[0], counted, monotonic_ms)
             if refusal:
                 raise TooManyPending(refusal.text, refusal.retry_after)
+        if self._asks_too_much(submission, network, monotonic_ms):
+            submission = msgspec.structs.replace(submission, notify=False, follow=False)
         token, token_hash = self._tokens.new_token()
         network_hash = self._hashes.hash(network, now_ms)
         new = self._new(submission, html, verdict, network_hash, (token_hash, now_ms + self._edit))
         return PreparedComment(new, now_ms, token)
+
+    def _asks_too_much(self, submission: Submission, network: bytes, monotonic_ms: int) -> bool:
+        """Return whether a network has had too many addresses asked whether they want mails.
+
+        Then the comment is stored without that wish: its owner may not know of it.
+        """
+        if not (submission.notify or submission.follow):
+            return False
+        if self._database.read_now(subscriptions.has_confirmed, submission.email):
+            return False
+        return self._questions.take(network, monotonic_ms) > 0
 
     def _check_images(self, message: str) -> None:
         number = len(images.names(message))

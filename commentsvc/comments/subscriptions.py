@@ -1,10 +1,10 @@
 """Subscriptions: authors who get mails about replies to their comments, and about their approval.
 
 Authors subscribe with a submission, where anybody can enter somebody else's address. So the owner
-of the address is asked to confirm it, once for each site, and only after the comment was published:
-no program can make the service mail strangers without a moderator's approval. Until the owner has
-confirmed, no other mail is sent there, and the question is repeated at most once a day. After a
-"no" it is never asked again.
+of the address is asked to confirm it, once for each site, and only after the comment was published.
+Where comments are published without a moderator, a limit for each network keeps programs from
+mailing strangers by it (see `submission_service`). Until the owner has confirmed, no other mail is
+sent there, and the question is repeated at most once a day. After a "no" it is never asked again.
 
     asked ──▸ confirmed ──▸ stopped
       └────────────────────────▴
@@ -23,6 +23,7 @@ from commentsvc.db.schema.outbox import (
     MAIL,
     QUEUED,
     STOPPED,
+    FollowerTable,
     OutboxTable,
     SubscriberTable,
     SubscriptionTable,
@@ -163,6 +164,17 @@ def _asked_now(first: Param, last: Param, now: Param, until: Param) -> Select:
 
 
 @prepared
+def _confirmed(email: Param) -> Select:
+    of_replies = SubscriberTable.select(SubscriberTable.id).where(
+        SubscriberTable.email == email, SubscriberTable.consent == CONFIRMED
+    )
+    of_pages = FollowerTable.select(FollowerTable.id).where(
+        FollowerTable.email == email, FollowerTable.consent == CONFIRMED
+    )
+    return of_replies.union_all(of_pages).limit(1)
+
+
+@prepared
 def _any() -> Select:
     return SubscriptionTable.select(SubscriptionTable.comment).limit(1)
 
@@ -174,6 +186,11 @@ def subscribe(tx: Transaction, comment_id: int, language: str = "") -> None:
     """
     tx.change(_add_subscriber, comment_id)
     tx.change(_subscribe, language, comment_id)
+
+
+def has_confirmed(reader: Reader, email: str) -> bool:
+    """Return whether the owner of an address has agreed to mails about comments, on any site."""
+    return reader.first(_confirmed, email) is not None
 
 
 def published(tx: Transaction, first: int, last: int, now: int) -> None:

@@ -9,10 +9,11 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
+from commentsvc.db.schema.outbox import CONFIRMED, SubscriberTable
 from commentsvc.delivery.mail import MailComposer
 from commentsvc.model import CLASSIFIER
 from commentsvc.moderation import actions
-from commentsvc.settings.schema import ServerSettings
+from commentsvc.settings.schema import ServerSettings, SpamSettings
 from commentsvc.util.timestamps import DAY_MS
 from tests.unit.app_fixture import SETTINGS, Served, faults, served, waiting
 from tests.unit.mail_server import mail_settings
@@ -86,6 +87,25 @@ def test_before_the_author_has_confirmed_nothing_is_mailed(service: Served) -> N
     service.get(target(letter(service, "confirm"), "confirm"))
     service.submit(parent=1)
     assert kinds(service) == [("confirm", 1)]
+
+
+def test_one_network_has_twenty_addresses_a_day_asked(tmp_path: Path) -> None:
+    """Where no moderator approves, each comment could mail another stranger."""
+    limited = replace(WITH_MAIL, spam=SpamSettings(rate_limit="100/minute", form_token="off"))
+    with served(tmp_path, limited) as service:
+        for number in range(25):
+            fields = {"email": f"{number}@home.example", "follow": number % 2 == 1}
+            sent = service.submit(f"It is {number}", notify=True, url=f"/{number}/", **fields)
+            assert sent.status == 201
+        asked = {post.recipient or post.comment_id for post in waiting(service)}
+        assert len({post.comment_id for post in waiting(service) if post.kind == "confirm"}) == 20
+        assert len(asked) == 20 + 10, "and ten of them about their page"
+        with_consent = SubscriberTable.update(consent=CONFIRMED)
+        first = with_consent.where(SubscriberTable.email == "0@home.example")
+        service.database.write_now(lambda tx: tx.change(first))
+        service.submit("It is I again", notify=True, email="0@home.example")
+        service.submit("It is I, too", parent=service.stored()[0].comment.id)
+        assert [post.kind for post in waiting(service)][-1] == "reply"
 
 
 def test_the_question_says_nothing_that_a_reader_wrote(service: Served) -> None:
