@@ -59,9 +59,13 @@ class MentionVerifier:
     async def check_due(self) -> int:
         """Check some due mentions, at most one per host; return how many."""
         now = self._clock.now_ms()
-        if not (waiting := self._database.read_now(store.due, now, 10 * AT_ONCE)):
+        if not self._database.read_now(store.due, now, 1):
             return 0
-        by_host = {host_of(mention.source): mention for mention in reversed(waiting)}
+        # Not only the first few: these may be all of one slow host.
+        waiting = await self._database.read(store.due, now, store.MOST_WAITING)
+        by_host: dict[str, Mention] = {}
+        for mention in waiting:
+            by_host.setdefault(host_of(mention.source), mention)
         chosen = list(by_host.values())[:AT_ONCE]
         await asyncio.gather(*map(self._check, chosen))
         return len(chosen)

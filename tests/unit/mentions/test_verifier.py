@@ -9,7 +9,7 @@ import pytest
 from msgspec.structs import replace
 
 from commentsvc.db.schema.mentions import MentionTable
-from commentsvc.mentions import html_page, verifier
+from commentsvc.mentions import html_page, store, verifier
 from commentsvc.mentions.html_page import UnreadablePage
 from commentsvc.mentions.verifier import MentionVerifier
 from commentsvc.model import APPROVED, DELETED, PENDING, Comment
@@ -304,6 +304,21 @@ def test_a_slow_server_holds_up_no_other(
     assert len(comments(service)) == 1
 
 
+def test_many_pages_of_a_slow_server_hold_up_no_other(
+    service: Served, other: OtherSite, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Each round of checks was one page of the slow server, as long as its pages came first."""
+    monkeypatch.setattr("commentsvc.util.http_client.DEADLINE", 1.0)
+    for number in range(100):
+        other.pages[f"/{number}"] = Page(REPLY, slow=60)
+        send(service, other.url(f"/{number}"))
+    with other_site("127.0.0.2") as second:
+        second.pages["/1"] = Page(REPLY)
+        send(service, second.url("/1"))
+        asyncio.run(MentionVerifier(service.service, service.submissions).check_due())
+    assert len(comments(service)) == 1
+
+
 def test_a_server_that_fails_is_tried_again_and_left_in_the_end(
     service: Served, other: OtherSite
 ) -> None:
@@ -315,6 +330,16 @@ def test_a_server_that_fails_is_tried_again_and_left_in_the_end(
     assert len(other.asked()) == verifier.TRIES + 1
     other.pages["/1"] = Page(REPLY)
     assert len(mentioned(service, other.url("/1"))) == 1, "whoever sends it again is heard"
+
+
+def test_who_came_first_is_checked_first(service: Served, other: OtherSite) -> None:
+    for number in range(verifier.AT_ONCE + 1):
+        send(service, f"http://127.0.1.{number}:1/")
+        service.now += 1
+    checked = MentionVerifier(service.service, service.submissions)
+    asyncio.run(checked.check_due())
+    [left] = service.database.read_now(store.due, service.clock.now_ms(), 10)
+    assert left.source == f"http://127.0.1.{verifier.AT_ONCE}:1/"
 
 
 def test_one_network_and_one_host_have_a_rate(tmp_path: Path) -> None:
@@ -440,3 +465,14 @@ def test_our_plain_page_tells_where_webmentions_go_and_stands_for_its_page(
         other.pages["/1"] = Page(REPLY.replace(TARGET, plain.replace("&", "&amp;")))
         mentioned(running, other.url("/1"), plain)
         assert [entry.url for entry in running.stored()] == ["/post/"]
+
+
+def test_a_webmention_is_stored_with_an_address_of_usual_length_only(tmp_path: Path) -> None:
+    """Our plain page takes any parameters, so 1,000 that wait could fill 250 MB."""
+    public = replace(WITH_MENTIONS, server=ServerSettings(public_url="https://c.example"))
+    with served(tmp_path, public) as running:
+        plain = "https://c.example/embed/thread?url=/post/&view=page"
+        assert send(running, "https://rosa.example/1", plain) == 202
+        for more in (f"&x={'a' * 2_000}", f"#{'a' * 2_000}"):
+            assert send(running, "https://rosa.example/2", plain + more) == 400
+        assert waiting(running) == 1
