@@ -160,7 +160,6 @@ TESTED_ELSEWHERE: dict[str, str] = {
     "imports.convert": "test_store: what comments are stored with",
     "imports.staging_writer": "test_store: a large import in two processes",
     "imports.wordpress": "test_detect: each format by a file of it",
-    "runtime.processes": "tests/e2e/test_postgresql: processes that are killed, stopped, replaced",
     "settings.schema": "test_loader: each value in and out of its bounds",
     "settings.types": "test_loader: each value in and out of its bounds",
     "exports.disqus": "exports/test_wordpress: all formats of other programs",

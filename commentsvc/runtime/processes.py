@@ -80,7 +80,7 @@ class _Instance:
 
     number: int
     process: Process | None = None
-    failures: int = 0
+    pause: float = 0.0  # seconds before the last start
     ready: asyncio.Event = field(default_factory=asyncio.Event)
 
 
@@ -172,8 +172,7 @@ class _Supervisor:
             if not self._is_started:
                 self._stop_requested.set()
                 return
-            instance.failures = 0 if loop.time() - began > SETTLED else instance.failures + 1
-            pause = min(LONGEST_PAUSE, FIRST_PAUSE * 2**instance.failures / 2)
+            instance.pause = pause = next_pause(instance.pause, loop.time() - began)
             _log.warning(
                 "process %d ended (%s) and is started again in %g s",
                 instance.number,
@@ -296,6 +295,11 @@ class _Supervisor:
         if path and not borrowed and not self._is_replaced:
             path.unlink(missing_ok=True)
         close_all(self._listeners)
+
+
+def next_pause(pause: float, lived: float) -> float:
+    """Return the seconds before an instance starts again that `lived` so long, after a `pause`."""
+    return FIRST_PAUSE if lived > SETTLED else min(LONGEST_PAUSE, max(FIRST_PAUSE, 2 * pause))
 
 
 @contextlib.contextmanager
