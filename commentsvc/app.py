@@ -52,6 +52,7 @@ from commentsvc.db.lock import Lock
 from commentsvc.db.migrations import upgrade
 from commentsvc.db.scheduled_backup import ScheduledBackup
 from commentsvc.db.schema.outbox import WEBMENTIONS
+from commentsvc.db.sqlite import DatabaseError
 from commentsvc.delivery import builds, channels
 from commentsvc.delivery.builds import ChangedSites
 from commentsvc.delivery.channel import Channel
@@ -159,8 +160,7 @@ async def _compose(
             upgrade.upgrade(location)
         else:
             upgrade.is_current(location)  # raises an exception if it cannot be used
-        keys = edit_tokens.load_keys(data / data_dir.SECRET_KEY, settings.auth.secret_key)
-        leader = stack.enter_context(_leader(location, settings, keys))
+        keys, leader = _join(stack, data, location, settings)
         bridge = Bridge(_with_room(settings), request_trace.LINES if start.traced else 0)
         stack.enter_context(_observed(bridge, start.traced))
         bans, names = Bans(), ProtectedNames(settings)
@@ -247,6 +247,24 @@ def _with_room(settings: Settings) -> ServerSettings:
         return server
     room = settings.comments.image_kib + settings.server.max_body_kib
     return msgspec.structs.replace(server, max_body_kib=room)
+
+
+def _join(
+    stack: AsyncExitStack, data: Path, location: Location, settings: Settings
+) -> tuple[tuple[bytes, ...], Leader]:
+    """Return the secret keys, and what says whether this instance leads, until `stack` is closed.
+
+    Raise KeyUnusable; DatabaseError, and then leave no new key behind.
+    """
+    file = data / data_dir.SECRET_KEY
+    is_new = not file.exists()
+    keys = edit_tokens.load_keys(file, settings.auth.secret_key)
+    try:
+        return keys, stack.enter_context(_leader(location, settings, keys))
+    except DatabaseError:
+        if is_new:
+            file.unlink(missing_ok=True)
+        raise
 
 
 @contextmanager

@@ -59,6 +59,7 @@ def test_a_day_of_a_service_with_postgresql(
     assert second.code == 1
     assert "another commentsvc with a different secret key uses this database" in second.err
     assert second.err.count("\n") == 1
+    assert not (tmp_path / "secret.key").exists(), "one of its own would be wrong"
     postgresql.run(
         "SELECT pg_terminate_backend(pid) FROM pg_stat_activity"
         " WHERE application_name = 'commentsvc'"
