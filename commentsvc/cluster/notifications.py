@@ -150,6 +150,7 @@ async def _dialled(url: str) -> AsyncIterator[psycopg.AsyncConnection[Any]]:
         client_encoding="utf8",
     )
     try:
+        await connection.execute(postgresql.session(connection.info, read_only=False))
         yield connection
     finally:
         await connection.close()

@@ -73,9 +73,22 @@ _USERS: Final = (
     " AND pid <> pg_backend_pid() LIMIT 1"
 )
 
-_BUSY: Final = ("08", "25P03", "40", "53300", "55P03", "57")  # beginnings of SQLSTATEs
+_BUSY: Final = ("08", "25P03", "40", "53300", "57")  # beginnings of SQLSTATEs
+_LOCKED: Final = "55P03"
 _FULL: Final = ("53", "25006", "58")
 _UNUSABLE: Final = ("28", "3D", "42501", "3F", "XX")
+
+# Settings of each session, which an administrator may have changed for a role or a database, and
+# since which version PostgreSQL knows them. Our statements need their usual values.
+_SESSION: Final = (
+    ("search_path", f"{SCHEMA}, pg_catalog", 0),
+    ("default_transaction_isolation", "read committed", 0),
+    ("standard_conforming_strings", "on", 0),
+    ("statement_timeout", "0", 0),
+    ("idle_in_transaction_session_timeout", "0", 0),
+    ("idle_session_timeout", "0", 140_000),
+    ("transaction_timeout", "0", 170_000),
+)
 
 # The beginnings of statements that change nothing: they may be repeated on another connection.
 _REPEATABLE: Final = ("BEGIN", "SELECT", "WITH")
@@ -114,6 +127,8 @@ def fault(error: Exception) -> DatabaseError | None:
         return DatabaseFull(f"the database cannot be written ({text})")
     if state.startswith(_UNUSABLE):
         return DatabaseUnusable(f"the database cannot be used ({text})")
+    if state == _LOCKED:
+        return DatabaseBusy(f"another program holds the database ({text})")
     lost = not state and isinstance(error, psycopg.OperationalError | psycopg.InterfaceError)
     if lost or state.startswith(_BUSY):
         return DatabaseBusy(f"PostgreSQL does not answer ({text})")
@@ -171,11 +186,7 @@ def dial(
             adapters = connection.adapters
             adapters.register_loader("numeric", _WholeNumber)
             adapters.register_dumper(int, _IntegerDumper)
-            mode = "on" if read_only else "off"
-            connection.execute(
-                f"SELECT set_config('search_path', '{SCHEMA}, pg_catalog', false),"
-                f" set_config('default_transaction_read_only', '{mode}', false)"
-            )
+            connection.execute(session(connection.info, read_only=read_only))
         except BaseException:
             connection.close()
             raise
@@ -185,8 +196,18 @@ def dial(
             " letter or digit in user and password as %XX"
         ) from None  # what the library says of it may show the password
     except psycopg.Error as error:
-        raise DatabaseUnusable(f"PostgreSQL cannot be reached: {_one_line(error)}") from error
+        raise DatabaseUnusable(
+            f"PostgreSQL cannot be reached: {_one_line(error)}: check database.url and the server"
+        ) from error
     return connection
+
+
+def session(info: psycopg.ConnectionInfo, *, read_only: bool) -> str:
+    """Return the statement that gives a new session the settings that our statements need."""
+    settings = {name: value for name, value, since in _SESSION if info.server_version >= since}
+    settings["default_transaction_read_only"] = "on" if read_only else "off"
+    each = (f"set_config('{name}', '{value}', false)" for name, value in settings.items())
+    return f"SELECT {', '.join(each)}"
 
 
 def _refuse_password_in_host(url: str) -> None:

@@ -7,10 +7,15 @@ from pathlib import Path
 import psycopg
 import pytest
 
+from commentsvc.db import postgresql as driver
 from tests.postgresql_server import KeptConnection, Server
 from tests.unit import database_fixture, postgresql
 from tests.unit.admin_client import Seat, seated
 from tests.unit.app_fixture import Served, served
+
+# How long a service waits for PostgreSQL, and PostgreSQL for it, in seconds. A machine that runs
+# all tests at once may need longer.
+PATIENCE = ("DIAL_PATIENCE", "LOOP_PATIENCE", "IDLE")
 
 
 @pytest.fixture(scope="session", autouse=True)
@@ -43,6 +48,8 @@ def engine(request: pytest.FixtureRequest) -> Iterator[str]:
     database_fixture.in_use.append(running)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(psycopg, "connect", KeptConnection.of_service)
+        for each in PATIENCE:
+            patch.setattr(driver, each, 50)
         yield name
     database_fixture.in_use.clear()
 
@@ -58,9 +65,8 @@ def recycled(engine: str) -> Iterator[None]:
 @pytest.fixture
 def commands(engine: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Let the commands of a test find the database of the data folder `tmp_path`."""
-    if engine == "postgresql":
-        location = database_fixture.location(tmp_path)
-        monkeypatch.setenv("COMMENTSVC_DATABASE_URL", str(location))
+    for name, value in database_fixture.environ(tmp_path).items():
+        monkeypatch.setenv(name, value)
 
 
 @pytest.fixture

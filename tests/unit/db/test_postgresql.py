@@ -4,22 +4,30 @@ import asyncio
 import contextlib
 import socket
 import threading
+from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import psycopg
 import pytest
 
+from commentsvc.cluster import notifications
 from commentsvc.comments import create, queries
-from commentsvc.db import postgresql
+from commentsvc.db import integrity, postgresql
 from commentsvc.db.database import Database
+from commentsvc.db.migrations import postgresql_upgrade
 from commentsvc.db.schema.comments import SiteTable
 from commentsvc.db.sqlite import DatabaseBusy, DatabaseUnusable, Transaction
+from commentsvc.settings.schema import DatabaseSettings
 from tests.e2e.program import wait_for
 from tests.postgresql_server import Server
 from tests.unit.database_fixture import NOW, add, new, opened, site, sites
 
 pytestmark = pytest.mark.postgresql_only("test_sqlite.py is for SQLite")
+
+
+# Tests have more patience: see conftest.py.
+LOOP_PATIENCE = postgresql.LOOP_PATIENCE
 
 
 @pytest.fixture
@@ -72,6 +80,7 @@ def test_the_event_loop_does_not_wait_for_a_new_connection(
 
     with opened(tmp_path) as database:
         monkeypatch.setattr(postgresql, "dial", slow)
+        monkeypatch.setattr(postgresql, "LOOP_PATIENCE", LOOP_PATIENCE)
         end_connections(server)
         wait_for(is_refused, "the loss to be noticed")
         assert is_refused()
@@ -154,6 +163,81 @@ def test_a_wrong_password_is_one_clear_line_without_it(server: Server) -> None:
     assert told.startswith("PostgreSQL cannot be reached: ")
     assert "\n" not in told
     assert "mistaken" not in told
+
+
+@pytest.fixture
+def odd(server: Server, tmp_path: Path) -> Iterator[str]:
+    """Make a database with unusual settings; return its URL. `opened` uses it, too."""
+    server.run("CREATE DATABASE odd TEMPLATE template0")
+    for name, value in ODD.items():
+        server.run(f"ALTER DATABASE odd SET {name} = '{value}'")
+    server._used[tmp_path] = "odd"
+    yield server.url("odd")
+    del server._used[tmp_path]
+    server.run("DROP DATABASE odd WITH (FORCE)")
+
+
+# Settings that an administrator may have chosen for all programs.
+ODD = {
+    "search_path": "pg_catalog",
+    "default_transaction_isolation": "serializable",
+    "default_transaction_read_only": "on",
+    "standard_conforming_strings": "off",
+    "statement_timeout": "1h",
+    "idle_in_transaction_session_timeout": "1h",
+    "idle_session_timeout": "1h",
+    "client_encoding": "LATIN1",
+    "bytea_output": "escape",
+    "timezone": "Asia/Kathmandu",
+    "datestyle": "German, DMY",
+}
+
+
+def test_settings_of_a_database_do_not_reach_our_sessions(odd: str, tmp_path: Path) -> None:
+    wanted = {
+        "search_path": "commentsvc, pg_catalog",
+        "default_transaction_isolation": "read committed",
+        "default_transaction_read_only": "off",
+        "standard_conforming_strings": "on",
+        "statement_timeout": "0",
+        "idle_in_transaction_session_timeout": "0",
+        "idle_session_timeout": "0",
+        "client_encoding": "UTF8",
+    }
+
+    async def of_channel(name: str) -> str:
+        async with notifications._dialled(odd) as connection:
+            cursor = await connection.execute(f"SHOW {name}")
+            return str((await cursor.fetchone() or ("",))[0])
+
+    with contextlib.closing(postgresql.dial(odd)) as connection:
+        for name, value in wanted.items():
+            assert connection.execute(f"SHOW {name}").fetchone() == (value,), name
+            assert asyncio.run(of_channel(name)) == value, name
+    postgresql_upgrade.upgrade(odd)
+    with opened(tmp_path) as database:
+        stored = add(
+            database, source="\\ 'Ω' \\", token_hash=b"\\\0\xff", status="approved"
+        ).comment
+        [(source, token)] = database.read_now(
+            lambda reader: reader.execute("SELECT source, token_hash FROM comment").fetchall()
+        )
+        assert (stored.id, source, bytes(token)) == (1, "\\ 'Ω' \\", b"\\\0\xff")
+        assert database.read_now(integrity.check) == []
+
+
+@pytest.mark.parametrize(("setting", "value"), [("full", "on"), ("normal", "off")])
+def test_the_writer_waits_for_the_disk_as_the_settings_say(
+    server: Server, tmp_path: Path, setting: Literal["full", "normal"], value: str
+) -> None:
+    def shown(tx: Transaction, name: str) -> str:
+        return str(tx.execute(f"SHOW {name}").fetchone()[0])
+
+    with opened(tmp_path, settings=DatabaseSettings(synchronous=setting)) as database:
+        assert database.write_now(shown, "synchronous_commit") == value
+        assert database.write_now(shown, "lock_timeout") == f"{postgresql.WRITER_PATIENCE}s"
+        idle = database.write_now(shown, "idle_in_transaction_session_timeout")
+        assert idle == f"{postgresql.IDLE}s"
 
 
 def test_a_long_result_is_fetched_in_pieces(server: Server, tmp_path: Path) -> None:
