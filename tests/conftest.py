@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, NoReturn
 import pytest
 from hypothesis import settings
 
+from tests.e2e import program
 from tests.e2e.program import Service
 
 if TYPE_CHECKING:
@@ -65,20 +66,29 @@ FOLDERS = {"service", "tmp_path", "tmp_path_factory"}
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     """Run the tests that touch a database once with SQLite, and once with PostgreSQL.
 
-    `sqlite_only` or `postgresql_only`, at a test or a module, gives the reason why not.
+    Those are the tests of `e2e`, those of `unit` that make a database, and elsewhere those with the
+    mark `both_engines`. `sqlite_only` or `postgresql_only` gives the reason why not. All of these
+    marks may stand at a test or a module.
     """
     engines = ["sqlite", "postgresql"]
     for engine in engines:
         if mark := metafunc.definition.get_closest_marker(f"{engine}_only"):
             assert mark.args, f"{metafunc.definition.nodeid}: why {engine} only?"
             engines = [engine]
-    _, part, *_ = metafunc.module.__name__.split(".")
-    helpers = {getattr(one, "__module__", "") for one in vars(metafunc.module).values()}
-    if part != "e2e" and not (part == "unit" and DATABASES & helpers):
+    if not _is_for_both(metafunc):
         return
     if FOLDERS.isdisjoint(metafunc.fixturenames):
         engines = ["sqlite"]
     metafunc.parametrize("engine", engines, indirect=True, scope="module")
+
+
+def _is_for_both(metafunc: pytest.Metafunc) -> bool:
+    """Return whether a test runs on both engines if no mark says that it does not."""
+    _, part, *_ = metafunc.module.__name__.split(".")
+    if part == "unit":
+        helpers = {getattr(one, "__module__", "") for one in vars(metafunc.module).values()}
+        return bool(DATABASES & helpers)
+    return part == "e2e" or metafunc.definition.get_closest_marker("both_engines") is not None
 
 
 @pytest.fixture(scope="session")
@@ -88,6 +98,27 @@ def postgresql_server() -> "Iterator[Server]":
 
     with server() as running:
         yield running
+
+
+@pytest.fixture(autouse=True, scope="module")
+def engine(request: pytest.FixtureRequest) -> Iterator[str]:
+    """Return the engine of the databases of all services and commands of the module.
+
+    A service for the whole module depends on this, so that each engine gets one of its own.
+    """
+    name: str = getattr(request, "param", "sqlite")
+    if name == "postgresql":
+        program.in_use.append(request.getfixturevalue("postgresql_server"))
+    yield name
+    program.in_use.clear()
+
+
+@pytest.fixture(autouse=True)
+def recycled() -> Iterator[None]:
+    """Empty the databases that no service uses, for the next test."""
+    yield
+    for server in program.in_use:
+        server.recycle()
 
 
 @pytest.fixture(scope="session")

@@ -12,7 +12,7 @@ from tests.e2e.program import Service, command, serving
 
 
 @pytest.fixture(scope="module")
-def service(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
+def service(engine: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
     """Run a service with the moderator ann, for the tests of one file."""
     data = tmp_path_factory.mktemp("pages") / "data"
     with serving(data, {"COMMENTSVC_SPAM_RATE_LIMIT": "off"}) as service:

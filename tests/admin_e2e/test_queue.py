@@ -1,20 +1,20 @@
 """The queue in a real browser: with mouse, with keyboard, on a phone and without JavaScript."""
 
 import itertools
-import sqlite3
 import time
 from collections.abc import Callable
-from contextlib import closing
 
 import pytest
 from playwright.sync_api import Browser, Dialog, Locator, Page, StorageState, expect
 
 from commentsvc.admin.review_queue import MOST
-from commentsvc.settings import data_dir
 from commentsvc.util.timestamps import DAY_MS
 from tests.admin_e2e.moderator_browser import Scheme, looked_at, looks
-from tests.e2e.program import Service, wait_for
+from tests.e2e.program import Service, change, wait_for
 
+pytestmark = pytest.mark.both_engines
+
+LOOKS = "it is about what a page looks like"
 HOSTILE = "<script>alert(1)</script> [x](javascript:alert(2)) <img src=x onerror=alert(3)>"
 LONG = "So " + "long" * 60 + "\n\n" + "\n\n".join(["Another word."] * 40)
 
@@ -68,6 +68,7 @@ def test_a_comment_is_approved_by_the_keyboard_and_taken_back(
     expect(desk.locator(".comment", has_text="Yan says")).to_be_focused()
 
 
+@pytest.mark.sqlite_only("it is about keys")
 def test_each_key_does_what_the_page_says(desk: Page, comments: list[str]) -> None:
     for key in ("j", "k", "k", "j"):
         desk.keyboard.press(key)
@@ -156,6 +157,7 @@ def test_a_comment_is_found_by_its_words(desk: Page, comments: list[str]) -> Non
     expect(desk.get_by_role("status")).to_have_text("1 comment marked as spam.")
 
 
+@pytest.mark.sqlite_only(LOOKS)
 def test_hostile_texts_do_nothing(desk: Page, service: Service) -> None:
     """The `page` fixture fails if a script ran or was blocked by the policy."""
     clear(desk)
@@ -223,21 +225,21 @@ def test_all_of_it_works_without_javascript(
 def outbox(service: Service) -> None:
     """Put rows of each state into the outbox, one of which failed with a long error."""
     now = int(time.time() * 1_000)
-    with closing(sqlite3.connect(service.data / data_dir.DATABASE)) as connection, connection:
-        for state, attempts, error in (
-            ("queued", 0, ""),
-            ("queued", 3, "[Errno 111] Connection refused"),
-            ("sent", 1, ""),
-            ("failed", 9, f"550 no such mailbox: {'x' * 200}"),
-        ):
-            connection.execute(
-                "INSERT INTO outbox (channel, kind, recipient, comment_id, state, created_at,"
-                " due_at, expires_at, attempts, error)"
-                " VALUES ('mail', 'submitted', ?, 1, ?, ?, ?, ?, ?, ?)",
-                ("ann@blog.example", state, now, now + DAY_MS, now + DAY_MS, attempts, error),
-            )
+    for state, attempts, error in (
+        ("queued", 0, ""),
+        ("queued", 3, "[Errno 111] Connection refused"),
+        ("sent", 1, ""),
+        ("failed", 9, f"550 no such mailbox: {'x' * 200}"),
+    ):
+        sql = (
+            "INSERT INTO outbox (channel, kind, recipient, comment_id, state, created_at,"
+            " due_at, expires_at, attempts, error)"
+            " VALUES ('mail', 'submitted', 'ann@blog.example', 1, ?, ?, ?, ?, ?, ?)"
+        )
+        change(service.data, sql, state, now, now + DAY_MS, now + DAY_MS, attempts, error)
 
 
+@pytest.mark.sqlite_only(LOOKS)
 @pytest.mark.usefixtures("outbox")
 @looks(1600)
 def test_everybody_can_use_the_pages(

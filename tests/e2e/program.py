@@ -39,6 +39,50 @@ def database(data: Path) -> dict[str, str]:
     return {"COMMENTSVC_DATABASE_URL": in_use[0].location(data)} if in_use else {}
 
 
+def rows(data: Path) -> Any:  # Any: sqlite3's connection, or one with its methods
+    """Open a connection that reads the database of a data folder, whichever engine it has."""
+    return _connected(data, database(data).get("COMMENTSVC_DATABASE_URL", ""), read_only=True)
+
+
+def change(data: Path, sql: str, *params: object) -> None:
+    """Run a statement on the database of a data folder without the service's knowledge."""
+    url = database(data).get("COMMENTSVC_DATABASE_URL", "")
+    with contextlib.closing(_connected(data, url, read_only=False)) as connection:
+        connection.execute(sql, params)
+
+
+@contextlib.contextmanager
+def locked(data: Path) -> Iterator[None]:
+    """Hold the lock of whoever changes the database, so that a submission waits."""
+    url = database(data).get("COMMENTSVC_DATABASE_URL", "")
+    with contextlib.closing(_connected(data, url, read_only=False)) as other, holding_lock(other):
+        yield
+
+
+@contextlib.contextmanager
+def holding_lock(other: Any) -> Iterator[None]:  # Any: as above
+    """Do as `locked` by a connection that no service uses."""
+    if isinstance(other, sqlite3.Connection):
+        other.execute("BEGIN IMMEDIATE")
+    else:
+        from commentsvc.db.peers import LOCK  # peewee is slow, and most tests need neither
+
+        other.execute("BEGIN")
+        other.execute("SELECT pg_advisory_xact_lock(?)", (LOCK,))
+    yield
+    other.rollback()
+
+
+def _connected(data: Path, url: str, *, read_only: bool) -> Any:  # Any: as above
+    if url:
+        from commentsvc.db.postgresql import PostgresqlConnection  # it needs psycopg
+
+        return PostgresqlConnection(url, read_only=read_only)
+    path = (data / "comments.sqlite3").as_uri()
+    mode = "ro" if read_only else "rw"
+    return sqlite3.connect(f"{path}?mode={mode}", uri=True, timeout=30, isolation_level=None)
+
+
 def wait_for(condition: Callable[[], bool], what: str, patience: float = PATIENCE) -> None:
     """Wait until `condition` holds; fail with `what` if it does not in time."""
     end = time.monotonic() + patience
@@ -223,13 +267,9 @@ class Service:
         assert answer.status == 200, answer
         return int(answer.json()["count"])
 
-    def rows(self) -> Any:  # Any: sqlite3's connection, or one with its methods
+    def rows(self) -> Any:  # Any: as of the function
         """Open a connection that reads the database, whichever engine it has."""
-        if self._url:
-            from commentsvc.db.postgresql import PostgresqlConnection  # it needs psycopg
-
-            return PostgresqlConnection(self._url, read_only=True)
-        return sqlite3.connect(f"file:{self.data}/comments.sqlite3?mode=ro", uri=True)
+        return _connected(self.data, self._url, read_only=True)
 
     def figure(self, name: str) -> int:
         """Return one counter of the core, as its metrics show it."""

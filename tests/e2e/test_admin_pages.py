@@ -10,7 +10,7 @@ from commentsvc.settings import data_dir
 from loadtest.data import bulk
 from loadtest.workloads import admin_requests
 
-pytestmark = pytest.mark.sqlite_only("it fills a file with rows")
+pytestmark = pytest.mark.sqlite_only("a load test makes its data in a file of SQLite")
 
 NUMBER = 10_000  # with fewer there would be no second site
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.e2e.program import PATIENCE, Answer, Service, command, serving
+from tests.e2e.program import PATIENCE, Answer, Service, command, serving, wait_for
 
 OPEN = {
     "COMMENTSVC_MODERATION_POLICY": "none",
@@ -69,10 +69,9 @@ READS = [
 ]
 
 
-@pytest.mark.sqlite_only("with PostgreSQL, a lease may end between two requests")
 @pytest.mark.parametrize("target", READS)
 def test_a_public_read_is_answered_without_python_the_second_time(
-    service: Service, target: str
+    engine: str, service: Service, target: str
 ) -> None:
     if target != "/openapi.json":
         target += ("&" if "?" in target else "?") + "site=blog"
@@ -81,7 +80,16 @@ def test_a_public_read_is_answered_without_python_the_second_time(
     between = counters(service)
     second = get(service, target)
     after = counters(service)
-    assert (between["hits"], between["misses"]) == (before["hits"], before["misses"] + 2)
+    if engine == "postgresql":  # on a busy machine, the lease may end between two requests
+
+        def is_hit() -> bool:
+            nonlocal second, between, after
+            between, second, after = counters(service), get(service, target), counters(service)
+            return after["hits"] > between["hits"]
+
+        wait_for(is_hit, "a hit")
+    else:
+        assert (between["hits"], between["misses"]) == (before["hits"], before["misses"] + 2)
     assert (after["hits"], after["misses"]) == (between["hits"] + 1, between["misses"] + 1)
     assert second.body == first.body
     assert second.headers["ETag"] == first.headers["ETag"]

@@ -2,17 +2,12 @@
 
 import asyncio
 import contextlib
-import shutil
 import threading
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
-import pytest
-
 from tests.e2e.program import PATIENCE, Service, command, wait_for
 from tests.unit.mail_server import MailServer, mail_server
-
-pytestmark = pytest.mark.sqlite_only("test_postgresql.py restores a backup of PostgreSQL")
 
 Start = Callable[..., Service]
 OPEN = {"COMMENTSVC_MODERATION_POLICY": "none", "COMMENTSVC_SPAM_RATE_LIMIT": "off"}
@@ -38,7 +33,7 @@ class Writing(threading.Thread):
 def test_a_lost_database_comes_back_from_a_copy_that_was_made_under_load(
     data: Path, tmp_path: Path, start: Start
 ) -> None:
-    service, copy = start(data, environ=OPEN), tmp_path / "copy"
+    service, copy, new = start(data, environ=OPEN), tmp_path / "copy", tmp_path / "new"
     writing = Writing(service)
     writing.start()
     try:
@@ -54,13 +49,12 @@ def test_a_lost_database_comes_back_from_a_copy_that_was_made_under_load(
         writing.ending.set()
         writing.join()
     assert service.stop() == 0
-    shutil.rmtree(data)
 
-    done = command("restore", "--data", data, copy)
+    done = command("restore", "--data", new, copy)
     assert done.code == 0, done.err
     assert "has no secret.key" in done.out
-    assert command("check", "--data", data).code == 0
-    service = start(data, environ=OPEN)
+    assert command("check", "--data", new).code == 0
+    service = start(new, environ=OPEN)
     assert before <= service.count("/post/") <= after + 1
     assert service.submit("/post/", "afterwards").status == 201
 
@@ -70,7 +64,7 @@ def test_a_server_makes_backups_by_itself_and_tells_of_failures(
 ) -> None:
     environ = {"COMMENTSVC_BACKUP_DIRECTORY": str(tmp_path / "kept")}
     service = start(data, environ=environ)
-    wait_for(lambda: bool([*tmp_path.glob("kept/comments-*Z.sqlite3")]), "a backup")
+    wait_for(lambda: bool([*tmp_path.glob("kept/comments-*Z.*")]), "a backup")
     assert b"commentsvc_backup_failing 0.0" in service.request("GET", "/metrics").body
     assert service.stop() == 0
     [made] = tmp_path.glob("kept/*")

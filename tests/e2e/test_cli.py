@@ -2,21 +2,18 @@
 
 import json
 import signal
-import sqlite3
-import subprocess
 import sys
 from collections.abc import Callable
-from contextlib import closing
 from pathlib import Path
 
 import pytest
 
-from tests.e2e.program import Outcome, Service, command, environment, run
+from tests.e2e.program import Outcome, Service, change, command, environment, run
 
 Start = Callable[..., Service]
 
-ALONE = "tests/unit/cli/test_main.py runs every command with both"
-FILE = "PostgreSQL needs no file"
+FILE = "it is about the file"
+NONE = "it uses no database"
 
 
 @pytest.fixture
@@ -42,7 +39,6 @@ def test_approving_through_the_server_raises_the_count_at_once(service: Service)
     assert counts(service) == [1, 1]
 
 
-@pytest.mark.sqlite_only(ALONE)
 def test_approving_all_leaves_nothing_pending(service: Service) -> None:
     assert (
         approve(service.data, "--all").out
@@ -68,7 +64,6 @@ def test_a_command_loads_only_what_it_uses(data: Path) -> None:
     assert "commentsvc.auth.accounts" not in loaded("init")
 
 
-@pytest.mark.sqlite_only(ALONE)
 @pytest.mark.parametrize("running", [True, False])
 def test_an_unknown_id_is_an_error_and_nothing_is_approved(
     service: Service, start: Start, running: bool
@@ -84,7 +79,6 @@ def test_an_unknown_id_is_an_error_and_nothing_is_approved(
     assert counts(service) == [0, 0]
 
 
-@pytest.mark.sqlite_only(ALONE)
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGKILL])
 def test_approving_without_a_server_writes_itself(
     service: Service, start: Start, number: signal.Signals
@@ -94,7 +88,6 @@ def test_approving_without_a_server_writes_itself(
     assert counts(start(service.data)) == [1, 0]
 
 
-@pytest.mark.sqlite_only(ALONE)
 def test_approving_twice_changes_nothing_more(service: Service) -> None:
     approve(service.data, 1)
     outcome = approve(service.data, 1)
@@ -103,7 +96,6 @@ def test_approving_twice_changes_nothing_more(service: Service) -> None:
     assert counts(service) == [1, 0]
 
 
-@pytest.mark.sqlite_only(ALONE)
 def test_undoing_takes_the_last_command_back_at_once(service: Service) -> None:
     approve(service.data, "--all")
     assert command("delete", "--data", service.data, 1).out == "comment 1 is deleted\n"
@@ -153,12 +145,10 @@ def test_a_ban_is_met_by_the_next_submission(service: Service) -> None:
     assert len(command("list", "--data", service.data).out.splitlines()) == 4
 
 
-@pytest.mark.sqlite_only(ALONE)
 def test_a_comment_is_edited_from_stdin(service: Service) -> None:
     approve(service.data, 3)
-    words = [sys.executable, "-m", "commentsvc", "edit", "--data", str(service.data), "3"]
-    done = subprocess.run(words, input="*Better*", text=True, capture_output=True, check=True)
-    assert done.stdout == "comment 3 has the new text\n"
+    done = command("edit", "--data", service.data, 3, given="*Better*")
+    assert done.out == "comment 3 has the new text\n"
     listed = service.request("GET", "/api/comments?url=/b/").json()["data"]
     assert listed[0]["html"] == "<p><em>Better</em></p>\n"
     assert "edited" in listed[0]
@@ -166,7 +156,7 @@ def test_a_comment_is_edited_from_stdin(service: Service) -> None:
     assert service.request("GET", "/api/comments?url=/b/").json()["data"][0]["content"] == "Third"
 
 
-@pytest.mark.sqlite_only(FILE)
+@pytest.mark.sqlite_only(NONE)
 @pytest.mark.parametrize("words", [(), ("--all", 1), ("0",), ("x",), (2**63,)])
 def test_approving_wants_ids_or_all(data: Path, words: tuple[object, ...]) -> None:
     assert approve(data, *words).code == 2
@@ -190,7 +180,6 @@ def test_a_command_on_no_data_is_one_line(data: Path, words: tuple[str, ...]) ->
     assert not data.exists()
 
 
-@pytest.mark.sqlite_only(ALONE)
 @pytest.mark.parametrize("running", [True, False])
 def test_list_shows_the_pending_newest_first(service: Service, running: bool) -> None:
     if not running:
@@ -200,7 +189,6 @@ def test_list_shows_the_pending_newest_first(service: Service, running: bool) ->
     assert lines[0].endswith("  blog:/b/  Ann: Third")
 
 
-@pytest.mark.sqlite_only(ALONE)
 def test_list_can_be_narrowed(service: Service) -> None:
     approve(service.data, 2)
 
@@ -214,7 +202,6 @@ def test_list_can_be_narrowed(service: Service) -> None:
     assert command("list", "--data", service.data, "--status", "spam").out == "no spam comments\n"
 
 
-@pytest.mark.sqlite_only(ALONE)
 def test_list_as_json_has_one_object_on_each_line(service: Service) -> None:
     approve(service.data, 3)
     out = command("list", "--data", service.data, "--json", "--status", "all").out
@@ -227,7 +214,6 @@ def test_list_as_json_has_one_object_on_each_line(service: Service) -> None:
     assert "email" not in entries[0]
 
 
-@pytest.mark.sqlite_only(ALONE)
 def test_check_finds_nothing_in_good_data(service: Service) -> None:
     outcome = command("check", "--data", service.data)
     assert outcome.code == 0
@@ -235,11 +221,9 @@ def test_check_finds_nothing_in_good_data(service: Service) -> None:
     assert "is intact, and its counts are right" in outcome.out
 
 
-@pytest.mark.sqlite_only(ALONE)
 def test_check_finds_wrong_counts_and_wrong_settings_together(service: Service) -> None:
     service.stop()
-    with closing(sqlite3.connect(service.data / "comments.sqlite3")) as other, other:
-        other.execute("UPDATE site SET count = 7")
+    change(service.data, "UPDATE site SET count = 7")
     outcome = command(
         "check", "--data", service.data, environ={"COMMENTSVC_SPAM_MAX_LINKS": "many"}
     )
@@ -248,7 +232,6 @@ def test_check_finds_wrong_counts_and_wrong_settings_together(service: Service) 
     assert "blog" in outcome.err.splitlines()[1]
 
 
-@pytest.mark.sqlite_only(FILE)
 def test_init_writes_settings_that_serve_reads(data: Path, start: Start) -> None:
     outcome = command("init", "--data", data)
     assert outcome.code == 0
@@ -260,7 +243,7 @@ def test_init_writes_settings_that_serve_reads(data: Path, start: Start) -> None
     assert start(data).submit("/post/", "Hello").status == 201
 
 
-@pytest.mark.sqlite_only(FILE)
+@pytest.mark.sqlite_only(NONE)
 def test_init_does_not_overwrite(data: Path) -> None:
     command("init", "--data", data)
     file = data / "commentsvc.toml"
@@ -271,7 +254,6 @@ def test_init_does_not_overwrite(data: Path) -> None:
     assert file.read_text() == "# mine\n"
 
 
-@pytest.mark.sqlite_only(FILE)
 def test_a_live_server_is_healthy(data: Path, start: Start, tmp_path: Path) -> None:
     for listen in ("127.0.0.1:0", f"unix:{tmp_path}/http.sock"):
         service = start(data, listen=listen)
@@ -280,7 +262,7 @@ def test_a_live_server_is_healthy(data: Path, start: Start, tmp_path: Path) -> N
         service.stop()
 
 
-@pytest.mark.sqlite_only(FILE)
+@pytest.mark.sqlite_only(NONE)
 def test_no_server_is_not_healthy(data: Path) -> None:
     outcome = command("healthcheck", "--data", data)
     assert outcome.code == 1

@@ -9,7 +9,8 @@ import pytest
 
 from tests.e2e.program import Outcome, Service, command
 
-pytestmark = pytest.mark.sqlite_only("it is about files")
+FILE = "it is about the file"
+NONE = "it opens no database"
 
 Start = Callable[..., Service]
 
@@ -42,11 +43,13 @@ def test_a_mistyped_data_folder_makes_no_new_blog(data: Path, start: Start) -> N
     start(data)  # whose output says that it has made one
 
 
+@pytest.mark.sqlite_only(NONE)
 def test_a_host_that_is_not_ours_is_one_line(data: Path) -> None:
     data.mkdir()
     assert_one_line(command("serve", "--data", data, "--listen", "192.0.2.1:80"), "192.0.2.1:80")
 
 
+@pytest.mark.sqlite_only(NONE)
 def test_a_unix_socket_in_no_folder_is_one_line(data: Path, tmp_path: Path) -> None:
     data.mkdir()
     path = tmp_path / "none" / "http.sock"
@@ -62,6 +65,7 @@ def test_a_second_server_on_the_same_data_is_one_line(data: Path, start: Start) 
     assert service.request("GET", "/api/ping").status == 200
 
 
+@pytest.mark.sqlite_only(NONE)
 def test_wrong_settings_are_all_told_and_nothing_is_made(data: Path, tmp_path: Path) -> None:
     file = tmp_path / "wrong.toml"
     file.write_text('[server]\nworkers = 0\nlisten = "here"\n[spam]\nlimks = 3\n')
@@ -77,20 +81,24 @@ def test_wrong_settings_are_all_told_and_nothing_is_made(data: Path, tmp_path: P
     assert not data.exists()
 
 
+@pytest.mark.sqlite_only(NONE)
 def test_a_wrong_option_is_one_line(data: Path) -> None:
     assert_one_line(serve(data, "--workers", "many"), "--workers is 'many'; allowed is a whole")
 
 
+@pytest.mark.sqlite_only(NONE)
 def test_settings_that_are_not_there_are_one_line(data: Path, tmp_path: Path) -> None:
     assert_one_line(serve(data, "--config", tmp_path / "none.toml"), "none.toml", "No such file")
 
 
+@pytest.mark.sqlite_only(NONE)
 def test_a_missing_data_option_is_a_wrong_command_line() -> None:
     outcome = command("serve")
     assert outcome.code == 2
     assert "Missing option '--data'" in outcome.err
 
 
+@pytest.mark.sqlite_only(FILE)
 @pytest.mark.parametrize("content", [b"this is no database" * 300, b"SQLite format 3\0" * 300])
 def test_a_damaged_database_is_one_line_and_stays_as_it_is(data: Path, content: bytes) -> None:
     data.mkdir()
@@ -101,6 +109,7 @@ def test_a_damaged_database_is_one_line_and_stays_as_it_is(data: Path, content: 
     assert not (data / "comments.sqlite3-wal").exists()
 
 
+@pytest.mark.sqlite_only(FILE)
 def test_a_database_of_another_program_is_one_line_and_stays_as_it_is(data: Path) -> None:
     data.mkdir()
     path = data / "comments.sqlite3"
@@ -111,11 +120,13 @@ def test_a_database_of_another_program_is_one_line_and_stays_as_it_is(data: Path
     assert path.read_bytes() == before
 
 
+@pytest.mark.sqlite_only(FILE)
 def test_a_folder_in_the_place_of_the_database_is_one_line(data: Path) -> None:
     (data / "comments.sqlite3").mkdir(parents=True)
     assert_one_line(serve(data), "comments.sqlite3")
 
 
+@pytest.mark.sqlite_only(NONE)
 def test_a_file_in_the_place_of_the_data_folder_is_one_line(data: Path) -> None:
     data.write_text("")
     assert_one_line(serve(data), f"{data} is not a folder")

@@ -2,19 +2,14 @@
 
 import itertools
 import signal
-import sqlite3
 import subprocess
 import sys
 import threading
 from contextlib import closing
 from pathlib import Path
 
-import pytest
-
-from tests.e2e.program import ROOT, command, environment, serving, wait_for
+from tests.e2e.program import ROOT, command, database, environment, rows, serving, wait_for
 from tests.e2e.readers import reading
-
-pytestmark = pytest.mark.sqlite_only("tests/unit/cli/test_imports.py kills one of PostgreSQL")
 
 PAGES, COMMENTS = 40, 1_000
 SETTINGS = {"COMMENTSVC_SPAM_RATE_LIMIT": "off", "COMMENTSVC_MODERATION_POLICY": "none"}
@@ -49,8 +44,9 @@ def export(path: Path) -> None:
 
 def imported(data: Path) -> list[tuple[object, ...]]:
     """Return all imported comments."""
-    with closing(sqlite3.connect(data / "comments.sqlite3", timeout=30)) as database:
-        return database.execute(ROWS).fetchall()
+    with closing(rows(data)) as reading:
+        found: list[tuple[object, ...]] = reading.execute(ROWS).fetchall()
+        return found
 
 
 def test_a_killed_import_beside_readers_is_continued_and_is_as_one(tmp_path: Path) -> None:
@@ -77,7 +73,7 @@ def test_a_killed_import_beside_readers_is_continued_and_is_as_one(tmp_path: Pat
                 killed = subprocess.Popen(
                     [sys.executable, "-m", "commentsvc", *map(str, words)],
                     cwd=ROOT,
-                    env=environment({}),
+                    env=environment(database(data)),
                     stdout=subprocess.DEVNULL,
                 )
                 wait_for(lambda: len(imported(data)) > 0, "the first comments")

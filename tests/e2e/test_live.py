@@ -5,8 +5,6 @@ import json
 import signal
 from pathlib import Path
 
-import pytest
-
 from tests.e2e.program import PATIENCE, Service, command, serving, wait_for
 
 SETTINGS = {"COMMENTSVC_SERVER_MAX_STREAMS": "2", "COMMENTSVC_SPAM_RATE_LIMIT": "off"}
@@ -76,12 +74,12 @@ def test_without_a_place_a_page_is_told_to_come_later(tmp_path: Path) -> None:
             page.close()
 
 
-@pytest.mark.sqlite_only("with PostgreSQL, an event may come before the end")
-def test_a_stop_ends_open_pages_at_once_and_in_good_order(tmp_path: Path) -> None:
+def test_a_stop_ends_open_pages_at_once_and_in_good_order(engine: str, tmp_path: Path) -> None:
     with serving(tmp_path / "data", SETTINGS) as service:
         page = Page(service, "/p/")
         assert page.count() == 0
         service.process.send_signal(signal.SIGTERM)
-        assert page.response.read() == b"", "the last chunk came, else this raises"
+        left = page.response.read()  # the last chunk came, else this raises
+        assert engine == "postgresql" or left == b"", "PostgreSQL may send an event twice"
         page.close()
         assert service.wait() == 0

@@ -3,12 +3,8 @@
 import json
 from pathlib import Path
 
-import pytest
-
 from tests.e2e.program import serving, wait_for
 from tests.unit.mentions.other_site import Page, other_site
-
-pytestmark = pytest.mark.sqlite_only("tests/unit/mentions uses both")
 
 URL = "/wet-wood/"
 SHOWN = (

@@ -8,7 +8,7 @@ import pytest
 
 from tests.e2e.program import Service, rewrite, wait_for
 
-pytestmark = pytest.mark.sqlite_only("it is about settings and processes")
+NO_DATABASE = "it is about processes"
 
 
 def is_gone(process: int) -> bool:
@@ -27,6 +27,7 @@ def test_changed_settings_are_served_after_a_restart(
     assert service.submit("/post/", "Hello again").status == 201
 
 
+@pytest.mark.sqlite_only(NO_DATABASE)
 def test_ctrl_c_stops_the_server_too(data: Path, start: Callable[..., Service]) -> None:
     service = start(data, "--reload")
     server = int((data / "lock").read_text())
@@ -36,6 +37,7 @@ def test_ctrl_c_stops_the_server_too(data: Path, start: Callable[..., Service]) 
     assert not (data / "control.sock").exists()
 
 
+@pytest.mark.sqlite_only(NO_DATABASE)
 def test_a_mistake_in_the_settings_is_told_and_mended(
     data: Path, tmp_path: Path, start: Callable[..., Service]
 ) -> None:

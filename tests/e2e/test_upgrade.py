@@ -30,8 +30,7 @@ from tests.e2e.program import (
 )
 from tests.e2e.readers import PAUSE, Readers, reading
 
-pytestmark = pytest.mark.sqlite_only("test_postgresql.py replaces processes with PostgreSQL")
-
+CORE = "the core's part is the same with PostgreSQL"
 RESTARTS = int(os.environ.get("UPGRADE_RESTARTS", "5"))
 CLIENTS = 16
 ENVIRON = {
@@ -110,13 +109,21 @@ def wait_for_progress(readers: Readers, writer: Writer) -> None:
     )
 
 
-@pytest.mark.parametrize(
-    ("kind", "workers"), [("tcp", (1, 1)), ("unix", (1, 1)), ("tcp", (2, 3)), ("tcp", (3, 1))]
-)
-def test_a_server_that_takes_over_fails_no_request(
+def test_a_server_that_takes_over_fails_no_request(data: Path, start: Start) -> None:
+    take_over(data, start, "127.0.0.1:0", (1, 1))
+
+
+@pytest.mark.sqlite_only(CORE)
+@pytest.mark.parametrize(("kind", "workers"), [("unix", (1, 1)), ("tcp", (2, 3)), ("tcp", (3, 1))])
+def test_neither_does_one_with_another_socket_or_number_of_workers(
     data: Path, tmp_path: Path, start: Start, kind: str, workers: tuple[int, int]
 ) -> None:
-    listen = listen_address(kind, tmp_path)
+    take_over(data, start, listen_address(kind, tmp_path), workers)
+    assert not (tmp_path / "http.sock").exists()
+
+
+def take_over(data: Path, start: Start, listen: str, workers: tuple[int, int]) -> None:
+    """Let servers with two numbers of workers take over from each other under load."""
     service = start(data, "--workers", workers[0], listen=listen, environ=ENVIRON)
     address = service.address
     idle = dialler(address)()
@@ -142,7 +149,6 @@ def test_a_server_that_takes_over_fails_no_request(
         f"{readers.slowest * 1000:.0f} ms; {writer.acknowledged} comments acknowledged"
     )
     assert service.stop() == 0
-    assert not (tmp_path / "http.sock").exists()
     done = command("check", "--data", data)
     assert done.code == 0, done
 
@@ -184,6 +190,7 @@ def test_a_server_goes_on_when_the_next_one_fails(
     assert following.stop() == 0
 
 
+@pytest.mark.sqlite_only(CORE)
 def test_a_server_goes_on_when_the_next_one_leaves_before_it_is_there(
     data: Path, start: Start
 ) -> None:
@@ -196,6 +203,7 @@ def test_a_server_goes_on_when_the_next_one_leaves_before_it_is_there(
     assert service.stop() == 0
 
 
+@pytest.mark.sqlite_only(CORE)
 def test_a_server_that_waits_for_the_next_one_can_be_stopped(data: Path, start: Start) -> None:
     service = start(data)
     place, talk = handover.take_over(data / data_dir.CONTROL)
@@ -204,6 +212,7 @@ def test_a_server_that_waits_for_the_next_one_can_be_stopped(data: Path, start: 
     place.close()
 
 
+@pytest.mark.sqlite_only(CORE)
 def test_those_on_their_way_to_https_notice_nothing_either(
     data: Path, tmp_path: Path, start: Start
 ) -> None:
@@ -227,11 +236,13 @@ def test_those_on_their_way_to_https_notice_nothing_either(
     assert not path.exists()
 
 
+@pytest.mark.sqlite_only(CORE)
 def test_a_server_takes_over_from_nobody(data: Path, start: Start) -> None:
     service = start(data, "--take-over")
     assert service.request("GET", "/api/ping").body == b"OK"
 
 
+@pytest.mark.sqlite_only(CORE)
 def test_without_being_told_a_second_server_is_refused(data: Path, start: Start) -> None:
     first = start(data)
     second = Service(data)
@@ -280,6 +291,7 @@ def listener_of(kind: str, tmp_path: Path) -> socket.socket:
     return listener
 
 
+@pytest.mark.sqlite_only(CORE)
 @pytest.mark.parametrize("kind", ["tcp", "unix"])
 def test_a_restart_on_an_inherited_socket_fails_no_request(
     data: Path, tmp_path: Path, kind: str
@@ -303,6 +315,7 @@ def test_a_restart_on_an_inherited_socket_fails_no_request(
     assert service.log.read_text() == ""
 
 
+@pytest.mark.sqlite_only(CORE)
 def test_a_malformed_inheritance_is_told(data: Path, tmp_path: Path) -> None:
     with (tmp_path / "file").open("w") as file:
         service = Passed(data, file)  # type: ignore[arg-type] # the wrong type is what is tested
@@ -320,6 +333,7 @@ def manager(tmp_path: Path) -> Iterator[socket.socket]:
         yield manager
 
 
+@pytest.mark.sqlite_only(CORE)
 def test_a_service_manager_is_told_when_it_is_ready_and_when_it_stops(
     data: Path, start: Start, manager: socket.socket
 ) -> None:
@@ -329,6 +343,7 @@ def test_a_service_manager_is_told_when_it_is_ready_and_when_it_stops(
     assert manager.recv(100) == b"STOPPING=1"
 
 
+@pytest.mark.sqlite_only(CORE)
 def test_the_server_of_a_service_manager_is_left_to_it(
     data: Path, start: Start, manager: socket.socket
 ) -> None:
@@ -343,6 +358,7 @@ def test_the_server_of_a_service_manager_is_left_to_it(
     assert service.wait() == 0
 
 
+@pytest.mark.sqlite_only(CORE)
 def test_a_watchdog_hears_from_the_loop_until_it_is_stuck(
     data: Path, start: Start, manager: socket.socket
 ) -> None:

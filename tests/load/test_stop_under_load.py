@@ -108,6 +108,7 @@ def dialler(address: str) -> Callable[[], socket.socket]:
     return dial
 
 
+@pytest.mark.both_engines
 @pytest.mark.parametrize("kind", ["tcp", "unix"])
 def test_at_a_stop_all_that_was_read_is_answered(
     data: Path, tmp_path: Path, start: Callable[..., Service], kind: str

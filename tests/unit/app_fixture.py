@@ -143,7 +143,7 @@ class Served:
             channels.channels(settings, self.links, clock, database),
             clock,
         )
-        self.backups = ScheduledBackup(settings.backup, folder / "comments.sqlite3", clock)
+        self.backups = ScheduledBackup(settings.backup, location(folder), clock)
         self.instance: InstanceState | None = None
         ops = Health(service, lambda: STATS, self.outbox, self.backups, lambda: self.instance)
         readers = AuthorActions(service, cors, submissions, serializer)

@@ -83,6 +83,17 @@ def location(folder: Path) -> Path | str:
     return path
 
 
+def environ(folder: Path) -> dict[str, str]:
+    """Return the variables by which commands find the database of a data folder."""
+    return {"COMMENTSVC_DATABASE_URL": str(location(folder))} if in_use else {}
+
+
+def forget() -> None:
+    """Empty the databases that are closed, for the next example of the same test."""
+    for server in in_use:
+        server.recycle()
+
+
 def connected(folder: Path) -> Any:  # Any: sqlite3's connection, or one with its methods
     """Open another connection to a test's database; it commits each statement."""
     place = location(folder)

@@ -5,6 +5,7 @@ import time
 from base64 import b64decode
 from collections.abc import Callable
 
+import pytest
 from playwright.sync_api import Browser, Page, Request, Route, ViewportSize, expect
 
 from commentsvc.auth import edit_tokens
@@ -13,6 +14,9 @@ from commentsvc.settings import data_dir
 from tests.e2e.program import Service, command
 from tests.widget.browser import POST, Blog, fill, open_form, send
 
+pytestmark = pytest.mark.both_engines
+
+WIDGET = "it is about what the widget says"
 GIF = b64decode("R0lGODlhAQABAIAAAP/yAAAAACwAAAAAAQABAAACAkQBADs=")
 TEXT = "Two coats, and do it *the same* day. <script>alert(1)</script>"
 
@@ -109,6 +113,7 @@ def test_a_lost_answer_never_makes_two_comments(start: Callable[..., Service], t
     assert service.count(POST) == 1
 
 
+@pytest.mark.sqlite_only(WIDGET)
 def test_what_the_service_refuses_is_said_below_the_field(
     start: Callable[..., Service], tab: Page
 ) -> None:
@@ -120,6 +125,7 @@ def test_what_the_service_refuses_is_said_below_the_field(
     expect(tab.get_by_label("Name")).to_have_attribute("aria-invalid", "true")
 
 
+@pytest.mark.sqlite_only(WIDGET)
 def test_who_sends_too_much_is_asked_to_wait(start: Callable[..., Service], tab: Page) -> None:
     start(COMMENTSVC_SPAM_RATE_LIMIT="1/minute")
     write(tab, TEXT)
@@ -130,6 +136,7 @@ def test_who_sends_too_much_is_asked_to_wait(start: Callable[..., Service], tab:
     )
 
 
+@pytest.mark.sqlite_only(WIDGET)
 def test_a_blog_that_may_not_write_is_told_so(start: Callable[..., Service], tab: Page) -> None:
     """Its preflight is refused, which a script cannot distinguish from a service that is down."""
     start(COMMENTSVC_SITE_ORIGINS="https://elsewhere.example")
@@ -139,6 +146,7 @@ def test_a_blog_that_may_not_write_is_told_so(start: Callable[..., Service], tab
     )
 
 
+@pytest.mark.sqlite_only(WIDGET)
 def test_a_text_that_the_service_does_not_even_read_is_called_too_long(
     start: Callable[..., Service], tab: Page
 ) -> None:

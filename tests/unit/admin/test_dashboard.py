@@ -104,7 +104,6 @@ def test_what_waits_to_be_sent_is_told(service: Served) -> None:
     assert "Mail: 1 waiting, the oldest since 2 min ago; 0 failed." in text(seat.get("dashboard"))
 
 
-@pytest.mark.sqlite_only("a backup of PostgreSQL is made by pg_dump")
 def test_backups_are_told_where_they_are_made(tmp_path: Path, service: Served) -> None:
     assert "Backups" not in text(seated(service).get("dashboard"))
     (tmp_path / "file").touch()

@@ -2,7 +2,6 @@
 
 import asyncio
 import json
-import sqlite3
 from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
@@ -14,7 +13,9 @@ from commentsvc.api.static_files import TAG, blog_paths
 from commentsvc.db.sqlite import DatabaseBusy, DatabaseFull
 from commentsvc.http.messages import Response
 from commentsvc.settings.schema import BackupSettings, ServerSettings
+from tests.e2e.program import holding_lock
 from tests.unit.app_fixture import NOW, SETTINGS, Served, data, served
+from tests.unit.database_fixture import connected
 from tests.unit.mail_server import mail_settings
 
 
@@ -88,7 +89,6 @@ def test_a_service_without_its_database_is_alive_but_not_ready(
     )
 
 
-@pytest.mark.sqlite_only("it locks the file")
 def test_a_service_that_cannot_store_is_not_ready_until_it_can(
     service: Served, tmp_path: Path
 ) -> None:
@@ -96,11 +96,8 @@ def test_a_service_that_cannot_store_is_not_ready_until_it_can(
     metrics = monitored(service, "/metrics").body
     assert b"commentsvc_database_failing 1.0" in metrics
     assert b"commentsvc_database_failures_total 1.0" in metrics
-    file = tmp_path / "comments.sqlite3"
-    with closing(sqlite3.connect(file, isolation_level=None)) as other:
-        other.execute("BEGIN IMMEDIATE")
+    with closing(connected(tmp_path)) as other, holding_lock(other):
         assert monitored(service, "/readyz").status == 503
-        other.execute("ROLLBACK")
     assert monitored(service, "/readyz").status == 200
     assert b"commentsvc_database_failing 0.0" in monitored(service, "/metrics").body
 
@@ -133,7 +130,6 @@ def test_the_metrics_tell_of_the_outbox(tmp_path: Path) -> None:
     }
 
 
-@pytest.mark.sqlite_only("a backup of PostgreSQL is made by pg_dump")
 def test_the_metrics_tell_of_backups_where_they_are_made(tmp_path: Path, service: Served) -> None:
     assert "commentsvc_backup" not in monitored(service, "/metrics").body.decode()
     kept = BackupSettings(directory=str(tmp_path / "kept"))

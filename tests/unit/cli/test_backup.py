@@ -9,9 +9,9 @@ from click.testing import CliRunner, Result
 from commentsvc.cli.main import main
 from commentsvc.settings.data_dir import DATABASE, SECRET_KEY
 from tests.postgresql_server import Server
-from tests.unit.database_fixture import add, opened
+from tests.unit.database_fixture import add, environ, opened
 
-pytestmark = pytest.mark.sqlite_only("test_postgresql_dump.py and test_main.py have the same")
+FILE = "it is about the file"
 
 
 @pytest.fixture
@@ -23,16 +23,21 @@ def data(tmp_path: Path) -> Path:
 
 
 def run(verb: str, data: Path, *words: object) -> Result:
-    return CliRunner().invoke(main, [verb, "--data", str(data), *map(str, words)])
+    data.mkdir(exist_ok=True)
+    runner = CliRunner(env=environ(data))
+    return runner.invoke(main, [verb, "--data", str(data), *map(str, words)])
 
 
-def test_a_backup_and_its_way_back_say_what_was_done(data: Path) -> None:
+def test_a_backup_and_its_way_back_say_what_was_done(engine: str, data: Path) -> None:
     done = run("backup", data, data / "copy")
     assert re.fullmatch(rf"{data}/copy is a complete copy \(0\.\d MB\)\n", done.output)
     assert done.exit_code == 0
     done = run("restore", data, data / "copy")
     assert done.output.startswith("restored 1 comment, the newest of 20")
-    assert f"the previous database is kept as {data / DATABASE}.20" in done.output
+    kept = f"database is kept as {data / DATABASE}.20"
+    if engine == "postgresql":
+        kept = "tables are kept in the schema commentsvc_20"
+    assert f"the previous {kept}" in done.output
     assert SECRET_KEY not in done.output
 
 
@@ -45,6 +50,10 @@ def test_the_same_line_works_again_and_replaces_nothing_but_backups(data: Path) 
     assert "already exists and is not a backup" in refused.output
     assert (data / "copy").read_text() == "a letter"
     assert run("backup", data, data / "copy", "--force").exit_code == 0
+
+
+@pytest.mark.sqlite_only(FILE)
+def test_the_database_is_not_replaced_by_its_backup(data: Path) -> None:
     itself = run("backup", data, data / DATABASE, "--force")
     assert "is the database itself" in itself.output
     assert run("check", data).exit_code == 0
@@ -56,6 +65,7 @@ def test_a_missing_key_is_told(data: Path) -> None:
     assert f"{data}/new has no {SECRET_KEY}" in done.output
 
 
+@pytest.mark.sqlite_only(FILE)
 def test_a_folder_without_a_database_has_no_backup(tmp_path: Path) -> None:
     refused = run("backup", tmp_path, tmp_path / "copy")
     assert refused.exit_code == 1
@@ -63,6 +73,7 @@ def test_a_folder_without_a_database_has_no_backup(tmp_path: Path) -> None:
     assert not (tmp_path / "copy").exists()
 
 
+@pytest.mark.sqlite_only("it copies from SQLite to PostgreSQL")
 def test_a_copy_tells_what_it_copied_and_refuses_in_one_line(
     data: Path, postgresql_server: Server
 ) -> None:

@@ -22,7 +22,7 @@ from commentsvc.db.database import Database
 from commentsvc.moderation import actions, retention
 from commentsvc.settings.data_dir import DATABASE
 from commentsvc.spam import bans
-from tests.unit.database_fixture import HOUR, NOW, add, opened
+from tests.unit.database_fixture import HOUR, NOW, add, environ, forget, opened
 
 pytestmark = pytest.mark.usefixtures("commands")
 
@@ -38,7 +38,8 @@ def data(tmp_path: Path) -> Path:
 
 
 def run(data: Path, *words: object) -> Result:
-    return CliRunner().invoke(main, ["export", "--data", str(data), *map(str, words)])
+    runner = CliRunner(env=environ(data))
+    return runner.invoke(main, ["export", "--data", str(data), *map(str, words)])
 
 
 def types(text: bytes) -> list[str]:
@@ -183,24 +184,26 @@ def happen(database: Database, draw: random.Random, now: int) -> None:
         draw.choice(steps)()
 
 
-@pytest.mark.sqlite_only("each example has two databases")
 @settings(max_examples=6, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(seed=st.integers(0, 2**32), length=st.integers(10, 60))
 def test_an_export_into_an_empty_service_is_exported_equally(
     tmp_path: Path, empty: Path, seed: int, length: int
 ) -> None:
+    forget()
     folder = tmp_path / f"{seed} {length}"
     first, second = (shutil.copytree(empty, folder / name, dirs_exist_ok=True) for name in SITES)
     draw = random.Random(seed)
     with opened(first) as database:
+        database.write_now(queries.sync_sites, SITES)  # a database of PostgreSQL is not copied
         for step in range(length):
             happen(database, draw, NOW + step * HOUR // 7)
     exported = run(first).stdout_bytes
     (folder / "file").write_bytes(exported)
     words = ["import", "--data", str(second), "commentsvc", str(folder / "file")]
-    imported = CliRunner().invoke(main, words)
+    commands = CliRunner(env=environ(second))
+    imported = commands.invoke(main, words)
     assert imported.exit_code == 0, imported.output
     assert run(second).stdout_bytes.splitlines() == exported.splitlines()
-    checked = CliRunner().invoke(main, ["check", "--data", str(second)])
+    checked = commands.invoke(main, ["check", "--data", str(second)])
     assert checked.exit_code == 0, checked.output
     shutil.rmtree(folder)

@@ -15,7 +15,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 from commentsvc.auth import accounts
-from commentsvc.cli import client, imports, main
+from commentsvc.cli import client, common, imports, main
 from commentsvc.comments import queries
 from commentsvc.db.schema.moderation import TrainingTotalTable
 from tests.unit.app_fixture import Served
@@ -31,7 +31,8 @@ def run(tmp_path: Path, engine: str, monkeypatch: pytest.MonkeyPatch) -> Run:
     data = tmp_path / "data"
     data.mkdir()
     if engine == "postgresql":
-        monkeypatch.setenv("COMMENTSVC_DATABASE_URL", str(location(data)))
+        monkeypatch.setenv("COMMENTSVC_DATABASE_URL", str(location(data)))  # of other processes
+        monkeypatch.setattr(common, "location", location)
     (data / "commentsvc.toml").write_text('[[site]]\norigins = ["https://blog.example"]\n')
 
     def run(*words: object, data: Path = data) -> Result:
@@ -90,7 +91,6 @@ def test_an_import_is_done_once_shown_and_taken_back(
     assert left == {"commentsvc.toml", "import.sqlite3.lock", "lock"}
 
 
-@pytest.mark.sqlite_only("with PostgreSQL, commands write by themselves")
 def test_it_goes_through_the_server_that_runs(
     run: Run, disqus: Path, tmp_path: Path, service: Served, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -5,7 +5,6 @@ import contextlib
 import logging
 import os
 import resource
-import sqlite3
 import subprocess
 import threading
 import time
@@ -16,10 +15,12 @@ from typing import Any
 
 import pytest
 
+from commentsvc.db import postgresql
 from commentsvc.db.database import Database
 from commentsvc.db.sqlite import DatabaseBusy, DatabaseClosed, DatabaseFull, Transaction
 from commentsvc.db.writer import BATCH, BatchOperation, Job, WorkQueue, WriteHealth, hand_back
 from tests.conftest import cannot_run
+from tests.e2e.program import holding_lock
 from tests.unit.database_fixture import BROKEN_RULE, connected, held, opened, site, sites
 from tests.unit.settable_clock import SettableClock
 
@@ -165,19 +166,18 @@ def test_what_was_returned_before_a_commit_failed_is_no_result(tmp_path: Path) -
     assert job.result is None
 
 
-@pytest.mark.sqlite_only("it locks the file")
-def test_another_programs_lock_means_a_bounded_wait_and_no_acknowledgement(tmp_path: Path) -> None:
+def test_another_programs_lock_means_a_bounded_wait_and_no_acknowledgement(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     purged: list[str] = []
+    monkeypatch.setattr(postgresql, "WRITER_PATIENCE", 1)
     with opened(tmp_path, purged.extend, patience=0.2) as database:
-        other = sqlite3.connect(tmp_path / "comments.sqlite3", isolation_level=None)
-        other.execute("BEGIN IMMEDIATE")
-        start = time.monotonic()
-        with pytest.raises(DatabaseBusy, match="another program"):
-            database.write_now(site("waits", "waits"))
-        assert time.monotonic() - start > 0.1
-        assert database.read_now(sites) == ["blog"]
-        other.execute("ROLLBACK")
-        other.close()
+        with contextlib.closing(connected(tmp_path)) as other, holding_lock(other):
+            start = time.monotonic()
+            with pytest.raises(DatabaseBusy, match="another program holds the database"):
+                database.write_now(site("waits", "waits"))
+            assert time.monotonic() - start > 0.1
+            assert database.read_now(sites) == ["blog"]
         assert database.write_now(site("later", "later")) == "later"
         assert database.read_now(sites) == ["blog", "later"]
     assert purged == ["later"]

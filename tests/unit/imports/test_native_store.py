@@ -39,7 +39,7 @@ from commentsvc.settings.schema import DatabaseSettings
 from commentsvc.spam import bans
 from commentsvc.spam.protected_names import looks
 from commentsvc.util.clock import SYSTEM_CLOCK
-from tests.unit.database_fixture import HOUR, NOW, add, decide, location, new, opened
+from tests.unit.database_fixture import HOUR, NOW, add, decide, forget, location, new, opened
 from tests.unit.exports.test_snapshot import fill, sign_in
 from tests.unit.imports.import_samples import DISQUS, GISCUS
 from tests.unit.imports.test_store import add_moderator, whose
@@ -235,7 +235,6 @@ class Service:
                 self.do(threads.merge, "blog", "/b/?page=2", "/post/", "Jo", self.now)
 
 
-@pytest.mark.sqlite_only("each example has two databases")
 @settings(
     max_examples=12, derandomize=True, suppress_health_check=[HealthCheck.function_scoped_fixture]
 )
@@ -243,6 +242,7 @@ class Service:
 def test_any_service_is_the_same_after_export_and_import(
     tmp_path_factory: pytest.TempPathFactory, steps: list[tuple[int, int, int, int]]
 ) -> None:
+    forget()
     folder = tmp_path_factory.mktemp("service")
     with opened(folder, settings=DatabaseSettings(synchronous="normal")) as database:
         database.write_now(queries.sync_sites, ["blog", "other"])
