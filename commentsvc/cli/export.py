@@ -150,7 +150,7 @@ def _write_data_files(data: Path, site: str, folder: Path) -> None:
 def _output(file: str, *, force: bool) -> Iterator[BinaryIO]:
     """Open the output. A file gets its name at the end; only its owner may read it.
 
-    Raise Failure if the file exists and may not be replaced.
+    Raise Failure if the file exists and may not be replaced, or is a device, such as /dev/null.
     """
     if file == STDOUT:
         yield sys.stdout.buffer
@@ -158,6 +158,8 @@ def _output(file: str, *, force: bool) -> Iterator[BinaryIO]:
     target = Path(file)
     if target.exists() and not force:
         raise Failure([f"{target} already exists. Name another file, or replace it with --force."])
+    if target.exists() and not target.is_file():
+        raise Failure([f"{target} is not a file, so it is not replaced. Name another one."])
     part = target.with_name(target.name + PART)
     part.unlink(missing_ok=True)
     try:

@@ -70,6 +70,8 @@ def write(
     if os.path.lexists(target):
         if isinstance(database, Path) and target.exists() and target.samefile(database):
             raise BackupError(f"{target} is the database itself. Name another file.")
+        if target.exists() and not target.is_file():  # a device, such as /dev/null
+            raise BackupError(f"{target} is not a file, so it is not replaced. Name another one.")
         if not replace and not _is_backup(target):
             raise BackupError(
                 f"{target} already exists and is not a backup. Name another file, or use --force."

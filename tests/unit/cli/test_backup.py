@@ -1,5 +1,6 @@
 """What the commands backup, restore and copy print, with real data."""
 
+import os
 import re
 from pathlib import Path
 
@@ -50,6 +51,15 @@ def test_the_same_line_works_again_and_replaces_nothing_but_backups(data: Path) 
     assert "already exists and is not a backup" in refused.output
     assert (data / "copy").read_text() == "a letter"
     assert run("backup", data, data / "copy", "--force").exit_code == 0
+
+
+def test_a_device_is_not_replaced(data: Path) -> None:
+    """Regression: --force made a file of /dev/null."""
+    os.mkfifo(data / "pipe")
+    refused = run("backup", data, data / "pipe", "--force")
+    assert refused.exit_code == 1
+    assert "pipe is not a file, so it is not replaced" in refused.output
+    assert (data / "pipe").is_fifo()
 
 
 @pytest.mark.sqlite_only(FILE)

@@ -1,6 +1,7 @@
 """The command export: where it writes, what it prints and what it refuses."""
 
 import contextlib
+import os
 import random
 import shutil
 import sqlite3
@@ -66,6 +67,19 @@ def test_a_file_is_for_its_owner_and_replaced_by_force_only(data: Path) -> None:
     assert run(data, file, "--anonymous", "--force").exit_code == 0
     assert b"Ann" not in file.read_bytes()
     assert not list(data.glob("*.part"))
+
+
+def test_a_device_is_not_replaced(data: Path) -> None:
+    """Regression: --force made a file of /dev/null."""
+    pipe = data / "pipe"
+    os.mkfifo(pipe)
+    refused = run(data, pipe, "--force")
+    assert refused.exit_code == 1
+    assert (
+        refused.output
+        == f"commentsvc: {pipe} is not a file, so it is not replaced. Name another one.\n"
+    )
+    assert pipe.is_fifo()
 
 
 def test_a_failed_export_leaves_no_file(data: Path) -> None:
