@@ -126,6 +126,7 @@ class Writer:
             opening.enter_context(Lock(self._data))
             upgrade.upgrade(self.location)
             opened = Database(self.location, purge=lambda _tags: None)  # no server, no cache
+            opened.write_health.is_logged = False
             opened.open(cache=ALONE_CACHE)
             opening.callback(opened.close_now)
             self._held = opening.pop_all()

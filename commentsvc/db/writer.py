@@ -186,6 +186,7 @@ class WriteHealth:
     def __init__(self, clock: Clock = SYSTEM_CLOCK) -> None:
         self.error = ""  # of the last transaction; "" where it was written
         self.failures = 0  # since the start
+        self.is_logged = True  # not for a command, which tells its failure itself
         self._clock = clock
         self._logged_ms: int | None = None
 
@@ -194,7 +195,8 @@ class WriteHealth:
         self.failures += 1
         self.error = str(error)
         now_ms = self._clock.monotonic_ms()
-        if self._logged_ms is None or now_ms - self._logged_ms >= LOG_PAUSE_MS:
+        is_due = self._logged_ms is None or now_ms - self._logged_ms >= LOG_PAUSE_MS
+        if self.is_logged and is_due:
             self._logged_ms = now_ms
             _log.error("nothing can be stored: %s", error)
 

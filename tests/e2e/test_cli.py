@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.e2e.program import Outcome, Service, change, command, environment, run
+from tests.e2e.program import Outcome, Service, change, command, environment, locked, run
 
 Start = Callable[..., Service]
 
@@ -94,6 +94,16 @@ def test_approving_twice_changes_nothing_more(service: Service) -> None:
     assert outcome.code == 0
     assert outcome.out == "comment 1 is unchanged: it is approved\n"
     assert counts(service) == [1, 0]
+
+
+def test_a_command_that_cannot_write_says_why_in_one_line(service: Service, start: Start) -> None:
+    service.stop()
+    with locked(service.data):
+        outcome = approve(service.data, 1)
+    assert (outcome.code, outcome.out) == (1, "")
+    assert outcome.err.startswith("commentsvc: another program holds the database (")
+    assert outcome.err.count("\n") == 1
+    assert counts(start(service.data)) == [0, 0]
 
 
 def test_undoing_takes_the_last_command_back_at_once(service: Service) -> None:
