@@ -197,7 +197,7 @@ def dial(
         ) from None  # what the library says of it may show the password
     except psycopg.Error as error:
         raise DatabaseUnusable(
-            f"PostgreSQL cannot be reached: {_one_line(error)}: check database.url and the server"
+            f"PostgreSQL cannot be reached ({_one_line(error)}): check database.url and the server"
         ) from error
     return connection
 

@@ -101,7 +101,13 @@ def _run_dump(words: list[str], url: str, unwanted: Callable[[], bool]) -> None:
     given: dict[str, Any] = conninfo_to_dict(url)  # Any: as in psycopg
     secret = given.get("password")
     place = make_conninfo(**{key: each for key, each in given.items() if key not in _SECRETS})
-    words += ["--format=custom", "--no-password", f"--schema={SCHEMA}", f"--dbname={place}"]
+    words += [
+        "--format=custom",
+        "--encoding=UTF8",
+        "--no-password",
+        f"--schema={SCHEMA}",
+        f"--dbname={place}",
+    ]
     environ = {**os.environ, "PGAPPNAME": "commentsvc backup"}
     if secret:
         environ["PGPASSWORD"] = str(secret)

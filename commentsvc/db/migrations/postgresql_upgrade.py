@@ -37,11 +37,18 @@ _FOREIGN: Final = (
     " AND n.nspname NOT LIKE 'pg\\_%' AND NOT EXISTS (SELECT 1 FROM pg_depend AS d"
     " WHERE d.objid = c.oid AND d.deptype = 'e') ORDER BY 1 LIMIT 1"
 )
+# Tables and sequences that may not be read and written. DELETE is for tables alone.
 _FORBIDDEN: Final = (
     "SELECT c.relname FROM pg_class AS c WHERE c.relnamespace = to_regnamespace(%s)"
-    " AND c.relkind = 'r' AND NOT (has_table_privilege(c.oid, 'SELECT')"
+    " AND (c.relkind = 'r' AND NOT (has_table_privilege(c.oid, 'SELECT')"
     " AND has_table_privilege(c.oid, 'INSERT') AND has_table_privilege(c.oid, 'UPDATE')"
-    " AND has_table_privilege(c.oid, 'DELETE')) ORDER BY 1 LIMIT 1"
+    " AND has_table_privilege(c.oid, 'DELETE'))"
+    " OR c.relkind = 'S' AND NOT (has_sequence_privilege(c.oid, 'SELECT')"
+    " AND has_sequence_privilege(c.oid, 'UPDATE'))) ORDER BY 1 LIMIT 1"
+)
+_MISSING: Final = (
+    "SELECT name FROM unnest(%s::text[]) AS wanted (name)"
+    f" WHERE to_regclass('{schema.SCHEMA}.' || name) IS NULL ORDER BY 1 LIMIT 1"
 )
 
 _SETTINGS: Final = (
@@ -73,6 +80,7 @@ _STRANGERS: Final = (
     " AND NOT pg_has_role(oid, current_user, 'MEMBER')"
     " AND has_database_privilege(oid, current_database(), 'CONNECT') ORDER BY 1 LIMIT 3"
 )
+_NAMES: Final = [table._meta.table_name for table in schema.TABLES]
 LATE: Final = 60  # seconds that a standby may be behind
 DIFFERENCE_MS: Final = 5_000  # between two clocks
 
@@ -80,7 +88,7 @@ DIFFERENCE_MS: Final = 5_000  # between two clocks
 def upgrade(url: str) -> None:
     """Make the tables, or bring them up to date; quick where they are. Raises DatabaseError."""
     with closing(postgresql.dial(url)) as connection:
-        if not missing(connection):
+        if _is_complete(connection):
             return
         try:
             _run(connection)
@@ -93,9 +101,9 @@ def upgrade(url: str) -> None:
 
 
 def is_current(url: str) -> bool:
-    """Return whether there is nothing to upgrade. Raises DatabaseError as `missing` does."""
+    """Return whether there is nothing to upgrade. Raises DatabaseError as `upgrade` does."""
     with closing(postgresql.dial(url, read_only=True)) as connection:
-        return not missing(connection)
+        return _is_complete(connection)
 
 
 class ServerState(NamedTuple):
@@ -171,7 +179,10 @@ def missing(connection: Connection) -> list[str]:
     if not is_ours:
         _look_at_new(connection, database, user, may_create)
         return [*STEPS]
-    applied = {name for (name,) in connection.execute(f"SELECT name FROM {HISTORY}")}
+    try:
+        applied = {name for (name,) in connection.execute(f"SELECT name FROM {HISTORY}")}
+    except psycopg.errors.UndefinedColumn as error:
+        raise DatabaseUnusable(_of_another(database, f"{schema.SCHEMA}.{HISTORY}", user)) from error
     if newer := sorted(applied - set(STEPS)):
         raise DatabaseUnusable(
             f"the database {database} was written by a newer commentsvc (it knows {newer[-1]}):"
@@ -182,13 +193,22 @@ def missing(connection: Connection) -> list[str]:
     return [name for name in STEPS if name not in applied]
 
 
+def _is_complete(connection: Connection) -> bool:
+    """Return whether no step is missing. Raises DatabaseUnusable as `missing`, or without a table.
+
+    Only `restore` goes on without one.
+    """
+    if missing(connection):
+        return False
+    if table := connection.execute(_MISSING, (_NAMES,)).fetchone():
+        raise DatabaseUnusable(f"the table {table[0]} is missing: restore a backup")
+    return True
+
+
 def _look_at_new(connection: Connection, database: str, user: str, may_create: bool) -> None:
     foreign = connection.execute(_FOREIGN).fetchone()
     if foreign:
-        raise DatabaseUnusable(
-            f"the database {database} belongs to another program (it has the table {foreign[0]}):"
-            f" make one for commentsvc alone: createdb --owner={user} commentsvc"
-        )
+        raise DatabaseUnusable(_of_another(database, foreign[0], user))
     if not may_create:
         raise DatabaseUnusable(
             f"the user {user} may make no tables in the database {database}:"
@@ -196,9 +216,16 @@ def _look_at_new(connection: Connection, database: str, user: str, may_create: b
         )
 
 
+def _of_another(database: str, table: str, user: str) -> str:
+    return (
+        f"the database {database} belongs to another program (it has the table {table}): make one"
+        f" for commentsvc alone: createdb --owner={user} commentsvc"
+    )
+
+
 def _no_rights(user: str, table: str) -> str:
     return (
-        f"the user {user} may not read and write the table {table}: connect as the user that made"
+        f"the user {user} may not read and write {table}: connect as the user that made"
         " it, or grant the rights"
     )
 

@@ -63,6 +63,8 @@ TEXTS = ["walk 0\t\\.", "walk 1\t\\.", "a hill\n\\.\n"]
 def test_a_backup_and_its_way_back(url: str, tmp_path: Path) -> None:
     told: list[float] = []
     file = tmp_path / "backup.dump"
+    with psycopg.connect(url, autocommit=True) as connection:
+        connection.execute("ALTER DATABASE dumped SET client_encoding = 'LATIN1'")
     assert backup.write(url, file, on_progress=told.append) == file.stat().st_size
     assert file.stat().st_mode & 0o777 == 0o600
     assert [path.name for path in tmp_path.iterdir()] == ["backup.dump"]
@@ -90,6 +92,14 @@ def test_a_new_database_takes_a_backup(url: str, postgresql_server: Server, tmp_
         assert texts(fresh) == TEXTS
     finally:
         postgresql_server.run("DROP DATABASE fresh WITH (FORCE)")
+
+
+def test_a_database_that_lacks_tables_can_be_restored(url: str, tmp_path: Path) -> None:
+    backup.write(url, tmp_path / "dump")
+    with psycopg.connect(url, autocommit=True) as connection:
+        connection.execute("DROP TABLE commentsvc.report")
+    assert postgresql_dump.restore(url, tmp_path / "dump").comments == 3
+    assert texts(url) == TEXTS
 
 
 def test_what_cannot_be_restored_changes_nothing(url: str, tmp_path: Path) -> None:

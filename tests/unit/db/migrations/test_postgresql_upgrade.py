@@ -80,6 +80,10 @@ def test_all_steps_together_give_the_tables_of_the_models(make: Make) -> None:
             " INSERT INTO commentsvc.schema_migration VALUES ('0999_future')",
             "written by a newer commentsvc .*0999_future.*install that version",
         ),
+        (
+            "CREATE SCHEMA commentsvc; CREATE TABLE commentsvc.schema_migration (version int)",
+            r"belongs to another program .*commentsvc\.schema_migration",
+        ),
     ],
 )
 def test_a_database_that_is_not_ours_is_left_alone(make: Make, sql: str, reason: str) -> None:
@@ -100,8 +104,26 @@ def test_a_user_without_rights_is_told_what_to_do(postgresql_server: Server, mak
         postgresql_upgrade.upgrade(url)
         with pytest.raises(DatabaseUnusable, match="guest may not read and write"):
             postgresql_upgrade.upgrade(asked)
+        with psycopg.connect(url, autocommit=True) as connection:
+            connection.execute("GRANT USAGE ON SCHEMA commentsvc TO guest")
+            connection.execute("GRANT ALL ON ALL TABLES IN SCHEMA commentsvc TO guest")
+            with pytest.raises(DatabaseUnusable, match=r"guest may not read and write .*_id_seq"):
+                postgresql_upgrade.upgrade(asked)
+            connection.execute("GRANT ALL ON ALL SEQUENCES IN SCHEMA commentsvc TO guest")
+            postgresql_upgrade.upgrade(asked)
     finally:
+        postgresql_server.run("DROP DATABASE looked_at WITH (FORCE)")
         postgresql_server.run("DROP ROLE guest")
+
+
+def test_a_database_without_a_table_is_told(make: Make) -> None:
+    url = make("SELECT 1")
+    postgresql_upgrade.upgrade(url)
+    with psycopg.connect(url, autocommit=True) as connection:
+        connection.execute("DROP TABLE commentsvc.report")
+    for ask in (postgresql_upgrade.upgrade, postgresql_upgrade.is_current):
+        with pytest.raises(DatabaseUnusable, match="the table report is missing: restore a backup"):
+            ask(url)
 
 
 def test_a_database_of_another_encoding_is_refused(postgresql_server: Server) -> None:
