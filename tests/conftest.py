@@ -60,7 +60,7 @@ PATIENCE_MS = 30_000  # for everything in a browser, since it shares a busy mach
 
 # What makes a database for a unit test, and fixtures of which whoever makes one needs one.
 DATABASES = {f"tests.unit.{name}" for name in ("admin_client", "app_fixture", "database_fixture")}
-FOLDERS = {"service", "tmp_path", "tmp_path_factory"}
+FOLDERS = {"folder", "service", "tmp_path", "tmp_path_factory"}
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:

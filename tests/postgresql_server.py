@@ -155,6 +155,7 @@ def server() -> Iterator[Server]:
     commands = programs()
     with tempfile.TemporaryDirectory(prefix="pg") as name:
         folder = Path(name)
+        folder.chmod(0o711)  # the socket is for programs of other users, too
         start = ["setpriv", "--pdeathsig", "QUIT"]
         if os.geteuid() == 0:
             shutil.chown(folder, USER, USER)

@@ -15,14 +15,16 @@ from pathlib import Path
 
 import pytest
 
+from tests.e2e import program
 from tests.e2e.program import ROOT, environment, wait_for
+from tests.unit import database_fixture
 from tests.unit.database_fixture import add, opened
 from tests.unit.imports import import_samples as samples
 from tests.unit.imports.test_detect import SCHNACK, STACOSYS, database
 
-pytestmark = pytest.mark.sqlite_only("the manual's commands are run as they are printed")
-
 NOBODY = 65_534
+# With PostgreSQL: where commands find its address, in the folder in which they run.
+URL_FILE = "database.url"
 FORK_SERVER = ROOT / "tests/e2e/fork_server.py"
 PATIENCE = 120.0
 
@@ -130,7 +132,7 @@ def script(page: Path) -> str:
 
 
 @pytest.fixture(scope="module", params=["ordinary user", "root"])
-def folder(request: pytest.FixtureRequest) -> Iterator[Path]:
+def folder(request: pytest.FixtureRequest, engine: str) -> Iterator[Path]:
     """Return a folder of that user, with the program `commentsvc` and the files the pages use."""
     is_root = os.geteuid() == 0
     if request.param == "root" and not is_root:
@@ -138,12 +140,15 @@ def folder(request: pytest.FixtureRequest) -> Iterator[Path]:
     with tempfile.TemporaryDirectory() as name:  # other users cannot enter the folders of pytest
         folder = Path(name)
         fill(folder)
+        if engine == "sqlite":  # a copy of the folder has them, too
+            add_comments(folder / "home/data")
         user = os.geteuid()
         if request.param != "root" and is_root:
             user = NOBODY
             subprocess.run(["chown", "-R", f"{user}:{user}", folder], check=True)
         words = [sys.executable, str(FORK_SERVER), "serve", str(folder / "socket"), str(user)]
-        with subprocess.Popen(words, cwd=folder, env=environment({})) as server:
+        place = {"COMMENTSVC_DATABASE_URL_FILE": URL_FILE} if engine == "postgresql" else {}
+        with subprocess.Popen(words, cwd=folder, env=environment(place)) as server:
             try:
                 wait_for((folder / "socket").exists, "the server of commands")
                 yield folder
@@ -152,7 +157,7 @@ def folder(request: pytest.FixtureRequest) -> Iterator[Path]:
 
 
 def fill(folder: Path) -> None:
-    """Put the program, a blog's comments and files of other systems into a folder."""
+    """Put the program, settings and files of other systems into a folder."""
     program = folder / "bin/commentsvc"
     program.parent.mkdir()
     client = f"exec {sys.executable} -ISE {FORK_SERVER} run {folder}/socket"
@@ -186,16 +191,27 @@ def fill(folder: Path) -> None:
     data = home / "data"
     data.mkdir(mode=0o700)
     (data / "commentsvc.toml").write_text('[[site]]\norigins = ["https://blog.example"]\n')
+
+
+def add_comments(data: Path) -> None:
+    """Put comments into the database of a data folder."""
     with opened(data) as service:
         for url in ("/post/a-walk/", "/old/", "/draft/", "/post/", *["/post/"] * 10):
             add(service, url=url, status="pending", email="ann@mail.example")
 
 
 @pytest.mark.parametrize("page", [*filter(has_commands, PAGES)], ids=lambda page: page.stem)
-def test_the_commands_of_a_page_do_what_it_says(page: Path, folder: Path) -> None:
+def test_the_commands_of_a_page_do_what_it_says(
+    page: Path, folder: Path, engine: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     home = folder / page.stem
     text = script(page).replace("/mnt/disk", str(home))
-    words = ["sh", "-euxc", f"umask 022; cp -R home {home}; cd {home}\n{text}"]
+    prepared = f"umask 022; cp -R home {home}; cd {home}"
+    if engine == "postgresql":
+        monkeypatch.setattr(database_fixture, "in_use", program.in_use)
+        add_comments(home / "data")
+        prepared += f"; echo '{database_fixture.location(home / 'data')}' >{URL_FILE}"
+    words = ["sh", "-euxc", f"{prepared}\n{text}"]
     if (owner := folder.stat().st_uid) != os.geteuid():
         user = [f"--reuid={owner}", f"--regid={owner}", "--clear-groups"]
         # That user may not read the folder of the Python that runs the tests.
@@ -211,6 +227,7 @@ def test_the_commands_of_a_page_do_what_it_says(page: Path, folder: Path) -> Non
         check=False,
     )
     assert done.returncode == 0, done.stderr
+    assert (home / "data/comments.sqlite3").exists() == (engine == "sqlite")
 
 
 def test_every_command_is_run_or_named() -> None:

@@ -15,7 +15,7 @@ import pytest
 from tests.e2e.program import Service, command, wait_for
 from tests.postgresql_server import Server
 
-pytestmark = pytest.mark.sqlite_only("each test names its database of PostgreSQL")
+pytestmark = pytest.mark.sqlite_only("each test makes its own databases, of PostgreSQL")
 
 Start = Callable[..., Service]
 

@@ -151,7 +151,7 @@ def test_a_folder_without_a_database_is_told(tmp_path: Path) -> None:
         client.check(tmp_path)
 
 
-@pytest.mark.sqlite_only("of PostgreSQL, `server_state` tells it")
+@pytest.mark.sqlite_only("test_postgresql_upgrade.py has one of PostgreSQL")
 def test_a_newer_database_is_named_by_check(data: Path) -> None:
     with closing(sqlite3.connect(data / "comments.sqlite3")) as database, database:
         database.execute("INSERT INTO schema_migration (name, applied) VALUES ('9999_later', '')")
