@@ -86,14 +86,14 @@ def _first_version(source: SourceFile, options: ParseOptions) -> Records:
             known.add(url)
             yield ImportedPage(url, url, f"comment {number}")
         author = authors.get(comment.text("commenterHex"), _NOBODY)
-        text, parent = comment.text("markdown", "html"), comment.text("parentHex")
+        text = comment.text("markdown", "html")
         deleted = comment.flag("deleted") or text == _GONE
         name, date = comment.text("commentHex"), comment.text("creationDate")
         yield ImportedComment(
             position=f"comment {number}",
             page=url,
             id=name,
-            parent="" if parent == "root" or not parent.strip("0") else parent,
+            parent=_parent(comment.text("parentHex")),
             identity=f"{name} {date}",
             created=dates.moment(date),
             text=text,
@@ -107,6 +107,11 @@ def _first_version(source: SourceFile, options: ParseOptions) -> Records:
             anchor=f"commento-{name}",
             is_admin=author.is_admin,
         )
+
+
+def _parent(name: str) -> str:
+    """Return the id of a parent, "" for one that stands for none."""
+    return name if name != "root" and name.strip("0-") else ""
 
 
 def _absolute(host: str) -> str:
@@ -136,7 +141,7 @@ def _third_version(source: SourceFile, options: ParseOptions) -> Records:
             position=f"comment {number}",
             page=comment.text("pageId"),
             id=name,
-            parent=comment.text("parentId"),
+            parent=_parent(comment.text("parentId")),
             identity=f"{name} {date}",
             created=dates.moment(date),
             text=comment.text("markdown", "html"),

@@ -22,8 +22,12 @@ def recognises(source: SourceFile, head: bytes) -> str:
     if head.startswith(sqlite_source.MAGIC):
         with sqlite_source.opened(source) as database:
             return "its table comments" if "by_nickname" in database.columns("comments") else ""
-    is_ours = head.lstrip()[:1] == b"{" and b'"pages"' in head and b'"slug"' in head
-    return "its pages with a slug" if is_ours and b'"projectId"' in head else ""
+    if head.lstrip()[:1] != b"{":
+        return ""
+    if all(name in head for name in (b'"pages"', b'"slug"', b'"projectId"')):
+        return "its pages with a slug"
+    is_ours = b'"by_nickname"' in head and b'"pageId"' in head
+    return "its comments with by_nickname" if is_ours else ""
 
 
 def parse(source: SourceFile, options: ParseOptions) -> Records:

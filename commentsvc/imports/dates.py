@@ -15,12 +15,13 @@ _MILLISECOND: Final = timedelta(milliseconds=1)
 _LATEST: Final = 253_402_300_799_999  # the end of the year 9999
 _SECONDS: Final = 10**11  # a number of seconds is below this
 _ISO: Final = re.compile(
-    r"(\d{4})-(\d\d)-(\d\d)(?:[T ](\d\d):(\d\d)(?::(\d\d)(?:[.,](\d{1,9}))?)?"
+    r"(\d{4})[-/](\d\d?)[-/](\d\d?)(?:[T ](\d\d?):(\d\d)(?::(\d\d)(?:[.,](\d{1,9}))?)?"
     r"\s*(Z|UTC|GMT|[+-]\d\d(?::?\d\d)?)?"  # as PostgreSQL prints offsets, too
     r"(?: [A-Z]{3,5}|(?= m=))?(?: m=\S+)?)?"  # and as Go prints them
 )
 _NEVER: Final = "0001"  # the year of a date that a program in Go or .NET has not set
 _NUMBER: Final = re.compile(r"(\d{9,17})(?:\.\d*)?").fullmatch
+_AFTER_GMT: Final = re.compile(r"GMT(?=[+-]\d{4})")  # as JavaScript prints offsets
 
 
 # An MD5 digest, as other systems have in place of an e-mail address.
@@ -49,7 +50,7 @@ def moment(text: str, zone: tzinfo = UTC) -> int | None:
         return _unix(float(number[0]))
     match = _ISO.fullmatch(text)
     if not match:
-        return _rfc2822(text)
+        return _rfc2822(_AFTER_GMT.sub("", text), zone)
     *parts, fraction, offset = match.groups()
     if parts[0] == _NEVER:
         return None
@@ -63,12 +64,12 @@ def moment(text: str, zone: tzinfo = UTC) -> int | None:
     return second * 1_000 + int((fraction or "0").ljust(3, "0")[:3])
 
 
-def _rfc2822(text: str) -> int | None:
+def _rfc2822(text: str, zone: tzinfo) -> int | None:
     try:
         found = parsedate_to_datetime(text)
     except (TypeError, ValueError, IndexError, OverflowError):
         return None
-    return int((found if found.tzinfo else found.replace(tzinfo=UTC)).timestamp()) * 1_000
+    return int((found if found.tzinfo else found.replace(tzinfo=zone)).timestamp()) * 1_000
 
 
 def from_seconds(seconds: object) -> int | None:

@@ -65,6 +65,8 @@ def choose(name: str, sources: list[SourceFile]) -> tuple[Format, str]:
     found: dict[str, str] = {}
     for source in sources:
         head = source.head()
+        if not head.strip():
+            raise ImportFailed(f"{source.name} is empty.")
         seen = {
             each: reason
             for each, module in FORMATS.items()

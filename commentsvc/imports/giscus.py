@@ -44,7 +44,7 @@ _HIDDEN: Final[dict[str, ImportStatus]] = {"spam": "spam", "abuse": "spam", "off
 
 def recognises(_source: SourceFile, head: bytes) -> str:
     """Return what shows that the file has discussions; "" if it has none."""
-    is_ours = b'"discussion' in head or (b'"upvoteCount"' in head and b'"replies"' in head)
+    is_ours = b'"discussion' in head or (b'"upvoteCount"' in head and b'"comments"' in head)
     return "its discussions" if is_ours and head.lstrip()[:1] in (b"{", b"[") else ""
 
 

@@ -1,5 +1,6 @@
 """JSON exports, read one object after the other, so that memory does not grow with the file.
 
+A file may be several files one after the other, as some programs write answers that they get.
 A part that is invalid is passed to `skip` as an InvalidInput; the objects before it were yielded.
 """
 
@@ -103,7 +104,8 @@ def items(source: SourceFile, prefix: str, skip: Callable[[InvalidInput], None])
     number = 0
     with source.open() as stream:
         try:
-            for found in ijson.items(_BoundedText(stream), prefix, buf_size=PIECE):
+            text = _BoundedText(stream)
+            for found in ijson.items(text, prefix, buf_size=PIECE, multiple_values=True):
                 number += 1
                 if isinstance(found, dict):
                     yield Value(found)
@@ -219,11 +221,24 @@ class _BoundedText(_Text):
         return text or (b" " if self._problem else b"")  # b"" would be the end of the file
 
 
-def lines(source: SourceFile, skip: Callable[[InvalidInput], None]) -> Iterator[tuple[int, Value]]:
-    """Yield the objects of a file with one object per line, with the numbers of the lines.
+def is_indented(head: bytes) -> bool:
+    """Return whether the first object of a file takes several lines."""
+    return head.partition(b"\n")[0].strip() == b"{"
 
-    Raise ImportFailed, or what `skip` raises.
+
+def lines(source: SourceFile, skip: Callable[[InvalidInput], None]) -> Iterator[tuple[str, Value]]:
+    """Yield the objects of a file with one object per line, with their positions.
+
+    If they are indented, the file is read as a whole. Raise ImportFailed, or what `skip` raises.
     """
+    found: Any  # JSON
+    if is_indented(source.head()):
+        for number, found in enumerate(documents(source, skip), 1):
+            if isinstance(found, dict):
+                yield f"object {number}", Value(found)
+            else:
+                skip(InvalidInput(f"object {number}", "this is no JSON object"))
+        return
     for number, line in raw_lines(source, skip):
         if line.startswith(b"#"):  # a comment, as LeanCloud writes
             continue
@@ -233,7 +248,7 @@ def lines(source: SourceFile, skip: Callable[[InvalidInput], None]) -> Iterator[
             skip(InvalidInput(f"line {number}", f"this is no JSON ({error})"))
             continue
         if isinstance(found, dict):
-            yield number, Value(found)
+            yield f"line {number}", Value(found)
         else:
             skip(InvalidInput(f"line {number}", "this is no JSON object"))
 

@@ -3,7 +3,8 @@
 The first line has users and pages, each further one a comment; the newest pages come first, so a
 reply may precede its parent. `orig` is Markdown and may be empty, `text` is HTML.
 
-A user's file is one object, with the user and, in an array, the user's comments.
+A user's file is one object, with the user and, in an array, the user's comments. So was the backup
+of the first versions, with the users and pages behind the comments.
 """
 
 import re
@@ -23,20 +24,18 @@ from commentsvc.imports.records import (
 
 NAME: Final = "remark42"
 VERSION: Final = 1
+# The beginning of a file that is one object.
+_ONE: Final = re.compile(rb'\s*\{\s*"(?:info"\s*:|version"\s*:\s*\d+\s*,\s*"comments"\s*:)').match
 
 
 def recognises(_source: SourceFile, head: bytes) -> str:
     """Return what shows that the file is from Remark42; "" if it is not."""
-    line = head.partition(b"\n")[0]
+    line = head if json_source.is_indented(head) else head.partition(b"\n")[0]
     is_meta = line.startswith(b"{") and b'"users"' in line and b'"posts"' in line
     is_comment = b'"locator"' in line and b'"user"' in line
     if is_meta or is_comment:
         return "its first line with users and posts"
-    return "a user's comments" if _is_of_user(head) and b'"locator"' in head else ""
-
-
-def _is_of_user(head: bytes) -> bool:
-    return re.match(rb'\s*\{\s*"info"\s*:', head) is not None
+    return "its array of comments with locators" if _ONE(head) and b'"locator"' in head else ""
 
 
 def parse(source: SourceFile, options: ParseOptions) -> Records:
@@ -61,12 +60,14 @@ def parse(source: SourceFile, options: ParseOptions) -> Records:
 
 def _objects(source: SourceFile, options: ParseOptions) -> Iterator[tuple[str, Value]]:
     """Yield the objects of a file, with their positions."""
-    if _is_of_user(source.head()):
+    if _ONE(source.head()):
+        yield from (
+            ("meta", each) for each in json_source.items(source, "meta", json_source.ignore)
+        )
         comments = json_source.items(source, "comments.item", options.skip)
         yield from ((f"comment {number}", each) for number, each in enumerate(comments, 1))
     else:
-        lines = json_source.lines(source, options.skip)
-        yield from ((f"line {number}", line) for number, line in lines)
+        yield from json_source.lines(source, options.skip)
 
 
 def _comment(comment: Value, url: str, position: str) -> ImportedComment:

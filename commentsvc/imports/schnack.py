@@ -1,4 +1,7 @@
-"""Schnack: its SQLite database. Dates are in UTC; the theme chose the names of the pages."""
+"""Schnack: its SQLite database. Dates are in UTC; the theme chose the names of the pages.
+
+It does not show the comments of users whom a moderator has blocked, even approved ones.
+"""
 
 from typing import Final
 
@@ -15,7 +18,8 @@ from commentsvc.imports.sqlite_source import Columns, text
 
 NAME: Final = "schnack"
 _OURS: Final = frozenset({"user_id", "slug", "comment", "rejected", "approved"})
-_USER: Final = ("name", "display_name", "trusted", "url")  # some versions lack some of them
+# The columns of users that are read; some versions lack some of them.
+_USER: Final = ("name", "display_name", "blocked", "trusted", "url")
 _ROWS: Final = "SELECT * FROM comment ORDER BY id"
 _ROWS_AND_USERS: Final = (
     "SELECT c.*{user} FROM comment AS c LEFT JOIN user AS u ON u.id = c.user_id ORDER BY c.id"
@@ -59,7 +63,7 @@ def _comment(row: Columns, slug: str) -> ImportedComment:
         markup="markdown",
         author=text(row, "display_name") or text(row, "name"),
         site=text(row, "url"),
-        status="spam" if row["rejected"] else status,
+        status="spam" if row["rejected"] or row.get("blocked") else status,
         anchor=f"comment-{number}",
         account=text(row, "name"),
     )

@@ -34,6 +34,11 @@ class SourceDatabase:
         self._connection = connection
         self.version = int(connection.execute("PRAGMA user_version").fetchone()[0])
 
+    def tables(self) -> list[str]:
+        """Return the names of all tables."""
+        rows = self._connection.execute("SELECT name FROM sqlite_master WHERE type = 'table'")
+        return [name for (name,) in rows]
+
     def columns(self, table: str) -> set[str]:
         """Return the columns of a table in lower case; none if there is no such table."""
         rows = self._connection.execute("SELECT name FROM pragma_table_info(?)", (table,))

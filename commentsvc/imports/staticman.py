@@ -1,14 +1,18 @@
 """Staticman: a file for each comment, in YAML, JSON or as front matter, by page in folders.
 
 The fields depend on the blog's form and `staticman.yml`; those of the common themes are known.
-Import the folder that contains the pages' folders, such as ``data/comments``.
+Import the folder that contains the pages' folders, such as ``data/comments``. Other programs also
+write TOML, or all comments of a page as a list into a file with the name of the page.
 """
 
 import json
 import re
+import tomllib
+from collections.abc import Mapping
 from contextlib import suppress
+from datetime import date
 from pathlib import PurePath
-from typing import Final
+from typing import Any, Final
 
 import yaml
 
@@ -26,13 +30,24 @@ from commentsvc.imports.records import (
 
 NAME: Final = "staticman"
 LIMIT: Final = 1024 * 1024  # bytes of a file
-_ENDINGS: Final = (".yml", ".yaml", ".json", ".md")
-_ID: Final = re.compile(rb"(?:^|[\s\"'{])_id[\"']?\s*:")  # the whole name of the field
+_ENDINGS: Final = (".yml", ".yaml", ".json", ".toml", ".md")
+_ID: Final = re.compile(rb"(?:^|[\s\"'{])_id[\"']?\s*[:=]")  # the whole name of the field
 _DIGEST: Final = re.compile("[0-9a-f]{40}").fullmatch  # a name that the first versions gave
 _TEXTS: Final = ("message", "comment", "body", "content", "text")
-_PARENTS: Final = ("_parent", "replying_to_uid", "reply_to", "replying_to", "replyTo", "parent_id")
+# `_parent` is what a reader subscribes to: a comment, or in most themes the page.
+_PARENTS: Final = (
+    "replying_to_uid",
+    "replyID",
+    "replyId",
+    "reply_to",
+    "replyTo",
+    "replying_to",
+    "parent_id",
+    "replyThread",
+    "_parent",
+)
 _ROOT: Final = "comments"  # the folder of all pages
-_FENCE: Final = re.compile(r"^---[ \t]*\r?$", re.MULTILINE)  # around front matter
+_FENCE: Final = re.compile(r"^(?:---|\+\+\+)[ \t]*\r?$", re.MULTILINE)  # around front matter
 _NONE: Final = ("~", "null")  # in YAML
 _DATES: Final = ("date", "timestamp", "created", "createdAt")
 
@@ -44,7 +59,8 @@ def recognises(source: SourceFile, head: bytes) -> str:
         return ""
     if head.lstrip().startswith(b"["):  # several comments are of another system
         return ""
-    has_text = head.startswith(b"---") or any(text.encode() in head for text in _TEXTS)
+    is_front_matter = head.startswith((b"---", b"+++"))
+    has_text = is_front_matter or any(text.encode() in head for text in _TEXTS)
     if not has_text or len(head) >= LIMIT:
         return ""
     if _ID.search(head):
@@ -53,50 +69,74 @@ def recognises(source: SourceFile, head: bytes) -> str:
 
 
 def parse(source: SourceFile, options: ParseOptions) -> Records:
-    """Return the page and the comment of `source`. Raise ImportFailed."""
+    """Return the page and the comments of `source`. Raise ImportFailed."""
+    path = PurePath(source.relative)
     try:
         data = source.read_all(LIMIT)
-        fields = _fields(to_utf8(data)(data, True).decode())
-    except (yaml.YAMLError, RecursionError) as error:
+        found = _content(to_utf8(data)(data, True).decode(), is_toml=path.suffix == ".toml")
+    except (yaml.YAMLError, tomllib.TOMLDecodeError, RecursionError) as error:
         reason = " ".join(str(error).split())[:120]
-        options.skip(InvalidInput("line 1", f"this is no YAML or JSON ({reason})"))
+        options.skip(InvalidInput("line 1", f"this is no YAML, JSON or TOML ({reason})"))
         return
-    folders = PurePath(source.relative).parent.parts
+    entries = found if isinstance(found, list) else [found]
+    folders = (path.with_suffix("") if entries is found else path.parent).parts
     if _ROOT in folders:  # as in a zip file of the whole folder
         folders = folders[folders.index(_ROOT) + 1 :]
     page = "/".join(folders)
     yield ImportedPage(page, f"/{page}/", "line 1")
-    yield _comment(fields, page, PurePath(source.relative).stem, options)
+    for number, fields in enumerate(entries, 1):
+        if isinstance(fields, dict):
+            name = str(number) if entries is found else path.stem
+            yield _comment(_texts(fields), page, (f"comment {number}", name), options)
+        else:  # such as the text of a README.md
+            options.ignore(InvalidInput(f"comment {number}", "this has no fields"))
 
 
-def _fields(text: str) -> Value:
-    """Return the fields of a file."""
+def _content(text: str, *, is_toml: bool) -> Any:  # Any: YAML, JSON or TOML
+    """Return the content of a file: the fields of a comment, or a list of them."""
     body = ""
     if text.lstrip().startswith("{"):
         with suppress(ValueError):  # it may be YAML all the same
-            found = json.loads(text)
-            return Value(found if isinstance(found, dict) else {})
-    if _FENCE.match(text):
+            return json.loads(text)
+    if fence := _FENCE.match(text):
+        is_toml = fence[0].startswith("+")
         _, text, *bodies = _FENCE.split(text, 2)
         body = "".join(bodies).strip()
-    found = yaml.load(text, yaml.BaseLoader)  # noqa: S506 - texts only, no objects
-    fields = found if isinstance(found, dict) else {}
-    fields = {name: value for name, value in fields.items() if name in _TEXTS or value not in _NONE}
-    return Value({"message": body} | fields if body else fields)
+    if is_toml:
+        found: Any = tomllib.loads(text.replace("\r\n", "\n"))
+    else:
+        found = yaml.load(text, yaml.BaseLoader)  # noqa: S506 - texts only, no objects
+    return {"message": body} | found if body and isinstance(found, dict) else found
 
 
-def _comment(fields: Value, page: str, name: str, options: ParseOptions) -> ImportedComment:
-    number, date = fields.text("_id") or name, fields.text(*_DATES)
+def _texts(fields: Mapping[str, Any]) -> Value:  # Any: as above
+    """Return the fields that have a value, and TOML's dates as texts."""
+    return Value(
+        {
+            name: value.isoformat() if isinstance(value, date) else value
+            for name, value in fields.items()
+            if name in _TEXTS or value not in _NONE
+        }
+    )
+
+
+def _comment(
+    fields: Value, page: str, place: tuple[str, str], options: ParseOptions
+) -> ImportedComment:
+    """Return a comment; `place` is its position, and its id if it has none."""
+    position, name = place
+    number, created = fields.text("_id") or name, fields.text(*_DATES)
     email = fields.text("email", "mail")
     digest = email.lower() if dates.is_digest(email.lower()) else ""
-    parent = fields.text(*_PARENTS)
+    parents = (parent for name in _PARENTS if (parent := fields.text(name)) and "/" not in parent)
+    no_parents = ("0", page, page.rpartition("/")[2])
     return ImportedComment(
-        position="line 1",
+        position=position,
         page=page,
         id=number,
-        parent="" if parent in ("0", page) else parent,
-        identity=f"{number} {date}",
-        created=dates.moment(date, options.zone),
+        parent=next((parent for parent in parents if parent not in no_parents), ""),
+        identity=f"{number} {created}",
+        created=dates.moment(created, options.zone),
         text=fields.text(*_TEXTS),
         markup="markdown",
         author=fields.text("name", "author", "nickname"),

@@ -2,9 +2,13 @@
 
 Ids are numbers or, with LeanCloud and MongoDB, texts. `pid` is the parent of a comment, `rid` the
 first comment of the conversation.
+
+Other storages: their table of comments as JSON, as one object per line, or with the columns' names
+in the first line and commas, semicolons or tabs between the values.
 """
 
 import csv
+import re
 from collections.abc import Callable, Iterator
 from typing import Final
 
@@ -20,6 +24,7 @@ from commentsvc.imports.records import (
     ParseOptions,
     Records,
 )
+from commentsvc.imports.sqlite_source import SourceDatabase
 
 NAME: Final = "waline"
 VERSION: Final = 1
@@ -30,23 +35,29 @@ _STATUSES: Final[dict[str, ImportStatus]] = {
     "spam": "spam",
 }
 _COMMENTS: Final = "Comment"  # the table
-_OURS: Final = ("comment", "nick", "url", "insertedAt")
+_OURS: Final = ("comment", "nick", "url", "insertedat")
 _STREAM: Final = b"#filetype:JSON-streaming"  # the first line of LeanCloud's files
 _INNER: Final = ("iso", "objectId", "$date", "$oid", "$numberLong")
 _ADMIN: Final = "administrator"  # the type of a user
+_NULLS: Final = ("NULL", "\\N")  # as programs of MySQL write them between commas or tabs
+_ESCAPES: Final = {"\\n": "\n", "\\t": "\t", "\\0": "\0", "\\\\": "\\"}  # between tabs
+_ESCAPED: Final = re.compile(r"\\[nt0\\]")
 
 
 def recognises(source: SourceFile, head: bytes) -> str:
     """Return what shows that the file is from Waline; "" if it is not."""
     if head.startswith(sqlite_source.MAGIC):
         with sqlite_source.opened(source) as database:
-            return "its table wl_Comment" if database.columns("wl_Comment") else ""
+            table = _table(database, _COMMENTS)
+            return f"its table {table}" if table else ""
     if _has_type(head):
         return "its type"
+    lower = head.lower()  # as the names in PostgreSQL are
     is_json = head.lstrip()[:1] in (b"{", b"[", b"#") and all(
-        f'"{n}"'.encode() in head for n in _OURS
+        f'"{name}"'.encode() in lower for name in _OURS
     )
-    is_table = set(_OURS) <= set(_column_names(head.decode("utf-8-sig", "replace")))
+    names = lower.partition(b"\n")[0].decode("utf-8-sig", "replace")
+    is_table = {*_OURS} <= {name.strip('" ') for name in names.strip().split(_delimiter(names))}
     return "the names of its fields" if is_json or is_table else ""
 
 
@@ -54,9 +65,18 @@ def _has_type(head: bytes) -> bool:
     return b'"type":"waline"' in head.lstrip()[:500].replace(b" ", b"")
 
 
-def _column_names(text: str) -> list[str]:
-    """Return the names in the first line of a CSV file."""
-    return [name.strip('" ') for name in text.partition("\n")[0].strip().split(",")]
+def _table(database: SourceDatabase, name: str) -> str:
+    """Return the name of a table with its prefix, which a setting of Waline gives; "" for none."""
+    for table in database.tables():
+        if table.lower().endswith(_COMMENTS.lower()) and database.columns(table) >= {*_OURS}:
+            wanted = table[: -len(_COMMENTS)] + name
+            return wanted if database.columns(wanted) else ""
+    return ""
+
+
+def _delimiter(names: str) -> str:
+    """Return the character between the names in the first line of a table."""
+    return max(",;\t", key=names.count)
 
 
 def parse(source: SourceFile, options: ParseOptions) -> Records:
@@ -85,8 +105,8 @@ def parse(source: SourceFile, options: ParseOptions) -> Records:
 def _rows(source: SourceFile, table: str, skip: Callable[[InvalidInput], None]) -> Iterator[Value]:
     if source.head().startswith(sqlite_source.MAGIC):
         with sqlite_source.opened(source) as database:
-            if database.columns(f"wl_{table}"):
-                query = f"SELECT * FROM wl_{table} ORDER BY id"  # noqa: S608 - a constant name
+            if name := _table(database, table).replace('"', '""'):
+                query = f'SELECT * FROM "{name}" ORDER BY id'  # noqa: S608 - a quoted name
                 yield from map(Value, database.rows(query))
         return
     head = source.head().lstrip()
@@ -97,7 +117,8 @@ def _rows(source: SourceFile, table: str, skip: Callable[[InvalidInput], None]) 
 
 
 def _is_lines(head: bytes) -> bool:
-    return head.startswith(_STREAM) or head.partition(b"\n")[2].lstrip().startswith(b"{")
+    is_one = b'"Comment"' in head or b'"results"' in head[:200]
+    return head.startswith(_STREAM) or (head.startswith(b"{") and not is_one)
 
 
 def _documents(
@@ -118,19 +139,30 @@ def _documents(
 def _lines(
     source: SourceFile, head: bytes, skip: Callable[[InvalidInput], None]
 ) -> Iterator[Value]:
-    """Yield the comments of a CSV file, or of LeanCloud's file with one object per line."""
+    """Yield the comments of a table as text, or of a file with one object per line."""
     if head.startswith((b"{", _STREAM)):
         yield from (value for _, value in json_source.lines(source, skip))
         return
     raw = json_source.raw_lines(source, skip, blank=True)
-    rows = csv.DictReader((line.decode() + "\n" for _, line in raw), strict=True)
+    between = _delimiter(head.partition(b"\n")[0].decode(errors="replace"))
+    has_escapes = between == "\t"
+    quoting = csv.QUOTE_NONE if has_escapes else csv.QUOTE_MINIMAL
+    lines = (line.decode() + "\n" for _, line in raw)
+    rows = csv.DictReader(lines, delimiter=between, quoting=quoting, strict=True)
     while True:
         try:
-            yield Value(next(rows))
+            yield Value({name: _cell(text, has_escapes) for name, text in next(rows).items()})
         except StopIteration:
             return
         except csv.Error as error:  # the reader goes on with the next line
             skip(InvalidInput(f"line {rows.line_num + 1}", f"the CSV is invalid ({error})"))
+
+
+def _cell(text: object, has_escapes: bool) -> object:
+    """Return a value of a table as text; csv gives None for a missing one."""
+    if text in _NULLS or not isinstance(text, str):
+        return None
+    return _ESCAPED.sub(lambda match: _ESCAPES[match[0]], text) if has_escapes else text
 
 
 def _comment(

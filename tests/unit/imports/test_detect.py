@@ -366,7 +366,13 @@ def test_a_packed_database_is_to_be_unpacked_first(isso: Path, tmp_path: Path) -
         parsed(packed)
 
 
-@pytest.mark.parametrize("text", ["", "hello", "<html></html>", "[1, 2]", "{}", "\x00\x01"])
+@pytest.mark.parametrize("text", ["", "\r\n", "\ufeff"])
+def test_an_empty_file_is_named(tmp_path: Path, text: str) -> None:
+    with pytest.raises(ImportFailed, match=r"^file is empty\.$"):
+        parsed(written(tmp_path, "file", text))
+
+
+@pytest.mark.parametrize("text", ["hello", "<html></html>", "[1, 2]", "{}", "\x00\x01"])
 def test_what_is_not_known_is_said_so(tmp_path: Path, text: str) -> None:
     with pytest.raises(ImportFailed, match=r"is not recognised\. Name its format, one of: disqus"):
         parsed(written(tmp_path, "file", text))
@@ -452,6 +458,14 @@ def test_the_comments_of_one_user_of_remark42(tmp_path: Path) -> None:
     backup = comments(parsed(written(tmp_path, "backup.json", REMARK42)))
     assert [*map(brief, comments(records))] == [*map(brief, backup)]
     assert comments(records)[0].position == "comment 1"
+
+
+def test_the_first_backups_of_remark42_end_with_users_and_pages(tmp_path: Path) -> None:
+    records = parsed(written(tmp_path, "backup.json", REMARK42_ONE))
+    backup = parsed(written(tmp_path, "lines.json", REMARK42))
+    assert [(page.url, page.closed) for page in pages(records)] == [
+        (page.url, page.closed) for page in pages(backup)
+    ]
 
 
 def test_commento(tmp_path: Path) -> None:
@@ -553,6 +567,12 @@ def test_schnack(tmp_path: Path) -> None:
     assert (third.status, third.created, third.parent) == ("spam", None, "")
 
 
+def test_comments_of_users_whom_schnack_hides_are_spam(tmp_path: Path) -> None:
+    blocked = "ALTER TABLE user ADD blocked BOOLEAN; UPDATE user SET blocked = 1 WHERE id = 1"
+    found = comments(parsed(database(tmp_path / "comments.db", f"{SCHNACK}{blocked}")))
+    assert [each.status for each in found] == ["spam", "pending", "spam"]
+
+
 def test_artalk(tmp_path: Path) -> None:
     records = parsed(written(tmp_path, "artalk.json", ARTALK))
     assert pages(records) == [
@@ -586,18 +606,21 @@ def test_waline(tmp_path: Path, text: str) -> None:
     assert second.created == MAY_2013 + 1_000
 
 
-def test_the_database_of_waline(tmp_path: Path) -> None:
+@pytest.mark.parametrize("prefix", ["wl_", "my blog_"])
+def test_the_database_of_waline(tmp_path: Path, prefix: str) -> None:
     path = database(
         tmp_path / "waline.sqlite",
-        "CREATE TABLE wl_Comment (id INTEGER PRIMARY KEY, user_id, comment, insertedAt DATETIME,"
-        " ip, link, mail, nick, rid, pid, sticky, status, like, ua, url, createdAt, updatedAt);"
-        "INSERT INTO wl_Comment (id, comment, insertedAt, nick, status, url, pid, rid)"
-        " VALUES (1, 'One', '2013-05-01 12:00:00', 'Ann', 'approved', '/a/', NULL, NULL),"
-        " (2, 'Two', '2013-05-01 12:00:01', 'Bob', 'spam', '/a/', 1, 1);",
+        f'CREATE TABLE "{prefix}Comment" (id INTEGER PRIMARY KEY, user_id, comment, insertedAt'
+        " DATETIME, ip, link, mail, nick, rid, pid, sticky, status, like, ua, url, createdAt);"
+        f'CREATE TABLE "{prefix}Users" (id INTEGER PRIMARY KEY, type);'
+        f"INSERT INTO \"{prefix}Users\" VALUES (7, 'administrator');"
+        f'INSERT INTO "{prefix}Comment" (id, user_id, comment, insertedAt, nick, status, url, pid)'
+        " VALUES (1, 7, 'One', '2013-05-01 12:00:00', 'Ann', 'approved', '/a/', NULL),"
+        " (2, 8, 'Two', '2013-05-01 12:00:01', 'Bob', 'spam', '/a/', 1);",
     )
     first, second = comments(parsed(path, zone="Europe/Berlin"))
     assert brief(first) == ("/a/", "1", "", "approved", "Ann", "One")
-    assert first.created == MAY_2013
+    assert (first.created, first.is_admin, second.is_admin) == (MAY_2013, True, False)
     assert brief(second) == ("/a/", "2", "1", "spam", "Bob", "Two")
 
 
@@ -779,13 +802,63 @@ def test_files_of_the_first_staticman_have_only_what_the_form_has(tmp_path: Path
     assert (comment.author, comment.text, comment.created) == ('Ann "A"', "One\r\n- two", None)
 
 
-@pytest.mark.parametrize("text", ["_id: [\nmessage: x", "{_id: 1, message"])
+@pytest.mark.parametrize("text", ["_id: [\nmessage: x", "{_id: 1, message", "+++\n_id: 1\n+++\n"])
 def test_yaml_that_is_none_is_named(tmp_path: Path, text: str) -> None:
     path = tmp_path / "a.yml"
     path.write_text(text)
-    with pytest.raises(InvalidInput, match="this is no YAML or JSON") as caught:
+    with pytest.raises(InvalidInput, match="this is no YAML, JSON or TOML") as caught:
         parsed(path, "staticman")
     assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("a.toml", '_id = "1"\nname = "Ann"\nmessage = "One"\ndate = 2013-05-01T10:00:00Z\n'),
+        ("a.md", '+++\r\n_id = "1"\r\nname = "Ann"\r\ndate = 1367402400\r\n+++\r\nOne\r\n'),
+    ],
+)
+def test_comments_in_toml_are_read(tmp_path: Path, name: str, text: str) -> None:
+    folder = tmp_path / "comments/a"
+    folder.mkdir(parents=True)
+    written(folder, name, text)
+    [comment] = comments(parsed(tmp_path / "comments"))
+    assert brief(comment) == ("a", "1", "", "approved", "Ann", "One")
+    assert comment.created == MAY_2013
+
+
+def test_a_file_may_list_all_comments_of_a_page(tmp_path: Path) -> None:
+    folder = tmp_path / "comments/2013"
+    folder.mkdir(parents=True)
+    written(folder, "a.yml", "- _id: 1\n  message: One\n- message: Two\n- three\n")
+    told: list[str] = []
+    records = parsed(tmp_path / "comments", faults=told)
+    assert [page.url for page in pages(records)] == ["/2013/a/"]
+    assert [(each.page, each.id, each.text) for each in comments(records)] == [
+        ("2013/a", "1", "One"),
+        ("2013/a", "2", "Two"),
+    ]
+    assert told == ["comment 3: this has no fields"]
+
+
+@pytest.mark.parametrize(
+    ("fields", "parent"),
+    [
+        ("_parent: https://blog.example/a/\nreplying_to_uid: ''", ""),
+        ("_parent: https://blog.example/a/\nreplying_to_uid: 2b", "2b"),
+        ("_parent: posts/a\nreplyThread: 1a\nreplyID: 2b", "2b"),
+        ("_parent: 2b", "2b"),
+        ("_parent: a", ""),
+    ],
+)
+def test_what_readers_subscribe_to_is_no_parent_if_it_is_the_page(
+    tmp_path: Path, fields: str, parent: str
+) -> None:
+    folder = tmp_path / "comments/posts/a"
+    folder.mkdir(parents=True)
+    written(folder, "a.yml", f"_id: 3c\nmessage: One\n{fields}\n")
+    [comment] = comments(parsed(tmp_path / "comments"))
+    assert comment.parent == parent
 
 
 def rows(text: str, field: str = "comments") -> list[dict[str, object]]:
@@ -810,7 +883,11 @@ WALINE_CSV = (
     "o2,,Two,1367402401000,,,Bob,o1,o1,,waiting,,/a/\r\n"
 )
 PREFIXED = re.sub(r"(</?)(disqus|thread|post|message|author|name)\b", r"\1d:\2", DISQUS)
+LONG = f', "unknown": "{"x" * 70_000}"'
 REMARK_LINES = [json.loads(line) for line in REMARK42.split("\n")]
+REMARK42_ONE = json.dumps(
+    {"version": 1, "comments": REMARK_LINES[1:], "meta": REMARK_LINES[0]}, separators=(",\n", ":")
+)
 
 
 @pytest.mark.parametrize(
@@ -824,17 +901,27 @@ REMARK_LINES = [json.loads(line) for line in REMARK42.split("\n")]
         (WORDPRESS, WORDPRESS.replace("export/1.2/", "export/1.0/").replace("wp:", "w:")),
         (REMARK42, "\r\n".join(json.dumps(line, sort_keys=True) for line in REMARK_LINES)),
         (REMARK42, REMARK42.replace('"2013-05-01T10:00:00Z"', "1367402400")),
+        (REMARK42, REMARK42_ONE),
+        (REMARK42, "\n".join(json.dumps(line, indent=1) for line in REMARK_LINES)),
         (COMMENTO, json.dumps(json.loads(COMMENTO), sort_keys=True, indent=2)),
         (COMENTARIO, json.dumps(json.loads(COMENTARIO) | {"version": "3"}, sort_keys=True)),
+        (COMENTARIO, COMENTARIO.replace('{"id": "c1"', '{"parentId": "0000-00", "id": "c1"')),
         (ARTALK, ARTALK.replace('+0200"', '+0200 CEST m=+0.1"').replace('"false"', "false")),
         (ARTALK, re.sub(r'"(-?\d)"', r"\1", ARTALK)),
+        (ARTALK, "\n".join(json.dumps([each]) for each in json.loads(ARTALK))),
         (WALINE, json.dumps(WALINE_ROWS)),
         (WALINE, json.dumps({"results": WALINE_ROWS})),
         (WALINE, "\n".join(json.dumps(row) for row in WALINE_ROWS)),
         (WALINE, "\n".join(["#filetype:JSON-streaming {}", *map(json.dumps, WALINE_ROWS)])),
         (WALINE, json.dumps(MONGO_ROWS)),
+        (WALINE, "\n".join(json.dumps(row, indent=1) for row in WALINE_ROWS)),
+        (WALINE, json.dumps([{name.lower(): row[name] for name in row} for row in WALINE_ROWS])),
         (WALINE, WALINE_CSV),
+        (WALINE, WALINE_CSV.replace("insertedAt", "insertedat").replace(",", ";")),
+        (WALINE, WALINE_CSV.replace(",,", ",NULL,").replace(",,", ",\\N,")),
+        (WALINE, WALINE_CSV.replace('"', "").replace(",", "\t")),
         (CUSDIS, json.dumps(json.loads(CUSDIS), sort_keys=True, indent=1)),
+        (CUSDIS, json.dumps(dict(reversed(json.loads(CUSDIS).items()))).replace("}", LONG + "}")),
         (GISCUS, json.dumps([json.loads(GISCUS)], indent=1).replace("\n", "\r\n")),
     ],
 )  # fmt: skip
@@ -911,6 +998,25 @@ def test_paragraphs_in_csv_are_kept_and_a_broken_row_is_named(tmp_path: Path) ->
     assert faults == ["line 5: the CSV is invalid (field larger than field limit (131072))"]
 
 
+def test_tabs_stand_between_values_without_quotes(tmp_path: Path) -> None:
+    names, row, _ = WALINE_CSV.replace('"', "").replace(",", "\t").split("\r\n", 2)
+    text = f"{names}\n{row}\n".replace("One", 'One "1\\n\\\\n\\tb')
+    [comment] = comments(parsed(written(tmp_path, "a.tsv", text)))
+    assert comment.text == 'One "1\n\\n\tb'
+
+
+def test_a_single_comment_of_waline_is_read(tmp_path: Path) -> None:
+    [comment] = comments(parsed(written(tmp_path, "a.json", json.dumps(WALINE_ROWS[0]))))
+    assert comment.text == "One"
+
+
+def test_discussions_may_have_no_replies(tmp_path: Path) -> None:
+    data = json.loads(GISCUS)["data"]["repository"]["discussions"]["nodes"]
+    del data[0]["comments"]["nodes"][0]["replies"]
+    [comment] = comments(parsed(written(tmp_path, "a.json", json.dumps(data))))
+    assert comment.text == "One"
+
+
 def test_an_old_schnack_has_fewer_columns(tmp_path: Path) -> None:
     script = SCHNACK.replace(", display_name, trusted BOOLEAN, url", "").replace(
         ", 'Ann', 1, 'https://ann.example'", ""
@@ -938,12 +1044,19 @@ def test_tables_may_lack_columns_and_other_tables(isso: Path, tmp_path: Path) ->
     [
         ("2013-05-01 12:00:00+02", MAY_2013),
         ("2013-05-01 10:00:00 GMT", MAY_2013),
+        ("Wed May 01 2013 12:00:00 GMT+0200 (Central European Summer Time)", MAY_2013),
+        ("2013/5/1 10:00:00", MAY_2013),
         ("0001-01-01T00:00:00Z", None),  # what programs in Go write for no date
         ("1 Jan 99999999999999999999 10:00:00 +0000", None),
     ],
 )
 def test_dates_of_other_programs(text: str, moment: int | None) -> None:
     assert dates.moment(text) == moment
+
+
+@pytest.mark.parametrize("text", ["2013-05-01 12:00:00", "Wed, 1 May 2013 12:00:00"])
+def test_dates_without_an_offset_are_in_the_zone_that_is_given(text: str) -> None:
+    assert dates.moment(text, ZoneInfo("Europe/Berlin")) == MAY_2013
 
 
 def test_half_characters_are_replaced(tmp_path: Path) -> None:
