@@ -27,30 +27,43 @@ CACHE: Final = 65_536  # KiB: the indexes, of which each transaction changes all
 STAGING_CACHE: Final = 8_192  # KiB: the inner pages of its table of texts, which is read at random
 CHECKPOINT: Final = 64_000  # pages of the log, after which they are copied into the file
 
-_PLACE: Final = "CREATE TEMP TABLE place (page INTEGER PRIMARY KEY, site_id, thread_id)"
+_TABLES: Final = (
+    "CREATE TEMP TABLE place (page INTEGER PRIMARY KEY, site_id, thread_id)",
+    "CREATE TEMP TABLE stored_parent (n INTEGER PRIMARY KEY, comment_id)",
+)
 _NEW_PAGES: Final = (
     "SELECT p.id, p.site, p.url, p.title, p.closed FROM (SELECT page, min(number) AS first FROM"
     " staging.ready WHERE number BETWEEN ? AND ? GROUP BY page) AS r"
     " CROSS JOIN staging.page AS p ON p.id = r.page"
     " WHERE p.id NOT IN (SELECT page FROM place) ORDER BY r.first"
 )
-# The parent: a comment of this import, or one that an earlier import has stored on the same page.
+# The parents that an earlier import has stored on the same page.
+_STORED_PARENTS: Final = (
+    "INSERT INTO stored_parent SELECT r.n, c.id FROM staging.ready AS r"
+    " CROSS JOIN staging.item AS o ON o.n = r.up CROSS JOIN imported_comment AS m ON m.key = o.key"
+    " CROSS JOIN comment AS c ON c.id = m.comment_id CROSS JOIN place AS p ON p.page = r.page"
+    " WHERE r.number BETWEEN ? AND ? AND o.outcome IS NOT NULL AND c.thread_id = p.thread_id"
+)
 _PARENT: Final = (
     "CASE WHEN r.up IS NOT NULL THEN coalesce((SELECT ?1 + u.number FROM staging.ready AS u"
-    " WHERE u.n = r.up), (SELECT c.id FROM staging.item AS o JOIN imported_comment AS m"
-    " ON m.key = o.key JOIN comment AS c ON c.id = m.comment_id WHERE o.n = r.up"
-    " AND c.thread_id = p.thread_id)) END"
+    " WHERE u.n = r.up), (SELECT comment_id FROM stored_parent AS s WHERE s.n = r.n)) END"
 )
-_PAST: Final = {name: f"min(b.{name}, ?4)" for name in ("created_at", "published_at")}
+_PAST: Final = {
+    name: f"CASE WHEN b.{name} > ?4 THEN ?4 ELSE b.{name} END"
+    for name in ("created_at", "published_at")
+}
+# If this read the table of comments, SQLite would copy all rows before it stores the first. With OR
+# ROLLBACK, and without functions, it does not keep the pages as they were before the statement.
 _COMMENTS: Final = (
-    "INSERT INTO comment (id, site_id, thread_id, parent_id, token_hash, token_expires_at, status,"
-    f" {', '.join(COLUMNS)}) SELECT ?1 + r.number, p.site_id, p.thread_id, {_PARENT}, x'', 0,"
-    f" r.status, {', '.join(_PAST.get(name, f'b.{name}') for name in COLUMNS)}"
+    "INSERT OR ROLLBACK INTO comment (id, site_id, thread_id, parent_id, token_hash,"
+    f" token_expires_at, status, {', '.join(COLUMNS)}) SELECT ?1 + r.number, p.site_id,"
+    f" p.thread_id, {_PARENT}, x'', 0, r.status,"
+    f" {', '.join(_PAST.get(name, f'b.{name}') for name in COLUMNS)}"
     " FROM staging.ready AS r CROSS JOIN place AS p ON p.page = r.page"
     " CROSS JOIN staging.body AS b ON b.n = r.n WHERE r.number BETWEEN ?2 AND ?3 ORDER BY r.number"
 )
 _IMPORTED: Final = (
-    "INSERT INTO imported_comment (comment_id, import_id, key, anchor, is_html)"
+    "INSERT OR ROLLBACK INTO imported_comment (comment_id, import_id, key, anchor, is_html)"
     " SELECT ?1 + number, ?4, key, anchor, is_html FROM staging.ready"
     " WHERE number BETWEEN ?2 AND ?3 ORDER BY key"  # neighbours in the index are inserted faster
 )
@@ -137,6 +150,7 @@ class BulkStore:
             page = ReadyPage(*row)
             ref = self._threads.find(page)
             tx.execute("INSERT INTO place VALUES (?, ?, ?)", (page.id, ref.site_id, ref.thread_id))
+        tx.execute(_STORED_PARENTS, (first, last))
         tx.execute(_COMMENTS, (self._base, first, last, self._now))
         tx.execute(_IMPORTED, (self._base, first, last, self._import_id))
         tx.change_each(store.pin, tx.execute(_PINNED, (self._base, first, last)).fetchall())
@@ -166,6 +180,7 @@ def opened(database: Path, staging: Path, import_id: int, now: int) -> Iterator[
         place = f"{staging.absolute().as_uri()}?mode=ro"
         connection.execute("ATTACH ? AS staging", (place,))
         connection.execute(f"PRAGMA staging.cache_size=-{STAGING_CACHE}")
-        connection.execute(_PLACE)
+        for table in _TABLES:
+            connection.execute(table)
         log = LogSync(database.with_name(f"{database.name}-wal"), stack)
         yield BulkStore(connection, import_id, now, log)

@@ -66,7 +66,7 @@ def choose(name: str, sources: list[SourceFile]) -> tuple[Format, str]:
     for source in sources:
         head = source.head()
         if not head.strip():
-            raise ImportFailed(f"{source.name} is empty.")
+            raise ImportFailed(f"{source.name} contains no text.")
         seen = {
             each: reason
             for each, module in FORMATS.items()

@@ -36,7 +36,7 @@ from commentsvc.imports.staging_writer import (
 
 BATCH: Final = 1_000  # records that are inserted at once
 BATCH_TEXT: Final = 1_000_000  # characters in their texts, after which there are no more
-CACHE: Final = 32_768  # KiB, for the decisions about all rows
+CACHE: Final = 16_384  # KiB, for the decisions about all rows; sorting them takes as much again
 
 _SCHEMA: Final = """
 CREATE TABLE file (id INTEGER PRIMARY KEY, name TEXT);
@@ -135,6 +135,7 @@ class StagingDatabase:
         self.read = 0  # comments so far
         self.reactions = 0  # of other systems
         self.is_ours = False  # whether they are from our own export
+        self._ready = 0  # comments to store
 
     def begin_file(self, name: str, modified: int) -> None:
         """Begin the file `name`, last changed at `modified` (Unix milliseconds)."""
@@ -198,7 +199,7 @@ class StagingDatabase:
         self._order()
         run("COMMIT")
         run("PRAGMA shrink_memory")
-        return self.ready_count()
+        return self._ready
 
     def _any(self, rows: str) -> bool:
         """Return whether there are such rows, given as what follows FROM."""
@@ -360,13 +361,13 @@ class StagingDatabase:
                 )
             run(_PLACE.format(which="n = ?"), (last,))
             run(_PLACE_REPLIES.format(below="n = ?"), (last,))
-        run(_READY)
+        self._ready = run(_READY).rowcount
         if self._any("ready WHERE up IS NOT NULL"):
             run("CREATE UNIQUE INDEX ready_by_n ON ready (n)")  # to find parents
 
     def ready_count(self) -> int:
         """Return how many comments will be stored, after `resolve`."""
-        return int(self._db.execute("SELECT count(*) FROM ready").fetchone()[0])
+        return self._ready
 
     def ready(self, size: int) -> Iterator[ReadyPiece]:
         """Yield the comments to store, `size` at once, after `resolve`."""

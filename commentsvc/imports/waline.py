@@ -10,7 +10,7 @@ in the first line and commas, semicolons or tabs between the values.
 import csv
 import re
 from collections.abc import Callable, Iterator
-from typing import Final
+from typing import Final, Literal
 
 from commentsvc.imports import dates, json_source, sqlite_source
 from commentsvc.imports.files import SourceFile
@@ -146,7 +146,7 @@ def _lines(
     raw = json_source.raw_lines(source, skip, blank=True)
     between = _delimiter(head.partition(b"\n")[0].decode(errors="replace"))
     has_escapes = between == "\t"
-    quoting = csv.QUOTE_NONE if has_escapes else csv.QUOTE_MINIMAL
+    quoting: Literal[0, 3] = csv.QUOTE_NONE if has_escapes else csv.QUOTE_MINIMAL
     lines = (line.decode() + "\n" for _, line in raw)
     rows = csv.DictReader(lines, delimiter=between, quoting=quoting, strict=True)
     while True:

@@ -188,7 +188,7 @@ def test_the_spam_filter_learns_where_that_is_wanted(
         (["auto", "FILE", "--status", "approved,none"], "'none' is not one of"),
         (["auto", "FILE", "--site", "other"], "There is no site with this name"),
         (["wordpress", "BROKEN"], "line 2: the XML is broken here"),
-        (["auto", "/dev/null"], "null is not recognised"),
+        (["auto", "/dev/null"], "null contains no text"),
         (["auto", "FILE", "--data", "/nowhere"], "There is no folder /nowhere."),
     ],
 )

@@ -683,3 +683,18 @@ def test_any_tree_is_stored_whole_however_often_it_is_interrupted(
             assert wanted
             assert wanted.page == each.page
             assert wanted.drop or parent == wanted.id
+
+
+@pytest.mark.sqlite_only("PostgreSQL has no file")
+def test_rows_go_from_one_file_to_the_other_without_a_copy(importer: Importer) -> None:
+    """A copy of all rows in memory, or of all pages that they change, would be large."""
+    importer.run(PAGE, comment(1))
+    file = importer.staging_path.with_name(data_dir.DATABASE)
+    with bulk_store.opened(file, importer.staging_path, 1, NOW) as bulk:
+        sql = f"EXPLAIN {bulk_store._COMMENTS}"
+        plan = bulk._tx.execute(sql, (1, 1, 1, NOW)).fetchall()
+    steps = Counter(row[1] for row in plan)
+    assert not steps["OpenEphemeral"]
+    assert not steps["Function"]
+    halts = {row[3] for row in plan if row[1] in ("Halt", "HaltIfNull") and row[2]}
+    assert halts == {1}, "ROLLBACK"
