@@ -255,18 +255,20 @@ class StagingDatabase:
             self._db.execute("INSERT INTO other (line) VALUES (?)", (line,))
 
     def _tell_apart(self) -> None:
-        """Give comments with the same id and time, but another text, keys of their own.
+        """Give comments with the same id and time, but another text or page, keys of their own.
 
         Only within one file: another file may have a later text of the same comment.
         """
         rows = self._db.execute(
-            "SELECT i.n, i.key, i.file, b.author, b.source FROM item AS i JOIN body AS b"
-            " ON b.n = i.n WHERE i.outcome IS NULL AND i.key IN (SELECT key FROM twin) ORDER BY i.n"
+            "SELECT i.n, i.key, i.file, b.author, b.source, p.site || ':' || p.url FROM item AS i"
+            " JOIN body AS b ON b.n = i.n JOIN thread AS t ON t.id = i.thread JOIN page AS p"
+            " ON p.id = t.page WHERE i.outcome IS NULL AND i.key IN (SELECT key FROM twin)"
+            " ORDER BY i.n"
         ).fetchall()
         firsts: dict[bytes, tuple[int, str]] = {}
         known: set[bytes] = set()
-        for number, key, file, author, source in rows:
-            content = (file, f"{author}\0{source}")
+        for number, key, file, *texts in rows:
+            content = (file, "\0".join(texts))
             first = firsts.setdefault(key, content)
             if file != first[0] or content == first:
                 continue
