@@ -200,8 +200,10 @@ def test_a_name_server_that_does_not_answer_holds_up_nothing_else(
         asked = [http_client.get(f"http://{n}.evil.example/", 10) for n in range(40)]
         waiting = [asyncio.ensure_future(each) for each in asked]
         await asyncio.sleep(0)
-        assert await asyncio.wait_for(asyncio.to_thread(sum, (1, 2)), 20) == 3
-        answered.set()
+        try:
+            assert await asyncio.wait_for(asyncio.to_thread(sum, (1, 2)), 20) == 3
+        finally:
+            answered.set()
         for outcome in await asyncio.gather(*waiting, return_exceptions=True):
             assert isinstance(outcome, RemoteError)
 
