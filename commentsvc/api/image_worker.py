@@ -9,17 +9,22 @@ starts it as a script: it imports nothing of ours.
 
 import resource
 import sys
+from contextlib import suppress
 from io import BytesIO
+from pathlib import Path
 
 from PIL import Image, ImageCms, ImageOps, UnidentifiedImageError
 
 KINDS = ("JPEG", "PNG", "WEBP", "GIF")
-PIXELS = 50_000_000  # of an uploaded picture; the cameras of phones have 12 to 50 million
+# Pixels of an uploaded picture. The cameras of phones make JPEGs with 12 to 50 million, which are
+# read with fewer. Other kinds are read whole, and WebP takes 16 bytes for each pixel.
+JPEG_PIXELS = 50_000_000
+PIXELS = 25_000_000
 SIDE = 1_600  # pixels of the longer side of the new picture
 BYTES = 400_000  # of the new file
 # Qualities and longer sides; the next pair is used if a file is too large.
 ATTEMPTS = ((80, SIDE), (60, SIDE), (60, 1_200), (50, 800), (30, 400))
-MEMORY = 1 << 30  # bytes of address space
+MEMORY = 640 << 20  # bytes of address space
 SECONDS = 10  # of CPU time
 TOO_LARGE = b"too large"
 
@@ -34,7 +39,7 @@ def convert(content: bytes) -> bytes:
         image: Image.Image = Image.open(BytesIO(content), formats=KINDS)
     except Image.DecompressionBombError as error:
         raise TooLargeError from error
-    if image.width * image.height > PIXELS:
+    if image.width * image.height > (JPEG_PIXELS if image.format == "JPEG" else PIXELS):
         raise TooLargeError
     if image.format in ("GIF", "PNG", "WEBP") and getattr(image, "n_frames", 1) > 1:
         raise UnidentifiedImageError  # it is animated
@@ -68,6 +73,8 @@ def _in_srgb(image: Image.Image) -> Image.Image:
 
 def main() -> None:
     """Convert the picture of the standard input."""
+    with suppress(OSError):  # where memory is short, this process goes, and not the service
+        Path("/proc/self/oom_score_adj").write_text("1000")
     resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
     resource.setrlimit(resource.RLIMIT_CPU, (SECONDS, SECONDS))
     try:

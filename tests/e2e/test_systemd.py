@@ -44,6 +44,12 @@ def units(tmp_path: Path, request: pytest.FixtureRequest) -> Path:
     return tmp_path
 
 
+@pytest.mark.parametrize("name", ["commentsvc.service", "commentsvc@.service"])
+def test_where_memory_is_short_a_hostile_picture_does_not_end_the_service(name: str) -> None:
+    """By default, systemd stops a service if the kernel ends one of its processes."""
+    assert "\nOOMPolicy=continue\n" in (UNITS / name).read_text()
+
+
 def test_the_service_is_shut_in(units: Path) -> None:
     instance = (units / "commentsvc@.service").rename(units / "commentsvc@one.service")
     unit = units / "commentsvc.service"

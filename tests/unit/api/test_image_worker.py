@@ -6,6 +6,7 @@ import zlib
 from io import BytesIO
 from pathlib import Path
 from struct import pack
+from typing import Any
 
 import pytest
 from PIL import Image, PngImagePlugin
@@ -126,8 +127,12 @@ def test_other_files_are_refused(content: bytes) -> None:
 
 @pytest.mark.parametrize(
     "bomb",
-    [png(60_000, 60_000, bytes(10_000_000)), png(50_001, 1_000, b"")],
-    ids=["flood", "just"],
+    [
+        png(60_000, 60_000, bytes(10_000_000)),
+        png(25_001, 1_000, b""),
+        picture("JPEG", (50_001, 1_000)),
+    ],
+    ids=["flood", "just", "JPEG"],
 )
 def test_a_bomb_is_refused_by_its_head(bomb: bytes) -> None:
     with pytest.raises(TooLargeError):
@@ -146,12 +151,39 @@ def test_the_process_says_what_became_of_a_picture() -> None:
     assert run(b"no picture", script) == b""
 
 
-@pytest.mark.parametrize("bound", ["MEMORY = 150 << 20", "SECONDS = 0"])
+@pytest.mark.parametrize("bound", ["MEMORY = 120 << 20", "SECONDS = 0"])
 def test_the_process_has_bounds(tmp_path: Path, bound: str) -> None:
-    """A picture of 49 million pixels does not fit into less memory, and needs more time."""
+    """A picture of 24 million pixels does not fit into less memory, and needs more time."""
     text = Path(image_worker.__file__).read_text()
     name = bound.partition(" =")[0]
     before = next(line for line in text.splitlines() if line.startswith(f"{name} ="))
     script = tmp_path / "worker.py"
     script.write_text(text.replace(before, bound))
-    assert run(png(7_000, 7_000, bytes(7_000 * 7_001)), str(script)) == b""
+    assert run(png(4_900, 4_900, bytes(4_900 * 4_901)), str(script)) == b""
+
+
+@pytest.mark.parametrize(
+    ("kind", "side", "how"),
+    [
+        ("WEBP", 5_000, {"lossless": True}),
+        ("PNG", 5_000, {}),
+        ("JPEG", 7_071, {"progressive": True, "subsampling": 0}),
+    ],
+)
+def test_no_picture_takes_more_than_half_a_gigabyte(
+    kind: str, side: int, how: dict[str, Any]
+) -> None:
+    """A WebP file of 2 KB took 770 MiB, and where memory was short, it ended the service."""
+    command = [sys.executable, "-I", "-c", MEASURE, image_worker.__file__]
+    content = picture(kind, (side, side), **how)
+    done = subprocess.run(command, input=content, capture_output=True, check=True)
+    assert done.stdout.startswith(b"1600x1600\n")
+    assert int(done.stderr) < 512 << 10
+
+
+# A small process between, since a child is counted with the memory of its parent at first.
+MEASURE = """
+import resource, subprocess, sys
+subprocess.run([sys.executable, "-I", sys.argv[1]])
+print(resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss, file=sys.stderr)
+"""
