@@ -145,6 +145,7 @@ missing_test_packages() {
     has_fuzzer || echo clang libclang-rt-dev
     command -v git >/dev/null || echo git
     command -v ab >/dev/null || echo apache2-utils
+    command -v wrk >/dev/null || echo wrk
     [ "$(uname -m)" = x86_64 ] || command -v shellcheck >/dev/null || echo shellcheck
     # An older Hugo beside ours, for the Hugo module.
     [ -x /usr/bin/hugo ] || echo hugo

@@ -72,9 +72,9 @@ def nginx(
     example = "comments.example" if name == "nginx.conf" else "blog.example"
     certificate = f"/etc/letsencrypt/live/{example}"
     changes = {
-        "unix:/run/commentsvc/commentsvc.sock": place.upstream,
-        f"{certificate}/fullchain.pem": str(place.chain),
-        f"{certificate}/privkey.pem": str(place.key),
+        "unix:/run/commentsvc/commentsvc.sock": f'"{place.upstream}"',
+        f"{certificate}/fullchain.pem": f'"{place.chain}"',
+        f"{certificate}/privkey.pem": f'"{place.key}"',
         f"server_name {example}": f"server_name {place.host}",
         "listen 80;": f"listen 127.0.0.1:{place.http};",
         "listen 443 ssl": f"listen 127.0.0.1:{place.https} ssl",
@@ -84,25 +84,25 @@ def nginx(
     if name == "nginx.conf":
         changes["listen 443 quic"] = f"listen 127.0.0.1:{place.https} quic"
         changes["    #3 listen [::]:443 quic reuseport;\n"] = ""
-        changes["/var/log/nginx"] = str(place.folder)
-        changes["/dev/shm/commentsvc"] = f"{place.folder}/cache"
+        changes["/var/log/nginx/"] = ""
+        changes["/dev/shm/commentsvc"] = "cache"
     else:
-        changes["/var/www/blog"] = str(blog(place))
+        changes["/var/www/blog"] = blog(place).name
     text = changed(name, {**changes, **more}, marks)
     if _nginx_version(program) >= (1, 25, 1):  # as the file says
         text = text.replace(" ssl http2", " ssl").replace("#2 ", "")
     (place.folder / "site.conf").write_text(text)
     kinds = ("client_body", "proxy", "fastcgi", "uwsgi", "scgi")
-    temporary = "".join(f"{kind}_temp_path {place.folder}/{kind};" for kind in kinds)
+    temporary = "".join(f"{kind}_temp_path {kind};" for kind in kinds)
     user = "user root;" if os.geteuid() == 0 else ""  # who alone may enter this folder
     main = place.folder / "nginx.conf"
     modules = f"load_module {BROTLI_MODULE}; " if BROTLI_MODULE.exists() else ""
     main.write_text(
-        f"{modules}daemon off; {user} pid {place.folder}/pid; error_log stderr crit;\n"
+        f"{modules}daemon off; {user} pid pid; error_log stderr crit;\n"
         f"worker_processes {place.workers}; events {{ worker_connections 4096; }}\n"
-        f"http {{ {temporary} include {place.folder}/site.conf; }}\n"
+        f"http {{ {temporary} include site.conf; }}\n"
     )
-    words = [program, "-e", "stderr", "-c", str(main)]
+    words = [program, "-e", "stderr", "-p", str(place.folder), "-c", str(main)]
     return Command(words, [*words, "-t"])
 
 
@@ -121,15 +121,15 @@ def nginx_stream(place: Place) -> Command:
         raise MissingError("nginx's stream is missing. Run: apt-get install -y libnginx-mod-stream")
     main = place.folder / "stream.conf"
     main.write_text(
-        f"load_module {STREAM_MODULE}; daemon off; pid {place.folder}/pid; error_log stderr crit;\n"
+        f"load_module {STREAM_MODULE}; daemon off; pid pid; error_log stderr crit;\n"
         f"worker_processes {place.workers}; events {{ worker_connections 4096; }}\n"
-        f"stream {{ ssl_certificate {place.chain}; ssl_certificate_key {place.key};\n"
+        f'stream {{ ssl_certificate "{place.chain}"; ssl_certificate_key "{place.key}";\n'
         "ssl_protocols TLSv1.2 TLSv1.3; ssl_ciphers ECDHE+AESGCM:ECDHE+CHACHA20;\n"
         f"upstream commentsvc {{ server {place.upstream}; }}\n"
         f"server {{ listen 127.0.0.1:{place.https} ssl; proxy_pass commentsvc; }}\n"
         f"server {{ listen 127.0.0.1:{place.http}; proxy_pass commentsvc; }} }}\n"
     )
-    words = [find("nginx"), "-e", "stderr", "-c", str(main)]
+    words = [find("nginx"), "-e", "stderr", "-p", str(place.folder), "-c", str(main)]
     return Command(words, [*words, "-t"])
 
 

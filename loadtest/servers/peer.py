@@ -81,7 +81,6 @@ def nginx(port: int, answer: Answer) -> Command:
         raise MissingError("nginx is missing. Run: apt-get install -y nginx-light")
     fields = [f"add_header {name} '{value}';" for name, value in answer.fields]
     values = {
-        "folder": str(answer.raw.parent),
         "port": str(port),
         "type": dict(answer.fields)["Content-Type"],
         "fields": " ".join(field for field in fields if "Content-Type" not in field),
@@ -92,7 +91,7 @@ def nginx(port: int, answer: Answer) -> Command:
         text = text.replace(f"[{name}]", value)
     file = answer.raw.parent / f"nginx-{port}.conf"
     file.write_text(text)
-    return [program, "-e", "stderr", "-c", str(file)]
+    return [program, "-e", "stderr", "-p", str(file.parent), "-c", str(file)]
 
 
 def japronto(port: int, answer: Answer) -> Command:
@@ -127,16 +126,13 @@ def hyper(port: int, answer: Answer) -> Command:
 
 def libreactor(port: int, answer: Answer) -> Command:
     """Return a C library for servers, which is in no registry."""
-    told = subprocess.run(
-        ["pkg-config", "--cflags", "--libs", "libreactor"],
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    if told.returncode:
+    ask = ["pkg-config", "--cflags", "--libs", "libreactor"]
+    try:
+        told = subprocess.run(ask, capture_output=True, text=True, check=True)
+    except (OSError, subprocess.CalledProcessError) as error:
         raise MissingError(
             "pkg-config knows no libreactor (no registry has it; its README tells how)"
-        )
+        ) from error
     source, program = PEERS / "on_libreactor.c", BUILD / "on_libreactor"
     run(
         "libreactor",

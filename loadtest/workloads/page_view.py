@@ -192,10 +192,10 @@ def compressed(stage: Environment, port: int) -> Iterator[str]:
     own, folder = free_port(), stage.folder
     file = folder / "nginx.conf"
     file.write_text(
-        f"daemon off; pid {folder}/nginx.pid; error_log stderr; events {{}}\n"
+        "daemon off; pid nginx.pid; error_log stderr; events {}\n"
         "http { access_log off; gzip on; gzip_types *; gzip_proxied any; gzip_comp_level 6;\n"
-        f"client_body_temp_path {folder}/body; proxy_temp_path {folder}/proxy;\n"
-        f"fastcgi_temp_path {folder}/1; uwsgi_temp_path {folder}/2; scgi_temp_path {folder}/3;\n"
+        "client_body_temp_path body; proxy_temp_path proxy;\n"
+        "fastcgi_temp_path 1; uwsgi_temp_path 2; scgi_temp_path 3;\n"
         f"server {{ listen 127.0.0.1:{own}; location / {{ proxy_pass http://127.0.0.1:{port};\n"
         "proxy_set_header Host $http_host; } } }\n"
     )

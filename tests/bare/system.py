@@ -41,8 +41,9 @@ DISTRIBUTIONS = {
 SOURCES = "/root/comment service"  # a path with a space, on purpose
 # These mounts are in the process's own mount namespace, so they end with it.
 ENTER = """
-mount --bind /dev "$1/dev"
-mount --bind /sys "$1/sys"
+mount --bind "$1" "$1" # programs inside may unshare their mounts only below a mount point
+mount --rbind /dev "$1/dev"
+mount --rbind /sys "$1/sys"
 mount -t proc proc "$1/proc"
 exec chroot "$@"
 """

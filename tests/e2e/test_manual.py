@@ -7,6 +7,7 @@ only says in words (a password, a text to type, an account that exists) is in BE
 import gzip
 import os
 import re
+import shlex
 import subprocess
 import sys
 import tempfile
@@ -160,8 +161,8 @@ def fill(folder: Path) -> None:
     """Put the program, settings and files of other systems into a folder."""
     program = folder / "bin/commentsvc"
     program.parent.mkdir()
-    client = f"exec {sys.executable} -ISE {FORK_SERVER} run {folder}/socket"
-    program.write_text(f'#!/bin/sh\n{client} "$@"\n')
+    client = shlex.join([sys.executable, "-ISE", str(FORK_SERVER), "run", f"{folder}/socket"])
+    program.write_text(f'#!/bin/sh\nexec {client} "$@"\n')
     program.chmod(0o755)
     home = folder / "home"
     home.mkdir()

@@ -110,7 +110,8 @@ async def mail_server(
         server.close()
         for conversation in conversations:
             if conversation.transport:
-                conversation.transport.abort()  # type: ignore[attr-defined] # a socket's transport has it
+                with contextlib.suppress(AttributeError):  # of Python 3.11.2, once it is closed
+                    conversation.transport.abort()  # type: ignore[attr-defined] # a socket's transport has it
         await server.wait_closed()
 
 

@@ -124,7 +124,7 @@ def test_a_process_that_is_not_there_is_an_error() -> None:
 
 def test_all_processes_of_a_session_count() -> None:
     """A shell that waits, and its child process that works."""
-    work = f"{sys.executable} -c 'while True: pass' & wait"
+    work = f"'{sys.executable}' -c 'while True: pass' & wait"
     with subprocess.Popen(["sh", "-c", work], start_new_session=True) as shell:
         try:
             end = time.monotonic() + 30

@@ -167,7 +167,7 @@ def test_the_end_of_a_server_is_that_of_its_children(tmp_path: Path) -> None:
     for _ in range(5):
         port = free_port()
         child = f"import signal, socket; s = socket.create_server(('', {port})); signal.pause()"
-        words = ["sh", "-c", f'{sys.executable} -c "{child}" & wait']
+        words = ["sh", "-c", f'"{sys.executable}" -c "{child}" & wait']
         with Running(words, port, tmp_path / "log", CORES):
             pass
         with pytest.raises(ConnectionRefusedError):
