@@ -245,8 +245,8 @@ def _has_parent(tx: Transaction, new: NewComment, ref: ThreadRef) -> bool:
     return bool(tx.execute(statements.FIND_PARENT, (new.parent, ref.thread_id)).fetchone())
 
 
-def _row(new: NewComment, now: int, newest: int, ref: ThreadRef, key: bytes) -> Row:
-    """Return the parameters of INSERT_COMMENT; `newest` is the result of `last_published`."""
+def _row(new: NewComment, now: int, published_at: int | None, ref: ThreadRef, key: bytes) -> Row:
+    """Return the parameters of INSERT_COMMENT."""
     return (
         ref.site_id,
         ref.thread_id,
@@ -259,7 +259,7 @@ def _row(new: NewComment, now: int, newest: int, ref: ThreadRef, key: bytes) -> 
         new.source,
         new.html,
         now,
-        max(now, newest) if new.status == APPROVED else None,
+        published_at,
         key,
         new.token_hash,
         new.token_expires_at,
@@ -282,8 +282,10 @@ def _insert(
     tx: Transaction, new: NewComment, now: int, ref: ThreadRef, key: bytes
 ) -> Comment | None:
     """Insert a comment; return None if its key exists already."""
-    newest = last_published(tx, ref.site_id) if new.status == APPROVED else 0
-    row = _row(new, now, newest, ref, key)
+    published_at = None
+    if new.status == APPROVED:
+        published_at = max(now, last_published(tx, ref.site_id))
+    row = _row(new, now, published_at, ref, key)
     number = tx.insert(statements.INSERT_COMMENT, row)
     return None if number is None else _comment(number, row)
 
@@ -330,8 +332,6 @@ def _places(
 
 def _add_many(tx: Transaction, items: Sequence[tuple[NewComment, int]]) -> list[InsertResult]:
     """Do as `add` for each of `items`. Raise NotPlain or UnknownSite; then roll back all."""
-    if any("image:" in new.source for new, _ in items):
-        raise NotPlain
     untitled: set[ThreadRef] = set()
     places = _places(tx, items, untitled)
     rows: list[Row] = []
@@ -339,15 +339,20 @@ def _add_many(tx: Transaction, items: Sequence[tuple[NewComment, int]]) -> list[
     newest: dict[int, int] = {}
     shown: dict[ThreadRef, int] = {}
     for new, now in items:
+        if "image:" in new.source:
+            raise NotPlain
         ref = places[new.url, new.site]
         if new.title and _gives_title(tx, new, ref, untitled):
             proposals.append((len(rows), new.title))
+        published_at = None
         if new.status == APPROVED:
             shown[ref] = shown.get(ref, 0) + 1
             if ref.site_id not in newest:
                 newest[ref.site_id] = last_published(tx, ref.site_id)
-            newest[ref.site_id] = max(now, newest[ref.site_id])
-        rows.append(_row(new, now, newest.get(ref.site_id, 0), ref, digest(new.key, new.derived)))
+            published_at = newest[ref.site_id]
+            if published_at < now:
+                published_at = newest[ref.site_id] = now
+        rows.append(_row(new, now, published_at, ref, digest(new.key, new.derived)))
     ids = tx.insert_each(statements.INSERT_COMMENT, rows)
     if ids is None:
         raise NotPlain

@@ -7,6 +7,7 @@ packages, and fetches others as this machine does (tests/package_sources.py). It
 processes are isolated and belong to root; it uses this machine's network.
 """
 
+import os
 import shutil
 import subprocess
 import sys
@@ -70,8 +71,9 @@ def archive(name: str) -> Path:
     wanted = DISTRIBUTIONS[name]
     keyring = find_keyring(wanted.keyring)
     CACHE.mkdir(parents=True, exist_ok=True)
-    with TemporaryDirectory(dir=CACHE, prefix=f"{name}.") as folder:
-        root, new = Path(folder, "root"), Path(folder, "tar")
+    # debootstrap makes nothing in a folder whose path has spaces.
+    with TemporaryDirectory(dir="/var/tmp", prefix=f"{name}.") as folder:
+        root, new = Path(folder, "root"), kept.with_suffix(f".{os.getpid()}")
         # Mounts below `root` are visible to this process alone, and end with it even if it is
         # killed.
         words = ["unshare", "--mount", "debootstrap", "--variant=minbase", "--force-check-gpg"]
