@@ -239,7 +239,10 @@ class Transaction(Reader):
 
     def first_each(self, sql: str, rows: Sequence[Sequence[object]]) -> list[Row | None]:
         """Run a query for each of `rows`; return the first row of each result, None without one."""
-        return [self.execute(sql, row).fetchone() for row in rows]
+        execute = (
+            self._connection.cursor().execute
+        )  # making a cursor takes as long as a short query
+        return [execute(sql, row).fetchone() for row in rows]
 
     def insert_each(self, sql: str, rows: Sequence[Sequence[object]]) -> range | None:
         """Do as `insert` for each of `rows`; return their ids, or None if some were not stored."""
