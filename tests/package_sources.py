@@ -39,7 +39,9 @@ def authorities() -> str:
     """Return the certificate authorities that this machine trusts."""
     import certifi
 
-    for path in (os.environ.get("SSL_CERT_FILE", ""), "/etc/ssl/certs/ca-certificates.crt"):
+    system = "/etc/ssl/certs/ca-certificates.crt"
+    # The second is where this module tells a bare system to find them.
+    for path in (os.environ.get("SSL_CERT_FILE", ""), AUTHORITIES, system):
         if path and Path(path).exists():
             return Path(path).read_text()
     return Path(certifi.where()).read_text()

@@ -37,7 +37,6 @@ from commentsvc.model import AGING, APPROVED, CLOSED, Comment, site_tag, thread_
 from commentsvc.util.timestamps import HOUR_MS
 
 RETRY: Final = HOUR_MS  # milliseconds in which the same content counts as a retry
-_ROLE, _PERMALINK, _READER = 18, 20, 21  # indexes in a `_row`
 KEY_BYTES: Final = 16  # size of a key's digest: the index stays small, and two keys never collide
 
 
@@ -266,16 +265,22 @@ def _row(new: NewComment, now: int, published_at: int | None, ref: ThreadRef, ke
         new.score,
         new.reasons,
         new.network,
-        new.role,
-        new.moderator_id,
-        new.permalink,
-        new.reader_id,
     )
 
 
-def _comment(comment_id: int, row: Row) -> Comment:
-    """Return the comment that INSERT_COMMENT has stored with `row`."""
-    return Comment(*(comment_id, *row[1:12], None, 0, row[_ROLE], row[_PERMALINK], row[_READER]))
+def _is_known(new: NewComment) -> bool:
+    """Return whether `_known` has more than the defaults of a comment's columns."""
+    return bool(new.role or new.permalink) or new.reader_id is not None
+
+
+def _known(new: NewComment) -> Row:
+    """Return the parameters of INSERT_KNOWN that follow those of INSERT_COMMENT."""
+    return (new.role, new.moderator_id, new.permalink, new.reader_id)
+
+
+def _comment(comment_id: int, row: Row, new: NewComment) -> Comment:
+    """Return the comment that was stored with `row`."""
+    return Comment(*(comment_id, *row[1:12], None, 0, new.role, new.permalink, new.reader_id))
 
 
 def _insert(
@@ -286,8 +291,11 @@ def _insert(
     if new.status == APPROVED:
         published_at = max(now, last_published(tx, ref.site_id))
     row = _row(new, now, published_at, ref, key)
-    number = tx.insert(statements.INSERT_COMMENT, row)
-    return None if number is None else _comment(number, row)
+    if _is_known(new):
+        number = tx.insert(statements.INSERT_KNOWN, row + _known(new))
+    else:
+        number = tx.insert(statements.INSERT_COMMENT, row)
+    return None if number is None else _comment(number, row, new)
 
 
 def _repeat(tx: Transaction, new: NewComment, stored: Comment, ref: ThreadRef) -> InsertResult:
@@ -353,13 +361,18 @@ def _add_many(tx: Transaction, items: Sequence[tuple[NewComment, int]]) -> list[
             if published_at < now:
                 published_at = newest[ref.site_id] = now
         rows.append(_row(new, now, published_at, ref, digest(new.key, new.derived)))
-    ids = tx.insert_each(statements.INSERT_COMMENT, rows)
+    submissions = [new for new, _ in items]
+    if any(map(_is_known, submissions)):
+        known = [row + _known(new) for row, new in zip(rows, submissions, strict=True)]
+        ids = tx.insert_each(statements.INSERT_KNOWN, known)
+    else:
+        ids = tx.insert_each(statements.INSERT_COMMENT, rows)
     if ids is None:
         raise NotPlain
     add_to_counts(tx, shown)
-    stored = [_comment(number, row) for number, row in zip(ids, rows, strict=True)]
+    stored = list(map(_comment, ids, rows, submissions))
     titles.propose(tx, [(ids[number], title) for number, title in proposals])
-    _queue_messages(tx, [new for new, _ in items], stored, items[0][1])
+    _queue_messages(tx, submissions, stored, items[0][1])
     return [InsertResult(comment, True, False) for comment in stored]
 
 

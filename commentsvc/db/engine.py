@@ -74,7 +74,7 @@ class SqliteEngine:
         sqlite.register_adapters()
 
     def writing(self, cache: int) -> Any:
-        connection = sqlite.connect(
+        return sqlite.connect(
             self._path,
             self._patience,
             "journal_mode=WAL",
@@ -83,8 +83,6 @@ class SqliteEngine:
             f"wal_autocheckpoint={self._settings.checkpoint_pages}",
             f"cache_size=-{cache}",
         )
-        connection.text_factory = sqlite.decode  # what is damaged can be moderated
-        return connection
 
     def reading(self, *, on_loop: bool) -> Any:
         patience = LOOP_PATIENCE if on_loop else self._patience

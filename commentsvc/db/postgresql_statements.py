@@ -78,6 +78,7 @@ FOR_MANY: Final = {
         " AND c.status <> 'deleted'",
     ),
     statements.INSERT_COMMENT: _insertion(statements.INSERT_COMMENT),
+    statements.INSERT_KNOWN: _insertion(statements.INSERT_KNOWN),
     statements.RAISE_SITE: ManyRows(
         ("number", "id"),
         "UPDATE site AS s SET count = s.count + number"

@@ -39,7 +39,13 @@ import msgspec
 
 from commentsvc.db.engine import Engine
 from commentsvc.db.peers import Peers
-from commentsvc.db.sqlite import DatabaseBusy, DatabaseClosed, DatabaseError, Transaction
+from commentsvc.db.sqlite import (
+    DatabaseBusy,
+    DatabaseClosed,
+    DatabaseError,
+    Transaction,
+    is_damaged_text,
+)
 from commentsvc.util.clock import SYSTEM_CLOCK, Clock
 from commentsvc.util.timestamps import MINUTE_MS
 
@@ -263,7 +269,11 @@ def write_all(
     if len(jobs) == 1:
         if not _do_alone(engine, transaction, jobs[0]):
             connection.rollback()
-            return
+            if not _is_damaged(jobs[0].error):
+                return
+            connection.execute(transaction.BEGIN)
+            caches.peers.begin(transaction)
+            _do_replacing_damage(engine, transaction, jobs[0])
     else:
         for bulk, group in groupby(jobs, attrgetter("bulk")):
             neighbours = list(group)
@@ -272,6 +282,8 @@ def write_all(
                     job.result, job.error = _attempt(
                         engine, transaction, job.work, *job.args, **job.kwargs
                     )
+                    if _is_damaged(job.error):
+                        _do_replacing_damage(engine, transaction, job)
     if tags:
         caches.peers.notify_purge(transaction, list(dict.fromkeys(tags)))
         caches.announce(tags)
@@ -293,6 +305,17 @@ def _do_alone(engine: Engine, transaction: Transaction, job: Job[Any]) -> bool:
         job.error = error
         return False
     return True
+
+
+def _is_damaged(error: Exception | None) -> bool:
+    return error is not None and is_damaged_text(error)
+
+
+def _do_replacing_damage(engine: Engine, transaction: Transaction, job: Job[Any]) -> None:
+    """Do a job again that found a damaged text, so that what is damaged can be moderated."""
+    job.result, job.error = _attempt(
+        engine, transaction, Transaction.replacing_damage, job.work, *job.args, **job.kwargs
+    )
 
 
 def _do_together(

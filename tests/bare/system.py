@@ -160,13 +160,14 @@ def system(name: str) -> Iterator[System]:
 
 
 def copy_sources(folder: Path) -> None:
-    """Copy what a clone of these sources would hold, together with uncommitted changes."""
+    """Copy what a clone of these sources holds, together with uncommitted changes."""
     words = ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"]
     listed = subprocess.run(words, cwd=ROOT, capture_output=True, check=True).stdout.decode()
     for name in filter(None, listed.split("\0")):
         if (ROOT / name).exists():
             (folder / name).parent.mkdir(parents=True, exist_ok=True)
             shutil.copy2(ROOT / name, folder / name, follow_symlinks=False)
+    subprocess.run(["git", "init", "--quiet"], cwd=folder, check=True)  # as in a clone
 
 
 def main(names: list[str], parts: list[str]) -> None:

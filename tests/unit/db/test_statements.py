@@ -258,6 +258,7 @@ inserted: dict[str, object] = {
     "permalink": "https://rosa.example/",
     "reader_id": 7,
 }
+usual = {name: inserted[name] for name in [*inserted][: statements.INSERT_COMMENT.count("?")]}
 token = {CommentTable.token_hash: b"new", CommentTable.token_expires_at: 6}
 
 changed: dict[str, object] = {
@@ -282,6 +283,12 @@ WRITES: dict[str, tuple[Sequence[object], Any]] = {
         ThreadTable.update(title="Title").where(ThreadTable.id == 3),
     ),
     statements.INSERT_COMMENT: (
+        tuple(usual.values()),
+        CommentTable.insert(usual).on_conflict(
+            action="NOTHING", conflict_target=[CommentTable.key]
+        ),
+    ),
+    statements.INSERT_KNOWN: (
         tuple(inserted.values()),
         CommentTable.insert(inserted).on_conflict(
             action="NOTHING", conflict_target=[CommentTable.key]
@@ -393,9 +400,16 @@ def test_a_write_leaves_the_rows_of_its_peewee_query(database: Database, sql: st
 
 # For each statement that PostgreSQL has in a form for many rows: such rows.
 AWKWARD = 'A "quote" and a \\ back\\slash,\nanother line: \u00e9 \U0001f600 \\x41 {} \0'
-comment_rows = [
-    tuple((inserted | {"key": b"\x00\xff%d" % n, "source": AWKWARD * n}).values()) for n in range(3)
-]
+COMMENT_ROWS: dict[str, list[tuple[object, ...]]] = {
+    sql: [
+        tuple((values | {"key": b"\x00\xff%d" % n, "source": AWKWARD * n}).values())
+        for n in range(3)
+    ]
+    for sql, values in {
+        statements.INSERT_COMMENT: usual,
+        statements.INSERT_KNOWN: inserted,
+    }.items()
+}
 TOGETHER: dict[str, list[tuple[object, ...]]] = {
     statements.FIND_THREAD: [
         ("/3/", "blog"),
@@ -407,7 +421,7 @@ TOGETHER: dict[str, list[tuple[object, ...]]] = {
         *((number, thread) for number in (9, 60, 200) for thread in range(1, 21)),
         (9_999, 3),
     ],
-    statements.INSERT_COMMENT: comment_rows,
+    **COMMENT_ROWS,
     statements.RAISE_THREAD: [(4, 3), (-1, 5), (1, 9_999)],
     statements.RAISE_SITE: [(4, 2), (-2, 1)],
 }
@@ -431,8 +445,11 @@ def test_a_change_for_many_rows_does_as_for_each(database: Database, sql: str) -
     )
 
 
-def test_many_comments_are_inserted_as_each_alone_in_their_order(database: Database) -> None:
-    sql = statements.INSERT_COMMENT
+@pytest.mark.parametrize("sql", COMMENT_ROWS)
+def test_many_comments_are_inserted_as_each_alone_in_their_order(
+    database: Database, sql: str
+) -> None:
+    comment_rows = COMMENT_ROWS[sql]
     ids: list[range | None] = []
     assert outcome(database, lambda tx: ids.append(tx.insert_each(sql, comment_rows))) == outcome(
         database, lambda tx: [tx.insert(sql, row) for row in comment_rows]
@@ -445,7 +462,7 @@ def test_many_comments_are_inserted_as_each_alone_in_their_order(database: Datab
     assert ids[1] is None, "a key that exists is not stored again"
 
 
-@pytest.mark.parametrize("sql", TOGETHER.keys() - {statements.INSERT_COMMENT})
+@pytest.mark.parametrize("sql", TOGETHER.keys() - COMMENT_ROWS.keys())
 def test_many_rows_are_found_by_an_index(database: Database, engine: str, sql: str) -> None:
     def plan(tx: Any) -> None:  # Any: as above
         tx.execute("SET LOCAL enable_seqscan = off")  # else it would scan the few rows of a test
@@ -514,7 +531,7 @@ def test_given_comments_are_found_by_their_ids(database: Database, sql: str) -> 
 
 
 @pytest.mark.sqlite_only("it looks at SQLite's plan")
-@pytest.mark.parametrize("sql", [statements.INSERT_COMMENT, outbox.insert_submitted.sql])
+@pytest.mark.parametrize("sql", [*COMMENT_ROWS, outbox.insert_submitted.sql])
 def test_a_row_is_checked_without_a_table_made_for_it(database: Database, sql: str) -> None:
     params = [None] * sql.count("?")
     steps = [row[1] for row in run(database, f"EXPLAIN {sql}", params)]

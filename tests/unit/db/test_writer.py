@@ -133,6 +133,30 @@ def test_work_that_raises_is_undone_alone_and_purges_nothing(tmp_path: Path) -> 
     assert purged == ["first", "last"]
 
 
+@pytest.mark.sqlite_only("PostgreSQL accepts no text that is not UTF-8")
+def test_what_is_damaged_can_be_changed_alone_and_beside_others(tmp_path: Path) -> None:
+    purged: list[str] = []
+
+    def damaged(tx: Transaction, name: str) -> str:
+        site(name, name)(tx)
+        tx.purge(name)
+        return str(tx.execute("SELECT CAST(x'6fff' AS TEXT)").fetchone()[0])
+
+    async def main(database: Database) -> list[object]:
+        alone = await database.write(damaged, "alone")
+        go_on = held(database)
+        beside = asyncio.ensure_future(database.write(damaged, "beside"))
+        other = asyncio.ensure_future(database.write(site("other", "other")))
+        await asyncio.sleep(0)
+        go_on.set()
+        return [alone, await beside, await other]
+
+    with opened(tmp_path, purged.extend) as database:
+        assert asyncio.run(main(database)) == ["o\ufffd", "o\ufffd", "other"]
+        assert database.read_now(sites) == ["blog", "alone", "beside", "other"]
+    assert purged == ["alone", "beside", "other"]
+
+
 def test_a_purge_that_fails_is_no_acknowledgement_but_the_service_goes_on(tmp_path: Path) -> None:
     def purge(tags: object) -> None:
         if tags == ["bad"]:
