@@ -108,6 +108,7 @@ TESTED_ELSEWHERE: dict[str, str] = {
     "context": "it has fields only",
     "auth.reply_addresses": "inbox/test_message: forged words, other letters, rotated keys",
     "cluster.notifications": "cluster/test_instance: what one says, the other one hears",
+    "util.database_time": "http/test_miss_limit: what a slow query costs a network",
     "db.peers": "cluster/test_instance: instances, commands, and what a COMMIT tells",
     "db.backup_result": "db/test_backup and test_postgresql_dump: why nothing was restored",
     "db.engine": "db/test_database and test_postgresql: each engine",

@@ -35,6 +35,8 @@ from commentsvc.db.writer import (
     hand_back,
 )
 from commentsvc.settings.schema import DatabaseSettings
+from commentsvc.util.clock import SYSTEM_CLOCK
+from commentsvc.util.database_time import database_ms
 
 P = ParamSpec("P")
 
@@ -147,17 +149,14 @@ class Database:
 
         This is for moderators, submissions and background tasks.
         """
-        job = Job(work, args, kwargs, asyncio.get_running_loop())
-        self._reads.put(job)
-        return await job.future  # type: ignore[no-any-return]  # Job says why it is Any
+        return await _read_on(self._reads, Job(work, args, kwargs, asyncio.get_running_loop()))
 
     async def read_for_public(
         self, work: Callable[Concatenate[Reader, P], T], *args: P.args, **kwargs: P.kwargs
     ) -> T:
         """Do as `read`, on other readers: for requests that need no sign-in."""
         job = Job(work, args, kwargs, asyncio.get_running_loop())
-        self._public_reads.put(job)
-        return await job.future  # type: ignore[no-any-return]  # Job says why it is Any
+        return await _read_on(self._public_reads, job)
 
     def read_now(
         self, work: Callable[Concatenate[Reader, P], T], *args: P.args, **kwargs: P.kwargs
@@ -218,6 +217,7 @@ class Database:
         reader = self._engine.reader(connection)
         while jobs := reads.take(1):
             [job] = jobs
+            begun = SYSTEM_CLOCK.precise_ms()
             try:
                 try:
                     job.result = reader.whole(job.work, *job.args, **job.kwargs)
@@ -229,4 +229,14 @@ class Database:
                     )
             except Exception as error:
                 job.error = self._engine.fault(error) or error
+            job.took_ms = SYSTEM_CLOCK.precise_ms() - begun
             hand_back(jobs)
+
+
+async def _read_on(reads: WorkQueue, job: Job[T]) -> T:
+    """Return the result of a job on one of the readers of a queue, and note how long it took."""
+    reads.put(job)
+    try:
+        return await job.future  # type: ignore[no-any-return]  # Job says why it is Any
+    finally:
+        database_ms.set(database_ms.get() + job.took_ms)

@@ -1,9 +1,9 @@
 """Miss limit: how much work one network may cause by reads that are not in the cache.
 
-Hits do not come here, so they are not limited. The cost of a miss grows with its size: it is at
-least `BASE`, and one for each `SIZE` bytes of the answer or `QUERY_SIZE` bytes of the query, which
-is about the milliseconds of its work. An answer that is made anew for each client, such as a form
-token, costs `UNSTORED` more. An answer that is given later counts as `LATER` until its size is
+Hits do not come here, so they are not limited. The cost of a miss is the milliseconds of its work,
+on the event loop or in the database; at least `BASE`, and one for each `SIZE` bytes of the answer
+or `QUERY_SIZE` bytes of the query. An answer that is made anew for each client, such as a form
+token, costs `UNSTORED` more. An answer that is given later counts as `LATER` until its work is
 known, so that many slow ones at once are limited too.
 
 Moderation pages have a limit of their own: a flood of public reads from the same network must not
@@ -25,6 +25,7 @@ from commentsvc.http.router import Router
 from commentsvc.settings.schema import ServerSettings
 from commentsvc.util.client_network import network
 from commentsvc.util.clock import Clock
+from commentsvc.util.database_time import database_ms
 from commentsvc.util.i18n import gettext as _
 from commentsvc.util.ratelimit import NetworkLimiter
 
@@ -66,9 +67,10 @@ class MissLimiter:
         cost = BASE + (len(request.query) + len(request.body)) / QUERY_SIZE
         if wait := limiter.take(place, self._clock.monotonic_ms(), cost):
             return _refused(request, wait)
+        begun = self._clock.precise_ms()
         answer = self._handle(request)
         if isinstance(answer, Response):
-            if more := _more(answer):
+            if more := _more(answer, self._clock.precise_ms() - begun):
                 limiter.charge(place, more)
         elif not isinstance(answer, Deferred):
             limiter.charge(place, LATER)
@@ -77,20 +79,22 @@ class MissLimiter:
 
 
 async def _finish(answer: Awaitable[Response], limiter: NetworkLimiter, place: bytes) -> Response:
-    """Return an answer that is given later, and charge for its size instead of LATER."""
+    """Return an answer that is given later, and charge for its work instead of LATER."""
     cost = 0.0
+    database_ms.set(0.0)
     try:
         response = await answer
-        cost = _more(response)
+        cost = _more(response, database_ms.get())
         return response
     finally:
         limiter.charge(place, cost - LATER)
 
 
-def _more(response: Response) -> float:
-    """Return the cost of an answer beyond that of its request."""
+def _more(response: Response, took_ms: float) -> float:
+    """Return the cost of an answer, which took so long, beyond that of its request."""
     made_each_time = response.status == OK and not response.tags
-    return max(0.0, len(response.body) / SIZE - BASE) + (UNSTORED if made_each_time else 0.0)
+    work = max(len(response.body) / SIZE, took_ms)
+    return max(0.0, work - BASE) + (UNSTORED if made_each_time else 0.0)
 
 
 def _refused(request: Request, wait: int) -> Response:

@@ -17,5 +17,9 @@ class Clock:
         """Return the milliseconds since an arbitrary moment; they never decrease."""
         return time.monotonic_ns() // 1_000_000
 
+    def precise_ms(self) -> float:
+        """Return the milliseconds since an arbitrary moment with fractions, to measure work."""
+        return time.perf_counter() * 1_000
+
 
 SYSTEM_CLOCK: Final = Clock()

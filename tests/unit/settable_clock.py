@@ -4,7 +4,7 @@ from commentsvc.util.clock import Clock
 
 
 class SettableClock(Clock):
-    """A clock: `moment` is in Unix milliseconds, `elapsed` is what `monotonic_ms` returns."""
+    """A clock: `moment` is in Unix milliseconds, `elapsed` is what the other methods return."""
 
     def __init__(self, moment: int, elapsed: int = 0) -> None:
         self.moment = moment
@@ -23,4 +23,7 @@ class SettableClock(Clock):
         return self.moment
 
     def monotonic_ms(self) -> int:
+        return self.elapsed
+
+    def precise_ms(self) -> float:
         return self.elapsed

@@ -1,14 +1,20 @@
 """The limit of cache misses: reads cost a network what they cost the server; hits are free."""
 
 import asyncio
+import time
 from collections.abc import Awaitable
+from pathlib import Path
 
 import pytest
 
+from commentsvc.db.database import Database
+from commentsvc.db.sqlite import Reader
 from commentsvc.http.messages import CorsPolicy, Deferred, HttpError, Request, Response
 from commentsvc.http.miss_limit import LATER, SIZE, MissLimiter
 from commentsvc.http.router import Route, Router
 from commentsvc.settings.schema import ServerSettings
+from commentsvc.util.database_time import database_ms
+from tests.unit.database_fixture import opened
 from tests.unit.settable_clock import SettableClock
 
 OURS, OTHER = "192.0.2.1", "198.51.100.1"
@@ -29,6 +35,13 @@ def short_answer(_: Request) -> Response:
     return Response(200, (), b"{}", ("tag",))
 
 
+async def slow_answer(_: Request) -> Response:
+    """Answer with little, after a query of 20 ms."""
+    await asyncio.sleep(0)
+    database_ms.set(database_ms.get() + 20)
+    return Response(200, (), b"{}", ("tag",))
+
+
 def token(_: Request) -> Response:
     return Response(200, (), b"{}")
 
@@ -46,6 +59,8 @@ class Limited:
                 ("/long", long_answer),
                 ("/failing", failing),
                 ("/moderation/queue", short_answer),
+                ("/slow", slow_answer),
+                ("/slow now", self._slow_now),
             )
             for method in ("GET", "POST")
         ]
@@ -54,6 +69,10 @@ class Limited:
         )
         settings = ServerSettings(miss_limit=limit)
         self._limiter = MissLimiter(router, settings, self.clock, {"/token"})
+
+    def _slow_now(self, _: Request) -> Response:
+        self.clock.elapsed += 20
+        return Response(200, (), b"{}", ("tag",))
 
     def begin(
         self, path: str, peer: str = OURS, method: str = "GET", query: str = ""
@@ -139,6 +158,36 @@ def test_what_fails_costs_little(limited: Limited) -> None:
 def test_an_answer_that_is_not_stored_costs_more(limited: Limited) -> None:
     async def main() -> None:
         assert [await limited.ask("/token") for _ in range(100)].count(200) == 80
+
+    asyncio.run(main())
+
+
+def test_a_slow_answer_costs_the_time_that_it_took(limited: Limited) -> None:
+    """With a long thread, a query of 60 ms for an answer of 50 bytes cost an eighth of one."""
+
+    async def main() -> None:
+        assert [await limited.ask("/slow") for _ in range(10)].count(200) == 3
+        assert [await limited.ask("/slow now", OTHER) for _ in range(10)].count(200) == 3
+
+    asyncio.run(main())
+
+
+def test_what_the_database_works_is_known_in_each_task(tmp_path: Path) -> None:
+    def work(_reader: Reader) -> None:
+        time.sleep(0.02)
+
+    async def read(database: Database, times: int) -> float:
+        for _ in range(times):
+            await database.read_for_public(work)
+        return database_ms.get()
+
+    async def main() -> None:
+        with opened(tmp_path) as database:
+            one, many = await asyncio.gather(
+                *(asyncio.create_task(read(database, times)) for times in (1, 5))
+            )
+        assert 20 <= one < many
+        assert database_ms.get() == 0
 
     asyncio.run(main())
 
