@@ -82,8 +82,9 @@ class Program(click.Group):
         except Exception as error:
             if isinstance(error, OSError) and not isinstance(error, BrokenPipeError):
                 raise Failure([_explain(error)]) from error
-            if isinstance(error, expected()):
-                raise Failure([str(error)]) from error
+            known = _lost(error) or error
+            if isinstance(known, expected()):
+                raise Failure([str(known)]) from error
             raise
 
 
@@ -98,6 +99,15 @@ def _missing(module: str) -> Iterator[None]:
         yield
     finally:
         del sys.modules[module]
+
+
+def _lost(error: Exception) -> Exception | None:
+    """Return what an error of PostgreSQL's driver means; None if it is none, or a mistake of ours.
+
+    A connection may be lost at every statement of a command.
+    """
+    loaded = sys.modules.get("commentsvc.db.postgresql")
+    return loaded.fault(error) if loaded else None
 
 
 def _explain(error: OSError) -> str:

@@ -13,6 +13,7 @@ from commentsvc import app, cli
 from commentsvc.auth import accounts
 from commentsvc.cli import client, main, reload
 from commentsvc.comments import queries
+from commentsvc.db.migrations import postgresql_upgrade
 from commentsvc.moderation import profiles
 from commentsvc.settings import loader
 from commentsvc.settings.schema import Settings
@@ -305,6 +306,26 @@ def test_every_command_works_with_both_engines(
 def test_no_command_is_missing_in_the_table() -> None:
     commands = set(main.main.list_commands(None))  # type: ignore[arg-type]  # as above
     assert commands == {text.split()[0] for text, *_ in TABLE} | ELSEWHERE
+
+
+@pytest.mark.postgresql_only("it ends a connection")
+@pytest.mark.usefixtures("commands")
+@pytest.mark.parametrize(
+    "words", ["list", "approve 1", "check", "export -", "backup DIR/new", "import --list"]
+)
+def test_a_connection_that_is_lost_in_a_command_is_one_line(
+    tmp_path: Path, words: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Regression: a traceback followed where a command looks at the tables."""
+    with opened(tmp_path) as database:
+        add(database)
+    lose = "SELECT pg_terminate_backend(pg_backend_pid())"
+    monkeypatch.setattr(postgresql_upgrade, "_FACTS", lose)
+    verb, *rest = words.replace("DIR", str(tmp_path)).split()
+    done = CliRunner().invoke(main.main, [verb, "--data", str(tmp_path), *rest])
+    assert done.exit_code == 1
+    assert done.stderr.startswith("commentsvc: PostgreSQL does not answer (")
+    assert done.stderr.count("\n") == 1
 
 
 # Who may run each command. Most belong to whoever may open the files in the data folder, which only
