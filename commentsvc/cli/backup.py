@@ -27,8 +27,11 @@ def backup(data: Path, file: Path, force: bool) -> None:
     """
     from commentsvc.cli import client
     from commentsvc.db import backup as copying
+    from commentsvc.db.migrations import upgrade
 
     path = client.database(data)
+    if isinstance(path, Path):
+        upgrade.check(path)  # another program's database would be copied, too
     with progress("copying the database") as on_progress:
         size = copying.write(path, file, replace=force, on_progress=on_progress)
     click.echo(f"{file} is a complete copy ({size / 1e6:.1f} MB)")
@@ -88,6 +91,8 @@ def _as_place(ctx: click.Context, param: click.Parameter, value: str) -> "Locati
     scheme, colon, rest = value.partition(":")
     if scheme in ("postgresql", "postgres"):
         return value
+    if scheme != "sqlite" and rest.startswith("//"):
+        raise click.BadParameter(f"{value} is neither a file nor postgresql://…", ctx, param)
     path = Path(rest if colon and scheme == "sqlite" else value)
     if path.is_dir():
         raise click.BadParameter(f"{path} is a folder: name the database file in it.", ctx, param)

@@ -6,6 +6,7 @@ lock and does not answer yet, so both are tried for a while. Reading needs no lo
 """
 
 import contextlib
+import logging
 import time
 from collections.abc import Callable, Sequence
 from functools import partial
@@ -22,12 +23,13 @@ from commentsvc.comments import queries, search, threads
 from commentsvc.comments.search import SearchResult
 from commentsvc.comments.threads import ThreadSummary
 from commentsvc.comments.urls import Sites
-from commentsvc.db import integrity, sqlite
+from commentsvc.db import integrity, sqlite, writer
 from commentsvc.db.database import Database
 from commentsvc.db.engine import Location, load_postgresql
 from commentsvc.db.lock import Lock
 from commentsvc.db.migrations import upgrade
-from commentsvc.db.sqlite import DatabaseBusy, DatabaseUnusable, Reader, Transaction
+from commentsvc.db.sqlite import DatabaseBusy, DatabaseError, DatabaseUnusable, Reader, Transaction
+from commentsvc.exports import snapshot
 from commentsvc.imports import authors, store
 from commentsvc.imports.authors import AuthorRules
 from commentsvc.imports.store import ImportRun
@@ -122,6 +124,8 @@ class Writer:
         return self._database.write_now(work, *args, **kwargs)
 
     def _open(self) -> Database:
+        # The exception says the same as the log of a server would.
+        logging.getLogger(writer.__name__).addHandler(logging.NullHandler())
         with contextlib.ExitStack() as opening:
             opening.enter_context(Lock(self._data))
             upgrade.upgrade(self.location)
@@ -214,7 +218,11 @@ def bans_listing(data: Path) -> list[Ban]:
 
 
 def find(data: Path, query: str, status: str, site: str, limit: int) -> SearchResult:
-    """Return the newest `limit` comments with the words of `query`. Raise DatabaseError."""
+    """Return the newest `limit` comments with the words of `query`.
+
+    Raise DatabaseError, UnknownSiteError.
+    """
+    _read(data, snapshot.check_site, site)
     return _read(
         data,
         search.find,
@@ -254,7 +262,13 @@ def _read(
     if isinstance(path, str):
         return _ask_postgresql(path, work, *args, **kwargs)
     dial = partial(sqlite.connect, path, READ_PATIENCE, "query_only=1")
-    return sqlite.ask(path, dial, work, *args, **kwargs)
+    try:
+        return sqlite.ask(path, dial, work, *args, **kwargs)
+    except DatabaseBusy:
+        raise
+    except DatabaseError:
+        _must_be_current(path)  # its error says more, such as that another program made the file
+        raise
 
 
 def _ask_postgresql(
@@ -282,20 +296,32 @@ def read_snapshot(
     path = database(data)
     if isinstance(path, str):
         return _read(data, work, *args, **kwargs)
-    upgrade.refuse_empty(path)
-    if upgrade.check(path):
-        raise DatabaseUnusable(
-            f"{path} has an older version: the server upgrades it at its next start."
-        )
+    _must_be_current(path)
     dial = partial(sqlite.connect_reading, path, READ_PATIENCE)
     return sqlite.ask(path, dial, lambda reader: reader.whole(work, *args, **kwargs))
 
 
+def _must_be_current(path: Path) -> None:
+    """Raise DatabaseUnusable if the file is not a database of this version."""
+    upgrade.refuse_empty(path)
+    if upgrade.check(path):
+        raise DatabaseUnusable(
+            f"{path} has no tables yet, or those of an older version: the next start of the server"
+            " creates or upgrades them."
+        )
+
+
 def database(data: Path) -> Location:
-    """Return where the database is. Raise SettingsError; DatabaseUnusable if there is no file."""
+    """Return where the database is.
+
+    Raise SettingsError; DataUnusable if there is no folder, DatabaseUnusable if there is no file.
+    """
     place = common.location(data)
     if isinstance(place, Path) and not place.exists():
-        raise DatabaseUnusable(f"{data} has no database; the server creates it at its first start.")
+        data_dir.must_exist(data)
+        raise DatabaseUnusable(
+            f"{data} has no database. If the path is right, start the server: it creates one."
+        )
     return place
 
 
@@ -369,8 +395,10 @@ def as_json(entry: Entry) -> str:
 def probe(data: Path) -> str:
     """Return the address of the server on `data`, which has just answered GET /healthz with 200.
 
-    Raise ControlError with the reason where it does not.
+    Raise DataUnusable if there is no such folder, else ControlError with the reason where it does
+    not.
     """
+    data_dir.must_exist(data)
     server = control.ask(data / data_dir.CONTROL, Ping())
     address = server.address
     try:

@@ -25,8 +25,15 @@ _ADDRESS: Final = re.compile(r"unix:.+|.+:\d+")
 _ADVICE: Final = {
     errno.EADDRINUSE: "Another program listens there: stop it, or choose another address",
     errno.EADDRNOTAVAIL: "This machine does not have that address: choose one that it has",
+    errno.ENAMETOOLONG: "The path of a socket has at most 107 bytes: choose a shorter one",
     errno.EACCES: "Ports below 1024 need root or a systemd socket: choose another one",
     errno.ENOENT: "Create the folder of the socket first, or choose another one",
+    errno.EEXIST: "Something else has that name: choose another one",
+}
+# As above, for files.
+_FILE_ADVICE: Final = {
+    errno.ENOSPC: "Make room on its disk, then run the command again",
+    errno.EDQUOT: "Make room within the quota, then run the command again",
 }
 
 
@@ -75,6 +82,9 @@ class Program(click.Group):
             import_module("peewee")
         try:
             return super().invoke(ctx)
+        except KeyboardInterrupt as error:
+            text = "Interrupted before the end. Run the command again to complete it."
+            raise Failure([text]) from error
         except click.ClickException:  # needs no explanation, for which `expected` imports a lot
             raise
         except SettingsError as error:
@@ -82,7 +92,9 @@ class Program(click.Group):
         except Exception as error:
             if isinstance(error, OSError) and not isinstance(error, BrokenPipeError):
                 raise Failure([_explain(error)]) from error
-            known = _lost(error) or error
+            if isinstance(error, UnicodeError):
+                raise Failure(["A text that was given is not UTF-8. Write it in UTF-8."]) from error
+            known = _fault(error) or error
             if isinstance(known, expected()):
                 raise Failure([str(known)]) from error
             raise
@@ -101,13 +113,14 @@ def _missing(module: str) -> Iterator[None]:
         del sys.modules[module]
 
 
-def _lost(error: Exception) -> Exception | None:
-    """Return what an error of PostgreSQL's driver means; None if it is none, or a mistake of ours.
+def _fault(error: Exception) -> Exception | None:
+    """Return what an error of a database's driver means; None if it is none, or a mistake of ours.
 
-    A connection may be lost at every statement of a command.
+    A connection may be lost, or a disk full, at every statement of a command.
     """
-    loaded = sys.modules.get("commentsvc.db.postgresql")
-    return loaded.fault(error) if loaded else None
+    loaded = map(sys.modules.get, ("commentsvc.db.sqlite", "commentsvc.db.postgresql"))
+    known = (module.fault(error) for module in loaded if module)
+    return next(filter(None, known), None)
 
 
 def _explain(error: OSError) -> str:
@@ -115,6 +128,10 @@ def _explain(error: OSError) -> str:
     if error.errno in _ADVICE and _ADDRESS.fullmatch(str(error.filename)):
         advice = _ADVICE[error.errno]
         return f"{error.filename}: {reason}. {advice} (--listen, or server.listen in the settings)."
+    if error.errno in _FILE_ADVICE:
+        reason = f"{reason}. {_FILE_ADVICE[error.errno]}"
+    elif isinstance(error, PermissionError) and error.filename:
+        reason = f"{reason}: {data_dir.describe(Path(os.fsdecode(error.filename)))}"
     return f"{error.filename}: {reason}." if error.filename else f"{reason}."
 
 
@@ -167,6 +184,41 @@ def expected() -> tuple[type[Exception], ...]:
     )
 
 
+def must_have_folder(file: Path) -> None:
+    """Raise Failure if the folder of a file that will be written does not exist."""
+    if not file.absolute().parent.is_dir():
+        raise Failure([f"There is no folder {file.absolute().parent}. Create it first."])
+
+
+@contextlib.contextmanager
+def whole(file: Path) -> Iterator[None]:
+    """Remove `file` if the block fails. Errors without a name, such as of a full disk, get it."""
+    try:
+        yield
+    except BaseException as error:
+        file.unlink(missing_ok=True)
+        if isinstance(error, OSError) and error.filename is None:
+            error.filename = str(file)
+        raise
+
+
+def ask_for(what: str) -> None:
+    """Say that the command waits for `what` on the standard input, if somebody types it."""
+    if sys.stdin.isatty():
+        click.echo(f"Type {what}, then press Enter and Ctrl-D:", err=True)
+
+
+class _Place(click.Path):
+    """A path that is not empty, as an unset variable of a shell is: it would be this folder."""
+
+    def convert(
+        self, value: Any, param: click.Parameter | None, ctx: click.Context | None
+    ) -> Any:  # Any: as in click
+        if value == "":
+            self.fail("it is empty. Name a path.", param, ctx)
+        return super().convert(value, param, ctx)
+
+
 def _or_variable(ctx: click.Context, param: click.Parameter, value: Path | None) -> Path | None:
     """Return the option, else the value of its variable; --data is required."""
     value = value or loader.place(f"COMMENTSVC_{param.opts[0].removeprefix('--').upper()}")
@@ -177,7 +229,7 @@ def _or_variable(ctx: click.Context, param: click.Parameter, value: Path | None)
 
 data_option = click.option(
     "--data",
-    type=click.Path(path_type=Path, readable=False),  # data_dir has a better message
+    type=_Place(path_type=Path, readable=False),  # data_dir has a better message
     metavar="DIR",
     callback=_or_variable,
     help="The folder with all data. Default: the variable COMMENTSVC_DATA.",
@@ -185,7 +237,7 @@ data_option = click.option(
 config_option = click.option(
     "--config",
     "settings_file",
-    type=click.Path(path_type=Path),
+    type=_Place(path_type=Path),
     metavar="FILE",
     callback=_or_variable,
     help="The settings. Default: the variable COMMENTSVC_CONFIG, then commentsvc.toml in the "

@@ -14,7 +14,9 @@ from commentsvc.cli.common import (
     config_option,
     data_option,
     find_settings,
+    must_have_folder,
     open_private,
+    whole,
 )
 
 STDOUT: Final = "-"
@@ -160,16 +162,14 @@ def _output(file: str, *, force: bool) -> Iterator[BinaryIO]:
         raise Failure([f"{target} already exists. Name another file, or replace it with --force."])
     if target.exists() and not target.is_file():
         raise Failure([f"{target} is not a file, so it is not replaced. Name another one."])
+    must_have_folder(target)
     part = target.with_name(target.name + PART)
     part.unlink(missing_ok=True)
-    try:
-        with open(part, "xb", opener=open_private) as out:
-            yield out
-            out.flush()
-            os.fsync(out.fileno())
+    with open(part, "xb", opener=open_private) as out, whole(part):
+        yield out
+        out.flush()
+        os.fsync(out.fileno())
         part.replace(target)
-    finally:
-        part.unlink(missing_ok=True)
 
 
 @contextlib.contextmanager

@@ -18,7 +18,13 @@ from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 import click
 
-from commentsvc.cli.common import Failure, config_option, data_option, find_settings
+from commentsvc.cli.common import (
+    Failure,
+    config_option,
+    data_option,
+    find_settings,
+    must_have_folder,
+)
 
 if TYPE_CHECKING:
     from click._termui_impl import ProgressBar
@@ -70,6 +76,12 @@ def _statuses(_ctx: click.Context, _param: click.Parameter, value: str) -> tuple
     if unknown := [name for name in names if name not in STATUSES]:
         raise click.BadParameter(f"{unknown[0]!r} is not one of {', '.join(STATUSES)}.")
     return names
+
+
+def _in_folder(_ctx: click.Context, _param: click.Parameter, value: Path | None) -> Path | None:
+    if value:
+        must_have_folder(value)
+    return value
 
 
 def _moderators(
@@ -145,6 +157,7 @@ Advance = Callable[[int, int], None]
     "--report",
     "report_file",
     type=click.Path(dir_okay=False, path_type=Path),
+    callback=_in_folder,
     metavar="FILE",
     help="Write the outcome for each comment to a CSV file.",
 )
@@ -406,7 +419,10 @@ def _show_runs(data: Path) -> None:
 
     from commentsvc.cli import client
 
-    for run in client.import_runs(data):
+    runs = client.import_runs(data)
+    if not runs:
+        click.echo("no imports")
+    for run in runs:
         begun = datetime.fromtimestamp(run.started_at / 1_000, UTC)
         state = "undone" if run.undone_at else "" if run.finished_at else "not complete"
         click.echo(

@@ -13,7 +13,14 @@ from pathlib import Path
 import click
 from msgspec.structs import asdict
 
-from commentsvc.cli.common import Failure, config_option, data_option, expected, find_settings
+from commentsvc.cli.common import (
+    Failure,
+    ask_for,
+    config_option,
+    data_option,
+    expected,
+    find_settings,
+)
 from commentsvc.settings import data_dir, loader
 from commentsvc.settings.schema import Settings
 from commentsvc.util.clock import SYSTEM_CLOCK
@@ -67,6 +74,7 @@ def receive(data: Path, settings_file: Path | None) -> None:
     settings = loader.load(find_settings(settings_file, data))
     if not settings.inbox.address:
         raise Failure(["inbox.address is not set, so no mail can be answered. Set it first."])
+    ask_for("a mail")
     raw = sys.stdin.buffer.read(MAIL_SIZE + 1)
     try:
         data_dir.must_exist(data)

@@ -23,6 +23,7 @@ from commentsvc.cli.common import (
     location,
     open_private,
     progress,
+    whole,
 )
 from commentsvc.settings import data_dir, loader
 from commentsvc.settings.reader import SettingsError
@@ -200,8 +201,9 @@ def init(data: Path, settings_file: Path | None) -> None:
     file = settings_file or data / data_dir.SETTINGS
     text = resources.files("commentsvc").joinpath(data_dir.SETTINGS).read_bytes()
     try:
-        with open(file, "xb", opener=open_private) as new:
+        with open(file, "xb", opener=open_private) as new, whole(file):
             new.write(text)
+            new.flush()
             if os.geteuid() == 0:  # root must not take the file from the service's user
                 owner = file.absolute().parent.stat()
                 os.fchown(new.fileno(), owner.st_uid, owner.st_gid)

@@ -10,7 +10,7 @@ from typing import Literal
 
 import click
 
-from commentsvc.cli.common import config_option, data_option, find_settings
+from commentsvc.cli.common import ask_for, config_option, data_option, find_settings
 
 _ids = click.argument("ids", metavar="[ID]...", nargs=-1, type=click.IntRange(1, 2**63 - 1))
 _id = click.argument("id_", metavar="ID", type=click.IntRange(1, 2**63 - 1))
@@ -156,6 +156,7 @@ def _message(data: Path, settings_file: Path | None) -> str:
     from commentsvc.util.i18n import translate
 
     bounds = loader.load(find_settings(settings_file, data)).comments
+    ask_for("the text")
     with click.open_file("-", encoding="utf-8") as stdin:
         text = stdin.read(2 * bounds.message_length)
     try:

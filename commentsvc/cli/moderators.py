@@ -11,7 +11,7 @@ from typing import Literal
 
 import click
 
-from commentsvc.cli.common import data_option
+from commentsvc.cli.common import Failure, data_option
 from commentsvc.model import ROLES, SCOPES
 
 _name = click.argument("name", metavar="NAME")
@@ -73,6 +73,8 @@ def profile(data: Path, name: str, **changes: str | None) -> None:
 
     Comments that NAME has written change too. An empty value ("") removes it.
     """
+    if all(value is None for value in changes.values()):
+        raise click.UsageError("Give --public-name, --email or --site.")
     from commentsvc.cli import client
     from commentsvc.runtime.control_commands import ChangeProfile
 
@@ -177,8 +179,9 @@ def remove_token(data: Path, name: str, id_: int) -> None:
     from commentsvc.cli import client
     from commentsvc.runtime.control_commands import RevokeToken
 
-    gone = client.write(data, RevokeToken(name=name, id=id_)).changed
-    click.echo(f"token {id_} is revoked" if gone else f"{name} has no token {id_}")
+    if not client.write(data, RevokeToken(name=name, id=id_)).changed:
+        raise Failure([f"{name} has no token {id_}"])
+    click.echo(f"token {id_} is revoked")
 
 
 @moderator.command("list")

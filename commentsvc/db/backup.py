@@ -117,10 +117,18 @@ def _is_backup(target: Path) -> bool:
 
 
 def _is_archive(path: Path) -> bool:
+    return _begins_with(path, ARCHIVE)
+
+
+def _is_database(path: Path) -> bool:
+    return _begins_with(path, upgrade.MAGIC)
+
+
+def _begins_with(path: Path, magic: bytes) -> bool:
     if not path.is_file():
         return False
     with path.open("rb") as file:
-        return file.read(len(ARCHIVE)) == ARCHIVE
+        return file.read(len(magic)) == magic
 
 
 def _watching(
@@ -246,6 +254,11 @@ def restore(
             f"{source} is a backup of PostgreSQL, and database.url names none: restore it there,"
             " then use `commentsvc copy`."
         )
+    if not _is_database(source):
+        raise BackupError(
+            f"{source} is not a backup. Name a file that `commentsvc backup` has made;"
+            " `commentsvc import` reads exports."
+        )
     data_dir.prepare(data)
     current, new = data / data_dir.DATABASE, data / f"{data_dir.DATABASE}.restored"
     with contextlib.ExitStack() as stack:
@@ -254,8 +267,8 @@ def restore(
         except DatabaseBusy as error:
             raise DatabaseBusy(f"{error}: stop it, then restore") from error
         stack.callback(new.unlink, missing_ok=True)
-        upgrade.check(source)
         number, newest = _ask(source, _summary)
+        upgrade.check(source)
         write(source, new, replace=True, on_progress=on_progress, idle=True)
         upgrade.upgrade(new)
         faults = _ask(new, integrity.check)

@@ -67,7 +67,10 @@ def fault(error: Exception) -> DatabaseError | None:
     if code in _BUSY:
         return DatabaseBusy(f"another program holds the database ({error})")
     if code in _FULL:
-        return DatabaseFull(f"the database cannot be written ({error})")
+        return DatabaseFull(
+            f"the database cannot be written ({error}): make room on its disk, or look at its"
+            " permissions"
+        )
     if code in _UNUSABLE:
         return DatabaseUnusable(f"the database is damaged ({error}): restore a backup")
     return None

@@ -263,7 +263,7 @@ def records(reader: Reader, selection: Selection) -> Iterator[Record]:
 
     Raise UnknownSiteError.
     """
-    _check_site(reader, selection)
+    check_site(reader, selection.site)
     yield HeaderRecord(
         format=FORMAT,
         version=VERSION,
@@ -289,11 +289,12 @@ def records(reader: Reader, selection: Selection) -> Iterator[Record]:
     yield EndRecord(**counts)
 
 
-def _check_site(reader: Reader, selection: Selection) -> None:
+def check_site(reader: Reader, site: str) -> None:
+    """Raise UnknownSiteError if there is no such site; "" means all."""
     known = [
         name for (name,) in reader.query(SiteTable.select(SiteTable.name).order_by(SiteTable.name))
     ]
-    if selection.site and selection.site not in known:
+    if site and site not in known:
         raise UnknownSiteError(
             f"There is no site with this name; the sites are: {', '.join(known)}."
         )
@@ -342,7 +343,7 @@ def pages(reader: Reader, selection: Selection, *, pending: bool = False) -> Ite
     The comments of a page must be read before the next page. A comment whose parent is not exported
     has no parent. Raise UnknownSiteError.
     """
-    _check_site(reader, selection)
+    check_site(reader, selection.site)
     for thread_id, rows in itertools.groupby(
         reader.each(_ids_by_thread(pending=pending)), itemgetter(0)
     ):

@@ -16,6 +16,7 @@ a 500 without details.
 
 import asyncio
 import contextlib
+import errno
 import logging
 import os
 from collections.abc import Awaitable, Callable, Iterable, Sequence
@@ -142,11 +143,16 @@ class Bridge:
     """
 
     def __init__(self, settings: ServerSettings, trace_lines: int = 0) -> None:
-        """Make the core; raise ValueError if `settings.listen` is not an address.
+        """Make the core; raise OSError if `settings.listen` cannot be listened on.
 
         Each of its workers keeps the last `trace_lines` lines for `take_trace`.
         """
-        self._core = _core.Server(settings.listen, **core_options(settings, trace_lines))
+        try:
+            self._core = _core.Server(settings.listen, **core_options(settings, trace_lines))
+        except ValueError as error:  # the settings are checked, but not for this machine
+            is_path = settings.listen.startswith("unix:")
+            code = errno.ENAMETOOLONG if is_path else errno.EADDRNOTAVAIL
+            raise OSError(code, os.strerror(code), settings.listen) from error
         self._answering: RequestHandler | None = None
         self._watcher: Callable[[Sequence[str]], None] | None = None
         self._concerns: Callable[[Sequence[str]], bool] = lambda _tags: False

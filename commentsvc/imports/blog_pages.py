@@ -69,7 +69,7 @@ def _sitemap(place: str, networks: Sequence[str]) -> list[SitemapEntry]:
     try:
         answer = asyncio.run(http_client.get(place, LIMIT, networks))
     except RemoteError as error:
-        raise ImportFailed(f"{place} cannot be read: {error}.") from error
+        raise ImportFailed(f"{place} cannot be read: {str(error).rstrip('.')}.") from error
     if answer.status != 200:
         raise ImportFailed(f"{place} answers with the status {answer.status}, and no sitemap.")
     return parse(answer.body, place)

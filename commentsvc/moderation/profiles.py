@@ -84,7 +84,9 @@ def named(reader: Reader, name: str) -> Profile:
     wanted = is_called(name) if name else ModeratorTable.role == OWNER
     rows = reader.query(_profiles().where(wanted))
     if len(rows) != 1:
-        reason = f"no moderator is called {name}" if name else "name one: there is not one owner"
+        reason = f"no moderator is called {name}"
+        if not name:
+            reason = "there is no owner, or more than one: name a moderator"
         raise ProfileRefused(reason)
     return Profile(*rows[0])
 

@@ -34,7 +34,9 @@ class DataUnusable(Exception):
 
 def must_exist(data: Path) -> None:
     """Raise DataUnusable if there is no such folder: a mistyped path would look like a new blog."""
-    if not data.exists():
+    if data.exists():
+        _refuse_file(data)
+    else:
         raise DataUnusable(
             f"There is no folder {data}. If the path is right and this is a new blog, create it: "
             f"commentsvc init --data {data}"
@@ -45,12 +47,13 @@ def prepare(data: Path) -> None:
     """Make the folder `data` (mode 0700) if it does not exist. Raise DataUnusable."""
     try:
         data.mkdir(mode=0o700, parents=True, exist_ok=True)
-    except FileExistsError as error:
-        raise DataUnusable(f"{data} is not a folder. Give another path with --data.") from error
+    except FileExistsError:
+        _refuse_file(data)
+        raise
     except PermissionError as error:
         above = next(path for path in data.absolute().parents if path.exists())
         raise DataUnusable(
-            f"{data} cannot be created: {_describe(above)}. "
+            f"{data} cannot be created: {describe(above)}. "
             f"Run: install -d -m 0700 -o {os.geteuid()} -g {os.getegid()} {data.absolute()}"
         ) from error
     except OSError as error:
@@ -59,14 +62,28 @@ def prepare(data: Path) -> None:
         raise DataUnusable(f"{data} cannot be written: its file system is mounted read-only.")
     if not os.access(data, os.R_OK | os.W_OK | os.X_OK):
         raise DataUnusable(
-            f"{data} cannot be written: {_describe(data)}. "
+            f"{data} cannot be written: {describe(data)}. "
             f"Run: chown -R {os.geteuid()}:{os.getegid()} {data.absolute()}"
             " (in a container, on the folder that is mounted there)"
         )
 
 
-def _describe(path: Path) -> str:
-    status = path.stat()
+def _refuse_file(data: Path) -> None:
+    if not data.is_dir():
+        raise DataUnusable(f"{data} is not a folder. Give another path with --data.")
+
+
+def describe(path: Path) -> str:
+    """Return to whom `path` belongs, or the nearest folder above it that can be seen, and our uid.
+
+    This explains why a path cannot be used.
+    """
+    status = None
+    while status is None:
+        try:
+            status = path.stat()
+        except OSError:
+            path = path.absolute().parent
     try:
         owner = pwd.getpwuid(status.st_uid).pw_name
     except KeyError:

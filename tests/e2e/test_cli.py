@@ -186,7 +186,7 @@ def test_check_after_init_finds_nothing_wrong(data: Path) -> None:
 def test_a_command_on_no_data_is_one_line(data: Path, words: tuple[str, ...]) -> None:
     outcome = command(*words, "--data", data)
     assert outcome.code == 1
-    assert f"commentsvc: {data} has no database" in outcome.err
+    assert f"commentsvc: There is no folder {data}" in outcome.err
     assert not data.exists()
 
 
@@ -274,6 +274,7 @@ def test_a_live_server_is_healthy(data: Path, start: Start, tmp_path: Path) -> N
 
 @pytest.mark.sqlite_only(NONE)
 def test_no_server_is_not_healthy(data: Path) -> None:
+    data.mkdir()
     outcome = command("healthcheck", "--data", data)
     assert outcome.code == 1
     assert outcome.err == f"commentsvc: No server answers at {data}/control.sock.\n"

@@ -50,6 +50,20 @@ def test_a_host_that_is_not_ours_is_one_line(data: Path) -> None:
 
 
 @pytest.mark.sqlite_only(NONE)
+def test_a_host_that_nobody_knows_is_one_line(data: Path) -> None:
+    data.mkdir()
+    outcome = command("serve", "--data", data, "--listen", "nobody.invalid:80")
+    assert_one_line(outcome, "nobody.invalid:80", "choose one that it has")
+
+
+@pytest.mark.sqlite_only(NONE)
+def test_a_path_that_is_too_long_for_a_socket_is_one_line(data: Path) -> None:
+    data.mkdir()
+    outcome = command("serve", "--data", data, "--listen", f"unix:/tmp/{'x' * 200}")
+    assert_one_line(outcome, "at most 107 bytes: choose a shorter one")
+
+
+@pytest.mark.sqlite_only(NONE)
 def test_a_unix_socket_in_no_folder_is_one_line(data: Path, tmp_path: Path) -> None:
     data.mkdir()
     path = tmp_path / "none" / "http.sock"

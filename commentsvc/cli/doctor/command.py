@@ -5,10 +5,12 @@ import ssl
 from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING
+from urllib.parse import urlsplit
 
 import click
 
 from commentsvc.cli.common import Failure, config_option, counted, find_settings
+from commentsvc.cli.doctor.hints import PROXIES
 from commentsvc.settings import loader
 
 if TYPE_CHECKING:
@@ -21,14 +23,23 @@ _MARKS = {
 }
 
 
+def _as_url(ctx: click.Context, param: click.Parameter, value: str) -> str:
+    try:
+        parts = urlsplit(value)
+        is_url = parts.scheme in ("https", "http") and parts.hostname and parts.port != 0
+    except ValueError:  # the port
+        is_url = False
+    if not is_url or not value.isprintable() or " " in value:
+        raise click.BadParameter("give a URL such as https://comments.example", ctx, param)
+    return value
+
+
 @click.command()
-@click.argument("url")
+@click.argument("url", callback=_as_url)
 @click.option(
     "--origin", "origins", multiple=True, help="The blog's origin, such as https://blog.example."
 )
-@click.option(
-    "--proxy", default="", help="Show advice only for this proxy: nginx, caddy or haproxy."
-)
+@click.option("--proxy", type=click.Choice(PROXIES), help="Show advice only for this proxy.")
 @click.option(
     "--ca-file",
     type=click.Path(exists=True, dir_okay=False),
@@ -37,7 +48,13 @@ _MARKS = {
 @click.option(
     "--address", default="", help="The address of the service, if DNS does not have it yet."
 )
-@click.option("--plain-port", default=80, help="The port for plain HTTP.", show_default=True)
+@click.option(
+    "--plain-port",
+    type=click.IntRange(1, 65_535),
+    default=80,
+    help="The port for plain HTTP.",
+    show_default=True,
+)
 @click.option(
     "--data",
     type=click.Path(path_type=Path, exists=True, file_okay=False),
@@ -47,7 +64,7 @@ _MARKS = {
 def doctor(
     url: str,
     origins: tuple[str, ...],
-    proxy: str,
+    proxy: str | None,
     ca_file: str | None,
     address: str,
     plain_port: int,
@@ -64,12 +81,13 @@ def doctor(
     from commentsvc.cli.doctor import local
     from commentsvc.cli.doctor import remote as looking
 
-    if not url.startswith(("https://", "http://")):
-        raise click.UsageError("Give a URL that begins with https://.")
     trust = ssl.create_default_context()  # what this machine trusts
     trust.load_verify_locations(certifi.where())
     if ca_file:
-        trust.load_verify_locations(ca_file)
+        try:
+            trust.load_verify_locations(ca_file)
+        except ssl.SSLError as error:
+            raise Failure([f"{ca_file} has no certificate in PEM. Name another file."]) from error
     visitor = looking.ProbeClient(url, trust, plain_port, address)
     settings = loader.load(find_settings(settings_file, data)) if data else None
     if settings and not origins:
@@ -92,7 +110,7 @@ def doctor(
         raise Failure([f"{counted(faults, 'fault')} found"])
 
 
-def _print_findings(findings: "Iterable[Finding]", proxy: str) -> int:
+def _print_findings(findings: "Iterable[Finding]", proxy: str | None) -> int:
     """Print the findings and what to do; return how many are faults."""
     from commentsvc.cli.doctor import hints
 
@@ -101,6 +119,6 @@ def _print_findings(findings: "Iterable[Finding]", proxy: str) -> int:
         click.echo(f"{_MARKS[finding.good]} {finding.check}: {finding.text}")
         if finding.good is False:
             faults += 1
-            for line in hints.lines(finding.check, proxy):
+            for line in hints.lines(finding.check, proxy or ""):
                 click.echo(f"        {line}")
     return faults

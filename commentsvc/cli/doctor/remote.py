@@ -166,7 +166,10 @@ def _reach(visitor: ProbeClient) -> ProbeResponse:
             "write-proxy-v2 = on (hitch)"
         ) from error
     except (OSError, http.client.HTTPException) as error:
-        raise Unreachable(f"{visitor.netloc} does not answer: {error}") from error
+        raise Unreachable(
+            f"{visitor.netloc} does not answer: {error}. Check that the name leads to this machine"
+            " (or use --address), that the proxy runs, and that no firewall closes the port"
+        ) from error
     if seen.status in (502, 503, 504):
         raise Unreachable(
             f"the proxy answers {seen.status}: it does not reach the service. Check that the "

@@ -168,11 +168,17 @@ def _ensure_file(path: Path) -> bool:
     """Return whether the file has content; make an empty one if there is none."""
     refuse_empty(path)
     try:
-        fd = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
-        try:
-            magic = os.read(fd, len(MAGIC))
-        finally:
-            os.close(fd)
+        os.close(os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600))
+    except OSError as error:
+        raise DatabaseUnusable(f"{path} cannot be opened: {error.strerror}") from error
+    return _has_content(path)
+
+
+def _has_content(path: Path) -> bool:
+    """Return whether the file is not empty. Raise DatabaseUnusable if it is not SQLite's."""
+    try:
+        with path.open("rb") as file:
+            magic = file.read(len(MAGIC))
     except OSError as error:
         raise DatabaseUnusable(f"{path} cannot be opened: {error.strerror}") from error
     if magic not in (b"", MAGIC):
@@ -182,6 +188,7 @@ def _ensure_file(path: Path) -> bool:
 
 def check(path: Path) -> bool:
     """Return whether steps are missing. Raise DatabaseError if the file must not be changed."""
+    _has_content(path)
     connection = connect_reading(path, PATIENCE, idle=True)
     try:
         tables = {name for (name,) in connection.execute("SELECT name FROM sqlite_schema")}

@@ -169,7 +169,7 @@ def test_an_empty_database_is_told_by_check(data: Path) -> None:
 
 def test_a_damaged_database_is_told(tmp_path: Path) -> None:
     (tmp_path / "comments.sqlite3").write_bytes(b"no database" * 100)
-    with pytest.raises(DatabaseUnusable, match="damaged"):
+    with pytest.raises(DatabaseUnusable, match="is no SQLite database: move it away"):
         client.listing(tmp_path, None, 1)
 
 

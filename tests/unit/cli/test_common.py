@@ -1,4 +1,4 @@
-"""How all commands report errors."""
+"""How all commands report errors, and what they share."""
 
 import gc
 import io
@@ -11,19 +11,29 @@ from click.testing import CliRunner, Result
 
 from commentsvc import app
 from commentsvc.cli import main
-from commentsvc.cli.common import progress
+from commentsvc.cli.common import ask_for, progress, whole
 from commentsvc.db.sqlite import DatabaseUnusable
 from commentsvc.runtime import control
 from commentsvc.settings import data_dir
+from tests.unit.database_fixture import add, opened
 
 ROOT = Path(__file__).parents[3]
+INBOX = """
+[server]
+public_url = "https://comments.example"
+[mail]
+host = "mail.example"
+sender = "comments@blog.example"
+[inbox]
+address = "reply@blog.example"
+"""
 
 
 def serve(data: Path) -> Result:
     return CliRunner().invoke(main.main, ["serve", "--data", str(data)])
 
 
-def failing(error: Exception) -> Callable[..., None]:
+def failing(error: BaseException) -> Callable[..., None]:
     def run(*_words: object, **_options: object) -> None:
         raise error
 
@@ -34,14 +44,16 @@ def failing(error: Exception) -> Callable[..., None]:
     ("error", "line"),
     [
         (OSError(98, "Address already in use", "127.0.0.1:1"), "127.0.0.1:1: Address already in"),
-        (OSError(28, "No space left on device"), "No space left on device."),
+        (OSError(28, "No space left on device"), "No space left on device. Make room on its disk"),
+        (PermissionError(13, "Permission denied", "/x/lock"), "/x/lock: Permission denied: / belo"),
+        (KeyboardInterrupt(), "Interrupted before the end. Run the command again"),
         (DatabaseUnusable("the database is damaged"), "the database is damaged"),
         (data_dir.DataUnusable("/x cannot be written.\nRun: chown"), "/x cannot be written. Run:"),
         (control.ControlError("no"), "no"),
     ],
 )
 def test_an_expected_error_is_one_line(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, error: Exception, line: str
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, error: BaseException, line: str
 ) -> None:
     monkeypatch.setattr(app, "run", failing(error))
     result = serve(tmp_path)
@@ -92,13 +104,79 @@ def test_progress_is_shown_on_a_terminal_only(
         (["healthcheck", "--data", "{}"], 1),
         (["approve"], 2),
         (["no-such-command"], 2),
+        (["mail", "receive", "--data", "{}"], 75),  # the mail server shall try again
     ],
 )
 def test_exit_codes_are_those_of_the_manual(tmp_path: Path, words: list[str], code: int) -> None:
     words = [word.format(tmp_path) for word in words]
+    if words[:2] == ["mail", "receive"]:
+        (tmp_path / "commentsvc.toml").write_text(INBOX)
+        (tmp_path / "secret.key").write_text("not a key")
     assert CliRunner(env={"COMMENTSVC_DATA": None}).invoke(main.main, words).exit_code == code
     manual = (ROOT / "docs/operating.md").read_text()
     assert f"\n| {code} | " in manual.partition("## Exit codes")[2].partition("\n## ")[0]
+
+
+@pytest.mark.parametrize(
+    ("words", "given"),
+    [
+        ("thread list --containing \udcff", b""),
+        ("thread title /a/ \udcff", b""),
+        ("ban add word \udcff", b""),
+        ("forget \udcff@mail.example --yes", b""),
+        ("moderator profile rosa --public-name \udcff", b""),
+        ("edit 1", b"\xff"),
+    ],
+)
+@pytest.mark.usefixtures("commands")
+def test_a_text_that_is_not_utf8_is_one_line(tmp_path: Path, words: str, given: bytes) -> None:
+    with opened(tmp_path) as database:
+        add(database)
+    done = CliRunner().invoke(
+        main.main, [*words.split(), "--data", str(tmp_path)], input=given, catch_exceptions=False
+    )
+    assert done.exit_code == 1
+    assert done.stderr == ("commentsvc: A text that was given is not UTF-8. Write it in UTF-8.\n")
+
+
+@pytest.mark.parametrize("words", ["init", "list", "check", "serve", "serve --data x --config"])
+def test_an_empty_path_is_not_this_folder(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, words: str
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    option = [] if words.endswith("--config") else ["--data"]
+    done = CliRunner().invoke(main.main, [*words.split(), *option, ""])
+    assert done.exit_code == 2
+    assert "it is empty" in done.stderr
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.sqlite_only("it is about files")
+def test_a_file_that_a_full_disk_cuts_off_is_removed(tmp_path: Path) -> None:
+    """Regression: the next `init` found a file there and wrote nothing."""
+    file = tmp_path / "new"
+
+    def write() -> None:
+        with whole(file):
+            file.write_text("part")
+            raise OSError(28, "No space left on device")
+
+    with pytest.raises(OSError, match="No space left") as caught:
+        write()
+    assert caught.value.filename == str(file)
+    assert not file.exists()
+
+
+@pytest.mark.parametrize(("is_typed", "said"), [(True, "Type the text, then press"), (False, "")])
+def test_who_types_a_text_is_told_how_to_end_it(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], is_typed: bool, said: str
+) -> None:
+    monkeypatch.setattr(sys, "stdin", Terminal() if is_typed else io.StringIO())
+    ask_for("the text")
+    told = capsys.readouterr()
+    assert told.out == ""
+    assert told.err.startswith(said)
+    assert bool(told.err) is is_typed
 
 
 def test_an_error_that_nobody_foresaw_is_not_hidden(

@@ -114,7 +114,7 @@ def test_a_database_that_waits_for_its_upgrade_is_left_alone(tmp_path: Path) -> 
         empty.execute("VACUUM")
     refused = run(tmp_path)
     assert refused.exit_code == 1
-    assert "the server upgrades it at its next start" in refused.output
+    assert "the next start of the server creates or upgrades them" in refused.output
 
 
 def test_other_formats_take_the_origin_from_the_settings(data: Path) -> None:

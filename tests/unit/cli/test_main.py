@@ -1,7 +1,9 @@
 """The command line: which arguments it takes, and how it reports errors in them."""
 
 import pkgutil
+import sqlite3
 from collections.abc import Callable
+from contextlib import closing
 from importlib import import_module
 from pathlib import Path
 
@@ -15,7 +17,7 @@ from commentsvc.cli import client, main, reload
 from commentsvc.comments import queries
 from commentsvc.db.migrations import postgresql_upgrade
 from commentsvc.moderation import profiles
-from commentsvc.settings import loader
+from commentsvc.settings import data_dir, loader
 from commentsvc.settings.schema import Settings
 from tests.unit.database_fixture import NOW, add, location, opened
 from tests.unit.imports.import_samples import DISQUS
@@ -301,6 +303,55 @@ def test_every_command_works_with_both_engines(
         done = CliRunner().invoke(main.main, [verb, *words], input=given)
         assert done.exit_code == 0, (text, done.output)
         assert expected in done.output, (text, done.output)
+
+
+def foreign(path: Path) -> None:
+    with closing(sqlite3.connect(path)) as other:
+        other.execute("CREATE TABLE recipes (name TEXT)")
+
+
+def replace_folder(path: Path) -> None:
+    path.parent.rmdir()
+    path.parent.touch()
+
+
+FAULTS: dict[str, tuple[Callable[[Path], object], str]] = {
+    "missing": (lambda path: path.parent.rmdir(), "There is no folder"),
+    "file": (replace_folder, "is not a folder"),
+    "empty": (lambda path: None, "has no database. If the path is right, start the server"),
+    "foreign": (foreign, "belongs to another program: move it away"),
+    "folder": (Path.mkdir, "cannot be opened: Is a directory"),
+    "letter": (lambda path: path.write_text("Dear Ann," * 99), "is no SQLite database: move it"),
+    "no bytes": (Path.touch, "has no tables yet"),
+}
+
+
+READING = (
+    "check", "list", "search a", "history 1", "export", "backup copy", "thread list", "ban list",
+    "moderator list", "moderator token list mo", "import --list", "healthcheck",
+)  # fmt: skip
+# What is left of an interrupted start is copied as it is.
+CASES = [(fault, words) for fault in FAULTS for words in READING]
+CASES.remove(("no bytes", "backup copy"))
+
+
+@pytest.mark.sqlite_only("it is about files")
+@pytest.mark.parametrize(("fault", "command"), CASES)
+def test_a_reading_command_says_what_is_wrong_with_the_data_folder(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, fault: str, command: str
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    data = tmp_path / "data"
+    data.mkdir()
+    spoil, reason = FAULTS[fault]
+    spoil(data / data_dir.DATABASE)
+    if command == "healthcheck" and fault not in ("missing", "file"):
+        reason = "No server answers"
+    done = CliRunner().invoke(main.main, [*command.split(), "--data", str(data)])
+    assert done.exit_code == 1
+    assert done.stderr.startswith("commentsvc: ")
+    assert done.stderr.count("\n") == 1, done.stderr
+    assert reason in done.stderr
 
 
 def test_no_command_is_missing_in_the_table() -> None:

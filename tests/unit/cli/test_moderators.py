@@ -78,7 +78,8 @@ def test_tokens_are_made_listed_and_revoked(run: Run, tmp_path: Path) -> None:
     assert made.strip() not in listed
     assert "no site is called x" in run("token", "add", "ann", "bot", "--site", "x").stderr
     assert run("token", "remove", "ann", "1").output == "token 1 is revoked\n"
-    assert run("token", "remove", "ann", "1").output == "ann has no token 1\n"
+    gone = run("token", "remove", "ann", "1")
+    assert (gone.stderr, gone.exit_code) == ("commentsvc: ann has no token 1\n", 1)
 
 
 def test_who_has_lost_the_app_signs_in_without_a_code(run: Run, tmp_path: Path) -> None:

@@ -275,14 +275,14 @@ def test_a_missing_empty_or_foreign_file_is_refused(kept: Kept) -> None:
     kept.file.unlink()
     refused(kept, BackupError, "is not a file")
     kept.file.touch()
-    refused(kept, BackupError, "contains no comments table")
+    refused(kept, BackupError, "is not a backup")
     kept.file.write_text("Dear diary")
-    refused(kept, DatabaseUnusable, "damaged")
+    refused(kept, BackupError, "is not a backup. Name a file that `commentsvc backup` has made")
     kept.file.unlink()
     connection = sqlite3.connect(kept.file)
     connection.execute("CREATE TABLE diary (day)")
     connection.close()
-    refused(kept, DatabaseUnusable, "belongs to another program")
+    refused(kept, BackupError, "contains no comments table")
 
 
 def test_a_newer_backup_is_refused(kept: Kept) -> None:

@@ -1,11 +1,16 @@
 """`commentsvc doctor` on answers that no real proxy gives. The rest: tests/proxy/test_doctor.py."""
 
+import socket
 import ssl
+from contextlib import closing
+from pathlib import Path
 from typing import Any
 
 import pytest
+from click.testing import CliRunner
 
 from commentsvc.cli.doctor import remote
+from commentsvc.cli.doctor.command import doctor
 from commentsvc.cli.doctor.remote import ProbeClient, ProbeResponse
 from tests.unit.settable_clock import SettableClock
 
@@ -80,3 +85,37 @@ def test_an_address_that_is_not_the_askers_is_found(told: str, good: bool) -> No
 def test_another_answer_than_ours_ends_the_look(status: int, body: bytes, match: str) -> None:
     with pytest.raises(remote.Unreachable, match=match):
         list(remote.examine(Answering(body, status), ()))
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["comments.example"],
+        ["https://"],
+        ["https://comments.example:99999"],
+        ["https://[::1"],
+        ["https://comments example"],
+        ["https://comments.example", "--proxy", "apache"],
+        ["https://comments.example", "--plain-port", "0"],
+    ],
+)
+def test_what_cannot_be_examined_is_a_wrong_command_line(words: list[str]) -> None:
+    done = CliRunner().invoke(doctor, words)
+    assert done.exit_code == 2
+    assert "Invalid value" in done.stderr
+
+
+def test_a_file_without_a_certificate_is_named(tmp_path: Path) -> None:
+    file = tmp_path / "ca.pem"
+    file.write_text("Dear Ann,")
+    done = CliRunner().invoke(doctor, ["https://comments.example", "--ca-file", str(file)])
+    assert done.exit_code == 1
+    assert f"{file} has no certificate in PEM. Name another file." in done.stderr
+
+
+def test_where_nobody_answers_it_says_what_to_look_at() -> None:
+    with closing(socket.create_server(("127.0.0.1", 0))) as free:
+        port = free.getsockname()[1]
+    done = CliRunner().invoke(doctor, [f"http://127.0.0.1:{port}"])
+    assert done.exit_code == 1
+    assert "Check that the name leads to this machine" in done.stderr
