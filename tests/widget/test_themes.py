@@ -247,9 +247,11 @@ def test_sizes_lines_and_margins_suit_the_theme(theme: tuple[Page, int]) -> None
     page, size = theme
     page.set_viewport_size({"width": 1280, "height": 800})
     assert_dense(page, size)
-    assert_set(page, size)
-    assert_sizes(page, size)
-    assert_aligned(page, size)
+    for scheme in ("light", "dark"):
+        switch(page, scheme)
+        assert_set(page, size)
+        assert_sizes(page, size)
+        assert_aligned(page, size)
 
 
 def test_a_card_or_page_without_a_colour_of_text_is_followed(show: Callable[[str], Page]) -> None:

@@ -440,7 +440,8 @@ def test_two_comments_of_a_file_with_one_id_are_both_stored(importer: Importer) 
 def test_one_id_on_two_pages_of_a_file_is_that_of_two_comments(importer: Importer) -> None:
     """As where one file has several sites, which count from 1 each."""
     other = ImportedPage("2", "https://other.example/b/", "row 2")
-    sites = [PAGE, other, *(comment(n, n - 1 or "", page=page) for page in "12" for n in (1, 2))]
+    comments = [comment(n, n - 1 or "", page=page) for page in "12" for n in (1, 2)]
+    sites: list[ImportedPage | ImportedComment] = [PAGE, other, *comments]
     staging = importer.run(*sites)
     assert staging.counts()["stored"] == 4
     assert [page[1:] for page in staging.pages()] == [("/a/", 2), ("/b/", 2)]
