@@ -25,6 +25,7 @@ from commentsvc.cli.common import (
     find_settings,
     must_have_folder,
 )
+from commentsvc.settings import data_dir
 
 if TYPE_CHECKING:
     from click._termui_impl import ProgressBar
@@ -281,6 +282,7 @@ def _alone(path: Path) -> Iterator[None]:
     """Hold the lock file `path`, so that no other import uses the same staging file."""
     import fcntl
 
+    data_dir.create_file(path)
     with path.open("w") as file:
         try:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)

@@ -5,6 +5,7 @@ import os
 from pathlib import Path
 
 from commentsvc.db.sqlite import DatabaseBusy, DatabaseFull
+from commentsvc.settings import data_dir
 
 
 class Lock:
@@ -23,7 +24,8 @@ class Lock:
         """Take the lock. Raise DatabaseBusy, which names the holder; DatabaseFull; OSError."""
         fd = self._fd
         if fd < 0:
-            fd = os.open(self._path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+            data_dir.create_file(self._path)
+            fd = os.open(self._path, os.O_RDWR | os.O_CLOEXEC)
         try:
             fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError as error:

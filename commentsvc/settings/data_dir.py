@@ -7,6 +7,7 @@ owner, our uid and the command that helps.
 The only error is DataUnusable.
 """
 
+import contextlib
 import os
 import pwd
 from pathlib import Path
@@ -66,6 +67,22 @@ def prepare(data: Path) -> None:
             f"Run: chown -R {os.geteuid()}:{os.getegid()} {data.absolute()}"
             " (in a container, on the folder that is mounted there)"
         )
+
+
+def create_file(path: Path) -> None:
+    """Create an empty file (mode 0600) unless there is one. Raise OSError.
+
+    If root creates it, it belongs to the owner of its folder: the service's user must be able to
+    write it.
+    """
+    with contextlib.suppress(FileExistsError):
+        fd = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
+        try:
+            if os.geteuid() == 0:
+                owner = path.absolute().parent.stat()
+                os.fchown(fd, owner.st_uid, owner.st_gid)
+        finally:
+            os.close(fd)
 
 
 def _refuse_file(data: Path) -> None:

@@ -34,7 +34,7 @@ from commentsvc.db.sqlite import (
     connect_reading,
     fault,
 )
-from commentsvc.settings.data_dir import SECRET_KEY
+from commentsvc.settings.data_dir import SECRET_KEY, create_file
 
 MAGIC: Final = b"SQLite format 3\0"
 PATIENCE: Final = 3.0  # seconds to wait for another program's lock
@@ -168,7 +168,8 @@ def _ensure_file(path: Path) -> bool:
     """Return whether the file has content; make an empty one if there is none."""
     refuse_empty(path)
     try:
-        os.close(os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600))
+        create_file(path)
+        os.close(os.open(path, os.O_RDWR | os.O_CLOEXEC))
     except OSError as error:
         raise DatabaseUnusable(f"{path} cannot be opened: {error.strerror}") from error
     return _has_content(path)

@@ -288,3 +288,19 @@ def test_progress_is_shown_on_a_terminal(disqus: Path, tmp_path: Path) -> None:
     assert "reading" in text
     assert "storing" in text
     assert "comments/s" in text
+
+
+@pytest.mark.sqlite_only("it is about files")
+def test_what_root_imports_belongs_to_the_owner_of_the_folder(
+    run: Run, disqus: Path, tmp_path: Path
+) -> None:
+    """Regression: the service's user could neither open the database nor take the lock."""
+    if os.geteuid() != 0:
+        pytest.skip("only root can make files for somebody else")
+    data = tmp_path / "data"
+    for path in (data, data / "commentsvc.toml"):
+        os.chown(path, 10_001, 10_001)
+    assert run("auto", disqus).exit_code == 0
+    owners = {path.name: path.stat().st_uid for path in data.iterdir()}
+    assert {"comments.sqlite3", "lock"} <= owners.keys()
+    assert set(owners.values()) == {10_001}, owners
