@@ -20,7 +20,7 @@ export function showLikes(thread) {
   if (totals) heading.append(h("span", {}, ` ${totals}`));
 }
 
-/** Show the exact time of a comment when the reader points at its date. */
+/** Show the exact time of a comment when pointed at. */
 function tellMoments({ messages, tree }) {
   for (const time of tree.element.querySelectorAll("time:not([title])")) {
     const date = new Date(time.dateTime);
@@ -28,16 +28,19 @@ function tellMoments({ messages, tree }) {
   }
 }
 
-/** Return a function that animates the comments which are new in `thread`. */
+/** Return a function that animates new comments, and tints those that were not there before. */
 function watchArrivals(thread) {
   const items = () => thread.querySelectorAll(".commentsvc-comment");
   const known = new WeakSet(items());
+  let { count } = thread.page;
   return () => {
-    const isStill = matchMedia("(prefers-reduced-motion)").matches;
     for (const item of items()) {
-      if (!known.has(item) && !isStill) item.animate({ translate: ["0 1.5em", "0"] }, 300);
+      if (known.has(item)) continue;
       known.add(item);
+      if (!matchMedia("(prefers-reduced-motion)").matches) item.animate({ translate: ["0 1.5em", "0"] }, 300);
+      if (thread.page.count > count) item.firstChild.style.animation = "commentsvc-fade 5s";
     }
+    count = thread.page.count;
   };
 }
 
@@ -51,7 +54,7 @@ export function follow(thread) {
   };
   let stream;
 
-  /** Listen only while the page is visible: a browser has few connections. */
+  /** Listen while the page is visible: connections are few. */
   function listen() {
     stream?.close();
     if (document.hidden) return;

@@ -231,11 +231,14 @@ def test_news_are_announced_and_the_focus_goes_to_them(
 ) -> None:
     answers.comments = [comment(1, "One.")]
     start(open_thread())
-    answers.comments.append(comment(2, "Two."))
+    answers.comments += [comment(2, "Two."), comment(3, "A reply.", parent=1)]
     announce()
     expect(page.locator(".commentsvc-status")).to_have_text("Show new comments")
     keys.use("Show new comments")
     expect(page.locator("#commentsvc-2")).to_be_focused()
+    for number, tint in ((1, "none"), (2, "commentsvc-fade"), (3, "commentsvc-fade")):
+        article = page.locator(f"#commentsvc-{number} > article")
+        expect(article).to_have_css("animation-name", tint)
     expect(button(page, "Show new comments")).to_have_count(0)
 
 
