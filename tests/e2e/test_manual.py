@@ -157,6 +157,18 @@ def folder(request: pytest.FixtureRequest, engine: str) -> Iterator[Path]:
                 server.kill()
 
 
+def as_user(user: int, words: list[str]) -> list[str]:
+    """Return the command that runs `words` as a user who may read all that root may read.
+
+    Otherwise that user might not read the folder of the Python that runs the tests.
+    """
+    if user == os.geteuid():
+        return words
+    who = [f"--reuid={user}", f"--regid={user}", "--clear-groups"]
+    rights = ["--inh-caps=+dac_read_search", "--ambient-caps=+dac_read_search"]
+    return ["setpriv", *who, *rights, *words]
+
+
 def fill(folder: Path) -> None:
     """Put the program, settings and files of other systems into a folder."""
     program = folder / "bin/commentsvc"
@@ -212,12 +224,7 @@ def test_the_commands_of_a_page_do_what_it_says(
         monkeypatch.setattr(database_fixture, "in_use", program.in_use)
         add_comments(home / "data")
         prepared += f"; echo '{database_fixture.location(home / 'data')}' >{URL_FILE}"
-    words = ["sh", "-euxc", f"{prepared}\n{text}"]
-    if (owner := folder.stat().st_uid) != os.geteuid():
-        user = [f"--reuid={owner}", f"--regid={owner}", "--clear-groups"]
-        # That user may not read the folder of the Python that runs the tests.
-        rights = ["--inh-caps=+dac_read_search", "--ambient-caps=+dac_read_search"]
-        words = ["setpriv", *user, *rights, *words]
+    words = as_user(folder.stat().st_uid, ["sh", "-euxc", f"{prepared}\n{text}"])
     done = subprocess.run(
         words,
         cwd=folder,
