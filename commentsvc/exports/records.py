@@ -8,7 +8,8 @@ hexadecimal.
 A change that old readers would misunderstand increases `VERSION`; a new field does not.
 """
 
-from typing import Annotated, Final, Literal
+import inspect
+from typing import Annotated, Any, Final, Literal
 
 import msgspec
 from msgspec import Meta, Struct
@@ -280,6 +281,18 @@ def schema() -> bytes:
         "$schema": "https://json-schema.org/draft/2020-12/schema",
         "$id": SCHEMA_ID,
         "title": "One line of an export of commentsvc",
-        **msgspec.json.schema(Record),
+        **_unindented(msgspec.json.schema(Record)),
     }
     return msgspec.json.format(msgspec.json.encode(written), indent=2) + b"\n"
+
+
+def _unindented(node: Any) -> Any:
+    """Unindent the descriptions, which are docstrings: Python does so itself from 3.13 on."""
+    if isinstance(node, list):
+        return [_unindented(each) for each in node]
+    if not isinstance(node, dict):
+        return node
+    made = {key: _unindented(value) for key, value in node.items()}
+    if isinstance(text := made.get("description"), str):
+        made["description"] = inspect.cleandoc(text)
+    return made

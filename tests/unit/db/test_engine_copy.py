@@ -239,7 +239,7 @@ def test_what_is_in_use_damaged_or_no_database_is_not_copied(empty: Empty, tmp_p
     with closing(sqlite3.connect(tmp_path / "old")) as connection:
         connection.execute("CREATE TABLE photos (x)")
     for source, reason in (
-        (tmp_path / "letter", "letter is damaged"),
+        (tmp_path / "letter", "letter is no SQLite database"),
         (tmp_path / "old", "belongs to another program"),
         (tmp_path / "none", "none is not a file"),
         (url, "the source has no tables of this version"),

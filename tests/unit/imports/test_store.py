@@ -2,7 +2,7 @@
 
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -61,6 +61,12 @@ class Importer:
         self.is_large = False
         self.in_bulk = False
         self.known: list[tuple[str, str]] = []  # which author is which moderator
+        self.made: list[StagingDatabase] = []
+
+    def close(self) -> None:
+        """Close all staging databases."""
+        for staging in self.made:
+            staging.close()
 
     def staging(
         self,
@@ -72,6 +78,7 @@ class Importer:
         rules = self.database.read_now(authors.read, Settings(), self.known)
         converter = Converter("test", statuses, rules)
         staging = StagingDatabase(self.staging_path, converter, is_large=self.is_large)
+        self.made.append(staging)
         staging.begin_file("file", NOW - DAY)
         for record in records:
             if isinstance(record, str):
@@ -142,8 +149,11 @@ class Importer:
 
 @pytest.fixture
 def importer(tmp_path: Path, purged: list[str]) -> Any:
-    with opened(tmp_path, purge=purged.extend) as database:
-        yield Importer(tmp_path, database)
+    with (
+        opened(tmp_path, purge=purged.extend) as database,
+        closing(Importer(tmp_path, database)) as importer,
+    ):
+        yield importer
 
 
 def test_comments_are_stored_with_what_they_had(importer: Importer, purged: list[str]) -> None:

@@ -124,7 +124,7 @@ def test_what_cannot_stand_there_is_refused(
 
 def test_who_answers_has_to_be_named_where_there_is_not_one_owner(database: Database) -> None:
     save(database, "mo", role="owner")
-    with pytest.raises(ProfileRefused, match="name one"):
+    with pytest.raises(ProfileRefused, match="name a moderator"):
         database.read_now(profiles.named, "")
     with pytest.raises(ProfileRefused, match="nobody"):
         database.read_now(profiles.named, "nobody")
