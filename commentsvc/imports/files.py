@@ -165,6 +165,8 @@ def sources(paths: list[Path]) -> list[SourceFile]:
             found += _members(path)
         else:
             found.append(SourceFile(path))
+    if not found:
+        raise ImportFailed(f"There are no files in {', '.join(map(str, paths))}.")
     return found
 
 

@@ -372,6 +372,17 @@ def test_an_empty_file_is_named(tmp_path: Path, text: str) -> None:
         parsed(written(tmp_path, "file", text))
 
 
+def test_a_folder_or_zip_file_without_files_is_named(tmp_path: Path) -> None:
+    (folder := tmp_path / "comments").mkdir()
+    with zipfile.ZipFile(archive := tmp_path / "comments.zip", "w"):
+        pass
+    for path in (folder, archive):
+        with pytest.raises(
+            ImportFailed, match=rf"^There are no files in {re.escape(str(path))}\.$"
+        ):
+            sources([path])
+
+
 @pytest.mark.parametrize("text", ["hello", "<html></html>", "[1, 2]", "{}"])
 def test_what_is_not_known_is_said_so(tmp_path: Path, text: str) -> None:
     with pytest.raises(ImportFailed, match=r"is not recognised\. Name its format, one of: disqus"):
