@@ -60,8 +60,6 @@ def choose(name: str, sources: list[SourceFile]) -> tuple[Format, str]:
     """
     if name != AUTO:
         return FORMATS[name], ""
-    if not sources:
-        raise ImportFailed("There is no file in what was given.")
     found: dict[str, str] = {}
     for source in sources:
         head = source.head()
