@@ -69,11 +69,17 @@ def own_engine(folder: Path) -> Iterator[Engine]:
     words += ["--bridge=none", f"--data-root={folder}/data", f"--exec-root={folder}/exec"]
     with (folder / "log").open("wb") as log:
         process = subprocess.Popen([*words, f"--pidfile={folder}/pid"], stdout=log, stderr=log)
+
+    def said() -> list[str]:
+        return (folder / "log").read_text().splitlines() or ["nothing"]
+
     try:
-        wait_for(lambda: engine.answers or process.poll() is not None, "dockerd to start")
+        try:
+            wait_for(lambda: engine.answers or process.poll() is not None, "dockerd to start")
+        except AssertionError as error:
+            raise AssertionError("\n".join([str(error), *said()[-20:]])) from None
         if process.poll() is not None:
-            lines = (folder / "log").read_text().splitlines() or ["nothing"]
-            pytest.skip(f"dockerd may not run here, it says: {lines[-1][:300]}")
+            pytest.skip(f"dockerd may not run here, it says: {said()[-1][:300]}")
         yield engine
     finally:
         process.terminate()
