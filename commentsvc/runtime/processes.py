@@ -104,6 +104,7 @@ class _Supervisor:
         self._lock = -1
         self._are_ready = asyncio.Event()
         self._is_started = False
+        self._has_failed = False
         self._successor: asyncio.Task[None] | None = None
         self._is_replaced = False
 
@@ -123,7 +124,7 @@ class _Supervisor:
             keeping = [asyncio.create_task(self._keep(each)) for each in self._instances]
             stack.push_async_callback(self._stop, keeping)
             if not await self._all_ready():
-                return 1
+                return int(self._has_failed)
             await self._listen()
             stack.push_async_callback(self._close_control)
             stack.enter_context(_ready(plan, self._address))
@@ -170,6 +171,7 @@ class _Supervisor:
             if self._stop_requested.is_set():
                 return
             if not self._is_started:
+                self._has_failed = True
                 self._stop_requested.set()
                 return
             instance.pause = pause = next_pause(instance.pause, loop.time() - began)

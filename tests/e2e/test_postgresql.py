@@ -181,6 +181,22 @@ def test_of_several_processes_one_that_is_killed_is_started_again(
     assert not list(data.glob("*.sock"))
 
 
+def test_a_stop_while_several_processes_start_is_no_failure(
+    data: Path, shown_at_once: dict[str, str]
+) -> None:
+    with closing(Service(data, "--processes", 2, environ=shown_at_once)) as service:
+
+        def starts() -> bool:
+            with contextlib.suppress(FileNotFoundError):  # of a helper that has ended
+                started = [Path(f"/proc/{pid}/cmdline") for pid in children(service.process.pid)]
+                return any(b"--instance=1" in each.read_bytes() for each in started)
+            return False
+
+        wait_for(starts, "the first process")
+        assert service.stop() == 0
+    assert service.log.read_text() == ""
+
+
 def test_a_process_that_hangs_is_replaced_and_all_stop_when_the_supervisor_dies(
     data: Path, start: Start, shown_at_once: dict[str, str]
 ) -> None:
