@@ -160,7 +160,9 @@ async def _compose(
             upgrade.upgrade(location)
         else:
             upgrade.is_current(location)  # raises an exception if it cannot be used
-        keys, leader = _join(stack, data, location, settings)
+        key = data / data_dir.SECRET_KEY
+        makes_key = not settings.auth.secret_key and not key.exists()
+        keys, leader = _join(stack, location, settings, key)
         bridge = Bridge(_with_room(settings), request_trace.LINES if start.traced else 0)
         stack.enter_context(_observed(bridge, start.traced))
         bans, names = Bans(), ProtectedNames(settings)
@@ -170,6 +172,13 @@ async def _compose(
         database = _open(settings, location, bridge, watchers, instance)
         stack.push_async_callback(database.close)
         await _sync_database(database, settings)
+        if makes_key and await database.read(queries.has_comments):
+            _log.warning(
+                "%s was missing and is a new key now: edit tokens, sign-ins, second factors and"
+                " links in mails made with the old one are invalid. If you have the old file, stop"
+                " the service and put it there",
+                key,
+            )
         views = ViewCounter(database)
         stack.push_async_callback(views.store)
         clock = Clock()
@@ -250,20 +259,20 @@ def _with_room(settings: Settings) -> ServerSettings:
 
 
 def _join(
-    stack: AsyncExitStack, data: Path, location: Location, settings: Settings
+    stack: AsyncExitStack, location: Location, settings: Settings, key: Path
 ) -> tuple[tuple[bytes, ...], Leader]:
     """Return the secret keys, and what says whether this instance leads, until `stack` is closed.
 
-    Raise KeyUnusable; DatabaseError, and then leave no new key behind.
+    Make the file `key` if it is needed. Raise KeyUnusable; DatabaseError, and then leave no new
+    file behind.
     """
-    file = data / data_dir.SECRET_KEY
-    is_new = not file.exists()
-    keys = edit_tokens.load_keys(file, settings.auth.secret_key)
+    is_new = not key.exists()
+    keys = edit_tokens.load_keys(key, settings.auth.secret_key)
     try:
         return keys, stack.enter_context(_leader(location, settings, keys))
     except DatabaseError:
         if is_new:
-            file.unlink(missing_ok=True)
+            key.unlink(missing_ok=True)
         raise
 
 

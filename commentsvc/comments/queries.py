@@ -120,6 +120,11 @@ def set_images(tx: Transaction, address: str, names: Iterable[str]) -> None:
     tx.change(SiteTable.update(images=Case(None, [(has_images, address)], "")))
 
 
+def has_comments(reader: Reader) -> bool:
+    """Return whether there is a comment, of any status, on any site."""
+    return reader.first(CommentTable.select(CommentTable.id).limit(1)) is not None
+
+
 def pending_ids(reader: Reader) -> list[int]:
     """Return the ids of the comments in the queue, oldest first."""
     query = CommentTable.select(CommentTable.id).where(

@@ -128,6 +128,17 @@ def test_data_survive_a_restart(data: Path, start: Start) -> None:
     assert (data / "secret.key").read_bytes() == key
 
 
+def test_a_lost_secret_key_is_told_where_there_are_comments(data: Path, start: Start) -> None:
+    first = start(data, environ=SHOW_AT_ONCE)
+    assert first.submit("/post/", "Hello").status == 201
+    assert first.stop() == 0
+    assert "secret.key" not in first.log.read_text()
+    key = data / "secret.key"
+    key.unlink()
+    second = start(data)
+    assert f"{key} was missing and is a new key now" in second.log.read_text()
+
+
 @pytest.mark.sqlite_only("it looks for the driver")
 def test_a_service_on_sqlite_does_not_load_the_driver_of_postgresql(
     data: Path, start: Start
