@@ -143,8 +143,8 @@ class SubmissionService:
 
     def render(self, message: str, place: tuple[str, str], done: Rendered) -> None:
         """Call `done` with the HTML of `message` on the page `place`; `done` must not raise."""
-        site = place[0]
-        job = RenderJob(message, self._sites.math(site), images=self._sites.images(site))
+        site = self._sites.options[place[0]]
+        job = RenderJob(message, site.math, images=site.images)
         if "@" in message and people.names(message):
             found = self._database.read(people.find_on, PageRef(*place), message)
             reading = asyncio.ensure_future(found)
@@ -206,7 +206,8 @@ class SubmissionService:
             refusal = self._pending_limit.take(submission.place[0], counted, monotonic_ms)
             if refusal:
                 raise TooManyPending(refusal.text, refusal.retry_after)
-        if self._asks_too_much(submission, network, monotonic_ms):
+        wants_mail = submission.notify or submission.follow
+        if wants_mail and self._asks_too_much(submission, network, monotonic_ms):
             submission = msgspec.structs.replace(submission, notify=False, follow=False)
         token, token_hash = self._tokens.new_token()
         network_hash = self._hashes.hash(network, now_ms)
@@ -218,8 +219,6 @@ class SubmissionService:
 
         Then the comment is stored without that wish: its owner may not know of it.
         """
-        if not (submission.notify or submission.follow):
-            return False
         if self._database.read_now(subscriptions.has_confirmed, submission.email):
             return False
         return self._questions.take(network, monotonic_ms) > 0
@@ -246,6 +245,7 @@ class SubmissionService:
         token: tuple[bytes, int],
     ) -> NewComment:
         site, url = submission.place
+        options = self._sites.options[site]
         content = (site, url, submission.author, submission.email, submission.message)
         return NewComment(
             site=site,
@@ -263,13 +263,13 @@ class SubmissionService:
             derived=not submission.key,
             token_hash=token[0],
             token_expires_at=token[1],
-            open_for=self._sites.open_for(site),
+            open_for=options.open_for,
             score=verdict.score,
             reasons="\n".join(verdict.reasons),
             network=network_hash,
             notify=submission.notify and self._replies,
             follow=submission.follow and self._replies,
-            language=submission.language or self._sites.language(site),
+            language=submission.language or options.language,
             permalink=submission.permalink,
             reader_id=submission.reader_id,
         )

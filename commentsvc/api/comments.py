@@ -387,7 +387,7 @@ class CommentsApi:
         sort, after, since = query.sort, query.after or None, _since(query)
         most = self._settings.comments.list_limit
         limit = most if query.limit is UNSET else min(query.limit, most)
-        open_for = self._sites.open_for(place.site)
+        open_for = self._sites.options[place.site].open_for
 
         def work(reader: Reader) -> CommentList:
             if since is not None:

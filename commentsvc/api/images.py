@@ -136,7 +136,8 @@ class CommentImages:
         site = self._sites.locate(query.url, query.site).site
         headers = self._cors.check(request, site)
         name = await self.store(request, site, request.body)
-        body = UploadedImage(f"image:{name}", f"{self._sites.images(site)}{PREFIX}{name}{SUFFIX}")
+        base = self._sites.options[site].images
+        body = UploadedImage(f"image:{name}", f"{base}{PREFIX}{name}{SUFFIX}")
         headers = (("Content-Type", JSON), NOT_STORED, NO_SNIFFING, *headers)
         return Response(201, headers, encode(body))
 
@@ -145,7 +146,7 @@ class CommentImages:
 
         Raise SubmissionError that names the field `image`, HttpError, or DatabaseError.
         """
-        if not self._sites.images(site):
+        if not self._sites.options[site].images:
             raise HttpError(404, "not_found", _("Pictures are disabled on this site."))
         if len(content) > self._bytes:
             raise SubmissionError({"image": OVERSIZED})

@@ -260,7 +260,7 @@ class CommentSerializer:
 
     def item(self, comment: Comment, site: str) -> Item:
         """Return the JSON object of a comment on the site of that name."""
-        return self._item(comment, self._sites.pictures(site))
+        return self._item(comment, self._sites.options[site].pictures)
 
     def items(
         self,
@@ -273,7 +273,7 @@ class CommentSerializer:
 
         `pinned` is the id of the pinned comment.
         """
-        pictures = self._sites.pictures(site)
+        pictures = self._sites.options[site].pictures
         shown = [self._item(comment, pictures) for comment in comments]
         if pinned:
             shown = [replace(item, pinned=item.id == pinned) for item in shown]

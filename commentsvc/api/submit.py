@@ -80,7 +80,7 @@ class HttpSubmissions:
             length=self._length,
             notify=self._replies,
             sign_in=site in self._with_readers,
-            images=self._picture_bytes if self._sites.images(site) else 0,
+            images=self._picture_bytes if self._sites.options[site].images else 0,
             **issued,
         )
 

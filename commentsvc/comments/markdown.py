@@ -148,7 +148,7 @@ def render(
     is the address of the service if it shows images (see `comments.images`).
     """
     most = EXPANSION * len(source.encode()) + ALLOWANCE
-    if _table_cells(source) * _CELL <= most:
+    if "|" not in source or _table_cells(source) * _CELL <= most:
         html = parse(source, math, named)
         if len(html.encode()) <= most and not _is_nested(html):
             if is_plain(html):
@@ -227,8 +227,6 @@ def _table_cells(source: str) -> int:
     in blockquotes and lists.
     """
     cells = columns = 0
-    if "|" not in source:
-        return cells
     for line in _LINE(source):
         if not line.strip(" \t>"):
             columns = 0

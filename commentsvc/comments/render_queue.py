@@ -41,14 +41,13 @@ class RenderQueue:
 
     def add(self, job: RenderJob, done: Rendered) -> None:
         """Call `done` with the HTML of `job` in a later turn; `done` must not raise."""
-        loop = asyncio.get_running_loop()
         if len(job.source) > LONG:
-            rendering = loop.run_in_executor(None, _rendered, job)
+            rendering = asyncio.get_running_loop().run_in_executor(None, _rendered, job)
             rendering.add_done_callback(lambda future: done(future.result()))
             return
         self._waiting.append((job, done))
         if len(self._waiting) == 1:
-            loop.call_soon(self._turn)
+            asyncio.get_running_loop().call_soon(self._turn)
 
     async def render(self, source: str) -> str:
         """Do as `markdown.render`, in a later turn."""

@@ -349,7 +349,8 @@ def check(
         wrong.setdefault("url", str(error))
     _check_text(wrong, "author", author, len(fields.author), bounds.author_length)
     _check_text(wrong, "message", message, len(sent_message), bounds.message_length)
-    _check_email(wrong, email, bool(fields.notify or fields.follow))
+    if email or fields.notify or fields.follow:
+        _check_email(wrong, email)
     if site and not is_site(site):
         wrong["site"] = _(
             "A website must begin with http:// or https://, and may have at most %(limit)s "
@@ -368,7 +369,7 @@ def check(
         author,
         message,
         email,
-        avatar(email),
+        avatar(email) if email else "",
         site,
         fields.parent,
         title,
@@ -401,10 +402,11 @@ def _check_text(wrong: dict[str, Text], name: str, text: str, length: int, most:
         )
 
 
-def _check_email(wrong: dict[str, Text], email: str, needed: bool) -> None:
-    if needed and not email:
+def _check_email(wrong: dict[str, Text], email: str) -> None:
+    """Check the address of an author who wants mails, or gave one."""
+    if not email:
         wrong.setdefault("email", _("To get mails about replies, please enter your email address."))
-    if email and not is_email(email):
+    elif not is_email(email):
         wrong["email"] = _("This is not an email address. Please correct it, or leave it empty.")
 
 

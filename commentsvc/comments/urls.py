@@ -141,17 +141,36 @@ def _loose(exact: str) -> str:
     return exact.partition("://")[2].removeprefix("www.")
 
 
+class SiteOptions(NamedTuple):
+    """What the settings of a site say about its comments.
+
+    `open_for` is how long threads take comments, in milliseconds (0: always); `language` the tag of
+    the site's language; `math` whether formulas are shown; `images` the address of the service if
+    images are shown, else ""; `pictures` the URL of authors' pictures for `item`, "" without any.
+    """
+
+    open_for: int
+    language: str
+    math: bool
+    images: str
+    pictures: str
+
+
 class Sites:
-    """The configured sites; finds the site and the canonical url for a request."""
+    """The configured sites, with their `options` by name.
+
+    It finds the site and the canonical url for a request.
+    """
 
     def __init__(self, sites: Sequence[Site], public_url: str = "") -> None:
         """Take the settings' sites, at least one, and the address of the service.
 
         The origins of sites are http(s) addresses.
         """
-        self._base = public_url.rstrip("/")
         self._sites = {site.name: site for site in sites}
         self._first = sites[0]
+        base = public_url.rstrip("/")
+        self.options = {site.name: self._options_of(site, base) for site in sites}
         self._exact: dict[str, Site] = {}
         self._near: dict[str, Site] = {}
         for site in sites:
@@ -194,28 +213,6 @@ class Sites:
         """Do as `locate`; without a url, return the whole site, whose url is ""."""
         return self.locate(url, name) if url else PageRef(self.named(name), "")
 
-    def open_for(self, name: str) -> int:
-        """Return how long threads of the site `name` take comments, in milliseconds; 0: always."""
-        return self._sites[name].close_days * DAY_MS
-
-    def language(self, name: str) -> str:
-        """Return the tag of the language of the site `name`."""
-        return self._sites[name].language
-
-    def math(self, name: str) -> bool:
-        """Return whether comments on the site `name` show formulas."""
-        return self._sites[name].math
-
-    def images(self, name: str) -> str:
-        """Return the address of the service if comments on the site `name` show images, else ""."""
-        return self._base if self._sites[name].images else ""
-
-    def pictures(self, name: str) -> str:
-        """Return the URL of an author's picture for `item` on the site `name`; "" without any."""
-        site = self._sites[name]
-        query = "" if site is self._first else f"?site={quote(name, safe='')}"
-        return f"api/avatar/*{query}" if site.avatar_url else ""
-
     def reactions(self, name: str, counts: Mapping[str, int]) -> dict[str, int]:
         """Return the number of reactions for each emoji that the site `name` offers."""
         return {emoji: counts.get(emoji, 0) for emoji in self._sites[name].reactions}
@@ -232,6 +229,17 @@ class Sites:
         """Return the address of a page, on the blog; the path alone if its origin is not known."""
         site = self._sites.get(name)
         return (site.origin if site else "") + url
+
+    def _options_of(self, site: Site, base: str) -> SiteOptions:
+        """Return the options of a site; `base` is the address of the service."""
+        query = "" if site is self._first else f"?site={quote(site.name, safe='')}"
+        return SiteOptions(
+            open_for=site.close_days * DAY_MS,
+            language=site.language,
+            math=site.math,
+            images=base if site.images else "",
+            pictures=f"api/avatar/*{query}" if site.avatar_url else "",
+        )
 
     def _absolute(self, url: str, name: str) -> PageRef:
         head, mark, query = _clean(url).partition("?")

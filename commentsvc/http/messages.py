@@ -151,12 +151,15 @@ class Deferred:
     __slots__ = ("_convert", "_listener")
 
     def __init__(self) -> None:
-        self._listener: Callable[[Response | Exception], None] = lambda _: None
-        self._convert: Callable[[Exception], Response | Exception] = lambda error: error
+        self._listener: Callable[[Response | Exception], None] | None = None
+        self._convert: Callable[[Exception], Response | Exception] | None = None
 
     def set_result(self, outcome: Response | Exception) -> None:
         """Pass the answer, or the reason why there is none, to the callback."""
-        self._listener(self._convert(outcome) if isinstance(outcome, Exception) else outcome)
+        if self._convert and isinstance(outcome, Exception):
+            outcome = self._convert(outcome)
+        if self._listener:
+            self._listener(outcome)
 
     def map_error(self, convert: Callable[[Exception], Response | Exception]) -> "Deferred":
         """Return this object, with `convert` to turn errors that it knows into answers."""
@@ -202,7 +205,7 @@ class Request(msgspec.Struct, frozen=True):
     def json(self) -> bytes:
         """Return the body of a request that must be JSON. Raise HttpError 415."""
         self._refuse_coding()
-        if self.media_type() != JSON:
+        if self.header("content-type") != JSON and self.media_type() != JSON:
             raise HttpError(
                 415, "unsupported_media_type", "Send the body with Content-Type: application/json."
             )

@@ -317,7 +317,7 @@ class IssoApi:
         self._votes = VALUES[settings.comments.votes]
         self._bounds = settings.comments
         self._tokens = EditTokens(service.keys)
-        pictures = _pictures(settings.server.public_url, service.sites.pictures(site.name))
+        pictures = _pictures(settings.server.public_url, service.sites.options[site.name].pictures)
         self._serializer = IssoSerializer(service.keys[0], pictures)
         self._sites = service.sites
         self._database = service.database

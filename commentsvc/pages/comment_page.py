@@ -49,7 +49,7 @@ class CommentPermalink:
         entry = await self._database.read_for_public(queries.find, request.number())
         if entry is None or entry.comment.published_at is None:
             raise UnknownComment([request.number()])
-        language = find_language(self._sites.language(entry.site))
+        language = find_language(self._sites.options[entry.site].language)
         if entry.comment.status != APPROVED:
             raise HttpError(410, "gone", language.widget["gone"])
         html = self._templates.render(

@@ -289,7 +289,7 @@ class Embed:
         if given.base.rstrip("/") not in ("", self._base):
             raise HttpError(400, "invalid", "Please look at: base.", {"base": WRONG_BASE})
         place = self._sites.locate(given.url, given.site)
-        open_for, after = self._sites.open_for(place.site), given.after or None
+        open_for, after = self._sites.options[place.site].open_for, given.after or None
         page = await self._database.read_for_public(
             queries.list_comments, place, "oldest", self._most, after, open_for
         )
@@ -322,7 +322,7 @@ class Embed:
             since=_since(page) if whole else "",
             bounds=self._bounds,
             replies=self._replies,
-            images=bool(self._sites.images(place.site)),
+            images=bool(self._sites.options[place.site].images),
             mails=self._mails,
             back=self._sites.address(*place),
             title=title,
@@ -422,7 +422,7 @@ class Embed:
             place = self._sites.locate(values.get("url", ""), name)
             back = self._sites.address(*place)
             values["form_token"] = self._submissions.form_token(place.site)
-            images = bool(self._sites.images(place.site))
+            images = bool(self._sites.options[place.site].images)
             action = "thread" + _query(name, language)
         except (UrlError, HttpError):
             action, back, images = "", "", False  # a form would not say for which page it is

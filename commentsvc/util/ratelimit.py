@@ -11,7 +11,7 @@ A network is an IPv4 /24 or an IPv6 /56. Since many have an IPv6 /48, which hold
 
 from collections import OrderedDict
 
-from commentsvc.util.client_network import wide_network
+from commentsvc.util.client_network import PACKED_SIZE, wide_network
 from commentsvc.util.timestamps import DAY_MS, HOUR_MS, MINUTE_MS
 
 BUCKETS = 10_000  # at once, about 2 MiB
@@ -82,12 +82,12 @@ class NetworkLimiter:
     def take(self, network: bytes, now_ms: int, cost: float = 1.0) -> int:
         """Do as `RateLimiter.take` for a network, and the /48 that holds it."""
         wait = self._each.take(network, now_ms, cost)
-        if wait or (wide := wide_network(network)) is network:
+        if wait or len(network) != PACKED_SIZE:
             return wait
-        return self._wide.take(wide, now_ms, cost)
+        return self._wide.take(wide_network(network), now_ms, cost)
 
     def charge(self, network: bytes, cost: float) -> None:
         """Do as `RateLimiter.charge` for a network, and the /48 that holds it."""
         self._each.charge(network, cost)
-        if (wide := wide_network(network)) is not network:
-            self._wide.charge(wide, cost)
+        if len(network) == PACKED_SIZE:
+            self._wide.charge(wide_network(network), cost)
