@@ -165,7 +165,9 @@ missing_test_packages() {
 # themselves what else they lack.
 missing_engine() {
     [ "$(id -u)" -eq 0 ] || return 0
-    [ -x /usr/sbin/dockerd ] || [ -x /usr/bin/dockerd ] || echo docker.io
+    # Debian 13 keeps the engine, its client and what builds images in packages of their own.
+    { [ -x /usr/sbin/dockerd ] || [ -x /usr/bin/dockerd ]; } && command -v docker >/dev/null ||
+        echo docker.io docker-cli docker-buildx
     [ -x /usr/sbin/debootstrap ] || echo debootstrap
 }
 
