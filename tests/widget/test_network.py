@@ -5,6 +5,7 @@ from collections.abc import Callable
 import pytest
 from playwright.sync_api import Page, Route, expect
 
+from loadtest.harness.running import free_port
 from tests.e2e.program import Service
 from tests.widget.browser import POST, TEXT, fill, open_form, send
 
@@ -51,7 +52,8 @@ def test_nothing_jumps_on_a_slow_line(
 
 
 def test_a_restart_in_the_middle_loses_and_doubles_nothing(start: Start, tab: Page) -> None:
-    service = start(COMMENTSVC_MODERATION_POLICY="none")
+    address = f"127.0.0.1:{free_port()}"  # nobody takes it in between
+    service = start(COMMENTSVC_MODERATION_POLICY="none", listen=address)
     tab.goto(POST)
     tab.locator("comment-thread").scroll_into_view_if_needed()
     form = open_form(tab)
@@ -60,7 +62,7 @@ def test_a_restart_in_the_middle_loses_and_doubles_nothing(start: Start, tab: Pa
     send(form)
     expect(form.get_by_role("alert")).to_contain_text("Your text is kept.")
     expect(form.get_by_label("Comment")).to_have_value(TEXT)
-    again = start(COMMENTSVC_MODERATION_POLICY="none", listen=f"127.0.0.1:{service.port}")
+    again = start(COMMENTSVC_MODERATION_POLICY="none", listen=address)
     send(form)
     expect(tab.locator("#commentsvc-1")).to_be_focused()
     assert again.count(POST) == 1
