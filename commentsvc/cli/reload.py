@@ -18,6 +18,8 @@ from typing import Final
 
 # Seconds between two checks: fast enough for a person, and hardly any work.
 INTERVAL: Final = 0.5
+# Seconds between two looks whether a child has stopped.
+PAUSE: Final = 0.05
 # The suffixes of source files; editors' temporary files have others.
 SUFFIXES: Final = frozenset(
     ".py .c .h .build .html .xml .js .css .svg .toml".split()  # noqa: SIM905 - easier to read
@@ -61,43 +63,44 @@ def run(command: Sequence[str], paths: Sequence[Path], *, grace: float) -> int:
     This ends at SIGINT or SIGTERM, or when the command ends successfully; return its exit code. A
     child that does not stop within `grace` seconds, or before a second signal, is killed.
     """
+    # The handler raises nothing: an exception while a child is started would lose that child.
+    signals: list[int] = []
     for number in (signal.SIGINT, signal.SIGTERM):
-        signal.signal(number, signal.default_int_handler)
+        signal.signal(number, lambda received, _frame: signals.append(received))
     state = scan(paths)
     child = _start(command)
     failed = False
-    try:
-        while (code := child.poll()) != 0:
-            if code is not None and not failed:
-                _say(f"the server ended with exit code {code}; waiting for a change")
-            failed = code is not None
-            time.sleep(INTERVAL)
-            if (now := scan(paths)) != state:
-                changed = min(path for path, _ in state.items() ^ now.items())
-                _say(f"{changed} changed; starting anew")
-                state = now
-                _stop(child, grace)
+    while not signals:
+        if (code := child.poll()) == 0:
+            return 0
+        if code is not None and not failed:
+            _say(f"the server ended with exit code {code}; waiting for a change")
+        failed = code is not None
+        time.sleep(INTERVAL)
+        if not signals and (now := scan(paths)) != state:
+            changed = min(path for path, _ in state.items() ^ now.items())
+            _say(f"{changed} changed; starting anew")
+            state = now
+            _stop(child, grace, signals)
+            if not signals:
                 child = _start(command)
-    except KeyboardInterrupt:
-        try:
-            return _stop(child, grace)
-        except KeyboardInterrupt:
-            child.kill()
-            return child.wait()
-    return 0
+    return _stop(child, grace, signals)
 
 
 def _start(command: Sequence[str]) -> subprocess.Popen[bytes]:
     return subprocess.Popen(command, process_group=0)
 
 
-def _stop(child: subprocess.Popen[bytes], grace: float) -> int:
+def _stop(child: subprocess.Popen[bytes], grace: float, signals: Sequence[int]) -> int:
+    """Stop the child, unless it has ended; return its exit code. Kill it at a second signal."""
     child.terminate()
-    try:
-        return child.wait(grace)
-    except subprocess.TimeoutExpired:
-        child.kill()
-        return child.wait()
+    end = time.monotonic() + grace
+    while child.poll() is None:
+        if len(signals) > 1 or time.monotonic() >= end:
+            child.kill()
+            return child.wait()
+        time.sleep(PAUSE)
+    return child.returncode
 
 
 def _say(text: str) -> None:
