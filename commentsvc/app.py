@@ -28,7 +28,6 @@ from commentsvc.api.avatars import Avatars
 from commentsvc.api.comments import CommentsApi
 from commentsvc.api.errors import as_http
 from commentsvc.api.feeds import Feeds
-from commentsvc.api.health import Health
 from commentsvc.api.images import CommentImages
 from commentsvc.api.openapi import ApiDescription
 from commentsvc.api.reactions import PageReactions
@@ -42,7 +41,7 @@ from commentsvc.auth import edit_tokens
 from commentsvc.auth.signed_links import SignedLinks
 from commentsvc.cluster.leader import Leader, SoleLeader, Work, meanwhile
 from commentsvc.comments import queries
-from commentsvc.comments.urls import Sites
+from commentsvc.comments.page_urls import Sites
 from commentsvc.comments.views import ViewCounter
 from commentsvc.context import ServiceContext
 from commentsvc.db import outbox as outbox_queue
@@ -63,6 +62,7 @@ from commentsvc.http.miss_limit import MissLimiter
 from commentsvc.http.router import Route, Router
 from commentsvc.inbox.hook import InboxHook
 from commentsvc.mentions.endpoint import WebmentionEndpoint
+from commentsvc.monitoring.health import Health
 from commentsvc.pages.comment_forms import CommentForms
 from commentsvc.pages.comment_page import CommentPermalink
 from commentsvc.pages.embed import Embed
@@ -516,7 +516,7 @@ def _observed(bridge: Bridge, traced: bool) -> Iterator[None]:
     """Log the core's counters at each SIGUSR1, and each request when `traced`."""
 
     def log_statistics() -> None:
-        from commentsvc.api import metrics
+        from commentsvc.monitoring import metrics
 
         for line in metrics.statistics(bridge.stats(), Path("/proc/self/status").read_text()):
             _log.info("%s", line)

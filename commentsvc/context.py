@@ -6,7 +6,7 @@ A part that needs only one of these takes that one, so that its constructor says
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from commentsvc.comments.urls import Sites
+from commentsvc.comments.page_urls import Sites
 from commentsvc.db.database import Database
 from commentsvc.settings.schema import Settings
 from commentsvc.util.clock import Clock

@@ -19,9 +19,9 @@ from commentsvc.auth.edit_tokens import EditTokens
 from commentsvc.comments import create, images, people, subscriptions
 from commentsvc.comments.create import InsertResult, NewComment
 from commentsvc.comments.errors import SubmissionRefused, TooManyPending
+from commentsvc.comments.page_urls import PageRef
 from commentsvc.comments.render_queue import Rendered, RenderJob, RenderQueue
 from commentsvc.comments.submission import Submission, SubmissionError
-from commentsvc.comments.urls import PageRef
 from commentsvc.context import ServiceContext
 from commentsvc.db.writer import Job
 from commentsvc.model import APPROVED, PENDING, SPAM, Comment

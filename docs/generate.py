@@ -37,7 +37,6 @@ from commentsvc.api import (
     avatars,
     comments,
     feeds,
-    health,
     images,
     openapi,
     reactions,
@@ -53,6 +52,7 @@ from commentsvc.http.operation import Operation
 from commentsvc.inbox import hook
 from commentsvc.isso import routes as isso
 from commentsvc.mentions import endpoint as webmentions
+from commentsvc.monitoring import health
 from commentsvc.pages import (
     comment_forms,
     comment_page,

@@ -52,6 +52,7 @@ ALLOWED: dict[str, list[str]] = {
     "foreign": [*_HANDLERS, "api"],
     "pages": [*_HANDLERS, "api"],
     "admin": [*_HANDLERS, "api"],
+    "monitoring": [*_HANDLERS, "api"],
     "app": [
         *_HANDLERS,
         "api",
@@ -62,6 +63,7 @@ ALLOWED: dict[str, list[str]] = {
         "runtime",
         "pages",
         "admin",
+        "monitoring",
     ],
     "cli": [*_SERVICE, "exports", "inbox", "imports", "runtime", "app"],
     "__main__": ["cli"],
@@ -175,7 +177,7 @@ TESTED_ELSEWHERE: dict[str, str] = {
     "moderation.review": "admin/test_review_queue: the lists as pages",
     "model": "everywhere: these are the words of all tests",
     "submission_service": "api/test_submit: what a submission meets, with a request and without",
-    "util.origin": "comments/test_urls: rule 4",
+    "util.origin": "comments/test_page_urls: rule 4",
     "util.templates": "test_embed and test_mail: all that is written by templates",
     "util.text": "where it is used: forms, submissions, bans and rules",
 }

@@ -26,8 +26,8 @@ TEMPLATES = sorted(
 # Whole packages and modules whose texts are for operators and programmers only, in English. What
 # Isso's clients are told appears in a browser's console.
 TECHNICAL = {
-    "cli", "db", "exports", "imports", "inbox", "isso", "runtime", "settings",
-    "api/health.py", "api/metrics.py", "api/openapi.py", "auth/edit_tokens.py",
+    "cli", "db", "exports", "imports", "inbox", "isso", "monitoring", "runtime", "settings",
+    "api/openapi.py", "auth/edit_tokens.py",
     "admin/json_api.py", "admin/account_api.py", "admin/queue_stream.py", "admin/token_access.py",
     "mentions", "http/forms.py", "http/operation.py", "http/refusals.py", "util/http_client.py",
 }  # fmt: skip

@@ -19,7 +19,7 @@ from msgspec import Meta
 
 from commentsvc.api.parameters import SiteName
 from commentsvc.api.serialize import is_digest
-from commentsvc.comments.urls import Sites
+from commentsvc.comments.page_urls import Sites
 from commentsvc.http.messages import (
     ANY_ORIGIN,
     NO_SNIFFING,

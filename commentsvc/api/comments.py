@@ -41,6 +41,7 @@ from commentsvc.api.serialize import (
 from commentsvc.api.submit import HttpSubmissions
 from commentsvc.auth.edit_tokens import ReplyFeedWords
 from commentsvc.comments import popular, queries, reactions, views
+from commentsvc.comments.page_urls import PageRef
 from commentsvc.comments.pagination import Sort
 from commentsvc.comments.popular import DAYS, DiscussedPage, Period
 from commentsvc.comments.queries import CommentList, Thread
@@ -50,7 +51,6 @@ from commentsvc.comments.submission import (
     from_json,
     message_from_json,
 )
-from commentsvc.comments.urls import PageRef
 from commentsvc.context import ServiceContext
 from commentsvc.db.sqlite import Reader
 from commentsvc.http.messages import (

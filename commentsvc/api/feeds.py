@@ -22,7 +22,7 @@ import msgspec
 from commentsvc.api.parameters import LinkQuery, PageOrSiteQuery
 from commentsvc.auth.edit_tokens import ReplyFeedWords
 from commentsvc.comments import formulas, queries
-from commentsvc.comments.urls import PageRef
+from commentsvc.comments.page_urls import PageRef
 from commentsvc.context import ServiceContext
 from commentsvc.db.sqlite import Reader
 from commentsvc.http.messages import (

@@ -11,7 +11,7 @@ import msgspec
 
 from commentsvc.api.author import VALUES
 from commentsvc.api.static_files import TAG, public_headers
-from commentsvc.comments.urls import LENGTH
+from commentsvc.comments.page_urls import LENGTH
 from commentsvc.http.messages import JSON, Error, Request, Response, encode
 from commentsvc.http.operation import Content, Operation, Query, json_of
 from commentsvc.http.router import Route, route
@@ -226,7 +226,7 @@ def _bounds(settings: Settings) -> dict[str, Json]:
 
 
 def url_pattern(sites: Sequence[Site]) -> str:
-    """Return the pattern of urls that name a page of one of `sites`, see `comments.urls`."""
+    """Return the pattern of urls that name a page of one of `sites`, see `comments.page_urls`."""
     good = r"[^#%\x00-\x1f\x7f-\x9f]|%(?![01][0-9A-Fa-f]|7[Ff])"
     end = rf"(?:{good})*(?:#[\s\S]*)?$"
     path = rf"^ *(?![A-Za-z][A-Za-z0-9+.-]*:)(?! )(?:{good}){end}"

@@ -11,9 +11,9 @@ from commentsvc.api.serialize import Reactions
 from commentsvc.api.vote_limit import VoteLimit
 from commentsvc.comments import reactions
 from commentsvc.comments.errors import TooManyReactions
+from commentsvc.comments.page_urls import PageRef
 from commentsvc.comments.reactions import Reaction
 from commentsvc.comments.submission import Url
-from commentsvc.comments.urls import PageRef
 from commentsvc.context import ServiceContext
 from commentsvc.http.messages import (
     JSON,

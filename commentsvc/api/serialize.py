@@ -11,9 +11,9 @@ import msgspec
 from msgspec import UNSET, Meta, UnsetType
 from msgspec.structs import replace
 
+from commentsvc.comments.page_urls import Sites
 from commentsvc.comments.popular import Period
 from commentsvc.comments.queries import DeletedComment
-from commentsvc.comments.urls import Sites
 from commentsvc.model import APPROVED, PENDING, Comment
 from commentsvc.util.timestamps import local, rfc3339
 

@@ -30,6 +30,7 @@ from commentsvc.api.feeds import Feeds
 from commentsvc.api.parameters import FORMER, Token, WriteQuery
 from commentsvc.api.submit import HttpSubmissions
 from commentsvc.comments.defuse import defuse
+from commentsvc.comments.page_urls import PageRef, Sites
 from commentsvc.comments.submission import (
     Author,
     Honeypot,
@@ -42,7 +43,6 @@ from commentsvc.comments.submission import (
     is_email,
     is_site,
 )
-from commentsvc.comments.urls import PageRef, Sites
 from commentsvc.context import ServiceContext
 from commentsvc.db import background
 from commentsvc.http.messages import (

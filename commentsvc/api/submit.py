@@ -12,9 +12,9 @@ import msgspec
 
 from commentsvc.api.serialize import FormOptions
 from commentsvc.comments import readers
+from commentsvc.comments.page_urls import PageRef
 from commentsvc.comments.readers import SignedReader
 from commentsvc.comments.submission import Submission, avatar
-from commentsvc.comments.urls import PageRef
 from commentsvc.context import ServiceContext
 from commentsvc.http.messages import (
     CorsPolicy,

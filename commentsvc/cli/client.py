@@ -20,9 +20,9 @@ from commentsvc.auth.accounts import Moderator
 from commentsvc.auth.api_tokens import ApiToken
 from commentsvc.cli import alias_import, common
 from commentsvc.comments import queries, search, threads
+from commentsvc.comments.page_urls import Sites
 from commentsvc.comments.search import SearchResult
 from commentsvc.comments.threads import ThreadSummary
-from commentsvc.comments.urls import Sites
 from commentsvc.db import integrity, sqlite, writer
 from commentsvc.db.database import Database
 from commentsvc.db.engine import Location, load_postgresql

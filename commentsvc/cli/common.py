@@ -160,7 +160,7 @@ def expected() -> tuple[type[Exception], ...]:
     from commentsvc.auth.edit_tokens import KeyUnusable
     from commentsvc.auth.passwords import PasswordRefused
     from commentsvc.comments.errors import CommentsError
-    from commentsvc.comments.urls import UrlError
+    from commentsvc.comments.page_urls import UrlError
     from commentsvc.db.backup_result import BackupError
     from commentsvc.db.sqlite import DatabaseError
     from commentsvc.exports.hugo import DataFilesError

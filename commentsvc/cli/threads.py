@@ -28,7 +28,7 @@ def thread() -> None:
 
 def _locate(data: Path, settings_file: Path | None, site: str, *urls: str) -> tuple[str, list[str]]:
     """Return the site's name and the canonical urls. Raise UrlError, SettingsError."""
-    from commentsvc.comments.urls import Sites, UrlError
+    from commentsvc.comments.page_urls import Sites, UrlError
     from commentsvc.settings import loader
 
     sites = Sites(loader.load(find_settings(settings_file, data)).sites)
@@ -158,7 +158,7 @@ def import_(data: Path, settings_file: Path | None, site: str, file: BinaryIO) -
     run it again after each build.
     """
     from commentsvc.cli import alias_import, client
-    from commentsvc.comments.urls import Sites
+    from commentsvc.comments.page_urls import Sites
     from commentsvc.runtime.control_commands import Alias, Close
     from commentsvc.settings import loader
 

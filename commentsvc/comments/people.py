@@ -12,7 +12,7 @@ from typing import Final
 from peewee import fn
 
 from commentsvc.comments import queries
-from commentsvc.comments.urls import PageRef
+from commentsvc.comments.page_urls import PageRef
 from commentsvc.db.query import literal
 from commentsvc.db.schema.comments import CommentTable
 from commentsvc.db.sqlite import Reader

@@ -19,7 +19,7 @@ from peewee import Value, fn
 
 from commentsvc.comments.create import ThreadRef, changed
 from commentsvc.comments.errors import TooManyReactions, UnknownSite
-from commentsvc.comments.urls import PageRef
+from commentsvc.comments.page_urls import PageRef
 from commentsvc.comments.voting import CROWD, DIGEST
 from commentsvc.db import statements
 from commentsvc.db.query import Param, Select, insertion, prepared

@@ -16,8 +16,8 @@ import peewee
 from msgspec.structs import replace
 
 from commentsvc.comments import pagination, queries
+from commentsvc.comments.page_urls import PageRef
 from commentsvc.comments.queries import Thread
-from commentsvc.comments.urls import PageRef
 from commentsvc.db.query import Param, Select, literal, prepared
 from commentsvc.db.schema.comments import CommentTable, VoteTable
 from commentsvc.db.sqlite import Reader

@@ -17,7 +17,7 @@ from peewee import JOIN, fn
 
 from commentsvc.comments import queries
 from commentsvc.comments.create import ThreadRef
-from commentsvc.comments.urls import PageRef
+from commentsvc.comments.page_urls import PageRef
 from commentsvc.db import background
 from commentsvc.db.database import Database
 from commentsvc.db.query import Param, Select, prepared

@@ -15,9 +15,9 @@ import msgspec
 from peewee import JOIN, fn
 
 from commentsvc.comments import queries
+from commentsvc.comments.page_urls import UnknownSiteError
 from commentsvc.comments.queries import DeletedComment
 from commentsvc.comments.tree import Branch, build_tree
-from commentsvc.comments.urls import UnknownSiteError
 from commentsvc.db.query import Param, Select, literal, prepared
 from commentsvc.db.schema.comments import CommentTable, SiteTable, ThreadTable
 from commentsvc.db.schema.imports import ImportedCommentTable

@@ -19,7 +19,7 @@ import msgspec
 from peewee import JOIN, Case, fn
 
 from commentsvc.comments import reactions
-from commentsvc.comments.urls import UnknownSiteError, UrlError
+from commentsvc.comments.page_urls import UnknownSiteError, UrlError
 from commentsvc.db.query import Param, Select, prepared
 from commentsvc.db.schema.comments import (
     CommentImageTable,

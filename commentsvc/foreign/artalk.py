@@ -29,6 +29,7 @@ from commentsvc.api.parameters import PageUrl
 from commentsvc.api.serialize import CommentSerializer
 from commentsvc.api.submit import HttpSubmissions
 from commentsvc.comments import queries, submission, two_levels
+from commentsvc.comments.page_urls import PageRef
 from commentsvc.comments.queries import Thread
 from commentsvc.comments.submission import (
     Author,
@@ -39,7 +40,6 @@ from commentsvc.comments.submission import (
     Url,
 )
 from commentsvc.comments.two_levels import OneLevel, Order, Shown, TwoLevels, TwoLevelSelection
-from commentsvc.comments.urls import PageRef
 from commentsvc.context import ServiceContext
 from commentsvc.db.sqlite import Reader
 from commentsvc.http.messages import (

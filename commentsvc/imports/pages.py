@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Final
 
-from commentsvc.comments.urls import Sites, UrlError, canonical
+from commentsvc.comments.page_urls import Sites, UrlError, canonical
 from commentsvc.imports.records import ImportFailed
 from commentsvc.imports.staging import Located
 from commentsvc.settings.schema import Site

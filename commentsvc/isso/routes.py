@@ -46,10 +46,10 @@ from commentsvc.auth.edit_tokens import EditTokens
 from commentsvc.auth.sessions import cookie_value
 from commentsvc.comments import queries, submission, two_levels, voting
 from commentsvc.comments.errors import TooManyVotes, UnknownComment
+from commentsvc.comments.page_urls import PageRef
 from commentsvc.comments.queries import Thread
 from commentsvc.comments.submission import SubmissionFields
 from commentsvc.comments.two_levels import Order, TwoLevelSelection
-from commentsvc.comments.urls import PageRef
 from commentsvc.context import ServiceContext
 from commentsvc.db.sqlite import Reader, Transaction
 from commentsvc.http.messages import (

@@ -11,8 +11,8 @@ from urllib.parse import urlsplit
 import msgspec
 from msgspec import Meta
 
+from commentsvc.comments.page_urls import LENGTH, PageRef, UrlError
 from commentsvc.comments.submission import SITE_LENGTH, is_site
-from commentsvc.comments.urls import LENGTH, PageRef, UrlError
 from commentsvc.context import ServiceContext
 from commentsvc.http.forms import FormError, parse_urlencoded
 from commentsvc.http.messages import (

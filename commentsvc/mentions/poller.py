@@ -9,7 +9,7 @@ import logging
 from typing import Final
 
 from commentsvc.comments.errors import CommentsError
-from commentsvc.comments.urls import PageRef, Sites, UrlError
+from commentsvc.comments.page_urls import PageRef, Sites, UrlError
 from commentsvc.context import ServiceContext
 from commentsvc.db import background
 from commentsvc.db.schema.mentions import REPLY

@@ -17,7 +17,7 @@ from urllib.parse import urlencode
 
 from commentsvc.comments import queries
 from commentsvc.comments.markdown import render
-from commentsvc.comments.urls import UrlError
+from commentsvc.comments.page_urls import UrlError
 from commentsvc.context import ServiceContext
 from commentsvc.db.schema.outbox import OutboxRow
 from commentsvc.db.sqlite import Reader

@@ -10,7 +10,7 @@ from peewee import fn
 
 from commentsvc.comments import queries
 from commentsvc.comments.create import ThreadRef, add_to_counts
-from commentsvc.comments.urls import PageRef
+from commentsvc.comments.page_urls import PageRef
 from commentsvc.db import statements
 from commentsvc.db.query import Param, Select, prepared
 from commentsvc.db.schema.comments import SiteTable, ThreadTable

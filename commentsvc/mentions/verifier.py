@@ -12,7 +12,7 @@ from functools import partial
 from typing import Final
 
 from commentsvc.comments.errors import CommentsError
-from commentsvc.comments.urls import UrlError
+from commentsvc.comments.page_urls import UrlError
 from commentsvc.context import ServiceContext
 from commentsvc.db import background
 from commentsvc.db.schema.mentions import LIKE, REPOST

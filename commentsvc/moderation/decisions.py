@@ -11,8 +11,8 @@ import msgspec
 
 from commentsvc.comments import queries, reactions, threads, views
 from commentsvc.comments.errors import NothingToUndo, NotPermitted, UnknownComment, UnknownThread
+from commentsvc.comments.page_urls import Sites, UrlError
 from commentsvc.comments.threads import ThreadSummary
-from commentsvc.comments.urls import Sites, UrlError
 from commentsvc.db.schema.moderation import ChangeTable
 from commentsvc.db.sqlite import Reader, Transaction
 from commentsvc.model import Entry

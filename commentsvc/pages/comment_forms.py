@@ -13,8 +13,8 @@ from commentsvc.api.author import AuthorActions
 from commentsvc.api.errors import as_http
 from commentsvc.api.parameters import LanguageQuery
 from commentsvc.api.serialize import status
+from commentsvc.comments.page_urls import PageRef
 from commentsvc.comments.submission import MessageText
-from commentsvc.comments.urls import PageRef
 from commentsvc.context import ServiceContext
 from commentsvc.http.messages import Request, Response
 from commentsvc.http.operation import HTML as PAGE

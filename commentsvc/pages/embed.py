@@ -30,6 +30,7 @@ from commentsvc.api.serialize import CommentSerializer, Item, status
 from commentsvc.api.submit import HttpSubmissions
 from commentsvc.auth.edit_tokens import ReplyFeedWords
 from commentsvc.comments import queries, reactions
+from commentsvc.comments.page_urls import PageRef, UrlError
 from commentsvc.comments.queries import CommentList, DeletedComment
 from commentsvc.comments.submission import (
     BIGGEST_ID,
@@ -47,7 +48,6 @@ from commentsvc.comments.submission import (
     from_form,
 )
 from commentsvc.comments.tree import build_tree
-from commentsvc.comments.urls import PageRef, UrlError
 from commentsvc.context import ServiceContext
 from commentsvc.http.messages import (
     ANY_ORIGIN,

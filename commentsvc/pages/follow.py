@@ -17,8 +17,8 @@ from commentsvc.auth.attempts import Rate
 from commentsvc.auth.signed_links import LinkExpired, SignedLinks
 from commentsvc.comments import follows
 from commentsvc.comments.follows import Follower
+from commentsvc.comments.page_urls import PageRef
 from commentsvc.comments.submission import SubmissionError, is_email
-from commentsvc.comments.urls import PageRef
 from commentsvc.context import ServiceContext
 from commentsvc.http.messages import NOT_STORED, CorsPolicy, Request, Response
 from commentsvc.http.operation import HTML, NOTHING, Operation, form_of, json_of

@@ -14,7 +14,6 @@ from commentsvc.api.avatars import Avatars
 from commentsvc.api.comments import CommentsApi
 from commentsvc.api.errors import as_http
 from commentsvc.api.feeds import Feeds
-from commentsvc.api.health import Health
 from commentsvc.api.images import CommentImages
 from commentsvc.api.openapi import ApiDescription
 from commentsvc.api.reactions import PageReactions
@@ -27,7 +26,7 @@ from commentsvc.api.views import PageViews
 from commentsvc.auth.signed_links import SignedLinks
 from commentsvc.cluster.membership import InstanceState
 from commentsvc.comments import queries
-from commentsvc.comments.urls import Sites
+from commentsvc.comments.page_urls import Sites
 from commentsvc.comments.views import ViewCounter
 from commentsvc.context import ServiceContext
 from commentsvc.db import outbox
@@ -44,6 +43,7 @@ from commentsvc.inbox.receiver import MailReceiver
 from commentsvc.isso import routes as isso
 from commentsvc.mentions.endpoint import WebmentionEndpoint
 from commentsvc.model import Entry
+from commentsvc.monitoring.health import Health
 from commentsvc.pages.comment_forms import CommentForms
 from commentsvc.pages.comment_page import CommentPermalink
 from commentsvc.pages.embed import Embed

@@ -28,7 +28,7 @@ SETTINGS = Settings(server=ServerSettings(listen="127.0.0.1:0", workers=2))
 LATE = (
     "aiosmtplib",
     "altcha",
-    "commentsvc.api.metrics",
+    "commentsvc.monitoring.metrics",
     "commentsvc.cli.doctor",
     "commentsvc.cli.imports",
     "commentsvc.inbox.receiver",

@@ -6,8 +6,8 @@ import pytest
 
 from commentsvc.admin.threads import MOST
 from commentsvc.comments import reactions, views
+from commentsvc.comments.page_urls import PageRef
 from commentsvc.comments.reactions import Reaction
-from commentsvc.comments.urls import PageRef
 from tests.unit.admin_client import Seat, header, seated, text
 from tests.unit.app_fixture import Served, data
 from tests.unit.database_fixture import add

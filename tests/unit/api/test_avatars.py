@@ -10,8 +10,8 @@ import pytest
 
 from commentsvc.api import avatars
 from commentsvc.api.avatars import Avatars
+from commentsvc.comments.page_urls import Sites
 from commentsvc.comments.submission import avatar
-from commentsvc.comments.urls import Sites
 from commentsvc.http.messages import Request, Response
 from commentsvc.settings.schema import HooksSettings, Settings, Site
 from commentsvc.util import http_client

@@ -6,8 +6,8 @@ import pytest
 from msgspec.structs import replace
 
 from commentsvc.api.serialize import CommentSerializer, status
+from commentsvc.comments.page_urls import Sites
 from commentsvc.comments.submission import avatar
-from commentsvc.comments.urls import Sites
 from commentsvc.http.messages import encode
 from commentsvc.model import Comment
 from commentsvc.settings.schema import Site

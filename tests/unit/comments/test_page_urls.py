@@ -6,7 +6,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from commentsvc.comments.urls import (
+from commentsvc.comments.page_urls import (
     LENGTH,
     PageRef,
     Sites,

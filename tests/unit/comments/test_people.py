@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from commentsvc.comments import people, queries, rendering
-from commentsvc.comments.urls import PageRef
+from commentsvc.comments.page_urls import PageRef
 from commentsvc.db.database import Database
 from commentsvc.model import DELETED, PENDING
 from tests.unit.database_fixture import add, decide, opened

@@ -7,8 +7,8 @@ import pytest
 
 from commentsvc.comments import queries, reactions, threads
 from commentsvc.comments.errors import TooManyReactions, UnknownSite
+from commentsvc.comments.page_urls import PageRef
 from commentsvc.comments.reactions import Reaction
-from commentsvc.comments.urls import PageRef
 from commentsvc.comments.voting import CROWD
 from commentsvc.db import integrity
 from commentsvc.db.database import Database

@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from commentsvc.comments.page_urls import Sites
 from commentsvc.comments.submission import (
     MalformedError,
     Submission,
@@ -16,7 +17,6 @@ from commentsvc.comments.submission import (
     from_json,
     message_from_json,
 )
-from commentsvc.comments.urls import Sites
 from commentsvc.settings.schema import CommentsSettings, Site
 from commentsvc.util.i18n import translate
 from commentsvc.util.text import one_line

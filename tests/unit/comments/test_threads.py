@@ -8,7 +8,7 @@ import pytest
 
 from commentsvc.comments import errors, queries, reactions, threads
 from commentsvc.comments.errors import UnknownThread, UrlTaken
-from commentsvc.comments.urls import PageRef
+from commentsvc.comments.page_urls import PageRef
 from commentsvc.db import integrity
 from commentsvc.db.database import Database
 from commentsvc.db.sqlite import Transaction

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from commentsvc.comments import queries, threads, views
-from commentsvc.comments.urls import PageRef
+from commentsvc.comments.page_urls import PageRef
 from commentsvc.comments.views import PageWithViews, ViewCounter
 from commentsvc.db.database import Database
 from commentsvc.db.sqlite import Transaction

@@ -7,7 +7,7 @@ import msgspec
 import pytest
 
 from commentsvc.comments import queries, threads
-from commentsvc.comments.urls import UnknownSiteError
+from commentsvc.comments.page_urls import UnknownSiteError
 from commentsvc.db.database import Database
 from commentsvc.exports import hugo
 from commentsvc.exports.hugo import ALIASES, DataFilesError, DataFilesResult, file_name

@@ -19,9 +19,9 @@ from commentsvc.comments import (
     views,
     voting,
 )
+from commentsvc.comments.page_urls import PageRef, UnknownSiteError
 from commentsvc.comments.reactions import Reaction
 from commentsvc.comments.readers import SignedReader
-from commentsvc.comments.urls import PageRef, UnknownSiteError
 from commentsvc.db.database import Database
 from commentsvc.exports import records, snapshot
 from commentsvc.exports.records import (

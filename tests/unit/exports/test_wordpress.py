@@ -14,7 +14,7 @@ import msgspec
 import pytest
 
 from commentsvc.comments import threads
-from commentsvc.comments.urls import UrlError
+from commentsvc.comments.page_urls import UrlError
 from commentsvc.db.database import Database
 from commentsvc.db.sqlite import Reader
 from commentsvc.exports import disqus, isso, snapshot, wordpress

@@ -26,8 +26,8 @@ from commentsvc.comments import (
     voting,
 )
 from commentsvc.comments.errors import CommentsError
+from commentsvc.comments.page_urls import PageRef, UrlError
 from commentsvc.comments.reactions import Reaction
-from commentsvc.comments.urls import PageRef, UrlError
 from commentsvc.db import integrity
 from commentsvc.db.database import Database
 from commentsvc.exports import ndjson, snapshot

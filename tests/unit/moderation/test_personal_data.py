@@ -7,7 +7,7 @@ import msgspec
 import pytest
 
 from commentsvc.comments import follows, search, subscriptions
-from commentsvc.comments.urls import PageRef
+from commentsvc.comments.page_urls import PageRef
 from commentsvc.db.database import Database
 from commentsvc.moderation import personal_data
 from tests.unit.database_fixture import NOW, add, opened, plan

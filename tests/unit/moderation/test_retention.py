@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from commentsvc.comments import queries, search
-from commentsvc.comments.urls import PageRef
+from commentsvc.comments.page_urls import PageRef
 from commentsvc.db import integrity
 from commentsvc.db.database import Database
 from commentsvc.db.sqlite import Transaction

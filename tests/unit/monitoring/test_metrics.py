@@ -6,8 +6,8 @@ import pytest
 from prometheus_client import CollectorRegistry, generate_latest
 from prometheus_client.parser import text_string_to_metric_families
 
-from commentsvc.api.metrics import CoreCollector, InstanceCollector, statistics
 from commentsvc.cluster.membership import InstanceState
+from commentsvc.monitoring.metrics import CoreCollector, InstanceCollector, statistics
 from tests.core_server import core_server
 
 STATUS = "Name:\tpython\nVmHWM:\t   61440 kB\nVmRSS:\t   45056 kB\nThreads:\t3\n"
