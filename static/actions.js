@@ -1,29 +1,26 @@
 // The actions of buttons and of the box to write: each loads its module at the first use
 
-import { loadMessages, storage } from "./common.js";
+import { load, loadMessages, storage } from "./common.js";
 /** @import { About } from "./types.d.ts" */
-
-const menu = () => import("./menu.js");
-const replying = () => import("./replying.js");
 
 /** The module for each name; it exports a function of that name. */
 const MODULES = {
-  copy: menu,
-  delete: () => import("./deletion.js"),
-  edit: replying,
-  menu,
-  reply: replying,
-  report: menu,
-  share: menu,
-  vote: () => import("./voting.js"),
-  write: () => import("./form.js"),
+  copy: "menu",
+  delete: "deletion",
+  edit: "replying",
+  menu: "menu",
+  reply: "replying",
+  report: "menu",
+  share: "menu",
+  vote: "voting",
+  write: "form",
 };
 
 /** Handle an event of `control`, with its `detail`; show a failure below it. */
 export async function act(thread, control, type, detail) {
   const { name } = control;
   if (type == "comment-submitted") {
-    const { showSubmitted } = await import("./submitted.js");
+    const { showSubmitted } = await load("submitted");
     showSubmitted(thread, detail);
   } else if (name == "sort" && type == "input") {
     storage.set("sort", control.value);
@@ -36,13 +33,13 @@ export async function act(thread, control, type, detail) {
 async function use(thread, control) {
   const { messages, error } = thread;
   error.textContent = "";
-  const loading = [MODULES[control.name](), loadMessages(thread, "-form")];
+  const loading = [load(MODULES[control.name]), loadMessages(thread, "-form")];
   const [module, more] = await Promise.all(loading);
   Object.assign(messages, more);
   try {
     await module[control.name](thread, control);
   } catch (failure) {
-    const { errorText } = await import("./send.js");
+    const { errorText } = await load("send");
     control.closest(".commentsvc-actions").after(error);
     error.textContent = errorText(messages, failure);
   }

@@ -7,6 +7,7 @@ import {
   get,
   h,
   icon,
+  load,
   loadMessages,
   loadStylesheet,
   setHTML,
@@ -289,7 +290,7 @@ export class CommentThread extends HTMLElement {
       storage.set(draft, { ...storage.get(draft), message: control.value });
     }
     try {
-      const { act } = await import("./actions.js");
+      const { act } = await load("actions");
       await act(this, control, type, detail);
     } catch {
       control.after(this.error);

@@ -77,6 +77,10 @@ export const storage = {
   },
 };
 
+/** Import a module, again if it failed: browsers remember that of an address */
+export const load = (name) =>
+  import(`./${name}.js`).catch(() => import(`./${name}.js?` + Date.now()));
+
 const loading = {}; // promises
 
 /** Return the messages in an element's language; `part` names those loaded on use */
