@@ -61,8 +61,18 @@ class Box:
 
     def wait(self, name: str) -> None:
         """Wait until the container's own health check succeeds."""
-        check = ("exec", name, "commentsvc", "healthcheck")
-        wait_for(lambda: self.engine.run(*check).code == 0, f"{name} to be healthy")
+        said = ""
+
+        def is_healthy() -> bool:
+            nonlocal said
+            done = self.engine.run("exec", name, "commentsvc", "healthcheck")
+            said = done.err or done.out
+            return done.code == 0
+
+        try:
+            wait_for(is_healthy, f"{name} to be healthy")
+        except AssertionError as error:
+            raise AssertionError(f"{error}; it said {said}") from None
 
     def stop(self, name: str) -> int:
         """Stop the container as `docker stop` does; return its exit code."""
