@@ -1,26 +1,29 @@
 // The actions of buttons and of the box to write: each loads its module at the first use
 
-import { load, loadMessages, storage } from "./common.js";
+import { again, loadMessages, storage } from "./common.js";
 /** @import { About } from "./types.d.ts" */
+
+const menu = () => import("./menu.js").catch(again("menu"));
+const replying = () => import("./replying.js").catch(again("replying"));
 
 /** The module for each name; it exports a function of that name. */
 const MODULES = {
-  copy: "menu",
-  delete: "deletion",
-  edit: "replying",
-  menu: "menu",
-  reply: "replying",
-  report: "menu",
-  share: "menu",
-  vote: "voting",
-  write: "form",
+  copy: menu,
+  delete: () => import("./deletion.js").catch(again("deletion")),
+  edit: replying,
+  menu,
+  reply: replying,
+  report: menu,
+  share: menu,
+  vote: () => import("./voting.js").catch(again("voting")),
+  write: () => import("./form.js").catch(again("form")),
 };
 
 /** Handle an event of `control`, with its `detail`; show a failure below it. */
 export async function act(thread, control, type, detail) {
   const { name } = control;
   if (type == "comment-submitted") {
-    const { showSubmitted } = await load("submitted");
+    const { showSubmitted } = await import("./submitted.js").catch(again("submitted"));
     showSubmitted(thread, detail);
   } else if (name == "sort" && type == "input") {
     storage.set("sort", control.value);
@@ -33,13 +36,13 @@ export async function act(thread, control, type, detail) {
 async function use(thread, control) {
   const { messages, error } = thread;
   error.textContent = "";
-  const loading = [load(MODULES[control.name]), loadMessages(thread, "-form")];
+  const loading = [MODULES[control.name](), loadMessages(thread, "-form")];
   const [module, more] = await Promise.all(loading);
   Object.assign(messages, more);
   try {
     await module[control.name](thread, control);
   } catch (failure) {
-    const { errorText } = await load("send");
+    const { errorText } = await import("./send.js").catch(again("send"));
     control.closest(".commentsvc-actions").after(error);
     error.textContent = errorText(messages, failure);
   }

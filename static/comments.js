@@ -1,5 +1,6 @@
 import {
   actionButton,
+  again,
   anchorOf,
   base,
   countText,
@@ -7,7 +8,6 @@ import {
   get,
   h,
   icon,
-  load,
   loadMessages,
   loadStylesheet,
   setHTML,
@@ -93,7 +93,7 @@ class CommentList {
     return item;
   }
 
-  /** Render what has changed in `comments`, a Map by id */
+  /** `comments` is a Map by id */
   update(comments, thread) {
     const depth = thread.getAttribute("depth") ?? 4;
     const items = new Map();
@@ -290,7 +290,7 @@ export class CommentThread extends HTMLElement {
       storage.set(draft, { ...storage.get(draft), message: control.value });
     }
     try {
-      const { act } = await load("actions");
+      const { act } = await import("./actions.js").catch(again("actions"));
       await act(this, control, type, detail);
     } catch {
       control.after(this.error);

@@ -77,9 +77,8 @@ export const storage = {
   },
 };
 
-/** Import a module, again if it failed: browsers remember that of an address */
-export const load = (name) =>
-  import(`./${name}.js`).catch(() => import(`./${name}.js?` + Date.now()));
+/** Import by another address: browsers remember failures */
+export const again = (name) => () => import(/* @vite-ignore */ `./${name}.js?` + Date.now());
 
 const loading = {}; // promises
 

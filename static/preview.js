@@ -1,6 +1,6 @@
 // The preview of a comment, updated while its author types
 
-import { h, load, setHTML } from "./common.js";
+import { again, h, setHTML } from "./common.js";
 import { explain } from "./sending.js";
 import { enrich } from "./rich.js";
 import { send } from "./send.js";
@@ -45,7 +45,7 @@ export class Preview {
       explain(this.#form, failure);
     }
     const { pictures } = this.#form.element;
-    const uploading = pictures?.size && (await load("uploading"));
+    const uploading = pictures?.size && (await import("./uploading.js").catch(again("uploading")));
     enrich(setHTML(this.#element, html));
     if (uploading) uploading.showPictures(this.#element, pictures);
     this.#button.ariaExpanded = String(this.#isOpen);

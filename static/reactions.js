@@ -1,7 +1,7 @@
 // <page-reactions>: what readers think of a page, in emoji
 
 import { CommentCount } from "./count.js";
-import { h, load, loadMessages, loadStylesheet, storage } from "./common.js";
+import { again, h, loadMessages, loadStylesheet, storage } from "./common.js";
 /** @import { PageCounts } from "./types.d.ts" */
 
 const stylesheet = loadStylesheet("elements.css");
@@ -27,7 +27,7 @@ export class PageReactions extends CommentCount {
     });
     const group = h("div.reactions", { role: "group", ariaLabel: names.label }, ...buttons);
     group.onclick = async ({ target }) => {
-      const { react } = await load("reacting");
+      const { react } = await import("./reacting.js").catch(again("reacting"));
       react(this, target.closest("button"));
     };
     this.replaceChildren(group);

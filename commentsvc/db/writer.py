@@ -1,10 +1,11 @@
 """The writer: one thread that changes the database, with many jobs in one transaction.
 
 An acknowledged comment must survive a power cut, and an fsync takes longer than a hundred
-submissions. So the writer takes all jobs that were queued during its last fsync, runs each in a
-SAVEPOINT inside one transaction, commits once, purges the cached responses that became stale, and
-only then resolves the futures, with a single call into each event loop. Announce, commit, purge,
-answer: the order is ensured here and nowhere else. Between COMMIT and purge, reads see the new
+submissions. So the writer takes all jobs that were queued during its last fsync, and those queued
+while it waited for another process or instance that writes, runs each in a SAVEPOINT inside one
+transaction, commits once, purges the cached responses that became stale, and only then resolves the
+futures, with a single call into each event loop. Announce, commit, purge, answer: the order is
+ensured here and nowhere else. Between COMMIT and purge, reads see the new
 state while the cache still has the old one. So the tags are announced before the COMMIT, and a
 handler that answers from such a read prevents that the old answer is sent after it (see
 `http.bridge`). If other instances have caches too (`peers`), the answer waits for them, while the
@@ -150,13 +151,26 @@ class WorkQueue:
     def take(self, most: int) -> list[Job[Any]]:
         """Wait for a job; return it and its successors, `most` in all, or [] once closed."""
         jobs: list[Job[Any]] = []
-        while not jobs or (len(jobs) < most and self._jobs.qsize()):
-            job = self._jobs.get()
-            if job is None:
-                self._jobs.put(None)  # the other threads that take jobs need the end mark too
-                break
-            jobs.append(job)
+        if self._append_next(jobs):
+            self.fill(jobs, most)
         return jobs
+
+    def fill(self, jobs: list[Job[Any]], most: int) -> None:
+        """Append the waiting jobs to `jobs`, `most` in all, without waiting for others.
+
+        Only for a queue from which one thread takes jobs.
+        """
+        while len(jobs) < most and self._jobs.qsize() and self._append_next(jobs):
+            pass
+
+    def _append_next(self, jobs: list[Job[Any]]) -> bool:
+        """Wait for a job and append it; return False once closed."""
+        job = self._jobs.get()
+        if job is None:
+            self._jobs.put(None)  # the other threads that take jobs need the end mark too
+            return False
+        jobs.append(job)
+        return True
 
     def close(self) -> None:
         with self._lock:
@@ -230,7 +244,7 @@ def run(
         tags: list[str] = []
         purged = False
         try:
-            write_all(engine, connection, jobs, tags, caches)
+            write_all(engine, connection, backlog, jobs, tags, caches)
             health.succeeded()
             if tags:
                 caches.purge(list(dict.fromkeys(tags)))
@@ -255,11 +269,14 @@ def run(
 def write_all(
     engine: Engine,
     connection: Any,
-    jobs: Sequence[Job[Any]],
+    backlog: WorkQueue,
+    jobs: list[Job[Any]],
     tags: list[str],
     caches: Caches,
 ) -> None:
     """Run `jobs` in one transaction, in their order, and commit; collect their tags.
+
+    The jobs of `backlog` that were queued while it waited to write are appended to `jobs`.
 
     A job that fails is rolled back alone. Raise an exception if the whole transaction failed.
     """
@@ -267,6 +284,7 @@ def write_all(
     connection.rollback()  # does nothing, unless a failure left a transaction behind
     connection.execute(transaction.BEGIN)
     caches.peers.begin(transaction)
+    backlog.fill(jobs, BATCH)
     if len(jobs) == 1:
         if not _do_alone(engine, transaction, jobs[0]):
             connection.rollback()

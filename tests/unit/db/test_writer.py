@@ -19,6 +19,7 @@ from commentsvc.db import postgresql
 from commentsvc.db.database import Database
 from commentsvc.db.sqlite import DatabaseBusy, DatabaseClosed, DatabaseFull, Transaction
 from commentsvc.db.writer import BATCH, BatchOperation, Job, WorkQueue, WriteHealth, hand_back
+from commentsvc.settings.schema import DatabaseSettings
 from tests.conftest import cannot_run
 from tests.e2e.program import holding_lock
 from tests.unit.database_fixture import BROKEN_RULE, connected, held, opened, site, sites
@@ -103,6 +104,34 @@ def test_what_queues_meanwhile_shares_a_transaction_and_a_purge(tmp_path: Path) 
         asyncio.run(main(database))
     assert purged[0] == ["all", *(str(number) for number in range(BATCH))]
     assert [len(tags) for tags in purged] == [BATCH + 1, 11]
+
+
+def test_what_queues_while_another_writes_shares_the_next_transaction(tmp_path: Path) -> None:
+    purged: list[list[str]] = []
+
+    async def main(database: Database, other: Any) -> None:  # Any: a connection
+        async def queued(name: str) -> asyncio.Task[str]:
+            """Queue a job once the one before it was taken."""
+            while True:
+                write = asyncio.create_task(database.write(site(name, name)))
+                await asyncio.sleep(0.01)
+                if not write.done():
+                    return write
+                with pytest.raises(DatabaseBusy, match="1 requests wait"):
+                    await write
+
+        with holding_lock(other):
+            first = await queued("first")
+            second = await queued("second")
+        await asyncio.gather(first, second)
+
+    one = DatabaseSettings(queue=1)
+    with (
+        opened(tmp_path, lambda tags: purged.append(list(tags)), one) as database,
+        contextlib.closing(connected(tmp_path)) as other,
+    ):
+        asyncio.run(main(database, other))
+    assert purged == [["first", "second"]]
 
 
 def test_work_that_raises_is_undone_alone_and_purges_nothing(tmp_path: Path) -> None:

@@ -453,7 +453,8 @@ def test_exports_are_measured_and_judged(tmp_path: Path) -> None:
     rows = exports.measure(tmp_path, 5_000, 100, rounds=1)
     assert [row["scenario"] for row in rows] == [*exports.FORMATS, "hugo", "hugo, unchanged"]
     assert 50 < len(list((tmp_path / "files 1").iterdir())) < 100
-    assert all(20 < row["rss_mib"] < 200 and row["cpu_seconds"] > 0 for row in rows)
+    # It has a part of what it shares with the services of other tests.
+    assert all(5 < row["rss_mib"] < 200 and row["cpu_seconds"] > 0 for row in rows)
     assert exports.too_much(rows) == []
     assert exports.Cost(10.0, 7.9, 50.0).disturbed
     assert not exports.Cost(10.0, 8.1, 50.0).disturbed
