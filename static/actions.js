@@ -19,7 +19,7 @@ const MODULES = {
   write: () => import("./form.js").catch(again("form")),
 };
 
-/** Handle an event of `control`, with its `detail`; show a failure below it. */
+/** Handle an event of `control`; show a failure below it. */
 export async function act(thread, control, type, detail) {
   const { name } = control;
   if (type == "comment-submitted") {
@@ -48,10 +48,7 @@ async function use(thread, control) {
   }
 }
 
-/**
- * Return the properties that each form needs.
- * @returns {About}
- */
+/** @returns {About} what each form needs */
 export const about = ({ messages, url }) => ({ messages, url });
 
 /** Return the comment that a button belongs to. */

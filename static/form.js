@@ -7,7 +7,7 @@ import { again, get, h, loadStylesheet, storage } from "./common.js";
 const KEYS = { b: "bold", i: "italic", k: "link", e: "code" };
 const PATIENCE_MS = 1500; // that a comment waits for its proof of work
 const PAUSE_MS = 800; // before it shows that the draft is stored
-const FEW = 200; // remaining characters, which are shown
+const FEW = 200; // characters left are shown
 
 // The author's fields; hidden while the author is known
 const IDENTITY = {
@@ -41,14 +41,14 @@ export class CommentForm {
   token = {};
   error = h("p.error", { role: "alert" });
 
-  draft; // where the text is stored until the comment is sent
+  draft; // its name in storage
   proof; // the promise of the token and its proof of work
   #preview; // from its first use on
 
-  errors = {}; // elements by the names of fields
+  errors = {}; // elements by field
   tools = h("div.actions");
   identity = h("div.identity");
-  #known = h("p.hint"); // replaces `identity` while that is hidden
+  #known = h("p.hint"); // instead of `identity`
   #charactersLeft = h("small.hint"); // or the note that the draft is stored
   #timer;
   #formatButton = h("button.link", { type: "button", ariaExpanded: "false" }, "Aa");
@@ -56,8 +56,7 @@ export class CommentForm {
   #sendButton = h("button.button");
 
   /**
-   * Make a form for a page, for a reply to the comment `parent`, or for changing it if it is `own`.
-   * Its text is the draft, or else `message`.
+   * For a page, for a reply to the comment `parent`, or for changing it if it is `own`.
    * @param {About} about
    */
   constructor(about) {
@@ -146,7 +145,7 @@ export class CommentForm {
 
   #pressKey(event) {
     const { key, target } = event;
-    if (event.isComposing) return; // the key belongs to the input method
+    if (event.isComposing) return; // by an input method
     if (key == "Escape" && this.about.parent) this.element.reset();
     if (!event.ctrlKey && !event.metaKey) return;
     if (key == "Enter") this.element.requestSubmit();
@@ -155,7 +154,7 @@ export class CommentForm {
     this.#format(KEYS[key]);
   }
 
-  /** Make selected text a link to a pasted address. */
+  /** Link selected text to a pasted address. */
   #paste(event) {
     const { selectionStart, selectionEnd } = event.target;
     const url = event.clipboardData.getData("text").trim();

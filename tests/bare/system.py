@@ -46,7 +46,11 @@ mount --bind "$1" "$1" # programs inside may unshare their mounts only below a m
 mount --rbind /dev "$1/dev"
 mount --rbind /sys "$1/sys"
 mount -t proc proc "$1/proc"
-exec chroot "$@"
+cd "$1"
+pivot_root . . # as `docker exec` enters the root of the namespace, which chroot does not change
+umount -l .
+shift
+exec chroot . "$@"
 """
 
 
