@@ -500,6 +500,8 @@ class PostgresqlTransaction(_PostgresqlQueries, Transaction):
 
     def insert_each(self, sql: str, rows: Sequence[Sequence[object]]) -> range | None:
         ids = [number for (number,) in self._connection.run_together(sql, rows)]
+        if len(ids) != len(rows):
+            return None
         made = range(ids[0], ids[0] + len(rows)) if ids else range(0)
         return made if ids == [*made] else None
 

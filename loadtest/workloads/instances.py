@@ -51,8 +51,8 @@ MEMORY: Final = Goal("rss_mib", "most", 80, "of each instance")
 LEASE: Final = Goal("times", "most", 1.02, "of a hit without a lease, in instructions")
 
 
-# Lets so many clients submit to a port for some seconds.
-Submit = Callable[[int, int, float], client.Outcome]
+# Lets so many clients submit to a port for some seconds, with keys from a number on.
+Submit = Callable[[int, int, float, int], client.Outcome]
 
 
 def name_of(instances: int, clients: int, coherence: str) -> str:
@@ -154,31 +154,33 @@ class Submitters:
         """Let the clients of each instance submit at the same time."""
         chosen = services[:clients]
         share = clients // len(chosen)
+        jobs = []
         with ThreadPoolExecutor(len(chosen)) as pool:
-            jobs = [
-                pool.submit(submit or self._submit, service.port, share, seconds)
-                for service in chosen
-            ]
+            for service in chosen:
+                self._serial += 10_000_000
+                play = submit or self._submit
+                jobs.append(pool.submit(play, service.port, share, seconds, self._serial))
             return [job.result() for job in jobs]
 
-    def _submit(self, port: int, clients: int, seconds: float) -> client.Outcome:
+    def _submit(self, port: int, clients: int, seconds: float, first: int) -> client.Outcome:
         plan, cores = self._plan(port, submissions(self._pages, port))
-        outcome = client.generate(port, plan, clients, 1, seconds, self._serial, cores)
+        outcome = client.generate(port, plan, clients, 1, seconds, first, cores)
         if not outcome.answered:
             raise ServiceError(f"no submission of {clients} clients is acknowledged")
         return outcome
 
-    def _submit_patiently(self, port: int, clients: int, seconds: float) -> client.Outcome:
+    def _submit_patiently(
+        self, port: int, clients: int, seconds: float, first: int
+    ) -> client.Outcome:
         """Submit to Waline, which closes connections that it cannot answer within 10 s."""
         plan, cores = self._plan(port, waline.submissions(self._pages, port))
-        seen = browse(port, plan, clients, seconds, cores, first=self._serial)
+        seen = browse(port, plan, clients, seconds, cores, first=first)
         if not seen.outcome.answered:
             raise ServiceError(f"Waline acknowledges no submission of {clients} clients")
         return replace(seen.outcome, wrong=seen.errors)
 
     def _plan(self, port: int, requests: Sequence[Request]) -> tuple[Path, str]:
         """Return the file that says what the clients send, and their cores."""
-        self._serial += 10_000_000
         plan = self._play.folder / f"plan-{port}"
         plan.write_bytes(client.pack(requests, range(len(requests))))
         return plan, ",".join(map(str, self._play.cores))

@@ -461,6 +461,13 @@ def test_many_comments_are_inserted_as_each_alone_in_their_order(
     outcome(database, lambda tx: ids.append(tx.insert_each(sql, twice)))
     assert ids[1] is None, "a key that exists is not stored again"
 
+    def insert_again(tx: Any) -> None:  # Any: as above
+        ids.append(tx.insert_each(sql, comment_rows))
+        ids.append(tx.insert_each(sql, comment_rows))
+
+    outcome(database, insert_again)
+    assert ids.pop() is None, "nor do all of them"
+
 
 @pytest.mark.parametrize("sql", TOGETHER.keys() - COMMENT_ROWS.keys())
 def test_many_rows_are_found_by_an_index(database: Database, engine: str, sql: str) -> None:
