@@ -22,7 +22,10 @@ PATIENCE: Final = 1.0
 
 @contextmanager
 def writing(take: Callable[[], bytes], descriptor: int) -> Iterator[None]:
-    """Write everything that `take` returns to `descriptor` during the block, until that fails."""
+    """Write everything that `take` returns to `descriptor` during the block, until that fails.
+
+    `descriptor` must stay open: if nobody reads, the last write may go on after the block.
+    """
     ended = threading.Event()
 
     def run() -> None:

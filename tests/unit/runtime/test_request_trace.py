@@ -15,6 +15,9 @@ def pipe() -> Iterator[tuple[int, int]]:
     reading, written = os.pipe()
     yield reading, written
     os.close(reading)
+    for thread in threading.enumerate():
+        if thread.name == "trace":  # else it would write to the next file with this number
+            thread.join(30)
     os.close(written)
 
 
@@ -79,4 +82,4 @@ def test_a_reader_that_has_stopped_reading_does_not_keep_it_from_ending(
     monkeypatch.setattr(request_trace, "PATIENCE", 0.05)
     with writing(Lines(b"x" * 1_000_000), written):
         pass
-    os.read(reading, 10)  # so that the thread's write ends when the pipe is closed
+    os.read(reading, 10)  # so that the thread's write ends in the middle when the pipe is closed
