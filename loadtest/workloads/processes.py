@@ -69,6 +69,7 @@ class Processes:
             _wait_until_ready(log)
             plan = self._plan(port)
             self._generate(port, plan, 1.0)  # so that all processes have prepared their queries
+            self._play_mix(port)  # so that each has cached what is asked often
             seconds = self._play.extent.seconds
             for name, load in (
                 (misses(number), partial(self._generate, port, plan, seconds)),
@@ -204,7 +205,7 @@ def main(rounds: int, seconds: int, short: bool) -> None:
     extent = extent_of(short, rounds, seconds)
     with prepare(extent) as play, running(play.folder / "postgresql") as server:
         data, served = play.folder / "data", play.folder / "served"
-        wanted = int(PREPARED * extent.seconds) * extent.rounds * len(NUMBERS)
+        wanted = 2 * int(PREPARED * extent.seconds) * extent.rounds * len(NUMBERS)
         script = mixed.write(data, play.pages, mixed.WHOLE, wanted)
         server.ask("CREATE DATABASE comments")
         url = server.url("comments")
