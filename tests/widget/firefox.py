@@ -8,7 +8,7 @@ import json
 import socket
 import subprocess
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -52,8 +52,15 @@ class Firefox:
         self._ask("WebDriver:Navigate", url=address)
 
     def click(self, xpath: str) -> None:
-        """Click the first such element, when it is there."""
-        self._ask("WebDriver:ElementClick", id=self._find(xpath))
+        """Click the first such element, when it is there and nothing moves it any more."""
+        found = self._find(xpath)
+        wait_for(self._is_loaded, "the page")
+        self._ask("WebDriver:ElementClick", id=found)
+
+    def _is_loaded(self) -> bool:
+        script = "return document.readyState"
+        state = self._ask("WebDriver:ExecuteScript", script=script, args=[])
+        return bool(state["value"] == "complete")
 
     def write(self, xpath: str, text: str) -> None:
         """Type a text into the first such element, when it is there."""
@@ -109,9 +116,8 @@ def firefox(profile: Path) -> Iterator[Firefox]:
     try:
         port = profile / "MarionetteActivePort"
         wait_for(lambda: port.exists() and port.read_text() != "", "Firefox")
-        browser = Firefox(int(port.read_text()))
-        yield browser
-        browser.close()
+        with closing(Firefox(int(port.read_text()))) as browser:
+            yield browser
     finally:
         process.kill()
         process.wait()
