@@ -8,7 +8,7 @@ The CPU time for an answer, of all three, tells what the cores allow, and what p
 
 import shutil
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Final
@@ -69,16 +69,18 @@ class Processes:
             _wait_until_ready(log)
             plan = self._plan(port)
             self._generate(port, plan, 1.0)  # so that all processes have prepared their queries
-            self._play_mix(port)  # so that each has cached what is asked often
-            seconds = self._play.extent.seconds
-            for name, load in (
-                (misses(number), partial(self._generate, port, plan, seconds)),
-                (mix(number), partial(self._play_mix, port)),
-            ):
-                before = (server.cpu(), self._postgresql.cpu())
-                outcome = load()
-                after = (server.cpu(), self._postgresql.cpu())
-                yield _row(name, round_number, outcome, before, after)
+            load = partial(self._generate, port, plan, self._play.extent.seconds)
+            yield self._measure(server, misses(number), round_number, load)
+            self._play_mix(port)  # so that each process has cached what is asked often
+            yield self._measure(server, mix(number), round_number, partial(self._play_mix, port))
+
+    def _measure(
+        self, server: Running, name: str, round_number: int, load: Callable[[], client.Outcome]
+    ) -> Row:
+        before = (server.cpu(), self._postgresql.cpu())
+        outcome = load()
+        after = (server.cpu(), self._postgresql.cpu())
+        return _row(name, round_number, outcome, before, after)
 
     def _play_mix(self, port: int) -> client.Outcome:
         """Let the clients play the next part of the mix. Raise ServiceError if it is too short."""
