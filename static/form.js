@@ -7,7 +7,7 @@ import { again, get, h, loadStylesheet, storage } from "./common.js";
 const KEYS = { b: "bold", i: "italic", k: "link", e: "code" };
 const PATIENCE_MS = 1500; // that a comment waits for its proof of work
 const PAUSE_MS = 800; // before it shows that the draft is stored
-const FEW = 200; // characters left are shown
+const FEW = 200; // characters left: it shows them
 
 // The author's fields; hidden while the author is known
 const IDENTITY = {

@@ -5,11 +5,12 @@ submissions. So the writer takes all jobs that were queued during its last fsync
 while it waited for another process or instance that writes, runs each in a SAVEPOINT inside one
 transaction, commits once, purges the cached responses that became stale, and only then resolves the
 futures, with a single call into each event loop. Announce, commit, purge, answer: the order is
-ensured here and nowhere else. Between COMMIT and purge, reads see the new
-state while the cache still has the old one. So the tags are announced before the COMMIT, and a
-handler that answers from such a read prevents that the old answer is sent after it (see
-`http.bridge`). If other instances have caches too (`peers`), the answer waits for them, while the
-next transaction is already under way.
+ensured here and nowhere else.
+
+Between COMMIT and purge, reads see the new state while the cache still has the old one. So the tags
+are announced before the COMMIT, and a handler that answers from such a read prevents that the old
+answer is sent after it (see `http.bridge`). If other instances have caches too (`peers`), the
+answer waits for them, while the next transaction is already under way.
 
 Neighbours of one kind (`BatchOperation`) share a SAVEPOINT and their statements. If that fails, all
 of them are rolled back and each is run alone, so one invalid item does not affect its neighbours.
@@ -276,9 +277,8 @@ def write_all(
 ) -> None:
     """Run `jobs` in one transaction, in their order, and commit; collect their tags.
 
-    The jobs of `backlog` that were queued while it waited to write are appended to `jobs`.
-
-    A job that fails is rolled back alone. Raise an exception if the whole transaction failed.
+    The jobs of `backlog` that were queued while it waited to write are appended to `jobs`. A job
+    that fails is rolled back alone. Raise an exception if the whole transaction failed.
     """
     transaction = engine.transaction(connection, tags)
     connection.rollback()  # does nothing, unless a failure left a transaction behind

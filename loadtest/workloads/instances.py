@@ -51,7 +51,8 @@ MEMORY: Final = Goal("rss_mib", "most", 80, "of each instance")
 LEASE: Final = Goal("times", "most", 1.02, "of a hit without a lease, in instructions")
 
 
-# Lets so many clients submit to a port for some seconds, with keys from a number on.
+# Lets so many clients submit to a port for some seconds; numbers their submissions from the last
+# argument on.
 Submit = Callable[[int, int, float, int], client.Outcome]
 
 
@@ -157,9 +158,9 @@ class Submitters:
         jobs = []
         with ThreadPoolExecutor(len(chosen)) as pool:
             for service in chosen:
-                self._serial += 10_000_000
-                play = submit or self._submit
-                jobs.append(pool.submit(play, service.port, share, seconds, self._serial))
+                self._serial += 10_000_000  # no two instances get the same submissions
+                arguments = (service.port, share, seconds, self._serial)
+                jobs.append(pool.submit(submit or self._submit, *arguments))
             return [job.result() for job in jobs]
 
     def _submit(self, port: int, clients: int, seconds: float, first: int) -> client.Outcome:

@@ -207,6 +207,7 @@ def main(rounds: int, seconds: int, short: bool) -> None:
     extent = extent_of(short, rounds, seconds)
     with prepare(extent) as play, running(play.folder / "postgresql") as server:
         data, served = play.folder / "data", play.folder / "served"
+        # The mix is played twice by each: to fill the caches, and to be measured.
         wanted = 2 * int(PREPARED * extent.seconds) * extent.rounds * len(NUMBERS)
         script = mixed.write(data, play.pages, mixed.WHOLE, wanted)
         server.ask("CREATE DATABASE comments")

@@ -453,7 +453,7 @@ def test_exports_are_measured_and_judged(tmp_path: Path) -> None:
     rows = exports.measure(tmp_path, 5_000, 100, rounds=1)
     assert [row["scenario"] for row in rows] == [*exports.FORMATS, "hugo", "hugo, unchanged"]
     assert 50 < len(list((tmp_path / "files 1").iterdir())) < 100
-    # It has a part of what it shares with the services of other tests.
+    # Memory that it shares with the services of other tests counts only in part.
     assert all(5 < row["rss_mib"] < 200 and row["cpu_seconds"] > 0 for row in rows)
     assert exports.too_much(rows) == []
     assert exports.Cost(10.0, 7.9, 50.0).disturbed
