@@ -25,6 +25,7 @@ from psycopg.types.numeric import Int4Dumper, Int8Dumper
 
 from commentsvc.db import postgresql_statements
 from commentsvc.db.peers import LOCK, Peers, UnawaitedPeers
+from commentsvc.db.postgresql_prepared import MOST, PreparedStatements
 from commentsvc.db.postgresql_statements import FOR_MANY
 from commentsvc.db.query import Prepared, Query
 from commentsvc.db.schema.postgresql import ENGINE, SCHEMA
@@ -55,8 +56,6 @@ SILENCE_MS: Final = 10_000
 LOOP_SILENCE_MS: Final = 2_000
 # Seconds that the event loop waits for a new connection; then a thread goes on to open it.
 LOOP_PATIENCE: Final = 0.1
-# Prepared statements kept per connection: all of ours, many times over.
-STATEMENTS: Final = 512
 # Rows that are fetched at once of a long result.
 PIECE: Final = 1_000
 # Seconds that a transaction waits for another instance's. An instance that hangs or was stopped in
@@ -160,7 +159,7 @@ def _objects(names: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
     return msgspec.json.encode(given).decode()
 
 
-@lru_cache(STATEMENTS)
+@lru_cache(MOST)
 def _translated(sql: str) -> str:
     """Return PostgreSQL's text of a statement that is written out for SQLite."""
     return postgresql_statements.TWINS.get(sql) or sql.replace("?", "%s")
@@ -182,7 +181,7 @@ def dial(
             client_encoding="utf8",
         )
         try:
-            connection.prepared_max = STATEMENTS
+            connection.prepared_max = MOST
             adapters = connection.adapters
             adapters.register_loader("numeric", _WholeNumber)
             adapters.register_dumper(int, _IntegerDumper)
@@ -269,8 +268,9 @@ class PostgresqlConnection:
     """A connection that is opened again when it was lost.
 
     `prepare` is run on each new one. Whoever uses it `on_loop`, the event loop, does not wait until
-    that is open, but gets DatabaseBusy meanwhile. It has the methods of sqlite3's that the writer
-    and readers use.
+    that is open, but gets DatabaseBusy meanwhile. With `is_direct`, PreparedStatements run all that
+    `run` takes, so that Ctrl-C waits for the end of a statement. It has the methods of sqlite3's
+    that the writer and readers use.
     """
 
     def __init__(
@@ -279,17 +279,23 @@ class PostgresqlConnection:
         *,
         read_only: bool = False,
         on_loop: bool = False,
+        is_direct: bool = False,
         prepare: Callable[[psycopg.Connection[Row]], None] = lambda _: None,
     ) -> None:
         """Open it. Raises DatabaseError."""
         self._url = url
         self._read_only = read_only
         self._on_loop = on_loop
+        self._is_direct = is_direct
         self._dialling: Future[psycopg.Connection[Row]] | None = None
         self._prepare = prepare
         self._names = count(1)
         self._has_begun = False
-        self._psycopg = self._dial()
+        self._use(self._dial())
+
+    def _use(self, connection: psycopg.Connection[Row]) -> None:
+        self._psycopg = connection
+        self._prepared = PreparedStatements(connection) if self._is_direct else None
 
     def _dial(self) -> psycopg.Connection[Row]:
         silence_ms = LOOP_SILENCE_MS if self._on_loop else SILENCE_MS
@@ -309,7 +315,8 @@ class PostgresqlConnection:
     @property
     def in_transaction(self) -> bool:
         """Whether a transaction is open."""
-        return self.info.transaction_status != psycopg.pq.TransactionStatus.IDLE
+        status = self._psycopg.pgconn.transaction_status
+        return status != psycopg.pq.TransactionStatus.IDLE
 
     def execute(self, sql: str, params: Sequence[object] = ()) -> Any:
         """Run a statement that is written out; Any: sqlite3's cursor has the same methods."""
@@ -333,17 +340,22 @@ class PostgresqlConnection:
     def _run(self, sql: str, params: Sequence[object]) -> Any:  # Any: as above
         idle = not self.in_transaction
         try:
-            return self._psycopg.execute(sql, params or None)
+            return self._send(sql, params)
         except psycopg.DataError:
             clean = _sendable(params)
             if clean == [*params]:
                 raise
-            return self._psycopg.execute(sql, clean)
+            return self._send(sql, clean)
         except psycopg.Error:
             if not (idle and self._psycopg.closed and sql.startswith(_REPEATABLE)):
                 raise
         self._redial()
-        return self._psycopg.execute(sql, params or None)
+        return self._send(sql, params)
+
+    def _send(self, sql: str, params: Sequence[object]) -> Any:  # Any: as above
+        if self._prepared is None:
+            return self._psycopg.execute(sql, params or None)
+        return self._prepared.run(sql, params)
 
     def executemany(self, sql: str, rows: Iterable[Sequence[object]]) -> Any:  # Any: as above
         """As `execute` for each of `rows`, by one statement if there is one for many rows."""
@@ -389,7 +401,7 @@ class PostgresqlConnection:
         self._has_begun = False
         with contextlib.suppress(psycopg.OperationalError):
             if not self._psycopg.closed and self.in_transaction:
-                self._psycopg.execute("ROLLBACK")
+                self._send("ROLLBACK", ())
 
     def close(self) -> None:
         """Let go of it."""
@@ -400,7 +412,7 @@ class PostgresqlConnection:
     def _redial(self) -> None:
         """Open it again. Raises DatabaseBusy."""
         try:
-            self._psycopg = self._dialled_aside() if self._on_loop else self._dial()
+            self._use(self._dialled_aside() if self._on_loop else self._dial())
         except DatabaseBusy:
             raise
         except DatabaseError as error:
@@ -539,11 +551,11 @@ class PostgresqlEngine:
 
     def writing(self, _cache: int) -> PostgresqlConnection:
         """Open the connection that writes. Raises DatabaseError."""
-        return PostgresqlConnection(self._url, prepare=self._set_up)
+        return PostgresqlConnection(self._url, is_direct=True, prepare=self._set_up)
 
     def reading(self, *, on_loop: bool) -> PostgresqlConnection:
         """Open a connection that reads. Raises DatabaseError."""
-        return PostgresqlConnection(self._url, read_only=True, on_loop=on_loop)
+        return PostgresqlConnection(self._url, read_only=True, on_loop=on_loop, is_direct=True)
 
     def _set_up(self, connection: psycopg.Connection[Row]) -> None:
         """Let COMMIT wait for the disk, or not, as `database.synchronous` says; bound all else."""

@@ -13,7 +13,12 @@ from commentsvc.comments import create, threads
 from commentsvc.comments.create import InsertResult, NewComment, add
 from commentsvc.db import integrity
 from commentsvc.db.database import Database
-from commentsvc.db.schema.comments import ThreadTable
+from commentsvc.db.schema.comments import (
+    CommentTable,
+    ProposedTitleTable,
+    SiteTable,
+    ThreadTable,
+)
 from commentsvc.db.sqlite import Reader, Transaction
 from commentsvc.db.writer import BatchOperation
 from tests.unit.database_fixture import HOUR, NOW, forget, held, new, opened
@@ -71,10 +76,11 @@ def rows(reader: Reader) -> dict[str, list[dict[str, Any]]]:  # Any: the engine'
     """
     found: dict[str, list[dict[str, Any]]] = {}
     places: dict[str, dict[int, int]] = {}
-    for table in ("site", "thread", "comment", "proposed_title"):
-        cursor = reader.execute(f"SELECT * FROM {table} ORDER BY 1")
-        names = [column[0] for column in cursor.description]
-        found[table] = [dict(zip(names, row, strict=True)) for row in cursor.fetchall()]
+    for model in (SiteTable, ThreadTable, CommentTable, ProposedTitleTable):
+        table, columns = model._meta.table_name, model._meta.sorted_fields
+        names = [column.column_name for column in columns]
+        all_of = reader.query(model.select().order_by(columns[0]))
+        found[table] = [dict(zip(names, row, strict=True)) for row in all_of]
         ids = (row.get("id", 0) for row in found[table])
         places[table] = {number: place for place, number in enumerate(ids, 1)}
     for table, all_rows in found.items():

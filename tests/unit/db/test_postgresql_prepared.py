@@ -1,0 +1,102 @@
+"""Prepared statements without psycopg's cursors: the same values, rows and errors as with them."""
+
+from collections.abc import Iterator
+
+import psycopg
+import pytest
+
+from commentsvc.db import postgresql, postgresql_prepared
+from commentsvc.db.postgresql_prepared import PreparedStatements
+from commentsvc.db.sqlite import Row
+from tests.postgresql_server import Server
+
+pytestmark = pytest.mark.postgresql_only("SQLite's module keeps prepared statements by itself")
+
+NAMES = "SELECT name FROM pg_prepared_statements"
+
+
+@pytest.fixture
+def connection(postgresql_server: Server) -> Iterator[psycopg.Connection[Row]]:
+    """Return a connection of a service."""
+    made = postgresql.dial(postgresql_server.url("postgres"))
+    yield made
+    made.close()
+
+
+@pytest.mark.parametrize(
+    "value", [0, -1, 2**31, -(2**63), "", "ä%s'\n", b"", b"\0\xff", None, 1.5, True]
+)
+def test_values_and_rows_are_those_of_a_cursor(
+    connection: psycopg.Connection[Row], value: object
+) -> None:
+    sql = "SELECT %s, count(*), sum(n), '100%%' FROM generate_series(1, 3) AS n"
+    result = PreparedStatements(connection).run(sql, (value,))
+    assert [*result] == [(value, 3, 6, "100%")]
+    assert [*connection.execute(sql, (value,))] == [(value, 3, 6, "100%")]
+
+
+def test_a_result_has_what_is_used_of_a_cursor(
+    connection: psycopg.Connection[Row],
+) -> None:
+    statements = PreparedStatements(connection)
+    statements.run("CREATE TEMPORARY TABLE t (n bigint)", ())
+    added = statements.run("INSERT INTO t SELECT * FROM generate_series(1, %s)", (3,))
+    assert (added.rowcount, added.statusmessage, added.fetchone()) == (3, "INSERT 0 3", None)
+    found = statements.run("SELECT n % 2 FROM t ORDER BY n", ())  # no values, so % is itself
+    assert (found.rowcount, found.fetchone(), found.fetchall()) == (3, (1,), [(0,), (1,)])
+    assert (found.fetchone(), found.fetchall()) == (None, [])
+
+
+def test_a_statement_is_prepared_once_for_the_types_of_its_values(
+    connection: psycopg.Connection[Row],
+) -> None:
+    statements = PreparedStatements(connection)
+    for value in (1, 2, 2**40, 3):
+        statements.run("SELECT %s + 1", (value,))
+    assert len(connection.execute(NAMES).fetchall()) == 2
+
+
+def test_the_statement_that_was_prepared_first_makes_room(
+    connection: psycopg.Connection[Row], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(postgresql_prepared, "MOST", 2)
+    statements = PreparedStatements(connection)
+    for number in (1, 2, 3, 1):
+        assert statements.run(f"SELECT {number}", ()).fetchone() == (number,)
+    assert len(connection.execute(NAMES).fetchall()) == 2
+
+
+def test_errors_are_those_of_a_cursor(connection: psycopg.Connection[Row]) -> None:
+    statements = PreparedStatements(connection)
+    with pytest.raises(psycopg.errors.UndefinedTable, match="nowhere"):
+        statements.run("SELECT * FROM nowhere", ())
+    with pytest.raises(psycopg.errors.DivisionByZero):
+        statements.run("SELECT 1 / %s", (0,))
+    with pytest.raises(psycopg.DataError, match="NUL"):
+        statements.run("SELECT %s", ("a\0b",))
+    assert statements.run("SELECT 1 / %s", (1,)).fetchone() == (1,)
+
+
+def test_statements_outlive_a_transaction_that_failed(
+    connection: psycopg.Connection[Row],
+) -> None:
+    statements = PreparedStatements(connection)
+    for _ in range(3):
+        statements.run("BEGIN", ())
+        with pytest.raises(psycopg.errors.DivisionByZero):
+            statements.run("SELECT 1 / %s", (0,))
+        with pytest.raises(psycopg.errors.InFailedSqlTransaction):
+            statements.run("SELECT 1", ())
+        statements.run("ROLLBACK", ())
+    assert statements.run("SELECT 1", ()).fetchone() == (1,)
+
+
+def test_a_lost_connection_is_an_operational_error(
+    connection: psycopg.Connection[Row], postgresql_server: Server
+) -> None:
+    statements = PreparedStatements(connection)
+    statements.run("SELECT 1", ())
+    postgresql_server.run(f"SELECT pg_terminate_backend({connection.info.backend_pid})")
+    with pytest.raises(psycopg.OperationalError):
+        statements.run("SELECT 1", ())
+    assert connection.closed
