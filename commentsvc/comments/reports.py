@@ -8,6 +8,7 @@ Neither addresses nor networks are stored.
 
 import hashlib
 from collections.abc import Iterable, Sequence
+from functools import partial
 from typing import Final
 
 from peewee import fn
@@ -16,7 +17,15 @@ from commentsvc.comments import queries
 from commentsvc.comments.errors import UnknownComment
 from commentsvc.comments.voting import DIGEST
 from commentsvc.db import statements
-from commentsvc.db.query import Param, Select, insertion, literal, prepared
+from commentsvc.db.query import (
+    IdList,
+    Param,
+    Select,
+    ids_text,
+    insertion,
+    literal,
+    prepared,
+)
 from commentsvc.db.schema.comments import CommentTable, ReportTable, SiteTable, ThreadTable
 from commentsvc.db.sqlite import Reader, Transaction
 from commentsvc.model import APPROVED, Entry
@@ -29,6 +38,20 @@ def _count(comment_id: Param) -> Select:
     return ReportTable.select(fn.COUNT(ReportTable.reporter)).where(
         ReportTable.comment == comment_id
     )
+
+
+@prepared
+def _counts(ids: Param) -> Select:
+    return (
+        ReportTable.select(ReportTable.comment, fn.COUNT(ReportTable.reporter))
+        .where(ReportTable.comment.in_(IdList(ids)))
+        .group_by(ReportTable.comment)
+    )
+
+
+@prepared
+def _reported(most: Param, skipped: Param) -> Select:
+    return _newest().limit(most).offset(skipped)
 
 
 _KEY: Final = (ReportTable.comment, ReportTable.reporter)
@@ -61,12 +84,7 @@ def delete(tx: Transaction, ids: Iterable[int]) -> None:
 
 def counts(reader: Reader, ids: Iterable[int]) -> dict[int, int]:
     """Return how many reports each of the comments `ids` has, without those that have none."""
-    query = (
-        ReportTable.select(ReportTable.comment, fn.COUNT(ReportTable.reporter))
-        .where(ReportTable.comment.in_(list(ids)))
-        .group_by(ReportTable.comment)
-    )
-    return dict(reader.query(query))
+    return dict(reader.query(_counts, ids_text(ids)))
 
 
 def reported(reader: Reader, sites: Sequence[str] | None, most: int) -> list[Entry]:
@@ -74,7 +92,17 @@ def reported(reader: Reader, sites: Sequence[str] | None, most: int) -> list[Ent
 
     The newest come first.
     """
-    query = (
+    if sites is None:
+        return queries.entries_in_pieces(partial(reader.query, _reported), most)
+    query = _newest().where(SiteTable.name.in_(list(sites)))
+    return queries.entries_in_pieces(
+        lambda piece, skipped: reader.query(query.limit(piece).offset(skipped)), most
+    )
+
+
+def _newest() -> Select:
+    """Return the query for visible comments with reports, the newest first."""
+    return (
         CommentTable.select(*queries.ENTRY)
         .join(ThreadTable, on=ThreadTable.id == CommentTable.thread)
         .join(SiteTable, on=SiteTable.id == CommentTable.site)
@@ -83,9 +111,4 @@ def reported(reader: Reader, sites: Sequence[str] | None, most: int) -> list[Ent
             CommentTable.status == literal(APPROVED),
         )
         .order_by(CommentTable.id.desc())
-    )
-    if sites is not None:
-        query = query.where(SiteTable.name.in_(list(sites)))
-    return queries.entries_in_pieces(
-        lambda piece, skipped: reader.query(query.limit(piece).offset(skipped)), most
     )

@@ -18,7 +18,7 @@ from psycopg.pq import ExecStatus
 # Statements that a connection keeps: all of ours, many times over.
 MOST: Final = 512
 
-_AUTOMATIC: Final = (PyFormat.AUTO,) * 64  # for as many values as a statement may have
+_AUTOMATIC: Final = (PyFormat.AUTO,)
 _PLACEHOLDER: Final = re.compile("%[s%]")
 _SUCCEEDED: Final = (ExecStatus.TUPLES_OK, ExecStatus.COMMAND_OK)
 
@@ -65,7 +65,7 @@ class PreparedStatements:
         """Run a statement with `%s` for each value. Raise psycopg.Error."""
         pgconn, transformer = self._connection.pgconn, self._transformer
         # Any: PGconn's annotation forgets NULL.
-        sent: Any = transformer.dump_sequence(values, _AUTOMATIC[: len(values)])
+        sent: Any = transformer.dump_sequence(values, _AUTOMATIC * len(values))
         types = transformer.types or ()
         name = self._names.get((sql, types)) or self._prepare(sql, types)
         result = pgconn.exec_prepared(name, sent, transformer.formats)

@@ -17,6 +17,7 @@ The few statements that every request runs are SQL texts in `db.statements`.
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, Final, TypeAlias
 
+import msgspec
 import peewee
 
 from commentsvc.db.schema.comments import schema
@@ -33,6 +34,30 @@ class Param(peewee.ColumnBase):
     def __sql__(self, ctx: Any) -> Any:  # Any: peewee's Context, which is not in its stubs
         with ctx(value_literals=False):
             return ctx.value(self.index, converter=False)
+
+
+class IdList(peewee.ColumnBase):
+    """A placeholder for a list of ids, which `ids_text` makes a value of."""
+
+    def __init__(self, param: Param) -> None:
+        self.param = param
+
+    def __sql__(self, ctx: Any) -> Any:  # Any: as in Param
+        is_sqlite = ctx.state.param == schema.param
+        begin, end = _IDS_IN_SQLITE if is_sqlite else _IDS_IN_POSTGRESQL
+        return ctx.literal(begin).sql(self.param).literal(end)
+
+
+_IDS_IN_SQLITE: Final = "(SELECT value FROM json_each(", "))"
+_IDS_IN_POSTGRESQL: Final = (
+    "(SELECT CAST(value AS bigint) FROM json_array_elements_text(CAST(",
+    " AS json)))",
+)
+
+
+def ids_text(ids: Iterable[int]) -> str:
+    """Return the value for an IdList: the ids as a JSON array."""
+    return msgspec.json.encode(list(ids)).decode()
 
 
 class Prepared:

@@ -12,7 +12,7 @@ import re
 from collections.abc import Callable, Iterable, Sequence
 from itertools import islice
 from operator import itemgetter
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 import msgspec
 import peewee
@@ -20,7 +20,7 @@ from peewee import fn
 
 from commentsvc.comments import queries
 from commentsvc.comments.errors import BadCursor
-from commentsvc.db.query import Select, literal
+from commentsvc.db.query import IdList, Param, Prepared, Select, ids_text, literal, prepared
 from commentsvc.db.schema.comments import CommentTable, SiteTable, ThreadTable, schema
 from commentsvc.db.schema.search import found_or_new
 from commentsvc.db.sqlite import Reader, Row
@@ -32,54 +32,66 @@ from commentsvc.util.text import excerpt, fold
 _LAST: Final = 2**63 - 1
 CURSOR: Final = r"[0-9]{1,18}\.[0-9]{1,18}"
 
-_PUBLISHED: Final = list(Comment.__struct_fields__).index("published_at")
-
 COUNTED: Final = 1_000  # the most comments counted: the numbers are on every page
 
-
-def _placed(*columns: object) -> Select:
-    return (
-        CommentTable.select(*columns)
-        .join(ThreadTable, on=ThreadTable.id == CommentTable.thread)
-        .join(SiteTable, on=SiteTable.id == CommentTable.site)
-    )
+# The order of a list.
+_PLACE: Final = (CommentTable.published_at, CommentTable.id)
 
 
-def unapproved(status: str, before: int, most: int, site_id: int | None = None) -> Select:
-    """Return the query for the newest comments in that status with an id below `before`.
+class ListQueries(NamedTuple):
+    """The queries of the newest comments, for one choice of columns.
 
-    Its columns are those of `queries.entry`.
+    `unapproved` takes a status, the id that all are below, and how many; `unapproved_of_site` also
+    the site's id at the end. `approved_of_site` takes the site's id, the place that all are behind,
+    as two values, and how many. `place_of` gives a row's time of publication and id.
     """
-    query = (
-        _placed(*queries.ENTRY)
-        .where(
+
+    unapproved: Prepared
+    unapproved_of_site: Prepared
+    approved_of_site: Prepared
+    place_of: Callable[[Row], tuple[Any, ...]]  # Any: the time is None for many
+
+
+def _list_queries(found: Select, place_of: Callable[[Row], tuple[Any, ...]]) -> ListQueries:
+    """Return the queries for what is selected of comments; Any: as above."""
+
+    def unapproved(status: Param, before: Param, most: Param) -> Select:
+        query = found.where(
             CommentTable.status == status,
             CommentTable.status != literal(APPROVED),  # lets SQLite use the index
             CommentTable.id < before,
         )
-        .order_by(CommentTable.id.desc())
-        .limit(most)
-    )
-    # The same index contains the site.
-    return query if site_id is None else query.where(CommentTable.site == site_id)
+        return query.order_by(CommentTable.id.desc()).limit(most)
 
+    def unapproved_of_site(status: Param, before: Param, most: Param, site_id: Param) -> Select:
+        # The same index contains the site.
+        return unapproved(status, before, most).where(CommentTable.site == site_id)
 
-def approved_of_site(site_id: int, place: tuple[int, int], most: int) -> Select:
-    """Return the query for a site's newest approved comments behind `place`, as `unapproved`."""
-    order = (CommentTable.published_at, CommentTable.id)
-    return (
-        _placed(*queries.ENTRY)
-        .where(
+    def approved_of_site(site_id: Param, moment: Param, before: Param, most: Param) -> Select:
+        query = found.where(
             CommentTable.site == site_id,
             CommentTable.status == literal(APPROVED),
-            peewee.Tuple(*order) < place,
+            peewee.Tuple(*_PLACE) < peewee.Tuple(moment, before),
         )
-        .order_by(*(column.desc() for column in order))
-        .limit(most)
+        return query.order_by(*(column.desc() for column in _PLACE)).limit(most)
+
+    return ListQueries(
+        Prepared(unapproved), Prepared(unapproved_of_site), Prepared(approved_of_site), place_of
     )
 
 
-def count_of(status: str) -> Select:
+# With the columns of `queries.entry`, and with those of the order.
+ENTRIES: Final = _list_queries(
+    CommentTable.select(*queries.ENTRY)
+    .join(ThreadTable, on=ThreadTable.id == CommentTable.thread)
+    .join(SiteTable, on=SiteTable.id == CommentTable.site),
+    itemgetter(list(Comment.__struct_fields__).index("published_at"), 0),
+)
+PLACES: Final = _list_queries(CommentTable.select(*_PLACE), itemgetter(0, 1))
+
+
+@prepared
+def count_of(status: Param) -> Select:
     """Return the query that counts the comments with a status, at most COUNTED + 1."""
     some = (
         CommentTable.select(CommentTable.id)
@@ -88,10 +100,6 @@ def count_of(status: str) -> Select:
         .alias("some")
     )
     return peewee.Select([some], [fn.COUNT(some.c.id)]).bind(schema)
-
-
-# The order of a list.
-_PLACE: Final = (CommentTable.published_at, CommentTable.id)
 
 
 class ReviewPage(msgspec.Struct, frozen=True):
@@ -110,18 +118,7 @@ def list_page(
     the cursor of a previous page.
     """
     place = (_LAST, _LAST) if after is None else position(after)
-    if status == APPROVED:
-        rows = _merged(
-            reader,
-            [approved_of_site(one, place, limit + 1) for one in site_ids(reader, sites)],
-            limit + 1,
-            _published,
-        )
-    elif sites is None:
-        rows = reader.query(unapproved(status, place[1], limit + 1))
-    else:
-        of_sites = [unapproved(status, place[1], limit + 1, one) for one in site_ids(reader, sites)]
-        rows = _merged(reader, of_sites, limit + 1, itemgetter(0))
+    rows = _newest(reader, ENTRIES, status, sites, place, limit + 1)
     items, goes_on = queries.first_entries(map(queries.entry, rows), limit)
     more = None
     if goes_on:
@@ -140,30 +137,35 @@ def position(cursor: str) -> tuple[int, int]:
 
 def newest_ids(reader: Reader, status: str, sites: Sequence[str] | None, limit: int) -> list[int]:
     """Return the ids of the newest `limit` comments of a list."""
-    if status == APPROVED:
-        found = [approved_of_site(one, (_LAST, _LAST), limit) for one in site_ids(reader, sites)]
-    elif sites is None:
-        found = [unapproved(status, _LAST, limit)]
-    else:
-        found = [unapproved(status, _LAST, limit, one) for one in site_ids(reader, sites)]
-    places = [query.select(*_PLACE) for query in found]
-    key = None if status == APPROVED else itemgetter(1)
-    return [comment_id for _, comment_id in _merged(reader, places, limit, key)]
+    rows = _newest(reader, PLACES, status, sites, (_LAST, _LAST), limit)
+    return [comment_id for _, comment_id in rows]
 
 
-def _merged(
+def _newest(
     reader: Reader,
-    found: Iterable[Select],
+    found: ListQueries,
+    status: str,
+    sites: Sequence[str] | None,
+    place: tuple[int, int],
     limit: int,
-    key: Callable[[Row], Any] | None,  # Any: what is compared
 ) -> list[Row]:
-    """Return the first `limit` rows of several queries, each of which is in descending order."""
-    pieces = [reader.query(query) for query in found]
-    return list(islice(heapq.merge(*pieces, key=key, reverse=True), limit))
-
-
-def _published(row: Row) -> tuple[int, int]:
-    return row[_PUBLISHED], row[0]
+    """Return the first `limit` rows of a list behind `place`."""
+    if status == APPROVED:
+        pieces = [
+            reader.query(found.approved_of_site, site_id, *place, limit)
+            for site_id in site_ids(reader, sites)
+        ]
+        newest = heapq.merge(*pieces, key=found.place_of, reverse=True)
+        return list(islice(newest, limit))
+    before = place[1]
+    if sites is None:
+        return reader.query(found.unapproved, status, before, limit)
+    pieces = [
+        reader.query(found.unapproved_of_site, status, before, limit, site_id)
+        for site_id in site_ids(reader, sites)
+    ]
+    newest = heapq.merge(*pieces, key=lambda row: found.place_of(row)[1], reverse=True)
+    return list(islice(newest, limit))
 
 
 def numbers(reader: Reader, sites: Sequence[str] | None = None) -> dict[str, int]:
@@ -171,7 +173,7 @@ def numbers(reader: Reader, sites: Sequence[str] | None = None) -> dict[str, int
     if sites is not None:
         return {s: len(newest_ids(reader, s, sites, COUNTED + 1)) for s in (PENDING, SPAM)}
     return {
-        status: number for status in (PENDING, SPAM) for (number,) in reader.query(count_of(status))
+        status: number for status in (PENDING, SPAM) for (number,) in reader.query(count_of, status)
     }
 
 
@@ -182,14 +184,18 @@ class StoredVerdict(msgspec.Struct, frozen=True):
     reasons: tuple[str, ...]
 
 
+@prepared
+def _verdicts(ids: Param) -> Select:
+    return CommentTable.select(CommentTable.id, CommentTable.score, CommentTable.reasons).where(
+        CommentTable.id.in_(IdList(ids)), CommentTable.reasons != ""
+    )
+
+
 def verdicts_of(reader: Reader, ids: Sequence[int]) -> dict[int, StoredVerdict]:
     """Return the verdicts on those of the comments `ids` that had reasons."""
-    query = CommentTable.select(CommentTable.id, CommentTable.score, CommentTable.reasons).where(
-        CommentTable.id.in_(ids), CommentTable.reasons != ""
-    )
     return {
         number: StoredVerdict(score, tuple(reasons.split("\n")))
-        for number, score, reasons in reader.query(query)
+        for number, score, reasons in reader.query(_verdicts, ids_text(ids))
     }
 
 
@@ -204,15 +210,19 @@ class ParentQuote(msgspec.Struct, frozen=True, gc=False):
     text: str
 
 
+@prepared
+def _quotes(ids: Param) -> Select:
+    return CommentTable.select(
+        CommentTable.id, CommentTable.author, fn.SUBSTR(CommentTable.html, 1, 4 * QUOTED)
+    ).where(CommentTable.id.in_(IdList(ids)))
+
+
 def parents_of(reader: Reader, comments: Iterable[Comment]) -> dict[int, ParentQuote]:
     """Return the parents of those of `comments` that are replies, by their ids."""
     ids = sorted({comment.parent_id for comment in comments if comment.parent_id})
-    query = CommentTable.select(
-        CommentTable.id, CommentTable.author, fn.SUBSTR(CommentTable.html, 1, 4 * QUOTED)
-    ).where(CommentTable.id.in_(ids))
     return {
         number: ParentQuote(number, author, excerpt(html, QUOTED))
-        for number, author, html in reader.query(query)
+        for number, author, html in reader.query(_quotes, ids_text(ids))
     }
 
 

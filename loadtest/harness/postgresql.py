@@ -111,15 +111,19 @@ class PostgresServer:
 
 @contextmanager
 def running(folder: Path, settings: dict[str, str] | None = None) -> Iterator[PostgresServer]:
-    """Run a server in a new folder during the block. Raise MissingError or ServiceError."""
+    """Run a server during the block, in a new folder or one that an earlier run left.
+
+    Raise MissingError or ServiceError.
+    """
     folder.parent.chmod(0o755)  # the server runs as another user
     server = PostgresServer(folder, settings)
-    server.make()
+    if not server.data.exists():
+        server.make()
     server.start()
     try:
         yield server
     finally:
-        server.stop()
+        server.stop(signal.SIGINT)
 
 
 @contextmanager

@@ -4,7 +4,7 @@ The databases are made once (data/bulk.py) and kept in build/. Each round measur
 turn, each with a server of its own. A curve is the CPU time of a request at each size, or the rate
 if the disk is the limit. It is judged within rounds, against the smallest size.
 
-With --postgresql, each database is copied into a PostgreSQL of our own first.
+With --postgresql, each database is copied into a PostgreSQL of our own, which is kept, too.
 
 The requested pages are spread evenly over all pages, so that they have the same number of comments
 at every size.
@@ -80,6 +80,8 @@ KINDS: Final = (
     Kind("submit", "", "python", WRITES, clients=WRITERS),
 )
 START: Final = "start"
+MADE_BY: Final = "made-by"  # a file that tells how the data was made
+UNFINISHED: Final = "unfinished"  # the database that is being copied
 NEWEST: Final = "SELECT max(id) FROM commentsvc.comment"
 
 
@@ -87,7 +89,7 @@ def data_of(size: int) -> Path:
     """Return the data folder with so many comments; make it if it does not exist."""
     folder = BUILD / "growth" / str(size)
     told = f"{zlib.crc32(Path(bulk.__file__).read_bytes())} {WORDS}"
-    stamp, path = folder / "made-by", folder / data_dir.DATABASE
+    stamp, path = folder / MADE_BY, folder / data_dir.DATABASE
     if stamp.exists() and stamp.read_text() == told:
         upgrade.upgrade(path)  # it may be from an older version
         return folder
@@ -131,14 +133,24 @@ class SizedDatabase:
         self._cookie = browser.cookie
         if server:
             self._settings = SETTINGS | {"COMMENTSVC_DATABASE_URL": server.url(self._name)}
-            server.ask(f"CREATE DATABASE {self._name}")
-            copy(self._data, server.url(self._name))
-            server.ask("VACUUM ANALYZE", self._name)
+            self._copy_to(server)
 
     @property
     def _name(self) -> str:
-        """The name of the database in PostgreSQL."""
-        return f"comments{self._size}"
+        """The name of the database in PostgreSQL, another one for data made in another way."""
+        made_by = (self._data / MADE_BY).read_bytes()
+        return f"comments{self._size}_{zlib.crc32(made_by):08x}"
+
+    def _copy_to(self, server: PostgresServer) -> None:
+        """Copy the data to a server, unless an earlier run has. Raise ServiceError."""
+        if server.ask(f"SELECT 1 FROM pg_database WHERE datname = '{self._name}'"):
+            return
+        server.ask(f"DROP DATABASE IF EXISTS {UNFINISHED}")
+        server.ask(f"CREATE DATABASE {UNFINISHED}")
+        click.echo(f"{self._size:,} comments are copied to PostgreSQL")
+        copy(self._data, server.url(UNFINISHED))
+        server.ask("VACUUM ANALYZE", UNFINISHED)
+        server.ask(f"ALTER DATABASE {UNFINISHED} RENAME TO {self._name}")
 
     def play(self, round_number: int, report: Callable[[Row], None]) -> list[Row]:
         """Play one round: a start, and each kind. Raise ServiceError or ClientError."""
@@ -269,7 +281,8 @@ def main(
     extent = Extent(1, 0.3, 1) if short else Extent(rounds, seconds, 2)
     sizes = SHORT_SIZES if short else [size for size in SIZES if size <= largest]
     with prepare_empty(extent) as place, ExitStack() as stack:
-        server = stack.enter_context(running(place.folder / "postgresql")) if postgresql else None
+        folder = (place.folder if short else BUILD / "growth") / "postgresql"
+        server = stack.enter_context(running(folder)) if postgresql else None
         databases = [SizedDatabase(size, extent, place.cores, server) for size in sizes]
         begin = first_round(before)
         rows = [

@@ -113,7 +113,7 @@ INITIAL: Final = (
     """,
     "CREATE INDEX change_comment_id ON change (comment_id)",
     "CREATE INDEX change_decision_id ON change (decision_id)",
-    "CREATE INDEX change_by_actor ON change (actor) WHERE undone_at IS NULL",
+    "CREATE INDEX change_by_actor ON change (actor, id) WHERE undone_at IS NULL",
     """
     CREATE TABLE daily_stats (
         day INTEGER NOT NULL,

@@ -49,7 +49,11 @@ class ChangeTable(Table):
 
 ChangeTable.add_index(
     ChangeTable.index(
-        ChangeTable.actor, where=peewee.SQL("undone_at IS NULL"), name="change_by_actor"
+        # PostgreSQL's indexes have no id of the row by themselves, by which the newest is found.
+        ChangeTable.actor,
+        ChangeTable.id,
+        where=peewee.SQL("undone_at IS NULL"),
+        name="change_by_actor",
     )
 )
 

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from commentsvc.db.database import Database
-from commentsvc.db.query import Param, Select, literal, prepared
+from commentsvc.db.query import IdList, Param, Select, ids_text, literal, prepared
 from commentsvc.db.schema.comments import CommentTable, SiteTable
 from commentsvc.db.schema.outbox import UsedLinkTable
 from tests.unit.database_fixture import NOW, add, opened, plan
@@ -30,6 +30,19 @@ def test_a_value_may_stand_in_several_places_beside_constants(database: Database
             ("blog", other, "constant", "blog")
         ]
     assert database.read_now(lambda reader: reader.first(find, "nobody", 7)) is None
+
+
+@pytest.mark.parametrize("among", [[], [2], [3, 1], [*range(2, 500)]])
+def test_one_value_holds_a_list_of_ids(database: Database, among: list[int]) -> None:
+    @prepared
+    def find(ids: Param) -> Select:
+        query = CommentTable.select(CommentTable.id).where(CommentTable.id.in_(IdList(ids)))
+        return query.order_by(CommentTable.id)
+
+    for number in range(3):
+        add(database, key=f"key {number}")
+    rows = database.read_now(lambda reader: reader.query(find, ids_text(among)))
+    assert rows == [(number,) for number in (1, 2, 3) if number in among]
 
 
 def test_sql_is_made_once() -> None:

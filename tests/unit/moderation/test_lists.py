@@ -1,6 +1,6 @@
 """The lists for moderators: complete, by page and by site, and each with its index."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from functools import partial
 from pathlib import Path
 from random import Random
@@ -11,7 +11,7 @@ from commentsvc import model
 from commentsvc.comments import pagination, queries
 from commentsvc.comments.errors import BadCursor
 from commentsvc.db.database import Database
-from commentsvc.db.query import Select
+from commentsvc.db.query import Prepared
 from commentsvc.moderation import lists
 from commentsvc.moderation.lists import StoredVerdict
 from tests.unit.database_fixture import NOW, add, opened, plan
@@ -113,18 +113,26 @@ def test_what_waits_is_numbered(database: Database) -> None:
 
 @pytest.mark.sqlite_only("it looks at SQLite's plan")
 @pytest.mark.parametrize(
-    ("query", "index"),
+    ("query", "values", "index"),
     [
-        (lists.unapproved("spam", 99, 9), "INDEX comment_by_status (status=? AND id<?)"),
-        (lists.unapproved("spam", 99, 9, 1), "INDEX comment_by_status (status=? AND id<?)"),
-        (lists.approved_of_site(1, (NOW, 9), 9), "INDEX comment_latest (site_id=? AND "),
-        (lists.count_of("spam"), "COVERING INDEX comment_by_status (status=?)"),
-    ],
+        (query, values, index)
+        for queries in (lists.ENTRIES, lists.PLACES)
+        for query, values, index in [
+            (queries.unapproved, ("spam", 99, 9), "comment_by_status (status=? AND id<?)"),
+            (
+                queries.unapproved_of_site,
+                ("spam", 99, 9, 1),
+                "comment_by_status (status=? AND id<?)",
+            ),
+            (queries.approved_of_site, (1, NOW, 9, 9), "comment_latest (site_id=? AND "),
+        ]
+    ]
+    + [(lists.count_of, ("spam",), "comment_by_status (status=?)")],
 )
 def test_each_list_begins_by_its_index_and_stops(
-    database: Database, query: Select, index: str
+    database: Database, query: Prepared, values: Sequence[object], index: str
 ) -> None:
-    steps = plan(database, query)
+    steps = plan(database, query, *values)
     read = [step for step in steps if step != "SCAN some"]  # scans the rows that were found
     assert not [step for step in read if step.startswith("SCAN") or "TEMP B-TREE" in step]
     assert [step for step in steps if index in step], steps
