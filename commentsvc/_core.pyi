@@ -58,6 +58,12 @@ class Server:
     def address(self) -> str:
         """The address that the server listens on, with the real port; valid after `start`."""
 
+    def balance(self, fd: int, own: int, size: int, /) -> None:
+        """Share the clients evenly with other processes; call this before `start`.
+
+        The memory behind `fd`, which the caller may then close, has four bytes for each of `size`
+        processes. This one has the place `own`, from 0. Raise OSError if the memory is too small.
+        """
     def start(
         self,
         listeners: Sequence[int] = (),

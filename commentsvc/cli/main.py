@@ -92,6 +92,7 @@ def main() -> None:
 )
 @click.option("--instance", type=int, default=0, hidden=True)  # of a process of --processes
 @click.option("--inherited", default="", hidden=True)  # its listening sockets
+@click.option("--counts", default="", hidden=True)  # what it shares with the others
 @click.option("--trace", "traced", is_flag=True, help="Write one line per request to stderr.")
 @click.option("--reload", is_flag=True, help="Restart when a source or settings file changes.")
 def serve(
@@ -104,6 +105,7 @@ def serve(
     processes: int | None,
     instance: int,
     inherited: str,
+    counts: str,
     traced: bool,
     reload: bool,
 ) -> None:
@@ -149,8 +151,11 @@ def serve(
         # The supervisor of several processes talks to the service manager.
         manager = systemd.Notifier({}, 0) if instance else systemd.from_environment()
         start = app.Start(data, blog, announce, manager, take_over, traced)
-        listeners = tuple(map(int, inherited.split(","))) if inherited else ()
-        app.run(settings, start._replace(instance=instance, listeners=listeners))
+        if instance:
+            listeners = tuple(map(int, inherited.split(",")))
+            shared, of = map(int, counts.split(","))
+            start = start._replace(instance=instance, listeners=listeners, counts=shared, of=of)
+        app.run(settings, start)
     finally:
         gc.enable()
 

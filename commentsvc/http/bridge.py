@@ -33,6 +33,9 @@ _log = logging.getLogger(__name__)
 # Bytes of a body from which on it is compressed by a thread: it takes 3 ms for each 100 KB.
 IN_THREAD: Final = 262_144
 
+# Bytes for each process in the memory with their numbers of clients.
+COUNT_BYTES: Final = 4
+
 # A shortage of file descriptors is over after so many seconds without a new one.
 RECOVERED = 60.0
 
@@ -219,6 +222,14 @@ class Bridge:
     def take_trace(self) -> bytes:
         """Return some complete lines about requests, or b""; one thread at a time may call this."""
         return self._core.take_trace()
+
+    def share_clients(self, counts: int, number: int, of: int) -> None:
+        """Accept as many clients as the others `of` so many processes; call this before `serve`.
+
+        All have the memory with the descriptor `counts`, of COUNT_BYTES for each process. This is
+        the one with this `number`, from 1. Raise OSError.
+        """
+        self._core.balance(counts, number - 1, of)
 
     def serve(
         self,

@@ -1,7 +1,8 @@
 """Several processes on one machine: `serve --processes N`, with PostgreSQL.
 
 The supervisor opens the listening sockets and starts N instances of the service, which all accept
-connections from them. The first one starts alone, since it makes the tables. An instance that ends
+connections from them. They know from memory that they share how many connections each has, so that
+all get as many. The first one starts alone, since it makes the tables. An instance that ends
 is started again, after pauses that grow; connections that nobody has accepted wait in the socket
 meanwhile, and the other instances accept them. The supervisor has no part in requests.
 
@@ -36,7 +37,7 @@ from pathlib import Path
 from typing import Final
 
 from commentsvc.db.lock import Lock
-from commentsvc.http.bridge import Sockets, close_all
+from commentsvc.http.bridge import COUNT_BYTES, Sockets, close_all
 from commentsvc.runtime import control, handover, process
 from commentsvc.runtime.control import Control, ControlError, NoServer
 from commentsvc.runtime.control_commands import CommandResult, Order
@@ -99,6 +100,7 @@ class _Supervisor:
         self._plan = plan
         self._instances = [_Instance(number) for number in range(1, plan.processes + 1)]
         self._listeners: tuple[int, ...] = ()
+        self._counts = -1
         self._address = ""
         self._control: Control | None = None
         self._lock = -1
@@ -120,6 +122,9 @@ class _Supervisor:
             self._lock = stack.enter_context(Lock(plan.data, place.lock)).fileno()
             self._listeners = passed or place.sockets.listeners or (listening(plan.server.listen),)
             stack.callback(self._let_go, borrowed=bool(passed))
+            self._counts = os.memfd_create("connections")
+            stack.callback(os.close, self._counts)
+            os.ftruncate(self._counts, COUNT_BYTES * plan.processes)
             asyncio.get_running_loop().add_signal_handler(signal.SIGUSR1, self._pass_on)
             keeping = [asyncio.create_task(self._keep(each)) for each in self._instances]
             stack.push_async_callback(self._stop, keeping)
@@ -203,10 +208,12 @@ class _Supervisor:
         """Start an instance and wait until it ends; return its exit code."""
         words = [*self._plan.command, f"--instance={instance.number}"]
         words += [f"--inherited={','.join(map(str, self._listeners))}"]
+        words += [f"--counts={self._counts},{self._plan.processes}"]
         words += ["--take-over"] * takes_over
+        passed = (*self._listeners, self._counts)
         # A group of its own, so that Control+C in a terminal reaches it only once.
         child = await asyncio.create_subprocess_exec(
-            *words, stdin=PIPE, stdout=PIPE, pass_fds=self._listeners, process_group=0
+            *words, stdin=PIPE, stdout=PIPE, pass_fds=passed, process_group=0
         )
         instance.process = child
         if self._stop_requested.is_set():

@@ -9,9 +9,13 @@
 /* Milliseconds until accepting is tried again after descriptors ran out. */
 enum { PAUSE_MS = 100 };
 
-void acceptor_init(struct acceptor *acceptor)
+/* Milliseconds that other processes have to accept the clients that this one leaves to them: some
+ * times as long as a thread takes to wake. And how many it takes itself afterwards. */
+enum { YIELD_MS = 2, TAKEN_AFTER_YIELD = 8 };
+
+void acceptor_init(struct acceptor *acceptor, const struct balance *balance)
 {
-    *acceptor = (struct acceptor){0};
+    *acceptor = (struct acceptor){.balance = balance};
 }
 
 static void unwatch(struct acceptor *acceptor, struct poller *poller)
@@ -27,7 +31,7 @@ void acceptor_fini(struct acceptor *acceptor, struct poller *poller)
     unwatch(acceptor, poller);
     for (uint32_t i = 0; i < acceptor->count; i++)
         close(acceptor->listeners[i]);
-    acceptor_init(acceptor);
+    acceptor_init(acceptor, NULL);
 }
 
 int acceptor_add(struct acceptor *acceptor, int listener)
@@ -45,9 +49,11 @@ int acceptor_add(struct acceptor *acceptor, int listener)
 
 int acceptor_start(struct acceptor *acceptor, struct poller *poller, uint64_t key)
 {
-    /* EPOLLEXCLUSIVE matters if workers share a socket: it wakes one of them, not all. */
+    /* EPOLLEXCLUSIVE matters if workers share a socket: it wakes one of them, not all. If that one
+     * may leave the client to others, all have to wake. */
+    uint32_t alone = acceptor->balance && acceptor->balance->counts ? 0 : EPOLLEXCLUSIVE;
     for (uint32_t i = 0; i < acceptor->count; i++) {
-        if (poller_add(poller, acceptor->listeners[i], EPOLLIN | EPOLLEXCLUSIVE, key) < 0) {
+        if (poller_add(poller, acceptor->listeners[i], EPOLLIN | alone, key) < 0) {
             int error = errno;
             unwatch(acceptor, poller);
             errno = error;
@@ -56,6 +62,29 @@ int acceptor_start(struct acceptor *acceptor, struct poller *poller, uint64_t ke
     }
     acceptor->resume_at = 0;
     return 0;
+}
+
+bool acceptor_yields(struct acceptor *acceptor, struct poller *poller, int64_t now)
+{
+    if (!acceptor->balance || !balance_is_ahead(acceptor->balance)) {
+        acceptor->unyielding = 0;
+        return false;
+    }
+    if (acceptor->resume_at > now)
+        return true;
+    if (acceptor->unyielding > 0) {
+        acceptor->unyielding--;
+        return false;
+    }
+    unwatch(acceptor, poller);
+    acceptor->resume_at = now + YIELD_MS;
+    acceptor->unyielding = TAKEN_AFTER_YIELD;
+    return true;
+}
+
+void acceptor_stop_yielding(struct acceptor *acceptor)
+{
+    acceptor->balance = NULL;
 }
 
 void acceptor_pause(struct acceptor *acceptor, struct poller *poller, int64_t now)

@@ -270,6 +270,21 @@ static PyObject *Server_start(PyObject *object, PyObject *args, PyObject *kwargs
     return result;
 }
 
+static PyObject *Server_balance(PyObject *object, PyObject *args)
+{
+    struct server *server = server_of(object);
+    int fd, own, size;
+    if (!server || !PyArg_ParseTuple(args, "iii:balance", &fd, &own, &size))
+        return NULL;
+    if (server->state != SERVER_NEW)
+        return PyErr_SetString(PyExc_RuntimeError, "the server has started"), NULL;
+    if (own < 0 || size < 0)
+        return PyErr_SetString(PyExc_ValueError, "there are no negative places"), NULL;
+    if (server_balance(server, fd, (uint32_t)own, (uint32_t)size) < 0)
+        return PyErr_SetFromErrno(PyExc_OSError);
+    Py_RETURN_NONE;
+}
+
 static PyObject *Server_fileno(PyObject *object, PyObject *Py_UNUSED(ignored))
 {
     struct server *server = server_of(object);
@@ -487,6 +502,7 @@ static PyObject *Server_take_trace(PyObject *object, PyObject *Py_UNUSED(ignored
 }
 
 static PyMethodDef Server_methods[] = {
+    {"balance", Server_balance, METH_VARARGS, NULL},
     {"start", (PyCFunction)(void (*)(void))Server_start, METH_VARARGS | METH_KEYWORDS, NULL},
     {"fileno", Server_fileno, METH_NOARGS, NULL},
     {"drain", Server_drain, METH_NOARGS, NULL},

@@ -81,6 +81,7 @@ static int init_workers(struct server *server, uint32_t adopted, uint32_t *initi
         .purges = &server->purges,
         .subscribers = &server->subscribers,
         .requests = &server->requests,
+        .balance = &server->balance,
         .key = server->key,
         .workers = server->worker_count,
         .adopted = adopted / server->worker_count + 1,
@@ -122,6 +123,13 @@ static void take_connections(struct server *server, const struct sockets *socket
             worker_adopt(&server->workers[i % server->worker_count], &sockets->connections[i]);
         else
             close(sockets->connections[i].fd);
+}
+
+int server_balance(struct server *server, int fd, uint32_t own, uint32_t size)
+{
+    assert(server->state == SERVER_NEW);
+    balance_fini(&server->balance);
+    return balance_init(&server->balance, fd, own, size);
 }
 
 int server_start(struct server *server, const struct sockets *sockets)
@@ -222,6 +230,7 @@ void server_free(struct server *server)
     for (uint32_t i = 0; i < server->running; i++)
         worker_fini(&server->workers[i]);
     close_listeners(server);
+    balance_fini(&server->balance);
     mailbox_fini(&server->requests);
     free(server->workers);
     free(server);

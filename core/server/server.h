@@ -7,6 +7,7 @@
 #include "base/limits.h"
 #include "bridge/mailbox.h"
 #include "cache/purge.h"
+#include "io/balance.h"
 #include "io/listener.h"
 #include "server/worker.h"
 
@@ -28,6 +29,7 @@ struct server {
     uint32_t running;       /* with a thread */
     enum server_state state;
     bool corked;
+    struct balance balance;
     struct purge_table purges;
     struct subscribers subscribers;
 };
@@ -47,6 +49,10 @@ struct sockets {
     const struct handed_over *connections;
     uint32_t connection_count;
 };
+
+/* Before the start: share the clients evenly with other processes, see balance_init. 0, or -1 with
+ * errno. */
+int server_balance(struct server *server, int fd, uint32_t own, uint32_t size);
 
 /* Bind and start; take the descriptors in `sockets`, also after a failure. 0, or -1 with errno and
  * then nothing runs. Call it once only. */

@@ -35,12 +35,14 @@ int worker_init(struct worker *worker, uint32_t index, const struct worker_setup
     *worker = (struct worker){
         .index = index,
         .requests = setup->requests,
+        .balance = setup->balance,
         .poller = {-1},
         .out_of_fds_at = -NOTICE_INTERVAL_MS,
         .replies = {.event = -1},
     };
     size_t cache_bytes = setup->limits->cache_bytes / setup->workers;
     uint32_t limit = setup->limits->connections / setup->workers + 1;
+    acceptor_init(&worker->acceptor, setup->balance);
     if (context_init(&worker->context, setup->limits, cache_bytes, setup->purges,
                      setup->subscribers, setup->key) < 0 ||
         conn_table_init(&worker->conns, limit, setup->adopted) < 0) {
@@ -71,6 +73,7 @@ static void release(struct worker *worker, struct conn *conn)
     holders_remove(&worker->holders, conn);
     counter_add(&stats->closed[conn->closed], 1);
     counter_set(&stats->connections, stats->connections - 1);
+    balance_add(worker->balance, false);
     conn_table_remove(&worker->conns, conn);
 }
 
@@ -90,6 +93,7 @@ static void hand_over(struct worker *worker, struct conn *conn)
     conn_table_hand_over(&worker->conns, conn);
     counter_add(&worker->context.stats.closed[CLOSED_STOPPED], 1); /* as seen from this server */
     counter_set(&worker->context.stats.connections, worker->context.stats.connections - 1);
+    balance_add(worker->balance, false);
 }
 
 /* Whether one more request may be passed to Python: if clients hold too much, another one must have
@@ -244,6 +248,7 @@ static void register_conn(struct worker *worker, int fd, const struct peer *peer
     }
     conn_table_add(&worker->conns, conn);
     counter_add(&context->stats.connections, 1);
+    balance_add(worker->balance, true);
     conn->watched = EPOLLIN;
     if (poller_add(&worker->poller, fd, poller_edges(EPOLLIN),
                    conn_table_key(&worker->conns, conn)) < 0)
@@ -285,6 +290,8 @@ static bool make_room(struct worker *worker)
 static bool accept_from(struct worker *worker, int listener)
 {
     for (int i = 0; i < LIMIT_ACCEPTS; i++) {
+        if (acceptor_yields(&worker->acceptor, &worker->poller, worker->context.clock.now))
+            return false;
         struct peer peer = {.header_pending = worker->context.limits->proxy_protocol};
         int fd = listener_accept(listener, &peer);
         if (fd >= 0 && conn_table_is_full(&worker->conns) && !reap(worker)) {
@@ -409,6 +416,7 @@ static void hand_over_idle(struct worker *worker)
 static void begin_stop(struct worker *worker)
 {
     worker->stopping = true;
+    acceptor_stop_yielding(&worker->acceptor);
     /* As many as can wait now: further clients do not delay the stop. */
     for (int passes = LIMIT_BACKLOG / LIMIT_ACCEPTS; passes > 0 && !worker->for_handover; passes--)
         if (!accept_some(worker))

@@ -22,6 +22,7 @@ struct worker {
     pthread_t pthread;
     struct mailbox replies;
     struct mailbox *requests; /* borrows: the one to Python */
+    struct balance *balance;  /* borrows: with other processes */
     struct poller poller;
     struct acceptor acceptor;
     struct conn_table conns;
@@ -42,6 +43,7 @@ struct worker_setup {
     struct purge_table *purges;
     struct subscribers *subscribers;
     struct mailbox *requests;
+    struct balance *balance;
     struct hash_key key;
     uint32_t workers;
     uint32_t adopted; /* the most connections of another server for each of them */

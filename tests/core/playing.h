@@ -10,6 +10,7 @@ static struct limits limits;
 static struct purge_table purges;
 static struct subscribers subscribers;
 static struct mailbox requests;
+static struct balance balance; /* with no other process, unless a test makes it */
 static struct worker worker;
 static struct endpoint endpoint;
 
@@ -44,6 +45,7 @@ static inline void prepare(uint32_t connections, uint32_t waiting)
         .purges = &purges,
         .subscribers = &subscribers,
         .requests = &requests,
+        .balance = &balance,
         .key = {1, 2},
         .workers = 1,
     };

@@ -4,6 +4,7 @@ import contextlib
 import os
 import signal
 import socket
+import struct
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, closing
@@ -179,6 +180,34 @@ def test_of_several_processes_one_that_is_killed_is_started_again(
     assert service.stop() == 0
     assert not [pid for pid in now if Path(f"/proc/{pid}").exists()]
     assert not list(data.glob("*.sock"))
+
+
+def connections_of_each(service: Service) -> list[int]:
+    """Return how many connections each of several processes has, from the memory they share."""
+    [counts] = [
+        descriptor
+        for descriptor in Path(f"/proc/{service.process.pid}/fd").iterdir()
+        if str(descriptor.readlink()).startswith("/memfd:connections")
+    ]
+    return [number for (number,) in struct.iter_unpack("I", counts.read_bytes())]
+
+
+@pytest.mark.parametrize("listens", ["tcp", "unix"])
+def test_several_processes_have_as_many_connections(
+    listens: str, data: Path, start: Start, shown_at_once: dict[str, str]
+) -> None:
+    """Regression: the process that was quickest had nearly all, such as those of a proxy."""
+    listen = "127.0.0.1:0" if listens == "tcp" else f"unix:{data.with_name('socket')}"
+    service = start(data, "--processes", 2, environ=shown_at_once, listen=listen)
+    with ExitStack() as opened:
+        for _ in range(40):
+            kept = opened.enter_context(closing(service.connection()))
+            kept.request("GET", "/api/comments/count?url=/a/")
+            assert kept.getresponse().read() == b'{"count":0}'
+        assert sum(connections_of_each(service)) == 40
+        assert min(connections_of_each(service)) >= 16
+    wait_for(lambda: not any(connections_of_each(service)), "all to be closed")
+    assert service.stop() == 0
 
 
 def test_a_stop_while_several_processes_start_is_no_failure(

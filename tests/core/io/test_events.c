@@ -21,7 +21,7 @@ static void begin(void)
     endpoint = endpoint_of("127.0.0.1:0");
     int listener = listener_open(&endpoint, false);
     CHECK_EQUAL(poller_init(&poller), 0);
-    acceptor_init(&acceptor);
+    acceptor_init(&acceptor, NULL);
     CHECK_EQUAL(acceptor_add(&acceptor, listener), 0);
     close(listener); /* the acceptor has a duplicate of it */
     CHECK_EQUAL(acceptor_start(&acceptor, &poller, KEY), 0);
@@ -92,6 +92,38 @@ static void a_door_has_room_for_so_many_listeners(void)
         if (acceptor_add(&acceptor, acceptor.listeners[0]) < 0)
             give_up(__FILE__, __LINE__, "room for a listener");
     CHECK(acceptor_add(&acceptor, acceptor.listeners[0]) < 0 && errno == EMFILE);
+    end();
+}
+
+static void an_acceptor_that_is_ahead_leaves_clients_to_others_for_a_time(void)
+{
+    _Atomic uint32_t counts[2] = {2, 0};
+    const struct balance balance = {counts, 0, 2};
+    begin();
+    int64_t now = 1000;
+    CHECK(!acceptor_yields(&acceptor, &poller, now)); /* there is no other process */
+    acceptor.balance = &balance;
+    int client = dial(&endpoint);
+    CHECK(hears(10000));
+    CHECK(acceptor_yields(&acceptor, &poller, now));
+    CHECK(!hears(0));
+    CHECK(acceptor_yields(&acceptor, &poller, now)); /* asked for another listener */
+    int64_t end_of_pause = acceptor.resume_at;
+    CHECK(end_of_pause > now && end_of_pause < now + 10);
+    acceptor_resume(&acceptor, &poller, KEY, end_of_pause);
+    CHECK(hears(0)); /* nobody has accepted the client, so it is accepted here, with some others */
+    int taken = 0;
+    while (taken < 100 && !acceptor_yields(&acceptor, &poller, end_of_pause))
+        taken++;
+    CHECK_EQUAL(taken, 8);
+    counts[1] = 1;
+    acceptor_resume(&acceptor, &poller, KEY, acceptor.resume_at);
+    CHECK(!acceptor_yields(&acceptor, &poller, acceptor.resume_at));
+    counts[1] = 0;
+    CHECK(acceptor_yields(&acceptor, &poller, acceptor.resume_at));
+    acceptor_stop_yielding(&acceptor);
+    CHECK(!acceptor_yields(&acceptor, &poller, acceptor.resume_at));
+    close(client);
     end();
 }
 
@@ -268,6 +300,7 @@ int main(void)
     RUN(a_shut_door_hears_nobody_until_it_is_open_again);
     RUN(an_end_closes_the_door_s_names_of_the_listeners_only);
     RUN(a_door_has_room_for_so_many_listeners);
+    RUN(an_acceptor_that_is_ahead_leaves_clients_to_others_for_a_time);
     RUN(a_ready_descriptor_is_told_again_until_it_is_dealt_with);
     RUN(what_is_watched_for_can_change);
     RUN(what_is_removed_is_not_told_although_another_descriptor_names_it);

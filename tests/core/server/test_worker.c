@@ -361,6 +361,65 @@ static void every_client_gets_its_own_answer(void)
     end();
 }
 
+/* Two workers in place of two processes, with the same listener. The second one runs later. */
+static void clients_are_shared_evenly_with_another_process(void)
+{
+    enum { ALL = 40 };
+    _Atomic uint32_t counts[2] = {0};
+    struct worker other;
+    struct balance others = {counts, 1, 2};
+    int clients[ALL];
+    balance = (struct balance){counts, 0, 2};
+    prepare(ALL, ALL);
+    const struct worker_setup setup = {
+        .limits = &limits,
+        .purges = &purges,
+        .subscribers = &subscribers,
+        .requests = &requests,
+        .balance = &others,
+        .key = {1, 2},
+        .workers = 1,
+    };
+    CHECK_EQUAL(worker_init(&other, 1, &setup), 0);
+    CHECK_EQUAL(worker_listen(&other, worker.acceptor.listeners[0]), 0);
+    CHECK_EQUAL(worker_start(&worker), 0);
+    for (int i = 0; i < ALL / 2; i++)
+        clients[i] = dial(&endpoint);
+    AWAIT(counts[0] == ALL / 2); /* however far it is ahead of one that accepts nobody */
+    CHECK_EQUAL(worker_start(&other), 0);
+    for (int i = ALL / 2; i < ALL; i++)
+        clients[i] = dial(&endpoint);
+    AWAIT(counts[0] + counts[1] == ALL);
+    CHECK(counts[1] >= ALL / 2 - 8); /* the first may take 8 after each pause */
+    for (int i = 0; i < ALL; i++)
+        close(clients[i]);
+    AWAIT(counts[0] + counts[1] == 0);
+    worker_stop(&other, now(), false);
+    worker_join(&other);
+    worker_fini(&other);
+    end();
+    balance = (struct balance){0};
+}
+
+/* Otherwise the last process would leave clients behind. */
+static void whoever_waits_at_a_stop_is_accepted_by_a_process_that_is_ahead_too(void)
+{
+    _Atomic uint32_t counts[2] = {100, 0};
+    balance = (struct balance){counts, 0, 2};
+    prepare(30, 30);
+    int clients[20];
+    for (int i = 0; i < 20; i++)
+        clients[i] = dial(&endpoint);
+    CHECK_EQUAL(worker_start(&worker), 0);
+    worker_stop(&worker, now() + 10000, false);
+    AWAIT(worker.context.stats.accepted == 20);
+    for (int i = 0; i < 20; i++)
+        close(clients[i]);
+    join();
+    CHECK_EQUAL(counts[0], 100);
+    balance = (struct balance){0};
+}
+
 int main(void)
 {
     RUN(requests_and_replies_cross_the_mailboxes);
@@ -377,5 +436,7 @@ int main(void)
     RUN(never_readers_beyond_the_bound_end_with_the_oldest);
     RUN(what_python_has_not_answered_counts_too);
     RUN(every_client_gets_its_own_answer);
+    RUN(clients_are_shared_evenly_with_another_process);
+    RUN(whoever_waits_at_a_stop_is_accepted_by_a_process_that_is_ahead_too);
     return check_end();
 }
