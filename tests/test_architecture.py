@@ -104,7 +104,6 @@ TESTED_ELSEWHERE: dict[str, str] = {
     "comments.readers": "pages/test_reader_sign_in: who signs in, and what it allows",
     "auth.blog_tokens": "pages/test_reader_sign_in: what the blog's login says, and must not",
     "db.schema.readers": "db/migrations: the steps give the schema of the models",
-    "comments.reports": "api/test_author: readers report, and moderators see it",
     "comments.popular": "api/test_comments: pages in each period, and what has passed",
     "comments.errors": "http/test_router: what each failure means to a client",
     "context": "it has fields only",

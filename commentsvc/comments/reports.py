@@ -18,7 +18,7 @@ from commentsvc.comments.errors import UnknownComment
 from commentsvc.comments.voting import DIGEST
 from commentsvc.db import statements
 from commentsvc.db.query import (
-    IdList,
+    Among,
     Param,
     Select,
     ids_text,
@@ -31,6 +31,7 @@ from commentsvc.db.sqlite import Reader, Transaction
 from commentsvc.model import APPROVED, Entry
 
 MOST: Final = 20  # reports of one comment
+NEWEST: Final = 1_000  # the most comments with reports that a list is made of
 
 
 @prepared
@@ -44,14 +45,22 @@ def _count(comment_id: Param) -> Select:
 def _counts(ids: Param) -> Select:
     return (
         ReportTable.select(ReportTable.comment, fn.COUNT(ReportTable.reporter))
-        .where(ReportTable.comment.in_(IdList(ids)))
+        .where(Among(ReportTable.comment, ids))
         .group_by(ReportTable.comment)
     )
 
 
+# The comments with reports are found first, since PostgreSQL would read all visible comments if it
+# does not know how few they are.
 @prepared
-def _reported(most: Param, skipped: Param) -> Select:
-    return _newest().limit(most).offset(skipped)
+def _reported_ids() -> Select:
+    ids = ReportTable.select(ReportTable.comment).distinct()
+    return ids.order_by(ReportTable.comment.desc()).limit(NEWEST)
+
+
+@prepared
+def _reported(ids: Param, most: Param, skipped: Param) -> Select:
+    return _visible(ids).limit(most).offset(skipped)
 
 
 _KEY: Final = (ReportTable.comment, ReportTable.reporter)
@@ -92,22 +101,23 @@ def reported(reader: Reader, sites: Sequence[str] | None, most: int) -> list[Ent
 
     The newest come first.
     """
+    ids = ids_text(comment_id for (comment_id,) in reader.query(_reported_ids))
     if sites is None:
-        return queries.entries_in_pieces(partial(reader.query, _reported), most)
-    query = _newest().where(SiteTable.name.in_(list(sites)))
+        return queries.entries_in_pieces(partial(reader.query, _reported, ids), most)
+    query = _visible(ids).where(SiteTable.name.in_(list(sites)))
     return queries.entries_in_pieces(
         lambda piece, skipped: reader.query(query.limit(piece).offset(skipped)), most
     )
 
 
-def _newest() -> Select:
-    """Return the query for visible comments with reports, the newest first."""
+def _visible(ids: Param | str) -> Select:
+    """Return the query for those of some comments that are visible, the newest first."""
     return (
         CommentTable.select(*queries.ENTRY)
         .join(ThreadTable, on=ThreadTable.id == CommentTable.thread)
         .join(SiteTable, on=SiteTable.id == CommentTable.site)
         .where(
-            CommentTable.id.in_(ReportTable.select(ReportTable.comment)),
+            Among(CommentTable.id, ids),
             CommentTable.status == literal(APPROVED),
         )
         .order_by(CommentTable.id.desc())

@@ -36,6 +36,7 @@ from commentsvc.db.schema import postgresql as schema
 from commentsvc.db.schema import search
 from commentsvc.db.schema.comments import CommentTable, SiteTable
 from commentsvc.db.schema.outbox import TargetTable
+from commentsvc.db.schema.postgresql import ANALYZE
 from commentsvc.db.schema.search import SearchStateTable
 from commentsvc.db.sqlite import (
     DatabaseBusy,
@@ -95,6 +96,9 @@ class _Target(Protocol):
     def run(self, sql: str, values: Sequence[object] = ()) -> None:
         """Run a statement that exists for both engines."""
 
+    def analyze(self) -> None:
+        """Let the engine count what it has to know for its plans."""
+
     def continue_after(self, table: Any, last: int) -> None:
         """Give no id up to `last` to a new row of a table; Any: a model's class."""
 
@@ -142,6 +146,7 @@ def _copy(source: Reader, target: _Target, on_progress: Callable[[float], None])
             pass
         if copied.summary() != rows.summary():
             raise CopyError(_difference(source, target, rows.table))
+    target.analyze()
     comments = passes[TABLES.index(CommentTable)]
     for before, last in pairwise([0, *comments.ends]):
         if before < indexed:
@@ -347,6 +352,9 @@ class _PostgresqlTarget:
     def run(self, sql: str, values: Sequence[object] = ()) -> None:
         self._connection.execute(sql, values)
 
+    def analyze(self) -> None:
+        self._connection.run(ANALYZE)
+
     def continue_after(self, table: Any, last: int) -> None:
         self.reader.advance_ids(table._meta.table_name, last)
 
@@ -389,6 +397,9 @@ class _FileTarget:
 
     def run(self, sql: str, values: Sequence[object] = ()) -> None:
         self._connection.execute(sql, values)
+
+    def analyze(self) -> None:
+        """Do nothing: the plans of our queries need no statistics."""
 
     def continue_after(self, table: Any, last: int) -> None:
         if table._meta.primary_key.constraints and last:  # AUTOINCREMENT

@@ -33,7 +33,7 @@ from commentsvc.db.migrations.steps import HISTORY
 from commentsvc.db.migrations.upgrade import MAGIC
 from commentsvc.db.postgresql import PostgresqlConnection, PostgresqlTransaction
 from commentsvc.db.schema.comments import CommentTable
-from commentsvc.db.schema.postgresql import SCHEMA, TABLES
+from commentsvc.db.schema.postgresql import ANALYZE, SCHEMA, TABLES
 from commentsvc.db.sqlite import DatabaseUnusable
 from commentsvc.util.clock import SYSTEM_CLOCK
 
@@ -228,6 +228,7 @@ def restore(
             if connection.run(f"SELECT to_regclass('{SCHEMA}.{HISTORY}')").fetchone()[0] is None:
                 raise BackupError(f"{source} has no tables of commentsvc, so it is no backup.")
             postgresql_upgrade.apply(connection)
+            connection.run(ANALYZE)
             transaction = PostgresqlTransaction(connection, [])
             faults = integrity.check(transaction)
             if faults and not force:

@@ -36,27 +36,31 @@ class Param(peewee.ColumnBase):
             return ctx.value(self.index, converter=False)
 
 
-class IdList(peewee.ColumnBase):
-    """A placeholder for a list of ids, which `ids_text` makes a value of."""
+class Among(peewee.ColumnBase):
+    """A condition: `column` has one of the ids that `ids_text` made `ids` of.
 
-    def __init__(self, param: Param) -> None:
-        self.param = param
+    PostgreSQL looks an array's elements up by an index; it may read whole tables for a subquery.
+    """
+
+    def __init__(self, column: peewee.Field, ids: Param | str) -> None:
+        self.column = column
+        self.ids = ids
 
     def __sql__(self, ctx: Any) -> Any:  # Any: as in Param
         is_sqlite = ctx.state.param == schema.param
-        begin, end = _IDS_IN_SQLITE if is_sqlite else _IDS_IN_POSTGRESQL
-        return ctx.literal(begin).sql(self.param).literal(end)
+        begin, end = _AMONG_IN_SQLITE if is_sqlite else _AMONG_IN_POSTGRESQL
+        return ctx.sql(self.column).literal(begin).sql(self.ids).literal(end)
 
 
-_IDS_IN_SQLITE: Final = "(SELECT value FROM json_each(", "))"
-_IDS_IN_POSTGRESQL: Final = (
-    "(SELECT CAST(value AS bigint) FROM json_array_elements_text(CAST(",
-    " AS json)))",
+_AMONG_IN_SQLITE: Final = (" IN (SELECT value FROM json_each(", "))")
+_AMONG_IN_POSTGRESQL: Final = (
+    " = ANY (ARRAY(SELECT CAST(value AS bigint) FROM json_array_elements_text(CAST(",
+    " AS json))))",
 )
 
 
 def ids_text(ids: Iterable[int]) -> str:
-    """Return the value for an IdList: the ids as a JSON array."""
+    """Return ids for Among: as a JSON array."""
     return msgspec.json.encode(list(ids)).decode()
 
 

@@ -20,7 +20,7 @@ from peewee import fn
 
 from commentsvc.comments import queries
 from commentsvc.comments.errors import BadCursor
-from commentsvc.db.query import IdList, Param, Prepared, Select, ids_text, literal, prepared
+from commentsvc.db.query import Among, Param, Prepared, Select, ids_text, literal, prepared
 from commentsvc.db.schema.comments import CommentTable, SiteTable, ThreadTable, schema
 from commentsvc.db.schema.search import found_or_new
 from commentsvc.db.sqlite import Reader, Row
@@ -187,7 +187,7 @@ class StoredVerdict(msgspec.Struct, frozen=True):
 @prepared
 def _verdicts(ids: Param) -> Select:
     return CommentTable.select(CommentTable.id, CommentTable.score, CommentTable.reasons).where(
-        CommentTable.id.in_(IdList(ids)), CommentTable.reasons != ""
+        Among(CommentTable.id, ids), CommentTable.reasons != ""
     )
 
 
@@ -214,7 +214,7 @@ class ParentQuote(msgspec.Struct, frozen=True, gc=False):
 def _quotes(ids: Param) -> Select:
     return CommentTable.select(
         CommentTable.id, CommentTable.author, fn.SUBSTR(CommentTable.html, 1, 4 * QUOTED)
-    ).where(CommentTable.id.in_(IdList(ids)))
+    ).where(Among(CommentTable.id, ids))
 
 
 def parents_of(reader: Reader, comments: Iterable[Comment]) -> dict[int, ParentQuote]:

@@ -29,6 +29,9 @@ TABLES: Final = tuple(
     for part in (comments, moderation, search, outbox, inbox, imports, mentions, readers)
     for table in part.TABLES
 )
+# What PostgreSQL does by itself some time after rows were stored. Until then it does not know which
+# tables are large.
+ANALYZE: Final = f"ANALYZE {', '.join(table._meta.table_name for table in TABLES)}"
 
 
 class _Postgresql(peewee.PostgresqlDatabase):

@@ -110,6 +110,14 @@ def dump(path: Path) -> Dump:
         }
 
 
+def counted_rows(url: str) -> float:
+    """Return how many comments PostgreSQL has counted; -1 before the first ANALYZE."""
+    with psycopg.connect(url) as connection:
+        asked = "SELECT reltuples FROM pg_class WHERE oid = 'commentsvc.comment'::regclass"
+        [(number,)] = connection.execute(asked)
+        return float(number)
+
+
 @settings(max_examples=5, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(seed=st.integers(0, 2**32))
 def test_what_goes_to_postgresql_and_back_is_the_same(
@@ -123,6 +131,14 @@ def test_what_goes_to_postgresql_and_back_is_the_same(
     assert there == back
     assert dump(folder / "second.sqlite3") == dump(folder / "first.sqlite3")
     assert sorted(path.name for path in folder.iterdir()) == ["first.sqlite3", "second.sqlite3"]
+
+
+def test_a_copy_is_ready_for_good_plans(empty: Empty, tmp_path: Path) -> None:
+    with opened(tmp_path) as database:
+        add(database)
+    url = empty()
+    engine_copy.copy(tmp_path / "comments.sqlite3", url, quiet)
+    assert counted_rows(url) == 1
 
 
 def test_a_copy_goes_on_with_new_ids_and_finds_old_words(empty: Empty, tmp_path: Path) -> None:

@@ -73,6 +73,9 @@ def test_a_backup_and_its_way_back(url: str, tmp_path: Path) -> None:
     with opened(tmp_path) as database:
         add(database, source="lost by restoring")
     done = postgresql_dump.restore(url, file)
+    with psycopg.connect(url) as connection:
+        asked = "SELECT reltuples FROM pg_class WHERE oid = 'commentsvc.comment'::regclass"
+        assert connection.execute(asked).fetchall() == [(3,)]  # for good plans at once
     assert (done.comments, done.newest, done.faults, done.held) == (3, NOW + 2, [], 3)
     assert texts(url) == TEXTS
     assert texts(url, done.schema) == [*TEXTS, "lost by restoring"]

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from commentsvc.db.database import Database
-from commentsvc.db.query import IdList, Param, Select, ids_text, literal, prepared
+from commentsvc.db.query import Among, Param, Select, ids_text, literal, prepared
 from commentsvc.db.schema.comments import CommentTable, SiteTable
 from commentsvc.db.schema.outbox import UsedLinkTable
 from tests.unit.database_fixture import NOW, add, opened, plan
@@ -36,7 +36,7 @@ def test_a_value_may_stand_in_several_places_beside_constants(database: Database
 def test_one_value_holds_a_list_of_ids(database: Database, among: list[int]) -> None:
     @prepared
     def find(ids: Param) -> Select:
-        query = CommentTable.select(CommentTable.id).where(CommentTable.id.in_(IdList(ids)))
+        query = CommentTable.select(CommentTable.id).where(Among(CommentTable.id, ids))
         return query.order_by(CommentTable.id)
 
     for number in range(3):
