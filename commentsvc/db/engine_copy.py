@@ -36,7 +36,7 @@ from commentsvc.db.schema import postgresql as schema
 from commentsvc.db.schema import search
 from commentsvc.db.schema.comments import CommentTable, SiteTable
 from commentsvc.db.schema.outbox import TargetTable
-from commentsvc.db.schema.postgresql import ANALYZE
+from commentsvc.db.schema.postgresql import ANALYZE, CREATE_WORDS, DROP_WORDS
 from commentsvc.db.schema.search import SearchStateTable
 from commentsvc.db.sqlite import (
     DatabaseBusy,
@@ -319,7 +319,9 @@ def _writing(place: Location) -> Iterator[_Target]:
         postgresql_upgrade.apply(connection)
         target = _PostgresqlTarget(connection, postgresql.PostgresqlTransaction(connection, []))
         target.empty()
+        connection.run(DROP_WORDS)
         yield target
+        connection.run(CREATE_WORDS)
         connection.run("COMMIT")
 
 

@@ -104,11 +104,17 @@ def _indexed(body: str) -> str:
 
 _FIELDS: Final = ("author", "email", "site", "text", "page")
 
+_WORDS: Final = "search_words"
+# To add many rows, the index is made anew afterwards: PostgreSQL would rewrite its pages for each
+# four megabytes of them.
+DROP_WORDS: Final = f"DROP INDEX {_WORDS}"
+CREATE_WORDS: Final = f"CREATE INDEX {_WORDS} ON search USING gin ({', '.join(_FIELDS)}, words)"
+
 # After the tables: the search index, and the triggers of `schema.search`.
 EXTRAS: Final = (
     f"CREATE TABLE search (rowid BIGINT PRIMARY KEY, {' tsvector, '.join(_FIELDS)} tsvector,"
     f" words tsvector GENERATED ALWAYS AS ({' || '.join(_FIELDS)}) STORED)",
-    f"CREATE INDEX search_words ON search USING gin ({', '.join(_FIELDS)}, words)",
+    CREATE_WORDS,
     "INSERT INTO search_state (id, indexed_until) VALUES (1, 0)",
     *_trigger(
         "comment_reworded",
