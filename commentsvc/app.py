@@ -103,9 +103,9 @@ class Start(NamedTuple):
 
     `announce` is called with the address when all is ready. With `takes_over`, the server that runs
     on this data is asked to hand over. With `traced`, a line for each request is written to stderr.
-    `instance` is the number of a process that a supervisor started with its `listeners`, else 0. It
-    shares the clients with all of them by the memory with the descriptor `counts`, which has a
-    number for each `of` so many: see `runtime.processes`.
+    `instance` is the number of a process that a supervisor started with its `listeners`, else 0.
+    It shares the clients with so many `processes` through the memory behind the descriptor
+    `counts`: see `runtime.processes`.
     """
 
     data: Path
@@ -117,7 +117,7 @@ class Start(NamedTuple):
     instance: int = 0
     listeners: tuple[int, ...] = ()
     counts: int = -1
-    of: int = 0
+    processes: int = 0
 
 
 def run(settings: Settings, start: Start) -> None:
@@ -206,8 +206,8 @@ async def _compose(
             fetching.append(CommentsXmlFile(service).run)
         router = _router(service, submissions, bridge, others)
         await stack.enter_async_context(redirecting(settings.server, succession))
-        if start.of:
-            bridge.share_clients(start.counts, start.instance, start.of)
+        if start.instance:
+            bridge.share_clients(start.counts, start.instance, start.processes)
         bridge.serve(router, succession.place.sockets)
         stack.push_async_callback(_stop, bridge, settings.server.stop_grace, succession, lock)
         scheme = "" if bridge.address.startswith("unix:") else "http://"

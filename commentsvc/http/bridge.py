@@ -223,13 +223,13 @@ class Bridge:
         """Return some complete lines about requests, or b""; one thread at a time may call this."""
         return self._core.take_trace()
 
-    def share_clients(self, counts: int, number: int, of: int) -> None:
-        """Accept as many clients as the others `of` so many processes; call this before `serve`.
+    def share_clients(self, counts: int, number: int, processes: int) -> None:
+        """Share the clients evenly with other processes; call this before `serve`.
 
-        All have the memory with the descriptor `counts`, of COUNT_BYTES for each process. This is
-        the one with this `number`, from 1. Raise OSError.
+        `counts` is a descriptor of memory that all of them have, with COUNT_BYTES for each of the
+        `processes`. This is the one with this `number`, from 1. Raise OSError.
         """
-        self._core.balance(counts, number - 1, of)
+        self._core.balance(counts, number - 1, processes)
 
     def serve(
         self,

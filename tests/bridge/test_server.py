@@ -1,5 +1,8 @@
 """The server as a whole: stopping, workers, addresses, and responses Python must not send."""
 
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -15,6 +18,14 @@ from tests.bridge.application import (
     running,
 )
 from tests.core_server import core_server
+
+
+@contextmanager
+def closing_descriptor(descriptor: int) -> Iterator[int]:
+    try:
+        yield descriptor
+    finally:
+        os.close(descriptor)
 
 
 def test_a_stop_answers_what_is_in_flight_and_ends_idle_connections() -> None:
@@ -75,3 +86,26 @@ def test_a_field_that_cannot_be_sent_is_refused_and_the_request_can_still_be_ans
 
     with running(answer) as app:
         assert app.get("/").body == b"fine"
+
+
+@pytest.mark.parametrize(
+    ("places", "error"),
+    [((0, 3), OSError), ((2, 2), OSError), ((0, 0), OSError), ((-1, 2), ValueError)],
+)
+def test_memory_without_a_place_for_each_process_is_refused(
+    places: tuple[int, int], error: type[Exception]
+) -> None:
+    with closing_descriptor(os.memfd_create("counts")) as counts:
+        os.ftruncate(counts, 8)
+        server = core_server()
+        with pytest.raises(error):
+            server.balance(counts, *places)
+        server.balance(counts, 1, 2)
+        server.balance(counts, 0, 2)  # it may be told again before it starts
+
+
+def test_the_balance_is_known_before_the_start() -> None:
+    with running(echo) as app, closing_descriptor(os.memfd_create("counts")) as counts:
+        os.ftruncate(counts, 4)
+        with pytest.raises(RuntimeError, match="has started"):
+            app.server.balance(counts, 0, 1)
