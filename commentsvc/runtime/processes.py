@@ -227,7 +227,9 @@ class _Supervisor:
                 self._are_ready.set()
         code = await child.wait()
         instance.process = None
-        if code < 0 and self._successor is None:  # a signal left it no time to remove its socket
+        # A signal may have left it no time to remove its socket; of a new supervisor's instance it
+        # has the same path.
+        if code < 0 and self._successor is None and not self._is_replaced:
             (self._plan.data / data_dir.control_socket(instance.number)).unlink(missing_ok=True)
         return code
 
