@@ -10,6 +10,7 @@ This module is loaded only where `database.url` asks for it: psycopg is an extra
 
 import contextlib
 import threading
+import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Future
 from functools import lru_cache
@@ -54,6 +55,10 @@ PATIENCE: Final = 3
 SILENCE_MS: Final = 10_000
 # The same for the connection of the event loop, which a read there would block as long.
 LOOP_SILENCE_MS: Final = 2_000
+# Seconds that the event loop waits for a statement, and then does without PostgreSQL, so that it
+# does other work too if each statement takes as long.
+LOOP_READ_PATIENCE: Final = 2.0
+LOOP_REST: Final = 1.0
 # Seconds that the event loop waits for a new connection; then a thread goes on to open it.
 LOOP_PATIENCE: Final = 0.1
 # Rows that are fetched at once of a long result.
@@ -287,6 +292,7 @@ class PostgresqlConnection:
         self._read_only = read_only
         self._on_loop = on_loop
         self._is_direct = is_direct
+        self._rest_until = 0.0  # monotonic seconds
         self._dialling: Future[psycopg.Connection[Row]] | None = None
         self._prepare = prepare
         self._names = count(1)
@@ -295,7 +301,8 @@ class PostgresqlConnection:
 
     def _use(self, connection: psycopg.Connection[Row]) -> None:
         self._psycopg = connection
-        self._prepared = PreparedStatements(connection) if self._is_direct else None
+        patience = LOOP_READ_PATIENCE if self._on_loop else None
+        self._prepared = PreparedStatements(connection, patience) if self._is_direct else None
 
     def _dial(self) -> psycopg.Connection[Row]:
         silence_ms = LOOP_SILENCE_MS if self._on_loop else SILENCE_MS
@@ -355,7 +362,11 @@ class PostgresqlConnection:
     def _send(self, sql: str, params: Sequence[object]) -> Any:  # Any: as above
         if self._prepared is None:
             return self._psycopg.execute(sql, params or None)
-        return self._prepared.run(sql, params)
+        try:
+            return self._prepared.run(sql, params)
+        except DatabaseBusy:
+            self._rest_until = time.monotonic() + LOOP_REST
+            raise
 
     def executemany(self, sql: str, rows: Iterable[Sequence[object]]) -> Any:  # Any: as above
         """As `execute` for each of `rows`, by one statement if there is one for many rows."""
@@ -420,6 +431,8 @@ class PostgresqlConnection:
 
     def _dialled_aside(self) -> psycopg.Connection[Row]:
         """Return a connection that a thread opens. Raises DatabaseError."""
+        if time.monotonic() < self._rest_until:
+            raise DatabaseBusy("PostgreSQL does not answer")
         patience = 0.0
         if self._dialling is None:
             patience = LOOP_PATIENCE

@@ -4,9 +4,14 @@ A cursor of psycopg chooses at each run whether to prepare, and waits for the an
 takes 40 of 53 µs for a row by its key. Here libpq waits, and the rest is psycopg's: the values and
 rows are converted by the adapters of the connection. So Ctrl-C has no effect until the answer is
 here, which suits the threads of a service and their short statements.
+
+The event loop must not wait for a PostgreSQL that hangs. So its connection has a `patience`, after
+which it is closed.
 """
 
 import re
+import select
+import time
 from collections.abc import Iterator, Sequence
 from itertools import count
 from typing import Any, Final
@@ -14,6 +19,8 @@ from typing import Any, Final
 import psycopg
 from psycopg.adapt import PyFormat, Transformer
 from psycopg.pq import ExecStatus
+
+from commentsvc.db.sqlite import DatabaseBusy
 
 # Statements that a connection keeps: all of ours, many times over.
 MOST: Final = 512
@@ -54,27 +61,64 @@ class PreparedStatements:
     after its own.
     """
 
-    def __init__(self, connection: psycopg.Connection[Any]) -> None:
-        """Take a connection; Any: its rows may be of any type."""
+    def __init__(self, connection: psycopg.Connection[Any], patience: float | None = None) -> None:
+        """Take a connection, and the seconds that a statement may take, None for any time.
+
+        Any: its rows may be of any type.
+        """
         self._connection = connection
+        self._patience = patience
+        self._socket = select.poll()
+        self._socket.register(connection.pgconn.socket)
         self._transformer = Transformer(connection)
         self._names: dict[tuple[str, tuple[int, ...]], bytes] = {}
         self._numbers = count(1)
 
     def run(self, sql: str, values: Sequence[object]) -> Result:
-        """Run a statement with `%s` for each value. Raise psycopg.Error."""
-        pgconn, transformer = self._connection.pgconn, self._transformer
+        """Run a statement with `%s` for each value. Raise psycopg.Error.
+
+        Raise DatabaseBusy if it takes too long; then the connection is closed.
+        """
+        transformer = self._transformer
         # Any: PGconn's annotation forgets NULL.
         sent: Any = transformer.dump_sequence(values, _AUTOMATIC * len(values))
         types = transformer.types or ()
         name = self._names.get((sql, types)) or self._prepare(sql, types)
-        result = pgconn.exec_prepared(name, sent, transformer.formats)
+        result = self._execute(name, sent, transformer.formats)
         self._check(result)
         transformer.set_pgresult(result)
         rows = transformer.load_rows(0, result.ntuples, tuple)
         changed = result.command_tuples
         status = (result.command_status or b"").decode()
         return Result(rows, len(rows) if changed is None else changed, status)
+
+    def _execute(self, name: bytes, sent: Any, formats: Any) -> Any:  # Any: PGconn's types
+        pgconn = self._connection.pgconn
+        if self._patience is None:
+            return pgconn.exec_prepared(name, sent, formats)
+        pgconn.send_query_prepared(name, sent, formats)
+        return self._answer()
+
+    def _answer(self) -> Any:  # Any: psycopg.pq.abc.PGresult
+        """Return the result of the statement that was sent last."""
+        pgconn = self._connection.pgconn
+        end = time.monotonic() + (self._patience or 0)
+        result, following = None, None
+        while result is None or following is not None:
+            while (unsent := pgconn.flush()) or pgconn.is_busy():
+                self._wait(end, select.POLLOUT if unsent else 0)
+                pgconn.consume_input()
+            following = pgconn.get_result()
+            result = result or following
+        return result
+
+    def _wait(self, end: float, also_for: int) -> None:
+        """Wait until bytes have arrived, or for another event of poll. Raise DatabaseBusy."""
+        self._socket.modify(self._connection.pgconn.socket, select.POLLIN | also_for)
+        left = end - time.monotonic()
+        if left <= 0 or not self._socket.poll(left * 1_000):
+            self._connection.close()
+            raise DatabaseBusy("PostgreSQL does not answer")
 
     def _prepare(self, sql: str, types: tuple[int, ...]) -> bytes:
         """Return the name of a new statement."""
@@ -83,7 +127,13 @@ class PreparedStatements:
             self._check(self._connection.pgconn.exec_(b"DEALLOCATE " + oldest))
         name = b"direct_%d" % next(self._numbers)
         text = _numbered(sql) if types else sql  # as psycopg, which reads no % without values
-        self._check(self._connection.pgconn.prepare(name, text.encode(), types))
+        pgconn = self._connection.pgconn
+        if self._patience is None:
+            result = pgconn.prepare(name, text.encode(), types)
+        else:
+            pgconn.send_prepare(name, text.encode(), types)
+            result = self._answer()
+        self._check(result)
         self._names[sql, types] = name
         return name
 

@@ -2,9 +2,10 @@
 
 Hits do not come here, so they are not limited. The cost of a miss is the milliseconds of its work,
 on the event loop or in the database; at least `BASE`, and one for each `SIZE` bytes of the answer
-or `QUERY_SIZE` bytes of the query. An answer that is made anew for each client, such as a form
-token, costs `UNSTORED` more. An answer that is given later counts as `LATER` until its work is
-known, so that many slow ones at once are limited too.
+or `QUERY_SIZE` bytes of the query. Waiting for a database that does not answer costs nothing. An
+answer that is made anew for each client, such as a form token, costs `UNSTORED` more. An answer
+that is given later counts as `LATER` until its work is known, so that many slow ones at once are
+limited too.
 
 Moderation pages have a limit of their own: a flood of public reads from the same network must not
 keep a moderator out, and requests without a sign-in must not keep moderators' pages busy.
@@ -34,6 +35,7 @@ SIZE: Final = 8_192
 QUERY_SIZE: Final = 2_048
 UNSTORED: Final = 0.5
 OK: Final = 200
+UNAVAILABLE: Final = 503
 LATER: Final = 16.0
 READS: Final = ("GET", "HEAD")
 MODERATION: Final = ("/moderation", "/web/moderation")
@@ -92,6 +94,8 @@ async def _finish(answer: Awaitable[Response], limiter: NetworkLimiter, place: b
 
 def _more(response: Response, took_ms: float) -> float:
     """Return the cost of an answer, which took so long, beyond that of its request."""
+    if response.status == UNAVAILABLE:
+        return 0.0
     made_each_time = response.status == OK and not response.tags
     work = max(len(response.body) / SIZE, took_ms)
     return max(0.0, work - BASE) + (UNSTORED if made_each_time else 0.0)

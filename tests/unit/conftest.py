@@ -15,7 +15,7 @@ from tests.unit.app_fixture import Served, served
 
 # How long a service waits for PostgreSQL, and PostgreSQL for it, in seconds. A machine that runs
 # all tests at once may need longer.
-PATIENCE = ("DIAL_PATIENCE", "LOOP_PATIENCE", "IDLE")
+PATIENCE = ("DIAL_PATIENCE", "LOOP_PATIENCE", "LOOP_READ_PATIENCE", "IDLE")
 
 
 @pytest.fixture(scope="session", autouse=True)

@@ -89,6 +89,26 @@ def test_the_event_loop_does_not_wait_for_a_new_connection(
         wait_for(lambda: not is_refused(), "the connection")
 
 
+def test_the_event_loop_does_not_wait_for_a_database_that_hangs(
+    server: Server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Regression: while PostgreSQL hung, an instance answered nothing at all."""
+    monkeypatch.setattr(postgresql, "LOOP_READ_PATIENCE", 0.3)
+    monkeypatch.setattr(postgresql, "LOOP_REST", 600.0)
+    with opened(tmp_path) as database:
+        with psycopg.connect(server.location(tmp_path)) as other:
+            other.execute("LOCK TABLE commentsvc.site IN ACCESS EXCLUSIVE MODE")
+            with pytest.raises(DatabaseBusy, match="PostgreSQL does not answer"):
+                database.read_now(sites)
+        # The lock is free again, but the next statement might take as long.
+        with pytest.raises(DatabaseBusy, match="PostgreSQL does not answer"):
+            database.read_now(sites)
+        assert asyncio.run(database.read(sites)) == ["blog"], "readers are not concerned"
+        assert database._inline is not None
+        database._inline._connection._rest_until = 0.0
+        assert database.read_now(sites) == ["blog"]
+
+
 def test_ids_of_many_at_once_follow_each_other_and_a_key_stores_once(
     server: Server, tmp_path: Path
 ) -> None:

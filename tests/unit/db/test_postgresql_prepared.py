@@ -1,5 +1,6 @@
 """Prepared statements without psycopg's cursors: the same values, rows and errors as with them."""
 
+import time
 from collections.abc import Iterator
 
 import psycopg
@@ -7,7 +8,7 @@ import pytest
 
 from commentsvc.db import postgresql, postgresql_prepared
 from commentsvc.db.postgresql_prepared import PreparedStatements
-from commentsvc.db.sqlite import Row
+from commentsvc.db.sqlite import DatabaseBusy, Row
 from tests.postgresql_server import Server
 
 pytestmark = pytest.mark.postgresql_only("SQLite's module keeps prepared statements by itself")
@@ -89,6 +90,33 @@ def test_statements_outlive_a_transaction_that_failed(
             statements.run("SELECT 1", ())
         statements.run("ROLLBACK", ())
     assert statements.run("SELECT 1", ()).fetchone() == (1,)
+
+
+def test_patience_does_not_change_what_statements_return(
+    connection: psycopg.Connection[Row],
+) -> None:
+    statements = PreparedStatements(connection, patience=30)
+    for _ in range(2):
+        assert statements.run("SELECT %s, %s", (7, b"x" * 3_000_000)).fetchone() == (
+            7,
+            b"x" * 3_000_000,
+        )
+        with pytest.raises(psycopg.errors.DivisionByZero):
+            statements.run("SELECT 1 / %s", (0,))
+        with pytest.raises(psycopg.errors.UndefinedTable):
+            statements.run("SELECT * FROM nowhere", ())
+    assert statements.run("SELECT sum(n) FROM generate_series(1, 200000) AS n", ()).fetchall()
+
+
+def test_a_statement_that_takes_too_long_closes_the_connection(
+    connection: psycopg.Connection[Row],
+) -> None:
+    statements = PreparedStatements(connection, patience=0.2)
+    begun = time.monotonic()
+    with pytest.raises(DatabaseBusy, match="PostgreSQL does not answer"):
+        statements.run("SELECT pg_sleep(%s)", (30,))
+    assert time.monotonic() - begun < 15
+    assert connection.closed
 
 
 def test_a_lost_connection_is_an_operational_error(

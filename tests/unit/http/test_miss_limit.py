@@ -60,6 +60,7 @@ class Limited:
                 ("/moderation/queue", short_answer),
                 ("/slow", slow_answer),
                 ("/slow now", self._slow_now),
+                ("/no database", self._wait_in_vain),
             )
             for method in ("GET", "POST")
         ]
@@ -72,6 +73,10 @@ class Limited:
     def _slow_now(self, _: Request) -> Response:
         self.clock.elapsed += 20
         return Response(200, (), b"{}", ("tag",))
+
+    def _wait_in_vain(self, _: Request) -> Response:
+        self.clock.elapsed += 20
+        raise HttpError(503, "busy", "The database does not answer.")
 
     def begin(
         self, path: str, peer: str = OURS, method: str = "GET", query: str = ""
@@ -167,6 +172,17 @@ def test_a_slow_answer_costs_the_time_that_it_took(limited: Limited) -> None:
     async def main() -> None:
         assert [await limited.ask("/slow") for _ in range(10)].count(200) == 3
         assert [await limited.ask("/slow now", OTHER) for _ in range(10)].count(200) == 3
+
+    asyncio.run(main())
+
+
+def test_waiting_for_a_database_that_does_not_answer_costs_as_little_as_a_short_answer(
+    limited: Limited,
+) -> None:
+    """Regression: readers were refused after an outage, for the time that they had waited."""
+
+    async def main() -> None:
+        assert {await limited.ask("/no database") for _ in range(300)} == {503}
 
     asyncio.run(main())
 
