@@ -16,6 +16,7 @@ from commentsvc.comments.page_urls import PageRef
 from commentsvc.comments.readers import SignedReader
 from commentsvc.comments.submission import Submission, avatar
 from commentsvc.context import ServiceContext
+from commentsvc.db.sqlite import DatabaseError
 from commentsvc.http.messages import (
     CorsPolicy,
     Deferred,
@@ -41,6 +42,9 @@ PREVIEWS: Final = "60/minute"
 
 # Attempts for each allowed comment of a network: people have to correct mistakes.
 ATTEMPTS: Final = 6
+
+# What a comment that the database could not store costs its network: the author sends it again.
+NOT_STORED: Final = -1.0
 
 CHALLENGE: Final = (("WWW-Authenticate", 'Bearer realm="commentsvc"'),)  # RFC 6750, 3
 SIGNED_OUT: Final = _("You are not signed in. Please sign in again.")
@@ -103,7 +107,11 @@ class HttpSubmissions:
         """
         headers = self._check(request, place, submission)
         submission = self._completed(request, submission)
-        return await self._submissions.submit(submission, place), headers
+        try:
+            return await self._submissions.submit(submission, place), headers
+        except DatabaseError:
+            self._limiter.charge(place, NOT_STORED)
+            raise
 
     def begin(
         self,
@@ -119,9 +127,20 @@ class HttpSubmissions:
         headers = self._check(request, place, submission)
         submission = self._completed(request, submission)
         later = Deferred()
-        done = partial(_give, later, partial(answer, headers))
+        done = partial(self._done, place, later, partial(answer, headers))
         self._submissions.begin(submission, place, done)
         return later
+
+    def _done(
+        self,
+        place: bytes,
+        later: Deferred,
+        answer: Callable[[Accepted], Response],
+        outcome: Accepted | Exception,
+    ) -> None:
+        if isinstance(outcome, DatabaseError):
+            self._limiter.charge(place, NOT_STORED)
+        _give(later, answer, outcome)
 
     def preview(
         self, request: Request, message: str, place: PageRef, answer: Callable[[str], Response]
