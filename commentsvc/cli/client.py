@@ -320,7 +320,8 @@ def database(data: Path) -> Location:
     if isinstance(place, Path) and not place.exists():
         data_dir.must_exist(data)
         raise DatabaseUnusable(
-            f"{data} has no database. If the path is right, start the server: it creates one."
+            f"{data} has no database. If the path is right, start the server: it creates one. If"
+            " the settings are in another folder, name their file in COMMENTSVC_CONFIG."
         )
     return place
 
