@@ -111,7 +111,8 @@ class NotificationChannel:
         next_heartbeat = now()
         while True:
             with contextlib.suppress(TimeoutError):
-                await asyncio.wait_for(self._has_unsent.wait(), max(0.0, next_heartbeat - now()))
+                async with asyncio.timeout_at(next_heartbeat):  # without a task, as wait_for has
+                    await self._has_unsent.wait()
             self._has_unsent.clear()
             if now() >= next_heartbeat:
                 next_heartbeat = now() + every
@@ -125,7 +126,8 @@ class NotificationChannel:
         if sending:
             channels = [channel for channel, _ in sending]
             payloads = [notices.encode(notice) for notice in sending.values()]
-            await asyncio.wait_for(connection.execute(_NOTIFY, (channels, payloads)), PATIENCE)
+            async with asyncio.timeout(PATIENCE):
+                await connection.execute(_NOTIFY, (channels, payloads))
         for key, notice in sending.items():
             if self._unsent[key] is notice:
                 del self._unsent[key]

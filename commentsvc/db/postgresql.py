@@ -152,16 +152,27 @@ def _sendable(row: Sequence[object]) -> list[object]:
     return [_without_nul(value) for value in row]
 
 
+_NUL_IN_JSON: Final = b"\\u0000"
+
+
 def _objects(names: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
     """Return rows as a JSON list of objects, with bytes as PostgreSQL reads them."""
+    rows = [*rows]
+    text = _json(names, rows)
+    if _NUL_IN_JSON in text:
+        text = _json(names, map(_sendable, rows))
+    return text.decode()
+
+
+def _json(names: Sequence[str], rows: Iterable[Sequence[object]]) -> bytes:
     given = [
         {
-            name: f"\\x{value.hex()}" if isinstance(value, bytes) else _without_nul(value)
+            name: f"\\x{value.hex()}" if isinstance(value, bytes) else value
             for name, value in zip(names, row, strict=True)
         }
         for row in rows
     ]
-    return msgspec.json.encode(given).decode()
+    return msgspec.json.encode(given)
 
 
 @lru_cache(MOST)
