@@ -10,7 +10,6 @@ This module is loaded only where `database.url` asks for it: psycopg is an extra
 
 import contextlib
 import threading
-import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Future
 from functools import lru_cache
@@ -40,6 +39,7 @@ from commentsvc.db.sqlite import (
     Transaction,
 )
 from commentsvc.settings.schema import DatabaseSettings
+from commentsvc.util.clock import SYSTEM_CLOCK
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -55,10 +55,10 @@ PATIENCE: Final = 3
 SILENCE_MS: Final = 10_000
 # The same for the connection of the event loop, which a read there would block as long.
 LOOP_SILENCE_MS: Final = 2_000
-# Seconds that the event loop waits for a statement, and then does without PostgreSQL, so that it
-# does other work too if each statement takes as long.
+# Seconds that the event loop waits for a statement, and milliseconds that it then does without
+# PostgreSQL, so that it does other work too if each statement takes as long.
 LOOP_READ_PATIENCE: Final = 2.0
-LOOP_REST: Final = 1.0
+LOOP_REST_MS: Final = 1_000
 # Seconds that the event loop waits for a new connection; then a thread goes on to open it.
 LOOP_PATIENCE: Final = 0.1
 # Rows that are fetched at once of a long result.
@@ -303,7 +303,7 @@ class PostgresqlConnection:
         self._read_only = read_only
         self._on_loop = on_loop
         self._is_direct = is_direct
-        self._rest_until = 0.0  # monotonic seconds
+        self._rest_until_ms = 0  # of the monotonic clock
         self._dialling: Future[psycopg.Connection[Row]] | None = None
         self._prepare = prepare
         self._names = count(1)
@@ -376,7 +376,7 @@ class PostgresqlConnection:
         try:
             return self._prepared.run(sql, params)
         except DatabaseBusy:
-            self._rest_until = time.monotonic() + LOOP_REST
+            self._rest_until_ms = SYSTEM_CLOCK.monotonic_ms() + LOOP_REST_MS
             raise
 
     def executemany(self, sql: str, rows: Iterable[Sequence[object]]) -> Any:  # Any: as above
@@ -442,7 +442,7 @@ class PostgresqlConnection:
 
     def _dialled_aside(self) -> psycopg.Connection[Row]:
         """Return a connection that a thread opens. Raises DatabaseError."""
-        if time.monotonic() < self._rest_until:
+        if SYSTEM_CLOCK.monotonic_ms() < self._rest_until_ms:
             raise DatabaseBusy("PostgreSQL does not answer")
         patience = 0.0
         if self._dialling is None:

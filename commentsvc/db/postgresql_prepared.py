@@ -11,7 +11,6 @@ which it is closed.
 
 import re
 import select
-import time
 from collections.abc import Iterator, Sequence
 from itertools import count
 from typing import Any, Final
@@ -21,6 +20,7 @@ from psycopg.adapt import PyFormat, Transformer
 from psycopg.pq import ExecStatus
 
 from commentsvc.db.sqlite import DatabaseBusy
+from commentsvc.util.clock import SYSTEM_CLOCK
 
 # Statements that a connection keeps: all of ours, many times over.
 MOST: Final = 512
@@ -102,21 +102,21 @@ class PreparedStatements:
     def _answer(self) -> Any:  # Any: psycopg.pq.abc.PGresult
         """Return the result of the statement that was sent last."""
         pgconn = self._connection.pgconn
-        end = time.monotonic() + (self._patience or 0)
+        end_ms = SYSTEM_CLOCK.monotonic_ms() + 1_000 * (self._patience or 0)
         result, following = None, None
         while result is None or following is not None:
             while (unsent := pgconn.flush()) or pgconn.is_busy():
-                self._wait(end, select.POLLOUT if unsent else 0)
+                self._wait(end_ms, select.POLLOUT if unsent else 0)
                 pgconn.consume_input()
             following = pgconn.get_result()
             result = result or following
         return result
 
-    def _wait(self, end: float, also_for: int) -> None:
+    def _wait(self, end_ms: float, also_for: int) -> None:
         """Wait until bytes have arrived, or for another event of poll. Raise DatabaseBusy."""
         self._socket.modify(self._connection.pgconn.socket, select.POLLIN | also_for)
-        left = end - time.monotonic()
-        if left <= 0 or not self._socket.poll(left * 1_000):
+        left_ms = end_ms - SYSTEM_CLOCK.monotonic_ms()
+        if left_ms <= 0 or not self._socket.poll(left_ms):
             self._connection.close()
             raise DatabaseBusy("PostgreSQL does not answer")
 

@@ -36,6 +36,11 @@ class Param(peewee.ColumnBase):
             return ctx.value(self.index, converter=False)
 
 
+def is_for_sqlite(ctx: Any) -> bool:  # Any: as in Param
+    """Return whether SQL is made for SQLite."""
+    return bool(ctx.state.param == schema.param)
+
+
 class Among(peewee.ColumnBase):
     """A condition: `column` has one of the ids that `ids_text` made `ids` of.
 
@@ -47,8 +52,7 @@ class Among(peewee.ColumnBase):
         self.ids = ids
 
     def __sql__(self, ctx: Any) -> Any:  # Any: as in Param
-        is_sqlite = ctx.state.param == schema.param
-        begin, end = _AMONG_IN_SQLITE if is_sqlite else _AMONG_IN_POSTGRESQL
+        begin, end = _AMONG_IN_SQLITE if is_for_sqlite(ctx) else _AMONG_IN_POSTGRESQL
         return ctx.sql(self.column).literal(begin).sql(self.ids).literal(end)
 
 

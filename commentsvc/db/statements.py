@@ -87,10 +87,6 @@ _CHANGES = (
 CHANGES_OF_ACT: Final = f"{_CHANGES} AND h.decision_id = ? ORDER BY h.id"
 LAST_CHANGE: Final = f"{_CHANGES} AND h.comment_id = ? ORDER BY h.id DESC LIMIT 1"
 MARK_UNDONE: Final = "UPDATE change SET undone_at = ?, undone_by = ? WHERE id = ?"
-LAST_ACT: Final = (
-    "SELECT decision_id FROM change WHERE actor = ? AND undone_at IS NULL AND field <> 'thread'"
-    " ORDER BY id DESC LIMIT 1"
-)
 _HISTORY: Final = (
     "SELECT id, decision_id, comment_id, field, old, new, created_at, actor, undone_at,"
     " undone_by FROM change WHERE comment_id = ?"

@@ -26,7 +26,9 @@ from commentsvc.comments.create import ThreadRef, add_to_counts, last_published
 from commentsvc.comments.errors import NothingToUndo, UnknownComment
 from commentsvc.comments.rendering import render
 from commentsvc.db import outbox, statements
+from commentsvc.db.query import Param, Select, prepared
 from commentsvc.db.schema.comments import CommentTable
+from commentsvc.db.schema.moderation import ChangeTable
 from commentsvc.db.sqlite import Reader, Row, Transaction
 from commentsvc.model import APPROVED, CLASSIFIER, MOVES, STATUS, TEXT
 from commentsvc.spam import training
@@ -171,9 +173,27 @@ def undo_last(tx: Transaction, ids: Iterable[int], who: str, now: int) -> Change
     return _undo(tx, rows, who, now)
 
 
+@prepared
+def newest_act(who: Param) -> Select:
+    """Return the query for the newest decision of `who` that is not undone.
+
+    It asks for a range of actors: to find one actor's, PostgreSQL may read all newer changes.
+    """
+    return (
+        ChangeTable.select(ChangeTable.decision_id)
+        .where(
+            ChangeTable.actor.between(who, who),
+            ChangeTable.undone_at.is_null(),
+            ChangeTable.field != "thread",
+        )
+        .order_by(ChangeTable.actor.desc(), ChangeTable.id.desc())
+        .limit(1)
+    )
+
+
 def last_act(reader: Reader, who: str) -> int:
     """Return the newest decision of `who` that is not undone; 0 if there is none."""
-    row = reader.execute(statements.LAST_ACT, (who,)).fetchone()
+    row = reader.first(newest_act, who)
     return row[0] if row else 0
 
 

@@ -20,7 +20,16 @@ from peewee import fn
 
 from commentsvc.comments import queries
 from commentsvc.comments.errors import BadCursor
-from commentsvc.db.query import Among, Param, Prepared, Select, ids_text, literal, prepared
+from commentsvc.db.query import (
+    Among,
+    Param,
+    Prepared,
+    Select,
+    ids_text,
+    is_for_sqlite,
+    literal,
+    prepared,
+)
 from commentsvc.db.schema.comments import CommentTable, SiteTable, ThreadTable, schema
 from commentsvc.db.schema.search import found_or_new
 from commentsvc.db.sqlite import Reader, Row
@@ -38,6 +47,27 @@ COUNTED: Final = 1_000  # the most comments counted: the numbers are on every pa
 _PLACE: Final = (CommentTable.published_at, CommentTable.id)
 
 
+class _Below(peewee.ColumnBase):
+    """The condition of comments with a status, whose id is below another, for the index of both.
+
+    For one status, PostgreSQL might read all comments, from the newest on, until it has found some.
+    Only that index has a range of them in this order.
+    """
+
+    ORDER = (CommentTable.status, CommentTable.id)
+
+    def __init__(self, status: Param, before: Param) -> None:
+        self.status = status
+        self.before = before
+
+    def __sql__(self, ctx: Any) -> Any:  # Any: peewee's Context, which is not in its stubs
+        status, number = self.ORDER
+        if is_for_sqlite(ctx):
+            return ctx.sql((status == self.status) & (number < self.before))
+        below = peewee.Tuple(*self.ORDER) < peewee.Tuple(self.status, self.before)
+        return ctx.sql((status >= self.status) & below)
+
+
 class ListQueries(NamedTuple):
     """The queries of the newest comments, for one choice of columns.
 
@@ -52,16 +82,20 @@ class ListQueries(NamedTuple):
     place_of: Callable[[Row], tuple[Any, ...]]  # Any: the time is None for many
 
 
-def _list_queries(found: Select, place_of: Callable[[Row], tuple[Any, ...]]) -> ListQueries:
-    """Return the queries for what is selected of comments; Any: as above."""
+def _list_queries(
+    unpublished: Select, found: Select, place_of: Callable[[Row], tuple[Any, ...]]
+) -> ListQueries:
+    """Return the queries for what is selected of unapproved and of approved comments.
+
+    Any: as above.
+    """
 
     def unapproved(status: Param, before: Param, most: Param) -> Select:
-        query = found.where(
-            CommentTable.status == status,
+        query = unpublished.where(
+            _Below(status, before),
             CommentTable.status != literal(APPROVED),  # lets SQLite use the index
-            CommentTable.id < before,
         )
-        return query.order_by(CommentTable.id.desc()).limit(most)
+        return query.order_by(*(column.desc() for column in _Below.ORDER)).limit(most)
 
     def unapproved_of_site(status: Param, before: Param, most: Param, site_id: Param) -> Select:
         # The same index contains the site.
@@ -81,13 +115,20 @@ def _list_queries(found: Select, place_of: Callable[[Row], tuple[Any, ...]]) -> 
 
 
 # With the columns of `queries.entry`, and with those of the order.
-ENTRIES: Final = _list_queries(
+_ENTRIES: Final = (
     CommentTable.select(*queries.ENTRY)
     .join(ThreadTable, on=ThreadTable.id == CommentTable.thread)
-    .join(SiteTable, on=SiteTable.id == CommentTable.site),
-    itemgetter(list(Comment.__struct_fields__).index("published_at"), 0),
+    .join(SiteTable, on=SiteTable.id == CommentTable.site)
 )
-PLACES: Final = _list_queries(CommentTable.select(*_PLACE), itemgetter(0, 1))
+ENTRIES: Final = _list_queries(
+    _ENTRIES, _ENTRIES, itemgetter(list(Comment.__struct_fields__).index("published_at"), 0)
+)
+# The index of the unapproved ones has all that is selected of them.
+PLACES: Final = _list_queries(
+    CommentTable.select(peewee.SQL("NULL"), CommentTable.id),
+    CommentTable.select(*_PLACE),
+    itemgetter(0, 1),
+)
 
 
 @prepared

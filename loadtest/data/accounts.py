@@ -13,6 +13,7 @@ from pathlib import Path
 from commentsvc.auth import accounts, edit_tokens, passwords, sessions
 from commentsvc.auth.sessions import Cookies
 from commentsvc.db.database import Database
+from commentsvc.db.engine import Location
 from commentsvc.db.sqlite import Transaction
 from commentsvc.settings import data_dir
 from commentsvc.settings.schema import DatabaseSettings
@@ -29,23 +30,26 @@ class Browser:
     csrf_token: str
 
 
-def sign_in(data: Path, browsers: int = 1) -> list[Browser]:
-    """Return so many signed-in browsers, each of another moderator."""
-    return _browsers(data, browsers, signed_in=True)
+def sign_in(data: Path, browsers: int = 1, url: str = "") -> list[Browser]:
+    """Return so many signed-in browsers, each of another moderator.
+
+    They are in the data folder, or in PostgreSQL at `url` with the secret key of the folder.
+    """
+    return _browsers(data, browsers, url or data / data_dir.DATABASE, signed_in=True)
 
 
 def sign_out(data: Path, browsers: int) -> list[Browser]:
     """Return so many signed-out browsers, in each of which a moderator has signed in before."""
-    return _browsers(data, browsers, signed_in=False)
+    return _browsers(data, browsers, data / data_dir.DATABASE, signed_in=False)
 
 
-def _browsers(data: Path, number: int, *, signed_in: bool) -> list[Browser]:
+def _browsers(data: Path, number: int, location: Location, *, signed_in: bool) -> list[Browser]:
     keys = edit_tokens.load_keys(data / data_dir.SECRET_KEY, "")
     stored = passwords.hash_password(PASSWORD)
     mark = os.urandom(4).hex()
     names = [f"{mark}-{index}" for index in range(number)]
     settings = DatabaseSettings(synchronous="normal")
-    database = Database(data / data_dir.DATABASE, settings, purge=lambda tags: None)
+    database = Database(location, settings, purge=lambda tags: None)
     database.open()
     try:
         return database.write_now(_add, names, stored, Cookies(keys), signed_in)

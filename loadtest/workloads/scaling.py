@@ -129,11 +129,12 @@ class SizedDatabase:
         self._plan = BUILD / "growth" / "plan"
         self._asked = 0
         self._settings = SETTINGS
-        [browser] = accounts.sign_in(self._data)
-        self._cookie = browser.cookie
+        url = server.url(self._name) if server else ""
         if server:
-            self._settings = SETTINGS | {"COMMENTSVC_DATABASE_URL": server.url(self._name)}
+            self._settings = SETTINGS | {"COMMENTSVC_DATABASE_URL": url}
             self._copy_to(server)
+        [browser] = accounts.sign_in(self._data, url=url)
+        self._cookie = browser.cookie
 
     @property
     def _name(self) -> str:

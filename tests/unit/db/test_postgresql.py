@@ -94,7 +94,7 @@ def test_the_event_loop_does_not_wait_for_a_database_that_hangs(
 ) -> None:
     """Regression: while PostgreSQL hung, an instance answered nothing at all."""
     monkeypatch.setattr(postgresql, "LOOP_READ_PATIENCE", 0.3)
-    monkeypatch.setattr(postgresql, "LOOP_REST", 600.0)
+    monkeypatch.setattr(postgresql, "LOOP_REST_MS", 600_000)
     with opened(tmp_path) as database:
         with psycopg.connect(server.location(tmp_path)) as other:
             other.execute("LOCK TABLE commentsvc.site IN ACCESS EXCLUSIVE MODE")
@@ -105,7 +105,7 @@ def test_the_event_loop_does_not_wait_for_a_database_that_hangs(
             database.read_now(sites)
         assert asyncio.run(database.read(sites)) == ["blog"], "readers are not concerned"
         assert database._inline is not None
-        database._inline._connection._rest_until = 0.0
+        database._inline._connection._rest_until_ms = 0
         assert database.read_now(sites) == ["blog"]
 
 

@@ -139,13 +139,6 @@ READS: dict[str, tuple[Sequence[object], Any]] = {
         .order_by(H.id.desc())
         .limit(1),
     ),
-    statements.LAST_ACT: (
-        ("Mo",),
-        H.select(H.decision_id)
-        .where(H.actor == "Mo", H.undone_at.is_null(), H.field != "thread")
-        .order_by(H.id.desc())
-        .limit(1),
-    ),
     statements.HISTORY: (
         (9, 5),
         history.where(H.comment == 9).limit(5),
@@ -480,19 +473,6 @@ def test_many_rows_are_found_by_an_index(database: Database, engine: str, sql: s
             database.write_now(plan)
         assert "Seq Scan" not in str(info.value)
     assert TOGETHER.keys() == FOR_MANY.keys()
-
-
-@pytest.mark.postgresql_only("SQLite's indexes end with the id of the row")
-def test_the_last_decision_is_the_first_row_of_an_index(database: Database) -> None:
-    def plan(tx: Any) -> None:  # Any: as above
-        tx.execute("SET LOCAL enable_sort = off")  # else it would sort the few rows of a test
-        tx.execute("SET LOCAL enable_seqscan = off")
-        raise UndoError(tx.execute(f"EXPLAIN {statements.LAST_ACT}", ("Mo",)).fetchall())
-
-    with pytest.raises(UndoError) as info:
-        database.write_now(plan)
-    assert "Index Scan Backward using change_by_actor" in str(info.value)
-    assert "Sort" not in str(info.value)
 
 
 def test_every_statement_is_compared() -> None:

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -10,9 +11,10 @@ from commentsvc.comments import queries
 from commentsvc.comments.errors import NothingToUndo, UnknownComment
 from commentsvc.db import integrity
 from commentsvc.db.database import Database
+from commentsvc.db.schema.postgresql import ENGINE
 from commentsvc.moderation import actions
 from commentsvc.moderation.actions import ChangeResult
-from tests.unit.database_fixture import NOW, add, decide, opened
+from tests.unit.database_fixture import NOW, add, decide, opened, plan
 
 TAGS = {"thread:blog:/post/", "site:blog"}
 
@@ -178,6 +180,29 @@ def test_the_last_act_is_that_of_the_moderator_who_asks(database: Database) -> N
     assert (last("Ann"), last("Bob"), last("Eve")) == (first, second, 0)
     undo(database, second, who="Ann")
     assert (last("Ann"), last("Bob")) == (first, 0)
+
+
+@pytest.mark.sqlite_only("it looks at SQLite's plan")
+def test_the_last_act_is_the_first_row_of_an_index(database: Database) -> None:
+    steps = plan(database, actions.newest_act, "Eve")
+    assert len(steps) == 1
+    assert "INDEX change_by_actor (actor>? AND actor<?)" in steps[0]
+
+
+@pytest.mark.postgresql_only("SQLite has no statistics that lead to another plan")
+def test_who_has_decided_nothing_reads_no_changes_of_others(database: Database) -> None:
+    """Regression: PostgreSQL read all changes for it, 0.2 s of a million comments' queue."""
+    decide(database, "approved", *(added(database) for _ in range(200)))
+    sql, _ = actions.newest_act.made_for(ENGINE)
+
+    def explain(tx: Any) -> list[str]:  # Any: psycopg's connection is behind it
+        tx._connection.run("ANALYZE change")
+        tx._connection.run("SET LOCAL enable_seqscan = off")  # it has few rows, too
+        return [row[0] for row in tx._connection.run(f"EXPLAIN {sql}", ("Eve", "Eve"))]
+
+    steps = "\n".join(database.write_now(explain))
+    assert "Index Scan Backward using change_by_actor" in steps
+    assert "Sort" not in steps
 
 
 def test_the_history_says_who_changed_what_when_and_who_took_it_back(database: Database) -> None:

@@ -4,6 +4,7 @@ from collections.abc import Iterator, Sequence
 from functools import partial
 from pathlib import Path
 from random import Random
+from typing import Any
 
 import pytest
 
@@ -12,6 +13,7 @@ from commentsvc.comments import pagination, queries
 from commentsvc.comments.errors import BadCursor
 from commentsvc.db.database import Database
 from commentsvc.db.query import Prepared
+from commentsvc.db.schema.postgresql import ENGINE
 from commentsvc.moderation import lists
 from commentsvc.moderation.lists import StoredVerdict
 from tests.unit.database_fixture import NOW, add, opened, plan
@@ -100,6 +102,28 @@ def test_a_list_of_long_comments_comes_in_short_parts_and_is_whole(
 def test_only_the_end_of_a_sheet_is_a_place_to_go_on(database: Database, after: str) -> None:
     with pytest.raises(BadCursor):
         database.read_now(lists.list_page, "spam", None, 5, after)
+
+
+@pytest.mark.postgresql_only("SQLite has no statistics that lead to another plan")
+@pytest.mark.parametrize("queries", [lists.ENTRIES, lists.PLACES])
+def test_an_empty_queue_reads_no_other_comments(
+    database: Database, queries: lists.ListQueries
+) -> None:
+    """Regression: PostgreSQL read all comments for it, from the newest on."""
+    sql, places = queries.unapproved.made_for(ENGINE)
+    values = ("pending", NOW, 50)
+
+    def explain(tx: Any) -> list[str]:  # Any: psycopg's connection is behind it
+        tx._connection.run("ANALYZE comment")
+        for way in ("seqscan", "bitmapscan", "sort"):  # of a test's few rows
+            tx._connection.run(f"SET LOCAL enable_{way} = off")
+        bound = [values[place] for place in places]
+        return [row[0] for row in tx._connection.run(f"EXPLAIN {sql}", bound)]
+
+    steps = database.write_now(explain)
+    [read] = [step for step in steps if " on comment " in step]
+    assert "Backward using comment_by_status" in read
+    assert not [step for step in steps if "Sort" in step]
 
 
 def test_what_waits_is_numbered(database: Database) -> None:
