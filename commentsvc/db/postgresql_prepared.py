@@ -11,7 +11,7 @@ which it is closed.
 
 import re
 import select
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from itertools import count
 from typing import Any, Final
 
@@ -79,12 +79,14 @@ class PreparedStatements:
 
         Raise DatabaseBusy if it takes too long; then the connection is closed.
         """
-        transformer = self._transformer
+        pgconn, transformer = self._connection.pgconn, self._transformer
         # Any: PGconn's annotation forgets NULL.
         sent: Any = transformer.dump_sequence(values, _AUTOMATIC * len(values))
         types = transformer.types or ()
         name = self._names.get((sql, types)) or self._prepare(sql, types)
-        result = self._execute(name, sent, transformer.formats)
+        result = self._ask(
+            pgconn.send_query_prepared, pgconn.exec_prepared, name, sent, transformer.formats
+        )
         self._check(result)
         transformer.set_pgresult(result)
         rows = transformer.load_rows(0, result.ntuples, tuple)
@@ -92,25 +94,26 @@ class PreparedStatements:
         status = (result.command_status or b"").decode()
         return Result(rows, len(rows) if changed is None else changed, status)
 
-    def _execute(self, name: bytes, sent: Any, formats: Any) -> Any:  # Any: PGconn's types
-        pgconn = self._connection.pgconn
+    def _ask(self, send: Callable[..., None], run: Callable[..., Any], *values: Any) -> Any:
+        """Return PGconn's result of `run`, or of `send` with patience. Any: PGconn's own types."""
         if self._patience is None:
-            return pgconn.exec_prepared(name, sent, formats)
-        pgconn.send_query_prepared(name, sent, formats)
+            return run(*values)
+        send(*values)
         return self._answer()
 
     def _answer(self) -> Any:  # Any: psycopg.pq.abc.PGresult
         """Return the result of the statement that was sent last."""
         pgconn = self._connection.pgconn
         end_ms = SYSTEM_CLOCK.monotonic_ms() + 1_000 * (self._patience or 0)
-        result, following = None, None
-        while result is None or following is not None:
+        results: list[Any] = []  # Any: as above
+        while not results or results[-1] is not None:
             while (unsent := pgconn.flush()) or pgconn.is_busy():
                 self._wait(end_ms, select.POLLOUT if unsent else 0)
                 pgconn.consume_input()
-            following = pgconn.get_result()
-            result = result or following
-        return result
+            results.append(pgconn.get_result())
+        if results[0] is None:
+            raise psycopg.OperationalError("PostgreSQL returned nothing")
+        return results[0]
 
     def _wait(self, end_ms: float, also_for: int) -> None:
         """Wait until bytes have arrived, or for another event of poll. Raise DatabaseBusy."""
@@ -122,18 +125,13 @@ class PreparedStatements:
 
     def _prepare(self, sql: str, types: tuple[int, ...]) -> bytes:
         """Return the name of a new statement."""
+        pgconn = self._connection.pgconn
         if len(self._names) >= MOST:
             oldest = self._names.pop(next(iter(self._names)))
-            self._check(self._connection.pgconn.exec_(b"DEALLOCATE " + oldest))
+            self._check(self._ask(pgconn.send_query, pgconn.exec_, b"DEALLOCATE " + oldest))
         name = b"direct_%d" % next(self._numbers)
         text = _numbered(sql) if types else sql  # as psycopg, which reads no % without values
-        pgconn = self._connection.pgconn
-        if self._patience is None:
-            result = pgconn.prepare(name, text.encode(), types)
-        else:
-            pgconn.send_prepare(name, text.encode(), types)
-            result = self._answer()
-        self._check(result)
+        self._check(self._ask(pgconn.send_prepare, pgconn.prepare, name, text.encode(), types))
         self._names[sql, types] = name
         return name
 
