@@ -64,6 +64,7 @@ class Server:
         The memory behind `fd`, which the caller may then close, has four bytes for each of `size`
         processes. This one has the place `own`, from 0. Raise OSError if the memory is too small.
         """
+
     def start(
         self,
         listeners: Sequence[int] = (),

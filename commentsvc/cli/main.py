@@ -154,8 +154,9 @@ def serve(
         if instance:
             listeners = tuple(map(int, inherited.split(",")))
             shared, of = map(int, counts.split(","))
-            start = start._replace(instance=instance, listeners=listeners)
-            start = start._replace(counts=shared, processes=of)
+            start = start._replace(
+                instance=instance, listeners=listeners, counts=shared, processes=of
+            )
         app.run(settings, start)
     finally:
         gc.enable()

@@ -36,7 +36,6 @@ from commentsvc.db.schema import postgresql as schema
 from commentsvc.db.schema import search
 from commentsvc.db.schema.comments import CommentTable, SiteTable
 from commentsvc.db.schema.outbox import TargetTable
-from commentsvc.db.schema.postgresql import ANALYZE, CREATE_WORDS, DROP_WORDS
 from commentsvc.db.schema.search import SearchStateTable
 from commentsvc.db.sqlite import (
     DatabaseBusy,
@@ -319,9 +318,9 @@ def _writing(place: Location) -> Iterator[_Target]:
         postgresql_upgrade.apply(connection)
         target = _PostgresqlTarget(connection, postgresql.PostgresqlTransaction(connection, []))
         target.empty()
-        connection.run(DROP_WORDS)
+        connection.run(schema.DROP_WORDS)
         yield target
-        connection.run(CREATE_WORDS)
+        connection.run(schema.CREATE_WORDS)
         connection.run("COMMIT")
 
 
@@ -355,7 +354,7 @@ class _PostgresqlTarget:
         self._connection.execute(sql, values)
 
     def analyze(self) -> None:
-        self._connection.run(ANALYZE)
+        self._connection.run(schema.ANALYZE)
 
     def continue_after(self, table: Any, last: int) -> None:
         self.reader.advance_ids(table._meta.table_name, last)

@@ -20,7 +20,7 @@ from typing import Any, Final, TypeAlias
 import msgspec
 import peewee
 
-from commentsvc.db.schema.comments import schema
+from commentsvc.db.schema.comments import is_for_sqlite, schema
 
 Select: TypeAlias = Any  # Any: peewee's stubs do not type what its methods return
 
@@ -34,11 +34,6 @@ class Param(peewee.ColumnBase):
     def __sql__(self, ctx: Any) -> Any:  # Any: peewee's Context, which is not in its stubs
         with ctx(value_literals=False):
             return ctx.value(self.index, converter=False)
-
-
-def is_for_sqlite(ctx: Any) -> bool:  # Any: as in Param
-    """Return whether SQL is made for SQLite."""
-    return bool(ctx.state.param == schema.param)
 
 
 class Among(peewee.ColumnBase):

@@ -26,11 +26,16 @@ from commentsvc.db.query import (
     Prepared,
     Select,
     ids_text,
-    is_for_sqlite,
     literal,
     prepared,
 )
-from commentsvc.db.schema.comments import CommentTable, SiteTable, ThreadTable, schema
+from commentsvc.db.schema.comments import (
+    CommentTable,
+    SiteTable,
+    ThreadTable,
+    is_for_sqlite,
+    schema,
+)
 from commentsvc.db.schema.search import found_or_new
 from commentsvc.db.sqlite import Reader, Row
 from commentsvc.model import APPROVED, PENDING, SPAM, Comment, Entry

@@ -11,7 +11,7 @@ no reader's request counts rows.
 """
 
 from collections.abc import Sequence
-from typing import Final
+from typing import Any, Final
 
 import peewee
 
@@ -19,6 +19,11 @@ from commentsvc.model import AGING, BADGES, MODERATOR, ROLES, SCOPES, STATES, ST
 
 # A deferred database: it gives the models their SQL dialect and is never opened.
 schema: Final = peewee.SqliteDatabase(None)
+
+
+def is_for_sqlite(ctx: Any) -> bool:  # Any: peewee's Context, which is not in its stubs
+    """Return whether SQL is made for SQLite."""
+    return bool(ctx.state.param == schema.param)
 
 
 def one_of(column: str, values: Sequence[str]) -> peewee.SQL:

@@ -17,7 +17,7 @@ from typing import Any, Final
 
 import peewee
 
-from commentsvc.db.schema.comments import CommentTable, SiteTable, Table, schema
+from commentsvc.db.schema.comments import CommentTable, SiteTable, Table, is_for_sqlite
 from commentsvc.util.timestamps import DAY_MS
 
 
@@ -102,7 +102,7 @@ class Matching(peewee.ColumnBase):
         self._match = match
 
     def __sql__(self, ctx: Any) -> Any:  # Any: peewee's Context, which is not in its stubs
-        if ctx.state.param == schema.param:
+        if is_for_sqlite(ctx):
             return ctx.literal("search MATCH ").value(self._match, converter=False)
         terms = _TERM.findall(self._match)
         between = " OR " if terms[0][2] else " AND "
