@@ -15,7 +15,9 @@ from datetime import UTC, datetime
 from functools import lru_cache
 from typing import Any, Final
 
+from commentsvc.comments import images
 from commentsvc.http.messages import NO_SNIFFING, NOT_STORED, Headers, HttpError, Response
+from commentsvc.model import Comment
 from commentsvc.spam import reasons
 from commentsvc.util.i18n import Message, ngettext, pgettext, spoken
 from commentsvc.util.i18n import gettext as _
@@ -94,12 +96,9 @@ def exactly(moment: int) -> str:
     return f"{_date(moment // DAY_MS, spoken().tag)}, {_utc(moment):%H:%M} UTC"
 
 
-_IMAGE: Final = re.compile(r'<img src="[^"]*/images/([^"/]*)\.webp"').sub
-
-
-def reviewed(html: str) -> str:
-    """Return a comment's HTML with the images that moderators see before others do."""
-    return _IMAGE(r'<img src="image?name=\1"', html)
+def pictures(comment: Comment) -> list[str]:
+    """Return the names of the images in a comment, which moderators see before others do."""
+    return [name for name in images.names(comment.source) if f"/images/{name}." in comment.html]
 
 
 def machine(moment: int) -> str:
@@ -142,7 +141,7 @@ TEMPLATES: Final = Templates(
         "exactly": exactly,
         "hue": hue,
         "machine": machine,
-        "reviewed": reviewed,
+        "pictures": pictures,
         "said_reason": reasons.said,
     },
 )

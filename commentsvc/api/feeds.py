@@ -21,7 +21,7 @@ import msgspec
 
 from commentsvc.api.parameters import LinkQuery, PageOrSiteQuery
 from commentsvc.auth.edit_tokens import ReplyFeedWords
-from commentsvc.comments import formulas, queries
+from commentsvc.comments import queries
 from commentsvc.comments.page_urls import PageRef
 from commentsvc.context import ServiceContext
 from commentsvc.db.sqlite import Reader
@@ -295,7 +295,7 @@ def _entry(source: Source, entry: Entry) -> FeedEntry:
         permalink=_text(comment.permalink),
         published=published,
         updated=comment.edited_at or published,
-        html=_text(formulas.as_code(comment.html)),
+        html=_text(comment.html),
     )
 
 

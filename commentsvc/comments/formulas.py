@@ -62,9 +62,6 @@ _FORMULA: Final = re.compile(
     r'<(span|code) data-math-style="(inline|display)">([^<]*)</\1>'
     r'|<pre><code class="language-math" data-math-style="display">([^<]*)</code></pre>'
 ).sub
-_MATHML: Final = re.compile(
-    r'<math(?: [a-z]+="[^"]*")*? alttext="([^"]*)"[^>]*>.*?</math>', re.DOTALL
-).sub
 
 
 @cache
@@ -100,8 +97,3 @@ def _convert(escaped: str, is_block: bool) -> str:
     except LatexError:
         return ""
     return f'<math alttext="{escaped}"{mathml.removeprefix("<math")}'
-
-
-def as_code(html: str) -> str:
-    """Return sanitized HTML with LaTeX in place of MathML, for programs that cannot show it."""
-    return _MATHML(r"<code>\1</code>", html) if "<math" in html else html

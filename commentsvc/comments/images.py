@@ -46,6 +46,11 @@ def name(content: bytes, width: int, height: int) -> str:
     return f"{_digest(content)}-{width}x{height}"
 
 
+def size(image: str) -> list[str]:
+    """Return the width and height in pixels that an image's name contains."""
+    return image.rpartition("-")[2].split("x")
+
+
 def is_named_so(image: str, content: bytes) -> bool:
     """Return whether an image of that content may have the name `image`."""
     return image.startswith(f"{_digest(content)}-") and re.fullmatch(NAME, image) is not None

@@ -8,8 +8,10 @@ another host becomes a link to it, since loading it would tell that host who rea
 lists become characters, which need no label. See `footnotes`, `formulas` and `people` for what
 becomes of these.
 Then nh3, a complete HTML5 parser, removes everything that is not on the allow-list. Each of the two
-would be enough alone. HTML in which each "<" begins a tag of a shorter list, without attributes, or
-a plain link skips nh3 (`is_plain`): it would only add `rel` to the links.
+would be enough alone. Our pictures and formulas go in before it; what it returns is stored, and
+nothing that shows a comment changes it any more.
+
+The HTML has no blank line, since one would end it in a client that takes it for Markdown (Artalk).
 
 Some Markdown becomes much larger as HTML: a table fills missing cells, a reference repeats its URL
 and title. `render` bounds that (`EXPANSION`, `ALLOWANCE`): a text that would exceed it, or that
@@ -19,7 +21,8 @@ docs/architecture.md says why comrak was chosen.
 """
 
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from functools import lru_cache
 from html import escape
 from types import MappingProxyType
 from typing import Final
@@ -27,7 +30,7 @@ from typing import Final
 import comrak
 import nh3
 
-from commentsvc.comments import footnotes, formulas, people
+from commentsvc.comments import footnotes, formulas, images, people
 
 # The HTML of a text has at most EXPANSION times its bytes, and ALLOWANCE bytes more.
 EXPANSION: Final = 8
@@ -65,11 +68,26 @@ NOBODY: Final = MappingProxyType[str, int]({})
 # comrak's HTML has "<" and quotation marks in its own tags only.
 _HEADING: Final = re.compile(r"<(/?)h([1-6])>").sub
 _IMAGE: Final = re.compile(r'<img src="([^"]*)" alt="([^"]*)"( title="[^"]*")? />').sub
+_LINK_TO_IMAGE: Final = re.compile(
+    r'<a href="image:[^"]*"(?: title="[^"]*")?>(.*?)</a>', re.DOTALL
+).sub
+_OWN_IMAGE: Final = re.compile(rf"image:({images.NAME})").fullmatch
 _BOX: Final = re.compile(
     r'<input type="checkbox" class="task-list-item-checkbox"( checked="")? disabled="" />'
 ).sub
 # A block of raw HTML: text on lines of its own that no tag encloses.
 _RAW_BLOCK: Final = re.compile(r"(^|(?<!<br /)>\n)([^<\n][^<]*)\n(?=<|\Z)").sub
+
+# What parsers of HTML change when they read it again: a carriage return, which "&#13;" leaves, and
+# the first line end of <pre>. And the end of a line before an empty one.
+_UNSTABLE: Final = re.compile(r"\r|<pre>\n|\n(?=[ \t]*\n)").search
+_EMPTY_LINE: Final = re.compile(r"\n[ \t]*(?=\n)").sub
+_BEFORE_EMPTY_LINE: Final = re.compile(r"\n(?=[ \t]*\n)").sub
+_TAG: Final = re.compile("<[^>]*>").sub
+_PREFORMATTED: Final = re.compile("(<pre>.*?</pre>)", re.DOTALL).split
+
+# How often HTML of others is sanitized until nothing changes any more; twice is usual.
+PASSES: Final = 6
 
 _IGNORED_IN_HREF = re.compile(r"[\x00-\x20]+").sub  # WHATWG URL, 4.4: parsers strip these
 
@@ -85,35 +103,38 @@ _VALUES: Final = {
     **footnotes.VALUES,
     **formulas.VALUES,
 }
-
-
-def _filter(_: str, name: str, value: str) -> str | None:
-    return value if name not in _VALUES or _VALUES[name](value) else None
-
-
 _REL: Final = "nofollow ugc noopener"
-
-# Any tag except the common ones without attributes, and links to a host with a name whose text has
-# no tag. Searching for one takes 1 µs, the sanitizer 12 µs, which is a tenth of a submission.
-_OTHER_TAG: Final = re.compile(
-    r"<(?!/?(?:p|code|em|strong|del)>|br />|/a>"
-    r'|a href="https?://(?:[a-z0-9]+(?:-[a-z0-9]+)*\.)+[a-z]{2,}(?:/[\w.~/%?=&;#+-]*)?">[^<]*</a>)',
-    re.ASCII,
-).search
-
 _TAGS = (
     "a blockquote br code del em h4 h5 h6 hr li ol p pre section strong sup table tbody td th thead"
     " tr ul"
 )
 
 
-def _cleaner(*schemes: str) -> nh3.Cleaner:
-    """Return a sanitizer that keeps links with these schemes."""
+def _attribute_filter(service: str) -> Callable[[str, str, str], str | None]:
+    """Return the filter that keeps the values above, and pictures of ours at `service` alone."""
+    of_image = {
+        "src": re.compile(rf"{re.escape(service)}/images/{images.NAME}\.webp").fullmatch,
+        "width": re.compile("[0-9]{1,4}").fullmatch,
+        "height": re.compile("[0-9]{1,4}").fullmatch,
+        "loading": re.compile("lazy").fullmatch,
+    }
+
+    def kept(tag: str, name: str, value: str) -> str | None:
+        values = of_image if tag == "img" else _VALUES
+        return value if name not in values or values[name](value) else None
+
+    return kept
+
+
+@lru_cache(16)
+def _cleaner(service: str) -> nh3.Cleaner:
+    """Return the sanitizer; it keeps pictures of ours if `service` is our address, not ""."""
     return nh3.Cleaner(
-        tags={*_TAGS.split(), *formulas.TAGS},
+        tags={*_TAGS.split(), *formulas.TAGS, *(("img",) if service else ())},
         attributes={
             "a": {"href", "title", "id", "role"},
             "code": {"class"},
+            "img": {"src", "alt", "width", "height", "loading"},
             "li": {"id"},
             "ol": {"start"},
             "section": {"role"},
@@ -122,87 +143,73 @@ def _cleaner(*schemes: str) -> nh3.Cleaner:
             "ul": {"class"},
             **formulas.ATTRIBUTES,
         },
-        attribute_filter=_filter,
-        url_schemes=set(schemes),
+        attribute_filter=_attribute_filter(service),
+        url_schemes={"http", "https", "mailto"},
         url_relative=_own_host_only,
         link_rel=_REL,
     )
 
 
-_CLEANER: Final = _cleaner("http", "https", "mailto")
-# Also keeps links to our own images, which `_show_images` replaces.
-_CLEANER_WITH_IMAGES: Final = _cleaner("http", "https", "mailto", "image")
-_LINKED_IMAGE: Final = re.compile(r'<a href="image:([^"]*)"[^>]*>(.*?)</a>', re.DOTALL).sub
-_SIZED: Final = re.compile(r"[0-9a-f]{32}-([0-9]{1,4})x([0-9]{1,4})").fullmatch
-_ANY_TAG: Final = re.compile(r"<[^>]*>").sub
-
-
 def render(
-    source: str, math: bool = False, named: Mapping[str, int] = NOBODY, images: str = ""
+    source: str, math: bool = False, named: Mapping[str, int] = NOBODY, service: str = ""
 ) -> str:
     """Return the HTML of the Markdown `source`, safe for any page.
 
     It has at most `EXPANSION` times the bytes of `source` and `ALLOWANCE` more. NUL becomes U+FFFD.
     `source` must not contain lone surrogates; every other text can be rendered. With `math`,
-    formulas become MathML. ``@Name`` leads to the comment that `named` has for that name. `images`
+    formulas become MathML. ``@Name`` leads to the comment that `named` has for that name. `service`
     is the address of the service if it shows images (see `comments.images`).
     """
     most = EXPANSION * len(source.encode()) + ALLOWANCE
     if "|" not in source or _table_cells(source) * _CELL <= most:
-        html = parse(source, math, named)
+        html = parse(source, math, named, service)
         if len(html.encode()) <= most and not _is_nested(html):
-            if is_plain(html):
-                html = clean_plain(html)
-            elif 'href="image:' in html:
-                html = _show_images(_CLEANER_WITH_IMAGES.clean(html), images)
-            else:
-                html = clean(html)
+            html = _sanitized(html, service)
             if len(html.encode()) <= most:
                 return html
-    return clean("<p>" + escape(source, quote=False).replace("\n", "<br>") + "</p>")
-
-
-def is_plain(html: str) -> bool:
-    """Return whether comrak's `html` has only plain links and tags without attributes."""
-    return "\r" not in html and not _OTHER_TAG(html)
-
-
-def clean_plain(html: str) -> str:
-    """Return what `clean` returns for plain HTML of comrak, in a tenth of the time."""
-    if '">' in html:
-        html = html.replace('">', f'" rel="{_REL}">')
-    return html.replace("<br />", "<br>").replace("&quot;", '"')
+    return _as_typed(source)
 
 
 def clean(html: str) -> str:
-    """Return `html` with only the tags and attributes of the allow-list."""
-    return _CLEANER.clean(html)
+    """Return HTML of others with only the tags and attributes of the allow-list, without pictures.
+
+    Removing a tag can change how a browser nests the others, and thereby what the sanitizer would
+    find. So it is repeated until it finds nothing; HTML for which that takes long becomes text.
+    """
+    for _ in range(PASSES):
+        known, html = html, _sanitized(html)
+        if html == known:
+            return html
+    return _as_typed(html)
 
 
-def _show_images(html: str, base: str) -> str:
-    """Return cleaned HTML with an image in place of each link to one; without `base`, with text."""
-
-    def show(match: re.Match[str]) -> str:
-        sized = _SIZED(match[1])
-        if not base or sized is None:
-            return match[2]
-        alt = _ANY_TAG("", match[2]).replace('"', "&quot;")
-        return (
-            f'<img src="{escape(base)}/images/{match[1]}.webp" alt="{alt}"'
-            f' width="{sized[1]}" height="{sized[2]}" loading="lazy">'
-        )
-
-    return _LINKED_IMAGE(show, html)
+def _as_typed(text: str) -> str:
+    return _sanitized("<p>" + "<br>".join(_LINE(escape(text, quote=False))) + "</p>")
 
 
-def parse(source: str, math: bool = False, named: Mapping[str, int] = NOBODY) -> str:
-    """Return comrak's HTML for the Markdown `source`, without images and raw HTML."""
+def _sanitized(html: str, service: str = "") -> str:
+    """Return `html` with what is on the allow-list, and without empty lines.
+
+    Pictures are not on it, except for ours at the address `service`, unless that is "". HTML whose
+    elements are nested as they should be would not change if it were sanitized again.
+    """
+    cleaner = _cleaner(service)
+    html = cleaner.clean(html)
+    return cleaner.clean(_without_empty_lines(html)) if _UNSTABLE(html) else html
+
+
+def parse(
+    source: str, math: bool = False, named: Mapping[str, int] = NOBODY, service: str = ""
+) -> str:
+    """Return comrak's HTML for `source`, without raw HTML and pictures of others; see `render`."""
     extensions = _EXTENSIONS[math, source.count("[^") <= REFERENCES]
     html = comrak.render_markdown(source, extensions, None, _OPTIONS)
     if "<h" in html:
         html = _HEADING(lambda match: f"<{match[1]}h{min(int(match[2]) + 3, 6)}>", html)
     if "<im" in html:
-        html = _IMAGE(r'<a href="\1"\3>\2</a>', html)
+        html = _IMAGE(lambda match: _shown_image(match, service), html)
+    if 'href="image:' in html:
+        html = _LINK_TO_IMAGE(r"\1", html)
     if "<in" in html:
         html = _BOX(lambda match: "☑" if match[1] else "☐", html)
     if "&lt;" in html:
@@ -213,6 +220,30 @@ def parse(source: str, math: bool = False, named: Mapping[str, int] = NOBODY) ->
         room = (EXPANSION * len(source.encode()) + ALLOWANCE - len(html.encode())) // 2
         html = formulas.convert(html, room)
     return people.link(html, named) if named else html
+
+
+def _shown_image(image: re.Match[str], service: str) -> str:
+    """Return the HTML of an image: ours, if they are shown; a link to that of another host."""
+    url, alt, title = image.groups("")
+    if not url.startswith("image:"):
+        return f'<a href="{url}"{title}>{alt}</a>'
+    own = _OWN_IMAGE(url)
+    if not own or not service:
+        return alt
+    width, height = images.size(own[1])
+    return (
+        f'<img src="{escape(service)}/images/{own[1]}.webp" alt="{alt}"'
+        f' width="{width}" height="{height}" loading="lazy">'
+    )
+
+
+def _without_empty_lines(html: str) -> str:
+    """Return HTML that looks the same; code has an element without content in an empty line."""
+    html = html.replace("\r\n", "\n").replace("\r", "\n").replace("<pre>\n", "<pre><em></em>\n")
+    parts = _PREFORMATTED(_TAG(lambda match: match[0].replace("\n", " "), html))
+    parts[::2] = [_EMPTY_LINE("", part) for part in parts[::2]]
+    parts[1::2] = [_BEFORE_EMPTY_LINE("\n<em></em>", part) for part in parts[1::2]]
+    return "".join(parts)
 
 
 def links(html: str) -> int:

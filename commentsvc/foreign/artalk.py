@@ -5,7 +5,6 @@ turn them off, as well as emoticons and pictures from other servers. Errors are 
 which the client shows.
 """
 
-import re
 from collections.abc import Sequence
 from typing import Annotated, Any, Final, Literal
 
@@ -68,7 +67,6 @@ ORDERS: Final[dict[str, Order]] = {
     "date_asc": "oldest",
     "vote": "upvotes",
 }
-_BLANK_LINE: Final = re.compile(r"(\n[ \t]*)\n").sub
 
 _Whole = Annotated[int, Meta(ge=0, le=MOST, extra={"message": "This must be a whole number."})]
 
@@ -449,13 +447,11 @@ class ArtalkApi:
     def _comment(self, comment: Comment, answered: int, place: PageRef) -> ArtalkComment:
         item = self._item(comment, place.site)
         moment = comment.created_at if comment.published_at is None else comment.published_at
-        # A blank line would end the HTML and begin Markdown.
-        html = _BLANK_LINE(r"\1&#10;", comment.html)
         return ArtalkComment(
             id=comment.id,
             rid=answered,
-            content=html,
-            content_marked=html,
+            content=comment.html,  # without empty lines, which would begin Markdown
+            content_marked=comment.html,
             user_id=0,
             nick=comment.author,
             email_encrypted=item.avatar or "0" * 32,

@@ -63,7 +63,7 @@ _BLOCKS: Final = re.compile(r"<(?!/?(?:p|br|a|strong|em|del)\b)")
 # The plain paragraphs of most comments: the sanitizer changes nothing in them. It writes a no-break
 # space as an entity.
 _PARAGRAPHS: Final = re.compile(
-    r"(?:<p>(?:[^<>&\xa0]++|<br>|&(?:amp|lt|gt);)*+</p>[ \t\n]*+)++"
+    r"(?:<p>(?:[^<>&\xa0\n]++|<br>|&(?:amp|lt|gt);)*+</p>\n?+)++"
 ).fullmatch
 # One paragraph without anything that is special in Markdown.
 _PLAIN_PARAGRAPH: Final = re.compile(r"<p>([^<>&\xa0\\`*\[~_\n]++)</p>").fullmatch
@@ -120,7 +120,7 @@ def _html(text: str) -> CommentText:
         return CommentText(source, text, True)  # as most comments: a third of the time
     html = text if _PARAGRAPHS(text) else _sanitized(text)
     if "<" not in html:
-        html = f"<p>{html}</p>" if html.strip() else ""
+        html = markdown.clean(f"<p>{html}</p>") if html.strip() else ""
     source = to_markdown(html)
     return CommentText(source, html, True) if source else CommentText("", "", False)
 
@@ -182,7 +182,8 @@ def _escaped_marker(marker: str) -> str:
 
 
 def to_markdown(html: str) -> str:
-    """Return Markdown with the content of `html`, which our sanitizer has made."""
+    """Return Markdown with the content of `html`, which `markdown.clean` has made."""
+    html = html.replace("<em></em>", "")  # in empty lines
     if _BLOCKS.search(html):
         return _Writer().convert(html)
     text = html.replace("\n", " ")

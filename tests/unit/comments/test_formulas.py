@@ -6,7 +6,7 @@ import sys
 
 import pytest
 
-from commentsvc.comments.formulas import LENGTH, as_code
+from commentsvc.comments.formulas import LENGTH
 from commentsvc.comments.markdown import render
 
 FRACTION = "<mfrac><mn>1</mn><mn>2</mn></mfrac></math>"
@@ -34,15 +34,6 @@ def test_formulas_beyond_the_room_of_a_comment_stay_as_typed() -> None:
     html = render("$a+b+c+d+e+f$ " * 200, math=True)
     assert html.count("<math") > 10
     assert html.count("<math") + html.count("<code>a+b+c+d+e+f</code>") == 200
-
-
-def test_programs_without_mathml_get_the_latex() -> None:
-    html = render(r'$x < "y$ and *$$\frac12$$*', math=True)
-    assert (
-        as_code(html)
-        == r"<p><code>x &lt; &quot;y</code> and <em><code>\frac12</code></em></p>" + "\n"
-    )
-    assert as_code("<p>a</p>") == "<p>a</p>"
 
 
 # Renders, on a small stack, formulas that make parsers recurse deeply or backtrack.

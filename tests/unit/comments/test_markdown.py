@@ -17,8 +17,8 @@ from commentsvc.comments.markdown import (
     ALLOWANCE,
     CONTAINERS,
     EXPANSION,
+    _cleaner,
     clean,
-    is_plain,
     links,
     parse,
     render,
@@ -50,7 +50,7 @@ RENDERED = [
     ("List<String> and a < b", "<p>List&lt;String&gt; and a &lt; b</p>\n"),
     ("<div>\nhi\n</div>", "<p>&lt;div&gt;\nhi\n&lt;/div&gt;</p>\n"),
     ("<!-- a -->", "<p>&lt;!-- a --&gt;</p>\n"),
-    ("<!--\n\na\n-->\n***\n<i>", "<p>&lt;!--\n\na\n--&gt;</p>\n<hr>\n<p>&lt;i&gt;</p>\n"),
+    ("<!--\n\na\n-->\n***\n<i>", "<p>&lt;!--\na\n--&gt;</p>\n<hr>\n<p>&lt;i&gt;</p>\n"),
     ("> - <div>\n\na", "<li>\n<p>&lt;div&gt;</p>\n</li>\n</ul>\n</blockquote>\n<p>a</p>\n"),
     ("*a*\n<b>", "<p><em>a</em><br>\n&lt;b&gt;</p>\n"),
     ("```\n<a\n<b\n```", "<pre><code>&lt;a\n&lt;b\n</code></pre>\n"),
@@ -230,79 +230,107 @@ TEXTS = st.one_of(st.text(), st.lists(WORDS, max_size=8).map("".join))
 @given(TEXTS.filter(lambda text: not re.search("[\ud800-\udfff]", text)))
 @example("[a](:x) [b](0:x) [c](java%0ascript:x)")
 def test_whatever_the_text_the_html_holds_only_what_is_allowed(source: str) -> None:
-    judge(render(source, math=True, named=PEOPLE))
+    html = render(source, math=True, named=PEOPLE)
+    judge(html)
+    assert _cleaner("").clean(html) == html
 
 
-WORDS = st.sampled_from(
-    [
-        *"a*`~_\\&\"'<>\n\r\f\xa0\x85\u2028ä🙂",
-        "**",
-        "~~",
-        "  \n",
-        "\n\n",
-        "- ",
-        "&#13;",
-        "&#160;",
-        "<p>",
-        "https://a.example/b-c?d=1&e=%20",
-        "www.a-b.example",
-        "http://a--b.example:80/é",
-        "https://xn--a.example",
-        "http://1.2.3.444",
-        "ab@c.example",
-        "[",
-        "](https://a.example/)",
-        "](/b)",
-        '"(https://a.b.example "c")',
-    ]
-)
+SERVICE = "https://comments.example/blog"
+PICTURE = "0123456789abcdef" * 2 + "-640x480"
+IMAGE_ATTACKS = [
+    '[x](image:foo "><img src=x onerror=alert(1)>")',
+    f'![x](image:{PICTURE} "><img src=x onerror=alert(1)>")',
+    f'![x" onerror="alert(1)](image:{PICTURE})',
+    f"![&quot;><script>alert(1)</script>](image:{PICTURE})",
+    f"![x](image:{PICTURE}.webp/../../evil) ![x](image:{PICTURE}#x) ![x](image:../{PICTURE})",
+    f'![x][a]\n\n[a]: image:{PICTURE} "><svg onload=alert(1)>"',
+    f"[![x](image:{PICTURE})](javascript:alert(1))",
+    f"![x]({SERVICE}/images/{PICTURE}.webp)",
+    f"![$x$](image:{PICTURE}) $\\text{{![x](image:{PICTURE})}}$",
+]
+LINE_ENDS = [
+    "```\na\n\n\nb\n  \nc\n```",
+    "```\n\n\na\n```\n\n    \n    b",
+    "<!--\n\na\n\n-->",
+    "a&#10;&#10;b&#13;&#13;c",
+    "[a](/b 'c&#10;&#10;d')",
+    f"![a&#10;&#10;b](image:{PICTURE})",
+    "```math\na\n\nb\n```\n\n$$a$$",
+    "a\r\rb\r\n \r\nc",
+    "`a\r\nb`",
+]
+FOREIGN_HTML = [
+    "<pre>\n\n\na</pre>",
+    "<pre>\n\na\n \nb</pre><pre>&#10;&#10;c</pre>",
+    "<div>\n</div>\n<div>\n</div>a",
+    "a&#13;&#13;b<pre>&#13;c</pre>",
+    "<a href='/b' title='c\n\nd'>e</a>",
+    "<table>a<tr>b<td><a href=/c><table><tr><td><a href=/d>e",
+    "<em><p>a</em>b<h4><h5>c</h4><li>d<li>e",
+    "a\x0cb&#1;&#0;c",
+]
 
 
-@given(st.lists(WORDS, max_size=20).map("".join))
-def test_what_needs_no_sanitizer_is_what_the_sanitizer_would_give(source: str) -> None:
-    if is_plain(parse(source)):
-        assert render(source).replace("\xa0", "&nbsp;") == clean(parse(source))
+@pytest.mark.parametrize("source", IMAGE_ATTACKS)
+def test_no_text_smuggles_anything_in_beside_a_picture(source: str) -> None:
+    shown = render(source, math=True, service=SERVICE)
+    own = rf'<img src="{SERVICE}/images/{PICTURE}\.webp" alt="[^"]*" width="640" height="480"'
+    judge(re.sub(own + ' loading="lazy">', "", shown))
+    judge(render(source, math=True))
+
+
+def sanitized_again(html: str, service: str = "") -> str:
+    """Return what the sanitizer alone makes of HTML."""
+    return _cleaner(service).clean(html)
+
+
+@pytest.mark.parametrize("source", [*ATTACKS, *IMAGE_ATTACKS, *LINE_ENDS])
+@pytest.mark.parametrize("service", ["", SERVICE])
+def test_the_sanitizer_has_the_last_word_on_markdown(source: str, service: str) -> None:
+    for text in (source, f"> - {source}\n\n{source} *{source}*", source * 300):
+        html = render(text, math=True, named=PEOPLE, service=service)
+        assert sanitized_again(html, service) == html
+
+
+@pytest.mark.parametrize("html", [*ATTACKS, *MATH_ATTACKS, *FOREIGN_HTML])
+def test_the_sanitizer_has_the_last_word_on_imported_html(html: str) -> None:
+    assert sanitized_again(clean(html)) == clean(html)
+
+
+@pytest.mark.parametrize("source", LINE_ENDS)
+def test_rendered_html_has_no_empty_line(source: str) -> None:
+    html = render(source, math=True, service=SERVICE)
+    assert not re.search(r"\n[ \t]*\r?\n", html)
+
+
+@pytest.mark.parametrize("html", FOREIGN_HTML)
+def test_sanitized_html_has_no_empty_line(html: str) -> None:
+    assert not re.search(r"\n[ \t]*\r?\n", clean(html))
+
+
+def test_empty_lines_of_code_stay_in_its_text() -> None:
+    html = render("```\na\n\n \nb\n```")
+    assert re.sub("<[^>]*>", "", html) == "a\n\n \nb\n\n"
 
 
 @pytest.mark.parametrize(
-    "html",
+    ("source", "expected"),
     [
-        "<p>a</p>\n<p><em>b</em><br />\n<code>c</code></p>\n",
-        "a &lt;b",
-        '<p><a href="http://www.a-b.example">a</a> <a href="https://a.co/b?c=d&amp;e#f">b</a></p>\n',
+        (
+            f'![A "b"](image:{PICTURE} "c")',
+            f'<p><img src="{SERVICE}/images/{PICTURE}.webp" alt="A &quot;b&quot;" width="640"'
+            ' height="480" loading="lazy"></p>\n',
+        ),
+        ("![a](image:foo)", "<p>a</p>\n"),
+        ("![a](/b.png)", '<p><a href="/b.png" rel="nofollow ugc noopener">a</a></p>\n'),
     ],
 )
-def test_tags_without_attributes_and_plain_links_need_no_sanitizer(html: str) -> None:
-    assert is_plain(html)
+def test_a_picture_of_ours_is_shown_and_others_are_not(source: str, expected: str) -> None:
+    assert render(source, service=SERVICE) == expected
 
 
-@pytest.mark.parametrize(
-    "html",
-    [
-        *(
-            "<p id=a>",
-            "<P>",
-            "<script>",
-            "<pre>",
-            "<br>",
-            "<br/ >",
-            "</div>",
-            "<!--",
-            "<",
-            "<p",
-            "< p>",
-        ),
-        *(
-            f'<a href="{url}">b</a>'
-            for url in ("//a.example", "https://a", "https://1.2", "javascript:a()")
-        ),
-        '<a href="https://a.example" title="b">c</a>',
-        '<a href="https://a.example"><em>b</em></a>',
-        '<a href="https://a.example" onclick="b">c</a>',
-    ],
-)
-def test_any_other_tag_needs_the_sanitizer(html: str) -> None:
-    assert not is_plain(f"<p>a</p>\n{html}")
+def test_a_service_without_pictures_shows_their_descriptions() -> None:
+    assert render(f"![a *b*](image:{PICTURE})") == "<p>a b</p>\n"
 
 
 def test_links_are_counted_except_those_within_the_page() -> None:
