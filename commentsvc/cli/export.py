@@ -23,6 +23,7 @@ STDOUT: Final = "-"
 ABSOLUTE: Final = ("wordpress", "disqus")  # the formats with absolute addresses of pages
 # The end of the name of an unfinished file, also of one left behind by a crash.
 PART: Final = ".part"
+FAILURES: Final = 20  # are listed
 
 
 def _origins(data: Path, settings_file: Path | None) -> dict[str, str]:
@@ -146,6 +147,16 @@ def _write_data_files(data: Path, site: str, folder: Path) -> None:
     click.echo(
         f"{folder}: {done.written} written, {done.unchanged} unchanged, {done.removed} removed"
     )
+    if done.failures:
+        raise Failure(_told(done.failures))
+
+
+def _told(failures: tuple[str, ...]) -> Iterator[str]:
+    """Return the first failures, and in the last line how many pages keep their former file."""
+    yield from failures[:FAILURES]
+    left = len(failures) - FAILURES
+    more = f" ({left} more are not listed)" if left > 0 else ""
+    yield f"{len(failures)} files could not be written{more}. All others are up to date."
 
 
 @contextlib.contextmanager

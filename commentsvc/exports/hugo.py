@@ -2,12 +2,15 @@
 
 The files depend on the comments alone, so a version control system shows a change only if readers
 see one. A file without changes is not written, and the file of a page without comments is removed.
-The templates in static/hugo render the files; they find that of a page by `file_name`.
+The templates in static/hugo render the files; they find that of a page by `file_name`, or by the
+shorter name of earlier versions. A page whose file cannot be written keeps its earlier one.
 """
 
+import contextlib
 import hashlib
+import os
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Final, NamedTuple
 
@@ -29,6 +32,8 @@ from commentsvc.util.timestamps import rfc3339
 MARK: Final = b'{\n  "commentsvc": 1'
 ALIASES: Final = "aliases.json"  # the aliases of all pages, with the urls they lead to
 SLUG_LENGTH: Final = 60  # characters of a url in its file's name
+DIGEST: Final = 32  # hexadecimal digits: nobody finds two urls with the same 128 bits
+FORMER_DIGEST: Final = 8  # of development versions; 32 bits, which two urls soon have in common
 PART: Final = ".part"  # the end of the name of an unfinished file, which Hugo ignores
 
 
@@ -90,11 +95,15 @@ class DataFilesError(Exception):
 
 
 class DataFilesResult(msgspec.Struct, frozen=True, gc=False):
-    """How many files were written, were unchanged, and were removed."""
+    """How many files were written, were unchanged, and were removed.
+
+    `failures` says for each page without a current file why it has none, and begins with its url.
+    """
 
     written: int
     unchanged: int
     removed: int
+    failures: tuple[str, ...] = ()
 
 
 class _PageComment(NamedTuple):
@@ -113,10 +122,10 @@ class _PageComment(NamedTuple):
     anchor: str
 
 
-def file_name(url: str) -> str:
+def file_name(url: str, digest: int = DIGEST) -> str:
     """Return the file name for a canonical `url`: readable, and different for each url."""
     slug = re.sub("[^a-z0-9]+", "-", url.lower()).strip("-")[:SLUG_LENGTH]
-    return f"{slug}-{hashlib.sha256(url.encode()).hexdigest()[:8]}.json"
+    return f"{slug}-{hashlib.sha256(url.encode()).hexdigest()[:digest]}.json"
 
 
 def write(
@@ -127,29 +136,31 @@ def write(
 ) -> DataFilesResult:
     """Update the files in `folder` from the comments of a site.
 
+    A page whose file cannot be written is one of the result's `failures`; the others are written.
     `site` may be "" if only one has comments. `advance` is called with how many comments were
-    written. Raise DataFilesError, UnknownSiteError and OSError.
+    read. Raise DataFilesError, UnknownSiteError and OSError.
     """
     site = _site(reader, site)
     folder.mkdir(parents=True, exist_ok=True)
     files = _Files(folder)
     for thread_id, url, title, count, state, pinned in reader.each(_pages(site)):
-        shown = [_PageComment(*row) for row in reader.each(_comments, thread_id)]
-        shown.sort(key=lambda comment: comment.id != pinned)  # the pinned comment is the first
-        deleted = queries.deleted_above(reader, {each.id: each.parent for each in shown})
-        files.put(
-            file_name(url),
-            {
+        name, former = file_name(url), file_name(url, FORMER_DIGEST)
+        with files.failure_noted(url, name, former):
+            shown = [_PageComment(*row) for row in reader.each(_comments, thread_id)]
+            shown.sort(key=lambda comment: comment.id != pinned)  # the pinned comment is the first
+            deleted = queries.deleted_above(reader, {each.id: each.parent for each in shown})
+            content = {
                 "url": url,
                 "title": title,
                 "count": count,
                 "closed": state == CLOSED,
                 "comments": _tree(build_tree(shown, deleted), pinned),
-            },
-        )
+            }
+            files.put(name, content)
         advance(count)
     if aliases := dict[str, str](reader.query(_aliases(site))):
-        files.put(ALIASES, {"aliases": aliases})
+        with files.failure_noted(ALIASES, ALIASES):
+            files.put(ALIASES, {"aliases": aliases})
     return files.finish()
 
 
@@ -213,33 +224,49 @@ class _Files:
         self._folder = folder
         self._left = {path.name for path in folder.glob("*.json") if _is_ours(path)}
         self._written = self._unchanged = 0
+        self._failures: list[str] = []
+
+    @contextlib.contextmanager
+    def failure_noted(self, what: str, *names: str) -> Iterator[None]:
+        """Note if the block fails; then `what` keeps those files that it has of the `names`."""
+        try:
+            yield
+        except (DataFilesError, OSError, ValueError, OverflowError) as error:
+            reason = error.strerror if isinstance(error, OSError) else error
+            self._failures.append(f"{what}: {reason}")
+            self._left.difference_update(names)
 
     def put(self, name: str, content: dict[str, object]) -> None:
         """Write `content` to the file `name`, unless it has that content already."""
         path = self._folder / name
         json = msgspec.json.encode({"commentsvc": 1, **content})
         data = msgspec.json.format(json, indent=2) + b"\n"
-        if name in self._left:
-            self._left.discard(name)
-            if path.read_bytes() == data:
-                self._unchanged += 1
-                return
-        elif path.exists():
+        if name not in self._left and os.path.lexists(path):
             raise DataFilesError(
                 f"{path} is not a file of commentsvc: move it away, or name another folder."
             )
-        part = path.with_name(name + PART)
-        part.write_bytes(data)
-        part.replace(path)
-        self._written += 1
+        if name in self._left and path.read_bytes() == data:
+            self._unchanged += 1
+        else:
+            part = path.with_name(name + PART)
+            part.write_bytes(data)
+            part.replace(path)
+            self._written += 1
+        self._left.discard(name)
 
     def finish(self) -> DataFilesResult:
         """Remove our files that were not put."""
         for name in self._left:
             (self._folder / name).unlink()
-        return DataFilesResult(self._written, self._unchanged, len(self._left))
+        removed = len(self._left)
+        return DataFilesResult(self._written, self._unchanged, removed, tuple(self._failures))
 
 
 def _is_ours(path: Path) -> bool:
-    with path.open("rb") as file:
-        return file.read(len(MARK)) == MARK
+    try:
+        if not path.is_file():
+            return False
+        with path.open("rb") as file:
+            return file.read(len(MARK)) == MARK
+    except OSError:
+        return False  # such as a file that only others may read

@@ -393,6 +393,24 @@ def test_data_files_become_comments_without_a_service(site: Site, exported: Path
     assert "<section" not in files["posts/quiet/index.html"]
 
 
+def test_data_files_of_earlier_versions_are_found_and_those_of_other_pages_are_not(
+    site: Site, exported: Path
+) -> None:
+    talk = site.folder / "data/talk"
+    shutil.copytree(exported, talk)
+    for name in ("one", "moved", "bare", "next"):
+        site.post(name)
+    for url in ("/notes/posts/one/", "/2017/moved/", "/notes/posts/bare"):
+        current, former = (talk / exports_hugo.file_name(url, digits) for digits in (32, 8))
+        current.rename(former)
+    wrong = exports_hugo.file_name("/notes/posts/next/", 8)  # as if 32 bits were the same
+    shutil.copy(former, talk / wrong)
+    files = site.build("http://127.0.0.1:1", more='data = "talk"\n')
+    for name, count in (("one", "4 comments"), ("moved", "1 comment"), ("bare", "1 comment")):
+        assert f'<a href="/notes/posts/{name}/#comments">{count}</a>' in files["index.html"]
+    assert '<a href="/notes/posts/next/#comments">Comments</a>' in files["index.html"]
+
+
 def test_counts_of_data_files_are_in_the_language_of_the_blog(site: Site, exported: Path) -> None:
     shutil.copytree(exported, site.folder / "data/talk")
     site.post("one")

@@ -91,6 +91,29 @@ def test_a_failed_export_leaves_no_file(data: Path) -> None:
     assert not list(data.glob("new*"))
 
 
+def test_files_of_a_hugo_blog_that_cannot_be_written_are_named_and_the_rest_is_written(
+    data: Path,
+) -> None:
+    with opened(data) as database:
+        for number in range(25):
+            add(database, url=f"/{number}/")
+    folder = data / "talk"
+    assert run(data, "--hugo", folder).exit_code == 0
+    for path in folder.glob("?-*.json"):
+        path.write_text("{}")
+    done = run(data, "--hugo", folder)
+    assert done.exit_code == 1
+    assert done.stdout == f"{folder}: 0 written, 16 unchanged, 0 removed\n"
+    *first, last = done.stderr.splitlines()
+    assert [line.split(": ")[1] for line in first] == [f"/{number}/" for number in range(10)]
+    assert last == "commentsvc: 10 files could not be written. All others are up to date."
+    for path in folder.glob("*.json"):
+        path.write_text("{}")
+    *first, last = run(data, "--hugo", folder).stderr.splitlines()
+    assert len(first) == 20
+    assert "26 files could not be written (6 more are not listed)." in last
+
+
 def test_a_day_is_a_moment(data: Path) -> None:
     assert types(run(data, "--since", "2026-11-19").stdout_bytes).count("comment") == 1
     assert (

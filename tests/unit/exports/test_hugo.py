@@ -1,5 +1,6 @@
 """The export for Hugo: a file for each page, which changes only when its visible comments do."""
 
+import os
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -10,7 +11,13 @@ from commentsvc.comments import queries, threads
 from commentsvc.comments.page_urls import UnknownSiteError
 from commentsvc.db.database import Database
 from commentsvc.exports import hugo
-from commentsvc.exports.hugo import ALIASES, DataFilesError, DataFilesResult, file_name
+from commentsvc.exports.hugo import (
+    ALIASES,
+    FORMER_DIGEST,
+    DataFilesError,
+    DataFilesResult,
+    file_name,
+)
 from commentsvc.model import APPROVED, DELETED
 from commentsvc.moderation import pins, retention
 from tests.unit.database_fixture import HOUR, NOW, add, decide, opened
@@ -109,11 +116,76 @@ def test_files_of_others_are_left_alone(database: Database, folder: Path) -> Non
     folder.mkdir(parents=True)
     for name in ("mine.json", file_name("/gone/"), "notes.yaml"):
         (folder / name).write_text('{"mine": 1}')
+    (folder / "folder.json").mkdir()
+    (folder / "nowhere.json").symlink_to("nowhere")
+    os.mkfifo(folder / "pipe.json")
     assert write(database, folder) == (2, 0, 0)
-    assert len(list(folder.iterdir())) == 5
-    (folder / file_name("/post/")).write_text("{}")
-    with pytest.raises(DataFilesError, match="is not a file of commentsvc"):
-        write(database, folder)
+    assert len(list(folder.iterdir())) == 8
+
+
+def take_away(path: Path, how: str) -> None:
+    """Put something at `path` that is no file of ours."""
+    path.unlink(missing_ok=True)
+    if how == "file":
+        path.write_text("{}")
+    elif how == "folder":
+        path.mkdir()
+    else:
+        path.symlink_to("nowhere")
+
+
+@pytest.mark.parametrize("how", ["file", "folder", "link"])
+@pytest.mark.parametrize("page", ["/other/", "/post/"])
+def test_one_bad_page_never_stops_the_rest(
+    database: Database, folder: Path, page: str, how: str
+) -> None:
+    add(database, url="/third/")
+    folder.mkdir(parents=True)
+    take_away(folder / file_name(page), how)
+    done = database.read_now(hugo.write, "", folder)
+    assert (done.written, done.removed) == (2, 0)
+    [failure] = done.failures
+    assert failure.startswith(f"{page}: ")
+    assert "is not a file of commentsvc: move it away" in failure
+
+
+def test_a_page_that_cannot_be_written_keeps_its_earlier_file(
+    database: Database, folder: Path
+) -> None:
+    write(database, folder)
+    current, former = (folder / file_name("/post/", digest) for digest in (32, FORMER_DIGEST))
+    current.rename(former)
+    current.with_name(f"{current.name}.part").mkdir()
+    done = database.read_now(hugo.write, "", folder)
+    assert done == DataFilesResult(0, 1, 0, ("/post/: Is a directory",))
+    assert former.exists()
+
+
+def test_a_name_of_an_earlier_version_is_replaced(database: Database, folder: Path) -> None:
+    write(database, folder)
+    for path in [*folder.iterdir()]:
+        path.rename(path.with_name(path.name[: -len(".json") - 24] + ".json"))
+    assert {path.name for path in folder.iterdir()} == {
+        file_name(url, FORMER_DIGEST) for url in ("/post/", "/other/")
+    }
+    assert write(database, folder) == (2, 0, 2)
+    assert {path.name for path in folder.iterdir()} == {*map(file_name, ("/post/", "/other/"))}
+
+
+def test_two_urls_whose_names_were_once_the_same_have_two_files(
+    database: Database, folder: Path
+) -> None:
+    found: dict[str, str] = {}
+    for number in range(1_000_000):
+        url = f"/{60 * 'x'}/{number}"
+        other = found.setdefault(file_name(url, FORMER_DIGEST), url)
+        if other != url:
+            break
+    else:
+        pytest.fail("32 bits are more than they seem")
+    add(database, url=url)
+    add(database, url=other)
+    assert write(database, folder) == (4, 0, 0)
 
 
 def test_an_alias_leads_to_its_page(database: Database, folder: Path) -> None:
@@ -126,11 +198,11 @@ def test_an_alias_leads_to_its_page(database: Database, folder: Path) -> None:
 
 
 def test_the_name_of_a_file_is_legible_and_of_one_url() -> None:
-    assert file_name("/posts/Wet-Wood/") == "posts-wet-wood-7f913320.json"
+    assert file_name("/posts/Wet-Wood/") == "posts-wet-wood-7f913320ae8dfcd16f228378fa1d4d23.json"
     urls = ["/", "/a", "/a/", "/A", "/a?b", "/a-b", "/%C3%A4", "/" + 90 * "x", "/" + 91 * "x"]
     names = [file_name(url) for url in urls]
     assert len({name.lower() for name in names}) == len(urls)
-    assert max(map(len, names)) < 80
+    assert max(map(len, names)) < 100
 
 
 def test_a_blog_has_one_site(database: Database, folder: Path) -> None:
