@@ -8,19 +8,7 @@ from contextlib import contextmanager
 
 import pytest
 
-from tests.bare.system import BareSystemError, System, obstacle, system
-
-
-@pytest.fixture(scope="module")
-def debian() -> Iterator[System]:
-    """Return a bare Debian 12; skip the tests if it cannot be made."""
-    if reason := obstacle():
-        pytest.skip(reason)
-    try:
-        with system("debian-12") as bare:
-            yield bare
-    except BareSystemError as error:
-        pytest.skip(str(error))
+from tests.bare.system import System
 
 
 @contextmanager
