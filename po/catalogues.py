@@ -46,6 +46,7 @@ WITH_MODERATION: Final = frozenset(
 # How the paths of sources begin whose texts only moderators see. All other texts are for readers.
 FOR_MODERATORS: Final = (
     "commentsvc/admin/",
+    "commentsvc/auth/account_mails.py",
     "commentsvc/auth/invitations.py",
     "commentsvc/auth/passwords.py",
     "commentsvc/auth/two_factor.py",
@@ -55,6 +56,7 @@ FOR_MODERATORS: Final = (
     "commentsvc/moderation/",
     "commentsvc/spam/bans.py",
     "commentsvc/spam/reasons.py",
+    "commentsvc/templates/mail/account.jinja",
     "commentsvc/templates/mail/invitation.jinja",
     "commentsvc/templates/mail/submitted.jinja",
     "commentsvc/templates/mail/test.jinja",

@@ -47,7 +47,6 @@ from commentsvc.util.i18n import (
 )
 from commentsvc.util.i18n import gettext as _
 from commentsvc.util.origin import host_of, origin
-from commentsvc.util.timestamps import DAY_MS, HOUR_MS
 
 TOKEN_FIELD: Final = "csrf_token"  # noqa: S105 - the name of a field
 TARGET_LENGTH: Final = 4_000  # characters of the address to return to after signing in
@@ -157,10 +156,7 @@ class Authentication:
     @classmethod
     def of(cls, service: ServiceContext) -> "Authentication":
         """Return the authentication for the settings and the secret keys."""
-        settings = service.settings.moderation
-        lifetime = Lifetime(
-            most=settings.session_days * DAY_MS, idle=settings.session_idle_hours * HOUR_MS
-        )
+        lifetime = Lifetime.of(service.settings.moderation)
         limiter = LoginLimiter(service.database, service.keys[0])
         return cls(Cookies(service.keys), lifetime, limiter, TwoFactor(service.keys))
 

@@ -1,13 +1,33 @@
-"""Account page: a moderator's profile, password, language, and signed-in browsers."""
+"""Account page: a moderator's profile, address, password, language, and what opens the account.
+
+An address becomes the account's when somebody signed in to it follows a link that was mailed there.
+"""
+
+from typing import Final
 
 from msgspec.structs import replace
 
 from commentsvc.admin.access import RequestContext, page_operation
 from commentsvc.admin.layout import AdminContext
+from commentsvc.admin.login_limit import too_many_attempts
+from commentsvc.admin.reauthentication import WRONG_PASSWORD
 from commentsvc.admin.render import number, redirect
 from commentsvc.admin.review_queue import unreadable_decision
-from commentsvc.auth import accounts, passwords, sessions, two_factor
+from commentsvc.auth import (
+    account_mails,
+    accounts,
+    credentials,
+    passwords,
+    sessions,
+    signed_links,
+    two_factor,
+)
+from commentsvc.auth.account_mails import AskedAddress
+from commentsvc.auth.attempts import AttemptLimiter, Bucket, Rate
+from commentsvc.auth.signed_links import LinkError, LinkExpired, SignedLinks
 from commentsvc.comments.errors import ProfileRefused
+from commentsvc.comments.submission import is_email
+from commentsvc.db.outbox import MailAddress
 from commentsvc.db.sqlite import Reader, Transaction
 from commentsvc.http.forms import Form
 from commentsvc.http.messages import Request, Response, first
@@ -15,8 +35,12 @@ from commentsvc.http.router import Route
 from commentsvc.moderation import profiles
 from commentsvc.moderation.permissions import Permission
 from commentsvc.moderation.profiles import Profile
-from commentsvc.util.i18n import Text, moderators_tags
+from commentsvc.util.i18n import Text, moderators_tags, spoken
 from commentsvc.util.i18n import gettext as _
+from commentsvc.util.origin import address_key
+from commentsvc.util.timestamps import DAY_MS
+
+MAILS_TO_ADDRESS: Final = Rate(5, DAY_MS)  # with links, so that nobody annoys others with them
 
 # The languages by their own names.
 LANGUAGES = {
@@ -36,9 +60,12 @@ LANGUAGES = {
 # The message after a change, by the value of `done` in the page's address.
 DONE = {
     "profile": _("Your profile is saved. Your comments show it."),
-    "password": _("Your password is changed, and all other browsers are signed out."),
-    "session": _("That browser is signed out."),
+    "password": _("Your password is changed. All else that opened the account is removed."),
+    "credential": _("Removed."),
     "language": _("Saved."),
+    "asked": _("We sent a link to that address. Open it in this browser within a day."),
+    "address": _("This address is confirmed."),
+    "no-address": _("Removed."),
 }
 
 
@@ -55,8 +82,23 @@ PASSWORD = page_operation("POST", "/moderation/password", "Change the password",
 SET_LANGUAGE = page_operation(
     "POST", "/moderation/language", "Choose the language of the pages", Permission.ACCOUNT
 )
-END_SESSION = page_operation(
-    "POST", "/moderation/session", "Sign out elsewhere", Permission.ACCOUNT
+CREDENTIALS = page_operation(
+    "POST",
+    "/moderation/credentials",
+    "Remove a session, token, passkey or identity, or all of them",
+    Permission.ACCOUNT,
+)
+ADDRESS = page_operation(
+    "POST",
+    "/moderation/address",
+    "Ask for a link that confirms an address of the account, or remove it",
+    Permission.ACCOUNT,
+)
+ASK_TO_CONFIRM = page_operation(
+    "GET", "/moderation/confirm-address", "Ask whether to use an address", Permission.ACCOUNT
+)
+CONFIRM = page_operation(
+    "POST", "/moderation/confirm-address", "Use the address of a link", Permission.ACCOUNT
 )
 
 
@@ -64,7 +106,12 @@ class Account:
     """The handlers of the account page."""
 
     def __init__(self, context: AdminContext) -> None:
-        self._database = context.service.database
+        service = context.service
+        self._database = service.database
+        self._links = SignedLinks(service.keys)
+        self._attempts = AttemptLimiter(service.database, service.keys[0])
+        self._reauthentication = context.reauthentication
+        self._sends_mail = bool(service.settings.mail.host)
         self._access = context.access
         self._layout = context.layout
         self._cookies = context.authentication.cookies
@@ -79,7 +126,10 @@ class Account:
             access.form(PROFILE, self.change_profile),
             access.form(PASSWORD, self.change_password),
             access.form(SET_LANGUAGE, self.set_language),
-            access.form(END_SESSION, self.end_session),
+            access.form(CREDENTIALS, self.remove_credentials),
+            access.form(ADDRESS, self.change_address),
+            access.page(ASK_TO_CONFIRM, self.ask_to_confirm),
+            access.form(CONFIRM, self.confirm),
         ]
 
     async def page(self, request: Request, context: RequestContext) -> Response:
@@ -91,9 +141,9 @@ class Account:
     ) -> Response:
         """POST /moderation/profile: 303 to the account; its comments show the new profile. 422.
 
-        The fields are `public_name`, `email` and `site`; moderators cannot change their own role.
+        The fields are `public_name` and `site`; moderators cannot change their own role.
         """
-        given = {field: first(form, field) for field in ("public_name", "email", "site")}
+        given = {field: first(form, field) for field in ("public_name", "site")}
 
         def work(tx: Transaction) -> None:
             profiles.save(tx, replace(_profile(tx, context), **given))
@@ -111,14 +161,11 @@ class Account:
     ) -> Response:
         """POST /moderation/password: 303 to the account, with a new cookie; 403, 422 or 429.
 
-        All other sessions of the moderator end.
+        All else that opens the account ends: see `accounts.end_credentials`.
         """
-        name = context.moderator.name
-        await self._limiter.count("", name, context.now, known=True)
-        account = await self._database.read(accounts.find, name)
-        stored = account.password_hash if account else passwords.NOBODY
-        if not await self._limiter.verify(first(form, "password"), stored, known=True):
-            return await self._show(context, 403, problem=_("This is not your current password."))
+        name, password = context.moderator.name, first(form, "password")
+        if not await self._reauthentication.passes(name, password, context.now):
+            return await self._show(context, 403, problem=WRONG_PASSWORD)
         if first(form, "new") != first(form, "again"):
             return await self._show(context, 422, problem=_("The two new passwords differ."))
         try:
@@ -137,20 +184,120 @@ class Account:
             account = accounts.find(tx, name)
             assert account is not None, "set_password found it"
             sessions.begin(tx, token, account, agent, context.now)
+            account_mails.tell(tx, account.id, account_mails.PASSWORD, context.now)
             return account
 
         account = await self._database.write(work)
         known = ("Set-Cookie", self._cookies.known(account))
         return redirect("account?done=password", (*cookie, known))
 
-    async def end_session(self, request: Request, context: RequestContext, form: Form) -> Response:
-        """POST /moderation/session: 303 to the account; the moderator's session `id` is ended.
+    async def remove_credentials(
+        self, request: Request, context: RequestContext, form: Form
+    ) -> Response:
+        """POST /moderation/credentials: 303 to the account without a credential, or signed out.
 
-        404 if it is not an id.
+        `remove` is a kind and an id; `everywhere` removes all. Everything but a session or a token
+        takes the account's `password`. 400, 403, 404, 429.
         """
-        session_id, moderator_id = number(first(form, "id")), context.moderator.moderator_id
-        await self._database.write(sessions.end, session_id, moderator_id)
-        return redirect("account?done=session")
+        who, now = context.moderator, context.now
+        everywhere = "everywhere" in form
+        kind, _dot, which = first(form, "remove").partition(".")
+        if not everywhere and kind not in credentials.TABLES:
+            raise unreadable_decision()
+        if (everywhere or kind in credentials.LASTING) and not await self._reauthentication.passes(
+            who.name, first(form, "password"), now
+        ):
+            return await self._show(context, 403, problem=WRONG_PASSWORD)
+        if everywhere:
+            await self._database.write(self._end_all, who.moderator_id, now)
+            _token, cookie = self._access.renew()
+            return redirect("sign-in", cookie)
+        await self._database.write(
+            account_mails.remove_credential, kind, number(which), who.moderator_id, now
+        )
+        return redirect("account?done=credential")
+
+    def _end_all(self, tx: Transaction, moderator_id: int, now: int) -> None:
+        accounts.end_credentials(tx, moderator_id)
+        account_mails.tell(tx, moderator_id, account_mails.ENDED, now)
+
+    async def change_address(
+        self, request: Request, context: RequestContext, form: Form
+    ) -> Response:
+        """POST /moderation/address: 303 to the account, after a link was mailed to `email`.
+
+        An empty `email` removes the address at once. Both take the account's `password`. 403, 422,
+        429.
+        """
+        email, who, now = first(form, "email").strip(), context.moderator, context.now
+        if not await self._reauthentication.passes(who.name, first(form, "password"), now):
+            return await self._show(context, 403, problem=WRONG_PASSWORD, email=email)
+        if not email:
+            await self._database.write(self._remove_address, context)
+            return redirect("account?done=no-address")
+        problem: Text = ""
+        if not (is_email(email) and address_key(email)):
+            reason = _("%(email)s is not an email address", email=email)
+            problem = _("This cannot be saved: %(reason)s.", reason=reason)
+        elif not self._sends_mail:
+            problem = _(
+                "This service sends no mail, so its operator has to confirm the address: "
+                "commentsvc moderator profile NAME --email ADDRESS"
+            )
+        if problem:
+            return await self._show(context, 422, problem=problem, email=email)
+        bucket = Bucket(b"confirm address", address_key(email).encode(), MAILS_TO_ADDRESS)
+        if wait := await self._attempts.take([bucket], now):
+            raise too_many_attempts(wait)
+        to = MailAddress(email, spoken().tag)
+        await self._database.write(account_mails.ask, who.moderator_id, to, now)
+        return redirect("account?done=asked")
+
+    def _remove_address(self, tx: Transaction, context: RequestContext) -> None:
+        before = _profile(tx, context)
+        account_mails.tell(tx, before.id, account_mails.ADDRESS, context.now)
+        profiles.save(tx, replace(before, email=""))
+
+    async def ask_to_confirm(self, request: Request, context: RequestContext) -> Response:
+        """GET /moderation/confirm-address?t=T: 200 with one button. 410 for a link that is over."""
+        token = first(request.parameters(), "t")
+        try:
+            asked = await self._database.read(self._asked, token, context)
+        except LinkError as error:
+            return await self._show(context, 410, problem=error.message)
+        return await self._layout.render("confirm-address.html", context, token=token, asked=asked)
+
+    async def confirm(self, request: Request, context: RequestContext, form: Form) -> Response:
+        """POST /moderation/confirm-address: 303 to the account, which has the address of `t`.
+
+        410 for a link that is over, 422 if another account has confirmed the address.
+        """
+        token = first(form, "t")
+
+        def work(tx: Transaction) -> None:
+            asked, before = self._asked(tx, token, context), _profile(tx, context)
+            saved = profiles.verify(tx, before, asked.email)
+            if address_key(before.email) != address_key(saved.email):
+                account_mails.tell(
+                    tx, saved.id, account_mails.ADDRESS, context.now, former=before.email
+                )
+
+        try:
+            await self._database.write(work)
+        except LinkError as error:
+            return await self._show(context, 410, problem=error.message)
+        except ProfileRefused as error:
+            problem = _("This cannot be saved: %(reason)s.", reason=error)
+            return await self._show(context, 422, problem=problem)
+        return redirect("account?done=address")
+
+    def _asked(self, reader: Reader, token: str, context: RequestContext) -> AskedAddress:
+        """Return the address that a link confirms for this account. Raise LinkError."""
+        number, at = self._links.read(account_mails.CONFIRM_ADDRESS, token, context.now)
+        asked = account_mails.asked_of(reader, context.moderator.moderator_id)
+        if asked is None or (asked.moderator_id, asked.at) != (number, at):
+            raise LinkExpired(signed_links.USED)
+        return asked
 
     async def set_language(self, _: Request, context: RequestContext, form: Form) -> Response:
         """POST /moderation/language: 303 to the account; sets the language of the pages. 400."""
@@ -172,14 +319,15 @@ class Account:
         moderator_id = context.moderator.moderator_id
         profile = await self._database.read(_profile, context)
         mine = await self._database.read(
-            sessions.of_moderator, moderator_id, self._lifetime, context.now
+            credentials.of_moderator, moderator_id, self._lifetime, context.now
         )
         factor = await self._database.read(two_factor.is_on, moderator_id)
         return await self._layout.render(
             "account.html",
             context,
             status,
-            sessions=mine,
+            credentials=mine,
+            lasting=credentials.LASTING,
             profile=replace(profile, **given),
             name_length=profiles.NAME_LENGTH,
             factor=factor,

@@ -1,7 +1,8 @@
 """The JSON API for accounts: roles, invitations, tokens, and one's own profile.
 
-Like the rest of `json_api`, it is for programs with a token. Passwords, codes, passkeys and
-sessions are not part of it: they belong to a person with a browser.
+Like the rest of `json_api`, it is for programs with a token. No token changes its account's
+address, password, second factor, passkeys or identities, or makes another token, without the
+account's password.
 """
 
 from os import urandom
@@ -13,11 +14,15 @@ from msgspec.structs import asdict, replace
 
 from commentsvc.admin.invite import Inviter
 from commentsvc.admin.json_api import DONE, operation_of
+from commentsvc.admin.login_limit import LoginLimiter
+from commentsvc.admin.reauthentication import Reauthentication
 from commentsvc.admin.token_access import TokenAccess, answered, body
 from commentsvc.api.serialize import Answer, Moment
-from commentsvc.auth import api_tokens, invitations
+from commentsvc.auth import account_mails, api_tokens, credentials, invitations, passwords
 from commentsvc.auth.api_tokens import NAME_LENGTH, TOKEN_SIZE, ApiToken
+from commentsvc.auth.credentials import Credential
 from commentsvc.auth.invitations import AccountInvitation
+from commentsvc.auth.sessions import Lifetime
 from commentsvc.comments.submission import is_email
 from commentsvc.context import ServiceContext
 from commentsvc.db.sqlite import Reader, Transaction
@@ -31,6 +36,8 @@ from commentsvc.util.timestamps import rfc3339
 
 Role = Literal["owner", "moderator", "viewer"]
 Scope = Literal["read", "decide", "administer"]
+CredentialKind = Literal["session", "token", "passkey", "identity"]
+Password = Annotated[str, Meta(max_length=passwords.LONGEST, description="That of the account.")]
 Days = Annotated[int, Meta(ge=1, le=365, description="How many days the token is valid.")]
 
 
@@ -90,8 +97,12 @@ class MadeInvitation(Answer, frozen=True):
 
 
 class TokenBody(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """The purpose of a new token and what it allows, on `sites` or, without any, on all."""
+    """The purpose of a new token and what it allows, on `sites` or, without any, on all.
 
+    It takes the account's password.
+    """
+
+    password: Password
     name: Annotated[str, Meta(min_length=1, max_length=NAME_LENGTH)]
     scope: Scope
     sites: list[str] = []
@@ -123,8 +134,40 @@ class MadeToken(Answer, frozen=True):
     token: str
 
 
+class ListedCredential(Answer, frozen=True):
+    """What opens the account besides its password: `id` is unique within the `kind`.
+
+    `name` is a browser, what a token or passkey is called, or a person at a provider. `used` is
+    null for never or unknown, `expires` for no fixed end.
+    """
+
+    kind: CredentialKind
+    id: int
+    name: str
+    created: Moment
+    used: Moment | None
+    expires: Moment | None
+
+
+class ListedCredentials(Answer, frozen=True):
+    """All that opens the account besides its password."""
+
+    data: list[ListedCredential]
+
+
+class RemovedCredential(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """What to remove; a passkey and an identity take the account's password."""
+
+    kind: CredentialKind
+    id: Annotated[int, Meta(ge=1, le=2**63 - 1)]
+    password: Password = ""
+
+
 class OwnProfile(Answer, frozen=True):
-    """The account that the token belongs to, and what readers see of it."""
+    """The account that the token belongs to, and what readers see of it.
+
+    `verified` says whether the owner of the address has confirmed it.
+    """
 
     id: int
     name: str
@@ -132,14 +175,17 @@ class OwnProfile(Answer, frozen=True):
     sites: list[str]
     public_name: str
     email: str
+    verified: bool
     site: str
 
 
 class ProfileBody(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """What readers see of an account. Absent fields stay unchanged; "" removes a value."""
+    """What readers see of an account. Absent fields stay unchanged; "" removes a value.
+
+    The address is changed on the account page only.
+    """
 
     public_name: Annotated[str, Meta(max_length=300)] | UnsetType = UNSET
-    email: Annotated[str, Meta(max_length=254)] | UnsetType = UNSET
     site: Annotated[str, Meta(max_length=300)] | UnsetType = UNSET
 
 
@@ -181,12 +227,22 @@ MAKE_TOKEN = operation_of(
     *("POST", "/tokens", "Make a token of one's own account", Permission.ADMINISTER),
     body=(json_of(TokenBody),),
     answers={201: json_of(MadeToken)},
-    errors=(409, 415),
+    errors=(409, 415, 503),
 )
 REVOKE_TOKEN = operation_of(
     *("DELETE", "/tokens/{id}", "Revoke a token of one's own account", Permission.ADMINISTER),
     answers={204: NOTHING},
     errors=(404,),
+)
+CREDENTIALS = operation_of(
+    *("GET", "/credentials", "All that opens one's own account", Permission.ADMINISTER),
+    answers={200: json_of(ListedCredentials)},
+)
+REMOVE_CREDENTIAL = operation_of(
+    *("POST", "/credentials/remove", "Remove one of them", Permission.ADMINISTER),
+    body=(json_of(RemovedCredential),),
+    answers={204: NOTHING},
+    errors=(404, 415, 503),
 )
 PROFILE = operation_of(
     *("GET", "/profile", "One's own account, and what readers see of it", Permission.READ),
@@ -204,6 +260,9 @@ class AccountApi:
     """The handlers."""
 
     def __init__(self, service: ServiceContext, access: TokenAccess) -> None:
+        limiter = LoginLimiter(service.database, service.keys[0])
+        self._reauthentication = Reauthentication(service.database, limiter)
+        self._lifetime = Lifetime.of(service.settings.moderation)
         self._database = service.database
         self._clock = service.clock
         self._inviter = Inviter(service)
@@ -222,6 +281,8 @@ class AccountApi:
                 (TOKENS, self.tokens),
                 (MAKE_TOKEN, self.make_token),
                 (REVOKE_TOKEN, self.revoke_token),
+                (CREDENTIALS, self.credentials),
+                (REMOVE_CREDENTIAL, self.remove_credential),
                 (PROFILE, self.profile),
                 (CHANGE_PROFILE, self.change_profile),
             ]
@@ -290,6 +351,7 @@ class AccountApi:
         """POST /tokens."""
         MAKE_TOKEN.read(request)
         sent, now = body(request, TokenBody), self._clock.now_ms()
+        await self._authenticate(who, sent.password, now)
         token, digest = api_tokens.new_token(urandom(TOKEN_SIZE))
         sites = "\n".join(dict.fromkeys(sent.sites))
         offer = api_tokens.offer(who.account_id, sent.name, sent.scope, sites, now, sent.days)
@@ -297,6 +359,7 @@ class AccountApi:
         def work(tx: Transaction) -> int:
             profiles.check_sites(tx, sent.sites)
             api_tokens.add(tx, offer, digest)
+            account_mails.tell(tx, who.account_id, account_mails.TOKEN, now)
             return api_tokens.of_moderator(tx, who.account_id)[0].id
 
         return answered(MadeToken(await self._database.write(work), token), 201)
@@ -308,6 +371,34 @@ class AccountApi:
         if not await self._database.write(api_tokens.revoke, number, who.account_id):
             raise HttpError(404, "not_found", f"The account has no token with the id {number}.")
         return DONE
+
+    async def credentials(self, request: Request, who: Actor) -> Response:
+        """GET /credentials."""
+        CREDENTIALS.read(request)
+        now = self._clock.now_ms()
+        known = await self._database.read(
+            credentials.of_moderator, who.account_id, self._lifetime, now
+        )
+        return answered(ListedCredentials([*map(_credential, known)]))
+
+    async def remove_credential(self, request: Request, who: Actor) -> Response:
+        """POST /credentials/remove."""
+        REMOVE_CREDENTIAL.read(request)
+        sent, now = body(request, RemovedCredential), self._clock.now_ms()
+        if sent.kind in credentials.LASTING:
+            await self._authenticate(who, sent.password, now)
+        gone = await self._database.write(
+            account_mails.remove_credential, sent.kind, sent.id, who.account_id, now
+        )
+        if not gone:
+            text = f"The account has no {sent.kind} with the id {sent.id}."
+            raise HttpError(404, "not_found", text)
+        return DONE
+
+    async def _authenticate(self, who: Actor, password: str, now: int) -> None:
+        """Raise HttpError 403 unless it is the password of the token's account; 429, 503."""
+        if not await self._reauthentication.passes(who.name, password, now):
+            raise HttpError(403, "password", "This needs the password of the token's account.")
 
     async def profile(self, request: Request, who: Actor) -> Response:
         """GET /profile."""
@@ -347,7 +438,7 @@ def _account(profile: Profile) -> ListedAccount:
 
 
 def _own(profile: Profile) -> OwnProfile:
-    shown = (profile.public_name, profile.email, profile.site)
+    shown = (profile.public_name, profile.email, profile.is_verified, profile.site)
     account = _account(profile)
     return OwnProfile(account.id, account.name, account.role, account.sites, *shown)
 
@@ -361,6 +452,17 @@ def _invitation(made: AccountInvitation) -> ListedInvitation:
         made.actor,
         rfc3339(made.created_at),
         rfc3339(made.expires_at),
+    )
+
+
+def _credential(one: Credential) -> ListedCredential:
+    return ListedCredential(
+        one.kind,  # type: ignore[arg-type]  # one of credentials.TABLES
+        one.id,
+        one.name,
+        rfc3339(one.created_at),
+        rfc3339(one.used_at) if one.used_at else None,
+        rfc3339(one.expires_at) if one.expires_at else None,
     )
 
 

@@ -124,7 +124,8 @@ class AccountPages:
         """GET /moderation/invitation?t=T: 200 with a form for name and password; 410."""
         token = first(request.parameters(), "t")
         try:
-            await self._database.read(invitations.find, self._number(token, context), context.now)
+            which, _mailed_to = self._read(token, context)
+            await self._database.read(invitations.find, which, context.now)
         except (LinkError, InvitationOver):
             return self._form(context, 410, problem=OVER)
         return self._form(context, token=token)
@@ -137,13 +138,14 @@ class AccountPages:
         token, name = first(form, "t"), first(form, "name").strip()
         await self._limiter.count(self._proxies.client(request), name, context.now, known=False)
         try:
-            which = self._number(token, context)
+            which, mailed_to = self._read(token, context)
             await self._database.read(invitations.find, which, context.now)
             if first(form, "password") != first(form, "again"):
                 problem: Text = _("The two new passwords differ.")
                 return self._form(context, 422, token=token, name=name, problem=problem)
             password = await self._limiter.hash_password(first(form, "password"))
-            account, cookies = await self._make(request, context, which, (name, password))
+            given = (name, password)
+            account, cookies = await self._make(request, context, which, given, mailed_to)
         except (LinkError, InvitationOver):
             return self._form(context, 410, problem=OVER)
         except (ModeratorError, ProfileRefused, passwords.PasswordRefused) as error:
@@ -153,25 +155,39 @@ class AccountPages:
         return redirect("account", (*cookies, known))
 
     async def _make(
-        self, request: Request, context: RequestContext, which: int, given: tuple[str, str]
+        self,
+        request: Request,
+        context: RequestContext,
+        which: int,
+        given: tuple[str, str],
+        mailed_to: str,
     ) -> tuple[Moderator, tuple[tuple[str, str], ...]]:
-        """Make the account with a name and password hash, and sign in; return it and the cookie."""
+        """Make the account with a name and password hash, and sign in; return it and the cookie.
+
+        Who used the link of the mail has its address.
+        """
         token, cookie = self._access.renew()
         agent = request.header("user-agent") or ""
 
         def work(tx: Transaction) -> Moderator:
             account, invitation = invitations.accept(tx, which, *given, context.now)
             sites = filter(None, invitation.sites.split("\n"))
-            profiles.assign(tx, account.name, invitation.role, sites)
+            profile = profiles.assign(tx, account.name, invitation.role, sites)
+            other = profiles.of_address(tx, mailed_to)
+            if mailed_to and not (other and other.is_verified):
+                profiles.verify(tx, profile, mailed_to)
             sessions.begin(tx, token, account, agent, context.now)
             return account
 
         return await self._database.write(work), cookie
 
-    def _number(self, token: str, context: RequestContext) -> int:
-        """Return the id of the invitation that a link is for. Raise LinkError."""
-        [which] = self._links.read(invitations.PURPOSE, token, context.now)
-        return int(which)
+    def _read(self, token: str, context: RequestContext) -> tuple[int, str]:
+        """Return the id of the invitation that a link is for, and the address it was mailed to.
+
+        The address is "" for a link that its maker passed on. Raise LinkError.
+        """
+        which, *mailed = self._links.read(invitations.PURPOSE, token, context.now)
+        return int(which), str(mailed[0]) if mailed else ""
 
     def _chosen(self, form: Form) -> list[str]:
         """Return the sites that a form names; [] for all. Raise HttpError 400."""

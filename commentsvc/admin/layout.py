@@ -9,6 +9,7 @@ from typing import Any
 
 from commentsvc.admin import render
 from commentsvc.admin.access import AccessControl, Authentication, RequestContext
+from commentsvc.admin.reauthentication import Reauthentication
 from commentsvc.context import ServiceContext
 from commentsvc.db.database import Database
 from commentsvc.http.messages import Response
@@ -44,10 +45,17 @@ class AdminContext:
     access: AccessControl
     layout: Layout
     authentication: Authentication
+    reauthentication: Reauthentication
 
     @classmethod
     def of(cls, service: ServiceContext) -> "AdminContext":
         """Return the context for a service."""
         authentication = Authentication.of(service)
         access = AccessControl(service, authentication)
-        return cls(service, access, Layout(service.database), authentication)
+        return cls(
+            service,
+            access,
+            Layout(service.database),
+            authentication,
+            Reauthentication(service.database, authentication.limiter),
+        )

@@ -30,7 +30,7 @@ WAITING: Final = 8  # guesses that may wait for the CPU: a fifteenth of a second
 NAME_BYTES: Final = 256  # bytes of a name that are counted; account names are shorter
 
 
-def _too_many(wait: int) -> HttpError:
+def too_many_attempts(wait: int) -> HttpError:
     """Return the error for somebody who has to wait so many seconds."""
     message = _("Too many attempts. Try again in %(minutes)s min.", minutes=-(-wait // 60))
     return too_many(message, wait, "too_many_attempts")
@@ -66,7 +66,7 @@ class LoginLimiter:
                 Bucket(b"name", named, PER_NAME),
             ]
         if wait := await self._attempts.take(buckets, now_ms):
-            raise _too_many(wait)
+            raise too_many_attempts(wait)
 
     async def verify(self, password: str, stored: str, *, known: bool) -> bool:
         """Return whether the password is right. Raise HttpError 503 if too many attempts wait."""

@@ -1,4 +1,4 @@
-"""Passkeys page: list, add and remove the passkeys of an account."""
+"""Passkeys page: list and add passkeys of an account; the account page removes them."""
 
 import asyncio
 
@@ -8,8 +8,9 @@ from commentsvc.admin.access import (
     public_address,
 )
 from commentsvc.admin.layout import AdminContext
-from commentsvc.admin.render import browser, number, redirect
-from commentsvc.auth import accounts, passkeys, passwords, signed_links
+from commentsvc.admin.reauthentication import WRONG_PASSWORD
+from commentsvc.admin.render import browser, redirect
+from commentsvc.auth import account_mails, passkeys, signed_links
 from commentsvc.auth.passkeys import NewCredential, PasskeyRefused, RelyingParty
 from commentsvc.auth.signed_links import LinkError, SignedLinks
 from commentsvc.db.sqlite import Transaction
@@ -21,14 +22,12 @@ from commentsvc.util.i18n import Text
 from commentsvc.util.i18n import gettext as _
 
 # The message after a change, by the value of `done` in the page's address.
-DONE = {"added": _("You can sign in with this passkey now."), "removed": _("Passkey removed.")}
+DONE = {"added": _("You can sign in with this passkey now.")}
 
 PASSKEYS = page_operation(
     "GET", "/moderation/passkeys", "The account's passkeys", Permission.ACCOUNT
 )
-CHANGE = page_operation(
-    "POST", "/moderation/passkeys", "Add or remove a passkey", Permission.ACCOUNT
-)
+CHANGE = page_operation("POST", "/moderation/passkeys", "Add a passkey", Permission.ACCOUNT)
 
 
 class PasskeyPages:
@@ -41,7 +40,7 @@ class PasskeyPages:
         self._public_url = service.settings.server.public_url
         self._access = context.access
         self._layout = context.layout
-        self._limiter = context.authentication.limiter
+        self._reauthentication = context.reauthentication
 
     def routes(self) -> list[Route]:
         """Return the table of routes."""
@@ -54,23 +53,14 @@ class PasskeyPages:
         return await self._show(request, context, done=done)
 
     async def change(self, request: Request, context: RequestContext, form: Form) -> Response:
-        """POST /moderation/passkeys: 303 to the page; `remove` one, or store a new one. 403, 429.
+        """POST /moderation/passkeys: 303 to the page; stores a new one. 403, 429.
 
-        A new one is a `credential` that the device made for the `challenge`; it comes with a `name`
-        and the account's `password`: whoever finds a signed-in browser cannot add a passkey.
+        It is a `credential` that the device made for the `challenge`; it comes with a `name` and
+        the account's `password`.
         """
-        owner = context.moderator
-        if "remove" in form:
-            passkey_id = number(first(form, "remove"))
-            await self._database.write(passkeys.remove, passkey_id, owner.moderator_id)
-            return redirect("passkeys?done=removed")
-        name = first(form, "name")
-        await self._limiter.count("", owner.name, context.now, known=True)
-        account = await self._database.read(accounts.find, owner.name)
-        stored = account.password_hash if account else passwords.NOBODY
-        if not await self._limiter.verify(first(form, "password"), stored, known=True):
-            problem = _("This is not your current password.")
-            return await self._show(request, context, problem=problem, name=name)
+        who, name = context.moderator.name, first(form, "name")
+        if not await self._reauthentication.passes(who, first(form, "password"), context.now):
+            return await self._show(request, context, problem=WRONG_PASSWORD, name=name)
         try:
             await self._add(request, context, form)
         except (LinkError, PasskeyRefused):
@@ -92,6 +82,7 @@ class PasskeyPages:
             signed_links.mark_used(tx, random, now, passkeys.CHALLENGE_TIME)
             if not passkeys.add(tx, owner, made, name, now):
                 raise PasskeyRefused("passkey: without a name, known already, or too many")
+            account_mails.tell(tx, owner, account_mails.PASSKEY, now)
 
         await self._database.write(work, made)
 

@@ -19,7 +19,7 @@ from commentsvc.admin.access import (
 from commentsvc.admin.layout import AdminContext
 from commentsvc.admin.render import redirect, target
 from commentsvc.admin.sign_in import SignIn
-from commentsvc.auth import identities, oidc, signed_links
+from commentsvc.auth import account_mails, identities, oidc, signed_links
 from commentsvc.auth.accounts import Moderator
 from commentsvc.auth.oidc import Attempt, Identity, OidcProvider, OidcRefused, OidcUnavailable
 from commentsvc.auth.signed_links import LinkError, SignedLinks
@@ -113,7 +113,10 @@ class ProviderPages:
         """Return the account of an identity. Raise OidcRefused."""
 
         def work(tx: Transaction) -> Moderator | None:
-            return identities.account_of(tx, identity, now)
+            account, is_new = identities.account_of(tx, identity, now)
+            if account is not None and is_new:
+                account_mails.tell(tx, account.id, account_mails.IDENTITY, now)
+            return account
 
         account = await self._database.write(work)
         if account is None:

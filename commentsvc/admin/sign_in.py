@@ -114,8 +114,9 @@ class SignIn:
     ) -> Response:
         """Sign in the person who proved to be `account`, or ask for the code that it requires."""
         if await self._database.read(two_factor.is_on, account.id):
+            mark = sessions.mark(account)
             step = self._links.make(
-                STEP, account.name, context.csrf_token, expires=context.now + STEP_TIME
+                STEP, account.name, context.csrf_token, mark, expires=context.now + STEP_TIME
             )
             return _code_form(context, step=step, to=to)
         return await self._let_in(request, context, account, to)
@@ -124,11 +125,11 @@ class SignIn:
         """POST /moderation/code: 303 as after signing in, if `code` is right. 403, 429."""
         to, step = target(first(form, "to")), first(form, "step")
         try:
-            name, browser = self._links.read(STEP, step, context.now)
+            name, browser, mark = self._links.read(STEP, step, context.now)
         except LinkError:
             return await self._form(request, context, 403, to=to, problem=TOO_LATE)
         account = await self._database.read(accounts.find, name)
-        if account is None or browser != context.csrf_token:
+        if account is None or (browser, mark) != (context.csrf_token, sessions.mark(account)):
             return await self._form(request, context, 403, to=to, problem=TOO_LATE)
         known = self._cookies.is_known(request.header("cookie"), account)
         await self._limiter.count(self._proxies.client(request), name, context.now, known=known)

@@ -4,10 +4,12 @@ from os import urandom
 
 from commentsvc.admin.access import RequestContext, page_operation
 from commentsvc.admin.layout import AdminContext
+from commentsvc.admin.reauthentication import WRONG_PASSWORD
 from commentsvc.admin.render import number, redirect
 from commentsvc.admin.review_queue import unreadable_decision
-from commentsvc.auth import api_tokens
+from commentsvc.auth import account_mails, api_tokens
 from commentsvc.auth.api_tokens import DAYS, NAME_LENGTH, TOKEN_SIZE
+from commentsvc.db.sqlite import Transaction
 from commentsvc.http.forms import Form
 from commentsvc.http.messages import Request, Response, first
 from commentsvc.http.router import Route
@@ -32,6 +34,7 @@ class TokenPages:
         self._sites = [site.name for site in context.service.settings.sites]
         self._access = context.access
         self._layout = context.layout
+        self._reauthentication = context.reauthentication
 
     def routes(self) -> list[Route]:
         """Return the table of routes."""
@@ -46,7 +49,8 @@ class TokenPages:
     async def change(self, request: Request, context: RequestContext, form: Form) -> Response:
         """POST /moderation/tokens: 303 after `revoke`; or 200 with a new token, shown once.
 
-        A new one needs a `name`, a `scope`, `sites` and `days`. 400, 404.
+        A new one needs a `name`, a `scope`, `sites` and `days`, and the account's `password`. 400,
+        403, 404, 429.
         """
         owner = context.moderator.moderator_id
         if "revoke" in form:
@@ -63,16 +67,35 @@ class TokenPages:
             or not {*sites} <= {*seen}
         ):
             raise unreadable_decision()
+        who, password = context.moderator.name, first(form, "password")
+        if not await self._reauthentication.passes(who, password, context.now):
+            return await self._show(context, problem=WRONG_PASSWORD, name=name)
         token, digest = api_tokens.new_token(urandom(TOKEN_SIZE))
         offer = api_tokens.offer(owner, name, scope, "\n".join(sites), context.now, int(days))
-        await self._database.write(api_tokens.add, offer, digest)
+
+        def work(tx: Transaction) -> None:
+            api_tokens.add(tx, offer, digest)
+            account_mails.tell(tx, owner, account_mails.TOKEN, context.now)
+
+        await self._database.write(work)
         return await self._show(context, token=token)
 
-    async def _show(self, context: RequestContext, *, done: Text = "", token: str = "") -> Response:
+    async def _show(
+        self,
+        context: RequestContext,
+        *,
+        done: Text = "",
+        token: str = "",
+        problem: Text = "",
+        name: str = "",
+    ) -> Response:
         owner = context.moderator.moderator_id
         return await self._layout.render(
             "tokens.html",
             context,
+            403 if problem else 200,
+            problem=problem,
+            name=name,
             tokens=await self._database.read(api_tokens.of_moderator, owner),
             scopes=_scopes(context),
             sites=[site for site in self._sites if context.actor.sees(site)],

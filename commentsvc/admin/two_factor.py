@@ -5,8 +5,9 @@ from urllib.parse import urlsplit
 
 from commentsvc.admin.access import RequestContext, page_operation
 from commentsvc.admin.layout import AdminContext
+from commentsvc.admin.reauthentication import WRONG_PASSWORD
 from commentsvc.admin.render import redirect
-from commentsvc.auth import totp, two_factor
+from commentsvc.auth import account_mails, totp, two_factor
 from commentsvc.auth.two_factor import RECOVERY_CODES, RECOVERY_SIZE, SECRET_SIZE, WRONG_CODE
 from commentsvc.db.sqlite import Reader, Transaction
 from commentsvc.http.forms import Form
@@ -31,7 +32,7 @@ class FactorPages:
         self._access = context.access
         self._layout = context.layout
         self._two_factor = context.authentication.two_factor
-        self._limiter = context.authentication.limiter
+        self._reauthentication = context.reauthentication
         # The name that the app shows next to the code.
         self._issuer = urlsplit(context.service.settings.server.public_url).hostname or "Comments"
 
@@ -48,9 +49,10 @@ class FactorPages:
         return await self._show(context)
 
     async def change(self, request: Request, context: RequestContext, form: Form) -> Response:
-        """POST /moderation/factor: `do` is begin, confirm or off; the last two take a `code`.
+        """POST /moderation/factor: `do` is begin, confirm or off.
 
-        303 to the page; 200 with the recovery codes, once; 403 for a wrong code, 429.
+        The last two take a `code` and the account's `password`. 303 to the page; 200 with the
+        recovery codes, once; 403 for a wrong code or password, 429.
         """
         who, now = context.moderator, context.now
         what, code = first(form, "do"), first(form, "code")
@@ -58,18 +60,25 @@ class FactorPages:
             word = urandom(SECRET_SIZE)
             await self._database.write(self._two_factor.begin, who.moderator_id, word)
             return redirect("factor")
-        await self._limiter.count("", who.name, context.now, known=True)
+        if not await self._reauthentication.passes(who.name, first(form, "password"), now):
+            return await self._show(context, problem=WRONG_PASSWORD)
         if what == "confirm":
             random = urandom(RECOVERY_CODES * RECOVERY_SIZE)
-            codes = await self._database.write(
-                self._two_factor.confirm, who.moderator_id, code, random, now
-            )
+
+            def switch_on(tx: Transaction) -> list[str]:
+                codes = self._two_factor.confirm(tx, who.moderator_id, code, random, now)
+                if codes:
+                    account_mails.tell(tx, who.moderator_id, account_mails.FACTOR, now)
+                return codes
+
+            codes = await self._database.write(switch_on)
             return await self._show(context, codes=codes, problem="" if codes else WRONG_CODE)
 
         def switch_off(tx: Transaction) -> bool:
             good = self._two_factor.accept(tx, who.moderator_id, code, now)
             if good:
                 two_factor.switch_off(tx, who.moderator_id)
+                account_mails.tell(tx, who.moderator_id, account_mails.FACTOR, now)
             return good
 
         if await self._database.write(switch_off):

@@ -1,7 +1,7 @@
 """Accounts of moderators in the database: names, password hashes, languages.
 
-Roles and what readers see of a moderator are in `moderation.profiles`. A change of the password,
-and the removal of an account, end its sessions in the same transaction.
+Roles and what readers see of a moderator are in `moderation.profiles`. A change of the password
+ends every other way into the account in the same transaction; so does the account's removal.
 
     ModeratorError
       UnknownModerator   no account has this name
@@ -16,7 +16,14 @@ import msgspec
 from peewee import fn
 
 from commentsvc.db.query import Select
-from commentsvc.db.schema.comments import ModeratorTable, SessionTable, is_called
+from commentsvc.db.schema.comments import (
+    ApiTokenTable,
+    IdentityTable,
+    ModeratorTable,
+    PasskeyTable,
+    SessionTable,
+    is_called,
+)
 from commentsvc.db.sqlite import Reader, Transaction
 from commentsvc.model import MODERATOR, MODERATORS_TAG, OWNER
 
@@ -75,11 +82,25 @@ def add(tx: Transaction, name: str, password: str, now: int) -> None:
 
 
 def set_password(tx: Transaction, name: str, password: str) -> None:
-    """Store the hash of a new password, and end the account's sessions. Raise UnknownModerator."""
+    """Store the hash of a new password, and end all else that opens the account.
+
+    Raise UnknownModerator.
+    """
     account = named(tx, name)
     changed = ModeratorTable.update(password_hash=password)
     tx.change(changed.where(ModeratorTable.id == account.id))
-    tx.change(SessionTable.delete().where(SessionTable.moderator == account.id))
+    end_credentials(tx, account.id)
+
+
+def end_credentials(tx: Transaction, moderator_id: int) -> None:
+    """End what opens an account without its password: sessions, tokens, passkeys, identities.
+
+    No provider opens it again before somebody confirms the account's address anew.
+    """
+    for table in (SessionTable, ApiTokenTable, PasskeyTable, IdentityTable):
+        tx.change(table.delete().where(table.moderator == moderator_id))
+    forgotten = ModeratorTable.update(may_link=0, asked_email="", asked_at=0)
+    tx.change(forgotten.where(ModeratorTable.id == moderator_id))
 
 
 def set_language(tx: Transaction, moderator_id: int, language: str) -> None:

@@ -1,25 +1,30 @@
 """Maps identities of an OpenID Connect provider (see `auth.oidc`) to accounts.
 
-At the first sign-in, the account is found by the email address, if the provider has verified it.
-From then on the account belongs to the `subject` of that identity. If the provider later gives the
-address to somebody else, it no longer opens the account.
+At the first sign-in, the account is found by the email address, if both the provider and we have
+verified it, and its owner did not end that since. From then on the account belongs to the `subject`
+of that identity. If the provider later gives the address to somebody else, it no longer opens the
+account.
 """
 
 from commentsvc.auth import accounts
 from commentsvc.auth.accounts import Moderator
 from commentsvc.auth.oidc import Identity
-from commentsvc.db.schema.comments import IdentityTable, ModeratorTable, has_address
+from commentsvc.db.schema.comments import IdentityTable, ModeratorTable
 from commentsvc.db.sqlite import Reader, Transaction
+from commentsvc.util.origin import address_key
 
 
-def account_of(tx: Transaction, identity: Identity, now: int) -> Moderator | None:
-    """Return the account of an identity and store that it is theirs; None if there is none."""
+def account_of(tx: Transaction, identity: Identity, now: int) -> tuple[Moderator | None, bool]:
+    """Return the account of an identity, None if there is none, and whether it is new to us.
+
+    A new one is stored as the account's.
+    """
     known = ModeratorTable.select(ModeratorTable.name).join(IdentityTable)
     mine = known.where(
         IdentityTable.issuer == identity.issuer, IdentityTable.subject == identity.subject
     )
     if row := tx.first(mine):
-        return accounts.find(tx, row[0])
+        return accounts.find(tx, row[0]), False
     name = _named_by(tx, identity)
     account = accounts.find(tx, name) if name else None
     if account is not None:
@@ -30,7 +35,7 @@ def account_of(tx: Transaction, identity: Identity, now: int) -> Moderator | Non
             created_at=now,
         )
         tx.change(is_theirs)
-    return account
+    return account, account is not None
 
 
 def _named_by(reader: Reader, identity: Identity) -> str:
@@ -38,13 +43,14 @@ def _named_by(reader: Reader, identity: Identity) -> str:
 
     An account that belongs to another subject of the issuer does not count.
     """
-    if not identity.email:
-        return ""
+    wanted = address_key(identity.email)
     taken = IdentityTable.select(IdentityTable.moderator).where(
         IdentityTable.issuer == identity.issuer
     )
-    free = ModeratorTable.select(ModeratorTable.name).where(
-        has_address(identity.email), ModeratorTable.id.not_in(taken)
+    free = ModeratorTable.select(ModeratorTable.name, ModeratorTable.email).where(
+        ModeratorTable.may_link == 1,
+        ModeratorTable.verified_email == ModeratorTable.email,
+        ModeratorTable.id.not_in(taken),
     )
-    row = reader.first(free)
-    return str(row[0]) if row else ""
+    found = [name for name, email in reader.query(free) if address_key(email) == wanted]
+    return str(found[0]) if wanted and len(found) == 1 else ""

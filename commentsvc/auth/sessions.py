@@ -28,7 +28,8 @@ from commentsvc.auth.accounts import Moderator
 from commentsvc.db.query import Param, Select, prepared
 from commentsvc.db.schema.comments import ModeratorTable, SessionTable
 from commentsvc.db.sqlite import Reader, Transaction
-from commentsvc.util.timestamps import DAY_MS, MINUTE_MS
+from commentsvc.settings.schema import ModerationSettings
+from commentsvc.util.timestamps import DAY_MS, HOUR_MS, MINUTE_MS
 
 # The prefix makes browsers insist on Secure, on the path / and on this very host (RFC 6265bis).
 COOKIE: Final = "__Host-commentsvc"
@@ -47,6 +48,11 @@ class Lifetime(msgspec.Struct, frozen=True):
 
     most: int
     idle: int
+
+    @classmethod
+    def of(cls, settings: ModerationSettings) -> "Lifetime":
+        """Return what the settings say."""
+        return cls(settings.session_days * DAY_MS, settings.session_idle_hours * HOUR_MS)
 
 
 class Session(msgspec.Struct, frozen=True):
@@ -86,12 +92,12 @@ class Cookies:
 
     def known(self, moderator: Moderator) -> str:
         """Return the Set-Cookie value that marks this browser as one the moderator has used."""
-        value = self._known.sign(_mark(moderator)).decode()
+        value = self._known.sign(mark(moderator)).decode()
         return f"{KNOWN_COOKIE}={value}{_ATTRIBUTES}; Max-Age={KNOWN_SECONDS}"
 
     def is_known(self, header: str | None, moderator: Moderator) -> bool:
         """Return whether the moderator has signed in here before with the current password."""
-        return _unsign(self._known, cookie_value(header, KNOWN_COOKIE)) == _mark(moderator)
+        return _unsign(self._known, cookie_value(header, KNOWN_COOKIE)) == mark(moderator)
 
 
 def _signer(keys: Sequence[bytes], salt: bytes) -> Signer:
@@ -117,7 +123,8 @@ def cookie_value(header: str | None, name: str) -> str:
     return ""
 
 
-def _mark(moderator: Moderator) -> str:
+def mark(moderator: Moderator) -> str:
+    """Return what identifies an account with its present password."""
     return f"{moderator.id}-{_digest(moderator.password_hash, b'known', 16).hex()}"
 
 

@@ -15,9 +15,11 @@ from typing import Concatenate, Final, ParamSpec, Self, TypeVar
 
 import msgspec
 
-from commentsvc.auth import accounts, api_tokens
+from commentsvc.auth import accounts, api_tokens, credentials
 from commentsvc.auth.accounts import Moderator
 from commentsvc.auth.api_tokens import ApiToken
+from commentsvc.auth.credentials import Credential
+from commentsvc.auth.sessions import Lifetime
 from commentsvc.cli import alias_import, common
 from commentsvc.comments import queries, search, threads
 from commentsvc.comments.page_urls import Sites
@@ -243,6 +245,16 @@ def tokens_of(data: Path, name: str) -> list[ApiToken]:
     return _read(data, work)
 
 
+def credentials_of(data: Path, name: str, lifetime: Lifetime) -> list[Credential]:
+    """Return what opens a moderator's account. Raise DatabaseError, UnknownModerator."""
+
+    def work(reader: Reader) -> list[Credential]:
+        owner = accounts.named(reader, name).id
+        return credentials.of_moderator(reader, owner, lifetime, SYSTEM_CLOCK.now_ms())
+
+    return _read(data, work)
+
+
 def threads_listing(data: Path, containing: str, limit: int) -> list[ThreadSummary]:
     """Return the newest `limit` threads whose url or title contains a text. Raise DatabaseError."""
     return _read(data, threads.listing, containing, limit, None)
@@ -333,7 +345,7 @@ def as_line(entry: Entry) -> str:
     first = next((line for line in comment.source.splitlines() if line.strip()), "").strip()
     short = first if len(first) <= LINE_LENGTH else first[: LINE_LENGTH - 1] + "…"
     page = f"{entry.site}:{entry.url}"
-    return _printable(
+    return printable(
         f"{comment.id:>6}  {comment.status:<8}  {date}  {page}  {comment.author}: {short}"
     )
 
@@ -344,22 +356,22 @@ def change_line(change: HistoryEntry) -> str:
     line = f"{timestamps.local(change.created_at)}  {what}  by {change.actor}"
     if change.undone_at is not None:
         line += f"; undone {timestamps.local(change.undone_at)} by {change.undone_by}"
-    return _printable(line)
+    return printable(line)
 
 
 def thread_line(thread: ThreadSummary) -> str:
     """Return a thread as a line for a terminal: comments, state, page, its aliases, title."""
     page = " = ".join((thread.url, *thread.aliases))
-    return _printable(f"{thread.count:>6}  {thread.state:<6}  {thread.site}:{page}  {thread.title}")
+    return printable(f"{thread.count:>6}  {thread.state:<6}  {thread.site}:{page}  {thread.title}")
 
 
 def ban_line(ban: Ban) -> str:
     """Return a ban as a line for a terminal: id, kind, value, who made it, when it ends."""
     end = "for good" if ban.expires_at is None else f"until {timestamps.local(ban.expires_at)}"
-    return _printable(f"{ban.id:>6}  {ban.kind:<7}  {ban.value}  by {ban.actor}, {end}")
+    return printable(f"{ban.id:>6}  {ban.kind:<7}  {ban.value}  by {ban.actor}, {end}")
 
 
-def _printable(text: str) -> str:
+def printable(text: str) -> str:
     """Return `text` without terminal commands and bidirectional control characters."""
     return "".join(
         letter if letter.isprintable() else "\N{REPLACEMENT CHARACTER}" for letter in text

@@ -11,9 +11,10 @@ from typing import Literal
 
 import click
 
-from commentsvc.cli.common import Failure, data_option
+from commentsvc.cli.common import Failure, config_option, data_option, find_settings
 from commentsvc.model import ROLES, SCOPES
 
+KINDS = ("session", "token", "passkey", "identity")
 _name = click.argument("name", metavar="NAME")
 
 
@@ -39,9 +40,13 @@ def add(data: Path, name: str) -> None:
 @data_option
 @_name
 def passwd(data: Path, name: str) -> None:
-    """Set a new password, and sign out all browsers."""
+    """Set a new password, and end all else that opens the account.
+
+    Every browser is signed out, and all tokens, passkeys and identities at a provider are removed.
+    A second factor stays: see no-code.
+    """
     _write(data, "passwd", name, _new_hash())
-    click.echo(f"{name} has a new password")
+    click.echo(f"{name} has a new password; sessions, tokens, passkeys and identities are removed")
 
 
 @moderator.command()
@@ -66,7 +71,7 @@ def no_code(data: Path, name: str) -> None:
 @data_option
 @_name
 @click.option("--public-name", metavar="TEXT", help="The name that readers see.")
-@click.option("--email", metavar="ADDRESS", help="Never shown. Used for the avatar.")
+@click.option("--email", metavar="ADDRESS", help="Never shown. You vouch that it is theirs.")
 @click.option("--site", metavar="URL", help="The website that the name links to.")
 def profile(data: Path, name: str, **changes: str | None) -> None:
     """Change what readers see of a moderator.
@@ -184,6 +189,49 @@ def remove_token(data: Path, name: str, id_: int) -> None:
     click.echo(f"token {id_} is revoked")
 
 
+@moderator.group()
+def credential() -> None:
+    """Manage what opens an account besides its password."""
+
+
+@credential.command("list")
+@data_option
+@config_option
+@_name
+def list_credentials(data: Path, settings_file: Path | None, name: str) -> None:
+    """List browsers, tokens, passkeys, providers: kind, ID, name."""
+    from commentsvc.auth.sessions import Lifetime
+    from commentsvc.cli import client
+    from commentsvc.settings import loader
+    from commentsvc.util import timestamps
+
+    settings = loader.load(find_settings(settings_file, data))
+    known = client.credentials_of(data, name, Lifetime.of(settings.moderation))
+    for each in known:
+        used = f"used {timestamps.local(each.used_at)}" if each.used_at else "not known to be used"
+        since = timestamps.local(each.created_at)
+        click.echo(f"{each.kind} {each.id}  {client.printable(each.name)}  since {since}  {used}")
+    if not known:
+        click.echo("only the password")
+
+
+@credential.command("remove")
+@data_option
+@_name
+@click.argument("kind", metavar="KIND", type=click.Choice(KINDS))
+@click.argument("id_", metavar="ID", type=click.IntRange(1, 2**63 - 1))
+def remove_credential(
+    data: Path, name: str, kind: Literal["session", "token", "passkey", "identity"], id_: int
+) -> None:
+    """Remove one: session, token, passkey or identity."""
+    from commentsvc.cli import client
+    from commentsvc.runtime.control_commands import RemoveCredential
+
+    if not client.write(data, RemoveCredential(name=name, kind=kind, id=id_)).changed:
+        raise Failure([f"{name} has no {kind} {id_}"])
+    click.echo(f"{kind} {id_} is removed")
+
+
 @moderator.command("list")
 @data_option
 def list_(data: Path) -> None:
@@ -195,7 +243,8 @@ def list_(data: Path) -> None:
     profiles = client.profiles_by_name(data)
     for one in everyone:
         shown = profiles[one.name]
-        public = "  ".join(filter(None, (shown.author, shown.email, shown.site)))
+        email = shown.email if shown.is_verified else shown.email and f"{shown.email} (unconfirmed)"
+        public = "  ".join(filter(None, (shown.author, email, shown.site)))
         since = timestamps.local(one.created_at)
         sites = shown.sites.replace("\n", ", ") or "all sites"
         click.echo(f"{one.name}  {shown.role} of {sites}  since {since}  writes as {public}")

@@ -395,6 +395,12 @@ def hold(tx: Transaction, error: str, now: int) -> int:
     return tx.change(held.where(OutboxTable.state.in_([OPEN, QUEUED])))
 
 
+def drop_expired(tx: Transaction, channels: Sequence[str], now: int) -> None:
+    """Delete what waits past its deadline for other than these channels: nobody will send it."""
+    late = OutboxTable.delete().where(IS_QUEUED, OutboxTable.expires_at < now)
+    tx.change(late.where(OutboxTable.channel.not_in(channels)))
+
+
 def delete_old(tx: Transaction, now: int) -> None:
     """Delete at most TIDIED rows that were sent long ago, and as many that failed long ago."""
     for state, kept in ((SENT, SENT_KEPT), (FAILED, FAILED_KEPT)):

@@ -19,7 +19,7 @@ from email.policy import SMTP
 from typing import Any, Final
 from urllib.parse import urlsplit
 
-from commentsvc.auth import invitations
+from commentsvc.auth import account_mails, invitations
 from commentsvc.auth.reply_addresses import MODERATE, REPLY, ReplyAddresses
 from commentsvc.auth.signed_links import OWN_DAYS, SignedLinks
 from commentsvc.comments import follows, queries, readers, subscriptions
@@ -66,6 +66,7 @@ TEMPLATES: Final = {
     "followed": "followed.jinja",
     "sign-in": "sign_in.jinja",
     "test": "test.jinja",
+    **dict.fromkeys((account_mails.CONFIRM_ADDRESS, *account_mails.CHANGES), "account.jinja"),
     "decided": "received.jinja",
     "answered": "received.jinja",
     "replied": "received.jinja",
@@ -90,6 +91,11 @@ RECEIVED: Final = {
     },
     "refused": dict.fromkeys(_IS_NOW, _("Your mail had no effect")),
 }
+# The kinds whose rows have the language.
+OF_ROW: Final = (
+    *("own", "invitation", "follow", "followed", "sign-in", *RECEIVED),
+    *(account_mails.CONFIRM_ADDRESS, *account_mails.CHANGES),
+)
 QUOTED: Final = 4_000  # characters of a comment; some mail servers refuse very long mails
 
 # Empty lines that templates leave. Quotations have none: each of their lines begins with ">".
@@ -120,6 +126,8 @@ class MailComposer:
             "follow": self._follow,
             "followed": self._followed,
             "sign-in": self._sign_in,
+            account_mails.CONFIRM_ADDRESS: self._confirm_address,
+            **dict.fromkeys(account_mails.CHANGES, self._account_changed),
             "decided": self._received,
             "answered": self._received,
             "replied": self._received,
@@ -138,7 +146,7 @@ class MailComposer:
         """
         if post.kind in ("submitted", "digest"):
             tag = moderators_language(self._mail.language).tag
-        elif post.kind in ("own", "invitation", "follow", "followed", "sign-in", *RECEIVED):
+        elif post.kind in OF_ROW:
             tag = post.language
         else:
             tag = subscriptions.language_of(reader, post.comment_id or 0, post.kind)
@@ -157,7 +165,7 @@ class MailComposer:
         who = profiles.of_address(reader, post.recipient)
         if entry is None or not (who is None or who.actor.sees(entry.site)):
             return None
-        may_decide = who is None or who.actor.may_decide(entry.site)
+        may_decide = who is None or who.decides_by_mail(entry.site)
         may_answer = may_decide and entry.comment.status in (PENDING, APPROVED)
         subject = _(
             "%(author)s commented on “%(title)s”",
@@ -302,7 +310,9 @@ class MailComposer:
         if invitation is None:  # it was revoked
             return None
         expires = invitation.expires_at
-        token = self._links.make(invitations.PURPOSE, invitation.id, expires=expires)
+        token = self._links.make(
+            invitations.PURPOSE, invitation.id, invitation.email, expires=expires
+        )
         return self._letter(
             "invitation",
             post.recipient,
@@ -313,6 +323,34 @@ class MailComposer:
             actor=invitation.actor,
             link=f"{self._base}/moderation/invitation?t={token}",
             until=f"{datetime.fromtimestamp(expires // 1_000, UTC):%Y-%m-%d %H:%M} UTC",
+        )
+
+    def _confirm_address(self, reader: Reader, post: OutboxRow) -> Envelope | None:
+        """Return the mail with the link that makes an address that of an account."""
+        asked = account_mails.asked_by_mail(reader, post.recipient, post.created_at)
+        if asked is None:  # it was confirmed, or another one asked for
+            return None
+        token = self._links.make(
+            account_mails.CONFIRM_ADDRESS,
+            asked.moderator_id,
+            asked.at,
+            expires=asked.at + account_mails.LINK_MS,
+        )
+        return self._letter(
+            post.kind,
+            post.recipient,
+            account_mails.subject(post.kind),
+            post.id,
+            post.created_at,
+            None,
+            link=f"{self._base}/moderation/confirm-address?t={token}",
+        )
+
+    def _account_changed(self, _reader: Reader, post: OutboxRow) -> Envelope:
+        """Return the mail about a change of an account."""
+        subject = account_mails.subject(post.kind)
+        return self._letter(
+            post.kind, post.recipient, subject, post.id, post.created_at, None, link=""
         )
 
     def _follow(self, reader: Reader, post: OutboxRow) -> Envelope | None:
@@ -429,7 +467,7 @@ class MailComposer:
         There are decision links unless the account `who` may not decide; None is no account.
         """
         comment = entry.comment
-        if who is not None and not who.actor.may_decide(entry.site):
+        if who is not None and not who.decides_by_mail(entry.site):
             return self._quote(entry) | {"actions": []}
         actions = self._decisions.of(comment, post, spoken().tag)
         if comment.status in (PENDING, APPROVED):

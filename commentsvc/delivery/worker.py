@@ -156,6 +156,7 @@ class OutboxWorker:
         if self._leads():
             await self._database.write(outbox.close_digests, now)
             await self._database.write(outbox.delete_old, now)
+            await self._database.write(outbox.drop_expired, self.channels, now)
             if MAIL in self._channels:
                 await self._database.write(follows.queue_mails, now)
         self.backlogs = await self._database.read(outbox.backlogs)

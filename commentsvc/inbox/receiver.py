@@ -109,7 +109,7 @@ class MailReceiver:
         address = self._moderator(mail)
         entry = queries.get(tx, mail.comment_id)
         profile = profiles.of_address(tx, address)
-        if profile and not profile.actor.may_decide(entry.site):
+        if profile and not profile.decides_by_mail(entry.site):
             raise NotPermitted(f"{profile.name} may not decide on comments of {entry.site}")
         self._use(tx, mail, now)
         verdict = WORDS.get(mail.words.casefold().strip(_SIGNS))

@@ -23,7 +23,6 @@ from commentsvc.db.schema.comments import (
     ModeratorTable,
     SiteTable,
     ThreadTable,
-    has_address,
     is_called,
 )
 from commentsvc.db.sqlite import Reader, Transaction
@@ -32,6 +31,7 @@ from commentsvc.moderation import permissions
 from commentsvc.moderation.permissions import Actor, Permission
 from commentsvc.spam.protected_names import looks, skeletons
 from commentsvc.util.i18n import gettext as _
+from commentsvc.util.origin import address_key
 from commentsvc.util.text import one_line
 
 NAME_LENGTH: Final = 80  # characters of a public name
@@ -50,6 +50,16 @@ class Profile(msgspec.Struct, frozen=True):
     email: str
     site: str
     sites: str = ""
+    verified_email: str = ""
+
+    @property
+    def is_verified(self) -> bool:
+        """Whether somebody proved that the address is theirs: see `verify`."""
+        return bool(self.email) and self.email == self.verified_email
+
+    def decides_by_mail(self, site: str) -> bool:
+        """Return whether what its address answers to our mails counts on that site."""
+        return self.is_verified and self.actor.may_decide(site)
 
     @property
     def badge(self) -> str:
@@ -92,15 +102,17 @@ def named(reader: Reader, name: str) -> Profile:
 
 
 def of_address(reader: Reader, email: str) -> Profile | None:
-    """Return the profile with that e-mail address, ignoring case; None if there is none."""
-    if not email:
-        return None
-    row = reader.first(_profiles().where(has_address(email)))
-    return Profile(*row) if row else None
+    """Return the profile with that e-mail address, however it is written; None without one."""
+    wanted = address_key(email)
+    found = (each for each in everyone(reader) if address_key(each.email) == wanted)
+    return next(found, None) if wanted else None
 
 
 def save(tx: Transaction, profile: Profile) -> Profile:
-    """Store a profile and update the comments of its account. Raise ProfileRefused."""
+    """Store a profile and update the comments of its account. Raise ProfileRefused.
+
+    Another address than before is not verified.
+    """
     tidy = replace(
         profile,
         public_name=one_line(profile.public_name),
@@ -126,6 +138,22 @@ def save(tx: Transaction, profile: Profile) -> Profile:
     )
     tx.change(shown.where(CommentTable.moderator == tidy.id))
     return tidy
+
+
+def verify(tx: Transaction, profile: Profile, email: str) -> Profile:
+    """Give a profile an address that was proved to be its owner's. Raise ProfileRefused.
+
+    It is taken from an account that has it unproved.
+    """
+    other = of_address(tx, email)
+    if other is not None and other.id != profile.id and not other.is_verified:
+        save(tx, replace(other, email=""))
+    saved = save(tx, replace(profile, email=email))
+    proved = ModeratorTable.update(
+        verified_email=saved.email, may_link=1, asked_email="", asked_at=0
+    )
+    tx.change(proved.where(ModeratorTable.id == saved.id))
+    return replace(saved, verified_email=saved.email)
 
 
 def assign(tx: Transaction, name: str, role: str, sites: Iterable[str]) -> Profile:
@@ -181,13 +209,14 @@ def _profiles() -> Select:
         ModeratorTable.email,
         ModeratorTable.site,
         ModeratorTable.sites,
+        ModeratorTable.verified_email,
     )
 
 
 def _check(profile: Profile, others: list[Profile]) -> None:
     if len(profile.public_name) > NAME_LENGTH:
         raise ProfileRefused(_("a public name has at most %(most)s characters", most=NAME_LENGTH))
-    if profile.email and not is_email(profile.email):
+    if profile.email and not (is_email(profile.email) and address_key(profile.email)):
         raise ProfileRefused(_("%(email)s is not an email address", email=profile.email))
     if profile.site and not is_site(profile.site):
         raise ProfileRefused(_("a website begins with https:// or http:// and has no spaces"))
@@ -202,7 +231,7 @@ def _check(profile: Profile, others: list[Profile]) -> None:
                     other=other.name,
                 )
             )
-        if profile.email and profile.email.lower() == other.email.lower():
+        if profile.email and address_key(profile.email) == address_key(other.email):
             raise ProfileRefused(
                 _("%(email)s is the address of %(other)s", email=profile.email, other=other.name)
             )

@@ -139,7 +139,7 @@ class LinkPages:
         def work(tx: Transaction) -> None:
             who = outbox.recipient_of(tx, post_id)
             profile = profiles.of_address(tx, who or "")
-            if profile is not None and not profile.actor.may_decide(entry.site):
+            if profile is not None and not profile.decides_by_mail(entry.site):
                 raise LinkExpired(_("No moderator has this email address any more."))
             signed_links.mark_used(tx, f"{action} {comment_id} {post_id}", now, self._kept)
             actions.change(tx, [comment_id], action, "mail" if who is None else who, now)
@@ -227,7 +227,7 @@ class LinkPages:
         comment_id, email, post_id = self._links.read("answer", token, self._clock.now_ms())
         profile = await self._database.read(profiles.of_address, email)
         entry = await self._find(comment_id)
-        if profile is None or not profile.actor.may_decide(entry.site):
+        if profile is None or not profile.decides_by_mail(entry.site):
             raise LinkExpired(_("No moderator has this email address any more."))
         return AnswerTo(entry, profile, post_id)
 

@@ -10,7 +10,7 @@ from typing import Annotated, Final, Literal
 
 import msgspec
 
-from commentsvc.auth import accounts, api_tokens, two_factor
+from commentsvc.auth import account_mails, accounts, api_tokens, two_factor
 from commentsvc.comments import errors, queries, threads
 from commentsvc.db import inbox
 from commentsvc.db.schema.inbox import ReceivedMail
@@ -225,12 +225,16 @@ class ChangeProfile(ControlCommand, frozen=True):
     email: str | None = None
     site: str | None = None
 
-    def apply(self, tx: Transaction, _now: int) -> CommandResult:
-        """Run the command."""
+    def apply(self, tx: Transaction, now: int) -> CommandResult:
+        """Run the command at the time `now`. Whoever runs it vouches for the address."""
         given = msgspec.structs.asdict(self)
         given.pop("name")
         changes = {field: value for field, value in given.items() if value is not None}
-        profiles.save(tx, msgspec.structs.replace(profiles.named(tx, self.name), **changes))
+        before = profiles.named(tx, self.name)
+        profiles.save(tx, msgspec.structs.replace(before, **changes | {"email": before.email}))
+        if self.email is not None:
+            profiles.verify(tx, profiles.named(tx, self.name), self.email)
+            account_mails.tell(tx, before.id, account_mails.ADDRESS, now, former=before.email)
         return CommandResult()
 
 
@@ -265,6 +269,7 @@ class AddToken(ControlCommand, frozen=True):
             owner, self.label, self.scope, "\n".join(self.sites), now, self.days
         )
         api_tokens.add(tx, offer, self.digest)
+        account_mails.tell(tx, owner, account_mails.TOKEN, now)
         return CommandResult()
 
 
@@ -278,6 +283,20 @@ class RevokeToken(ControlCommand, frozen=True):
         """Run the command; `changed` has the token's id if it existed."""
         owner = accounts.named(tx, self.name).id
         gone = api_tokens.revoke(tx, self.id, owner)
+        return CommandResult(changed=(self.id,) if gone else ())
+
+
+class RemoveCredential(ControlCommand, frozen=True):
+    """Remove a credential of the moderator `name`: see `auth.credentials`."""
+
+    name: str
+    kind: Literal["session", "token", "passkey", "identity"]
+    id: Id
+
+    def apply(self, tx: Transaction, now: int) -> CommandResult:
+        """Run the command at the time `now`; `changed` has the id if it existed."""
+        owner = accounts.named(tx, self.name).id
+        gone = account_mails.remove_credential(tx, self.kind, self.id, owner, now)
         return CommandResult(changed=(self.id,) if gone else ())
 
 
@@ -301,8 +320,12 @@ class ManageAccount(ControlCommand, frozen=True):
                 profiles.remove(tx, self.name)
             case "passwd":
                 accounts.set_password(tx, self.name, self.password)
+                owner = accounts.named(tx, self.name).id
+                account_mails.tell(tx, owner, account_mails.PASSWORD, now)
             case "no-code":
-                two_factor.switch_off(tx, accounts.named(tx, self.name).id)
+                owner = accounts.named(tx, self.name).id
+                two_factor.switch_off(tx, owner)
+                account_mails.tell(tx, owner, account_mails.FACTOR, now)
         return CommandResult()
 
 
@@ -428,6 +451,7 @@ Order = (
     | AssignRole
     | AddToken
     | RevokeToken
+    | RemoveCredential
     | ManageAccount
     | ReceiveMail
     | BeginImport

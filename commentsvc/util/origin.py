@@ -40,6 +40,17 @@ def host_of(address: str) -> str:
         return ""
 
 
+def address_key(address: str) -> str:
+    """Return what is the same for all spellings of a mailbox' address, "" if it is invalid.
+
+    The case of ASCII letters does not count, and the domain is one as `host_name` has it. All else
+    may be another mailbox: other letters that look alike or become equal, and what follows a plus.
+    """
+    local, _, domain = address.strip().rpartition("@")
+    host = host_name(domain)
+    return f"{local.lower() if local.isascii() else local}@{host}" if local and host else ""
+
+
 def host_name(name: str) -> str:
     """Return a host name in lower case and ASCII, `""` if it is invalid.
 

@@ -61,9 +61,10 @@ def test_a_mailed_answer_is_published_and_confirmed(
             assert command("moderator", "add", "mo", *data, given="correct horse").code == 0
             named = ("--public-name", "Mo Owner", "--email", OWNER)
             assert command("moderator", "profile", "mo", *named, *data).code == 0
+            wait_for(lambda: len(received.mails) == 1, "the mail that the address was set")
             assert service.submit("/p/", "Are you *open*?").status == 202
-            wait_for(lambda: len(received.mails) == 1, "the mail to the moderator")
-            [mail] = received.mails
+            wait_for(lambda: len(received.mails) == 2, "the mail to the moderator")
+            mail = received.mails[1]
             original = Original(
                 name="A blog",
                 sender="comments@blog.example",
@@ -82,7 +83,7 @@ def test_a_mailed_answer_is_published_and_confirmed(
             assert [each.get("role") for each in shown] == [None, "owner"]
             assert (shown[1]["author"], shown[1]["parent"]) == ("Mo Owner", shown[0]["id"])
             assert shown[1]["content"] == WORDS
-            wait_for(lambda: len(received.mails) == 2, "the mail that confirms it")
-            assert received.recipients == [OWNER, OWNER]
-            assert "Come in." in body(received.mails[1], "plain")
+            wait_for(lambda: len(received.mails) == 3, "the mail that confirms it")
+            assert received.recipients == [OWNER, OWNER, OWNER]
+            assert "Come in." in body(received.mails[2], "plain")
             wait_for(lambda: mailbox.unseen() == 0, "the answer to be marked as read")

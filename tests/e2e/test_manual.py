@@ -85,6 +85,7 @@ BEFORE = {
 TYPED = {
     "commentsvc moderator add ": "some good words",
     ".venv/bin/commentsvc moderator add ": "some good words",
+    "commentsvc moderator passwd ": "some better words",
     "commentsvc edit ": "A new text.",
     "commentsvc answer ": "An answer.",
     "commentsvc forget ": "y",

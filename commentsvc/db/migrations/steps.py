@@ -591,3 +591,11 @@ INITIAL: Final = (
         OLD.status; END
     """,
 )
+
+# Addresses that were stored before were not verified: anybody with a token could have set them.
+VERIFIED_ADDRESS: Final = (
+    "ALTER TABLE moderator ADD COLUMN verified_email TEXT NOT NULL DEFAULT ''",
+    "ALTER TABLE moderator ADD COLUMN may_link INTEGER NOT NULL DEFAULT 0",
+    "ALTER TABLE moderator ADD COLUMN asked_email TEXT NOT NULL DEFAULT ''",
+    "ALTER TABLE moderator ADD COLUMN asked_at INTEGER NOT NULL DEFAULT 0",
+)

@@ -104,6 +104,11 @@ class ModeratorTable(Table):
     `language` is the tag of the language for the moderation pages, "" for the browser's. The `role`
     applies to `sites`, a list of names with one on each line, "" for all. `public_name` ("" means
     `name`), `email` and `site` are shown with the moderator's own comments.
+
+    `verified_email` is the address that somebody proved to be theirs; only if `email` is equal to
+    it, an answer by mail counts. `may_link` is 1 if also the first sign-in with that address at a
+    provider opens the account: see `auth.identities`. `asked_email` is an address that was sent a
+    link to confirm it at `asked_at`, "" for none.
     """
 
     id = peewee.AutoField(constraints=[peewee.SQL("AUTOINCREMENT")])
@@ -118,6 +123,10 @@ class ModeratorTable(Table):
     public_name = peewee.TextField(constraints=[peewee.SQL("DEFAULT ''")])
     email = peewee.TextField(constraints=[peewee.SQL("DEFAULT ''")])
     site = peewee.TextField(constraints=[peewee.SQL("DEFAULT ''")])
+    verified_email = peewee.TextField(constraints=[peewee.SQL("DEFAULT ''")])
+    may_link = peewee.IntegerField(constraints=[peewee.SQL("DEFAULT 0")])
+    asked_email = peewee.TextField(constraints=[peewee.SQL("DEFAULT ''")])
+    asked_at = peewee.IntegerField(constraints=[peewee.SQL("DEFAULT 0")])
 
     class Meta:
         table_name = "moderator"
@@ -126,11 +135,6 @@ class ModeratorTable(Table):
 def is_called(name: str) -> peewee.Expression:
     """Return the condition that a moderator has that name, ignoring the case of ASCII letters."""
     return peewee.fn.LOWER(ModeratorTable.name) == peewee.fn.LOWER(name)
-
-
-def has_address(email: str) -> peewee.Expression:
-    """Return the condition that a moderator has that address, with letters in any case."""
-    return peewee.fn.LOWER(ModeratorTable.email) == peewee.fn.LOWER(email)
 
 
 ModeratorTable.add_index(

@@ -121,13 +121,34 @@ def test_an_invitation_is_mailed_where_mail_is_set_up(service: Served, owner: Se
     assert letter.recipient == "mo@mail.example"
     body = letter.message.get_body(("plain",))
     assert body
-    assert f"https://c.example/moderation/{link}" in body.get_content()
+    assert "https://c.example/moderation/invitation?t=" in body.get_content()
+    assert link not in body.get_content(), "who passes a link on does not read that mailbox"
     assert "rosa invites you" in body.get_content()
     assert owner.send("invite", role="viewer", email="no address").status == 400
     owner.send("accounts", do="revoke", id=1)
     composer = MailComposer(settings, service.links)
     assert service.database.read_now(composer.compose, post) is None
     assert service.database.read_now(outbox.listing, None, 1 << 62, 9) == [post]
+
+
+def test_who_answers_the_mail_of_an_invitation_has_its_address(
+    service: Served, owner: Seat
+) -> None:
+    """Who was given the link by its maker has proved no address."""
+    for name, expected in (("mo", ""), ("jo", "jo@mail.example"), ("bo", "")):
+        service.clock.moment += 1
+        link = invited(owner, email="jo@mail.example")
+        post = waiting(service)[-1]
+        service.database.write_now(outbox.drop, post)
+        letter = service.database.read_now(MailComposer(WITH_MAIL, service.links).compose, post)
+        assert letter
+        body = letter.message.get_body(("plain",))
+        assert body
+        [mailed] = re.findall(r"t=(\S+)", body.get_content())
+        used = token(link) if name == "mo" else mailed
+        assert Seat(service).send("invitation", t=used, name=name, **NEW).status == 303
+        profile = service.database.read_now(profiles.named, name)
+        assert (profile.email, profile.is_verified) == (expected, bool(expected))
 
 
 def test_an_owner_changes_roles_and_removes_accounts(service: Served, owner: Seat) -> None:

@@ -47,6 +47,8 @@ TABLE = {
     "GET /tokens": "a",
     "POST /tokens": "a",
     "DELETE /tokens/{id}": "a",
+    "GET /credentials": "a",
+    "POST /credentials/remove": "a",
     "GET /profile": "rda1",
     "PATCH /profile": "da1",
     "GET /stream": "rda1",
@@ -341,7 +343,8 @@ def test_owners_invite_by_program_and_the_link_makes_the_account(service: Served
 
 def test_an_owners_program_makes_and_revokes_tokens_of_its_account(service: Served) -> None:
     program = Program(service, "administer")
-    made = data(program.ask("POST", "/tokens", name="Backup", scope="read", sites=["notes"]))
+    fields = {"name": "Backup", "scope": "read", "sites": ["notes"], "password": PASSWORD}
+    made = data(program.ask("POST", "/tokens", **fields))
     [new, old] = program.get("/tokens")["data"]
     assert (new["id"], new["name"], new["scope"]) == (made["id"], "Backup", "read")
     assert (new["sites"], new["used"], old["used"] is None) == (["notes"], None, False)
@@ -357,18 +360,20 @@ def test_an_owners_program_makes_and_revokes_tokens_of_its_account(service: Serv
     assert number
     assert program.ask("DELETE", f"/tokens/{number.id}").status == 404
     for wrong in ({"name": ""}, {"scope": "all"}, {"days": 0}):
-        fields = {"name": "x", "scope": "read", **wrong}
-        assert program.ask("POST", "/tokens", **fields).status == 400
-    assert program.ask("POST", "/tokens", name="x", scope="read", sites=["other"]).status == 409
+        assert program.ask("POST", "/tokens", **{**fields, **wrong}).status == 400
+    assert program.ask("POST", "/tokens", **{**fields, "sites": ["other"]}).status == 409
 
 
 def test_a_program_reads_and_changes_the_profile_of_its_account(service: Served) -> None:
     program = Program(service, "decide")
-    changed = data(program.ask("PATCH", "/profile", public_name="Rosa Miller", email="r@b.example"))
-    assert (changed["public_name"], changed["email"]) == ("Rosa Miller", "r@b.example")
+    changed = data(
+        program.ask("PATCH", "/profile", public_name="Rosa Miller", site="https://b.example")
+    )
+    assert (changed["public_name"], changed["site"]) == ("Rosa Miller", "https://b.example")
     assert (changed["name"], changed["role"], changed["sites"]) == ("rosa", "owner", [])
-    data(program.ask("PATCH", "/profile", email=""))
+    data(program.ask("PATCH", "/profile", site=""))
     told = program.get("/profile")
-    assert (told["public_name"], told["email"]) == ("Rosa Miller", "")
+    assert (told["public_name"], told["site"]) == ("Rosa Miller", "")
+    assert (told["email"], told["verified"]) == ("", False)
     assert program.ask("PATCH", "/profile", public_name="lea").status == 409
     assert program.ask("PATCH", "/profile", role="owner").status == 400

@@ -67,9 +67,9 @@ def test_several_passkeys_are_kept_and_one_removed(service: Served) -> None:
     for number, device in enumerate(devices):
         device.id = b"device %d" % number
         assert add(seat, device, name=f"Device {number}").status == 303
-    page = text(seat.get("passkeys"))
-    numbers = re.findall(r'name="remove" value="(\d+)"', page)
-    seat.send("passkeys", remove=numbers[0])
+    found = re.findall(r'name="remove" value="(passkey\.\d+)"', text(seat.get("account")))
+    assert seat.send("credentials", remove=found[0], password="wrong").status == 403
+    assert seat.send("credentials", remove=found[0], password=PASSWORD).status == 303
     assert "Device 0" not in text(seat.get("passkeys"))
     assert enter(stranger(service), devices[0]).status == 403
     assert enter(stranger(service), devices[1]).status == 303
@@ -78,8 +78,8 @@ def test_several_passkeys_are_kept_and_one_removed(service: Served) -> None:
 def test_nobody_removes_the_passkey_of_another(service: Served) -> None:
     seat, device = seated(service), SoftAuthenticator()
     add(seat, device)
-    [number] = re.findall(r'name="remove" value="(\d+)"', text(seat.get("passkeys")))
-    seated(service, "bob").send("passkeys", remove=number)
+    [found] = re.findall(r'name="remove" value="(passkey\.\d+)"', text(seat.get("account")))
+    seated(service, "bob").send("credentials", remove=found, password=PASSWORD)
     assert enter(stranger(service), device).status == 303
 
 

@@ -16,13 +16,15 @@ import pytest
 from joserfc import jwk, jwt
 from msgspec.structs import replace
 
-from commentsvc.auth import oidc
+from commentsvc.auth import account_mails, accounts, oidc
 from commentsvc.auth.identities import account_of
 from commentsvc.auth.oidc import Identity
+from commentsvc.db import outbox
+from commentsvc.db.outbox import MailAddress
 from commentsvc.http.messages import Response
 from commentsvc.moderation import profiles
 from commentsvc.settings.schema import HooksSettings, OidcSettings
-from tests.unit.admin_client import Seat, employ, header, text
+from tests.unit.admin_client import HASH, PASSWORD, Seat, employ, header, text
 from tests.unit.app_fixture import NOW, SETTINGS, Served, served
 
 CLIENT, SECRET = "comments", "a secret: of ours"
@@ -145,7 +147,7 @@ def service(tmp_path: Path, provider: LyingProvider) -> Iterator[Served]:
     with served(tmp_path, settings) as service:
         employ(service, "mo")
         profile = service.database.read_now(profiles.named, "mo")
-        service.database.write_now(profiles.save, replace(profile, email="mo@blog.example"))
+        service.database.write_now(profiles.verify, profile, "mo@blog.example")
         yield service
 
 
@@ -322,7 +324,7 @@ def test_an_account_stays_with_who_came_first(service: Served) -> None:
 
     def found(subject: str, email: str) -> str:
         identity = Identity("https://id.example", subject, email, "")
-        account = service.database.write_now(account_of, identity, 1)
+        account, _is_new = service.database.write_now(account_of, identity, 1)
         return account.name if account else ""
 
     assert found("other", "") == ""
@@ -330,3 +332,87 @@ def test_an_account_stays_with_who_came_first(service: Served) -> None:
     assert found("somebody", "new@blog.example") == "mo"
     assert found("somebody", "") == "mo"
     assert found("other", "mo@blog.example") == ""
+
+
+@pytest.mark.parametrize(
+    ("own", "told", "opens"),
+    [
+        ("mo@blog.example", "mo@blog.example", True),
+        ("mo@blog.example", "MO@BLOG.example", True),
+        ("mo@bücher.example", "mo@xn--bcher-kva.example", True),
+        ("mo@xn--bcher-kva.example", "mo@BÜCHER.example", True),
+        ("mo@faß.example", "mo@fass.example", False),
+        (
+            "mike@blog.example",
+            "mi\u212ae@blog.example",
+            False,
+        ),  # KELVIN SIGN, which is k in lower case
+        ("mike@blog.example", "m\u0131ke@blog.example", False),
+        ("straße@blog.example", "strasse@blog.example", False),
+        ("mo@blog.example", "mo@blog.example.", True),
+        ("mo@blog.example", "mo+x@blog.example", False),
+        ("mo+x@blog.example", "mo@blog.example", False),
+        ("mo@blog.example", "m.o@blog.example", False),
+        ("mo@blog.example", "mo@else.example", False),
+        ("mo@blog.example", "x@mo@blog.example", False),
+        ("mo@blog.example", "@blog.example", False),
+        ("mo@blog.example", "mo", False),
+        ("mo@blog.example", "", False),
+    ],
+)
+def test_a_provider_opens_the_account_of_that_mailbox_only(
+    service: Served, own: str, told: str, opens: bool
+) -> None:
+    profile = service.database.read_now(profiles.named, "mo")
+    service.database.write_now(profiles.verify, profile, own)
+    identity = Identity("https://id.example", "somebody", told, "")
+    account, is_new = service.database.write_now(account_of, identity, 1)
+    assert (account is not None, is_new) == (opens, opens)
+
+
+def test_a_provider_opens_no_account_whose_address_is_not_confirmed(
+    service: Served, provider: LyingProvider
+) -> None:
+    """An attacker gives the account another address, in each way that does not prove it."""
+    database = service.database
+
+    def answered() -> int:
+        seat = Seat(service)
+        return come_back(seat, go(seat, provider)).status
+
+    provider.claims["email"] = "thief@else.example"
+    mo = database.read_now(profiles.named, "mo")
+    database.write_now(profiles.save, replace(mo, email="thief@else.example"))
+    assert answered() == 403
+    database.write_now(account_mails.ask, mo.id, MailAddress("thief@else.example"), 1)
+    assert answered() == 403
+    database.write_now(profiles.verify, mo, "thief@else.example")
+    database.write_now(accounts.set_password, "mo", HASH)
+    assert answered() == 403, "a new password ends that too, before the first sign-in"
+    database.write_now(profiles.verify, mo, "thief@else.example")
+    assert answered() == 303
+
+
+def test_a_removed_identity_opens_nothing_until_the_address_is_confirmed_again(
+    service: Served, provider: LyingProvider
+) -> None:
+    seat = Seat(service)
+    assert come_back(seat, go(seat, provider)).status == 303
+    [which] = re.findall(r'name="remove" value="(identity\.\d+)"', text(seat.get("account")))
+    assert seat.send("credentials", remove=which, password=PASSWORD).status == 303
+    other = Seat(service)
+    assert come_back(other, go(other, provider)).status == 403
+    profile = service.database.read_now(profiles.named, "mo")
+    assert profile.is_verified, "answers by mail count as before"
+    service.database.write_now(profiles.verify, profile, profile.email)
+    assert come_back(other, go(other, provider)).status == 303
+
+
+def test_a_new_identity_is_mailed_to_the_account_once(
+    service: Served, provider: LyingProvider
+) -> None:
+    for _ in range(2):
+        seat = Seat(service)
+        assert come_back(seat, go(seat, provider)).status == 303
+    [post] = service.database.read_now(outbox.listing, "queued", 1 << 62, 9)
+    assert (post.kind, post.recipient) == (account_mails.IDENTITY, "mo@blog.example")

@@ -4,14 +4,15 @@ import re
 from pathlib import Path
 
 from commentsvc.moderation import profiles
-from tests.unit.admin_client import Seat, employ, header, seated, text
+from tests.unit.admin_client import PASSWORD, Seat, employ, header, seated, text
 from tests.unit.app_fixture import served
 
 
 def test_a_token_is_made_shown_once_and_revoked(tmp_path: Path) -> None:
     with served(tmp_path) as service:
         seat = seated(service, "rosa")
-        made = text(seat.send("tokens", name="bot", scope="decide", sites=["notes"], days=30))
+        fields = {"name": "bot", "scope": "decide", "sites": ["notes"], "days": 30}
+        made = text(seat.send("tokens", **fields, password=PASSWORD))
         [token] = re.findall(r"<code>(cs_[\w-]{43})</code>", made)
         page = text(seat.get("tokens"))
         assert token not in page

@@ -30,7 +30,7 @@ def prepared(service: Served) -> tuple[Seat, bytes, list[str]]:
     assert "Signing in does not ask for a code" in text(seat.get("factor"))
     seat.send("factor", do="begin")
     key = secret(seat)
-    answer = seat.send("factor", do="confirm", code=code(seat, key))
+    answer = seat.send("factor", do="confirm", code=code(seat, key), password=PASSWORD)
     codes = re.findall(r"<li><code>([a-z2-7-]+)</code>", text(answer))
     assert len(codes) == 10
     return seat, key, codes
@@ -116,8 +116,8 @@ def test_codes_cannot_be_guessed_for_long(service: Served) -> None:
 
 def test_codes_are_switched_off_by_a_code(service: Served) -> None:
     seat, _, codes = prepared(service)
-    assert seat.send("factor", do="off", code="000000").status == 403
-    answer = seat.send("factor", do="off", code=codes[0])
+    assert seat.send("factor", do="off", code="000000", password=PASSWORD).status == 403
+    answer = seat.send("factor", do="off", code=codes[0], password=PASSWORD)
     assert header(answer, "Location") == "factor"
     assert "Signing in does not ask for a code" in text(seat.get("factor"))
     assert Seat(service, "198.51.100.7").sign_in("ann", PASSWORD).status == 303

@@ -384,7 +384,7 @@ def test_a_connection_that_is_lost_in_a_command_is_one_line(
 OF_THE_MACHINE = {
     "Who can open the database can read all of this in it.": (
         "list, search, history, check, healthcheck, export, backup, ban list, thread list,"
-        " moderator list, moderator token list"
+        " moderator list, moderator token list, moderator credential list"
     ),
     "Who can open the database can change all of this in it.": (
         "approve, spam, delete, undo, edit, pin, unpin, forget, import, restore, copy, ban add,"
@@ -393,7 +393,8 @@ OF_THE_MACHINE = {
     ),
     "So the first account is made, and one is recovered whose password is lost.": (
         "moderator add, moderator remove, moderator role, moderator passwd, moderator no-code,"
-        " moderator profile, moderator token add, moderator token remove"
+        " moderator profile, moderator token add, moderator token remove,"
+        " moderator credential remove"
     ),
     "It starts the service, writes its settings, or tests it.": "init, serve, doctor, mail test",
 }

@@ -44,7 +44,8 @@ def test_a_moderator_is_added_gets_a_new_password_and_is_removed(run: Run, tmp_p
     assert run("profile", "ann", "--public-name", "").exit_code == 0
     assert run("list").output.endswith("  writes as ann  https://ann.example\n")
     changed = run("passwd", "ann", given="another good password\r\n")
-    assert changed.output == "ann has a new password\n"
+    removed = "sessions, tokens, passkeys and identities are removed"
+    assert changed.output == f"ann has a new password; {removed}\n"
     assert fits("another good password")
     assert run("remove", "ann").output == "ann may no longer sign in\n"
     assert run("list").output == "no moderators\n"
@@ -141,3 +142,20 @@ def test_at_a_terminal_the_password_is_asked_for_twice_and_not_shown(
     assert asked == [("Password", True, "Again")]
     [ann] = client.everyone(tmp_path)
     assert passwords.verify(PASSWORD, ann.password_hash)
+
+
+def test_what_opens_an_account_is_listed_and_removed(run: Run) -> None:
+    run("add", "ann", given=PASSWORD)
+    assert run("credential", "list", "ann").output == "only the password\n"
+    run("token", "add", "ann", "my bot\x1b[2J")
+    [line] = run("credential", "list", "ann").output.splitlines()
+    assert re.fullmatch(r"token 1  my bot\ufffd\[2J  since \S+ \S+  not known to be used", line)
+    assert run("credential", "remove", "ann", "token", "1").output == "token 1 is removed\n"
+    assert "ann has no token 1" in run("credential", "remove", "ann", "token", "1").stderr
+    assert run("credential", "remove", "ann", "moderator", "1").exit_code == 2
+
+
+def test_an_address_from_the_command_line_is_confirmed(run: Run) -> None:
+    run("add", "ann", given=PASSWORD)
+    run("profile", "ann", "--email", "ann@blog.example")
+    assert run("list").output.endswith("  writes as ann  ann@blog.example\n")

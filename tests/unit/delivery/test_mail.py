@@ -346,7 +346,7 @@ def test_mails_to_an_account_are_about_its_sites_and_what_it_may_do(database: Da
     for name in ("ann", "mo"):
         database.write_now(accounts.add, name, "hash", NOW)
     mo = database.read_now(profiles.named, "mo")
-    database.write_now(profiles.save, replace(mo, email=POST.recipient))
+    database.write_now(profiles.verify, mo, POST.recipient)
     database.write_now(profiles.assign, "mo", "moderator", ["notes"])
     assert database.read_now(MAILS.compose, POST) is None
     message = composed(database, replace(POST, kind="digest", last_comment_id=2))
@@ -355,6 +355,13 @@ def test_mails_to_an_account_are_about_its_sites_and_what_it_may_do(database: Da
     assert "on notes" in text
     assert "on blog" not in text
     assert text.count("mail/comment?t=") == 3
+    mo = database.read_now(profiles.named, "mo")
+    for email in ("", POST.recipient.upper()):  # which nobody has confirmed
+        database.write_now(profiles.save, replace(mo, email=email))
+    message = composed(database, replace(POST, comment_id=2))
+    assert "mail/" not in part(message, "plain")
+    assert "Reply-To" not in message
+    database.write_now(profiles.verify, mo, POST.recipient)
     database.write_now(profiles.assign, "mo", "viewer", [])
     message = composed(database)
     assert "on blog" in part(message, "plain")

@@ -49,10 +49,8 @@ def service(tmp_path: Path) -> Iterator[Served]:
         def work(tx: Transaction) -> None:
             accounts.add(tx, "mo", "hash", 1)
             profile = profiles.named(tx, "mo")
-            profiles.save(
-                tx,
-                replace(profile, role=OWNER, public_name="Mo Owner", email="mo@blog.example"),
-            )
+            named = replace(profile, role=OWNER, public_name="Mo Owner")
+            profiles.verify(tx, named, "mo@blog.example")
 
         running.database.write_now(work)
         yield running
@@ -113,6 +111,18 @@ def comment(service: Served, number: int) -> Comment:
     entry = service.database.read_now(queries.find, number)
     assert entry
     return entry.comment
+
+
+def test_an_answer_counts_for_an_account_only_with_a_confirmed_address(service: Served) -> None:
+    mo = service.database.read_now(profiles.named, "mo")
+    original = asked(service)
+    for email in ("", "Mo@blog.example"):
+        service.database.write_now(profiles.save, replace(mo, email=email))
+    for words in ("ok", "Welcome here!"):
+        receive(service, plain(original, words))
+    assert comment(service, 1).status == "pending"
+    assert service.database.read_now(queries.find, 2) is None
+    assert waiting(service) == []
 
 
 @pytest.mark.parametrize(

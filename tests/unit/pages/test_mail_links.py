@@ -175,9 +175,7 @@ def moderator(service: Served) -> Served:
     """The service with the moderator mo, who has the address that mails go to."""
     service.database.write_now(accounts.add, "mo", "hash", int(service.now * 1_000))
     mo = service.database.read_now(profiles.named, "mo")
-    service.database.write_now(
-        profiles.save, replace(mo, public_name="Mo B.", email="mo@blog.example")
-    )
+    service.database.write_now(profiles.verify, replace(mo, public_name="Mo B."), "mo@blog.example")
     return service
 
 
@@ -268,3 +266,17 @@ def test_links_end_with_the_right_to_decide(moderator: Served) -> None:
         assert status(moderator) == "pending"
     moderator.database.write_now(profiles.assign, "mo", "moderator", ())
     assert moderator.form(link(moderator, "approved"), "").status == 200
+
+
+def test_a_link_counts_for_an_account_only_with_a_confirmed_address(moderator: Served) -> None:
+    """Whoever gave the account an address that was not proved decides and publishes nothing."""
+    decision, target = link(moderator, "approved"), answer_link(moderator)
+    mo = moderator.database.read_now(profiles.named, "mo")
+    for email in ("", "Mo@blog.example"):
+        moderator.database.write_now(profiles.save, replace(mo, email=email))
+    assert moderator.form(decision, "").status == 410
+    assert moderator.get(target).status == 410
+    assert moderator.form(target, "message=Yes").status == 410
+    assert status(moderator) == "pending"
+    moderator.database.write_now(profiles.verify, mo, "mo@blog.example")
+    assert moderator.form(target, "message=Yes").status == 200

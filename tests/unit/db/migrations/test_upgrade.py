@@ -28,6 +28,7 @@ from tests.unit.database_fixture import add, opened
 # A hash of each migration's schema when it was released. Never change a line here: append one.
 RELEASED = {
     "0001_initial": "17e05f801b16e5b8",
+    "0002_verified_address": "6559d79cce7d7fb2",
 }
 
 
@@ -91,6 +92,23 @@ def test_no_released_step_was_edited(path: Path, monkeypatch: pytest.MonkeyPatch
         text = repr(sorted(read_schema(path).items()))
         made[name] = hashlib.sha256(text.encode()).hexdigest()[:16]
     assert made == RELEASED
+
+
+def test_addresses_of_accounts_that_were_not_confirmed_before_are_not_after_an_upgrade(
+    path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with monkeypatch.context() as before:
+        before.setattr(upgrade, "STEPS", {"0001_initial": upgrade.STEPS["0001_initial"]})
+        upgrade.upgrade(path)
+    with contextlib.closing(sqlite3.connect(path)) as connection, connection:
+        connection.execute(
+            "INSERT INTO moderator (name, password_hash, created_at, email)"
+            " VALUES ('ann', 'hash', 1, 'ann@blog.example')"
+        )
+    upgrade.upgrade(path)
+    with contextlib.closing(sqlite3.connect(path)) as connection:
+        row = connection.execute("SELECT email, verified_email, may_link FROM moderator").fetchone()
+    assert row == ("ann@blog.example", "", 0)
 
 
 @pytest.mark.parametrize("trace", ["secret.key", "comments.sqlite3-wal"])
@@ -179,6 +197,7 @@ def refused(path: Path, reason: str) -> None:
 def test_a_file_of_the_time_before_the_first_release_is_refused(path: Path) -> None:
     upgrade.upgrade(path)
     with contextlib.closing(sqlite3.connect(path)) as connection, connection:
+        connection.execute(f"DELETE FROM {steps.HISTORY} WHERE name > '0001_initial'")
         connection.execute(f"UPDATE {steps.HISTORY} SET name = '0001_first'")
     refused(path, "before the first release, .*: move it away, and a new one is made")
 

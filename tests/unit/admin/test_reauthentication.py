@@ -1,0 +1,206 @@
+"""What gives lasting access to an account asks for its password, on every route and in every way.
+
+The tables have all routes of the pages and the API, so a new route has to say what it does.
+"""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from commentsvc.auth import accounts
+from commentsvc.db.schema.comments import (
+    ApiTokenTable,
+    IdentityTable,
+    InvitationTable,
+    ModeratorTable,
+    PasskeyTable,
+    RecoveryCodeTable,
+    SessionTable,
+    TwoFactorTable,
+)
+from commentsvc.db.sqlite import Reader, Transaction
+from commentsvc.moderation import profiles
+from commentsvc.moderation.permissions import Permission
+from tests.unit.admin.test_json_api import SCOPES, TABLE, Program
+from tests.unit.admin_client import HASH, PASSWORD, Seat, header
+from tests.unit.app_fixture import Served, served
+
+NEW = "four words are better"
+OTHER = "thief@else.example"
+# What a thief sends to each of an account's own pages; those of HARMLESS do without the password.
+FORMS: dict[str, list[dict[str, object]]] = {
+    "profile": [{"public_name": "Ann", "email": OTHER, "verified_email": OTHER, "may_link": 1}],
+    "language": [{"language": "de", "email": OTHER}],
+    "password": [{"new": NEW, "again": NEW}],
+    "address": [{"email": OTHER}, {"email": ""}],
+    "confirm-address": [{"t": "x", "email": OTHER}],
+    "credentials": [
+        {"remove": "passkey.1"},
+        {"remove": "identity.1"},
+        {"everywhere": "1"},
+        {"everywhere": "1", "remove": "token.9"},
+    ],
+    "factor": [{"do": "off", "code": "000000"}, {"do": "confirm", "code": "000000"}],
+    "passkeys": [{"name": "x", "challenge": "x", "credential": "{}"}, {"remove": "1"}],
+    "tokens": [{"name": "x", "scope": "read", "days": "7"}],
+    "sign-out": [{}],
+}
+# What a program sends, with a token alone, to each operation that changes an account.
+BODIES: dict[str, list[dict[str, object]]] = {
+    "PATCH /profile": [{"email": OTHER}, {"email": ""}, {"verified": True}, {"site": ""}],
+    "POST /tokens": [{"name": "x", "scope": "administer", "days": 365}],
+    "POST /credentials/remove": [{"kind": "passkey", "id": 1}, {"kind": "identity", "id": 1}],
+    "PUT /accounts/{id}/role": [{"role": "owner", "email": OTHER}, {"role": "owner"}],
+}
+# Operations that concern no account, or an owner's management of others: test_accounts.
+OTHERS = {
+    "PATCH /comments/{id}",
+    "POST /comments/{id}/answers",
+    "PUT /comments/{id}/pin",
+    "DELETE /comments/{id}/pin",
+    "POST /decisions",
+    "DELETE /decisions/{id}",
+    "POST /threads/{id}",
+    "POST /bans",
+    "DELETE /bans/{id}",
+    "POST /bans/{id}/comments",
+    "POST /outbox/{id}/retry",
+    "DELETE /accounts/{id}",
+    "POST /invitations",
+    "DELETE /invitations/{id}",
+    "DELETE /tokens/{id}",
+}
+
+
+def furnish(tx: Transaction) -> None:
+    """Make the account ann, with an address, a second factor, a passkey and an identity."""
+    accounts.add(tx, "ann", HASH, 1)
+    profiles.verify(tx, profiles.named(tx, "ann"), "ann@blog.example")
+    tx.change(TwoFactorTable.insert(moderator=1, totp_salt=b"s" * 20, last_step=0, confirmed=0))
+    tx.change(
+        IdentityTable.insert(moderator=1, issuer="https://id.example", subject="s", created_at=1)
+    )
+    row = {"credential_id": b"1", "credential": b"2", "sign_count": 0, "name": "phone"}
+    tx.change(PasskeyTable.insert(moderator=1, **row, created_at=1, used_at=0))
+
+
+def access(reader: Reader) -> list[object]:
+    """Return all that says who may sign in, except sessions."""
+    of_account = [
+        ModeratorTable.name,
+        ModeratorTable.password_hash,
+        ModeratorTable.email,
+        ModeratorTable.verified_email,
+        ModeratorTable.may_link,
+        ModeratorTable.asked_email,
+    ]
+    return [
+        reader.query(ModeratorTable.select(*of_account)),
+        *(
+            reader.query(table.select())
+            for table in (TwoFactorTable, RecoveryCodeTable, IdentityTable, PasskeyTable)
+        ),
+        *(
+            reader.query(table.select(table.id).order_by(table.id))
+            for table in (ApiTokenTable, InvitationTable)
+        ),
+    ]
+
+
+@pytest.fixture
+def service(tmp_path: Path) -> Iterator[Served]:
+    with served(tmp_path) as service:
+        service.database.write_now(furnish)
+        yield service
+
+
+@pytest.fixture
+def seat(service: Served) -> Seat:
+    browser = Seat(service)
+    assert browser.sign_in().status == 303
+    return browser
+
+
+def test_no_form_of_an_account_changes_who_may_sign_in_without_its_password(
+    service: Served, seat: Seat
+) -> None:
+    own = {
+        route.pattern.removeprefix("/moderation/")
+        for route in service.pages
+        if route.operation and route.operation.permission == Permission.ACCOUNT
+        if route.method == "POST"
+    }
+    assert own == {*FORMS}
+    before = service.database.read_now(access)
+    for page, forms in FORMS.items():
+        for fields in forms:
+            seat.send(page, **fields)
+            assert service.database.read_now(access) == before, (page, fields)
+            if page != "sign-out":
+                seat.send(page, **fields, password="not this one")
+            assert service.database.read_now(access) == before, (page, fields)
+
+
+def test_no_token_changes_who_may_sign_in_whatever_its_scope(service: Served) -> None:
+    writing = {line for line in TABLE if not line.startswith("GET ")}
+    assert writing == {*BODIES} | OTHERS
+    programs = [Program(service, scope, name="ann") for scope in dict.fromkeys(SCOPES.values())]
+    before = service.database.read_now(access)
+    for line, bodies in BODIES.items():
+        method, path = line.replace("{id}", "1").split()
+        for sent in bodies:
+            for program in programs:
+                for more in ({}, {"password": ""}, {"password": "not this one"}):
+                    program.ask(method, path, **sent, **more)
+                    assert service.database.read_now(access) == before, (line, sent)
+
+
+def test_with_its_password_a_program_removes_what_opens_its_account(service: Served) -> None:
+    program = Program(service, "administer", name="ann")
+    known = {one["kind"]: one for one in program.get("/credentials")["data"]}
+    assert {*known} == {"token", "passkey", "identity"}
+    assert known["identity"]["name"] == "id.example: s"
+    for kind in ("passkey", "identity", "token"):
+        sent = {"kind": kind, "id": known[kind]["id"], "password": PASSWORD}
+        assert program.ask("POST", "/credentials/remove", **sent).status == 204
+    assert program.ask("GET", "/credentials").status == 401
+
+
+def test_guesses_of_a_program_at_the_password_are_limited(service: Served) -> None:
+    program = Program(service, "administer", name="ann")
+    sent = {"kind": "passkey", "id": 1, "password": "guess"}
+    answers = [program.ask("POST", "/credentials/remove", **sent).status for _ in range(32)]
+    assert answers == [403] * 30 + [429] * 2
+
+
+def test_signing_out_everywhere_ends_all_that_opens_the_account(
+    service: Served, seat: Seat
+) -> None:
+    other, program = Seat(service), Program(service, "administer", name="ann")
+    other.sign_in()
+    answer = seat.send("credentials", everywhere="1", password=PASSWORD)
+    assert header(answer, "Location") == "sign-in"
+    assert not seat.is_signed_in()
+    assert not other.is_signed_in()
+    assert program.ask("GET", "/profile").status == 401
+    tables = (SessionTable, ApiTokenTable, PasskeyTable, IdentityTable)
+
+    def left(reader: Reader) -> list[object]:
+        return [row for table in tables for row in reader.query(table.select())]
+
+    assert service.database.read_now(left) == []
+    assert seat.sign_in().status == 303, "the password is still right"
+
+
+def test_who_knew_the_old_password_cannot_finish_a_sign_in_with_a_code(service: Served) -> None:
+    def confirm(tx: Transaction) -> None:
+        tx.change(TwoFactorTable.update(confirmed=1))
+
+    service.database.write_now(confirm)
+    thief = Seat(service)
+    page = thief.sign_in().body.decode()
+    step = page.split('name="step" value="')[1].split('"')[0]
+    assert "Invalid or already used code" in thief.send("code", step=step, code="1").body.decode()
+    service.database.write_now(accounts.set_password, "ann", HASH + "x")
+    assert "took too long" in thief.send("code", step=step, code="1").body.decode()
