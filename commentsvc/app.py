@@ -314,7 +314,8 @@ def _inbox(service: ServiceContext, submissions: SubmissionService) -> tuple[Inb
         from commentsvc.inbox.imap import ImapFetcher
 
         works.append(ImapFetcher(settings, receiver.take).run)
-    return InboxHook(settings.hook_secret, receiver.take), works
+    proxies = service.settings.server.trusted_proxies
+    return InboxHook(settings.hook_secret, receiver.take, proxies, service.clock), works
 
 
 def _mentions(service: ServiceContext, submissions: SubmissionService) -> list[Work]:

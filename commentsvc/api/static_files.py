@@ -12,7 +12,7 @@ from importlib.resources import files
 from importlib.resources.abc import Traversable
 from pathlib import Path
 from typing import Final
-from urllib.parse import quote, unquote
+from urllib.parse import quote
 
 from commentsvc.http.compression import compressed
 from commentsvc.http.messages import (
@@ -144,7 +144,7 @@ class Files:
 
     async def static(self, request: Request) -> Response:
         """GET /static/PATH: 200 with a file of the widget, 404 for others. Cached."""
-        name = unquote(request.path).removeprefix("/static/")
+        name = request.decoded_path().removeprefix("/static/")
         content = widget_texts(name) or self._shipped.get(name)
         if content is None:
             raise HttpError(404, "not_found", "There is no such file here.")
@@ -155,7 +155,7 @@ class Files:
 
     def blog(self, request: Request) -> Response:
         """GET /PATH: 200 with a page or file of the demo blog, 301 to a folder, 404. Cached."""
-        name = unquote(request.path)
+        name = request.decoded_path()
         try:
             path = self._blog[name]
             return self._file(path.name, path.read_bytes())

@@ -189,9 +189,16 @@ class Request(msgspec.Struct, frozen=True):
         except FormError as error:
             raise unreadable(error) from None
 
+    def decoded_path(self) -> str:
+        """Return the path without percent-encoding, by which the router chooses the handler.
+
+        Whatever depends on the path asks for this, so that both know the same route.
+        """
+        return unquote(self.path) if "%" in self.path else self.path
+
     def number(self) -> int:
         """Return the number in the path of a route that has ``{id}`` in its pattern."""
-        return int(re.findall(NUMBER, unquote(self.path))[0])
+        return int(re.findall(NUMBER, self.decoded_path())[0])
 
     def media_type(self) -> str:
         """Return the body's media type in lower case, without parameters."""

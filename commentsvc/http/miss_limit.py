@@ -38,7 +38,7 @@ OK: Final = 200
 UNAVAILABLE: Final = 503
 LATER: Final = 16.0
 READS: Final = ("GET", "HEAD")
-MODERATION: Final = ("/moderation", "/web/moderation")
+MODERATION: Final = ("/moderation/", "/web/moderation/")
 
 
 class MissLimiter:
@@ -59,13 +59,12 @@ class MissLimiter:
 
     def handle(self, request: Request) -> Response | Deferred | Awaitable[Response]:
         """Return the router's answer, or 429."""
-        method = request.method
-        if method not in self._limited and (
-            method != "POST" or request.path not in self._questions
-        ):
+        method, path = request.method, request.decoded_path()
+        if method not in self._limited and (method != "POST" or path not in self._questions):
             return self._handle(request)
         place = network(self._proxies.client(request))
-        limiter = self._moderation if request.path.startswith(MODERATION) else self._public
+        is_moderation = f"{path}/".startswith(MODERATION)
+        limiter = self._moderation if is_moderation else self._public
         cost = BASE + (len(request.query) + len(request.body)) / QUERY_SIZE
         if wait := limiter.take(place, self._clock.monotonic_ms(), cost):
             return _refused(request, wait)

@@ -13,7 +13,6 @@ from collections.abc import Awaitable, Callable, Coroutine, Iterable
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
-from urllib.parse import unquote
 
 from commentsvc.http.messages import (
     NUMBER,
@@ -115,7 +114,8 @@ class Router:
             return self._refuse(request, error)
 
     def _handler(self, request: Request) -> Handler:
-        methods = self._paths.get(request.path) or self._search(request.path)
+        path = request.decoded_path()
+        methods = self._paths.get(path) or self._search(path)
         handler = methods.get("GET" if request.method == "HEAD" else request.method)
         if handler is not None:
             return handler
@@ -133,13 +133,10 @@ class Router:
     def _search(self, path: str) -> dict[str, Handler]:
         if path == "*":
             return {}
-        plain = unquote(path) if "%" in path else path
-        if methods := self._paths.get(plain):
-            return methods
-        if methods := self._paths.get(re.sub(NUMBER, "{id}", plain, count=1)):
+        if methods := self._paths.get(re.sub(NUMBER, "{id}", path, count=1)):
             return methods
         for prefix, methods in self._below:
-            if plain.startswith(prefix + "/"):
+            if path.startswith(prefix + "/"):
                 return methods
         raise HttpError(404, *NOTHING_HERE)
 

@@ -1,12 +1,28 @@
-"""The hook through which a mail server delivers answers: POST /api/inbox."""
+"""The hook through which a mail server delivers answers: POST /api/inbox.
+
+People choose its secret, so it may be guessed. After `WRONG_SECRETS` a network must wait, and what
+it sends meanwhile is not compared.
+"""
 
 import hmac
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
+from typing import Final
 
-from commentsvc.http.messages import NOT_STORED, HttpError, Request, Response
+from commentsvc.http.messages import (
+    NOT_STORED,
+    HttpError,
+    Request,
+    Response,
+    TrustedProxies,
+    too_many,
+)
 from commentsvc.http.operation import NOTHING, Content, Operation, Query
 from commentsvc.http.router import Route, route
+from commentsvc.util.client_network import network
+from commentsvc.util.clock import SYSTEM_CLOCK, Clock
+from commentsvc.util.ratelimit import NetworkLimiter
 
+WRONG_SECRETS: Final = "20/hour"  # from one network, at each instance
 RECEIVE = Operation(
     method="POST",
     path="/api/inbox",
@@ -14,7 +30,7 @@ RECEIVE = Operation(
     query=Query,
     body=(Content("message/rfc822"),),
     answers={202: NOTHING},
-    errors=(400, 401, 404, 503),
+    errors=(400, 401, 404, 429, 503),
     note="For mail servers. `Authorization: Bearer` holds the setting `inbox.hook_secret`; the "
     "body is the mail as it arrived. Other mails are accepted too, but ignored.",
 )
@@ -23,22 +39,40 @@ RECEIVE = Operation(
 class InboxHook:
     """The handler of the hook."""
 
-    def __init__(self, secret: str, take: Callable[[bytes], Awaitable[None]] | None) -> None:
+    def __init__(
+        self,
+        secret: str,
+        take: Callable[[bytes], Awaitable[None]] | None,
+        trusted_proxies: Sequence[str] = (),
+        clock: Clock = SYSTEM_CLOCK,
+    ) -> None:
         """Take the secret of the settings, and the receiver; None if mails cannot be answered."""
         self._secret = secret
         self._take = take
+        self._proxies = TrustedProxies(trusted_proxies)
+        self._clock = clock
+        self._guesses = NetworkLimiter(WRONG_SECRETS)
 
     def routes(self) -> list[Route]:
         """Return the table of routes."""
         return [route(RECEIVE, self.receive)]
 
     async def receive(self, request: Request) -> Response:
-        """POST /api/inbox with a mail: 202. 401 without the secret, 404 if none is set."""
+        """POST /api/inbox with a mail: 202. 401 without the secret, 404 if none is set, 429."""
         if not self._secret or self._take is None:
             raise HttpError(404, "no_hook", "inbox.hook_secret is not set.")
-        given = request.header("authorization") or ""
-        if not hmac.compare_digest(given.encode(), f"Bearer {self._secret}".encode()):
-            headers = (("WWW-Authenticate", 'Bearer realm="commentsvc"'),)
-            raise HttpError(401, "token", "This needs the secret of the hook.", headers=headers)
+        self._authenticate(request)
         await self._take(request.body)
         return Response(202, (NOT_STORED,), b"")
+
+    def _authenticate(self, request: Request) -> None:
+        """Raise HttpError 401 without the secret, 429 after too many wrong ones."""
+        place = network(self._proxies.client(request))
+        if wait := self._guesses.take(place, self._clock.monotonic_ms()):
+            text = f"These were many wrong secrets. Try again in {wait} s."
+            raise too_many(text, wait, "too_many_attempts")
+        given = request.bearer().encode(errors="surrogatepass")
+        if not hmac.compare_digest(given, self._secret.encode()):
+            headers = (("WWW-Authenticate", 'Bearer realm="commentsvc"'),)
+            raise HttpError(401, "token", "This needs the secret of the hook.", headers=headers)
+        self._guesses.charge(place, -1)

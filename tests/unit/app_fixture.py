@@ -174,7 +174,12 @@ class Served:
             *FollowPages(service, cors).routes(),
             *SignInPages(service, memory[1]).routes(),
             *WebmentionEndpoint(service).routes(),
-            *InboxHook(settings.inbox.hook_secret, self.receiver.take).routes(),
+            *InboxHook(
+                settings.inbox.hook_secret,
+                self.receiver.take,
+                settings.server.trusted_proxies,
+                clock,
+            ).routes(),
             *ops.routes(),
             *Files(settings, blog).routes(),
         ]

@@ -231,6 +231,52 @@ def test_moderators_are_counted_by_themselves_and_writes_are_not(limited: Limite
     asyncio.run(main())
 
 
+@pytest.mark.parametrize(
+    "path",
+    [
+        "/%6doderation/queue",
+        "/moderation%2Fqueue",
+        "/%6D%6Fderation/%71ueue",
+        "/moderation/queue%00",
+        "/moderation/../short",
+    ],
+)
+def test_a_path_of_the_moderation_pages_is_theirs_however_it_is_written(
+    limited: Limited, path: str
+) -> None:
+    async def main() -> None:
+        while await limited.ask("/moderation/queue") == 200:
+            pass
+        assert await limited.ask(path) == 429
+        assert await limited.ask("/short") == 200
+
+    asyncio.run(main())
+
+
+@pytest.mark.parametrize(
+    "path",
+    ["//moderation/queue", "/Moderation/queue", "/moderations", "/%2567moderation/x", "/moderatio"],
+)
+def test_a_path_that_is_not_of_the_moderation_pages_uses_the_public_budget(
+    limited: Limited, path: str
+) -> None:
+    async def main() -> None:
+        while await limited.ask("/short") == 200:
+            pass
+        assert await limited.ask(path) == 429
+        assert await limited.ask("/moderation/queue") == 200
+
+    asyncio.run(main())
+
+
+def test_a_posted_question_is_a_read_however_its_path_is_written(limited: Limited) -> None:
+    async def main() -> None:
+        answers = [await limited.ask("/t%6Fken", method="POST") for _ in range(100)]
+        assert (answers[0], answers[-1]) == (200, 429)
+
+    asyncio.run(main())
+
+
 def test_off_counts_nothing() -> None:
     async def main() -> None:
         limited = Limited("off")

@@ -290,6 +290,24 @@ def test_a_mail_server_hands_answers_over_by_its_secret(service: Served) -> None
         assert bool(service.database.read_now(inbox.next_waiting)) == (status == 202)
 
 
+def test_wrong_secrets_of_the_hook_are_limited_for_their_network(service: Served) -> None:
+    def answers(secret: str, count: int, peer: str = "192.0.2.1") -> list[int]:
+        ask = service.ask
+        return [
+            ask("POST", "/api/inbox", b"x", peer, authorization=secret).status for _ in range(count)
+        ]
+
+    good = f"Bearer {SECRET}"
+    assert {*answers(good, 50)} == {202}, "a good secret costs nothing"
+    wrong = ["", "Bearer", "Bearer ", "Bearer \xff", "Bearer \udc80", f"Basic {SECRET}", SECRET]
+    assert [answers(secret, 1) for secret in wrong] == [[401]] * len(wrong)
+    assert answers("Bearer guess", 20)[-1] == 429
+    assert answers(good, 1) == [429], "so no guess is answered either"
+    assert answers(good, 1, "198.51.100.1") == [202]
+    service.monotonic += 3_600
+    assert answers(good, 1) == [202]
+
+
 def test_without_a_secret_there_is_no_hook(tmp_path: Path) -> None:
     with served(tmp_path) as service:
         assert service.ask("POST", "/api/inbox", b"x", authorization="Bearer ").status == 404
