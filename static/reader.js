@@ -44,7 +44,7 @@ function signIn({ tag }, done) {
     done();
   };
   const receive = ({ origin: sender, data, source }) => {
-    if (sender != origin || !data?.reader || !keep(JSON.parse(data.reader))) return;
+    if (sender != origin || !data?.reader || !keep({ ...JSON.parse(data.reader) })) return;
     source.postMessage("commentsvc-reader", origin);
     finish();
   };

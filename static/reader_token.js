@@ -5,26 +5,40 @@ import { send } from "./send.js";
 
 const MARK = "commentsvc-reader="; // before a token in the page's address
 
+/** Return whether a browser's word, or a token, is there: a text that is not empty */
+const isThere = (text) => typeof text == "string" && text != "";
+
 /** Store a token if it comes with our word; return whether it does. */
 export function keep({ word, token, name }) {
-  if (word != storage.get("word")) return false;
+  if (![word, token, name].every(isThere) || word !== storage.get("word")) return false;
   storage.set("word", undefined);
   storage.set("reader", { token, name });
   storage.set("own-comments", storage.get("own-comments") ?? {});
   return true;
 }
 
-/** Take the token from the page's address; ask the reader first if it comes without our word. */
+/**
+ * Take the token from the page's address. If it comes without our word, ask the reader first, by
+ * the name that the service knows: anybody can make such a link.
+ */
 export async function takeToken(thread) {
-  const handed = JSON.parse(decodeURIComponent(thread.target.slice(MARK.length)));
+  const text = thread.target.slice(MARK.length);
   thread.target = "";
   history.replaceState(history.state, "", location.pathname + location.search);
-  const texts = await loadMessages(thread, "-form");
-  if (handed.word != storage.get("word")) {
-    if (!confirm(texts.signInAs.replace("#", handed.name))) return;
-    storage.set("word", handed.word);
+  try {
+    const handed = { ...JSON.parse(decodeURIComponent(text)) };
+    if (![handed.word, handed.token].every(isThere)) return;
+    if (handed.word !== storage.get("word")) {
+      const { name } = await send("GET", thread.path("reader"), undefined, handed.token);
+      const texts = await loadMessages(thread, "-form");
+      if (!confirm(texts.signInAs.replace("#", () => name))) return;
+      storage.set("word", handed.word);
+      handed.name = name;
+    }
+    if (!keep(handed)) return;
+  } catch {
+    return; // not a link of ours, or the token is over
   }
-  keep(handed);
   await thread.loadOwn();
   thread.show(); // which loads the reader's comments
 }

@@ -45,6 +45,8 @@ def read(token: str, secret: str, audience: str, now: int) -> BlogUser:
     from joserfc.errors import JoseError
     from joserfc.jwk import OctKey
 
+    if not secret:
+        raise BlogTokenRefused("blog: there is no secret")
     if len(token) > TOKEN_LENGTH:
         raise BlogTokenRefused("blog: the token is too long")
     try:

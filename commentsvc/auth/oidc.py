@@ -153,14 +153,20 @@ class OidcProvider:
         metadata = await self._described()
         given = await self._exchange(metadata, attempt, code)
         claims = await self._verified(metadata, attempt, given)
+        subject = claims.get("sub")
+        if not isinstance(subject, str) or not subject:
+            raise OidcRefused("provider: it names nobody")
         if "email" not in claims and metadata.userinfo_endpoint and given.access_token:
             more = await self._userinfo(metadata, given.access_token)
-            if more.get("sub") != claims["sub"]:
+            if more.get("sub") != subject:
                 raise OidcRefused("provider: it describes somebody else")
             claims = {**more, **claims}
-        verified = claims.get("email_verified") in (True, "true")
-        email, name = (str(claims.get(field) or "") for field in ("email", "name"))
-        return Identity(metadata.issuer, str(claims["sub"]), email if verified else "", name)
+        stated = claims.get("email_verified")
+        email, name = (
+            value if isinstance(value, str) else "" for value in map(claims.get, ("email", "name"))
+        )
+        verified = stated is True or stated == "true"  # some providers write it as a text
+        return Identity(metadata.issuer, subject, email if verified else "", name)
 
     async def _described(self) -> ProviderMetadata:
         """Return the provider's description. Raise OidcUnavailable.

@@ -8,6 +8,7 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
+from urllib.parse import quote
 
 import pytest
 from playwright.sync_api import Browser, BrowserContext, Dialog, Page, Playwright, expect
@@ -152,27 +153,89 @@ def test_a_reader_signs_in_and_writes_in_firefox(tmp_path: Path, blog: Blog) -> 
         assert browser.cookies() == []
 
 
+def hand_over(page: Page, blog: Blog, text: str, asked: int = 0) -> list[str]:
+    """Follow a link that hands over `text`, and refuse; return the questions, of which so many."""
+    questions: list[str] = []
+
+    def refuse(dialog: Dialog) -> None:
+        questions.append(dialog.message)
+        dialog.dismiss()
+
+    page.on("dialog", refuse)
+    page.goto("about:blank")
+    page.goto(f"/#commentsvc-reader={text}")
+    page.wait_for_url(f"{blog.origin}/")
+    if asked:
+        wait_for(lambda: page.evaluate("0") == 0 and len(questions) == asked, "the question")
+    page.remove_listener("dialog", refuse)
+    return questions
+
+
 def test_a_token_in_an_address_is_taken_after_a_question_unless_we_asked(
     strict: Browser, blog: Blog
 ) -> None:
-    handed = json.dumps({"word": "a-foreign-word", "token": "x", "name": "Mallory"})
+    """The question has the name of the token's owner, whatever the link says."""
     with visit(strict, blog.origin) as context, watched_tab(context) as page:
-        asked: list[str] = []
-
-        def refuse(dialog: Dialog) -> None:
-            asked.append(dialog.message)
-            dialog.dismiss()
-
-        page.once("dialog", refuse)
-        page.goto("/")
-        page.evaluate(
-            "text => location.hash = 'commentsvc-reader=' + encodeURIComponent(text)", handed
-        )
-        with page.expect_event("dialog"):
-            page.reload()
-        page.wait_for_url(f"{blog.origin}/")
-        assert asked == ["Sign in as Mallory?"]
+        begin(page)
+        sign_in(page)
+        token = page.evaluate("JSON.parse(localStorage['commentsvc:reader']).token")
+    lies = {"token": token, "name": "you? Press OK"}
+    with visit(strict, blog.origin) as context, watched_tab(context) as page:
+        text = quote(json.dumps(lies | {"word": "a-foreign-word"}))
+        asked = hand_over(page, blog, text, asked=1)
+        assert asked == ["Sign in as Eva Vogt?"]
         assert page.evaluate("localStorage['commentsvc:reader']") is None
+        page.evaluate("localStorage['commentsvc:word'] = '\"our-own-word\"'")
+        text = quote(json.dumps(lies | {"word": "our-own-word"}))
+        assert hand_over(page, blog, text) == []
+        assert page.evaluate("localStorage['commentsvc:reader']")
+
+
+# What is no word or token: nothing may be equal to its own absence.
+NOTHINGS: tuple[object, ...] = (
+    None,
+    "",
+    0,
+    1,
+    False,
+    True,
+    [],
+    {},
+    ["our-own-word"],
+    {"a": "our-own-word"},
+)
+
+
+def test_a_link_without_a_word_or_token_signs_nobody_in(strict: Browser, blog: Blog) -> None:
+    with visit(strict, blog.origin) as context, watched_tab(context) as page:
+        page.goto("/")
+        good = {"word": "our-own-word", "token": "x", "name": "Mallory"}
+        for text in ("null", "0", "[]", "%", "{", '"text"', quote('{"token": "x", "name": "M"}')):
+            assert hand_over(page, blog, text) == []
+            assert page.evaluate("localStorage['commentsvc:reader']") is None, text
+        taken = page.evaluate(
+            """async ([module, good, nothings]) => {
+              const { keep } = await import(module);
+              const words = [undefined, ...nothings, "another-word"];
+              const taken = [];
+              for (const stored of words) {
+                for (const field of ["word", "token", "name"]) {
+                  for (const value of words) {
+                    if (field != "word" && value == "another-word") continue;
+                    if (stored === undefined) delete localStorage["commentsvc:word"];
+                    else localStorage["commentsvc:word"] = JSON.stringify(stored);
+                    if (field != "word") localStorage["commentsvc:word"] = '"our-own-word"';
+                    if (field == "word" && stored == "another-word") continue;
+                    if (keep({ ...good, [field]: value })) taken.push([stored, field, value]);
+                  }
+                }
+              }
+              localStorage["commentsvc:word"] = '"our-own-word"';
+              return [taken, keep(good)];
+            }""",
+            [f"{blog.service}/static/reader_token.js", good, NOTHINGS],
+        )
+        assert taken == [[], True]
 
 
 def test_a_foreign_page_gets_no_token(strict: Browser, blog: Blog, tmp_path: Path) -> None:
