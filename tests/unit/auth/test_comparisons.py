@@ -89,7 +89,7 @@ GUARDS: dict[str, Guard] = {
 
 
 @pytest.fixture(scope="module")
-def database(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Database]:
+def database(engine: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Database]:
     with opened(tmp_path_factory.mktemp("guards")) as database:
         database.write_now(accounts.add, "mo", "", 1)
         yield database
