@@ -127,6 +127,7 @@ TESTED_ELSEWHERE: dict[str, str] = {
     "mentions.endpoint": "mentions/test_verifier: from the request to the comment",
     "mentions.html_page": "mentions/test_verifier: pages of another server",
     "mentions.store": "mentions/test_verifier: from the request to the comment",
+    "inbox.phrases": "inbox/test_commands and test_automatic: in each language",
     "inbox.hook": "inbox/test_receiver: with the secret and without",
     "inbox.html_text": "inbox/test_reply_text and test_message: HTML of programs, and hostile",
     "db.schema.inbox": "db/migrations: the steps give the schema of the models",

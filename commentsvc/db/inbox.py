@@ -27,6 +27,7 @@ _MAIL: Final = (
     ReceivedMailTable.expires_day,
     ReceivedMailTable.recipient,
     ReceivedMailTable.words,
+    ReceivedMailTable.doubt,
 )
 
 

@@ -71,7 +71,11 @@ TEMPLATES: Final = {
     "answered": "received.jinja",
     "replied": "received.jinja",
     "refused": "received.jinja",
+    "held": "received.jinja",
 }
+# Notices, of which many may come: answering machines leave those alone that have this field. The
+# other mails have been asked for by their recipient, and must not be filed as bulk.
+BULK: Final = frozenset(("submitted", "digest", "published", "reply", "followed"))
 # Days for which an author may answer the mail about a reply.
 REPLY_DAYS: Final = 90
 _IS_NOW: Final = {
@@ -88,6 +92,11 @@ RECEIVED: Final = {
     | {
         PENDING: _("Your reply is waiting for approval."),
         APPROVED: _("Your reply is published."),
+    },
+    "held": _IS_NOW
+    | {
+        PENDING: _("Your answer waits for you"),
+        APPROVED: _("Your answer is published."),
     },
     "refused": dict.fromkeys(_IS_NOW, _("Your mail had no effect")),
 }
@@ -132,6 +141,7 @@ class MailComposer:
             "answered": self._received,
             "replied": self._received,
             "refused": self._received,
+            "held": self._received,
         }
 
     @property
@@ -426,6 +436,9 @@ class MailComposer:
             return None
         page = self._page(entry)
         decides = any(post.recipient == address for address in self._mail.moderators)
+        is_held = post.kind == "held" and entry.comment.status == PENDING
+        approves = post.kind == "decided" and entry.comment.status == APPROVED
+        who = profiles.of_address(reader, post.recipient) if approves else None
         return self._letter(
             post.kind,
             post.recipient,
@@ -434,6 +447,8 @@ class MailComposer:
             post.created_at,
             entry,
             refused=post.kind == "refused",
+            actions=self._decisions.of(entry.comment, post, spoken().tag) if is_held else [],
+            answer=self._answer_link(who, entry.comment.id, post) if who else "",
             quotation=self._quote(entry),
             page=page and page + fragment(entry.comment.id),
             look=f"{self._base}/moderation/comment?id={entry.comment.id}" if decides else "",
@@ -524,7 +539,11 @@ class MailComposer:
         message["Message-ID"] = f"<{kind}.{serial}.{created}@{self._domain}>"
         if entry:
             message["References"] = f"<thread.{entry.comment.thread_id}@{self._domain}>"
-        message["Auto-Submitted"] = "auto-generated"  # RFC 3834: no answering machine answers
+        # No answering machine answers: RFC 3834, Exchange and Outlook, and old ones.
+        message["Auto-Submitted"] = "auto-generated"
+        message["X-Auto-Response-Suppress"] = "All"
+        if kind in BULK:
+            message["Precedence"] = "bulk"
         values |= {"subject": one_line(str(subject)), "site": name, "days": self._mail.link_days}
         text, html = (
             templates.render(TEMPLATES[kind], spoken(), **values)

@@ -42,7 +42,7 @@ class InboxHook:
     def __init__(
         self,
         secret: str,
-        take: Callable[[bytes], Awaitable[None]] | None,
+        take: Callable[[bytes], Awaitable[object]] | None,
         trusted_proxies: Sequence[str] = (),
         clock: Clock = SYSTEM_CLOCK,
     ) -> None:

@@ -30,7 +30,7 @@ LONGEST_PAUSE: Final = 600.0
 # Seconds to wait for the thread to stop.
 GRACE: Final = 5.0
 
-Take = Callable[[bytes], Coroutine[Any, Any, None]]
+Take = Callable[[bytes], Coroutine[Any, Any, object]]
 
 
 class ImapFetcher:

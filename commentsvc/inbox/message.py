@@ -1,65 +1,63 @@
-"""Received mails: parses the bytes of a mail that answers one of ours, or rejects it.
+"""Received mails: parses the bytes of a mail that answers one of ours.
 
-Mails that no person wrote are ignored: automatic replies (RFC 3834), bounces, mailing lists. So two
-programs never answer each other for ever. The size is limited before parsing. Header fields are
-read as plain texts, not by their grammars, which take long for malicious values.
+Mails that no person wrote are ignored (see `automatic`), so two programs never answer each other
+for ever. The size is limited before parsing. Header fields are read as plain texts, not by their
+grammars, which take long for malicious values. A person's mail is never dropped: if its text
+cannot be read, or may have words that the person did not write, the result says so.
 """
 
-import base64
 import hashlib
-import quopri
+import logging
 import re
 from collections.abc import Iterator
 from email import message_from_bytes
 from email.message import Message
+from email.parser import BytesHeaderParser
 from typing import Final
 
 from commentsvc.auth.reply_addresses import ReplyAddresses
-from commentsvc.db.schema.inbox import ReceivedMail
-from commentsvc.inbox import html_text, reply_text
+from commentsvc.db.schema.inbox import QUOTING, UNCERTAIN, UNREADABLE, ReceivedMail
+from commentsvc.inbox import automatic, decoding, html_text, reply_text
+from commentsvc.inbox.decoding import DecodedText
 from commentsvc.inbox.reply_text import OwnWords
 from commentsvc.settings.schema import Settings
-from commentsvc.util.text import decoded
+
+_log = logging.getLogger(__name__)
 
 # Bytes of a whole mail, with pictures.
 MAIL_SIZE: Final = 4 * 1024 * 1024
-# Bytes of the text or HTML of a mail.
-TEXT_SIZE: Final = 256 * 1024
 # Characters of an answer. The control socket takes no more.
 WORDS_LENGTH: Final = 20_000
 HEADERS_SIZE: Final = 128 * 1024  # bytes
 PARTS: Final = 50
-# HTML tags: deep nesting takes quadratic time.
+TEXT_LINES: Final = 10_000
+# HTML tags: deep nesting takes quadratic time. So do "&", in the library that corrects HTML.
 TAGS: Final = 5_000
+ENTITIES: Final = 20_000
 # The parser looks at each line once for each multipart around it, and makes an object of each part.
-LINES: Final = 200_000
+# A picture of 4 MiB has 57,000 lines.
+LINES: Final = 60_000
 MULTIPARTS: Final = 10
 BOUNDARIES: Final = 2_000
-# Bytes of a Content-Type field: its parameters take quadratic time.
+# Bytes of a field with parameters, which take quadratic time.
 TYPE_SIZE: Final = 4_096
 _ID_LENGTH: Final = 1_000
 
 # Header fields with the address to which a mail was sent.
 _RECIPIENTS: Final = ("Delivered-To", "X-Original-To", "Envelope-To", "X-Envelope-To", "To", "Cc")
-_ROBOTS: Final = re.compile(
-    r"(?:^|<|\s)(?:mailer-daemon|postmaster|no-?reply|do-?not-?reply|bounces?)[@+]", re.IGNORECASE
-).search
-_LIST_FIELDS: Final = (
-    "List-Id",
-    "List-Unsubscribe",
-    "X-Autoreply",
-    "X-Autorespond",
-    "X-Autoresponder",
-    "X-Failed-Recipients",
-    "Feedback-ID",
-)
 # Without alternatives for each byte, which would take a hundred times the memory of the field.
-_TYPES: Final = re.compile(rb"^content-type[ \t]*:[^\n]*(?:\n[ \t][^\n]*)*", re.I | re.M).findall
-_CHARSET: Final = re.compile(r"[A-Za-z0-9._:-]{1,40}").fullmatch
+_TYPES: Final = re.compile(
+    rb"^content-(?:type|disposition)[ \t]*:[^\n]*(?:\n[ \t][^\n]*)*", re.I | re.M
+).findall
+_PLAIN: Final = frozenset(("text/plain", "text/markdown", "text/x-markdown"))
 
 
 class Unwanted(Exception):
     """A mail is ignored; the text says why, for the log."""
+
+
+class Unreadable(Exception):
+    """The text of an answer cannot be read; the text says why, for the log."""
 
 
 class MailReader:
@@ -70,84 +68,90 @@ class MailReader:
         self._addresses = addresses
         self._sender = settings.mail.sender.lower()
         names = (site.title or site.name for site in settings.sites)
-        self._ours = (settings.mail.sender, *names)
-        # Links in our mails are secret: whoever has one may use it.
-        self._secret = (settings.server.public_url.rstrip("/") + "/mail/", addresses.prefix)
+        own = (settings.mail.sender.lower(), settings.inbox.address.lower(), addresses.prefix)
+        self._own_addresses = [address for address in own if len(address) > 1]
+        self._names = [*names]
+        links = settings.server.public_url.rstrip("/") + "/mail/"
+        found = "|".join(map(re.escape, [links, *self._own_addresses]))
+        own_words = re.compile(rf"(?:{found})[^\s<>()\[\]]*", re.IGNORECASE)
+        self._own, self._own_words = own_words.search, own_words.sub
 
     def read(self, raw: bytes) -> ReceivedMail:
-        """Read a mail. Raise Unwanted, whatever Python's parser raises for the mail."""
-        try:
-            return self._read(raw)
-        except Unwanted:
-            raise
-        except Exception as error:
-            raise Unwanted(f"it cannot be read: {error}") from error
-
-    def _read(self, raw: bytes) -> ReceivedMail:
-        if len(raw) > MAIL_SIZE:
-            raise Unwanted(f"it is larger than {MAIL_SIZE >> 20} MiB")
-        head = re.split(rb"\r?\n\r?\n", raw[: HEADERS_SIZE + 4], maxsplit=1)[0]
+        """Read a mail. Raise Unwanted for those that no person wrote, or not to us."""
+        head = re.split(rb"\r?\n\r?\n|\r\r", raw[: HEADERS_SIZE + 4], maxsplit=1)[0]
         if len(head) > HEADERS_SIZE:
             raise Unwanted("its header is too long")
-        _check_shape(raw)
-        message = message_from_bytes(raw)
-        word = self._addresses.find("\n".join(_values(message, *_RECIPIENTS)))
+        if any(len(each) > TYPE_SIZE for each in _TYPES(_with_newlines(head))):
+            raise Unwanted("a field of its header is too long")
+        try:
+            fields = BytesHeaderParser().parsebytes(head)
+            word = self._addresses.find("\n".join(_values(fields, *_RECIPIENTS)))
+            reason = automatic.reason(fields)
+        except Exception as error:  # whatever Python's parser raises
+            raise Unwanted(f"it cannot be read: {error}") from error
         if word is None:
             raise Unwanted("it answers no mail of ours")
-        if reason := self._automatic(message):
-            raise Unwanted(reason)
-        answer = self._answer(message)
+        if reason or self._is_our_own(fields):
+            raise Unwanted(reason or "we sent it")
+        name = _digest(fields, raw)
+        try:
+            words, doubt, why = self._answer(raw, fields)
+        except Exception as error:  # as above, and Unreadable
+            words, why, doubt = "", str(error), UNREADABLE
+        if why:
+            _log.info("an answer by mail is held: %s", why)
+        return ReceivedMail(name, *word, words, doubt)
+
+    def _is_our_own(self, fields: Message) -> bool:
+        return bool(self._sender) and self._sender in " ".join(_values(fields, "From")).lower()
+
+    def _answer(self, raw: bytes, fields: Message) -> tuple[str, str, str]:
+        """Return the words of an answer, the doubt about them, and its reason for the log.
+
+        Raise Unreadable.
+        """
+        if len(raw) > MAIL_SIZE:
+            raise Unreadable(f"it is larger than {MAIL_SIZE >> 20} MiB")
+        _check_shape(raw)
+        message = message_from_bytes(raw)
+        found = _read(message, is_root=True)
+        if found is None:
+            raise Unreadable("it has no text")
+        if found.text.count("\n") > TEXT_LINES:
+            raise Unreadable("its text has too many lines")
+        answer = reply_text.read(found.text, self._names, self._own_addresses)
         if len(answer.words) > WORDS_LENGTH:
-            raise Unwanted("its text is too long")
-        is_reply = bool(_value(message, "In-Reply-To").strip())
-        is_empty = not answer.words and not answer.quotes
-        if not answer.words and not (is_empty and is_reply):
-            raise Unwanted("it says nothing" if is_empty else "it says nothing but what it quotes")
-        if any(secret in answer.words for secret in self._secret):
-            raise Unwanted("its own words cannot be told from what it quotes")
-        return ReceivedMail(_digest(message, raw), *word, answer.words)
+            raise Unreadable("its text is too long")
+        if not answer.words:
+            _check_empty(message, answer)
+        if not found.is_certain:
+            return answer.words, UNCERTAIN, "its text is badly encoded"
+        if not automatic.is_reply(fields):
+            return answer.words, UNCERTAIN, "its subject is not that of a reply"
+        if self._own(answer.words):
+            return answer.words, QUOTING, "its text has an address of ours"
+        if answer.has_more:
+            why = "its own words cannot be told from what it quotes"
+            return answer.words, QUOTING, why
+        return answer.words, "", ""
 
-    def _automatic(self, message: Message) -> str:
-        """Return why a mail is automatic; "" if a person may have sent it."""
-        if _value(message, "Auto-Submitted").split(";")[0].strip().lower() not in ("", "no"):
-            return "it is automatic (Auto-Submitted)"
-        if _value(message, "Precedence").strip().lower() in ("bulk", "list", "junk", "auto_reply"):
-            return "it is automatic (Precedence)"
-        if any(path.strip() in ("<>", "") for path in _values(message, "Return-Path")):
-            return "it is a report (Return-Path <>)"
-        if message.get_content_type() in ("multipart/report", "message/delivery-status"):
-            return "it is a report"
-        for name in _LIST_FIELDS:
-            if _value(message, name).strip():
-                return f"it is automatic ({name})"
-        sender = _value(message, "From")
-        if not sender.strip() or _ROBOTS(sender):
-            return "no person sent it"
-        if self._sender and self._sender in sender.lower():
-            return "we sent it"
-        return ""
+    def without_addresses(self, words: str) -> str:
+        """Return words without the addresses and links of ours: who has one may use it."""
+        return self._own_words("…", words)
 
-    def _answer(self, message: Message) -> OwnWords:
-        """Return the words of a mail, from its plain text, or else from its HTML."""
-        found: dict[str, str] = {}
-        for number, part in enumerate(_parts(message)):
-            if number > PARTS:
-                raise Unwanted("it has too many parts")
-            kind = part.get_content_type()
-            attached = _value(part, "Content-Disposition").strip().lower().startswith("attachment")
-            if kind in ("text/plain", "text/html") and not attached and not found.get(kind):
-                found[kind] = _text(part)
-        plain, html = found.get("text/plain", ""), found.get("text/html", "")
-        if not plain.strip() and html.strip():
-            if html.count("<") > TAGS:
-                raise Unwanted("its HTML has too many tags")
-            plain = html_text.text_of(html)
-        return reply_text.read(plain, self._ours)
+
+def _check_empty(message: Message, answer: OwnWords) -> None:
+    """Raise Unreadable unless an answer without words is one that a person meant so."""
+    if answer.quotes:
+        raise Unreadable("it says nothing but what it quotes")
+    is_reply = bool(" ".join(_values(message, "In-Reply-To")).strip())
+    if not is_reply or any(_has_file(part) for part in message.walk()):
+        raise Unreadable("it says nothing")
 
 
 def _check_shape(raw: bytes) -> None:
-    """Raise Unwanted for a mail that would take seconds to parse, or much memory."""
-    plain = raw.replace(b"\r\n", b"\n").replace(b"\r", b"\n")
+    """Raise Unreadable for a mail that would take seconds to parse, or much memory."""
+    plain = _with_newlines(raw)
     types = _TYPES(plain)
     if (
         plain.count(b"\n") > LINES
@@ -155,81 +159,91 @@ def _check_shape(raw: bytes) -> None:
         or sum(b"multipart" in each.lower() for each in types) > MULTIPARTS
         or any(len(each) > TYPE_SIZE for each in types)
     ):
-        raise Unwanted("it has too many lines or parts")
+        raise Unreadable("it has too many lines or parts")
 
 
-def _parts(message: Message) -> Iterator[Message]:
-    """Yield each part that has no parts of its own; not those of an attached mail."""
-    waiting = [message]
-    while waiting:
-        part = waiting.pop()
-        if part.get_content_maintype() == "message" and part is not message:
-            continue
-        payload = part.get_payload()
-        if isinstance(payload, list):
-            waiting += [each for each in reversed(payload) if isinstance(each, Message)]
-        else:
-            yield part
+def _with_newlines(data: bytes) -> bytes:
+    return data.replace(b"\r\n", b"\n").replace(b"\r", b"\n")
 
 
-def _text(part: Message) -> str:
-    """Return the text of a part. Raise Unwanted for invalid encodings."""
-    payload = part.get_payload()
-    if not isinstance(payload, str):
-        return ""
+def _read(
+    part: Message, is_root: bool = False, left: Iterator[int] | None = None
+) -> DecodedText | None:
+    """Return the text of a part with all its inline parts, in order; None if there is none.
+
+    An attached mail is none, nor is a part with a name. Raise Unreadable.
+    """
+    left = left or iter(range(PARTS))
+    if next(left, None) is None:
+        raise Unreadable("it has too many parts")
+    kind = part.get_content_type()
+    payload = part.get_payload() if part.is_multipart() else None
+    if isinstance(payload, list) and kind.startswith("multipart/"):
+        inner = [each for each in payload if isinstance(each, Message)]
+        if kind == "multipart/alternative":
+            return _read_alternative(inner, left)
+        texts = (_read(each, left=left) for each in inner)
+        if kind in ("multipart/related", "multipart/signed"):
+            return next((each for each in texts if each is not None), None)
+        return _joined([each for each in texts if each is not None])
+    if not is_root and _has_file(part):
+        return None
+    if kind in _PLAIN or kind == "text/html":
+        return _text(part, kind == "text/html")
+    return None
+
+
+def _read_alternative(inner: list[Message], left: Iterator[int]) -> DecodedText | None:
+    """Return the first text that is not empty: that of the simplest form."""
+    blank = None
+    for each in inner:
+        found = _read(each, left=left)
+        if found and found.text.strip():
+            return found
+        blank = blank or found
+    return blank
+
+
+def _joined(texts: list[DecodedText]) -> DecodedText | None:
+    if not texts:
+        return None
+    joined = "\n\n".join(each.text.strip("\r\n") for each in texts)
+    return DecodedText(joined, all(each.is_certain for each in texts))
+
+
+def _text(part: Message, is_html: bool) -> DecodedText:
+    """Return the text of a part. Raise Unreadable."""
     try:
-        text = _decoded(part, payload.encode("ascii", "surrogateescape"))
-    except (LookupError, ValueError) as error:  # binascii.Error is one
-        raise Unwanted("its text is badly encoded") from error
-    if str(part.get_param("format", "")).lower() == "flowed":
-        return _unfolded(text, str(part.get_param("delsp", "")).lower() == "yes")
-    return text
+        text, is_certain = decoding.text_of(part)
+    except decoding.TooLong:
+        raise Unreadable("its text is too long") from None
+    if is_html and text.strip():
+        if text.count("<") > TAGS or text.count("&") > ENTITIES:
+            raise Unreadable("its HTML has too many tags")
+        text = html_text.text_of(text)
+    return DecodedText(text, is_certain)
 
 
-def _decoded(part: Message, data: bytes) -> str:
-    """Decode the text of a part. Raise Unwanted, LookupError, ValueError."""
-    if len(data) > 2 * TEXT_SIZE:
-        raise Unwanted("its text is too long")
-    match _value(part, "Content-Transfer-Encoding").strip().lower():
-        case "base64":
-            data = base64.b64decode(b"".join(data.split()), validate=True)
-        case "quoted-printable":
-            data = quopri.decodestring(data)
-    if len(data) > TEXT_SIZE:
-        raise Unwanted("its text is too long")
-    charset = str(part.get_param("charset", "") or "utf-8").strip("'\" ").lower()
-    if not _CHARSET(charset):
-        raise LookupError(charset)
-    text = decoded(data, "utf-8" if charset in ("us-ascii", "ascii") else charset)
-    if "\x00" in text:
-        raise ValueError("a text has no NUL")
-    return text
-
-
-def _unfolded(text: str, without_space: bool) -> str:
-    """Join lines that a mail program has broken (format=flowed, RFC 3676)."""
-    lines: list[str] = []
-    joins = False
-    for line in text.replace("\r\n", "\n").split("\n"):
-        line = line[1:] if line.startswith(" ") else line
-        if joins and not line.startswith(">") and line != "-- ":
-            lines[-1] = (lines[-1][:-1] if without_space else lines[-1]) + line
-        else:
-            lines.append(line)
-        joins = line.endswith(" ") and line != "-- " and not line.startswith(">")
-    return "\n".join(lines)
+def _has_file(part: Message) -> bool:
+    """Return whether a part is a file or a mail, inline or not, rather than text to be read."""
+    if part.get_content_maintype() == "message":
+        return True
+    if part.is_multipart():
+        return False
+    disposition = " ".join(_values(part, "Content-Disposition")).strip().lower()
+    if disposition.startswith("attachment") or not part.get_content_type().startswith("text/"):
+        return True
+    fields = (part.get_params([], "Content-Disposition"), part.get_params([]))
+    keys = (str(key).lower() for params in fields for key, _ in params or [])
+    return any(key.split("*")[0] in ("filename", "name") for key in keys)
 
 
 def _values(message: Message, *names: str) -> list[str]:
     return [str(value) for name in names for value in message.get_all(name, [])]
 
 
-def _value(message: Message, name: str) -> str:
-    return next(iter(_values(message, name)), "")
-
-
 def _digest(message: Message, raw: bytes) -> bytes:
     """Return the digest of a mail's Message-ID, or of the whole mail if it has none."""
-    name = _value(message, "Message-ID").strip()
+    name = next(iter(_values(message, "Message-ID")), "").strip()
     identity = name.encode(errors="replace") if 0 < len(name) <= _ID_LENGTH else raw
     return hashlib.blake2b(identity, digest_size=16).digest()

@@ -1,10 +1,10 @@
 """Receiver: reads a mail, stores it, and acts on it.
 
-A moderator's answer decides on the comment of the mail: "ok" or an empty answer approves it, "no"
-deletes it, "spam" marks it, and any other words are published as an answer. A reader's answer
-becomes a reply to the comment that the mail was about, and passes the same checks as every comment.
-Each mail of ours can be answered once; the result is mailed to the address that our mail went to,
-wherever the answer came from.
+A moderator's answer decides on the comment of the mail, or is published as an answer: see
+`commands`. Words that may not be the moderator's own are held: they wait on the moderation pages
+like a comment, and a mail says so. A reader's answer becomes a reply to the comment that the mail
+was about, and passes the same checks as every comment. Each mail of ours can be answered once; the
+result is mailed to the address that our mail went to, wherever the answer came from.
 """
 
 import asyncio
@@ -21,11 +21,12 @@ from commentsvc.comments.submission import Submission, SubmissionError, avatar, 
 from commentsvc.context import ServiceContext
 from commentsvc.db import background, inbox, outbox
 from commentsvc.db.outbox import MailAddress
-from commentsvc.db.schema.inbox import ReceivedMail
+from commentsvc.db.schema.inbox import QUOTING, UNCERTAIN, UNREADABLE, ReceivedMail
 from commentsvc.db.schema.outbox import CONFIRMED
 from commentsvc.db.sqlite import DatabaseError, Transaction
+from commentsvc.inbox.commands import Meaning, Wish, meaning
 from commentsvc.inbox.message import MailReader, Unwanted
-from commentsvc.model import APPROVED, DELETED, SPAM
+from commentsvc.model import APPROVED, PENDING
 from commentsvc.moderation import actions, decisions, profiles
 from commentsvc.submission_service import SubmissionService
 from commentsvc.util.timestamps import DAY_MS
@@ -33,16 +34,6 @@ from commentsvc.util.timestamps import DAY_MS
 _log = logging.getLogger(__name__)
 
 PAUSE: Final = 1.0  # seconds between two searches for waiting mails
-WORDS: Final = {
-    "": APPROVED,
-    "ok": APPROVED,
-    "okay": APPROVED,
-    "no": DELETED,
-    "delete": DELETED,
-    "spam": SPAM,
-    "sp": SPAM,  # in Stacosys' mails
-}
-_SIGNS: Final = " \n.,!?*_\"'“”"
 
 
 class NotActedOn(Exception):
@@ -64,15 +55,19 @@ class MailReceiver:
         self._clock = service.clock
         self._submissions = submissions
 
-    async def take(self, raw: bytes) -> None:
-        """Store a mail. Raise DatabaseError; then it must be delivered again."""
+    async def take(self, raw: bytes) -> bool:
+        """Store a mail; return whether it answers one of ours.
+
+        Raise DatabaseError; then it must be delivered again.
+        """
         try:
             mail = await asyncio.to_thread(self._reader.read, raw)
         except Unwanted as reason:
             _log.info("nothing is done with a mail: %s", reason)
-            return
+            return False
         if refusal := await self._database.write(inbox.add, mail, self._clock.now_ms()):
             _log.info("nothing is done with a mail: %s", refusal)
+        return True
 
     async def run(self, pause: float = PAUSE) -> None:
         """Act on stored mails, one after the other, until cancelled."""
@@ -111,17 +106,24 @@ class MailReceiver:
         profile = profiles.of_address(tx, address)
         if profile and not profile.decides_by_mail(entry.site):
             raise NotPermitted(f"{profile.name} may not decide on comments of {entry.site}")
+        if mail.doubt == UNREADABLE:
+            raise CommentsError("the mail cannot be read")
         self._use(tx, mail, now)
-        verdict = WORDS.get(mail.words.casefold().strip(_SIGNS))
+        wants = _meaning(mail)
         about, kind = mail.comment_id, "decided"
-        if verdict:
-            actions.change(tx, [mail.comment_id], verdict, address, now)
-        else:
-            message = message_from_text(mail.words, self._bounds)
+        if wants.status:
+            actions.change(tx, [mail.comment_id], wants.status, address, now)
+        if wants.text != Wish.NOTHING:
             if profile is None:
                 raise CommentsError(f"no account has the address {address}")
-            answer = decisions.answer(tx, profile.actor, mail.comment_id, message, now)
-            about, kind = answer.comment.id, "answered"
+            is_held = wants.text == Wish.HOLD
+            text = self._reader.without_addresses(mail.words) if is_held else mail.words
+            message = message_from_text(text, self._bounds)
+            status = PENDING if is_held else APPROVED
+            answer = decisions.answer(
+                tx, profile.actor, mail.comment_id, message, now, status=status
+            )
+            about, kind = answer.comment.id, "held" if is_held else "answered"
         outbox.mail(tx, kind, MailAddress(address, self._language), now, comment_id=about)
         inbox.finish(tx, mail_id, now)
 
@@ -134,6 +136,8 @@ class MailReceiver:
         if entry is None or own is None or row is None or row[2] != CONFIRMED:
             raise NotActedOn("who wrote it is told of replies no more")
         email = row[1]
+        if mail.doubt:
+            raise CommentsError("the words of the mail are not certain")
         if mail.recipient != digest(email):
             raise NotActedOn("the mail that it answers went to somebody else")
         language = await self._database.read(subscriptions.language_of, own.comment.id, "confirm")
@@ -196,3 +200,13 @@ class MailReceiver:
         kept = max(mail.expires_day * DAY_MS - now, DAY_MS)
         what = f"answer by mail {mail.purpose} {mail.comment_id} {mail.post_id}"
         signed_links.mark_used(tx, what, now, kept)
+
+
+def _meaning(mail: ReceivedMail) -> Meaning:
+    """Return what a moderator's mail means, if its words are what they seem."""
+    wants = meaning(mail.words)
+    if mail.doubt == UNCERTAIN:
+        return Meaning("", Wish.HOLD)
+    if mail.doubt == QUOTING and wants.text == Wish.PUBLISH:
+        return Meaning("", Wish.HOLD)
+    return wants

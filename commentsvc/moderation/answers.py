@@ -1,7 +1,8 @@
 """Answers: replies that moderators write to comments.
 
 An answer is published at once, even if comments need approval or the thread is closed; a pending
-comment is approved with its answer. An answer is a comment like any other, with the badge of its
+comment is approved with its answer. One that came by mail and may have words of others waits like a
+reader's comment, and decides nothing. An answer is a comment like any other, with the badge of its
 author's role: readers are told of it, and moderators can edit and delete it.
 """
 
@@ -26,17 +27,27 @@ class AnswerResult(msgspec.Struct, frozen=True, gc=False):
 
 
 def answer(
-    tx: Transaction, comment_id: int, source: str, profile: Profile, now: int
+    tx: Transaction,
+    comment_id: int,
+    source: str,
+    profile: Profile,
+    now: int,
+    *,
+    status: str = APPROVED,
 ) -> AnswerResult:
     """Publish `source`, Markdown of an allowed length, as an answer by `profile`.
 
-    The same answer again within an hour is the same comment. `now` is in Unix milliseconds. Raise
-    UnknownComment, and NotAnswerable for spam and deleted comments.
+    With the status PENDING it waits. The same answer again within an hour is the same comment.
+    `now` is in Unix milliseconds. Raise UnknownComment, and NotAnswerable for spam and deleted
+    comments.
     """
     entry = queries.get(tx, comment_id)
     if entry.comment.status not in (PENDING, APPROVED):
         raise NotAnswerable(f"comment {comment_id} is {entry.comment.status}")
-    approval = actions.change(tx, [comment_id], APPROVED, profile.name, now)
+    kind, decision_id = "held answer", 0
+    if status == APPROVED:
+        kind = "answer"
+        decision_id = actions.change(tx, [comment_id], APPROVED, profile.name, now).decision_id
     new = NewComment(
         site=entry.site,
         url=entry.url,
@@ -48,12 +59,12 @@ def answer(
         source=source,
         html=render(tx, entry.comment.thread_id, source),
         parent=comment_id,
-        status=APPROVED,
-        key=msgspec.json.encode(("answer", comment_id, profile.id, source)).decode(),
+        status=status,
+        key=msgspec.json.encode((kind, comment_id, profile.id, source)).decode(),
         derived=True,
         token_hash=b"",
         token_expires_at=0,
         role=profile.badge,
         moderator_id=profile.id,
     )
-    return AnswerResult(create.add(tx, new, now).comment, approval.decision_id)
+    return AnswerResult(create.add(tx, new, now).comment, decision_id)

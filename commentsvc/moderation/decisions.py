@@ -15,7 +15,7 @@ from commentsvc.comments.page_urls import Sites, UrlError
 from commentsvc.comments.threads import ThreadSummary
 from commentsvc.db.schema.moderation import ChangeTable
 from commentsvc.db.sqlite import Reader, Transaction
-from commentsvc.model import Entry
+from commentsvc.model import APPROVED, Entry
 from commentsvc.moderation import actions, answers, lists, permissions, pins, profiles
 from commentsvc.moderation.actions import ChangeResult
 from commentsvc.moderation.answers import AnswerResult
@@ -65,14 +65,25 @@ def edit(tx: Transaction, who: Actor, comment_id: int, message: str, now: int) -
     return actions.edit(tx, comment_id, message, who.name, now)
 
 
-def answer(tx: Transaction, who: Actor, comment_id: int, message: str, now: int) -> AnswerResult:
-    """Publish an answer to a comment. Raise UnknownComment, NotAnswerable, NotPermitted."""
+def answer(
+    tx: Transaction,
+    who: Actor,
+    comment_id: int,
+    message: str,
+    now: int,
+    *,
+    status: str = APPROVED,
+) -> AnswerResult:
+    """Publish an answer to a comment, or let it wait (PENDING).
+
+    Raise UnknownComment, NotAnswerable, NotPermitted.
+    """
     if not who.may(Permission.DECIDE):  # for links and commands, where no route checks it
         raise NotPermitted(f"{who.name} may only read")
     permissions.confine(tx, who, [comment_id])
     profile = profiles.find(tx, who.account_id)
     assert profile is not None, "who asks has an account"
-    return answers.answer(tx, comment_id, message, profile, now)
+    return answers.answer(tx, comment_id, message, profile, now, status=status)
 
 
 def pin(tx: Transaction, who: Actor, comment_id: int, *, pinned: bool) -> None:

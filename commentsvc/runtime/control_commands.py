@@ -339,6 +339,7 @@ class ReceiveMail(ControlCommand, frozen=True):
     expires_day: int
     recipient: bytes
     words: str
+    doubt: str
 
     def apply(self, tx: Transaction, now: int) -> CommandResult:
         """Run the command at the time `now`; `note` says why the mail was refused, if it was."""

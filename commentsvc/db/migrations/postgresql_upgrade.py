@@ -26,11 +26,19 @@ VERIFIED_ADDRESS: Final = (
     " DEFAULT ''",
     "ALTER TABLE moderator ADD COLUMN IF NOT EXISTS asked_at BIGINT NOT NULL DEFAULT 0",
 )
+ANSWERS_BY_MAIL: Final = (
+    'ALTER TABLE received_mail ADD COLUMN IF NOT EXISTS doubt TEXT COLLATE "C" NOT NULL'
+    " DEFAULT '' CHECK (doubt = '' OR doubt = 'quoting' OR doubt = 'uncertain'"
+    " OR doubt = 'unreadable')",
+    'CREATE TABLE IF NOT EXISTS mailbox (place TEXT COLLATE "C" NOT NULL PRIMARY KEY,'
+    " validity BIGINT NOT NULL, uid BIGINT NOT NULL, read_at BIGINT NOT NULL)",
+)
 # As `upgrade.STEPS`, with the statements of each. The first is made from the models until it is
 # released; a test holds what it makes. So the others find their columns in a new database.
 STEPS: Final[dict[str, Callable[[], Iterable[str]]]] = {
     "0001_initial": schema.creation,
     "0002_verified_address": lambda: VERIFIED_ADDRESS,
+    "0003_answers_by_mail": lambda: ANSWERS_BY_MAIL,
 }
 
 _FACTS: Final = (

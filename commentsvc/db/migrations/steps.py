@@ -599,3 +599,19 @@ VERIFIED_ADDRESS: Final = (
     "ALTER TABLE moderator ADD COLUMN asked_email TEXT NOT NULL DEFAULT ''",
     "ALTER TABLE moderator ADD COLUMN asked_at INTEGER NOT NULL DEFAULT 0",
 )
+
+ANSWERS_BY_MAIL: Final = (
+    """
+    ALTER TABLE received_mail ADD COLUMN doubt TEXT NOT NULL DEFAULT ''
+        CHECK (doubt = '' OR doubt = 'quoting' OR doubt = 'uncertain'
+            OR doubt = 'unreadable')
+    """,
+    """
+    CREATE TABLE mailbox (
+        place TEXT NOT NULL PRIMARY KEY,
+        validity INTEGER NOT NULL,
+        uid INTEGER NOT NULL,
+        read_at INTEGER NOT NULL
+    ) STRICT
+    """,
+)

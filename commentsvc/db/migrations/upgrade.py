@@ -60,6 +60,7 @@ def _running(statements: tuple[str, ...]) -> Step:
 STEPS: Final[dict[str, Step]] = {
     "0001_initial": _running(steps.INITIAL),
     "0002_verified_address": _running(steps.VERIFIED_ADDRESS),
+    "0003_answers_by_mail": _running(steps.ANSWERS_BY_MAIL),
 }
 # The first step of all databases that were made before the first release, with another schema.
 UNRELEASED: Final = "0001_first"

@@ -5,15 +5,21 @@ from typing import Final
 import msgspec
 import peewee
 
-from commentsvc.db.schema.comments import Table
+from commentsvc.db.schema.comments import Table, one_of
+
+QUOTING: Final = "quoting"  # what it quotes may be among its words
+UNCERTAIN: Final = "uncertain"  # it may be automatic, or its letters are wrong
+UNREADABLE: Final = "unreadable"  # its words are not known
+DOUBTS: Final = ("", QUOTING, UNCERTAIN, UNREADABLE)
 
 
 class ReceivedMailTable(Table):
     """A reply to one of our mails, as `auth.reply_addresses` and `inbox.message` read it.
 
     `digest` identifies the mail, so that none is acted on twice. `done_at` is null until it was
-    acted on; `words`, the text of the reply, is deleted then. There is no foreign key, since the
-    comment may have been deleted.
+    acted on; `words`, the text of the reply, is deleted then. `doubt` is one of DOUBTS, "" if the
+    words are certainly the sender's. There is no foreign key, since the comment may have been
+    deleted.
     """
 
     id = peewee.AutoField(constraints=[peewee.SQL("AUTOINCREMENT")])
@@ -26,6 +32,7 @@ class ReceivedMailTable(Table):
     words = peewee.TextField()
     received_at = peewee.IntegerField()
     done_at = peewee.IntegerField(null=True)
+    doubt = peewee.TextField(constraints=[peewee.SQL("DEFAULT ''"), one_of("doubt", DOUBTS)])
 
     class Meta:
         table_name = "received_mail"
@@ -37,7 +44,24 @@ ReceivedMailTable.add_index(
         ReceivedMailTable.id, where=peewee.SQL("done_at IS NULL"), name="received_mail_waiting"
     )
 )
-TABLES: Final = (ReceivedMailTable,)
+
+
+class MailboxTable(Table):
+    """How far an IMAP folder was read: all mails up to `uid` were, while `validity` holds.
+
+    `place` names the account and the folder. `read_at` is in Unix milliseconds.
+    """
+
+    place = peewee.TextField(primary_key=True)
+    validity = peewee.IntegerField()
+    uid = peewee.IntegerField()
+    read_at = peewee.IntegerField()
+
+    class Meta:
+        table_name = "mailbox"
+
+
+TABLES: Final = (ReceivedMailTable, MailboxTable)
 
 
 class ReceivedMail(msgspec.Struct, frozen=True):
@@ -50,3 +74,4 @@ class ReceivedMail(msgspec.Struct, frozen=True):
     expires_day: int
     recipient: bytes
     words: str
+    doubt: str = ""

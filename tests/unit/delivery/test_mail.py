@@ -185,9 +185,11 @@ def test_no_text_of_a_reader_gets_out_of_its_place(
         "From",
         "MIME-Version",
         "Message-ID",
+        "Precedence",
         "References",
         "Subject",
         "To",
+        "X-Auto-Response-Suppress",
     ]
     assert message["To"] == "mo@blog.example"
     assert len(message["Subject"]) <= 150

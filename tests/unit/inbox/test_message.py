@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from commentsvc.auth.reply_addresses import MODERATE, ReplyAddresses, digest
-from commentsvc.db.schema.inbox import ReceivedMail
+from commentsvc.db.schema.inbox import QUOTING, UNCERTAIN, UNREADABLE, ReceivedMail
 from commentsvc.inbox.message import MAIL_SIZE, MailReader, Unwanted
 from tests.unit.inbox.mail_programs import plain
 from tests.unit.inbox.test_reply_text import ADDRESSES, ORIGINAL, SETTINGS
@@ -47,28 +47,6 @@ def test_the_address_may_be_written_in_other_letters_and_stand_elsewhere() -> No
     assert read("Hi", To="list@blog.example", Delivered_To=ORIGINAL.reply_to).comment_id == 7
 
 
-@pytest.mark.parametrize(
-    "headers",
-    [
-        {"Auto-Submitted": "auto-replied"},
-        {"Auto-Submitted": "auto-generated; owner=x"},
-        {"Precedence": "bulk"},
-        {"Precedence": "Auto_Reply"},
-        {"Return-Path": "<>"},
-        {"List-Id": "<list.example>"},
-        {"X-Autoreply": "yes"},
-        {"From": "MAILER-DAEMON@mail.example"},
-        {"From": "no-reply@mail.example"},
-        {"From": "A blog <comments@blog.example>"},
-        {"From": ""},
-    ],
-    ids=str,
-)
-def test_nothing_is_done_with_what_no_person_sent(headers: dict[str, str]) -> None:
-    with pytest.raises(Unwanted):
-        read("ok", **headers)
-
-
 def test_a_report_of_undelivered_mail_is_left_alone() -> None:
     body = b"--x\r\nContent-Type: text/plain\r\n\r\nok\r\n--x--\r\n"
     kind = 'multipart/report; report-type=delivery-status; boundary="x"'
@@ -96,60 +74,165 @@ def test_words_of_another_key_are_none_and_those_of_an_older_key_are_ours() -> N
 
 
 def test_an_empty_answer_is_read_and_an_empty_mail_is_not() -> None:
-    assert read("").words == ""
+    assert read("").doubt == ""
     assert read("\n-- \nAnn").words == ""
-    with pytest.raises(Unwanted, match="says nothing"):
-        read("", In_Reply_To="")
+    assert read("", In_Reply_To="").doubt == UNREADABLE
 
 
-def test_a_mail_that_only_quotes_is_left_alone() -> None:
-    with pytest.raises(Unwanted, match="nothing but what it quotes"):
-        read("> ok\n> spam\n")
-    with pytest.raises(Unwanted, match="nothing but what it quotes"):
-        read("\n##- Write your answer above this line -##\n\nno\n")
+def test_a_mail_with_a_picture_or_another_mail_and_no_text_is_not_an_empty_answer() -> None:
+    """An empty answer approves the comment."""
+    for kind in ("image/png", "message/rfc822", "application/pkcs7-mime", "text/plain; name=a.txt"):
+        body = b"--b\r\n\r\n\r\n--b\r\nContent-Type: " + kind.encode() + b"\r\n\r\nok\r\n--b--\r\n"
+        mail = READER.read(with_body(body, Content_Type="multipart/mixed; boundary=b"))
+        assert (mail.words, mail.doubt) == ("", UNREADABLE), kind
+    assert READER.read(with_body(b"abc", Content_Type="image/png")).doubt == UNREADABLE
 
 
-def test_our_own_links_never_become_an_answer() -> None:
-    with pytest.raises(Unwanted, match="cannot be told"):
-        read("Approve: https://c.example/comments/mail/comment?t=abc")
-    with pytest.raises(Unwanted, match="cannot be told"):
-        read(f"it went to {ORIGINAL.reply_to}")
+def test_a_mail_that_only_quotes_is_told_of() -> None:
+    assert read("> ok\n> spam\n").doubt == UNREADABLE
+    assert read("\n##- Write your answer above this line -##\n\nno\n").doubt == UNREADABLE
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        "Approve: https://c.example/comments/mail/comment?t=abc",
+        f"it went to {ORIGINAL.reply_to}",
+        "Tovald yx qwerty\n\nWrote to COMMENTS@blog.example yesterday",
+        "comments+abc@elsewhere.example",
+    ],
+)
+def test_a_text_with_our_own_addresses_is_held_and_shown_without_them(words: str) -> None:
+    mail = read(words)
+    assert mail.doubt == QUOTING
+    shown = READER.without_addresses(mail.words).lower()
+    assert "…" in shown
+    assert "comments@" not in shown
+    assert "comments+" not in shown
+    assert "/mail/" not in shown
+
+
+@pytest.mark.parametrize(
+    "subject",
+    ["Automaattivastausviesti: hi", "Fwd: hi", "WG: hi", "Bin dann mal weg: Re: hi"],
+)
+def test_what_may_be_of_an_answering_machine_is_held(subject: str) -> None:
+    assert read("I am away until Monday.", Subject=subject).doubt == UNCERTAIN
+
+
+@pytest.mark.parametrize(
+    "subject",
+    ["Re: hi", "RE: Re: hi", "AW: hi", "[EXT] SV: hi", "回复：hi", "Re[2]: hi", "hi", "",
+     "=?utf-8?b?UsOpcA==?= : hi", "*** SPAM *** Antw: hi"],
+)  # fmt: skip
+def test_the_subject_of_a_reply_is_known(subject: str) -> None:
+    assert read("I am here.", Subject=subject).doubt == ""
 
 
 def test_a_mail_of_10_mb_is_not_even_parsed() -> None:
+    raw = plain(ORIGINAL, "x") + b"x" * 10_000_000
     started = time.process_time()
-    with pytest.raises(Unwanted, match="larger"):
-        READER.read(plain(ORIGINAL, "x") + b"x" * 10_000_000)
-    assert time.process_time() - started < 1
+    assert READER.read(raw).doubt == UNREADABLE
+    assert time.process_time() - started < 0.1
     assert MAIL_SIZE < 10_000_000
 
 
 @pytest.mark.parametrize(
     ("body", "fields"),
     [
-        (b"\xff\xfe ok", {"Content_Type": "text/plain; charset=utf-8"}),
-        (b"ok", {"Content_Type": "text/plain; charset=no-such"}),
-        (b"ok", {"Content_Type": "text/plain; charset=hex"}),
-        (b"ok", {"Content_Type": "text/plain; charset=punycode"}),
-        (b"o\x00k", {"Content_Type": "text/plain"}),
-        (b"!!!!", {"Content_Transfer_Encoding": "base64"}),
         (b"x" * 300_000, {"Content_Type": "text/plain"}),
         (b"x\n" * 30_000, {"Content_Type": "text/plain"}),
+        (b"--b\r\n\r\nx\r\n" * 60, {"Content_Type": "multipart/mixed; boundary=b"}),
     ],
-    ids=[
-        "no UTF-8",
-        "unknown charset",
-        "no charset",
-        "for host names",
-        "NUL",
-        "base64",
-        "long",
-        "many lines",
-    ],
+    ids=["long", "many lines", "many parts"],
 )
-def test_a_badly_encoded_or_long_text_is_left_alone(body: bytes, fields: dict[str, str]) -> None:
-    with pytest.raises(Unwanted):
-        READER.read(with_body(body, **{"Content_Transfer_Encoding": "8bit"} | fields))
+def test_a_long_text_is_told_of(body: bytes, fields: dict[str, str]) -> None:
+    mail = READER.read(with_body(body, **{"Content_Transfer_Encoding": "8bit"} | fields))
+    assert (mail.words, mail.doubt) == ("", UNREADABLE)
+
+
+def test_a_garbled_text_is_held() -> None:
+    kind = {"Content_Type": "text/plain; charset=utf-8", "Content_Transfer_Encoding": "8bit"}
+    assert READER.read(with_body(b"\xff\xfe ok", **kind)).doubt == UNCERTAIN
+    assert READER.read(with_body(b"o\x00k", **kind)).doubt == UNCERTAIN
+
+
+PARTS = {
+    "text, picture, text": (
+        "multipart/mixed",
+        [("text/plain", "One."), ("image/png; name=a.png", "x"), ("text/plain", "Two.")],
+        "One.\n\nTwo.",
+    ),
+    "text and a file of text": (
+        "multipart/mixed",
+        [("text/plain", "One."), ("text/plain; name*=utf-8''%C3%A4.txt", "no")],
+        "One.",
+    ),
+    "a file whose name is in pieces (RFC 2231)": (
+        "multipart/mixed",
+        [("text/plain", "One."), ("text/plain; name*0=a; name*1=.txt", "no")],
+        "One.",
+    ),
+    "plain and HTML": (
+        "multipart/alternative",
+        [("text/plain", "One."), ("text/html", "<p>One.</p>")],
+        "One.",
+    ),
+    "HTML alone": (
+        "multipart/alternative",
+        [("text/plain", " "), ("text/html", "<p>One.")],
+        "One.",
+    ),
+    "HTML, picture, HTML": (
+        "multipart/mixed",
+        [("text/html", "<p>One.</p>"), ("image/png", "x"), ("text/html", "<p>Two.</p>")],
+        "One.\n\nTwo.",
+    ),
+    "HTML with its pictures": (
+        "multipart/related",
+        [("text/html", "<p>One.</p>"), ("text/html", "no")],
+        "One.",
+    ),
+    "signed": (
+        "multipart/signed",
+        [("text/plain", "One."), ("application/pgp-signature", "no")],
+        "One.",
+    ),
+    "a forwarded mail below": (
+        "multipart/mixed",
+        [("text/plain", "One."), ("message/rfc822", "Subject: x\r\n\r\nno")],
+        "One.",
+    ),
+    "winmail.dat": (
+        "multipart/mixed",
+        [("text/plain", "One."), ("application/ms-tnef; name=winmail.dat", "no")],
+        "One.",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", PARTS)
+def test_all_inline_texts_are_read_in_order_and_no_files(name: str) -> None:
+    kind, parts, words = PARTS[name]
+    pieces = "".join(f"--b\r\nContent-Type: {each}\r\n\r\n{text}\r\n" for each, text in parts)
+    body = f"{pieces}--b--\r\n".encode()
+    mail = READER.read(with_body(body, Content_Type=f"{kind}; boundary=b"))
+    assert (mail.words, mail.doubt) == (words, "")
+
+
+def test_a_tree_of_parts_is_read() -> None:
+    """Apple Mail: text is an alternative to a mixed part of HTML and pictures."""
+    inner = (
+        b"--c\r\nContent-Type: text/plain\r\n\r\nOne.\r\n--c\r\n"
+        b"Content-Type: multipart/mixed; boundary=d\r\n\r\n--d\r\n"
+        b"Content-Type: text/html\r\n\r\n<p>One.</p>\r\n--d--\r\n--c--\r\n"
+    )
+    body = (
+        b"--b\r\nContent-Type: multipart/alternative; boundary=c\r\n\r\n" + inner + b"--b\r\n"
+        b"Content-Type: text/plain\r\nContent-Disposition: inline\r\n\r\nTwo.\r\n--b--\r\n"
+    )
+    mail = READER.read(with_body(body, Content_Type="multipart/mixed; boundary=b"))
+    assert mail.words == "One.\n\nTwo."
 
 
 HOSTILE = {
@@ -176,7 +259,7 @@ def test_no_body_takes_long_to_read(name: str, kind: str) -> None:
     started = time.process_time()
     with contextlib.suppress(Unwanted):
         READER.read(raw)
-    assert time.process_time() - started < 20
+    assert time.process_time() - started < 1.5
 
 
 NESTED = b"".join(
@@ -199,8 +282,10 @@ NESTED = b"".join(
 )
 def test_a_mail_that_takes_long_to_parse_is_not_parsed(body: bytes) -> None:
     """4 MiB took minutes, or a GiB of memory, whoever sent them."""
-    with pytest.raises(Unwanted, match="lines or parts"):
-        READER.read(with_body(body, Content_Type='multipart/mixed; boundary="0"'))
+    raw = with_body(body, Content_Type='multipart/mixed; boundary="0"')
+    started = time.process_time()
+    assert READER.read(raw).doubt == UNREADABLE
+    assert time.process_time() - started < 0.5
 
 
 def test_a_mail_takes_a_few_times_its_own_memory_to_read() -> None:

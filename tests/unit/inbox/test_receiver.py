@@ -16,7 +16,7 @@ from commentsvc.db.schema.outbox import OutboxRow
 from commentsvc.db.sqlite import Transaction
 from commentsvc.delivery.mail import MailComposer
 from commentsvc.model import OWNER, Comment
-from commentsvc.moderation import lists, profiles
+from commentsvc.moderation import actions, lists, profiles
 from commentsvc.settings.schema import (
     InboxSettings,
     MailSettings,
@@ -311,3 +311,120 @@ def test_wrong_secrets_of_the_hook_are_limited_for_their_network(service: Served
 def test_without_a_secret_there_is_no_hook(tmp_path: Path) -> None:
     with served(tmp_path) as service:
         assert service.ask("POST", "/api/inbox", b"x", authorization="Bearer ").status == 404
+
+
+def body_of(service: Served, row: OutboxRow) -> str:
+    envelope = service.database.read_now(MailComposer(MAILING, service.links).compose, row)
+    assert envelope
+    part = envelope.message.get_body(("plain",))
+    assert part
+    return str(part.get_content())
+
+
+@pytest.mark.parametrize(
+    "words",
+    ["yes", "oui merci", "Approve!", "Vielen Dank!", "thank you very much", "谢谢", "شكرا جزيلا",
+     "ok\n\nMax Mustermann\nMuster GmbH, +49 30 123456", "Merci\n\nEnvoyé de mon iPhone",
+     "ok\n\nAq tlb nga shx-3 e mi 2026 me nji kompjuter te vjeter."],
+)  # fmt: skip
+def test_a_yes_or_a_thanks_approves_and_publishes_nothing_and_the_mail_says_how_to_answer(
+    service: Served, words: str
+) -> None:
+    original = asked(service)
+    receive(service, plain(original, words))
+    assert comment(service, 1).status == "approved"
+    assert len(service.stored()) == 1
+    [row] = waiting(service)
+    assert row.kind == "decided"
+    assert "Answer:\nhttps://c.example/mail/answer?t=" in body_of(service, row)
+
+
+@pytest.mark.parametrize(
+    ("words", "headers"),
+    [
+        ("Nein, danke.", {}),
+        ("Supprimer", {}),
+        ("No.\n\nWe never open on Sundays.", {}),
+        ("Thank you!\n\nI will read your mail in January, as soon as I am back.", {}),
+        ("Ich bin nicht da.", {"Subject": "Weg bis Montag: hi"}),
+        ("ok", {"Subject": "Weg bis Montag: hi"}),
+        ("Come in.\n\nx.y@z.example, 22/11/2026 15:00:\nno > no", {}),
+        ("Write to comments@blog.example", {}),
+    ],
+)
+def test_words_that_may_not_be_meant_for_the_page_wait_for_their_moderator(
+    service: Served, words: str, headers: dict[str, str]
+) -> None:
+    original = asked(service)
+    receive(service, plain(original, words, **headers))
+    assert comment(service, 1).status == "pending"
+    held = comment(service, 2)
+    assert (held.status, held.parent_id, held.role) == ("pending", 1, "owner")
+    [row] = send_all(service)
+    assert (row.kind, row.comment_id, row.recipient) == ("held", 2, "mo@blog.example")
+    text = body_of(service, row)
+    assert held.source.splitlines()[0] in text
+    assert "Approve:\nhttps://c.example/mail/comment?t=" in text
+    assert "comments@blog.example" not in held.source
+    receive(service, plain(original, "ok", Message_ID="<2@mail.example>"))
+    assert comment(service, 1).status == "pending"  # each mail of ours is answered once
+
+
+def test_a_held_answer_is_published_by_its_moderator(service: Served) -> None:
+    receive(service, plain(asked(service), "Nein."))
+    [row] = send_all(service)
+    service.database.write_now(actions.change, [2], "approved", "mo", 5)
+    shown = service.get("/api/comments?url=/p/").body
+    assert b"Nein." in shown
+    assert "Your answer is published." in body_of(service, row)
+
+
+@pytest.mark.parametrize(
+    "headers",
+    [
+        {"Auto-Submitted": "auto-replied"},
+        {"X-Auto-Response-Suppress": "All"},
+        {"Subject": "Automatische Antwort: Ann"},
+        {"Subject": "=?utf-8?b?6Ieq5Yqo5Zue5aSN?=: Ann"},
+    ],
+)
+def test_an_automatic_mail_decides_and_publishes_nothing(
+    service: Served, headers: dict[str, str]
+) -> None:
+    original = asked(service)
+    receive(service, plain(original, "ok", **headers))
+    assert comment(service, 1).status == "pending"
+    assert len(service.stored()) == 1
+    assert not waiting(service)
+
+
+def test_a_mail_that_cannot_be_read_is_told_and_can_be_sent_again(service: Served) -> None:
+    original = asked(service)
+    receive(service, plain(original, "x\n" * 20_000))
+    [row] = send_all(service)
+    assert (row.kind, row.recipient) == ("refused", "mo@blog.example")
+    assert "cannot be read" in body_of(service, row)
+    receive(service, plain(original, "ok", Message_ID="<2@mail.example>"))
+    assert comment(service, 1).status == "approved"
+
+
+def test_a_readers_mail_that_is_not_certain_is_told_and_not_published(service: Served) -> None:
+    original = reply_mail(service)
+    headers = {"Message_ID": "<3@mail.example>", "Subject": "Poissaolo: Re: hi"}
+    receive(service, plain(original, "I am away.", **headers))
+    assert len(service.stored()) == 2
+    [row] = [row for row in waiting(service) if row.kind == "refused"]
+    assert row.recipient == "ann@mail.example"
+
+
+def test_all_mails_ask_answering_machines_for_silence(service: Served) -> None:
+    service.submit("Hi", author="Ann", email="ann@mail.example", notify=True)
+    [asked_about] = send_all(service)
+    receive(service, plain(composed(service, asked_about), "ok"))
+    for row in (asked_about, *waiting(service)):
+        envelope = service.database.read_now(MailComposer(MAILING, service.links).compose, row)
+        assert envelope
+        mail = envelope.message
+        assert mail["Auto-Submitted"] == "auto-generated"
+        assert mail["X-Auto-Response-Suppress"] == "All"
+        assert mail["Precedence"] == ("bulk" if row.kind == "submitted" else None)

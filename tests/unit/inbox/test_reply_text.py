@@ -1,15 +1,23 @@
-"""The new text is found in replies of all common mail programs."""
+"""The new text is found in replies of all common mail programs, and nothing else."""
 
 import os
+import time
 from collections import Counter
 from dataclasses import replace
+from html import escape
+from pathlib import Path
 from typing import Final
 
+import msgspec
 import pytest
 
 from commentsvc.auth.reply_addresses import MODERATE, ReplyAddresses
+from commentsvc.db.schema.inbox import UNREADABLE
+from commentsvc.inbox import html_text, reply_text
 from commentsvc.inbox.message import MailReader
+from commentsvc.inbox.reply_text import OwnWords
 from commentsvc.settings.schema import MailSettings, ServerSettings, Settings, Site
+from tests.unit.inbox import public_mails
 from tests.unit.inbox.mail_programs import LANGUAGES, PROGRAMS, Original, answers
 
 # Set MAILS=10000 to measure it thoroughly; docs/mail.md has the command.
@@ -62,3 +70,141 @@ def test_answers_of_all_programs_are_read_as_they_were_typed(original: Original)
 def tidy(words: str) -> list[str]:
     """Return the lines that are not empty: HTML does not say how many empty ones there were."""
     return [line.strip() for line in words.split("\n") if line.strip()]
+
+
+SENDER: Final = "comments@blog.example"
+TEXT: Final = ORIGINAL.text
+QUOTED: Final = "\n".join(f"> {line}".rstrip() for line in TEXT.split("\n"))
+# What programs write above a mail that they quote, as public bug reports and fixtures show it.
+HEADS: Final = {
+    name: text.replace("{SENDER}", SENDER)
+    .replace("{REPLY_TO}", ORIGINAL.reply_to)
+    .replace("{TEXT}", TEXT)
+    .replace("{QUOTED}", QUOTED)
+    for name, _, text in (
+        part.partition("\n")
+        for part in Path(__file__).with_name("quotation_heads.txt").read_text().split("\n==== ")[1:]
+    )
+}
+
+
+def own(text: str) -> OwnWords:
+    return reply_text.read(text, ["A blog"], [SENDER, "comments+"])
+
+
+@pytest.mark.parametrize("head", HEADS.values(), ids=HEADS)
+@pytest.mark.parametrize(
+    "words", ["ok", "Danke für die Frage. Größe: 3 cm.", "Two lines.\n\nOr 2."]
+)
+def test_all_is_cut_from_the_line_that_names_us_on(head: str, words: str) -> None:
+    assert own(f"{words}\n\n{head}\n") == OwnWords(words, quotes=True)
+    html = "".join(
+        f"<div>{escape(line) or '<br>'}</div>" for line in f"{words}\n\n{head}".split("\n")
+    )
+    assert tidy(own(html_text.text_of(html)).words) == tidy(words)
+
+
+# The default signature of devices and programs.
+SIGNATURES: Final = (
+    "Sent from my iPhone", "Von meinem iPhone gesendet", "Envoyé de mon iPhone",
+    "Enviado desde mi iPhone", "Inviato da iPhone", "Verstuurd vanaf mijn iPhone",
+    "Wysłane z iPhone’a", "Enviado do meu iPhone", "Отправлено с iPhone", "iPhoneから送信",
+    "发自我的iPhone", "從我的 iPhone 傳送", "나의 iPhone에서 보냄", "Skickat från min iPhone",
+    "Sendt fra min iPhone", "Lähetetty iPhonesta", "Odesláno z iPhonu", "Odoslané z iPhonu",
+    "iPhone’umdan gönderildi", "Στάλθηκε από το iPhone μου", "Az iPhone-omról küldve",
+    "Trimis de pe iPhone-ul meu", "Надіслано з iPhone", "נשלח מה-iPhone שלי", "أُرسلت من الـ iPhone",
+    "ส่งจาก iPhone ของฉัน", "Được gửi từ iPhone của tôi", "Dikirim dari iPhone saya",
+    "Enviat des del meu iPhone", "Poslano s mog iPhonea", "मेरे iPhone से भेजा गया",
+    "Invyat dal miu iPhone", "--Sent from my iPhone", "*Sent from my Galaxy*",
+    "Gesendet mit der GMX Mail App",
+    "Diese Nachricht wurde von meinem Android-Gerät mit K-9 Mail gesendet.", "Get Outlook for iOS",
+    "Outlook für Android beziehen", "Télécharger Outlook pour iOS", "Sent from Proton Mail for iOS",
+    "Sent from Yahoo Mail on Android", "Отправлено из мобильной Почты Mail.ru", "发自我的华为手机",
+    "Sent with Spark", "Sent via Superhuman", "\u200eSent from my Huawei Mobile", "来自我的小米",
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("line", SIGNATURES)
+@pytest.mark.parametrize("words", ["ok", "Come in.\n\nWe are open."])
+def test_a_line_in_which_a_device_advertises_itself_is_no_answer(line: str, words: str) -> None:
+    assert own(f"{words}\n\n{line}\n").words == words
+    assert own(f"{words}\n\n{line}\n\n{HEADS['gmail de wrapped']}\n").words == words
+
+
+@pytest.mark.parametrize(
+    "words",
+    ["I use an iPhone", "It works.\n\nI tried it with an iPhone and a Galaxy.",
+     "1. \u0645\u200c\u0646 👩‍💻",
+     "Three things:\n\nFirst: glue\nThen: wait\nLast: sand", "I read A blog often.", "- a\n- b",
+     "We meet at 15:00.\n\nBring:\n\n  bread", "See A blog:\n\nit has all.", "a > b\n\nb < c"],
+)  # fmt: skip
+def test_the_words_of_a_person_stay_as_they_are(words: str) -> None:
+    assert own(f"{words}\n") == OwnWords(words, quotes=False)
+    assert own(f"{words}\n\n{HEADS['gmail de wrapped']}\n").words == words
+
+
+def test_an_answer_below_and_between_what_it_quotes_is_read() -> None:
+    between = QUOTED.replace("> Ann commented", "\nFirst.\n\n> Ann commented")
+    found = own(f"Am 22.11.26 um 15:00 schrieb A blog:\n{between}\n\nSecond.\n")
+    assert tidy(found.words) == ["First.", "Second."]
+    assert not found.has_more
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "ok\n\nOn 22/11/2026 at 15:00 Bob <bob@mail.example> wrote:\n\nI am not you.",
+        "ok\n\nVon: Bob\nGesendet: 22. November 2026 15:00\nAn: me\n\nI am not you.",
+        "ok\n\n-----Original Message-----\nBob, 22/11/2026\n\nI am not you.",
+        "ok\n\n> a long line that the program of its sender has broken somewhere in\nit\n> and on",
+        "See ##- what you wrote",
+    ],
+)
+def test_a_text_that_may_quote_somebody_else_is_not_certain(text: str) -> None:
+    assert own(text).has_more
+
+
+def test_the_mails_of_talon_are_read_as_their_authors_say() -> None:
+    """Mails of Android, AOL, Apple, Comcast, Gmail, Hotmail, Outlook, Sparrow and others."""
+    folder = public_mails.fetched() / "tests" / "fixtures"
+    names = ["bob", "Megan One", "Adam Renberg", "xxx", "Alexander L"]
+    addresses = ["bob@xxx.mailgun.org", "bob@example.com", "xxx@gmail.com", "tgwizard@gmail.com"]
+    addresses += ["abc@example.com", "alex.l@example.com", "foo@bar.com"]
+    settings = replace_sender(names)
+    seen = 0
+    for path in sorted((folder / "standard_replies").glob("*.eml")):
+        reader = MailReader(ADDRESSES, settings)
+        reader._own_addresses += addresses
+        mail = reader.read(public_mails.as_answer(path.read_bytes(), ORIGINAL))
+        assert (mail.words, mail.doubt) == ("Hello", ""), path.name
+        seen += 1
+    for path in sorted((folder / "html_replies").glob("*.html")):
+        text = html_text.text_of(path.read_text("utf-8", errors="replace"))
+        found = reply_text.read(text, names, addresses)
+        assert tidy(found.words) == ["Hi. I am fine.", "Thanks,", "Alex"], path.name
+        seen += 1
+    assert seen >= 20
+
+
+def replace_sender(names: list[str]) -> Settings:
+    return msgspec.structs.replace(SETTINGS, sites=tuple(Site(title=name) for name in names))
+
+
+def test_no_mail_of_mail_parser_is_lost_or_takes_long() -> None:
+    """Real and malformed mails in many encodings: read, held, or told of."""
+    folder = public_mails.fetched() / "tests" / "mails"
+    reader = MailReader(ADDRESSES, SETTINGS)
+    found = {}
+    for path in sorted(folder.iterdir()):
+        if path.name in ("mail_outlook_1", "mail_malformed_2"):  # no mail; a report
+            continue
+        started = time.process_time()
+        mail = reader.read(public_mails.as_answer(path.read_bytes(), ORIGINAL))
+        assert time.process_time() - started < 0.5
+        assert mail.words or mail.doubt == UNREADABLE, path.name
+        found[path.name] = mail
+    assert found["mail_malformed_1"].words == ""  # "--Sent from my iPhone" and pictures
+    assert found["mail_test_12"].words.startswith("你好！我公司可代开各类增值税发票")
+    assert found["mail_test_14"].words == "HTML here\n\nPlaintext here."
+    assert found["mail_test_10"].words.startswith("Gentili Business Partner, vi segnalo che oggi è")
+    assert len(found) >= 20

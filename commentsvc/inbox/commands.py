@@ -1,0 +1,107 @@
+"""Commands: what a moderator wants who answers the mail about a comment.
+
+The first line decides. A command there counts whatever stands below it, since that may be a
+signature, or what a program quotes in a way that `reply_text` does not know. A yes or a thanks of a
+few words is no answer that a page needs: it approves the comment and is not published. So nobody
+reads an "ok" on the page because the program of its sender was unknown.
+"""
+
+import re
+import unicodedata
+from enum import Enum
+from typing import Final, NamedTuple
+
+from commentsvc.inbox.phrases import AGREES, BESIDE, REFUSES
+from commentsvc.model import APPROVED, DELETED, SPAM
+
+COMMANDS: Final = {
+    "": APPROVED,
+    "ok": APPROVED,
+    "okay": APPROVED,
+    "no": DELETED,
+    "delete": DELETED,
+    "spam": SPAM,
+    "sp": SPAM,  # in Stacosys' mails
+}
+THANKS_LENGTH: Final = 4  # words
+_KNOWN: Final = AGREES | BESIDE | REFUSES
+# Several of these words in a script that puts no spaces between them.
+_WITHOUT_SPACES: Final = re.compile(
+    "(?:"
+    + "|".join(
+        sorted(
+            (
+                re.escape(word)
+                for word in AGREES | BESIDE
+                if re.match("[\u0e00-\u0e7f\u3040-\u9fff]", word)
+            ),
+            key=len,
+            reverse=True,
+        )
+    )
+    + "){1,6}"
+).fullmatch
+_JOINERS: Final = re.compile("[\u200b-\u200f\ufe0e\ufe0f\U0001f3fb-\U0001f3ff]")
+_LINE_LENGTH: Final = 80  # characters of a signature's line
+_LINES: Final = 8  # of a signature
+_WORDS: Final = 8  # of a signature's line
+_ENDS_SENTENCE: Final = (".", "!", "?", "…", "。", "！", "？", "؟", "।", ":", "：")
+
+
+class Wish(Enum):
+    """What is to be done with a text besides what the command says."""
+
+    NOTHING = "nothing"
+    PUBLISH = "publish"
+    HOLD = "hold"
+
+
+class Meaning(NamedTuple):
+    """The status that a comment gets, "" for none, and what is to be done with the text."""
+
+    status: str
+    text: Wish
+
+
+def meaning(words: str) -> Meaning:
+    """Return what the words of a moderator's answer mean."""
+    first, _, rest = words.strip().partition("\n")
+    said = _words(first)
+    command = COMMANDS.get(" ".join(said)) if len(said) < 2 else None
+    if command is not None and (said or not words.strip()):
+        if command == DELETED and said == ["no"] and not _is_signature(rest):
+            return Meaning("", Wish.HOLD)  # it may be the first word of an answer
+        return Meaning(command, Wish.NOTHING)
+    if not 0 < len(said) <= THANKS_LENGTH:
+        return Meaning("", Wish.PUBLISH)
+    if not all(word in _KNOWN or _WITHOUT_SPACES(word) for word in said):
+        return Meaning("", Wish.PUBLISH)
+    if any(word in REFUSES for word in said):
+        return Meaning("", Wish.HOLD)
+    if all(word in BESIDE for word in said):
+        return Meaning("", Wish.PUBLISH)
+    return Meaning(APPROVED, Wish.NOTHING) if _is_signature(rest) else Meaning("", Wish.HOLD)
+
+
+def _words(line: str) -> list[str]:
+    """Return the words of a line in lower case; each symbol is one."""
+    text = _JOINERS.sub("", unicodedata.normalize("NFC", line[:400])).casefold()
+    spaced = (
+        f" {sign} " if kind == "So" else " " if kind[0] in "PSZC" and sign not in "'’" else sign
+        for sign, kind in ((each, unicodedata.category(each)) for each in text)
+    )
+    return "".join(spaced).split()
+
+
+def _is_signature(text: str) -> bool:
+    """Return whether the lines below a command look like a signature, not like sentences."""
+    lines = [line.strip() for line in text.split("\n") if line.strip()]
+    return len(lines) <= _LINES and all(map(_is_line_of_signature, lines))
+
+
+def _is_line_of_signature(line: str) -> bool:
+    words = line.split()
+    if len(line) > _LINE_LENGTH or len(words) > _WORDS:
+        return False
+    begins_low = line[0].islower() and not re.search(r"[\d@/]|\w\.\w", line)
+    return len(words) < 2 or not (begins_low or line.endswith(_ENDS_SENTENCE))

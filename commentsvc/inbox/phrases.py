@@ -1,0 +1,131 @@
+"""Words and phrases of mails, in the languages of our own mails and some more.
+
+They are in lower case. One that is missing does little harm: the mail is held, or its text is
+published as it was written.
+"""
+
+from typing import Final
+
+
+def _split(text: str, separator: str | None = None) -> frozenset[str]:
+    return frozenset(filter(None, (each.strip() for each in text.split(separator))))
+
+
+# Words of agreement, approval and thanks.
+AGREES: Final = _split(
+    """
+    approve approved accept accepted accepting agree agreed confirm confirmed fine good great
+    nice ok okay okey k publish published right sure thank thanks thankyou thx tnx ty cheers yes
+    yep yeah
+    ja jawohl jap jo genehmigt genehmigen freigeben freigegeben veröffentlichen einverstanden
+    gut danke dankeschön dank merci oui ouais accord approuver approuvé valider validé publier
+    publié
+    sí si vale gracias aprobar aprobado apruebo publicar perfecto perfetto perfekt perfect
+    parfait sì grazie approva approvato approvo pubblica pubblicare bene akkoord goedgekeurd
+    goedkeuren
+    bedankt dankjewel dankuwel prima sim obrigado obrigada aprovar aprovado aprovo gràcies
+    grazas d'acord d'accord d’accord aprovat jes dankon bone aprobi
+    tak dziękuję dziękuje dzięki zatwierdź zatwierdzam zatwierdzone akceptuję zgoda dobrze ano
+    děkuji děkuju díky schválit schváleno schvaluji souhlasím áno ďakujem vďaka schváliť
+    schválené súhlasím
+    da hvala odobri odobreno odobravam potrjujem igen köszönöm köszi jóváhagyom jóváhagyva
+    rendben mulțumesc multumesc mersi aprob aprobat aprobă
+    tack godkänn godkänd godkänner godkend godkendt takk godkjenn godkjent kiitos kyllä hyväksy
+    hyväksytty aitäh jah paldies jā ačiū taip já
+    да спасибо благодарю одобрить одобрено одобряю ок окей согласен согласна хорошо так дякую
+    схвалити схвалено згоден згодна добре дзякуй ухваліць ухвалена благодаря мерси одобри
+    одобрявам хвала
+    ναι ευχαριστώ εγκρίνω έγκριση εντάξει οκ
+    evet teşekkürler teşekkür sağol sağolun onayla onaylandı onaylıyorum tamam نعم شكرا شكراً
+    موافق موافقة حسنا أوافق بله ممنون مرسی سپاس تشکر متشکرم تأیید تایید باشه شکریہ ہاں جی כן
+    תודה אשר מאשר מאשרת מאושר בסדר
+    हाँ हां धन्यवाद शुक्रिया स्वीकृत मंज़ूर ठीक हो হ্যাঁ ধন্যবাদ অনুমোদন ঠিক ஆம் நன்றி சரி
+    ใช่ ขอบคุณ ขอบคุณครับ ขอบคุณค่ะ อนุมัติ ตกลง โอเค vâng dạ có cảm đồng duyệt ừ ya iya terima
+    setuju makasih setujui disetujui oke
+    谢谢 谢谢你 谢谢您 多谢 感谢 非常感谢 好 好的 是 是的 可以 行 同意 批准 通过 发布 没问题
+    謝謝 謝謝你 謝謝您 多謝 感謝 非常感謝 沒問題 通過 核准
+    はい ありがとう ありがとうございます ありがとうございました 承認 承認します 了解 了解です
+    わかりました どうも オーケー いいです いいよ
+    네 예 응 감사합니다 감사해요 고맙습니다 고마워요 고마워 승인 승인합니다 좋아요 👍 🙏 👌 ✅ ✔
+    ❤ 🆗 😊 🙂 💯
+    """
+)
+# Words that stand beside them.
+BESIDE: Final = _split(
+    """
+    a and bitte lot many much please pls so very you und auch dir euch ihnen schön sehr vielen
+    viele tausend herzlichen besten et beaucoup bien à toi tous vous mille de y muchas mucho
+    muchísimas te le les por favor e grande molte ti vi je u wel hartelijk zeer heel veel en
+    muito muita moltes moitas multan al i bardzo wielkie serdecznie moc mockrát v pořádku pekne
+    veľmi velmi puno lijepa najlepša szépen nagyon és mult foarte frumos så mycket mange tusen
+    og paljon suur большое огромное и вам тебе дуже щиро вялікі много πολύ σας και çok ederim ve
+    جزيلا جزيلاً لك على خیلی شما بہت آپ का רבה לך मेरी बहुत अनेक আপনাকে மிக்க มาก ครับ ค่ะ นะ ơn
+    ý nhiều bạn kasih banyak sekali la 대단히 정말 너무 とても 本当に 先生
+    """
+)
+# A no, or a wish to remove.
+REFUSES: Final = _split(
+    """
+    no delete spam nope never remove reject rejected deny denied decline nein nicht löschen
+    lösch ablehnen abgelehnt non supprimer supprime refuser refusé rejeter borrar eliminar
+    rechazar rechazado elimina cancella rifiuta rifiutato nee verwijderen verwijder afwijzen não
+    nao apagar excluir rejeitar esborra borra ne nej inte ikke nei ei poista slet slett radera
+    nie usuń usunąć odrzuć odmítnout smazat zmazať odmietnuť obriši izbriši nem törlés törölni
+    elutasít nu șterge respinge нет удалить удали отклонить ні видалити відхилити не выдаліць
+    изтрий отхвърли όχι διαγραφή hayır sil reddet لا حذف رفض نه מחק למחוק לא नहीं हटाओ না இல்லை
+    ไม่ ลบ không xóa tidak hapus tolak 不 不是 不行 不要 删除 拒绝 刪除 拒絕 いいえ 削除 却下
+    だめ 아니요 아니오 삭제 거부 👎 ❌ 🚫
+    """
+)
+# How the subjects of automatic mails begin: Exchange's and Outlook's own translations, and those
+# of common answering machines.
+AUTOMATIC: Final = _split(
+    """
+    auto reply, auto:, auto response, autoreply, autoresponse, automated reply, automated response,
+    automatic reply, automatic response, away from my mail, i am out of the office,
+    i'm out of the office, on vacation, out of office, out of the office, vacation reply,
+    undeliverable, delivery status notification,
+    abwesend, abwesenheitsnotiz, abwesenheitsmeldung, automatische antwort,
+    automatische rückmeldung, autom. antwort, außer haus, ich bin im urlaub,
+    absence du bureau, absence :, absence:, absent du bureau, message d'absence,
+    message d’absence, notification d'absence, réponse automatique, réponse automatisée,
+    ausente de la oficina, fuera de la oficina, fuera de oficina, respuesta automática,
+    respuesta automatica, absent de l'oficina, fora de l'oficina, resposta automàtica,
+    fóra da oficina, resposta automática, resposta automatica, ausência temporária,
+    ausência do escritório, fora do escritório, mensagem automática,
+    assente dall'ufficio, fuori sede, fuori ufficio, risposta automatica, în afara biroului,
+    răspuns automat, raspuns automat,
+    afwezig, afwezigheidsbericht, automatisch antwoord, niet aanwezig, niet op kantoor,
+    automatisk svar, autosvar, fraværsmeddelelse, ikke til stede, fraværsmelding,
+    automatiskt svar, frånvaromeddelande, frånvaro, ej på kontoret, automaattinen vastaus,
+    poissa toimistosta, poissaoloviesti, sjálfvirkt svar, automaatvastus, kontorist väljas,
+    automātiska atbilde, automātiskā atbilde, automatinis atsakymas, nesu biure,
+    automatyczna odpowiedź, autoodpowiedź, odpowiedź automatyczna, poza biurem,
+    nieobecność w biurze, automatická odpověď, mimo kancelář, nepřítomnost, automatická odpoveď,
+    mimo kancelárie, neprítomnosť, automatski odgovor, izvan ureda, samodejni odgovor,
+    automatikus válasz, házon kívül, házon kívüli üzenet, nem vagyok az irodában,
+    автоответ, автоматический ответ, вне офиса, нет на рабочем месте, автоматична відповідь,
+    автовідповідь, поза офісом, аўтаматычны адказ, автоматичен отговор, извън офиса,
+    отсъствие от офиса, аутоматски одговор, αυτόματη απάντηση, εκτός γραφείου,
+    απουσία από το γραφείο,
+    otomatik yanıt, otomatik cevap, ofis dışında, رد تلقائي, الرد التلقائي, خارج المكتب,
+    پاسخ خودکار, پاسخگوی خودکار, תשובה אוטומטית, מענה אוטומטי, מחוץ למשרד, स्वचालित उत्तर,
+    स्वचालित जवाब, ตอบกลับอัตโนมัติ, การตอบกลับอัตโนมัติ, trả lời tự động, thư trả lời tự động,
+    vắng mặt, balasan otomatis, jawaban otomatis, di luar kantor, aŭtomata respondo,
+    自动回复, 自动答复, 自動回覆, 自動答覆, 自動回復, 外出通知, 不在办公室, 不在辦公室, 自動返信,
+    自動応答, 不在通知, 不在のお知らせ, 자동 회신, 자동 응답, 자동응답, 자동회신, 부재 중,
+    부재중
+    """,
+    ",",
+)
+# What mail programs put before the subject of a mail that is answered.
+REPLIES: Final = _split(
+    """
+    re, aw, antw, antwort, ant, sv, svar, vs, vast, rép, rep, réf, ref, r, rif, res, resp,
+    resposta, respuesta, odp, odpověď, odg, od, vá, va, válasz, ynt, yan, yanıt, cevap, bls,
+    balas, tl, trả lời, atb, ats, bc, απ, απάντηση, отв, ответ, на, відп, адк, отг, hs, השב,
+    תשובה, رد, الرد, پاسخ, ตอบ, ตอบกลับ, 回复, 回覆, 答复, 答覆, 回信, 返信, 답장, 회신,
+    respondo
+    """,
+    ",",
+)

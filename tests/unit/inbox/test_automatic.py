@@ -1,0 +1,88 @@
+"""Mails that no person wrote are known by their fields and subjects, and those of people too."""
+
+from email.parser import BytesHeaderParser
+
+import pytest
+
+from commentsvc.inbox import automatic
+
+PERSON = {"From": "Ann <ann@mail.example>", "Subject": "Re: hi", "In-Reply-To": "<1@b.example>"}
+
+
+def reason(**headers: str) -> str:
+    given = PERSON | {name.replace("_", "-"): value for name, value in headers.items()}
+    lines = "".join(f"{name}: {value}\n" for name, value in given.items())
+    return automatic.reason(BytesHeaderParser().parsebytes(lines.encode()))
+
+
+@pytest.mark.parametrize(
+    "headers",
+    [
+        {"Auto-Submitted": "auto-replied"},
+        {"Auto-Submitted": "auto-generated; owner=x"},
+        {"Precedence": "bulk"},
+        {"Precedence": "Auto_Reply"},
+        {"X-Auto-Response-Suppress": "DR, OOF, AutoReply"},
+        {"Return-Path": "<>"},
+        {"List-Id": "<list.example>"},
+        {"List-Unsubscribe": "<https://list.example/>"},
+        {"X-Autoreply": "yes"},
+        {"X-Autorespond": "hi"},
+        {"X-Loop": "comments@blog.example"},
+        {"X-Failed-Recipients": "comments@blog.example"},
+        {"Content-Type": "multipart/report; report-type=delivery-status"},
+        {"Content-Type": "message/disposition-notification"},
+        {"From": "MAILER-DAEMON@mail.example"},
+        {"From": "Mail Delivery <postmaster@mail.example>"},
+        {"From": "no-reply@mail.example"},
+        {"From": ""},
+    ],
+    ids=str,
+)
+def test_what_a_program_sends_is_automatic(headers: dict[str, str]) -> None:
+    assert reason(**headers)
+
+
+# As Exchange and Outlook begin it in their languages, and other programs.
+SUBJECTS = [
+    "Automatic reply: hi", "Out of Office: hi", "Out of office", "AutoReply: hi", "Auto: hi",
+    "Automatische Antwort: hi", "Abwesenheitsnotiz: hi", "Réponse automatique : hi",
+    "Absence : hi", "Respuesta automática: hi", "Fuera de la oficina: hi",
+    "Risposta automatica: hi", "Fuori sede: hi", "Automatisch antwoord: hi", "Autosvar: hi",
+    "Automatisk svar: hi", "Automatiskt svar: hi", "Automaattinen vastaus: hi",
+    "Resposta automática: hi", "Resposta automàtica: hi", "Odpowiedź automatyczna: hi",
+    "Automatická odpověď: hi", "Automatická odpoveď: hi", "Automatikus válasz: hi",
+    "Răspuns automat: hi", "Automatski odgovor: hi", "Автоматический ответ: hi", "Автоответ: hi",
+    "Автоматична відповідь: hi", "Аўтаматычны адказ: hi", "Автоматичен отговор: hi",
+    "Αυτόματη απάντηση: hi", "Otomatik Yanıt: hi", "رد تلقائي: hi", "پاسخ خودکار: hi",
+    "תשובה אוטומטית: hi", "स्वचालित उत्तर: hi", "ตอบกลับอัตโนมัติ: hi", "Trả lời tự động: hi",
+    "Balasan otomatis: hi", "自动回复: hi", "自动答复：hi", "自動回覆: hi", "自動応答: hi",
+    "自動返信: hi", "자동 회신: hi", "[EXT] Automatic reply: hi", "Aŭtomata respondo: hi",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("subject", SUBJECTS)
+def test_the_subject_of_an_answering_machine_is_known_in_many_languages(subject: str) -> None:
+    assert reason(Subject=subject)
+
+
+@pytest.mark.parametrize(
+    "headers",
+    [
+        {"Feedback-ID": "i0000000a:Fastmail"},
+        {"Feedback-ID": "10000001:user:proton"},
+        {"Feedback-ID": "1.eu-west-1.abc=:AmazonSES"},
+        {"Auto-Submitted": "no"},
+        {"Precedence": "normal"},
+        {"Return-Path": "<ann@mail.example>"},
+        {"X-Auto-Response-Suppress": "None"},
+        {"X-Mailer": "bulk list"},
+        {"From": "Noreen Reply <noreen.reply@mail.example>"},
+        {"Subject": "Re: Out of Office: a poem"},
+        {"Subject": "Absences of mine"},
+        {"Subject": "Autosvariant"},
+    ],
+    ids=str,
+)
+def test_what_a_person_sends_is_not(headers: dict[str, str]) -> None:
+    assert reason(**headers) == ""

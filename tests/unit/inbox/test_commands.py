@@ -1,0 +1,84 @@
+"""A command or a thanks is none of the texts that are published."""
+
+import time
+
+import pytest
+
+from commentsvc.inbox.commands import Meaning, Wish, meaning
+
+APPROVES = Meaning("approved", Wish.NOTHING)
+PUBLISHES = Meaning("", Wish.PUBLISH)
+HOLDS = Meaning("", Wish.HOLD)
+
+# In each language of our mails: ar be bg ca cs da de el en eo es fa fi fr gl he hr hu id it ja ko
+# nl pl pt ro ru sk sv th tr uk vi zh, and some more.
+THANKS = [
+    "شكرا", "شكرا جزيلا", "Дзякуй", "Благодаря", "Moltes gràcies", "Děkuji moc", "Mange tak",
+    "Vielen Dank!", "Danke schön", "Ευχαριστώ πολύ", "Thank you very much", "Dankon",
+    "¡Muchas gracias!", "ممنون", "Kiitos paljon", "Oui, merci", "Merci beaucoup !", "Moitas grazas",
+    "תודה רבה", "Hvala lijepa", "Köszönöm szépen", "Terima kasih banyak", "Grazie mille",
+    "ありがとうございます", "どうもありがとう", "감사합니다", "Dank je wel", "Dziękuję bardzo",
+    "Muito obrigado",
+    "Mulțumesc mult", "Спасибо большое", "Ďakujem pekne", "Tack så mycket!", "ขอบคุณมาก",
+    "Teşekkür ederim", "Дуже дякую", "Cảm ơn bạn", "谢谢", "好的，谢谢！", "謝謝", "धन्यवाद",
+    "👍🏽", "🙏 thanks",
+    "ja", "Sí", "да", "yes please", "OK, thanks", "approve", "Approved.", "*ok*", "“Okay”",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("words", THANKS)
+@pytest.mark.parametrize(
+    "below",
+    ["", "\n\nMax Mustermann\nMuster GmbH\n+49 30 123456\nwww.muster.example", "\n\nGrüße,\nMax"],
+    ids=["alone", "with a signature", "with a greeting"],
+)
+def test_a_yes_or_a_thanks_of_four_words_approves_and_is_not_published(
+    words: str, below: str
+) -> None:
+    assert meaning(words + below) == APPROVES
+
+
+@pytest.mark.parametrize(
+    "words",
+    ["Das ist schön, danke!", "Thank you, that is right.", "Yes, it is.\n\nCome in.", "Short.",
+     "Hello", "Thanks for this question", "Oui, à neuf heures", "Okapi", "你好", "ありがたい話です",
+     "Well\n\nok", "a lot", "Nothing", "Noon", "Nobody", "42"],
+)  # fmt: skip
+def test_other_words_are_an_answer(words: str) -> None:
+    assert meaning(words) == PUBLISHES
+
+
+@pytest.mark.parametrize(
+    ("words", "status"),
+    [("ok", "approved"), ("", "approved"), ("NO", "deleted"), ("delete!", "deleted"),
+     ("Spam", "spam"), ("sp", "spam")],
+)  # fmt: skip
+def test_a_command_is_judged_by_the_first_line(words: str, status: str) -> None:
+    assert meaning(words) == Meaning(status, Wish.NOTHING)
+    if words:
+        assert meaning(f"{words}\n\nMax\nMuster GmbH") == Meaning(status, Wish.NOTHING)
+    if words and words != "NO":
+        long = f"{words}\n\nThis line of some program is not known to anybody here.\nA b c d e f."
+        assert meaning(long) == Meaning(status, Wish.NOTHING)
+
+
+@pytest.mark.parametrize(
+    "words",
+    ["Nein", "non merci", "No, thanks", "удалить", "删除", "👎", "No.\n\nWe never open on Sundays.",
+     "No\n\nbecause it is closed", "Thanks!\n\nI am away until Monday, and will answer then."],
+)  # fmt: skip
+def test_what_may_be_a_command_or_an_answer_is_left_to_its_sender(words: str) -> None:
+    assert meaning(words) == HOLDS
+
+
+def test_no_words_take_long() -> None:
+    for words in (
+        "谢" * 20_000,
+        "谢谢" * 9_000 + "x",
+        "ok\n" * 9_000,
+        "a " * 20_000,
+        "👍" * 20_000,
+    ):
+        started = time.process_time()
+        meaning(words)
+        assert time.process_time() - started < 0.1
