@@ -74,6 +74,21 @@ ONLY_IMPORTERS: dict[str, frozenset[str]] = {
     "commentsvc._core": frozenset({"http.bridge"}),
 }
 # `db.postgresql_dump` passes it on to pg_dump, with the password.
+# Who sends requests to addresses of the settings, to addresses of strangers, or to both.
+SETTINGS_CLIENTS = frozenset({
+    "admin.provider", "api.avatars", "auth.oidc", "cli.imports", "delivery.akismet",
+    "delivery.builds", "delivery.classifier", "delivery.webhooks", "imports.blog_pages",
+    "mentions.page_posts", "mentions.polite_client", "mentions.poller", "pages.reader_sign_in",
+})  # fmt: skip
+STRANGER_CLIENTS = frozenset(
+    {"mentions.polite_client", "mentions.poller", "mentions.sender", "mentions.verifier"}
+)
+OUTGOING = {"httpx2", "httpx", "aiohttp", "requests", "smtplib", "imaplib", "aiosmtplib"}
+# Who connects without these clients: to servers of the settings, and to our own sockets.
+CONNECTS = frozenset({
+    "cli.client", "cli.doctor.remote", "cli.doctor.local", "delivery.smtp", "inbox.imap",
+    "runtime.control", "runtime.processes", "util.http_client",
+})  # fmt: skip
 ENVIRONMENT_READERS = frozenset({"settings.loader", "runtime.systemd", "db.postgresql_dump"})
 
 # Parameters other than `self` and `cls`.
@@ -322,6 +337,26 @@ def test_only_the_settings_and_systemd_read_the_environment() -> None:
         if re.search(r"\bos\.(environ|getenv)\b", path.read_text())
     }
     assert readers <= ENVIRONMENT_READERS
+
+
+def users_of(pattern: str) -> set[str]:
+    """Return the modules whose code matches a pattern."""
+    found = re.compile(pattern)
+    return {module_of(path) for path in python_files(PACKAGE) if found.search(path.read_text())}
+
+
+def test_every_request_to_others_is_of_one_of_two_kinds_of_addresses() -> None:
+    """See `util.http_client`: a caller belongs to one list, so that nobody mixes them up."""
+    assert users_of(r"\bSettingsClient\b") - {"util.http_client"} == SETTINGS_CLIENTS
+    assert users_of(r"\bStrangerClient\b") - {"util.http_client"} == STRANGER_CLIENTS
+    importers = {
+        module_of(path)
+        for path in python_files(PACKAGE)
+        for name in imports(path)
+        if name.split(".")[0] in OUTGOING or name in ("http.client", "urllib.request")
+    }
+    connecting = users_of(r"\bopen_connection\(|\bcreate_connection\(|\bgetaddrinfo\(")
+    assert importers | connecting <= CONNECTS
 
 
 def test_only_the_clock_tells_the_time() -> None:

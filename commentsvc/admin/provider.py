@@ -27,6 +27,7 @@ from commentsvc.db.sqlite import Transaction
 from commentsvc.http.messages import HttpError, Request, Response, TrustedProxies, first
 from commentsvc.http.router import Route
 from commentsvc.moderation.permissions import Permission
+from commentsvc.util.http_client import SettingsClient
 from commentsvc.util.i18n import gettext as _
 from commentsvc.util.timestamps import MINUTE_MS
 
@@ -57,7 +58,9 @@ class ProviderPages:
         self._public_url = settings.server.public_url
         self._access = context.access
         self._sign_in = sign_in
-        self._provider = OidcProvider(settings.oidc, settings.hooks.allowed_networks, service.clock)
+        self._provider = OidcProvider(
+            settings.oidc, SettingsClient(settings.hooks.allowed_networks), service.clock
+        )
         self._limiter = context.authentication.limiter
         self._name = oidc.provider_name(settings.oidc)
         if settings.oidc.issuer and not self._name:

@@ -31,10 +31,9 @@ from commentsvc.http.messages import (
 from commentsvc.http.operation import Content, Operation, Query
 from commentsvc.http.router import Route, route
 from commentsvc.settings.schema import Settings
-from commentsvc.util import http_client
 from commentsvc.util.client_network import network
 from commentsvc.util.clock import Clock
-from commentsvc.util.http_client import Fetched, RemoteError
+from commentsvc.util.http_client import Fetched, RemoteError, SettingsClient
 from commentsvc.util.ratelimit import NetworkLimiter, RateLimiter
 from commentsvc.util.timestamps import DAY_MS, MINUTE_MS
 
@@ -114,7 +113,7 @@ class Avatars:
 
     def __init__(self, settings: Settings, sites: Sites, clock: Clock) -> None:
         self._sources = {site.name: site.avatar_url.rstrip("/") for site in settings.sites}
-        self._networks = settings.hooks.allowed_networks
+        self._client = SettingsClient(settings.hooks.allowed_networks)
         self._sites = sites
         self._clock = clock
         self._kept: TLRUCache[str, Kept] = TLRUCache(KEPT, _expiry, clock.monotonic_ms)
@@ -167,7 +166,7 @@ class Avatars:
             return
         found: Fetched | None = None
         try:
-            found = await http_client.get(url, BYTES, self._networks)
+            found = await self._client.get(url, BYTES)
             kept_ms = KEPT_MS if found.status in (200, 404) else PAUSE_MS
         except RemoteError:
             kept_ms = PAUSE_MS

@@ -22,9 +22,8 @@ from urllib.parse import quote, urlencode, urlsplit
 import msgspec
 
 from commentsvc.settings.schema import OidcSettings
-from commentsvc.util import http_client
 from commentsvc.util.clock import Clock
-from commentsvc.util.http_client import RemoteError
+from commentsvc.util.http_client import EMPTY, RemoteError, SettingsClient
 from commentsvc.util.timestamps import HOUR_MS
 
 if TYPE_CHECKING:
@@ -116,10 +115,9 @@ class Attempt(msgspec.Struct, frozen=True):
 class OidcProvider:
     """One provider, with its description and keys."""
 
-    def __init__(self, settings: OidcSettings, networks: tuple[str, ...], clock: Clock) -> None:
-        """Take the non-public networks in which the provider may be."""
+    def __init__(self, settings: OidcSettings, client: SettingsClient, clock: Clock) -> None:
         self._settings = settings
-        self._networks = networks
+        self._client = client
         self._clock = clock
         self._metadata: ProviderMetadata | None = None
         self._keys: list[dict[str, Any]] = []  # Any: as JWK have it
@@ -218,9 +216,7 @@ class OidcProvider:
             fields |= {"client_id": client} | ({"client_secret": secret} if secret else {})
         body = urlencode(fields).encode()
         try:
-            answer = await http_client.post(
-                metadata.token_endpoint, body, headers, self._networks, most=ANSWER
-            )
+            answer = await self._client.post(metadata.token_endpoint, body, headers, most=ANSWER)
         except RemoteError as error:
             raise OidcRefused(f"provider: {error}") from error
         if answer.status != 200:
@@ -270,11 +266,9 @@ class OidcProvider:
         headers = {"Authorization": f"Bearer {token}"}
         return await self._get(metadata.userinfo_endpoint, dict[str, Any], headers)
 
-    async def _get(
-        self, address: str, kind: type[S], headers: Mapping[str, str] = http_client.EMPTY
-    ) -> S:
+    async def _get(self, address: str, kind: type[S], headers: Mapping[str, str] = EMPTY) -> S:
         try:
-            found = await http_client.get(address, ANSWER, self._networks, headers)
+            found = await self._client.get(address, ANSWER, headers)
         except RemoteError as error:
             raise OidcRefused(f"provider: {address}: {error}") from error
         if found.status != 200:

@@ -261,8 +261,9 @@ def _has_news(data: Path, found: "ImportSource", staging: "StagingDatabase") -> 
 def _pages_on_blog(place: str, settings: "Settings", locate: "PageFinder") -> set[str]:
     """Return the pages of the blog at `place`, in the form of reports."""
     from commentsvc.imports import blog_pages
+    from commentsvc.util.http_client import SettingsClient
 
-    urls = blog_pages.read(place, settings.hooks.allowed_networks)
+    urls = blog_pages.read(place, SettingsClient(settings.hooks.allowed_networks))
     found = (locate(url) for url in urls)
     return {f"{page.site}:{page.url}" for page in found if not page.reason}
 

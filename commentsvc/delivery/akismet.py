@@ -24,7 +24,7 @@ from commentsvc.model import AKISMET, APPROVED, AUTHOR, PENDING, SPAM, STATUS, E
 from commentsvc.moderation import actions
 from commentsvc.settings.schema import Settings, origins
 from commentsvc.util.clock import Clock
-from commentsvc.util.http_client import RemoteError, post
+from commentsvc.util.http_client import RemoteError, SettingsClient
 from commentsvc.util.timestamps import rfc3339
 
 URL: Final = "https://rest.akismet.com/1.1"
@@ -49,7 +49,7 @@ class Akismet:
     ) -> None:
         """Take the settings, the database, the clock, and the address of Akismet."""
         self._key = settings.spam.akismet_key
-        self._networks = settings.hooks.allowed_networks
+        self._client = SettingsClient(settings.hooks.allowed_networks)
         self._blogs = origins(settings.sites)
         self._base = settings.server.public_url
         self._database = database
@@ -73,7 +73,7 @@ class Akismet:
         """See `channel.Connection`; a comment that Akismet calls spam is filed as spam."""
         url = f"{self._url}/{question.method}"
         try:
-            answer = await post(url, question.body, _HEADERS, self._networks)
+            answer = await self._client.post(url, question.body, _HEADERS)
         except RemoteError as error:
             raise ServerUnreachable(str(error)) from error
         said = answer.text.strip()

@@ -26,6 +26,7 @@ from commentsvc.delivery.webhooks import HttpChannel, WebhookRequest, signature
 from commentsvc.model import EVERY_TAG, thread_of
 from commentsvc.settings.schema import Settings, Site
 from commentsvc.util.clock import Clock
+from commentsvc.util.http_client import SettingsClient
 from commentsvc.util.timestamps import rfc3339
 
 PAUSE: Final = 1.0  # seconds between two checks for changes
@@ -77,7 +78,7 @@ class BuildHook(HttpChannel):
     """A build that a POST request starts."""
 
     def __init__(self, settings: Settings, hook: _Hook, clock: Clock) -> None:
-        super().__init__(settings.hooks.allowed_networks)
+        super().__init__(SettingsClient(settings.hooks.allowed_networks))
         self._hook = hook
         self._secret = settings.hooks.secret
         self._clock = clock

@@ -33,6 +33,7 @@ from commentsvc.moderation import actions
 from commentsvc.settings.schema import Settings, origins
 from commentsvc.spam import opinion
 from commentsvc.util.clock import Clock
+from commentsvc.util.http_client import SettingsClient
 from commentsvc.util.text import one_line
 
 REASON_LENGTH: Final = 200  # characters kept of a reason
@@ -61,7 +62,7 @@ class Classifier:
         """Take the settings, the database with the comments, and the clock."""
         self._form = webhook(settings.spam.classifier_url, settings.hooks.secret)
         self._deadline = settings.spam.classifier_seconds
-        self._networks = settings.hooks.allowed_networks
+        self._client = SettingsClient(settings.hooks.allowed_networks)
         self._origins = origins(settings.sites)
         self._database = database
         self._clock = clock
@@ -82,7 +83,7 @@ class Classifier:
 
     async def send(self, question: ClassifierQuestion) -> None:
         """See `channel.Connection`."""
-        answer = await exchange(question.request, self._networks, self._deadline)
+        answer = await exchange(question.request, self._client, self._deadline)
         try:
             judged = msgspec.json.decode(answer.text, type=ClassifierAnswer)
         except (msgspec.MsgspecError, RecursionError) as error:

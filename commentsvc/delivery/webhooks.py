@@ -29,7 +29,7 @@ from commentsvc.delivery.decision_links import DecisionLink, DecisionLinks
 from commentsvc.model import APPROVED, DELETED, PENDING, SPAM, Entry
 from commentsvc.settings.schema import HooksSettings, Settings, Site
 from commentsvc.util.clock import Clock
-from commentsvc.util.http_client import DEADLINE, HttpResponse, RemoteError, post
+from commentsvc.util.http_client import DEADLINE, HttpResponse, RemoteError, SettingsClient
 from commentsvc.util.i18n import ENGLISH, moderators_language, translate
 from commentsvc.util.i18n import gettext as _
 from commentsvc.util.text import one_line
@@ -54,15 +54,14 @@ class WebhookRequest(NamedTuple):
 
 
 async def exchange(
-    message: WebhookRequest, networks: Sequence[str], deadline: float = DEADLINE
+    message: WebhookRequest, client: SettingsClient, deadline: float = DEADLINE
 ) -> HttpResponse:
     """Send `message`; return the answer, whose status is 2xx.
 
-    Addresses in `networks` (CIDR) are allowed although they are not public; `deadline` is in
-    seconds. Raise DeliveryError.
+    `deadline` is in seconds. Raise DeliveryError.
     """
     try:
-        answer = await post(message.url, message.body, message.headers, networks, deadline)
+        answer = await client.post(message.url, message.body, message.headers, deadline)
     except RemoteError as error:
         raise ServerUnreachable(str(error)) from error
     if not 200 <= answer.status < 300:
@@ -74,9 +73,9 @@ async def exchange(
 class HttpChannel:
     """Sends each message as a POST request, on a connection of its own."""
 
-    def __init__(self, networks: Sequence[str]) -> None:
-        """Take the networks (CIDR) that are allowed although they are not public."""
-        self._networks = networks
+    def __init__(self, client: SettingsClient) -> None:
+        """Take the client: the receivers are in the settings."""
+        self._client = client
 
     @contextlib.asynccontextmanager
     async def connect(self) -> AsyncIterator[Self]:
@@ -85,7 +84,7 @@ class HttpChannel:
 
     async def send(self, message: WebhookRequest) -> None:
         """See `channel.Connection`."""
-        await exchange(message, self._networks)
+        await exchange(message, self._client)
 
 
 class Webhook(HttpChannel):
@@ -99,7 +98,7 @@ class Webhook(HttpChannel):
         links: DecisionLinks | None = None,
     ) -> None:
         """Take the settings, and the maker of `links` for a receiver that shows them to people."""
-        super().__init__(settings.hooks.allowed_networks)
+        super().__init__(SettingsClient(settings.hooks.allowed_networks))
         self._links = links
         self._sites = {site.name: site for site in settings.sites}
         self._form = form

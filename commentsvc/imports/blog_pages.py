@@ -6,15 +6,14 @@ too.
 
 import asyncio
 import tempfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Final, NamedTuple
 
 from commentsvc.imports import dates, xml_records
 from commentsvc.imports.files import SourceFile
 from commentsvc.imports.records import ImportFailed, InvalidInput
-from commentsvc.util import http_client
-from commentsvc.util.http_client import RemoteError
+from commentsvc.util.http_client import RemoteError, SettingsClient
 
 SITEMAP: Final = "sitemap.xml"
 LIMIT: Final = 50 * 1024 * 1024  # bytes of one sitemap, by sitemaps.org
@@ -31,11 +30,11 @@ class SitemapEntry(NamedTuple):
     changed_at: int
 
 
-def read(place: str, networks: Sequence[str]) -> set[str]:
+def read(place: str, client: SettingsClient) -> set[str]:
     """Return the urls of all pages of the blog at `place`.
 
-    `place` is the address or the file of its sitemap, or the folder of its build. Addresses in
-    `networks` (CIDR) are allowed although they are not public. Raise ImportFailed and OSError.
+    `place` is the address or the file of its sitemap, or the folder of its build. Raise
+    ImportFailed and OSError.
     """
     folder = Path(place)
     if folder.is_dir():
@@ -44,7 +43,7 @@ def read(place: str, networks: Sequence[str]) -> set[str]:
     pages: set[str] = set()
     waiting, seen = [place], {place}
     while waiting:
-        for url, is_sitemap, _ in _sitemap(waiting.pop(), networks):
+        for url, is_sitemap, _ in _sitemap(waiting.pop(), client):
             if not is_sitemap:
                 pages.add(url)
             elif url not in seen:
@@ -62,12 +61,12 @@ def _files(folder: Path) -> Iterator[str]:
         yield "/" + (name.removesuffix(_INDEX) if path.name == _INDEX else name)
 
 
-def _sitemap(place: str, networks: Sequence[str]) -> list[SitemapEntry]:
+def _sitemap(place: str, client: SettingsClient) -> list[SitemapEntry]:
     """Return the entries of the sitemap at `place`, an address or a file."""
     if "://" not in place:
         return list(_entries(SourceFile(Path(place))))
     try:
-        answer = asyncio.run(http_client.get(place, LIMIT, networks))
+        answer = asyncio.run(client.get(place, LIMIT))
     except RemoteError as error:
         raise ImportFailed(f"{place} cannot be read: {str(error).rstrip('.')}.") from error
     if answer.status != 200:

@@ -55,9 +55,10 @@ class RemotePost(NamedTuple):
 class SocialNetworks:
     """Reads posts of all supported networks."""
 
-    def __init__(self, client: PoliteClient, bluesky: str) -> None:
-        """Take the client, and the address of Bluesky's service."""
+    def __init__(self, client: PoliteClient, service: PoliteClient, bluesky: str) -> None:
+        """Take the client for all servers, and that for Bluesky's service and its address."""
         self._client = client
+        self._service = service
         self._bluesky = bluesky.rstrip("/")
 
     async def read(self, address: str, etag: str = "") -> tuple[RemotePost | None, str]:
@@ -76,7 +77,7 @@ class SocialNetworks:
         if match := _MASTODON(url):
             answer = await self._client.get(f"{match[1]}/api/v1/statuses/{match[2]}")
         elif match := _BLUESKY(url):
-            answer = await self._client.get(self._thread_url(match[1], match[2], 0))
+            answer = await self._service.get(self._thread_url(match[1], match[2], 0))
             return answer.status != 200 or "post" not in _dict(_dict(answer.body).get("thread"))
         else:
             answer = await self._client.get(url, ACTIVITY)
@@ -101,7 +102,7 @@ class SocialNetworks:
                 for each in _dicts(answer.body)
                 if re.fullmatch("[0-9]{1,30}", _text(each.get("id")))
             ]
-        answer = await self._client.get(
+        answer = await self._service.get(
             f"{self._bluesky}/xrpc/app.bsky.feed.getAuthorFeed?actor={quote(account)}"
             "&filter=posts_no_replies"
         )
@@ -150,7 +151,7 @@ class SocialNetworks:
         self, actor: str, key: str, etag: str
     ) -> tuple[RemotePost | None, str]:
         """Read a thread: https://docs.bsky.app/docs/api/app-bsky-feed-get-post-thread."""
-        answer = await self._client.get(
+        answer = await self._service.get(
             self._thread_url(actor, key, DEPTH), "application/json", etag
         )
         if answer.status == 304:

@@ -23,7 +23,7 @@ from commentsvc.imports.records import ImportFailed
 from commentsvc.mentions import store
 from commentsvc.mentions.polite_client import Disallowed, LeaveAlone, PoliteClient
 from commentsvc.settings.schema import Site
-from commentsvc.util.http_client import RemoteError
+from commentsvc.util.http_client import RemoteError, SettingsClient
 from commentsvc.util.timestamps import DAY_MS, MINUTE_MS
 
 _log = logging.getLogger(__name__)
@@ -95,7 +95,7 @@ class PageReader:
 
     def __init__(self, service: ServiceContext) -> None:
         settings = service.settings
-        self._client = PoliteClient(settings.hooks.allowed_networks, service.clock)
+        self._client = PoliteClient(SettingsClient(settings.hooks.allowed_networks), service.clock)
         self._blogs = [_Blog(site) for site in settings.sites if site.social_sitemap]
         self._interval = SLOWER * settings.mentions.poll_minutes * MINUTE_MS
         self._followed = settings.mentions.follow_days * DAY_MS

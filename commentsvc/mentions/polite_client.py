@@ -14,7 +14,7 @@ import msgspec
 from cachetools import TTLCache
 
 from commentsvc.util.clock import Clock
-from commentsvc.util.http_client import Fetched, RemoteError, fetch
+from commentsvc.util.http_client import Fetched, RemoteError, SettingsClient, StrangerClient
 from commentsvc.util.timestamps import DAY_MS, HOUR_MS
 
 AGENT: Final = "commentsvc"
@@ -60,10 +60,10 @@ class JsonAnswer(NamedTuple):
 
 
 class PoliteClient:
-    """An HTTP client. It may reach `networks` although they are not public."""
+    """Sends polite requests through one of the HTTP clients."""
 
-    def __init__(self, networks: tuple[str, ...], clock: Clock) -> None:
-        self._networks = networks
+    def __init__(self, client: SettingsClient | StrangerClient, clock: Clock) -> None:
+        self._client = client
         self._robots: TTLCache[str, _Robots] = TTLCache(
             ROBOTS_CACHE, DAY_MS, clock.monotonic_ms, getsizeof=attrgetter("size")
         )
@@ -91,7 +91,7 @@ class PoliteClient:
         if not await self._may_ask(url):
             raise Disallowed("its robots.txt does not allow to ask", DAY_MS)
         headers = {"Accept": accept} | ({"If-None-Match": etag} if etag else {})
-        found = await fetch(url, size, headers, self._networks)
+        found = await self._client.fetch(url, size, headers)
         if found.status in (429, 503):
             raise LeaveAlone(f"it answers {found.status}", _pause(found.header("retry-after")))
         if found.status not in (200, 304, 400, 404, 410):
@@ -103,7 +103,7 @@ class PoliteClient:
         home = urljoin(url, "/robots.txt")
         known = self._robots.get(home)
         if known is None:
-            found = await fetch(home, ROBOTS_SIZE, {}, self._networks)
+            found = await self._client.fetch(home, ROBOTS_SIZE, {})
             if found.status >= 500:
                 raise RemoteError(f"its robots.txt answers {found.status}")
             text = found.body.decode(errors="replace") if found.status == 200 else ""

@@ -23,7 +23,7 @@ from commentsvc.mentions.store import FollowedPost, Mention
 from commentsvc.model import fragment
 from commentsvc.settings.schema import Site
 from commentsvc.submission_service import SubmissionService
-from commentsvc.util.http_client import RemoteError
+from commentsvc.util.http_client import RemoteError, SettingsClient, StrangerClient
 from commentsvc.util.timestamps import DAY_MS, MINUTE_MS
 
 _log = logging.getLogger(__name__)
@@ -39,8 +39,13 @@ class PostPoller:
 
     def __init__(self, service: ServiceContext, submissions: SubmissionService) -> None:
         settings = service.settings
-        client = PoliteClient(settings.hooks.allowed_networks, service.clock)
-        self._networks = SocialNetworks(client, settings.mentions.bluesky_service)
+        strangers = StrangerClient(settings.mentions.allowed_networks)
+        bluesky = SettingsClient(settings.hooks.allowed_networks)
+        self._networks = SocialNetworks(
+            PoliteClient(strangers, service.clock),
+            PoliteClient(bluesky, service.clock),
+            settings.mentions.bluesky_service,
+        )
         self._settings = settings
         self._interval = settings.mentions.poll_minutes * MINUTE_MS
         self._followed = settings.mentions.follow_days * DAY_MS

@@ -26,7 +26,7 @@ from commentsvc.mentions import html_page
 from commentsvc.mentions.html_page import UnreadablePage
 from commentsvc.model import TEXT, Comment
 from commentsvc.moderation import actions
-from commentsvc.util.http_client import RemoteError, fetch, post
+from commentsvc.util.http_client import RemoteError, StrangerClient
 
 PAGE_SIZE: Final = 1_048_576  # bytes of a page that are searched for an endpoint
 TARGETS: Final = 20  # the most pages notified about one comment
@@ -47,7 +47,7 @@ class WebmentionSender:
     def __init__(self, service: ServiceContext) -> None:
         settings = service.settings
         self._sending = {site.name for site in settings.sites if site.send_webmentions}
-        self._networks = settings.hooks.allowed_networks
+        self._client = StrangerClient(settings.mentions.allowed_networks)
         self._base = settings.server.public_url.rstrip("/")
         self._sites = service.sites
 
@@ -91,11 +91,11 @@ class WebmentionSender:
 
     async def _send_webmention(self, source: str, target: str) -> None:
         """Send a webmention to a page's endpoint, if any. Raise RemoteError or UnreadablePage."""
-        page = await fetch(target, PAGE_SIZE, {"Accept": "text/html"}, self._networks)
+        page = await self._client.fetch(target, PAGE_SIZE, {"Accept": "text/html"})
         endpoint = await asyncio.to_thread(html_page.endpoint, page)
         if endpoint:
             body = urlencode({"source": source, "target": target}).encode()
-            answer = await post(endpoint, body, _HEADERS, self._networks)
+            answer = await self._client.post(endpoint, body, _HEADERS)
             if answer.status == 429 or answer.status >= 500:
                 raise RemoteError(f"its endpoint answers {answer.status}")
 

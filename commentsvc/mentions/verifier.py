@@ -22,7 +22,7 @@ from commentsvc.mentions.comments import MentionComments, delete_comment
 from commentsvc.mentions.html_page import FoundMention, UnreadablePage
 from commentsvc.mentions.store import Mention
 from commentsvc.submission_service import SubmissionService
-from commentsvc.util.http_client import RemoteError, fetch
+from commentsvc.util.http_client import RemoteError, StrangerClient
 from commentsvc.util.origin import host_of
 from commentsvc.util.timestamps import DAY_MS, MINUTE_MS
 
@@ -41,7 +41,7 @@ class MentionVerifier:
 
     def __init__(self, service: ServiceContext, submissions: SubmissionService) -> None:
         settings = service.settings
-        self._networks = settings.hooks.allowed_networks
+        self._client = StrangerClient(settings.mentions.allowed_networks)
         self._followed = settings.mentions.follow_days * DAY_MS
         self._sites = service.sites
         self._database = service.database
@@ -98,7 +98,7 @@ class MentionVerifier:
 
     async def _find(self, mention: Mention) -> FoundMention | None:
         """Return what the page says, None if it is gone. Raise RemoteError or UnreadablePage."""
-        page = await fetch(mention.source, SOURCE_SIZE, ACCEPT, self._networks)
+        page = await self._client.fetch(mention.source, SOURCE_SIZE, ACCEPT)
         if page.status in (404, 410):
             return None
         if page.status != 200:

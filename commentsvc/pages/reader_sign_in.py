@@ -50,6 +50,7 @@ from commentsvc.pages.personal_data import NO_MAIL, AddressForm, RequestLimiter,
 from commentsvc.settings.schema import Site
 from commentsvc.spam.protected_names import ProtectedNames, looks
 from commentsvc.util.client_network import network
+from commentsvc.util.http_client import SettingsClient
 from commentsvc.util.i18n import Text, spoken
 from commentsvc.util.i18n import gettext as _
 from commentsvc.util.origin import origin
@@ -162,7 +163,7 @@ class SignInPages:
         self._base = settings.server.public_url.rstrip("/")
         self._longest = settings.comments.author_length
         self._provider = OidcProvider(
-            settings.readers, settings.hooks.allowed_networks, service.clock
+            settings.readers, SettingsClient(settings.hooks.allowed_networks), service.clock
         )
         self._issuer = settings.readers.issuer
         self._provider_name = oidc.provider_name(settings.readers)

@@ -41,6 +41,7 @@ from commentsvc.settings.types import (
     SIGN_IN,
     SOCIAL_ACCOUNTS,
     SOCIAL_POSTS,
+    STRANGERS,
     SWITCH,
     TITLE,
     TOKEN,
@@ -288,6 +289,7 @@ class MentionsSettings(Struct, frozen=True, kw_only=True):
     follow_days: Annotated[int, whole(1, 3_650, "days")] = 90
     poll_minutes: Annotated[int, whole(5, 1_440, "minutes")] = 15
     bluesky_service: Annotated[str, URL] = "https://public.api.bsky.app"
+    allowed_networks: Annotated[tuple[str, ...], STRANGERS] = ()
 
 
 class BackupSettings(Struct, frozen=True, kw_only=True):

@@ -11,6 +11,8 @@ import unicodedata
 
 from msgspec import Meta
 
+from commentsvc.util.ip_ranges import has_local
+
 
 def whole(low: int, high: int, unit: str = "") -> Meta:
     """Return the type of whole numbers from `low` to `high`; `unit` is for the description."""
@@ -249,6 +251,21 @@ DATABASE_URL = text(
     r"|postgres(?:ql)?://[\x21-\x7e]+",
     'nothing, or an address such as "postgresql://user:password@host/database", percent-encoded',
     secret=True,
+)
+
+
+def _without_local(networks: tuple[str, ...]) -> tuple[str, ...]:
+    """Return networks in their normal form. Raise ValueError for one with local addresses."""
+    found = tuple(map(ipaddress.ip_network, networks))
+    if any(map(has_local, found)):
+        raise ValueError(networks)
+    return tuple(map(str, found))
+
+
+STRANGERS = Meta(
+    description='a list of networks such as "10.0.0.0/8" without host bits, and without loopback,'
+    " link-local and multicast addresses, which strangers never reach",
+    extra={"tidy": _without_local},
 )
 NETWORKS = Meta(
     description='a list of networks such as "10.0.0.0/8" without host bits',

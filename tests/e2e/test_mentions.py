@@ -15,6 +15,21 @@ SHOWN = (
 )
 
 
+# Strangers never reach this machine; the other site of this test is on it.
+PATCH = """
+from commentsvc.util import http_client, ip_ranges
+http_client.STRANGER_PORTS = range(1, 65_536)
+http_client.is_local = ip_ranges.has_local = lambda _address: False
+"""
+
+
+def strangers_on_this_machine(folder: Path) -> Path:
+    """Return the folder of a module that Python imports at its start, which has PATCH."""
+    folder.mkdir()
+    (folder / "sitecustomize.py").write_text(PATCH)
+    return folder
+
+
 def test_what_came_from_elsewhere_stays_when_the_network_is_cut(tmp_path: Path) -> None:
     with other_site() as site:
         post = site.url("/@ann/1")
@@ -39,6 +54,8 @@ def test_what_came_from_elsewhere_stays_when_the_network_is_cut(tmp_path: Path) 
         settings = {
             "COMMENTSVC_MODERATION_POLICY": "none",
             "COMMENTSVC_HOOKS_ALLOWED_NETWORKS": "127.0.0.0/8",
+            "COMMENTSVC_MENTIONS_ALLOWED_NETWORKS": "127.0.0.0/8",
+            "PYTHONPATH": str(strangers_on_this_machine(tmp_path / "patch")),
             "COMMENTSVC_SITE_ORIGINS": site.url(""),
             "COMMENTSVC_SITE_SOCIAL_SITEMAP": site.url("/sitemap.xml"),
             "COMMENTSVC_SITE_WEBMENTIONS": "true",

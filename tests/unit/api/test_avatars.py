@@ -14,7 +14,7 @@ from commentsvc.comments.page_urls import Sites
 from commentsvc.comments.submission import avatar
 from commentsvc.http.messages import Request, Response
 from commentsvc.settings.schema import HooksSettings, Settings, Site
-from commentsvc.util import http_client
+from commentsvc.util.http_client import SettingsClient
 from tests.background import background
 from tests.unit.app_fixture import SETTINGS, Served, data, served
 from tests.unit.settable_clock import SettableClock
@@ -130,7 +130,7 @@ def test_what_is_kept_waits_for_no_fetch(gallery: Gallery, monkeypatch: pytest.M
     async def ask_beside_hanging_fetches() -> Response:
         pictures = Avatars(settings(gallery), Sites(settings(gallery).sites), SettableClock(0))
         await pictures.picture(wanted(ANN))
-        monkeypatch.setattr(http_client, "get", hang)
+        monkeypatch.setattr(SettingsClient, "get", hang)
         others = [pictures.picture(wanted(f"{n:032x}")) for n in range(avatars.AT_ONCE)]
         hanging = [asyncio.create_task(other) for other in others]
         await asyncio.sleep(0)

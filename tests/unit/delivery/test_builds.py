@@ -14,14 +14,14 @@ from commentsvc.comments import queries, threads
 from commentsvc.db import outbox
 from commentsvc.db.database import Database
 from commentsvc.db.schema.outbox import OutboxRow
-from commentsvc.delivery import builds, webhooks
+from commentsvc.delivery import builds
 from commentsvc.delivery.builds import ChangedSites
 from commentsvc.delivery.channels import channels
 from commentsvc.delivery.webhooks import WebhookRequest
 from commentsvc.delivery.worker import OutboxWorker
 from commentsvc.model import APPROVED, EVERY_TAG
 from commentsvc.settings.schema import HooksSettings, Settings, Site
-from commentsvc.util.http_client import HttpResponse
+from commentsvc.util.http_client import HttpResponse, SettingsClient
 from tests.unit.database_fixture import NOW, add, decide, opened
 from tests.unit.settable_clock import SettableClock
 
@@ -82,7 +82,7 @@ def built(folder: Path, monkeypatch: pytest.MonkeyPatch, settings: Settings) -> 
     with opened(folder, purge=changed.note) as database:
         database.write_now(queries.sync_sites, ["blog", "other"])
         builder = Builder(database, changed, settings)
-        monkeypatch.setattr(webhooks, "post", builder.post)
+        monkeypatch.setattr(SettingsClient, "post", builder.post)
         builder.wait(0)
         assert builder.wait(60) == 1
         yield builder

@@ -19,7 +19,7 @@ from commentsvc.delivery.channels import channels, targets
 from commentsvc.delivery.webhooks import Webhook, WebhookRequest
 from commentsvc.moderation import actions
 from commentsvc.settings.schema import HooksSettings, Settings
-from commentsvc.util.http_client import HttpResponse
+from commentsvc.util.http_client import HttpResponse, SettingsClient
 from tests.unit.app_fixture import NOW, SETTINGS, Served, served, waiting
 from tests.unit.settable_clock import SettableClock
 
@@ -219,7 +219,7 @@ def test_each_answer_has_its_meaning(
     async def answer(*_: object) -> HttpResponse:
         return HttpResponse(status, "because\n<b>")
 
-    monkeypatch.setattr(webhooks, "post", answer)
+    monkeypatch.setattr(SettingsClient, "post", answer)
     hook = Webhook(WITH_HOOKS, webhooks.slack(ALL), SettableClock(int(NOW * 1_000)))
     sending = hook.send(WebhookRequest("https://h.example/", b"{}", {}))
     if error is None:

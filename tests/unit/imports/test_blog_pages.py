@@ -2,14 +2,12 @@
 
 import gzip
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from commentsvc.imports import blog_pages
 from commentsvc.imports.records import ImportFailed
-from commentsvc.util import http_client
-from commentsvc.util.http_client import Fetched, RemoteError
+from commentsvc.util.http_client import Fetched, RemoteError, SettingsClient
 
 INDEX = (
     '<?xml version="1.0"?><s:sitemapindex xmlns:s="http://www.sitemaps.org/schemas/sitemap/0.9">'
@@ -31,17 +29,17 @@ SERVED = {
 
 @pytest.fixture(autouse=True)
 def served(monkeypatch: pytest.MonkeyPatch) -> None:
-    async def get(url: str, most: int, networks: Any) -> Fetched:
-        assert (most, networks) == (blog_pages.LIMIT, ("10.0.0.0/8",))
+    async def get(_client: SettingsClient, url: str, most: int) -> Fetched:
+        assert most == blog_pages.LIMIT
         if url not in SERVED:
             raise RemoteError("no route")
         return SERVED[url]
 
-    monkeypatch.setattr(http_client, "get", get)
+    monkeypatch.setattr(SettingsClient, "get", get)
 
 
 def read(place: object) -> set[str]:
-    return blog_pages.read(str(place), ("10.0.0.0/8",))
+    return blog_pages.read(str(place), SettingsClient())
 
 
 def test_a_list_of_sitemaps_is_followed(tmp_path: Path) -> None:

@@ -6,6 +6,9 @@ from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any, NamedTuple
 
+import pytest
+
+from commentsvc.util import http_client
 from tests.background import background
 
 
@@ -73,7 +76,10 @@ class _Handler(BaseHTTPRequestHandler):
 
 @contextmanager
 def other_site(host: str = "127.0.0.1") -> Iterator[OtherSite]:
-    with background(OtherSite(host)) as server:
+    """Yield a running site; strangers may name it, if the settings allow its network."""
+    with pytest.MonkeyPatch.context() as patch, background(OtherSite(host)) as server:
+        patch.setattr(http_client, "STRANGER_PORTS", range(1, 65_536))
+        patch.setattr(http_client, "is_local", lambda _address: False)
         try:
             yield server
         finally:

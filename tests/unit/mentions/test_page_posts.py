@@ -11,7 +11,7 @@ from commentsvc.db.schema.mentions import FollowedPostTable
 from commentsvc.mentions import page_posts
 from commentsvc.mentions.page_posts import NamedPost, PageReader, named_posts
 from commentsvc.mentions.poller import PostPoller
-from commentsvc.settings.schema import HooksSettings, Settings, Site
+from commentsvc.settings.schema import HooksSettings, MentionsSettings, Settings, Site
 from commentsvc.util.timestamps import rfc3339
 from tests.unit.app_fixture import NOW, SETTINGS, Served, served
 from tests.unit.mentions.other_site import OtherSite, Page, other_site
@@ -53,7 +53,8 @@ class Reading:
 def settings(server: OtherSite) -> Settings:
     site = Site(name="blog", origins=(server.url(""),), social_sitemap=server.url("/sitemap.xml"))
     hooks = HooksSettings(allowed_networks=("127.0.0.0/8",))
-    return replace(SETTINGS, hooks=hooks, sites=(site, Site(name="notes")))
+    mentions = MentionsSettings(allowed_networks=("127.0.0.0/8",))
+    return replace(SETTINGS, hooks=hooks, mentions=mentions, sites=(site, Site(name="notes")))
 
 
 @pytest.fixture

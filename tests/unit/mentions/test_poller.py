@@ -26,7 +26,7 @@ from commentsvc.settings.schema import (
     Site,
     SpamSettings,
 )
-from commentsvc.util.http_client import Fetched, RemoteError
+from commentsvc.util.http_client import Fetched, RemoteError, StrangerClient
 from commentsvc.util.timestamps import DAY_MS, HOUR_MS
 from tests.unit.app_fixture import SETTINGS, Served, data, served
 from tests.unit.database_fixture import decide
@@ -50,7 +50,9 @@ def settings(server: OtherSite, **of_site: Any) -> Settings:  # Any: fields of S
         SETTINGS,
         moderation=ModerationSettings(policy="all"),
         hooks=HooksSettings(allowed_networks=("127.0.0.0/8",)),
-        mentions=MentionsSettings(bluesky_service=server.url("")),
+        mentions=MentionsSettings(
+            bluesky_service=server.url(""), allowed_networks=("127.0.0.0/8",)
+        ),
         sites=(Site(name="blog", origins=("https://blog.example",), **of_site),),
     )
 
@@ -382,7 +384,7 @@ def test_replies_of_all_servers_together_have_a_bound(tmp_path: Path, server: Ot
 
 
 def client() -> PoliteClient:
-    return PoliteClient(("127.0.0.0/8",), SettableClock(0, 0))
+    return PoliteClient(StrangerClient(("127.0.0.0/8",)), SettableClock(0, 0))
 
 
 def test_json_with_millions_of_values_is_not_decoded(server: OtherSite) -> None:
@@ -398,11 +400,11 @@ def test_long_robots_txt_of_many_hosts_do_not_fill_the_memory(
     rules = b"User-agent: *\n" + b"Disallow: /private/\n" * 20_000
     asked: list[str] = []
 
-    async def fetch(url: str, *_more: object) -> Fetched:
+    async def fetch(_client: StrangerClient, url: str, *_more: object) -> Fetched:
         asked.append(url)
         return Fetched(200, "text/plain", rules if url.endswith(".txt") else b"{}", (), url)
 
-    monkeypatch.setattr("commentsvc.mentions.polite_client.fetch", fetch)
+    monkeypatch.setattr(StrangerClient, "fetch", fetch)
     asking = client()
     for host in "abccba":
         asyncio.run(asking.get(f"https://{host}.example/note"))

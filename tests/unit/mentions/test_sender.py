@@ -15,7 +15,7 @@ from commentsvc.delivery.worker import OutboxWorker
 from commentsvc.mentions.sender import WebmentionSender
 from commentsvc.model import APPROVED, DELETED, PENDING
 from commentsvc.moderation import actions
-from commentsvc.settings.schema import HooksSettings, ServerSettings, Site
+from commentsvc.settings.schema import MentionsSettings, ServerSettings, Site
 from tests.unit.app_fixture import SETTINGS, Served, served
 from tests.unit.database_fixture import decide
 from tests.unit.mentions.other_site import OtherSite, Page, other_site
@@ -23,7 +23,7 @@ from tests.unit.mentions.other_site import OtherSite, Page, other_site
 SENDING = replace(
     SETTINGS,
     server=ServerSettings(public_url="https://c.example"),
-    hooks=HooksSettings(allowed_networks=("127.0.0.0/8",)),
+    mentions=MentionsSettings(allowed_networks=("127.0.0.0/8",)),
     sites=(
         Site(name="blog", origins=("https://blog.example",), send_webmentions=True),
         Site(name="notes"),

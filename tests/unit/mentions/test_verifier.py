@@ -15,7 +15,6 @@ from commentsvc.mentions.verifier import MentionVerifier
 from commentsvc.model import APPROVED, DELETED, PENDING, Comment
 from commentsvc.settings.schema import (
     CommentsSettings,
-    HooksSettings,
     MentionsSettings,
     ModerationSettings,
     ServerSettings,
@@ -32,8 +31,7 @@ from tests.unit.mentions.other_site import OtherSite, Page, other_site
 WITH_MENTIONS = replace(
     SETTINGS,
     moderation=ModerationSettings(policy="all"),
-    hooks=HooksSettings(allowed_networks=("127.0.0.0/8",)),
-    mentions=MentionsSettings(rate_limit="off"),
+    mentions=MentionsSettings(rate_limit="off", allowed_networks=("127.0.0.0/8",)),
     sites=(
         Site(name="blog", origins=("https://blog.example",), webmentions=True),
         Site(name="notes", origins=("https://notes.example",)),

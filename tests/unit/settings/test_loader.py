@@ -159,6 +159,11 @@ def test_origins_are_written_as_browsers_do() -> None:
         ("HOOKS_NTFY", "ntfy.sh/x"),
         ("HOOKS_SLACK", "slack"),
         ("HOOKS_ALLOWED_NETWORKS", "10.0.0.1/8"),
+        ("MENTIONS_ALLOWED_NETWORKS", "10.0.0.1/8"),
+        ("MENTIONS_ALLOWED_NETWORKS", "127.0.0.0/8"),
+        ("MENTIONS_ALLOWED_NETWORKS", "10.0.0.0/8, ::1/128"),
+        ("MENTIONS_ALLOWED_NETWORKS", "0.0.0.0/0"),
+        ("MENTIONS_ALLOWED_NETWORKS", "64:ff9b::/96"),
     ],
 )
 def test_a_value_out_of_bounds_is_refused(variable: str, value: str) -> None:

@@ -13,7 +13,8 @@ import pytest
 import trustme
 
 from commentsvc.util import http_client
-from commentsvc.util.http_client import HttpResponse, RemoteError
+from commentsvc.util.http_client import HttpResponse, RemoteError, SettingsClient, StrangerClient
+from commentsvc.util.ip_ranges import is_public
 from tests.background import background
 
 LOCAL = ("127.0.0.0/8",)
@@ -71,7 +72,7 @@ def receiver() -> Iterator[Receiver]:
 
 
 def post(url: str, networks: tuple[str, ...] = (), deadline: float = 30.0) -> HttpResponse:
-    return asyncio.run(http_client.post(url, b"{}", {"X-Name": "value"}, networks, deadline))
+    return asyncio.run(SettingsClient(networks).post(url, b"{}", {"X-Name": "value"}, deadline))
 
 
 PRIVATE = """
@@ -85,14 +86,14 @@ PRIVATE = """
 
 @pytest.mark.parametrize("address", [*PRIVATE.split()])
 def test_an_address_that_is_not_public_is_known(address: str) -> None:
-    assert not http_client.is_public(address)
+    assert not is_public(address)
 
 
 @pytest.mark.parametrize(
     "address", ["1.1.1.1", "93.184.215.14", "2606:4700::1111", "::ffff:1.1.1.1", "64:ff9b::101:101"]
 )
 def test_a_public_address_is_known(address: str) -> None:
-    assert http_client.is_public(address)
+    assert is_public(address)
 
 
 def test_a_post_arrives_where_the_operator_allows_it(receiver: Receiver) -> None:
@@ -182,7 +183,7 @@ def test_redirects_and_the_page_have_one_deadline(
     monkeypatch.setattr(http_client, "DEADLINE", 1.0)
     receiver.status, receiver.location, receiver.pause = 302, "/again", 0.4
     with pytest.raises(RemoteError, match="no answer within 1 s"):
-        asyncio.run(http_client.fetch(f"http://127.0.0.1:{receiver.port}/", 10, {}, LOCAL))
+        asyncio.run(SettingsClient(LOCAL).fetch(f"http://127.0.0.1:{receiver.port}/", 10, {}))
     assert len(receiver.got) <= 3
 
 
@@ -197,7 +198,7 @@ def test_a_name_server_that_does_not_answer_holds_up_nothing_else(
         raise OSError("no such name")
 
     async def story() -> None:
-        asked = [http_client.get(f"http://{n}.evil.example/", 10) for n in range(40)]
+        asked = [SettingsClient().get(f"http://{n}.evil.example/", 10) for n in range(40)]
         waiting = [asyncio.ensure_future(each) for each in asked]
         await asyncio.sleep(0)
         try:
@@ -217,7 +218,7 @@ def test_names_that_are_looked_up_at_once_are_bounded(monkeypatch: pytest.Monkey
     monkeypatch.setattr(socket, "getaddrinfo", lambda *_, **__: answered.wait() and [])
 
     async def fetches(number: int) -> set[str]:
-        asked = [http_client.get(f"http://{n}.evil.example/", 10) for n in range(number)]
+        asked = [SettingsClient().get(f"http://{n}.evil.example/", 10) for n in range(number)]
         return {str(each) for each in await asyncio.gather(*asked, return_exceptions=True)}
 
     try:
@@ -249,3 +250,98 @@ def test_the_certificate_is_that_of_the_name(
     assert post(f"https://localhost:{receiver.port}/", LOCAL).status == 200
     with pytest.raises(RemoteError, match=r"(?i)certificate"):
         post(f"https://other.example:{receiver.port}/", LOCAL)
+
+
+def reaching(monkeypatch: pytest.MonkeyPatch, *addresses: str) -> None:
+    """Let every name have these addresses."""
+
+    def resolve(_host: str, port: int, *_: object, **__: object) -> list[Any]:
+        return [(2, 1, 6, "", (address, port)) for address in addresses]
+
+    monkeypatch.setattr(socket, "getaddrinfo", resolve)
+
+
+def refusal(client: SettingsClient | StrangerClient, url: str) -> str:
+    with pytest.raises(RemoteError) as refused:
+        asyncio.run(client.fetch(url, 10, {}))
+    return str(refused.value)
+
+
+OPEN = ("0.0.0.0/0", "::/0")  # more than the settings allow
+
+
+@pytest.mark.parametrize(
+    "address",
+    [
+        "127.0.0.1",
+        "127.9.9.9",
+        "0.0.0.0",
+        "169.254.169.254",
+        "::1",
+        "::",
+        "fe80::1",
+        "fe80::1%eth0",
+        "::ffff:127.0.0.1",
+        "::ffff:169.254.169.254",
+        "64:ff9b::7f00:1",
+        "64:ff9b::a9fe:a9fe",
+        "2002:7f00:1::",
+        "2002:a9fe:a9fe::",
+        "2001:0:0:0:0:0:80ff:fffe",
+        "fd00:ec2::254",
+        "100.100.100.200",
+        "224.0.0.1",
+        "ff02::1",
+    ],
+)
+def test_a_stranger_never_reaches_this_machine_whatever_the_settings_open(
+    monkeypatch: pytest.MonkeyPatch, address: str
+) -> None:
+    reaching(monkeypatch, address)
+    assert "no public address" in refusal(StrangerClient(OPEN), "http://evil.example/")
+
+
+@pytest.mark.parametrize("host", ["127.0.0.1", "localhost", "127.1", "2130706433", "0x7f000001"])
+def test_no_spelling_of_an_own_address_is_reached_by_strangers(host: str) -> None:
+    assert "no public address" in refusal(StrangerClient(OPEN), f"http://{host}/")
+
+
+@pytest.mark.parametrize("port", [0, 1, 22, 25, 79, 81, 444, 3306, 5432, 6379, 8080, 65_535])
+@pytest.mark.parametrize("scheme", ["http", "https"])
+def test_a_stranger_reaches_the_ports_80_and_443_only(
+    monkeypatch: pytest.MonkeyPatch, scheme: str, port: int
+) -> None:
+    reaching(monkeypatch)  # nothing is looked up
+    for host in ("1.1.1.1", "[2606:4700::1111]", "a.example", "u:p@a.example", "a.example."):
+        told = refusal(StrangerClient(OPEN), f"{scheme}://{host}:{port}/")
+        assert told == f"it has the port {port}; addresses of others have 80 or 443"
+
+
+def test_a_redirect_leads_a_stranger_to_no_other_port_or_network(
+    receiver: Receiver, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(http_client, "is_local", lambda address: address.endswith(".1.1"))
+    monkeypatch.setattr(http_client, "STRANGER_PORTS", (80, 443, receiver.port))
+    receiver.status = 302
+    here = f"http://127.0.0.1:{receiver.port}/"
+    for there, told in (
+        ("http://127.0.0.1:22/", "the port 22"),
+        ("//127.0.0.1:8080/", "the port 8080"),
+        ("http://127.0.1.1/", "no public address"),
+        ("http://10.0.0.1/", "no public address"),
+        ("ftp://127.0.0.1/", "no http address"),
+    ):
+        receiver.location = there
+        assert told in refusal(StrangerClient(LOCAL), here), there
+
+
+def test_each_client_names_its_own_list_of_networks(monkeypatch: pytest.MonkeyPatch) -> None:
+    reaching(monkeypatch, "10.0.0.1")
+    assert "hooks.allowed_networks" in refusal(SettingsClient(), "http://a.example/")
+    assert "mentions.allowed_networks" in refusal(StrangerClient(), "http://a.example/")
+
+
+def test_credentials_in_an_address_are_not_sent_as_its_host(receiver: Receiver) -> None:
+    assert post(f"http://ann:secret@127.0.0.1:{receiver.port}/", LOCAL).status == 200
+    [(_, headers, _)] = receiver.got
+    assert headers["Host"] == f"127.0.0.1:{receiver.port}"
