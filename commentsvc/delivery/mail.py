@@ -19,11 +19,14 @@ from email.policy import SMTP
 from typing import Any, Final
 from urllib.parse import urlsplit
 
+import msgspec
+
 from commentsvc.auth import account_mails, invitations
 from commentsvc.auth.reply_addresses import MODERATE, REPLY, ReplyAddresses
 from commentsvc.auth.signed_links import OWN_DAYS, SignedLinks
 from commentsvc.comments import follows, queries, readers, subscriptions
 from commentsvc.comments.follows import Follower
+from commentsvc.comments.submission import TITLE_LENGTH
 from commentsvc.db.schema.comments import CommentTable
 from commentsvc.db.schema.outbox import ASKED, CONFIRMED, OutboxRow
 from commentsvc.db.sqlite import Reader
@@ -52,6 +55,9 @@ CONFIRM_DAYS: Final = 30
 # The days for which a link to unsubscribe works: as long as a mail may be in a mailbox.
 STOP_DAYS: Final = 3_650
 SUBJECT_LENGTH: Final = 150  # characters: titles of pages may be very long
+# Characters of what strangers may choose and a mail shows outside of a quotation.
+AUTHOR_LENGTH: Final = 200
+ADDRESS_LENGTH: Final = 200
 TOLD: Final = 50  # comments quoted in one digest; further ones are only counted
 COUNTED: Final = 10_000  # comments that are counted at most
 TEMPLATES: Final = {
@@ -179,7 +185,7 @@ class MailComposer:
         may_answer = may_decide and entry.comment.status in (PENDING, APPROVED)
         subject = _(
             "%(author)s commented on “%(title)s”",
-            author=entry.comment.author,
+            author=_author(entry),
             title=self._title(entry),
         )
         letter = self._letter(
@@ -238,7 +244,7 @@ class MailComposer:
             post.id,
             post.created_at,
             entry,
-            page=self._page(entry) or entry.url,
+            page=_bounded(self._page(entry) or one_line(entry.url), entry.site),
             link=self._link("confirm", number, expires=expires),
             link_days=CONFIRM_DAYS,
         )
@@ -276,7 +282,7 @@ class MailComposer:
         stop = self._link("stop", number, expires=post.created_at + STOP_DAYS * DAY_MS)
         subject = _(
             "%(author)s replied to you on “%(title)s”",
-            author=entry.comment.author,
+            author=_author(entry),
             title=self._title(entry),
         )
         page = self._page(entry)
@@ -426,8 +432,9 @@ class MailComposer:
         return _with_stop(letter, stop)
 
     def _followed_page(self, follower: Follower) -> str:
+        """Return the address of the page or site; anybody may ask for a page that is not there."""
         origin = self._sites.get(follower.site, Site()).origin
-        return origin + follower.url or follower.site
+        return _bounded(origin + follower.url, origin) or follower.site
 
     def _received(self, reader: Reader, post: OutboxRow) -> Envelope | None:
         """Return the mail that tells the sender of an answer by mail what became of it."""
@@ -467,7 +474,7 @@ class MailComposer:
         """Return the values that templates show of a comment."""
         comment = entry.comment
         return {
-            "comment": comment,
+            "comment": msgspec.structs.replace(comment, author=_author(entry)),
             "source": comment.source[:QUOTED],
             "cut": len(comment.source) > QUOTED,
             "title": self._title(entry),
@@ -513,11 +520,12 @@ class MailComposer:
         return self._decisions.page(purpose, *content, expires=expires, language=spoken().tag)
 
     def _title(self, entry: Entry) -> str:
-        return one_line(entry.title) or entry.url
+        title, url = one_line(entry.title), one_line(entry.url)
+        return title[:TITLE_LENGTH] or _bounded(url, url[: ADDRESS_LENGTH - 1] + "…")
 
     def _page(self, entry: Entry) -> str:
         origin = self._sites.get(entry.site, Site()).origin
-        return origin and origin + entry.url
+        return origin and origin + one_line(entry.url)
 
     def _letter(
         self,
@@ -552,6 +560,16 @@ class MailComposer:
         message.set_content(_GAPS.sub("\n\n", text), cte="quoted-printable")
         message.add_alternative(html, subtype="html", cte="quoted-printable")
         return Envelope(self._mail.sender, recipient, message)
+
+
+def _author(entry: Entry) -> str:
+    """Return the name of a comment's author as one bounded line, wherever it came from."""
+    return one_line(entry.comment.author)[:AUTHOR_LENGTH]
+
+
+def _bounded(address: str, otherwise: str) -> str:
+    """Return an address that is shown as a text, or something else if it is very long."""
+    return address if len(address) <= ADDRESS_LENGTH else otherwise
 
 
 def _header_text(text: str) -> str:

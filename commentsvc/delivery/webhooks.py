@@ -144,8 +144,10 @@ class Notification(NamedTuple):
         comment = self.entry.comment
         source = comment.source
         short = source if len(source) <= SHOWN else source[:SHOWN] + "…"
-        where = one_line(self.entry.title) or self.entry.url
-        said = replace(SAID[comment.status], params={"author": comment.author, "page": where})
+        where = one_line(self.entry.title) or one_line(self.entry.url)
+        said = replace(
+            SAID[comment.status], params={"author": one_line(comment.author), "page": where}
+        )
         return f"{translate(said, self.language)}\n{short}"
 
     def title(self) -> str:

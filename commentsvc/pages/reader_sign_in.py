@@ -17,7 +17,7 @@ import logging
 from dataclasses import replace as replaced
 from os import urandom
 from typing import Annotated, Any, Final, NamedTuple
-from urllib.parse import urlencode, urlsplit
+from urllib.parse import urlencode
 
 import msgspec
 from msgspec import Meta
@@ -395,21 +395,23 @@ class SignInPages:
         query = CHOOSE.read(request)
         if not any(self._ways.values()):
             raise HttpError(404, "not_found", _("There is no such page."))
-        name = query.site or self._known_sites.locate(query.page).site
-        back = self._known(name, query.page, query.word)
+        back = self._known(query.site, query.page, query.word)
         if not self._ways[back.site.name]:
             raise HttpError(404, "not_found", _("There is no such page."))
         return back
 
     def _known(self, name: str, page: str, word: str) -> Return:
-        """Return where to go back to. Raise HttpError 400 if the page is not one of the site."""
-        site = self._sites.get(name)
-        if site is None or not is_key(word) or origin(page) not in site.origins:
+        """Return where to go back to: the canonical address of a page of the site `name`.
+
+        Without a name, the page decides which site. Raise HttpError 400 if it is not one of the
+        site's, or is malformed.
+        """
+        place = self._known_sites.locate_or_none(page, name)
+        site = self._sites.get(place.site) if place else None
+        if place is None or site is None or not is_key(word) or origin(page) not in site.origins:
             raise HttpError(400, "invalid", _("There is no such page."))
-        page = page.partition("#")[0]
-        if len(page) > PAGE_LENGTH:
-            page = f"{origin(page)}{urlsplit(page).path}"
-        return Return(site, page if len(page) <= PAGE_LENGTH else f"{origin(page)}/", word)
+        addresses = [origin(page) + path for path in (place.url, place.url.partition("?")[0], "/")]
+        return Return(site, next(each for each in addresses if len(each) <= PAGE_LENGTH), word)
 
     async def _begin(self, request: Request, back: Return, way: str) -> tuple[str, str]:
         """Return a random word and the state for signing in elsewhere. Raise HttpError 429."""

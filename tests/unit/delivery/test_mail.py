@@ -14,7 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
-from commentsvc.auth import accounts
+from commentsvc.auth import account_mails, accounts
 from commentsvc.auth.signed_links import SignedLinks
 from commentsvc.comments import queries, subscriptions
 from commentsvc.comments.markdown import render
@@ -194,11 +194,38 @@ def test_no_text_of_a_reader_gets_out_of_its_place(
     assert message["To"] == "mo@blog.example"
     assert len(message["Subject"]) <= 150
     text, html = part(message, "plain"), part(message, "html")
-    ours = [link for link in Outline(html).links if link.startswith("https://c.example/")]
-    assert len(ours) == 4
-    if field == "source":
-        assert not re.search(r"^https://evil", text, re.MULTILINE), "it is quoted"
+    links = [link for link in Outline(html).links if link.startswith("https://c.example/")]
+    assert len(links) == 4
+    assert not re.search(r"^https://evil", text, re.MULTILINE), "it is quoted"
+    add(database, status="pending")
+    usual = part(composed(database, replace(POST, comment_id=2)), "plain")
+    ours, theirs = (
+        [line for line in each.splitlines() if line[:1] != ">"] for each in (usual, text)
+    )
+    assert len(ours) == len(theirs), "whatever it is, it is a part of one line"
+    assert max(len(line) for line in theirs if not line.startswith("https://blog.")) <= 700
     assert max(map(len, message.as_bytes().splitlines())) <= 998
+
+
+# Each kind of mail, and where its text comes from that strangers choose: see the test of that name.
+STRANGERS = {
+    "submitted": "test_no_text_of_a_reader_gets_out_of_its_place",
+    "digest": "as submitted",
+    "published": "as submitted, without the author",
+    "reply": "as submitted",
+    "followed": "as submitted",
+    **dict.fromkeys(("decided", "answered", "replied", "refused", "held"), "as submitted"),
+    "confirm": "the address of a page with an approved comment, bounded",
+    "follow": "test_no_line_of_a_stranger_is_mailed_to_who_shall_follow",
+    "sign-in": "test_no_line_of_a_stranger_is_mailed_to_who_shall_sign_in",
+    "own": "none",
+    "invitation": "none: an owner's name, and the site's of the settings",
+    **dict.fromkeys(("confirm-address", *account_mails.CHANGES), "none"),
+}
+
+
+def test_it_is_known_of_each_kind_of_mail_what_strangers_write_in_it() -> None:
+    assert {*STRANGERS} == {*MAILS._kinds}
 
 
 @given(st.text(), st.text())

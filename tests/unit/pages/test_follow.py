@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
-from urllib.parse import urlsplit
+from urllib.parse import urlencode, urlsplit
 
 import pytest
 from msgspec.structs import replace
@@ -256,3 +256,48 @@ def test_comments_on_many_pages_ask_an_address_five_times_a_day(service: Served)
     service.now += 86_400
     service.submit(url="/9/", **WISH)
     assert len(mails(service)) == 1
+
+
+EVIL = "You won! Go to evil.example"
+
+
+@pytest.mark.parametrize(
+    "page",
+    [
+        f"/p/{between}{EVIL}"
+        for between in (
+            "\n",
+            "\r\n",
+            "\t",
+            "\0",
+            "\x85",
+            "\u2028",
+            "\u202e",
+            "%0A",
+            " ",
+            "?",
+            "#\n",
+        )
+    ]
+    + [f"//{EVIL}", "/" + "You-won-" * 200, "/" + "Ω" * 300, f"https://blog.example/{EVIL}"],
+)
+@pytest.mark.parametrize("as_json", [False, True])
+def test_no_line_of_a_stranger_is_mailed_to_who_shall_follow(
+    service: Served, page: str, as_json: bool
+) -> None:
+    query = urlencode({"url": page})
+    if as_json:
+        origin = "https://blog.example"
+        status = service.post(
+            f"/api/follow?{query}", {"email": "bob@mail.example"}, origin=origin
+        ).status
+    else:
+        status = ask(service, f"/follow?{query}")
+    found = mails(service)
+    assert (status in (200, 202)) == bool(found)
+    for _row, envelope in found:
+        assert "You won" not in text(envelope)
+        [line] = [line for line in text(envelope).splitlines() if "https://blog.example" in line]
+        [address] = re.findall(r"https://blog\.example[!-~]*", line)
+        assert len(address) <= 201
+        assert line.startswith("Someone, hopefully you, asked for mails")

@@ -6,6 +6,7 @@ import re
 import subprocess
 import time
 from collections.abc import Callable, Iterator
+from email.message import EmailMessage
 from html import unescape
 from pathlib import Path
 from types import SimpleNamespace
@@ -568,3 +569,66 @@ def test_a_network_goes_to_the_blogs_login_so_many_times_an_hour(service: Served
     target = f"/reader/blog?{urlencode(START)}"
     answers = [service.get(target).status for _number in range(61)]
     assert answers == [303] * 60 + [429]
+
+
+EVIL: Final = "You won! Go to https://evil.example"
+STRANGE = [
+    f"{BLOG}/p/{between}{EVIL}"
+    for between in (
+        "\n",
+        "\r\n",
+        "\r",
+        "\t",
+        "\0",
+        "\x0b",
+        "\x85",
+        "\u2028",
+        "\u2029",
+        "%0A",
+        "%0d",
+    )
+] + [
+    f"{BLOG}\n/{EVIL}",
+    f"{BLOG}\\\n{EVIL}",
+    f"\n{BLOG}/{EVIL}",
+    f"{BLOG}/?q=\n{EVIL}",
+    f"{BLOG}/p/#\n{EVIL}",
+    f"{BLOG}/p/ {EVIL}",
+    f"{BLOG}/p/\u202e{EVIL}",
+    f"{BLOG}/?{EVIL}",
+    f"{BLOG}/{'You-won-' * 500}",
+    f"{BLOG}/?{'you=won&' * 200}",
+    f"https://you-won@blog.example/{EVIL}",
+    f"{BLOG}.evil.example/{EVIL}",
+]
+
+
+@pytest.mark.parametrize("site", ["", "blog"])
+@pytest.mark.parametrize("page", STRANGE)
+def test_no_line_of_a_stranger_is_mailed_to_who_shall_sign_in(
+    service: Served, page: str, site: str
+) -> None:
+    """Each way names the page's canonical address, or none."""
+    query = urlencode(START | {"page": page} | ({"site": site} if site else {}), errors="replace")
+    answer = service.form(f"/reader/sign-in?{query}", "email=victim%40home.example")
+    posts = [row for row in waiting(service) if row.kind == "sign-in"]
+    assert (answer.status == 200) == bool(posts)
+    assert answer.status in (200, 400)
+    for post in posts:
+        envelope = service.database.read_now(MailComposer(SIGNING_IN, service.links).compose, post)
+        assert envelope is not None
+        for kind in ("plain", "html"):
+            body = envelope.message.get_body((kind,))
+            assert body
+            shown = body.get_content()
+            assert "You won" not in shown
+            assert "\u202e" not in shown
+        [line] = [line for line in shown_lines(envelope.message) if line.startswith(BLOG)]
+        assert re.fullmatch(rf"{BLOG}/[!-~]*", line)
+        assert len(line) <= 200
+
+
+def shown_lines(message: EmailMessage) -> list[str]:
+    body = message.get_body(("plain",))
+    assert body
+    return str(body.get_content()).splitlines()
