@@ -46,7 +46,7 @@ from commentsvc.comments.views import ViewCounter
 from commentsvc.context import ServiceContext
 from commentsvc.db import outbox as outbox_queue
 from commentsvc.db.database import Database
-from commentsvc.db.engine import Location, load_postgresql
+from commentsvc.db.engine import Location, describe, load_postgresql
 from commentsvc.db.lock import Lock
 from commentsvc.db.migrations import upgrade
 from commentsvc.db.scheduled_backup import ScheduledBackup
@@ -71,8 +71,8 @@ from commentsvc.pages.mail_links import LinkPages
 from commentsvc.pages.personal_data import PersonalDataPages
 from commentsvc.pages.reader_sign_in import SignInPages
 from commentsvc.runtime import handover, maintenance, process, request_trace, rerender
-from commentsvc.runtime.control import Control, NoServer
-from commentsvc.runtime.control_commands import CommandResult, Order
+from commentsvc.runtime.control import Control, NoServer, Request, ShowSettings, TryMail
+from commentsvc.runtime.control_commands import CommandResult
 from commentsvc.runtime.handover import Handover, InheritedState
 from commentsvc.runtime.https_redirect import redirecting
 from commentsvc.runtime.systemd import Notifier
@@ -174,6 +174,7 @@ async def _compose(
         instance = await _instance(stack, settings, bridge, watchers)
         database = _open(settings, location, bridge, watchers, instance)
         stack.push_async_callback(database.close)
+        data_dir.remember_served(data, describe(location) if settings.database.url else "")
         await _sync_database(database, settings)
         if makes_key and await database.read(queries.has_comments):
             _log.warning(
@@ -217,8 +218,16 @@ async def _compose(
             manager=start.manager.address,
         )
 
-        async def execute(order: Order) -> CommandResult:
-            return await database.write(order.apply, clock.now_ms())
+        async def execute(request: Request) -> CommandResult:
+            match request:
+                case ShowSettings():
+                    return CommandResult(settings=settings)
+                case TryMail():
+                    from commentsvc.delivery.mail_trial import try_mail  # mail may never be used
+
+                    await try_mail(settings, request.recipient, clock.now_ms())
+                    return CommandResult()
+            return await database.write(request.apply, clock.now_ms())
 
         control = Control(
             data / data_dir.control_socket(start.instance),

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from commentsvc.cli.common import counted, data_option, location, progress
+from commentsvc.cli.common import counted, data_option, progress
 from commentsvc.settings import data_dir
 
 if TYPE_CHECKING:
@@ -27,6 +27,7 @@ def backup(data: Path, file: Path, force: bool) -> None:
     """
     from commentsvc.cli import client
     from commentsvc.db import backup as copying
+    from commentsvc.db.engine import describe
     from commentsvc.db.migrations import upgrade
 
     path = client.database(data)
@@ -34,7 +35,7 @@ def backup(data: Path, file: Path, force: bool) -> None:
         upgrade.check(path)  # another program's database would be copied, too
     with progress("copying the database") as on_progress:
         size = copying.write(path, file, replace=force, on_progress=on_progress)
-    click.echo(f"{file} is a complete copy ({size / 1e6:.1f} MB)")
+    click.echo(f"{file} is a complete copy of {describe(path)} ({size / 1e6:.1f} MB)")
 
 
 @click.command()
@@ -51,11 +52,12 @@ def restore(data: Path, file: Path, force: bool, send: bool) -> None:
     waiting in FILE are not sent, because they may have been sent after the backup: moderators find
     them on the mail page and can send each of them.
     """
+    from commentsvc.cli import running
     from commentsvc.db import backup as copying
     from commentsvc.db.engine import load_postgresql
     from commentsvc.util import timestamps
 
-    place = location(data)
+    place = running.location(data)
     with progress("restoring the database") as on_progress:
         if isinstance(place, str):
             load_postgresql()
@@ -86,8 +88,10 @@ def restore(data: Path, file: Path, force: bool, send: bool) -> None:
         )
 
 
-def _as_place(ctx: click.Context, param: click.Parameter, value: str) -> "Location":
-    """Return a file or the URL of PostgreSQL."""
+def _as_place(ctx: click.Context, param: click.Parameter, value: str | None) -> "Location | None":
+    """Return a file or the URL of PostgreSQL; None if no place was given."""
+    if value is None:
+        return None
     scheme, colon, rest = value.partition(":")
     if scheme in ("postgresql", "postgres"):
         return value
@@ -101,8 +105,9 @@ def _as_place(ctx: click.Context, param: click.Parameter, value: str) -> "Locati
 
 @click.command("copy")
 @click.option("--from", "source", required=True, metavar="PLACE", callback=_as_place)
-@click.option("--to", "target", required=True, metavar="PLACE", callback=_as_place)
-def copy_(source: "Location", target: "Location") -> None:
+@click.option("--to", "target", metavar="PLACE", callback=_as_place)
+@click.option("--undo", is_flag=True, help="Let a database that was copied be served again.")
+def copy_(source: "Location", target: "Location | None", undo: bool) -> None:
     """Copy everything from one database to an empty one.
 
     PLACE is the file comments.sqlite3 of a data folder, or an address postgresql://USER@HOST/NAME.
@@ -110,10 +115,19 @@ def copy_(source: "Location", target: "Location") -> None:
     the file ~/.pgpass or the variable PGPASSWORD.
 
     Stop the server first. After copying, the command reads each row again and compares it. If it is
-    interrupted, the target stays empty. The source is not changed. Afterwards, set database.url and
-    start the server. Do not start it with the old database again.
+    interrupted, the target stays empty. Afterwards, set database.url and start the server. No
+    server uses the source again, unless you undo that with --undo --from PLACE.
     """
     from commentsvc.db import engine_copy
+    from commentsvc.db.engine import describe
+    from commentsvc.db.migrations import moved
+
+    if undo == (target is not None):
+        raise click.UsageError("Give --to, or --undo.")
+    if target is None:
+        moved.unmark(source)
+        click.echo(f"{describe(source)} can be served again")
+        return
 
     with progress("copying and comparing") as on_progress:
         done = engine_copy.copy(source, target, on_progress)
@@ -124,3 +138,4 @@ def copy_(source: "Location", target: "Location") -> None:
         rows = counted(done.replaced, "row")
         click.echo(f"{rows} had a NUL character, which PostgreSQL cannot store: U+FFFD replaces it")
     click.echo(f"{counted(sum(table.rows for table in done.tables), 'row')} copied and compared")
+    click.echo(f"no server uses {describe(source)} any more: use {describe(target)}")

@@ -20,7 +20,7 @@ from commentsvc.auth.accounts import Moderator
 from commentsvc.auth.api_tokens import ApiToken
 from commentsvc.auth.credentials import Credential
 from commentsvc.auth.sessions import Lifetime
-from commentsvc.cli import alias_import, common
+from commentsvc.cli import alias_import, running
 from commentsvc.comments import queries, search, threads
 from commentsvc.comments.page_urls import Sites
 from commentsvc.comments.search import SearchResult
@@ -144,7 +144,7 @@ def ensure_database(data: Path) -> Location:
 
     Raise SettingsError, DataUnusable and DatabaseError.
     """
-    place = common.location(data)
+    place = running.location(data)
     if isinstance(place, str):
         data_dir.must_exist(data)
         upgrade.upgrade(place)
@@ -328,7 +328,7 @@ def database(data: Path) -> Location:
 
     Raise SettingsError; DataUnusable if there is no folder, DatabaseUnusable if there is no file.
     """
-    place = common.location(data)
+    place = running.location(data)
     if isinstance(place, Path) and not place.exists():
         data_dir.must_exist(data)
         raise DatabaseUnusable(

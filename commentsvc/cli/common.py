@@ -245,17 +245,6 @@ config_option = click.option(
 )
 
 
-def location(data: Path) -> Path | str:
-    """Where the database is of the service with the data folder `data`: a file, or PostgreSQL.
-
-    The settings are those of the command that runs. Raises SettingsError, DataUnusable.
-    """
-    context = click.get_current_context(silent=True)
-    given = context.params.get("settings_file") if context else None
-    file = find_settings(given or loader.place("COMMENTSVC_CONFIG"), data)
-    return loader.database_url(file) or data / data_dir.DATABASE
-
-
 def find_settings(given: Path | None, data: Path) -> Path | None:
     """Return the given settings file, else that in the data folder, if there is one."""
     usual = data / data_dir.SETTINGS

@@ -13,7 +13,6 @@ from commentsvc.cli.common import (
     Failure,
     config_option,
     data_option,
-    find_settings,
     must_have_folder,
     open_private,
     whole,
@@ -28,9 +27,10 @@ FAILURES: Final = 20  # are listed
 
 def _origins(data: Path, settings_file: Path | None) -> dict[str, str]:
     """Return the origin of each site's pages. Raise SettingsError."""
-    from commentsvc.settings import loader, schema
+    from commentsvc.cli import running
+    from commentsvc.settings import schema
 
-    return schema.origins(loader.load(find_settings(settings_file, data)).sites)
+    return schema.origins(running.settings_for(data, settings_file, "site").sites)
 
 
 def _as_moment(_ctx: click.Context, _param: click.Parameter, value: str | None) -> int | None:

@@ -22,7 +22,6 @@ from commentsvc.cli.common import (
     Failure,
     config_option,
     data_option,
-    find_settings,
     must_have_folder,
 )
 from commentsvc.settings import data_dir
@@ -202,14 +201,13 @@ def import_(
         return
     if source is None or not files:
         raise click.UsageError("Give a FORMAT (or auto) and at least one FILE.")
-    from commentsvc.cli import client
+    from commentsvc.cli import client, running
     from commentsvc.imports import pages, prepare, report
     from commentsvc.imports.convert import Converter
     from commentsvc.imports.staging import StagingDatabase
-    from commentsvc.settings import loader
 
     os.nice(NICE)
-    settings = loader.load(find_settings(settings_file, data))
+    settings = running.settings_for(data, settings_file, "site")
     moved = _aliases(aliases) | (pages.read_map(map_file) if map_file else {})
     locate = pages.PageFinder(settings.sites, site, moved)
     on_blog = _pages_on_blog(blog, settings, locate) if blog else None

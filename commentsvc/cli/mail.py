@@ -1,11 +1,10 @@
 """The commands for mail.
 
-`mail test` needs no running server and writes nothing to the outbox: it connects to the mail server
-itself, and reports which step fails. `mail receive` stores a mail; the server acts on it now, or
-when it starts.
+`mail test` writes nothing to the outbox, and reports which step fails. If a server runs, it sends
+the mail: it may have a password that this command has not. `mail receive` stores a mail; the server
+acts on it now, or when it starts.
 """
 
-import asyncio
 import os
 import sys
 from pathlib import Path
@@ -19,14 +18,8 @@ from commentsvc.cli.common import (
     config_option,
     data_option,
     expected,
-    find_settings,
 )
-from commentsvc.settings import data_dir, loader
-from commentsvc.settings.schema import Settings
-from commentsvc.util.clock import SYSTEM_CLOCK
-
-# Seconds for each step: a working mail server answers faster.
-PATIENCE = 30.0
+from commentsvc.settings import data_dir
 
 
 @click.group()
@@ -42,7 +35,9 @@ def mail() -> None:
 )
 def test(data: Path, settings_file: Path | None, to: str | None) -> None:
     """Send a test mail now, and show the server's reply."""
-    settings = loader.load(find_settings(settings_file, data))
+    from commentsvc.cli import running
+
+    settings = running.settings_for(data, settings_file, "mail")
     recipient = to or next(iter(settings.mail.moderators), "")
     if not settings.mail.host:
         raise Failure(["mail.host is not set, so nothing is mailed. Set it in the settings."])
@@ -52,7 +47,8 @@ def test(data: Path, settings_file: Path | None, to: str | None) -> None:
         f"connecting to {settings.mail.host}:{settings.mail.port}"
         f" (security: {settings.mail.security}, login: {settings.mail.user or 'none'})"
     )
-    asyncio.run(_send(settings, recipient))
+    if fault := running.mail_fault(data, settings, recipient):
+        raise Failure([f"the mail was not sent: {fault}"])
     click.echo(f"the server has accepted a mail to {recipient}; look into that mailbox")
 
 
@@ -67,11 +63,11 @@ def receive(data: Path, settings_file: Path | None) -> None:
     """
     from commentsvc.auth import edit_tokens
     from commentsvc.auth.reply_addresses import ReplyAddresses
-    from commentsvc.cli import client
+    from commentsvc.cli import client, running
     from commentsvc.inbox.message import MAIL_SIZE, MailReader, Unwanted
     from commentsvc.runtime.control_commands import ReceiveMail
 
-    settings = loader.load(find_settings(settings_file, data))
+    settings = running.settings_for(data, settings_file, "inbox", "auth")
     if not settings.inbox.address:
         raise Failure(["inbox.address is not set, so no mail can be answered. Set it first."])
     ask_for("a mail")
@@ -88,20 +84,3 @@ def receive(data: Path, settings_file: Path | None) -> None:
         sys.exit(os.EX_TEMPFAIL)
     if refusal:
         click.echo(f"commentsvc: a mail was ignored: {refusal}", err=True)
-
-
-async def _send(settings: Settings, recipient: str) -> None:
-    from commentsvc.auth.signed_links import SignedLinks
-    from commentsvc.delivery.channel import DeliveryError
-    from commentsvc.delivery.mail import MailComposer
-    from commentsvc.delivery.smtp import Deadlines, Smtp
-
-    now = SYSTEM_CLOCK.now_ms()
-    mails = MailComposer(settings, SignedLinks([b""]))  # it has no link that needs a key
-    smtp = Smtp(settings.mail, mails.hostname, Deadlines(PATIENCE, PATIENCE))
-    try:
-        async with smtp.connect() as conversation:
-            click.echo("connected")
-            await conversation.send(mails.test(recipient, 0, now))
-    except DeliveryError as error:
-        raise Failure([f"the mail was not sent: {error}"]) from error

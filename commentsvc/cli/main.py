@@ -20,7 +20,6 @@ from commentsvc.cli.common import (
     data_option,
     expected,
     find_settings,
-    location,
     open_private,
     progress,
     whole,
@@ -227,15 +226,17 @@ def check(data: Path, settings_file: Path | None) -> None:
 
     The exit code is 1 if there is a fault.
     """
-    from commentsvc.cli import client
+    from commentsvc.cli import client, running
 
     problems: list[str] = []
     try:
         _say_settings(loader.load(find_settings(settings_file, data)))
     except SettingsError as error:
         problems += error.problems
+    for line in running.unlike_server(data, settings_file):
+        click.echo(f"note: {line}")
     try:
-        database = location(data)
+        database = running.location(data)
     except SettingsError:  # its problems are known
         raise Failure(problems) from None
     is_settings_alone = isinstance(database, Path) and not database.exists()

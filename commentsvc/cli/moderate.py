@@ -10,7 +10,7 @@ from typing import Literal
 
 import click
 
-from commentsvc.cli.common import ask_for, config_option, data_option, find_settings
+from commentsvc.cli.common import ask_for, config_option, data_option
 
 _ids = click.argument("ids", metavar="[ID]...", nargs=-1, type=click.IntRange(1, 2**63 - 1))
 _id = click.argument("id_", metavar="ID", type=click.IntRange(1, 2**63 - 1))
@@ -151,11 +151,11 @@ def _pin(data: Path, id_: int, *, pinned: bool) -> None:
 
 def _message(data: Path, settings_file: Path | None) -> str:
     """Return the text of a comment from stdin, with a length that the settings allow."""
+    from commentsvc.cli import running
     from commentsvc.comments.submission import SubmissionError, message_from_text
-    from commentsvc.settings import loader
     from commentsvc.util.i18n import translate
 
-    bounds = loader.load(find_settings(settings_file, data)).comments
+    bounds = running.settings_for(data, settings_file, "comments").comments
     ask_for("the text")
     with click.open_file("-", encoding="utf-8") as stdin:
         text = stdin.read(2 * bounds.message_length)

@@ -10,7 +10,7 @@ from typing import BinaryIO, Literal
 
 import click
 
-from commentsvc.cli.common import config_option, counted, data_option, find_settings
+from commentsvc.cli.common import config_option, counted, data_option
 
 _site = click.option("--site", default="", metavar="NAME", help="The site. Default: the first one.")
 
@@ -28,10 +28,10 @@ def thread() -> None:
 
 def _locate(data: Path, settings_file: Path | None, site: str, *urls: str) -> tuple[str, list[str]]:
     """Return the site's name and the canonical urls. Raise UrlError, SettingsError."""
+    from commentsvc.cli import running
     from commentsvc.comments.page_urls import Sites, UrlError
-    from commentsvc.settings import loader
 
-    sites = Sites(loader.load(find_settings(settings_file, data)).sites)
+    sites = Sites(running.settings_for(data, settings_file, "site").sites)
     places = [sites.locate(url, site) for url in urls]
     name = places[0].site
     if any(place.site != name for place in places):
@@ -157,12 +157,11 @@ def import_(data: Path, settings_file: Path | None, site: str, file: BinaryIO) -
     page. If there are comments under both addresses, the command shows how to merge them. You can
     run it again after each build.
     """
-    from commentsvc.cli import alias_import, client
+    from commentsvc.cli import alias_import, client, running
     from commentsvc.comments.page_urls import Sites
     from commentsvc.runtime.control_commands import Alias, Close
-    from commentsvc.settings import loader
 
-    sites = Sites(loader.load(find_settings(settings_file, data)).sites)
+    sites = Sites(running.settings_for(data, settings_file, "site").sites)
     pages = alias_import.read(file.read(alias_import.LIMIT + 1))
     for step in client.aliases_plan(data, sites, site, pages):
         if isinstance(step, alias_import.Clash):

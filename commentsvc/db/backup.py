@@ -31,8 +31,8 @@ from typing import Final, TypeVar
 from commentsvc.db import integrity, outbox, sqlite
 from commentsvc.db.backup_result import ARCHIVE, HELD, BackupError, RestoreResult
 from commentsvc.db.engine import Location, load_postgresql
-from commentsvc.db.lock import Lock
-from commentsvc.db.migrations import upgrade
+from commentsvc.db.lock import BY_SYSTEMD, Lock
+from commentsvc.db.migrations import moved, upgrade
 from commentsvc.db.sqlite import DatabaseBusy, DatabaseError, Reader, Transaction
 from commentsvc.settings import data_dir
 from commentsvc.util.clock import SYSTEM_CLOCK
@@ -109,7 +109,7 @@ def _is_backup(target: Path) -> bool:
     if _is_archive(target):
         return True
     try:
-        upgrade.check(target)
+        upgrade.check(target, may_be_moved=True)
         _ask(target, _summary)
     except (BackupError, DatabaseError, OSError):
         return False
@@ -265,11 +265,12 @@ def restore(
         try:
             stack.enter_context(Lock(data))
         except DatabaseBusy as error:
-            raise DatabaseBusy(f"{error}: stop it, then restore") from error
+            raise DatabaseBusy(f"{error}: stop it, then restore{BY_SYSTEMD}") from error
         stack.callback(new.unlink, missing_ok=True)
         number, newest = _ask(source, _summary)
-        upgrade.check(source)
+        upgrade.check(source, may_be_moved=True)
         write(source, new, replace=True, on_progress=on_progress, idle=True)
+        moved.unmark(new)
         upgrade.upgrade(new)
         faults = _ask(new, integrity.check)
         if faults and not force:
@@ -326,7 +327,10 @@ def _exchange(current: Path, new: Path) -> Path | None:
     if current.exists():
         kept = _free_name(current)
         with contextlib.suppress(DatabaseError, sqlite3.Error):
-            upgrade.check(current)  # raises for a damaged file, whose log SQLite would discard
+            # Raises for a damaged file, whose log SQLite would discard.
+            upgrade.check(current, may_be_moved=True)
+            moved.unmark(current)
+            moved.mark(current, moved.RESTORED)
             sqlite.connect(current, PATIENCE, "wal_checkpoint(TRUNCATE)").close()
         _place(current, kept, replace=False)
         for end in ("-wal", "-journal"):

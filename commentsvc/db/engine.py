@@ -3,6 +3,7 @@
 from pathlib import Path
 from types import ModuleType
 from typing import Any, Final, Protocol, TypeAlias
+from urllib.parse import parse_qs, unquote, urlsplit
 
 from commentsvc.db import sqlite
 from commentsvc.db.peers import NoPeers, Peers
@@ -39,6 +40,38 @@ WITHOUT_DRIVER: Final = (
 )
 # A file, or the URL of PostgreSQL.
 Location: TypeAlias = Path | str
+
+
+def describe(location: Location) -> str:
+    """Return a location for people: a path, or the URL of PostgreSQL without any password."""
+    if isinstance(location, Path):
+        return str(location)
+    user, hosts, name = _parts(location)
+    who = f"{user}@" if user else ""
+    if not hosts.startswith("/"):
+        return f"postgresql://{who}{hosts}/{name}"
+    folder, _, port = hosts.partition(":")  # of a unix socket
+    return f"postgresql://{who}/{name}?host={folder}" + (f"&port={port}" if port else "")
+
+
+def is_same(one: Location, other: Location) -> bool:
+    """Return whether two locations are one database, for whichever user and with any options."""
+    if isinstance(one, Path) or isinstance(other, Path):
+        return one == other
+    return _parts(one)[1:] == _parts(other)[1:]
+
+
+def _parts(url: str) -> tuple[str, str, str]:
+    """Return the user, the hosts with unusual ports, and the database that a URL names."""
+    parts = urlsplit(url)
+    given = {key: values[-1] for key, values in parse_qs(parts.query).items()}
+    who, _, hosts = parts.netloc.rpartition("@")
+    user = given.get("user") or unquote(who.partition(":")[0])
+    hosts = unquote(given.get("host") or hosts)
+    if port := given.get("port"):
+        hosts += f":{port}"
+    name = given.get("dbname") or unquote(parts.path.strip("/")) or user
+    return user, ",".join(host.removesuffix(":5432") for host in hosts.split(",")), name
 
 
 def load_postgresql() -> ModuleType:

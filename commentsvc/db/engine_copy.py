@@ -28,9 +28,9 @@ import peewee
 
 from commentsvc.db import sqlite
 from commentsvc.db.backup import PART, finish_file
-from commentsvc.db.engine import Location, load_postgresql
-from commentsvc.db.lock import Lock
-from commentsvc.db.migrations import upgrade
+from commentsvc.db.engine import Location, describe, load_postgresql
+from commentsvc.db.lock import BY_SYSTEMD, Lock
+from commentsvc.db.migrations import moved, upgrade
 from commentsvc.db.query import Select
 from commentsvc.db.schema import postgresql as schema
 from commentsvc.db.schema import search
@@ -105,14 +105,33 @@ class _Target(Protocol):
 def copy(source: Location, target: Location, on_progress: Callable[[float], None]) -> CopyResult:
     """Copy all rows of `source` to `target`, and compare them.
 
-    `on_progress` is called with the share that is done, from 0 to 1. Raise DatabaseError or
-    OSError; then `target` is as it was before.
+    Afterwards `source` is marked, so that no server uses it: see `migrations.moved`. `on_progress`
+    is called with the share that is done, from 0 to 1. Raise DatabaseError or OSError; then
+    `target` is as it was before.
     """
+    is_marked = False
     try:
-        with _reading(source) as reader, _writing(target) as made:
-            return _copy(reader, made, on_progress)
+        with _reading(source) as reader:
+            try:
+                with _writing(target) as made:
+                    done = _copy(reader, made, on_progress)
+                    if is_marked := _is_served(source):  # before anybody may serve the target
+                        moved.mark(source, f"{moved.COPIED}{describe(target)}")
+            except BaseException:
+                if is_marked:
+                    moved.unmark(source)
+                raise
+        for place, url in ((source, describe(target)), (target, "")):
+            if isinstance(place, Path) and _is_served(place):
+                data_dir.remember_served(place.parent, "" if isinstance(target, Path) else url)
+        return done
     except sqlite3.Error as error:
         raise sqlite.fault(error) or CopyError(_sqlite_text(error)) from error
+
+
+def _is_served(place: Location) -> bool:
+    """Return whether a service uses a database at that place: a file only under its usual name."""
+    return isinstance(place, str) or place.name == data_dir.DATABASE
 
 
 def _sqlite_text(error: sqlite3.Error) -> str:
@@ -288,14 +307,14 @@ def _reading_file(path: Path) -> Iterator[Reader]:
 @contextlib.contextmanager
 def _lock(path: Path) -> Iterator[None]:
     """Keep services from a file, which one uses only under its usual name."""
-    if path.name != data_dir.DATABASE:
+    if not _is_served(path):
         yield
         return
     with contextlib.ExitStack() as stack:
         try:
             stack.enter_context(Lock(path.parent))
         except DatabaseBusy as error:
-            raise DatabaseBusy(f"{error}: stop it, then copy") from error
+            raise DatabaseBusy(f"{error}: stop it, then copy{BY_SYSTEMD}") from error
         yield
 
 

@@ -3,9 +3,13 @@
 import fcntl
 import os
 from pathlib import Path
+from typing import Final
 
 from commentsvc.db.sqlite import DatabaseBusy, DatabaseFull
 from commentsvc.settings import data_dir
+
+# A service that only systemd's service unit stops is started by the socket at the next request.
+BY_SYSTEMD: Final = " (with systemd: systemctl stop commentsvc.socket commentsvc.service)"
 
 
 class Lock:

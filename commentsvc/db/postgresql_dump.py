@@ -28,7 +28,7 @@ from psycopg.conninfo import conninfo_to_dict, make_conninfo
 
 from commentsvc.db import integrity, outbox, postgresql
 from commentsvc.db.backup_result import ARCHIVE, HELD, BackupError, RestoreResult
-from commentsvc.db.migrations import postgresql_upgrade
+from commentsvc.db.migrations import moved, postgresql_upgrade
 from commentsvc.db.migrations.steps import HISTORY
 from commentsvc.db.migrations.upgrade import MAGIC
 from commentsvc.db.postgresql import PostgresqlConnection, PostgresqlTransaction
@@ -216,7 +216,8 @@ def restore(
     _look_at(source)
     with contextlib.closing(PostgresqlConnection(url)) as connection:
         try:
-            is_ours = len(postgresql_upgrade.missing(connection)) < len(postgresql_upgrade.STEPS)
+            missing = postgresql_upgrade.missing(connection, may_be_moved=True)
+            is_ours = len(missing) < len(postgresql_upgrade.STEPS)
             postgresql.refuse_others(connection, "restore")
             connection.run("BEGIN")
             postgresql.take_lock(connection)
@@ -227,6 +228,7 @@ def restore(
             on_progress(0.8)
             if connection.run(f"SELECT to_regclass('{SCHEMA}.{HISTORY}')").fetchone()[0] is None:
                 raise BackupError(f"{source} has no tables of commentsvc, so it is no backup.")
+            connection.run(moved.UNMARK)
             postgresql_upgrade.apply(connection)
             connection.run(ANALYZE)
             transaction = PostgresqlTransaction(connection, [])

@@ -1,8 +1,9 @@
 """The control socket: a command sends its writes to the server that runs on the same data.
 
 Only one process may write the database, so a command that writes while a server runs has to ask the
-server. It uses a Unix socket in the data folder (mode 0600: whoever may write the data may command
-the server). One connection carries one JSON line in each direction:
+server. A command that reads asks for the server's settings, since only the server knows what its
+service manager gave it. The Unix socket is in the data folder; it answers only root and the user of
+the server. One connection carries one JSON line in each direction:
 
     {"do": "change", "to": "approved", "ids": [3, 5]}   {"changed": [3], "unchanged": {"5": "spam"}}
     {"do": "change", "to": "approved", "all": true}     {"changed": []}
@@ -11,6 +12,8 @@ the server). One connection carries one JSON line in each direction:
     {"do": "staff", "verb": "remove", "name": "ann"}    {}
     {"do": "ping"}                                      {"address": "http://127.0.0.1:8080"}
     {"do": "hand_over"}                                 see handover.py
+    {"do": "show_settings"}                             {"settings": {…}}, with all secrets
+    {"do": "try_mail", "recipient": "ann@blog.example"} {"note": "…"}
     anything else                                       {"error": "…"}
 
 `control_commands` has the other commands.
@@ -23,6 +26,7 @@ import asyncio
 import contextlib
 import os
 import socket
+import struct
 import sys
 from asyncio.trsock import TransportSocket
 from collections.abc import Awaitable, Callable, Iterator
@@ -34,6 +38,7 @@ import msgspec
 from commentsvc.auth import accounts
 from commentsvc.comments import errors
 from commentsvc.db.sqlite import DatabaseError
+from commentsvc.delivery.channel import DeliveryError
 from commentsvc.runtime.control_commands import CommandResult, Order
 
 # Bytes of a request: enough for 10,000 ids, more than a shell accepts.
@@ -86,7 +91,24 @@ class HandOver(
     several: bool = False
 
 
-_decode = msgspec.json.Decoder(Ping | HandOver | Order).decode
+class ShowSettings(
+    msgspec.Struct, frozen=True, tag_field="do", tag="show_settings", forbid_unknown_fields=True
+):
+    """Ask for the settings that the server uses, wherever they come from."""
+
+
+class TryMail(
+    msgspec.Struct, frozen=True, tag_field="do", tag="try_mail", forbid_unknown_fields=True
+):
+    """Ask the server to send a test mail to `recipient`, or only to sign in if that is ""."""
+
+    recipient: str = ""
+
+
+# What the server does with its settings, and what it does to its database.
+Request = ShowSettings | TryMail | Order
+
+_decode = msgspec.json.Decoder(Ping | HandOver | Request).decode
 
 
 class Control:
@@ -96,7 +118,7 @@ class Control:
         self,
         path: Path,
         *,
-        execute: Callable[[Order], Awaitable[CommandResult]],
+        execute: Callable[[Request], Awaitable[CommandResult]],
         ready: CommandResult,
         give_way: Callable[[socket.socket], bool],
         several: bool = False,
@@ -151,9 +173,13 @@ class Control:
         assert task is not None
         self._talks.add(task)
         try:
+            connection: TransportSocket = writer.get_extra_info("socket")
             async with asyncio.timeout(LINE_DEADLINE):
                 line = await reader.readline()
-            answer = await self._answer(line, writer.get_extra_info("socket"))
+            if _user(connection) in (0, os.geteuid()):
+                answer = await self._answer(line, connection)
+            else:  # somebody has changed the mode of the socket
+                answer = CommandResult(error="only root and its own user may ask this server")
             if answer is not None:
                 writer.write(msgspec.json.encode(answer) + b"\n")
                 await writer.drain()
@@ -186,6 +212,7 @@ class Control:
             accounts.ModeratorError,
             ControlError,
             DatabaseError,
+            DeliveryError,
         ) as error:
             return CommandResult(error=str(error))
 
@@ -196,9 +223,17 @@ class Control:
         return CommandResult(error="the server is already stopping")
 
 
+def _user(connection: TransportSocket) -> int:
+    """Return the user id of the process that connected (SO_PEERCRED of unix(7))."""
+    size = struct.calcsize("3i")
+    credentials = connection.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, size)
+    _, user, _ = struct.unpack("3i", credentials)
+    return int(user)
+
+
 @contextlib.contextmanager
 def dial(
-    path: Path, request: Ping | HandOver | Order, deadline: float = ANSWER_DEADLINE
+    path: Path, request: Ping | HandOver | Request, deadline: float = ANSWER_DEADLINE
 ) -> Iterator[socket.socket]:
     """Connect to the server at the socket `path`, send `request`, and yield the connection.
 
@@ -220,7 +255,7 @@ def dial(
         yield client
 
 
-def ask(path: Path, request: Ping | Order) -> CommandResult:
+def ask(path: Path, request: Ping | Request) -> CommandResult:
     """Send `request` to the server at the socket `path`; return its answer.
 
     Raise ControlError; it is NoServer if none runs.

@@ -17,6 +17,7 @@ from commentsvc.db.schema.inbox import ReceivedMail
 from commentsvc.db.sqlite import Transaction
 from commentsvc.imports import staging_reader, store
 from commentsvc.moderation import actions, decisions, pins, profiles, retention
+from commentsvc.settings.schema import Settings
 from commentsvc.spam import bans
 
 # The name of the actor in a comment's history for decisions from a terminal.
@@ -30,7 +31,8 @@ class CommandResult(msgspec.Struct, frozen=True, omit_defaults=True):
 
     `address` is where the server listens; `proxy_header` says whether it expects a PROXY protocol
     header there; `manager` is the address of the service manager that started it, "" for none.
-    `error` is empty after success; `note` says why nothing was done.
+    `error` is empty after success; `note` says why nothing was done. `settings` are those of the
+    server, if they were asked for.
     """
 
     changed: tuple[int, ...] = ()
@@ -41,6 +43,7 @@ class CommandResult(msgspec.Struct, frozen=True, omit_defaults=True):
     manager: str = ""
     error: str = ""
     note: str = ""
+    settings: Settings | None = None
 
 
 class ControlCommand(

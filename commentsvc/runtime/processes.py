@@ -39,8 +39,8 @@ from typing import Final
 from commentsvc.db.lock import Lock
 from commentsvc.http.bridge import COUNT_BYTES, Sockets, close_all
 from commentsvc.runtime import control, handover, process
-from commentsvc.runtime.control import Control, ControlError, NoServer
-from commentsvc.runtime.control_commands import CommandResult, Order
+from commentsvc.runtime.control import Control, ControlError, NoServer, Request
+from commentsvc.runtime.control_commands import CommandResult
 from commentsvc.runtime.handover import InheritedState
 from commentsvc.runtime.systemd import Notifier
 from commentsvc.settings import data_dir
@@ -273,7 +273,7 @@ class _Supervisor:
             await self._control.stop(COMMAND_GRACE)
             self._control = None
 
-    async def _execute(self, order: Order) -> CommandResult:
+    async def _execute(self, order: Request) -> CommandResult:
         """Let an instance execute a command. Raise ControlError."""
         for instance in self._instances:
             with contextlib.suppress(NoServer):

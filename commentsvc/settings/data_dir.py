@@ -17,6 +17,7 @@ DATABASE: Final = "comments.sqlite3"
 SECRET_KEY: Final = "secret.key"  # noqa: S105 - the name of a file
 CONTROL: Final = "control.sock"
 SETTINGS: Final = "commentsvc.toml"
+SERVED: Final = "served"  # names the database of the last server
 
 
 def control_socket(instance: int = 0) -> str:
@@ -83,6 +84,21 @@ def create_file(path: Path) -> None:
                 os.fchown(fd, owner.st_uid, owner.st_gid)
         finally:
             os.close(fd)
+
+
+def remember_served(data: Path, url: str) -> None:
+    """Note that a server uses the database at `url`, which has no password; "" is the usual file.
+
+    Raise OSError.
+    """
+    note, text = data / SERVED, f"{url or DATABASE}\n"
+    with contextlib.suppress(OSError):
+        if note.read_text() == text:
+            return
+    part = note.with_name(f"{SERVED}.part")
+    create_file(part)
+    part.write_text(text)
+    part.replace(note)
 
 
 def _refuse_file(data: Path) -> None:

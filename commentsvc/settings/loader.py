@@ -14,7 +14,9 @@ import os
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any, Final
+from typing import Any, Final, NamedTuple, get_args
+
+import msgspec
 
 from commentsvc.settings.reader import SettingsError, SettingsReader
 from commentsvc.settings.schema import (
@@ -54,10 +56,7 @@ def load(
     `options` of the command line ("server.workers": "2", for --workers) override both. Raise
     SettingsError with all problems that were found.
     """
-    reading = SettingsReader("COMMENTSVC_", SECTIONS, repeated="site", places=PLACES)
-    if path is not None:
-        reading.read_file(path)
-    reading.read_environment(environ)
+    reading = _reading(path, environ)
     for name, value in options.items():
         if value is not None:
             reading.override(name, value)
@@ -80,6 +79,45 @@ def load(
     if reading.problems:
         raise SettingsError(reading.problems)
     return Settings(**parts, sites=sites)
+
+
+def _reading(path: Path | None, environ: Mapping[str, str]) -> SettingsReader:
+    reading = SettingsReader("COMMENTSVC_", SECTIONS, repeated="site", places=PLACES)
+    if path is not None:
+        reading.read_file(path)
+    reading.read_environment(environ)
+    return reading
+
+
+class GivenSetting(NamedTuple):
+    """A setting that the file or a variable gives; `where` is its name for the operator."""
+
+    section: str
+    key: str
+    value: Any  # whatever type SECTIONS has for it
+    where: str
+    is_secret: bool
+
+
+def given(path: Path | None, environ: Mapping[str, str] = os.environ) -> Iterator[GivenSetting]:
+    """Yield what the file and the variables give, without what is invalid; no `[[site]]`."""
+    reading = _reading(path, environ)
+    for section, table in reading.tables.items():
+        struct = SECTIONS[section]
+        types = {field.name: field.type for field in msgspec.structs.fields(struct)}
+        for key, (_, where, _) in table.items():
+            before = len(reading.problems)
+            value = getattr(reading.build(struct, {key: table[key]}), key)
+            if len(reading.problems) == before:
+                meta = get_args(types[key])[1]
+                is_secret = bool((meta.extra or {}).get("secret"))
+                yield GivenSetting(section, key, value, where, is_secret)
+
+
+def given_sites(path: Path | None, environ: Mapping[str, str] = os.environ) -> tuple[Site, ...]:
+    """Return the sites that the file and the variables give; none if they give none."""
+    reading = _reading(path, environ)
+    return tuple(reading.build(Site, table) for table in reading.repeats if table)
 
 
 def database_url(path: Path | None, environ: Mapping[str, str] = os.environ) -> str:

@@ -16,8 +16,8 @@ import pytest
 
 from commentsvc import app
 from commentsvc.db.lock import Lock
-from commentsvc.runtime.control import Control
-from commentsvc.runtime.control_commands import CommandResult, Order
+from commentsvc.runtime.control import Control, Request
+from commentsvc.runtime.control_commands import CommandResult
 from commentsvc.runtime.systemd import Notifier
 from commentsvc.settings.schema import ServerSettings, Settings
 from tests.e2e.program import wait_for
@@ -140,7 +140,7 @@ def test_a_folder_that_cannot_hold_sockets_is_told_and_is_no_end(
     async def fails(_: object) -> None:
         raise OSError(errno.ENOSYS, "Function not implemented")
 
-    async def execute(_: Order) -> CommandResult:
+    async def execute(_: Request) -> CommandResult:
         return CommandResult()
 
     async def listen() -> None:

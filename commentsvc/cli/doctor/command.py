@@ -1,6 +1,5 @@
 """The command `doctor`, which finds mistakes in the set-up."""
 
-import asyncio
 import ssl
 from collections.abc import Iterable
 from pathlib import Path
@@ -15,6 +14,7 @@ from commentsvc.settings import loader
 
 if TYPE_CHECKING:
     from commentsvc.cli.doctor.remote import Finding
+    from commentsvc.settings.schema import Settings
 
 _MARKS = {
     True: click.style("ok   ", fg="green"),
@@ -78,6 +78,7 @@ def doctor(
     """
     import certifi
 
+    from commentsvc.cli import running
     from commentsvc.cli.doctor import local
     from commentsvc.cli.doctor import remote as looking
 
@@ -89,15 +90,18 @@ def doctor(
         except ssl.SSLError as error:
             raise Failure([f"{ca_file} has no certificate in PEM. Name another file."]) from error
     visitor = looking.ProbeClient(url, trust, plain_port, address)
-    settings = loader.load(find_settings(settings_file, data)) if data else None
+    settings = _settings(data, settings_file) if data else None
     if settings and not origins:
         origins = tuple(origin for site in settings.sites for origin in site.origins)
     faults = 0
     try:
         faults += _print_findings(looking.examine(visitor, origins), proxy)
         if data and settings:
+            unlike = running.unlike_server(data, settings_file)
+            stale = [looking.Finding("settings", False, line) for line in unlike]
+            faults += _print_findings(stale, proxy)
             faults += _print_findings(local.examine(visitor, data, settings), proxy)
-            faults += _print_findings([asyncio.run(local.mail(settings))], proxy)
+            faults += _print_findings([local.mail(data, settings)], proxy)
     except looking.Unreachable as error:
         rights = local.socket_rights(data) if data else ""
         raise Failure([str(error), *([rights] if rights else [])]) from error
@@ -108,6 +112,13 @@ def doctor(
         )
     if faults:
         raise Failure([f"{counted(faults, 'fault')} found"])
+
+
+def _settings(data: Path, settings_file: Path | None) -> "Settings":
+    """Return the settings of the running server, else those of this command."""
+    from commentsvc.cli import running
+
+    return running.server_settings(data) or loader.load(find_settings(settings_file, data))
 
 
 def _print_findings(findings: "Iterable[Finding]", proxy: str | None) -> int:

@@ -12,12 +12,11 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Final
 
+from commentsvc.cli import running
 from commentsvc.cli.doctor import remote
 from commentsvc.cli.doctor.remote import Finding, ProbeClient
 from commentsvc.db.engine import load_postgresql
 from commentsvc.db.sqlite import DatabaseError
-from commentsvc.delivery.channel import DeliveryError
-from commentsvc.delivery.smtp import Deadlines, Smtp
 from commentsvc.runtime import control
 from commentsvc.runtime.control import ControlError, Ping
 from commentsvc.runtime.control_commands import CommandResult
@@ -140,14 +139,11 @@ def _accepted(server: CommandResult) -> int:
     return int(float(found[1])) if found else 0
 
 
-async def mail(settings: Settings) -> Finding:
+def mail(data: Path, settings: Settings) -> Finding:
     """Check that the mail server accepts our login; nothing is sent."""
     if not settings.mail.host:
         return Finding("mail", None, "mail.host is not set, so no mail is sent")
     where = f"{settings.mail.host}:{settings.mail.port}"
-    deadlines = Deadlines(remote.PATIENCE, remote.PATIENCE)
-    try:
-        async with Smtp(settings.mail, "localhost", deadlines).connect():
-            return Finding("mail", True, f"{where} accepts the login; `mail test` sends a mail")
-    except DeliveryError as error:
-        return Finding("mail", False, f"{where}: {error}")
+    if fault := running.mail_fault(data, settings, ""):
+        return Finding("mail", False, f"{where}: {fault}")
+    return Finding("mail", True, f"{where} accepts the login; `mail test` sends a mail")

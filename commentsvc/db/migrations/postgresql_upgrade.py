@@ -13,6 +13,7 @@ from typing import Any, Final, NamedTuple, TypeAlias
 import psycopg
 
 from commentsvc.db import postgresql
+from commentsvc.db.migrations import moved
 from commentsvc.db.migrations.steps import HISTORY
 from commentsvc.db.schema import postgresql as schema
 from commentsvc.db.sqlite import DatabaseUnusable
@@ -169,8 +170,11 @@ def examine(url: str) -> ServerState:
     return ServerState(version, problems)
 
 
-def missing(connection: Connection) -> list[str]:
-    """Return the steps that are missing. Raises DatabaseUnusable where it must be left alone."""
+def missing(connection: Connection, *, may_be_moved: bool = False) -> list[str]:
+    """Return the steps that are missing. Raises DatabaseUnusable where it must be left alone.
+
+    With `may_be_moved`, the mark of `moved` is ignored.
+    """
     try:
         row = connection.execute(_FACTS).fetchone()
     except psycopg.errors.InsufficientPrivilege as error:
@@ -198,10 +202,10 @@ def missing(connection: Connection) -> list[str]:
     if not is_ours:
         _look_at_new(connection, database, user, may_create)
         return [*STEPS]
-    try:
-        applied = {name for (name,) in connection.execute(f"SELECT name FROM {HISTORY}")}
-    except psycopg.errors.UndefinedColumn as error:
-        raise DatabaseUnusable(_of_another(database, f"{schema.SCHEMA}.{HISTORY}", user)) from error
+    applied = _applied(connection, database, user)
+    if not may_be_moved:
+        moved.refuse(_place(connection), applied)
+    applied = {name for name in applied if not name.startswith(moved.PREFIX)}
     if newer := sorted(applied - set(STEPS)):
         raise DatabaseUnusable(
             f"the database {database} was written by a newer commentsvc (it knows {newer[-1]}):"
@@ -210,6 +214,20 @@ def missing(connection: Connection) -> list[str]:
     if table := connection.execute(_FORBIDDEN, (schema.SCHEMA,)).fetchone():
         raise DatabaseUnusable(_no_rights(user, table[0]))
     return [name for name in STEPS if name not in applied]
+
+
+def _applied(connection: Connection, database: str, user: str) -> set[str]:
+    """Return the names of the steps that were applied, and of a mark. Raise DatabaseUnusable."""
+    try:
+        return {name for (name,) in connection.execute(f"SELECT name FROM {HISTORY}")}
+    except psycopg.errors.UndefinedColumn as error:
+        raise DatabaseUnusable(_of_another(database, f"{schema.SCHEMA}.{HISTORY}", user)) from error
+
+
+def _place(connection: Connection) -> str:
+    """Return the URL of the database, without its password."""
+    info = connection.info
+    return f"postgresql://{info.user}@/{info.dbname}?host={info.host}&port={info.port}"
 
 
 def _is_complete(connection: Connection) -> bool:

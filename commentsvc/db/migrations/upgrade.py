@@ -24,7 +24,7 @@ from typing import Any, Final
 import peewee
 
 from commentsvc.db.engine import Location, load_postgresql
-from commentsvc.db.migrations import steps
+from commentsvc.db.migrations import moved, steps
 from commentsvc.db.migrations.steps import HISTORY
 from commentsvc.db.sqlite import (
     DatabaseBusy,
@@ -189,8 +189,11 @@ def _has_content(path: Path) -> bool:
     return bool(magic)
 
 
-def check(path: Path) -> bool:
-    """Return whether steps are missing. Raise DatabaseError if the file must not be changed."""
+def check(path: Path, *, may_be_moved: bool = False) -> bool:
+    """Return whether steps are missing. Raise DatabaseError if the file must not be changed.
+
+    With `may_be_moved`, the mark of `moved` is ignored.
+    """
     _has_content(path)
     connection = connect_reading(path, PATIENCE, idle=True)
     try:
@@ -207,6 +210,9 @@ def check(path: Path) -> bool:
                 f"{path} was made by a version from before the first release, which this version "
                 "cannot read: move it away, and a new one is made"
             )
+        if not may_be_moved:
+            moved.refuse(path, applied)
+        applied = {name for name in applied if not name.startswith(moved.PREFIX)}
         if newer := sorted(applied - set(STEPS)):
             raise DatabaseUnusable(
                 f"{path} was written by a newer commentsvc (it knows {newer[-1]}): "

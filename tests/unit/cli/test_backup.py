@@ -31,7 +31,7 @@ def run(verb: str, data: Path, *words: object) -> Result:
 
 def test_a_backup_and_its_way_back_say_what_was_done(engine: str, data: Path) -> None:
     done = run("backup", data, data / "copy")
-    assert re.fullmatch(rf"{data}/copy is a complete copy \(0\.\d MB\)\n", done.output)
+    assert re.fullmatch(rf"{data}/copy is a complete copy of \S+ \(0\.\d MB\)\n", done.output)
     assert done.exit_code == 0
     done = run("restore", data, data / "copy")
     assert done.output.startswith("restored 1 comment, the newest of 20")
@@ -97,7 +97,11 @@ def test_a_copy_tells_what_it_copied_and_refuses_in_one_line(
         assert re.search(r"^comment +1  [0-9a-f]{16}$", done.output, re.MULTILINE)
         assert re.search(r"^\d rows copied and compared$", done.output, re.MULTILINE)
         assert done.exit_code == 0
+        again = copy("--from", data / DATABASE, "--to", url)
+        assert "was copied to postgresql://" in again.output
+        assert copy("--from", data / DATABASE, "--undo").exit_code == 0
         for words, reason in (
+            (("--from", data / DATABASE), "Give --to, or --undo."),
             (("--from", data, "--to", url), "is a folder: name the database file in it"),
             (("--from", data / DATABASE, "--to", url), "copied is not empty"),
             (("--from", url, "--to", data / DATABASE), "already exists: move it away"),

@@ -15,9 +15,12 @@ import pytest
 from click.testing import CliRunner, Result
 
 from commentsvc.auth import accounts
-from commentsvc.cli import client, common, imports, main
+from commentsvc.cli import client, imports, main, running
 from commentsvc.comments import queries
 from commentsvc.db.schema.moderation import TrainingTotalTable
+from commentsvc.runtime.control import ShowSettings
+from commentsvc.runtime.control_commands import CommandResult
+from commentsvc.settings.schema import Settings
 from tests.unit.app_fixture import Served
 from tests.unit.database_fixture import location, opened
 from tests.unit.imports.import_samples import DISQUS, ISSO_JSON, REMARK42, WORDPRESS
@@ -32,7 +35,7 @@ def run(tmp_path: Path, engine: str, monkeypatch: pytest.MonkeyPatch) -> Run:
     data.mkdir()
     if engine == "postgresql":
         monkeypatch.setenv("COMMENTSVC_DATABASE_URL", str(location(data)))  # of other processes
-        monkeypatch.setattr(common, "location", location)
+        monkeypatch.setattr(running, "location", location)
     (data / "commentsvc.toml").write_text('[[site]]\norigins = ["https://blog.example"]\n')
 
     def run(*words: object, data: Path = data) -> Result:
@@ -101,6 +104,8 @@ def test_it_goes_through_the_server_that_runs(
     monkeypatch.setattr("commentsvc.cli.imports.time.sleep", waited.append)
 
     def ask(_path: Path, order: object) -> object:
+        if isinstance(order, ShowSettings):
+            return CommandResult(settings=Settings())
         orders.append(type(order).__name__)
         return service.database.write_now(order.apply, 2**41)  # type: ignore[attr-defined] # an order has it
 

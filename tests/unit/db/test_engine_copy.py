@@ -20,7 +20,7 @@ from commentsvc.db import engine_copy
 from commentsvc.db.database import Database
 from commentsvc.db.engine_copy import CopyError
 from commentsvc.db.lock import Lock
-from commentsvc.db.migrations import upgrade
+from commentsvc.db.migrations import moved, upgrade
 from commentsvc.db.schema.search import INDEX
 from commentsvc.db.sqlite import DatabaseBusy, DatabaseError, DatabaseUnusable
 from commentsvc.settings.data_dir import DATABASE
@@ -179,6 +179,7 @@ def test_a_service_that_started_without_comments_may_be_the_target(
             (1, "blog")
         ]
         connection.rollback()
+        moved.unmark(tmp_path / DATABASE)
         with pytest.raises(CopyError, match=r"copied_0 is not empty \(its table \w+ has rows\)"):
             engine_copy.copy(tmp_path / DATABASE, url, quiet)
 

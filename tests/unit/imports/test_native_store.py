@@ -12,7 +12,7 @@ from click.testing import CliRunner, Result
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from commentsvc.cli import client, common, main
+from commentsvc.cli import client, main, running
 from commentsvc.comments import (
     create,
     follows,
@@ -65,7 +65,7 @@ def several(engine: str) -> Iterator[None]:
     """Let commands find the database of each data folder of a test."""
     with pytest.MonkeyPatch.context() as patch:
         if engine == "postgresql":
-            patch.setattr(common, "location", location)
+            patch.setattr(running, "location", location)
         yield
 
 

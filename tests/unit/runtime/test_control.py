@@ -13,7 +13,16 @@ from commentsvc.comments import create, queries
 from commentsvc.db.database import Database
 from commentsvc.db.sqlite import Transaction
 from commentsvc.runtime import control
-from commentsvc.runtime.control import Control, ControlError, HandOver, NoServer, Ping
+from commentsvc.runtime.control import (
+    Control,
+    ControlError,
+    HandOver,
+    NoServer,
+    Ping,
+    Request,
+    ShowSettings,
+    TryMail,
+)
 from commentsvc.runtime.control_commands import ChangeStatus, CommandResult, Order, UndoChange
 from tests.unit.database_fixture import location, new
 
@@ -37,7 +46,8 @@ async def running(
     database.open()
     await database.write(queries.sync_sites, ["blog"])
 
-    async def execute(order: Order) -> CommandResult:
+    async def execute(order: Request) -> CommandResult:
+        assert not isinstance(order, ShowSettings | TryMail), "the composition root answers these"
         return await database.write(order.apply, int(NOW * 1_000))
 
     ours = Control(

@@ -13,24 +13,25 @@ from commentsvc.settings.schema import DatabaseSettings, ServerSettings, Setting
 from tests.unit.mail_server import MailServer, mail_server, mail_settings
 
 
-def look(**changes: str) -> tuple[Finding, MailServer]:
+def look(tmp_path: Path, **changes: str) -> tuple[Finding, MailServer]:
     async def scene() -> tuple[Finding, MailServer]:
         async with mail_server() as server:
             mail = replace(mail_settings(server.port), **changes)
-            return await local.mail(Settings(mail=mail)), server
+            fault = await asyncio.to_thread(local.mail, tmp_path, Settings(mail=mail))
+            return fault, server
 
     return asyncio.run(scene())
 
 
-def test_a_mail_server_that_lets_us_in_is_well_and_gets_no_mail() -> None:
-    finding, server = look()
+def test_a_mail_server_that_lets_us_in_is_well_and_gets_no_mail(tmp_path: Path) -> None:
+    finding, server = look(tmp_path)
     assert finding.good
     assert "accepts the login" in finding.text
     assert not server.mails
 
 
-def test_a_mail_server_without_the_security_that_is_wanted_is_told() -> None:
-    finding, _ = look(security="starttls")
+def test_a_mail_server_without_the_security_that_is_wanted_is_told(tmp_path: Path) -> None:
+    finding, _ = look(tmp_path, security="starttls")
     assert finding.good is False
 
 

@@ -1,0 +1,149 @@
+"""Which database and settings a command uses: those of the server that runs on its data folder.
+
+Only the server knows what its service manager gives it: variables, credentials, --config. So a
+command asks the server. Without a server, the command reads the settings itself, and the data
+folder remembers which database was served. If the command was given something else, it says so and
+does nothing: otherwise it would read or change comments that nobody sees.
+"""
+
+import asyncio
+from collections.abc import Iterator
+from pathlib import Path
+
+import click
+
+from commentsvc.cli.common import Failure, find_settings
+from commentsvc.db.engine import Location, describe, is_same
+from commentsvc.delivery.channel import DeliveryError
+from commentsvc.runtime import control
+from commentsvc.runtime.control import ControlError, NoServer, ShowSettings, TryMail
+from commentsvc.settings import data_dir, loader
+from commentsvc.settings.loader import GivenSetting
+from commentsvc.settings.schema import SECTIONS, Settings
+from commentsvc.util.clock import SYSTEM_CLOCK
+
+
+def server_settings(data: Path) -> Settings | None:
+    """Return the settings of the server that runs on `data`; None if none runs.
+
+    Raise ControlError if it cannot be asked.
+    """
+    if not data.is_dir():
+        return None
+    try:
+        return control.ask(data / data_dir.CONTROL, ShowSettings()).settings
+    except NoServer:
+        return None
+
+
+def settings_for(data: Path, settings_file: Path | None, *sections: str) -> Settings:
+    """Return the settings that a command uses, which needs these `sections` of them.
+
+    Raise SettingsError; ControlError; Failure if the command was given others than the server has.
+    """
+    server = server_settings(data)
+    if server is None:
+        return loader.load(find_settings(settings_file, data))
+    file = find_settings(settings_file, data)
+    if lines := [*_differences(data, file, server, sections)]:
+        raise Failure(lines)
+    return server
+
+
+def location(data: Path) -> Location:
+    """Return where the database is of the service with the data folder `data`.
+
+    Raise SettingsError, DataUnusable, ControlError; Failure if the command was given another one.
+    """
+    context = click.get_current_context(silent=True)
+    chosen = context.params.get("settings_file") if context else None
+    file = find_settings(chosen or loader.place("COMMENTSVC_CONFIG"), data)
+    server = server_settings(data)
+    if server is not None:
+        if lines := [*_differences(data, file, server, ("database",))]:
+            raise Failure(lines)
+        return server.database.url or data / data_dir.DATABASE
+    own = loader.database_url(file) or data / data_dir.DATABASE
+    served = last_served(data)
+    if served is not None and not is_same(served, own):
+        raise Failure(
+            [
+                f"{data} was last served with {describe(served)}, and this command would use"
+                f" {describe(own)}. Give it the server's setting, such as"
+                " COMMENTSVC_DATABASE_URL_FILE, or start the server with the database that is meant"
+            ]
+        )
+    return own
+
+
+def mail_fault(data: Path, settings: Settings, recipient: str) -> str:
+    """Sign in at the mail server, and send a test mail unless `recipient` is "".
+
+    The server on `data` does it, or this process if none runs. Return why that failed, "" if it did
+    not. Raise OSError if `mail.ca_file` cannot be read.
+    """
+    try:
+        control.ask(data / data_dir.CONTROL, TryMail(recipient))
+    except NoServer:
+        from commentsvc.delivery.mail_trial import try_mail  # a slow import for one command
+
+        try:
+            asyncio.run(try_mail(settings, recipient, SYSTEM_CLOCK.now_ms()))
+        except DeliveryError as error:
+            return str(error)
+    except ControlError as error:
+        return str(error)
+    return ""
+
+
+def last_served(data: Path) -> Location | None:
+    """Return the database of the last server on `data`, without its password; None if unknown."""
+    try:
+        name = (data / data_dir.SERVED).read_text().strip()
+    except OSError:
+        return None
+    return name if "://" in name else data / data_dir.DATABASE
+
+
+def unlike_server(data: Path, settings_file: Path | None) -> list[str]:
+    """Return a line for each setting of the command that the running server does not have."""
+    server = server_settings(data)
+    if server is None:
+        return []
+    sections = [name for name in SECTIONS if name not in ("server", "site")]
+    return [*_differences(data, find_settings(settings_file, data), server, (*sections, "site"))]
+
+
+def _differences(
+    data: Path, file: Path | None, server: Settings, sections: tuple[str, ...]
+) -> Iterator[str]:
+    """Yield a line for each setting in `sections` that the command has and the server has not."""
+    remedy = "restart the server if this is new, or give the command what the server has"
+    for own in loader.given(file):
+        theirs = getattr(getattr(server, own.section), own.key)
+        if own.section not in sections or own.value == theirs:
+            continue
+        if (own.section, own.key) == ("database", "url"):
+            if own.section == "database" and _is_theirs(data, own, theirs):
+                continue
+            shown = [describe(value or data / data_dir.DATABASE) for value in (own.value, theirs)]
+        elif own.is_secret:
+            shown = ["another value", "its own"]
+        else:
+            shown = [f"{value!r}" for value in (own.value, theirs)]
+        yield f"{own.where} is {shown[0]}, but the server that runs on {data} uses {shown[1]}:" + (
+            f" {remedy}"
+        )
+    if "site" in sections:
+        sites = loader.given_sites(file)
+        if sites and sites != server.sites:
+            names = [", ".join(site.name for site in those) for those in (sites, server.sites)]
+            yield (
+                f"The sites of the command ({names[0]}) are not exactly those of the server that"
+                f" runs on {data} ({names[1]}): {remedy}"
+            )
+
+
+def _is_theirs(data: Path, own: GivenSetting, theirs: str) -> bool:
+    usual = data / data_dir.DATABASE
+    return is_same(own.value or usual, theirs or usual)
