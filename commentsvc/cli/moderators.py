@@ -11,7 +11,7 @@ from typing import Literal
 
 import click
 
-from commentsvc.cli.common import Failure, config_option, data_option, find_settings
+from commentsvc.cli.common import Failure, config_option, data_option
 from commentsvc.model import ROLES, SCOPES
 
 KINDS = ("session", "token", "passkey", "identity")
@@ -201,11 +201,10 @@ def credential() -> None:
 def list_credentials(data: Path, settings_file: Path | None, name: str) -> None:
     """List browsers, tokens, passkeys, providers: kind, ID, name."""
     from commentsvc.auth.sessions import Lifetime
-    from commentsvc.cli import client
-    from commentsvc.settings import loader
+    from commentsvc.cli import client, running
     from commentsvc.util import timestamps
 
-    settings = loader.load(find_settings(settings_file, data))
+    settings = running.settings_for(data, settings_file, "moderation")
     known = client.credentials_of(data, name, Lifetime.of(settings.moderation))
     for each in known:
         used = f"used {timestamps.local(each.used_at)}" if each.used_at else "not known to be used"

@@ -1,6 +1,7 @@
 """Every command uses the database and settings of the server that runs, or says what differs."""
 
 import os
+import re
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -82,6 +83,17 @@ def scene(tmp_path: Path, postgresql_server: Server) -> Scene:
 
 WITH_DATABASE = [(text, given) for text, given, _ in TABLE if not text.startswith("restore")]
 NAMES = ["comments.sqlite3", "postgresql://"]
+
+
+def test_no_other_command_reads_settings_by_itself() -> None:
+    """`serve` is the server, and `check` is for settings that the server does not have yet."""
+    folder = Path(main.__file__).parent
+    readers = {
+        str(path.relative_to(folder))
+        for path in folder.rglob("*.py")
+        if re.search(r"loader\.(load|database_url|given)\w*\(", path.read_text())
+    }
+    assert readers == {"main.py", "running.py", "doctor/command.py"}
 
 
 def test_every_command_uses_the_database_that_only_the_server_was_told_of(scene: Scene) -> None:
