@@ -49,6 +49,15 @@ def test_no_two_lock_files_differ_in_a_version(name: str) -> None:
     assert requirements.versions(name).items() <= everything.items()
 
 
+def test_each_action_of_a_workflow_is_a_commit_with_its_version_beside_it() -> None:
+    """A tag can be moved to other code; a commit cannot."""
+    workflows = [path.read_text() for path in (ROOT / ".github/workflows").iterdir()]
+    used = re.findall(r"^.*\buses:.*$", "\n".join(workflows), re.MULTILINE)
+    pinned = re.compile(r" *(- )?uses: [\w.-]+/[\w./-]+@[0-9a-f]{40} # v\d+\.\d+\.\d+")
+    assert len(used) > 3
+    assert [line for line in used if not pinned.fullmatch(line)] == []
+
+
 def test_the_release_has_a_wheel_for_each_python_that_is_promised() -> None:
     """Ubuntu 24.04, on which it is built, brings Python 3.12."""
     promised = re.findall(r"Python :: (3\.\d+)", " ".join(PROJECT["project"]["classifiers"]))
