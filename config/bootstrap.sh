@@ -14,8 +14,8 @@
 # stamp, and the next run tries again. The installation is editable: a changed Python file is used at
 # once; if a source of the core changed, the next process that imports the core compiles it first.
 #
-# apt and pip are called plainly, so that their own settings (files, environment) hold; what they
-# say is in build/apt.log and build/pip.log.
+# pip is called plainly, so that its own settings (files, environment) hold; what it says is in
+# build/pip.log. config/packages.sh calls apt, and nothing that it installs is started.
 set -eu
 cd "$(dirname "$0")/.."
 
@@ -38,7 +38,7 @@ case $level in
 esac
 
 # The path is part of the stamp: the programs in .venv/bin name their interpreter by it.
-stamp=$({ pwd && cat pyproject.toml meson.build meson.options config/backend.py config/bootstrap.sh config/requirements/*.txt; } | cksum)
+stamp=$({ pwd && cat pyproject.toml meson.build meson.options config/backend.py config/bootstrap.sh config/packages.sh config/requirements/*.txt; } | cksum)
 
 # A run as root leaves files that its user cannot change.
 if [ "$(id -u)" -ne 0 ]; then
@@ -175,37 +175,9 @@ may_install() {
     command -v apt-get >/dev/null && { [ "$(id -u)" -eq 0 ] || sudo -n true 2>/dev/null; }
 }
 
-as_root() {
-    if [ "$(id -u)" -eq 0 ]; then "$@"; else sudo -n "$@"; fi
-}
-
-# Runs apt-get with the given arguments; another one that runs is waited for.
-apt_get() {
-    as_root env DEBIAN_FRONTEND=noninteractive ${APT_CONFIG:+"APT_CONFIG=$APT_CONFIG"} \
-        apt-get -o DPkg::Lock::Timeout=600 -qq "$@" >>build/apt.log 2>&1
-}
-
-# install_packages NAME...: those that this system has, all at once. Servers among them are not
-# started: a policy says so while apt runs, unless there is one already.
 install_packages() {
     say "installing with apt: $*"
-    : >build/apt.log
-    apt_get update || return
-    known=
-    for name; do
-        if apt-cache show "$name" >>build/apt.log 2>&1; then known="$known $name"; fi
-    done
-    policy=/usr/sbin/policy-rc.d
-    if [ -e $policy ]; then
-        policy=
-    else
-        printf '#!/bin/sh\nexit 101\n' | as_root tee $policy >/dev/null
-        as_root chmod 755 $policy
-    fi
-    # shellcheck disable=SC2086 # One word each.
-    apt_get install -y --no-install-recommends $known && done=0 || done=1
-    [ -z "$policy" ] || as_root rm -f $policy
-    return "$done"
+    sh config/packages.sh "$@"
 }
 
 # Prints the lines in which a log names the fault, the last of them.
@@ -330,7 +302,9 @@ case $level in
         # The tests find it where Playwright keeps it.
         if ! has_whole_browser && is_ubuntu && may_install; then
             say "fetching Chromium by Playwright"
-            { as_root "$PWD/.venv/bin/playwright" install-deps chromium &&
+            packages=$(playwright install-deps --dry-run chromium | sed -n 's/^  \([a-z0-9.+-]*\)$/\1/p')
+            # shellcheck disable=SC2086 # One word each.
+            { { [ -z "$packages" ] || install_packages $packages; } &&
                 playwright install chromium; } >build/playwright.log 2>&1 || {
                 say "going on without a browser: $(tail -n 1 build/playwright.log)"
             }

@@ -117,8 +117,9 @@ def test_first_starts_at_once_in_a_path_with_a_space_all_show_the_demo(
 def bootstrap(folder: Path, path: str, user: int | None = None) -> tuple[int, str]:
     """Run a copy of config/bootstrap.sh in `folder`; return its exit code and output."""
     (folder / "config").mkdir(exist_ok=True)
-    shutil.copy(ROOT / "config/bootstrap.sh", folder / "config")
-    for name in ("pyproject.toml", "meson.build", "meson.options", "config/backend.py"):
+    for name in ("bootstrap.sh", "packages.sh", "backend.py"):
+        shutil.copy(ROOT / "config" / name, folder / "config")
+    for name in ("pyproject.toml", "meson.build", "meson.options"):
         shutil.copy(ROOT / name, folder / name)
     shutil.copytree(ROOT / "config/requirements", folder / "config/requirements")
     done = subprocess.run(

@@ -5,13 +5,21 @@ from collections.abc import Iterator
 import pytest
 
 from tests.e2e.program import ROOT
-from tests.image.engine import Engine, own_engine, provide_base
+from tests.image.engine import Engine, network, own_engine, provide_base
 
 IMAGE = "commentsvc:test"
 
 
 @pytest.fixture(scope="session")
-def engine(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Engine]:
+def network_before() -> dict[str, str]:
+    """Return the state of the network before an engine was started."""
+    return network()
+
+
+@pytest.fixture(scope="session")
+def engine(
+    network_before: dict[str, str], tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[Engine]:
     """Return the engine that runs on this machine, or start one."""
     usual = Engine()
     if usual.answers:

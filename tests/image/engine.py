@@ -20,6 +20,13 @@ BUILD_PATIENCE = 600.0
 CLIENT = Path("/usr/bin/docker")
 
 
+def network() -> dict[str, str]:
+    """Return the machine's network interfaces, and whether it forwards packets between them."""
+    paths = [*Path("/proc/sys/net").glob("ipv[46]/**/*forward*"), Path("/proc/net/ip_tables_names")]
+    found = {str(path): path.read_text() for path in paths if path.exists()}
+    return found | {"interfaces": " ".join(sorted(map(str, Path("/sys/class/net").iterdir())))}
+
+
 class Engine:
     """Docker at the address `host`, "" for the default one."""
 
@@ -58,15 +65,19 @@ class Engine:
 
 @contextlib.contextmanager
 def own_engine(folder: Path) -> Iterator[Engine]:
-    """Start an engine that keeps all its data in `folder`, without networks; skip if it fails."""
+    """Start an engine that keeps all its data in `folder`, without networks; skip if it fails.
+
+    It changes nothing of this machine's network, and ends with this process.
+    """
     daemon = shutil.which("dockerd", path=f"{os.environ['PATH']}:/usr/sbin")
     if daemon is None:
         pytest.skip("no container engine runs here, and dockerd is not installed")
     if os.geteuid() != 0:
         pytest.skip("no container engine runs here, and only root may start one")
     engine = Engine(f"unix://{folder}/socket")
-    words = [daemon, f"--host=unix://{folder}/socket", "--iptables=false", "--ip6tables=false"]
-    words += ["--bridge=none", f"--data-root={folder}/data", f"--exec-root={folder}/exec"]
+    words = ["setpriv", "--pdeathsig=TERM", daemon, f"--host=unix://{folder}/socket"]
+    words += ["--bridge=none", "--iptables=false", "--ip6tables=false", "--ip-forward=false"]
+    words += [f"--data-root={folder}/data", f"--exec-root={folder}/exec"]
     with (folder / "log").open("wb") as log:
         process = subprocess.Popen([*words, f"--pidfile={folder}/pid"], stdout=log, stderr=log)
 

@@ -22,7 +22,7 @@ from loadtest.proxies.configs import CONFIGS, Place
 from tests import requirements
 from tests.conftest import find_program
 from tests.e2e.program import ROOT, UnixConnection, wait_for
-from tests.image.engine import Engine
+from tests.image.engine import Engine, network
 from tests.proxy.client import Client
 from tests.proxy.proxies import HOST, checked, running
 
@@ -235,6 +235,13 @@ def test_a_stop_answers_what_was_read(box: Box, image: str) -> None:
         box.engine.do("kill", f"--signal={signal.SIGTERM.name}", "first")
         assert connection.getresponse().status == 201
     assert box.engine.do("wait", "first") == "0"
+
+
+def test_the_engine_of_the_tests_leaves_the_network_as_it_was(
+    engine: Engine, network_before: dict[str, str]
+) -> None:
+    assert engine.answers
+    assert network() == network_before
 
 
 def previous(engine: Engine, folder: Path) -> str:
