@@ -6,13 +6,15 @@ every submission needs them, so they are kept in memory; they are updated as in 
 
 Two texts look alike if their skeletons are equal (after UTS #39, section 4): letters that look
 alike become one letter; case, marks and everything except letters and digits are removed. For names
-such as "Ann (owner)" and "Ann | Owner", each part is compared too.
+such as "Ann (owner)" and "Ann | Owner", each part is compared too, and for "The Ann" and "Ann Team"
+also what is left without `ROLE_WORDS`.
 """
 
 import re
 import unicodedata
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from functools import cache, lru_cache
+from string import ascii_lowercase
 from typing import Final
 
 from commentsvc.comments.submission import avatar
@@ -32,19 +34,145 @@ _ASCII: Final = bytes.maketrans(
 _SIGNS: Final = bytes(code for code in range(128) if not chr(code).isalnum() and code != ord("|"))
 # What separates the parts of a name, but not within names such as Jean-Luc or O'Neil.
 _SEPARATOR: Final = re.compile(r"[^\w\s'’.-]+|\s-+\s|--+")
+# What joins two words within a part.
+_JOINT: Final = re.compile(r"[\s_.-]+|['’]s\b")
+# Letters whose names in Unicode say which letter they look like: with a stroke, turned, as a rune.
 _LETTER: Final = re.compile(
     r"(?:LATIN LETTER SMALL CAPITAL|REGIONAL INDICATOR SYMBOL LETTER"
-    r"|NEGATIVE (?:CIRCLED|SQUARED) LATIN CAPITAL LETTER) ([A-Z])"
+    r"|NEGATIVE (?:CIRCLED|SQUARED) LATIN CAPITAL LETTER"
+    r"|LATIN (?:CAPITAL|SMALL) LETTER(?: (?:BARRED|DOTLESS|EGYPTOLOGICAL|REVERSED|SCRIPT|TURNED))*"
+    r"|RUNIC LETTER(?: [A-Z-]+)*) ([A-Z])(?: WITH .*)?"
 )
-_LETTER_BLOCKS: Final = ((0x1D00, 0x1D80), (0x250, 0x2B0), (0xA730, 0xA7FF), (0x1F150, 0x1F200))
+_LETTER_BLOCKS: Final = (
+    *((0x80, 0x2B0), (0x16A0, 0x16F0), (0x1D00, 0x1DC0), (0x1E00, 0x1F00), (0x2C60, 0x2C80)),
+    *((0xA720, 0xA800), (0xAB30, 0xAB70), (0x10780, 0x107C0), (0x1DF00, 0x1E000)),
+    (0x1F150, 0x1F200),
+)
+# Letters from the given one on, and what they look or sound like; "?" is none. Unicode's table does
+# not have them: outlined letters and digits, the Gothic, Old Italic and Coptic alphabets.
+_ROWS: Final = (
+    (0x1A7, "ss"),
+    (0x1CCD6, "abcdefghijklmnopqrstuvwxyz0123456789"),
+    (0x10330, "abgdeqzhpiklmnjup?rstwfxoo"),
+    (0x10300, "abcdevzhoiklmnsopmqrstuxfxfrcius"),
+    (0x2C80, "".join(2 * letter for letter in "abrde?zhoiklmn?onpctyoxyw")),
+)
+# The same letters where they look like one letter and sound like another.
+_OTHERWISE: Final = {
+    "\U00010332\U00010335\U0001033e\U0001033f\U00010340\U00010345": "rugnny",
+    "\u2ca2\u2ca3\u2ca4\u2ca5\u2ca0\u2ca1\u2ca8\u2ca9": "rrssppuu",
+    "\U00010305\U00010306\U00010316\U0001031a\U0001031e": "fiv8v",
+}
+# Alphabets of programs that write a name in foreign letters, from A to Z.
+_FANCY: Final = (
+    "卂乃匚刀乇下厶卄工丁长乚从ん口尸㔿尺丂丅凵リ山乂丫乙",
+    "卂乃匚ᗪ乇千Ꮆ卄丨ﾌҜㄥ爪几ㄖ卩Ɋ尺丂ㄒㄩᐯ山乂ㄚ乙",
+    "₳฿₵ĐɆ₣₲ⱧłJ₭Ⱡ₥₦Ø₱QⱤ₴₮ɄV₩ӾɎⱫ",
+    "ᗩᗷᑕᗪEᖴGᕼIᒍKᒪᗰᑎOᑭᑫᖇᔕTᑌᐯᗯ᙭Yᘔ",
+    "ค๒ς๔єŦﻮђเןкɭ๓ภ๏קợгรՇยשฬאץչ",
+    "ልጌርዕቿቻኗዘጎጋጕረጠክዐየዒዪነፕሁሀሠሸሃጊ",
+    "ꍏꌃꉓꀸꍟꎇꁅꃅꀤꀭꀘ꒒ꂵꈤꂦꉣꆰꋪꌗ꓄ꀎꃴꅏꊼꌩꁴ",
+    "ꋬꃳꉔꂟꏂꊰꁍꀍꀤꀭꀘ꒒ꂵꋊꂦꉣꆰꋪꌚ꓄ꀎꃴꅐꉧꌩꁴ",
+    "ΛBᄃDΣFGΉIJKᄂMПӨPQЯƧTЦVЩXYZ",
+)
+# What somebody adds to a name to seem to be that person: articles, roles and "official".
+ROLE_WORDS: Final = frozenset(
+    """
+    the der die das el il le admin admins administrator administrador administrateur
+    amministratore administratorin beheerder admina
+    mod mods moderator moderatorin moderador moderateur moderatore moderatora
+    owner eigentumer eigentumerin inhaber inhaberin propietario propietaria proprietaire
+    proprietario proprietaria eigenaar wlasciciel
+    author autor autorin autora auteur autore autrice auteure writer blogger editor
+    redaktion redakteur redactie redaccion redaction redazione redakcja redacao
+    team equipo equipe squadra equipa zespol crew staff support
+    official offiziell oficial officiel officielle ufficiale officieel oficjalny oficjalna
+    real echt verified verifiziert verificado verifie verificato
+    админ администратор модератор автор владелец команда редакция официальный официально
+    адмін адміністратор власник официальная
+    المدير المشرف الكاتب المالك فريق الرسمي
+    管理员 管理員 版主 作者 博主 站长 站長 官方 团队 團隊 本人
+    管理人 管理者 公式 著者 運営 チーム
+    """.split()  # noqa: SIM905 - a list of words for people
+)
+# Longer ones are also recognised without a space: AnnOfficial.
+_JOINED: Final = 4  # ASCII letters
+_REST: Final = 2  # letters of a name that are left then
 
 
 def looks(name: str) -> tuple[str, ...]:
     """Return the skeletons of a name and of its parts."""
+    return tuple(each for part in _parts(name) for each in skeletons(part))
+
+
+def imitated(name: str) -> tuple[str, ...]:
+    """Return the skeletons that `looks` gives, and those of names to which it adds ROLE_WORDS."""
+    parts = _parts(name)
+    found = [each for part in parts for each in skeletons(part)]
+    for part in parts:
+        found += _without_roles(part)
+    return tuple(found)
+
+
+def _parts(name: str) -> list[str]:
     if name.replace(" ", "").isalnum() or not _SEPARATOR.search(name):
-        return skeletons(name)
-    parts = [part for part in _SEPARATOR.split(name) if part.strip()]
-    return tuple(each for part in (name, *parts) for each in skeletons(part))
+        return [name]
+    return [name, *(part for part in _SEPARATOR.split(name) if part.strip())]
+
+
+def _without_roles(part: str) -> list[str]:
+    """Return the skeletons of a part of a name without ROLE_WORDS around it, if it has some.
+
+    Every submission comes here, so the usual case, a name without them, is the quickest.
+    """
+    found: list[str] = []
+    words = _JOINT.split(part)
+    if len(words) > 1:
+        words = [word for word in words if word]
+        first, last = 0, len(words)
+        while first < last and _is_role(words[first]):
+            first += 1
+        while first < last and _is_role(words[last - 1]):
+            last -= 1
+        if 0 < last - first < len(words):
+            found += skeletons(" ".join(words[first:last]))
+    affixes = _role_affixes(part.isascii())
+    for each in skeletons(part):
+        if words and (each.startswith(affixes) or each.endswith(affixes)):
+            begin, end = (max(map(len, skeletons(words[n]))) for n in (0, -1))
+            for word in affixes:
+                if each.startswith(word) and len(word) < begin:
+                    found.append(each.removeprefix(word))
+                if each.endswith(word) and len(word) < end:
+                    found.append(each.removesuffix(word))
+    return [each for each in found if len(each) >= _REST]
+
+
+def _is_role(word: str) -> bool:
+    known = _role_skeletons(word.isascii())
+    return any(each in known for each in skeletons(word))
+
+
+@cache
+def _role_skeletons(is_ascii: bool) -> frozenset[str]:
+    """Return the skeletons of ROLE_WORDS; for an ASCII word those of ASCII words suffice."""
+    words = [word for word in ROLE_WORDS if word.isascii() or not is_ascii]
+    return frozenset(each for word in words for each in skeletons(word))
+
+
+@cache
+def _role_affixes(is_ascii: bool) -> tuple[str, ...]:
+    """Return the skeletons that may stand before and after a name without a space, longest first.
+
+    Other scripts than ours have shorter words.
+    """
+    words = [
+        word
+        for word in ROLE_WORDS
+        if (len(word) >= _JOINED if word.isascii() else not is_ascii and len(word) >= _REST)
+    ]
+    found = {each for word in words for each in skeletons(word)}
+    return tuple(sorted(found, key=len, reverse=True))
 
 
 def skeletons(text: str) -> tuple[str, ...]:
@@ -91,7 +219,7 @@ class ProtectedNames:
         names = self._names
         if not names:
             return None
-        for look in looks(author):
+        for look in imitated(author):
             if look in names:
                 return Signal(0, "protected-name", one_line(names[look]))
         if avatar in self._avatars or any(look in names for look in skeletons(email)):
@@ -108,7 +236,9 @@ def _ascii_skeleton(text: str) -> str:
 def _skeletons(text: str) -> tuple[str, ...]:
     """Return the skeletons of upper and lower case, since these may look like different letters."""
     plain = unicodedata.normalize("NFKC", text)
-    return tuple({_skeleton(plain.casefold()) or text, _skeleton(plain) or text})
+    other = plain.translate(_otherwise())
+    forms = {plain.casefold(), plain, other}
+    return tuple({_skeleton(each) or text for each in forms})
 
 
 def _skeleton(text: str) -> str:
@@ -134,11 +264,28 @@ def _prototypes() -> dict[int, str]:
             letter = letter.strip("\u200e\u200f")
             if len(letter) == 1 and not letter.isascii():
                 found.setdefault(ord(letter), alike[0])
+    found.update(_named_letters())
+    for first, letters in _ROWS:
+        found.update((first + n, letter) for n, letter in enumerate(letters) if letter != "?")
+    for alphabet in _FANCY:
+        for letter, meant in zip(alphabet, ascii_lowercase, strict=True):
+            known = found.get(ord(letter), "?")
+            if not letter.isascii() and not (known.isascii() and known.isalnum()):
+                found[ord(letter)] = meant
+    return found
+
+
+def _named_letters() -> Iterator[tuple[int, str]]:
+    """Give each letter whose name says which letter it looks like."""
     for first, last in _LETTER_BLOCKS:
         for code in range(first, last):
             if named := _LETTER.fullmatch(unicodedata.name(chr(code), "")):
-                found[code] = named[1].lower()
-    return found
+                yield code, named[1].lower()
+
+
+@cache
+def _otherwise() -> dict[int, str]:
+    return {ord(a): b for row, meant in _OTHERWISE.items() for a, b in zip(row, meant, strict=True)}
 
 
 def _simplicity(text: str) -> tuple[bool, int, str]:
