@@ -323,9 +323,9 @@ def _exchange(current: Path, new: Path) -> Path | None:
     checkpointed into its file first; if the file is too damaged for that, the log is kept beside
     it.
     """
-    kept = None
-    if current.exists():
-        kept = _free_name(current)
+    kept = _free_name(current)
+    existed = current.exists()
+    if existed:
         with contextlib.suppress(DatabaseError, sqlite3.Error):
             # Raises for a damaged file, whose log SQLite would discard.
             upgrade.check(current, may_be_moved=True)
@@ -333,10 +333,10 @@ def _exchange(current: Path, new: Path) -> Path | None:
             moved.mark(current, moved.RESTORED)
             sqlite.connect(current, PATIENCE, "wal_checkpoint(TRUNCATE)").close()
         _place(current, kept, replace=False)
-        for end in ("-wal", "-journal"):
-            log = current.with_name(current.name + end)
-            if log.exists():
-                log.rename(kept.with_name(kept.name + end))
-        current.with_name(current.name + "-shm").unlink(missing_ok=True)
+    for end in ("-wal", "-journal"):  # also of a file that was removed
+        log = current.with_name(current.name + end)
+        if log.exists():
+            log.rename(kept.with_name(kept.name + end))
+    current.with_name(current.name + "-shm").unlink(missing_ok=True)
     finish_file(new, current)
-    return kept
+    return kept if existed else None

@@ -177,6 +177,11 @@ class Database:
                 raise
             raise known from error
 
+    @property
+    def seems_replaced(self) -> bool:
+        """Whether the files at the database's path may be others; the next write finds out."""
+        return self._engine.seems_replaced()
+
     async def close(self) -> None:
         """Finish what is queued, then close the file. Later calls raise DatabaseClosed."""
         await asyncio.to_thread(self.close_now)
@@ -198,6 +203,7 @@ class Database:
     def _disconnect(self) -> None:
         while self._connections:  # the writer's last: the last one to close makes the checkpoint
             self._connections.pop().close()
+        self._engine.close()
 
     def _start(
         self,

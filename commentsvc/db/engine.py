@@ -6,6 +6,7 @@ from typing import Any, Final, Protocol, TypeAlias
 from urllib.parse import parse_qs, unquote, urlsplit
 
 from commentsvc.db import sqlite
+from commentsvc.db.database_file import DatabaseFile, DatabaseReplaced
 from commentsvc.db.peers import NoPeers, Peers
 from commentsvc.db.sqlite import DatabaseError, DatabaseUnusable, Reader, Transaction
 from commentsvc.settings.schema import DatabaseSettings
@@ -32,6 +33,18 @@ class Engine(Protocol):
 
     def reading(self, *, on_loop: bool) -> Any:
         """Open a connection that reads, perhaps on the event loop. Raises what `fault` knows."""
+
+    def check_place(self) -> None:
+        """Raise DatabaseError if what is open is not what has the database's name."""
+
+    def seems_replaced(self) -> bool:
+        """Return whether `check_place` may raise an error; for any thread."""
+
+    def note_commit(self) -> None:
+        """Raise DatabaseError if what was committed is not at the database's place."""
+
+    def close(self) -> None:
+        """Release what it holds beside connections."""
 
 
 WITHOUT_DRIVER: Final = (
@@ -97,17 +110,20 @@ class SqliteEngine:
     reader = Reader
     transaction = Transaction
     peers: Peers = NoPeers()
-    fault = staticmethod(sqlite.fault)
+
+    def fault(self, error: Exception) -> DatabaseError | None:
+        return error if isinstance(error, DatabaseReplaced) else sqlite.fault(error)
 
     def __init__(self, path: Path, settings: DatabaseSettings, patience: float) -> None:
         self.name = str(path)
         self._path = path
         self._settings = settings
         self._patience = patience
+        self._file: DatabaseFile | None = None
         sqlite.register_adapters()
 
     def writing(self, cache: int) -> Any:
-        return sqlite.connect(
+        connection = sqlite.connect(
             self._path,
             self._patience,
             "journal_mode=WAL",
@@ -116,6 +132,25 @@ class SqliteEngine:
             f"wal_autocheckpoint={self._settings.checkpoint_pages}",
             f"cache_size=-{cache}",
         )
+        is_shared = self._settings.checkpoint_pages == 0
+        self._file = DatabaseFile(self._path, connection, is_shared=is_shared)
+        return connection
+
+    def check_place(self) -> None:
+        if self._file is not None:
+            self._file.check()
+
+    def seems_replaced(self) -> bool:
+        return self._file is not None and bool(self._file.fault())
+
+    def note_commit(self) -> None:
+        if self._file is not None:
+            self._file.note_commit()
+
+    def close(self) -> None:
+        if self._file is not None:
+            self._file.close()
+            self._file = None
 
     def reading(self, *, on_loop: bool) -> Any:
         patience = LOOP_PATIENCE if on_loop else self._patience

@@ -573,6 +573,18 @@ class PostgresqlEngine:
         self._url = url
         self._commit = "off" if settings.synchronous == "normal" else "on"
 
+    def check_place(self) -> None:
+        """Do nothing: PostgreSQL looks after its files."""
+
+    def seems_replaced(self) -> bool:
+        return False
+
+    def note_commit(self) -> None:
+        """Do nothing, as above."""
+
+    def close(self) -> None:
+        """Do nothing: it holds only connections."""
+
     def writing(self, _cache: int) -> PostgresqlConnection:
         """Open the connection that writes. Raises DatabaseError."""
         return PostgresqlConnection(self._url, is_direct=True, prepare=self._set_up)

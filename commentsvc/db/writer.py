@@ -282,6 +282,7 @@ def write_all(
     """
     transaction = engine.transaction(connection, tags)
     connection.rollback()  # does nothing, unless a failure left a transaction behind
+    engine.check_place()
     connection.execute(transaction.BEGIN)
     caches.peers.begin(transaction)
     backlog.fill(jobs, BATCH)
@@ -307,6 +308,7 @@ def write_all(
         caches.peers.notify_purge(transaction, list(dict.fromkeys(tags)))
         caches.announce(tags)
     connection.execute("COMMIT")
+    engine.note_commit()
 
 
 def _do_alone(engine: Engine, transaction: Transaction, job: Job[Any]) -> bool:

@@ -98,7 +98,7 @@ class Health:
         """
         self._admit(request)
         self._database.read_now(Reader.first, SiteTable.select(SiteTable.id))
-        if self._database.write_health.error:
+        if self._database.write_health.error or self._database.seems_replaced:
             await self._database.write(Transaction.change, SiteTable.update(name=SiteTable.name))
         return _response(State("ready"))
 
