@@ -65,6 +65,12 @@ class Server:
         processes. This one has the place `own`, from 0. Raise OSError if the memory is too small.
         """
 
+    def set_targets(self, rules: bytes, /) -> None:
+        """Drop parameters from targets by these rules; call this before `start`.
+
+        See core/http/target.h. Requests with the same target then have one cached answer.
+        """
+
     def start(
         self,
         listeners: Sequence[int] = (),

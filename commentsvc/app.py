@@ -209,7 +209,7 @@ async def _compose(
         await stack.enter_async_context(redirecting(settings.server, succession))
         if start.instance:
             bridge.share_clients(start.counts, start.instance, start.processes)
-        bridge.serve(router, succession.place.sockets)
+        bridge.serve(router, succession.place.sockets, router.target_rules)
         stack.push_async_callback(_stop, bridge, settings.server.stop_grace, succession, lock)
         scheme = "" if bridge.address.startswith("unix:") else "http://"
         ready = CommandResult(

@@ -163,6 +163,8 @@ COUNT = Operation(
     path="/api/comments/count",
     summary="Count the comments of a page, or of the whole site",
     query=CountQuery,
+    cached=True,
+    without_effect=("token",),
     answers={200: json_of(Count)},
     errors=(400, 503),
 )
@@ -179,6 +181,8 @@ LIST = Operation(
     path="/api/comments",
     summary="List the comments of a page",
     query=ListQuery,
+    cached=True,
+    without_effect=("token",),
     answers={200: json_of(ListedComments)},
     errors=(400, 503),
 )

@@ -141,6 +141,7 @@ def _operation(path: str, name: str, media_type: str) -> Operation[PageOrSiteQue
         summary=f"The newest comments of a page or of the whole site, as {name}",
         query=PageOrSiteQuery,
         ignores_unknown=True,  # feed readers and analytics add parameters
+        cached=True,
         answers={200: Content(media_type)},
         errors=(400, 503),
     )
@@ -157,6 +158,7 @@ REPLIES = Operation(
     summary="The newest replies to one comment, as Atom, at the address that its author was given",
     query=LinkQuery,
     ignores_unknown=True,
+    cached=True,
     answers={200: Content("application/atom+xml")},
     errors=(400, 404, 503),
 )

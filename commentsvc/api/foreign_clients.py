@@ -95,6 +95,7 @@ def site_routes(
             prefix + operation.path.removeprefix(first),
             guarded(handler, refuse),
             operation if prefix == first else None,
+            operation.target_rule,
         )
         for operation, handler in table
     ]

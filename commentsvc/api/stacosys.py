@@ -153,6 +153,7 @@ COMMENTS_XML = Operation(
     summary="The ten newest comments of the site, as RSS 2.0 (Stacosys)",
     query=Query,
     ignores_unknown=True,
+    cached=True,
     answers={200: feeds.RSS.answers[200]},
     errors=(503,),
 )
@@ -229,8 +230,8 @@ class Stacosys:
         return [
             route(NEW_COMMENT, self.submit_form),
             route(PING, self._api.ping),
-            route(LIST, self.list_comments),
-            route(COUNT, self.count),
+            self._by_token(route(LIST, self.list_comments)),
+            self._by_token(route(COUNT, self.count)),
             route(SUBMIT, self.submit_json),
             route(COMMENTS_XML, self.comments_xml),
             *(route(operation, self.moderation) for operation in (WEB, WEB_LOGIN, WEB_ADMIN)),
@@ -298,12 +299,23 @@ class Stacosys:
         """GET /unsubscribe, from mails of version 1: 302 to our page, which says it has ended."""
         return Response(302, (("Location", f"mail/stop?t={FORMER}"), NOT_STORED), b"")
 
+    def _by_token(self, read: Route) -> Route:
+        """Return a route whose requests keep their token, if there are tokens."""
+        assert read.operation
+        rule = replace(read.operation, without_effect=()).target_rule
+        return replace(read, target_rule=rule) if self._tokens else read
+
     def _with_site(self, request: Request) -> Request:
-        """Return the request with a `site` parameter if its token names one."""
+        """Return the request with a `site` parameter in place of its token. Raise HttpError 404.
+
+        So its answer is cached: there are as many valid tokens as sites.
+        """
         if not self._tokens or "token=" not in request.query:
             return request
         name = self._site_of(first(request.parameters(), "token"))
-        return msgspec.structs.replace(request, query=f"{request.query}&site={name}")
+        others = [each for each in request.query.split("&") if not each.startswith("token=")]
+        query = "&".join([*others, f"site={name}"] if name else others)
+        return msgspec.structs.replace(request, query=query)
 
     def _site_of(self, token: str) -> str:
         """Return the name of the site with that token, "" for no token. Raise HttpError 404."""

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Final
 from urllib.parse import quote
 
+from commentsvc.api.parameters import LanguageQuery
 from commentsvc.http.compression import compressed
 from commentsvc.http.messages import (
     ANY_ORIGIN,
@@ -59,6 +60,7 @@ STATIC = Operation(
     summary="A file of the widget",
     query=Query,
     ignores_unknown=True,  # pages add the version of the file
+    cached=True,
     answers={200: Content("*/*")},
     errors=(404,),
 )
@@ -72,8 +74,9 @@ ROOT = Operation(
     method="GET",
     path="/",
     summary="A page that says what this service is",
-    query=Query,
+    query=LanguageQuery,
     ignores_unknown=True,
+    cached=True,
     answers={200: Content("text/html")},
 )
 
@@ -133,14 +136,17 @@ class Files:
 
     def routes(self) -> list[Route]:
         """Return the table of routes; that of the blog matches every path and comes last."""
-        last = Route("GET", "/{path}", self.blog) if self._blog else route(ROOT, self.root)
-        return [route(STATIC, self.static), last]
+        blog = Route("GET", "/{path}", self.blog, target_rule="only")  # its pages have no query
+        return [route(STATIC, self.static), blog if self._blog else route(ROOT, self.root)]
 
     def root(self, request: Request) -> Response:
         """GET /[?lang=L]: 200 with a page that says what this service is. Cached."""
-        language = find_language(requested_language(request.query))
+        tag = requested_language(request.query)
+        language = find_language(tag)
         page = TEMPLATES.render("root.html", language, sites=self._sites).encode()
-        return Response(200, (("Content-Type", TYPES[".html"]), *self._public), page, TAG)
+        headers = (("Content-Type", TYPES[".html"]), *self._public)
+        is_known = tag in ("", language.tag)  # others have no end
+        return Response(200, headers, page, ROOT.tags(request, *TAG) if is_known else ())
 
     async def static(self, request: Request) -> Response:
         """GET /static/PATH: 200 with a file of the widget, 404 for others. Cached."""

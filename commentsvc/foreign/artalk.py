@@ -203,6 +203,7 @@ CONFIG = Operation(
     summary="The settings of Artalk's client",
     query=Query,
     ignores_unknown=True,
+    cached=True,
     answers={200: json_of(ArtalkSettings)},
 )
 USER = Operation(
@@ -219,6 +220,8 @@ LIST = Operation(
     summary="List the comments of a page (Artalk)",
     query=ArtalkListQuery,
     ignores_unknown=True,
+    cached=True,
+    without_effect=("site_name",),
     answers={200: json_of(ArtalkList), **_REFUSALS},
 )
 SUBMIT = Operation(
@@ -236,6 +239,8 @@ COUNT = Operation(
     summary="Count the comments of several pages (Artalk)",
     query=ArtalkStatisticsQuery,
     ignores_unknown=True,
+    cached=True,
+    without_effect=("site_name",),
     answers={200: json_of(ArtalkCounts), **_REFUSALS},
 )
 COUNT_SITE = Operation(
@@ -244,6 +249,8 @@ COUNT_SITE = Operation(
     summary="Count the comments of the site (Artalk)",
     query=ArtalkStatisticsQuery,
     ignores_unknown=True,
+    cached=True,
+    without_effect=("site_name",),
     answers={200: json_of(ArtalkCounts), **_REFUSALS},
 )
 AVATAR = Operation(

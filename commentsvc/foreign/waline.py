@@ -172,6 +172,8 @@ READ = Operation(
     summary="Count or list comments (Waline)",
     query=WalineQuery,
     ignores_unknown=True,
+    cached=True,
+    without_effect=("lang",),
     answers={200: _ANSWER, **_REFUSALS},
 )
 WRITE = Operation(
@@ -237,7 +239,7 @@ class WalineApi:
         old = f"{prefix}/comment"
         return [
             *site_routes(prefix, PREFIX, table, _refuse),
-            Route("GET", old, guarded(self.read_for_version_2, _refuse)),
+            Route("GET", old, guarded(self.read_for_version_2, _refuse), None, READ.target_rule),
             Route("POST", old, guarded(self.submit, _refuse)),
         ]
 

@@ -235,14 +235,17 @@ class Bridge:
         self,
         answering: RequestHandler,
         sockets: Sockets = Sockets(),  # noqa: B008 - it is a constant
+        target_rules: bytes = b"",
     ) -> None:
         """Listen, and answer requests with `answering`. Raise OSError if the address is taken.
 
-        `sockets` are open already; this takes ownership of them, also if it raises.
+        `sockets` are open already; this takes ownership of them, also if it raises. `target_rules`
+        say which parameters the core drops (core/http/target.h).
         """
         self._answering = answering
         wanted = self._core.address
         self._borrowed = sockets.borrowed
+        self._core.set_targets(target_rules)
         self._core.start(sockets.listeners, sockets.connections, borrowed=sockets.borrowed)
         inherits = bool(sockets.listeners) and not sockets.borrowed
         if inherits and self.address != wanted and not wanted.endswith(":0"):

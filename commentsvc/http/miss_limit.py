@@ -49,6 +49,7 @@ class MissLimiter:
     ) -> None:
         """Take the router; `questions` are the paths whose POST requests only read."""
         self._handle = router.handle
+        self.target_rules = router.target_rules
         self._proxies = TrustedProxies(settings.trusted_proxies)
         self._public = NetworkLimiter(settings.miss_limit)
         self._moderation = NetworkLimiter(settings.miss_limit)

@@ -60,11 +60,12 @@ class Operation(Generic[Q]):
 
     `answers` are those by status, and `errors` the statuses of errors in JSON. `path_type` is the
     type of ``{path}``. With `ignores_unknown`, parameters that are not in `query` are ignored,
-    since clients of other systems send some. With `takes_file`, the body may be larger than
-    `server.max_body_kib` by a picture. An operation with a `bearer` requires
-    `Authorization: Bearer`, with a token of that kind. One that is `for_moderators` is a moderation
-    page, which is not in the OpenAPI document; `permission` is what the account needs (see
-    `moderation.permissions`). `note` adds details to the summary.
+    since clients of other systems send some. `without_effect` are parameters of `query` that are
+    accepted for such clients, and change nothing. The answers of one that is `cached` have tags.
+    With `takes_file`, the body may be larger than `server.max_body_kib` by a picture. An operation
+    with a `bearer` requires `Authorization: Bearer`, with a token of that kind. One that is
+    `for_moderators` is a moderation page, which is not in the OpenAPI document; `permission` is
+    what the account needs (see `moderation.permissions`). `note` adds details to the summary.
     """
 
     method: str
@@ -77,6 +78,8 @@ class Operation(Generic[Q]):
     path_type: Any = str  # Any: as in Content
     bearer: Literal["", "edit", "reader"] = ""
     ignores_unknown: bool = False
+    without_effect: tuple[str, ...] = ()
+    cached: bool = False
     takes_file: bool = False
     for_moderators: bool = False
     permission: str = ""
@@ -91,10 +94,11 @@ class Operation(Generic[Q]):
         """Return the `tags` of an answer, or none if the query has a parameter that is ignored.
 
         Such an answer is not cached: anybody could fill the cache with new values of that
-        parameter.
+        parameter. The core drops these parameters by the `target_rule`.
         """
+        assert self.cached, "or the core does not know which parameters to drop"
         query = request.query
-        if "token=" in query and "token" in self._names:
+        if "token=" in query and "token" in self.without_effect:
             return ()
         if self.ignores_unknown and query:
             names = [pair.partition("=")[0] for pair in query.split("&")]
@@ -106,6 +110,21 @@ class Operation(Generic[Q]):
     def _names(self) -> frozenset[str]:
         return frozenset(each.name for each in msgspec.structs.fields(self.query))
 
+    @property
+    def target_rule(self) -> str:
+        """Return which parameters the core drops, as in core/http/target.h."""
+        if not self.ignores_unknown or not self.cached:
+            return " ".join(["without", *self.without_effect])
+        lists = list_fields(self.query)
+        names = sorted(self._names.difference(self.without_effect))
+        return " ".join(["only", *(name + "*" * (name in lists) for name in names)])
+
+
+def list_fields(declared: type[msgspec.Struct]) -> set[str]:
+    """Return the names of the fields that are lists: parameters that may be repeated."""
+    types = get_type_hints(declared, include_extras=True)
+    return {name for name, kind in types.items() if get_origin(_plain(kind)) is list}
+
 
 class _QueryReader(Generic[Q]):
     """Reads queries as `declared`, with a fast path for parameters that occur once, unencoded."""
@@ -113,9 +132,8 @@ class _QueryReader(Generic[Q]):
     def __init__(self, declared: type[Q], ignores_unknown: bool) -> None:
         self._declared = declared
         self._ignores_unknown = ignores_unknown
-        types = get_type_hints(declared, include_extras=True)
-        self._lists = {name for name, kind in types.items() if get_origin(_plain(kind)) is list}
-        self._once = types.keys() - self._lists
+        self._lists = list_fields(declared)
+        self._once = {each.name for each in msgspec.structs.fields(declared)} - self._lists
 
     def read(self, request: Request) -> Q:
         """Read a query. Raise HttpError 400 that names all invalid parameters."""

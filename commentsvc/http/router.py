@@ -41,18 +41,33 @@ NOTHING_HERE = ("not_found", "There is nothing at this address.")
 class Route:
     """One row of the table. A GET route answers HEAD too.
 
-    A route without an `operation` is in no document.
+    A route without an `operation` is in no document. `target_rule` is as in core/http/target.h.
     """
 
     method: str
     pattern: str
     handler: Handler
     operation: Operation[Any] | None = None  # Any: the type of its query
+    target_rule: str = "without"
 
 
 def route(operation: Operation[Any], handler: Handler) -> Route:
     """Return the route of an operation, answered by `handler`."""
-    return Route(operation.method, operation.path, handler, operation)
+    return Route(operation.method, operation.path, handler, operation, operation.target_rule)
+
+
+def target_rules(routes: Iterable[Route]) -> bytes:
+    """Return the rules by which the core drops parameters that a path does not know.
+
+    See core/http/target.h. Reads alone are cached, and a few POST requests of foreign clients.
+    """
+    rules = [
+        (each.pattern.replace("{id}", "#").replace("{path}", "*"), each.method, each.target_rule)
+        for each in routes
+        if each.method == "GET" or (each.method == "POST" and each.target_rule.startswith("only"))
+    ]
+    rules.sort(key=lambda rule: (rule[0].endswith("*"), -len(rule[0])))  # as the Router finds them
+    return "".join(f"{method} {path} {rule}\n" for path, method, rule in rules).encode()
 
 
 def _allow(methods: Iterable[str]) -> str:
@@ -78,6 +93,8 @@ class Router:
         """
         self._max_body = max_body
         self._with_file = set[Handler]()
+        routes = list(routes)
+        self.target_rules = target_rules(routes)
         self._paths: dict[str, dict[str, Handler]] = {}
         below: dict[str, dict[str, Handler]] = {}
         for route in routes:

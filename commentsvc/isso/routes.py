@@ -158,6 +158,7 @@ LIST = Operation(
     summary="List the comments of a page (Isso)",
     query=IssoThreadQuery,
     ignores_unknown=True,
+    cached=True,
     answers={200: json_of(IssoThread), **_REFUSALS},
 )
 COUNT = Operation(
@@ -166,6 +167,7 @@ COUNT = Operation(
     summary="Count the comments of several pages (Isso)",
     query=Query,
     ignores_unknown=True,
+    cached=True,
     body=(json_of(IssoPages),),
     answers={200: json_of(list[int]), **_REFUSALS},
 )
@@ -175,6 +177,7 @@ CONFIG = Operation(
     summary="The server's settings, for Isso's clients",
     query=Query,
     ignores_unknown=True,
+    cached=True,
     answers={200: json_of(IssoSettings)},
 )
 NEW = Operation(
@@ -243,6 +246,7 @@ FEED = Operation(
     summary="The newest comments of a page, as Atom (Isso)",
     query=IssoPageQuery,
     ignores_unknown=True,
+    cached=True,
     answers={200: Content("application/atom+xml"), **_REFUSALS},
 )
 LATEST_COMMENTS = Operation(
@@ -251,6 +255,7 @@ LATEST_COMMENTS = Operation(
     summary="The latest comments of the site (Isso)",
     query=IssoLatestQuery,
     ignores_unknown=True,
+    cached=True,
     answers={200: json_of(list[IssoComment]), **_REFUSALS},
 )
 SCRIPT, STYLE = (

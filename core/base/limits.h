@@ -5,6 +5,8 @@
 #ifndef CORE_BASE_LIMITS_H
 #define CORE_BASE_LIMITS_H
 
+#include "base/slice.h"
+
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -100,6 +102,7 @@ struct limits {
     int64_t handler_deadline; /* from there to the reply */
     int64_t heartbeat;        /* of a stream: from the last bytes sent to the next sign of life */
     bool proxy_protocol;      /* every connection begins with a PROXY header, see proxy_header.h */
+    struct slice targets;     /* borrows: rules for targets, see http/target.h */
     const struct refusals *refusals;         /* borrows: bodies of refusals; NULL: none */
     char secure_fields[LIMIT_SECURE_FIELDS]; /* lines for clients that came by TLS */
 };

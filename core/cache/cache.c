@@ -15,12 +15,17 @@ enum {
     /* These per cent of the limit are left to the allocator: responses of many sizes that come and
      * go leave holes between them, 9 to 20 % where it was measured; our tables take 1 % more. */
     SPARE_PERCENT = 23,
-    /* The small queue gets this fraction; one response may take as much. */
+    /* The small queue gets this fraction. */
     SMALL_PART = 10,
+    /* One response may take this fraction. What is expensive to make is large, so it must be stored
+     * too; a large response that is not requested again is the first that leaves. */
+    LARGEST_PART = 4,
     /* Steps of eviction for one response, while hits wait: so many take up to 70 us if nothing is
-     * in the CPU's caches. In the first CHANCES of them, an entry that was requested again may
-     * stay. Without a limit, that could go through the whole cache three times. */
+     * in the CPU's caches, and one more for each BYTES_PER_TURN of a large response. In the first
+     * CHANCES of them, an entry that was requested again may stay. Without a limit, that could go
+     * through the whole cache three times. */
     TURNS = 160,
+    BYTES_PER_TURN = 2048,
     CHANCES = 64,
 };
 
@@ -210,8 +215,9 @@ static void evict_from_main(struct cache *cache, bool has_chance)
  * remains for the next attempt. */
 static bool make_room(struct cache *cache, size_t bytes)
 {
-    for (int turn = 0; cache_bytes(cache) + bytes > cache->limit; turn++) {
-        if (turn == TURNS)
+    size_t turns = TURNS + bytes / BYTES_PER_TURN;
+    for (size_t turn = 0; cache_bytes(cache) + bytes > cache->limit; turn++) {
+        if (turn == turns)
             return false;
         if (cache->small.bytes > cache->limit / SMALL_PART || !cache->main.oldest)
             evict_from_small(cache, turn < CHANCES);
@@ -224,7 +230,7 @@ static bool make_room(struct cache *cache, size_t bytes)
 bool cache_put(struct cache *cache, const struct reply *reply)
 {
     assert(reply->tag_count > 0);
-    if (cache->paused || entry_max_size(reply) > cache->limit / SMALL_PART)
+    if (cache->paused || entry_max_size(reply) > cache->limit / LARGEST_PART)
         return false;
     if (!purge_is_fresh(cache->purges, reply->tags, reply->tag_count, reply->sequence)) {
         cache->stale++;

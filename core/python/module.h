@@ -25,6 +25,7 @@ typedef struct {
     struct refusals refusals;            /* borrows from the next two */
     PyObject *refusal_type;              /* str */
     PyObject *refusal_bodies;            /* of int to bytes; a private copy */
+    PyObject *targets;                   /* bytes, from which the server's limits borrow */
 } ServerObject;
 
 /* Read `tag`, a str, as its index in the table of purges; false with an exception. */

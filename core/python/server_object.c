@@ -166,6 +166,7 @@ static void Server_dealloc(PyObject *object)
     Py_BEGIN_ALLOW_THREADS server_free(self->server);
     Py_END_ALLOW_THREADS Py_XDECREF(self->refusal_type);
     Py_XDECREF(self->refusal_bodies);
+    Py_XDECREF(self->targets);
     type->tp_free(object);
     Py_DECREF(type);
 }
@@ -268,6 +269,20 @@ static PyObject *Server_start(PyObject *object, PyObject *args, PyObject *kwargs
     PyMem_Free(first);
     PyMem_Free(second);
     return result;
+}
+
+static PyObject *Server_set_targets(PyObject *object, PyObject *rules)
+{
+    struct server *server = server_of(object);
+    if (!server)
+        return NULL;
+    if (server->state != SERVER_NEW)
+        return PyErr_SetString(PyExc_RuntimeError, "the server has started"), NULL;
+    if (!PyBytes_Check(rules))
+        return PyErr_SetString(PyExc_TypeError, "the rules must be bytes"), NULL;
+    Py_XSETREF(((ServerObject *)object)->targets, Py_NewRef(rules));
+    server->limits.targets = slice_of(PyBytes_AS_STRING(rules), (size_t)PyBytes_GET_SIZE(rules));
+    Py_RETURN_NONE;
 }
 
 static PyObject *Server_balance(PyObject *object, PyObject *args)
@@ -504,6 +519,7 @@ static PyObject *Server_take_trace(PyObject *object, PyObject *Py_UNUSED(ignored
 static PyMethodDef Server_methods[] = {
     {"balance", Server_balance, METH_VARARGS, NULL},
     {"start", (PyCFunction)(void (*)(void))Server_start, METH_VARARGS | METH_KEYWORDS, NULL},
+    {"set_targets", Server_set_targets, METH_O, NULL},
     {"fileno", Server_fileno, METH_NOARGS, NULL},
     {"drain", Server_drain, METH_NOARGS, NULL},
     {"cork", Server_cork, METH_NOARGS, NULL},

@@ -12,6 +12,7 @@
 #include "cache/prefetch.h"
 #include "http/coding.h"
 #include "http/etag.h"
+#include "http/target.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -287,6 +288,24 @@ static enum conn_next begin_request(struct conn *conn, struct context *context,
     return CONN_GO_ON;
 }
 
+/* Serve a request for whose target as it is there is no stored response. */
+static enum conn_next serve_canonical(struct conn *conn, struct context *context,
+                                      const struct head *head, struct slice *in)
+{
+    char bytes[LIMIT_TARGET];
+    struct head known = *head;
+    struct slice method = head->method == METHOD_HEAD ? SLICE("GET") : method_name(head->method);
+    known.target = target_canonical(context->limits->targets, method, head->target, bytes);
+    if (known.target.size < head->target.size && head->method <= METHOD_HEAD &&
+        !body_is_present(head)) {
+        uint64_t hash = cache_hash(&context->cache, known.target);
+        const struct entry *entry = cache_find(&context->cache, known.target, hash);
+        if (entry)
+            return answer_stored(conn, context, entry, head, in->size > 0);
+    }
+    return begin_request(conn, context, &known, in);
+}
+
 static enum conn_next serve_head(struct conn *conn, struct context *context,
                                  const struct head *head, struct slice *in,
                                  struct prefetch *prefetch)
@@ -300,7 +319,7 @@ static enum conn_next serve_head(struct conn *conn, struct context *context,
         if (entry)
             return answer_stored(conn, context, entry, head, in->size > 0);
     }
-    return begin_request(conn, context, head, in);
+    return serve_canonical(conn, context, head, in);
 }
 
 /* Read the PROXY protocol header, before anything else. */

@@ -190,7 +190,7 @@ class Served:
         desk = AdminPages(service, figures)
         self.pages: list[Route] = desk.routes()
         both = [*self.routes, *self.pages]
-        self._router = Router(
+        self.router = Router(
             [*both, *below_web(both)], cors, as_http, settings.server.max_body_kib << 10
         )
 
@@ -217,7 +217,7 @@ class Served:
         return asyncio.run(self._answer(_request(method, target, body, peer, headers)))
 
     async def _answer(self, request: Request) -> Response:
-        answer = self._router.handle(request)
+        answer = self.router.handle(request)
         if isinstance(answer, Deferred):
             given: asyncio.Future[Response | Exception] = asyncio.Future()
             answer.add_done_callback(given.set_result)

@@ -37,6 +37,28 @@ static void a_tagged_answer_is_a_hit_from_then_on(void)
     pair_close();
 }
 
+static void requests_that_differ_in_unknown_parameters_have_one_answer(void)
+{
+    pair_open();
+    struct limits own = *context.limits;
+    own.targets = SLICE("GET /a only b\n");
+    context.limits = &own;
+    CHECK_EQUAL(say(GET("/a?x=1&b=2")), CONN_MISS);
+    CHECK_TEXT(request_target(pending), "/a?b=2");
+    answer("hello", "t");
+    heard();
+    CHECK_EQUAL(say(GET("/a?b=2&x=2") GET("/%61?b=2") GET("/a?b=2") GET("/a?y&b=2&b=3")),
+                CONN_GO_ON);
+    CHECK_EQUAL(times(heard(), "\r\n\r\nhello"), 4);
+    CHECK_EQUAL(say("HEAD /a?x=3&b=2 HTTP/1.1\r\nHost: h\r\n\r\n"), CONN_GO_ON);
+    CHECK(has(heard(), "Content-Length: 5"));
+    CHECK_EQUAL(context.stats.hits, 5);
+    CHECK_EQUAL(context.stats.misses, 1);
+    CHECK_EQUAL(context.cache.count, 1);
+    CHECK_EQUAL(say(GET("/a?b=3&x=2")), CONN_MISS);
+    pair_close();
+}
+
 static void what_is_read_after_the_end_of_a_lease_is_a_miss(void)
 {
     pair_open();
@@ -350,6 +372,7 @@ int main(void)
 {
     RUN(a_miss_is_handed_over_and_its_reply_sent);
     RUN(a_tagged_answer_is_a_hit_from_then_on);
+    RUN(requests_that_differ_in_unknown_parameters_have_one_answer);
     RUN(what_is_read_after_the_end_of_a_lease_is_a_miss);
     RUN(hits_of_a_pipeline_are_glued_into_one_write);
     RUN(head_and_304_are_answered_from_the_store);

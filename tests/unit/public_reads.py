@@ -1,0 +1,56 @@
+"""Every public read as a request, made from the routes, so that none is missing."""
+
+from collections.abc import Iterable
+
+import msgspec
+
+from commentsvc.http.router import Route
+from tests.unit.app_fixture import Served
+
+# Parameters without which a route shows less, or nothing.
+PARAMETERS = {
+    "url": "/p/",
+    "uri": "/p/",
+    "page_key": "/p/",
+    "page_keys": "/p/",
+    "path": "/p/",
+    "page": "/p/",
+    "limit": "1000",
+    "pageSize": "1000",
+    "reactions": "yes",
+    "latest": "yes",
+    "popular": "week",
+    "views": "yes",
+    "viewed": "yes",
+}
+# As above, where another route has a parameter of that name that means something else.
+OF_ROUTE = {
+    "/waline/api/comment": {"path": "/p/", "pageSize": "1000"},
+    "/comment": {"path": "/p/", "pageSize": "1000"},
+}
+NUMBER = "1"  # in place of {id}
+BELOW = {"/static/{path}": "comments.js"}  # in place of {path}, by the route
+
+
+def public(service: Served) -> list[Route]:
+    """Return the reads that need no sign-in; one for each pattern."""
+    reads = [
+        each
+        for each in service.routes
+        if each.method == "GET" and not (each.operation and each.operation.permission)
+    ]
+    return list({each.pattern: each for each in reads}.values())
+
+
+def target(route: Route) -> str:
+    """Return a target of the route, with values for its parameters."""
+    names: Iterable[str] = ()
+    if route.operation:
+        names = (each.name for each in msgspec.structs.fields(route.operation.query))
+    known = OF_ROUTE.get(route.pattern) or {
+        name: PARAMETERS[name] for name in names if name in PARAMETERS
+    }
+    path = route.pattern.replace("{id}", NUMBER)
+    path = path.replace("{path}", BELOW.get(route.pattern, "x"))
+    query = "&".join(f"{name}={value}" for name, value in known.items())
+    return f"{path}?{query}" if query else path
