@@ -10,9 +10,10 @@ is read under the blog's own domain.
 """
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from datetime import UTC, datetime
 from email.utils import format_datetime
+from html import escape
 from typing import Final
 from urllib.parse import urlencode
 from uuid import NAMESPACE_URL, uuid5
@@ -21,7 +22,7 @@ import msgspec
 
 from commentsvc.api.parameters import LinkQuery, PageOrSiteQuery
 from commentsvc.auth.edit_tokens import ReplyFeedWords
-from commentsvc.comments import queries
+from commentsvc.comments import pagination, queries
 from commentsvc.comments.page_urls import PageRef
 from commentsvc.context import ServiceContext
 from commentsvc.db.sqlite import Reader
@@ -101,7 +102,7 @@ def make_feed(source: Source, entries: Sequence[Entry]) -> Feed:
     title: Text = source.title
     if source.url:
         title = _("Comments on %(page)s - %(site)s", page=page or source.url, site=source.title)
-    made = [_entry(source, entry) for entry in entries]
+    made = _as_fit(_entry(source, entry) for entry in entries)
     return Feed(
         id=_id(source.site, "thread " + source.url),
         title=_text(translate(title, source.language)),
@@ -280,6 +281,18 @@ def _latest(reader: Reader, site: str, url: str, limit: int) -> tuple[str, list[
     """Return the current url of a page ("" for a whole site) and the newest comments."""
     now_at = queries.thread(reader, site, url).url if url else ""
     return now_at, queries.latest(reader, site, url or None, limit)
+
+
+def _as_fit(entries: Iterable[FeedEntry]) -> list[FeedEntry]:
+    """Return the first entries, at least one, whose HTML has room in an answer once escaped."""
+    shown: list[FeedEntry] = []
+    room = pagination.TEXTS
+    for each in entries:
+        room -= len(escape(each.html).encode())
+        if room < 0 and shown:
+            break
+        shown.append(each)
+    return shown
 
 
 def _entry(source: Source, entry: Entry) -> FeedEntry:

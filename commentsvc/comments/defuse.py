@@ -7,44 +7,81 @@ of the text stays.
 
 Renderers differ in what they take for code. So only code that all of them recognise, between two
 single backticks on one line, stays as typed; in other code, readers may see an entity.
+
+Texts are defused whenever they are listed, so the patterns take time in proportion to the text,
+whatever it is: no part of it is matched twice.
 """
 
-import html
 import re
+from html.entities import html5
+from itertools import pairwise
 from typing import Final
 
 # The beginning of a tag, comment, declaration or processing instruction (HTML standard, 13.2.5.6),
 # except of autolinks, which cannot run anything.
-_TAG: Final = re.compile(r"<(?=[A-Za-z/!?])(?!(?:https?://|mailto:)[^\s<>`\"']*>)").sub
-# What precedes the URL of a link, an image or a link reference definition.
-_LINK: Final = re.compile(r"\]\s*[(:]\s*(?=\S)").sub
-_SCRIPT: Final = re.compile(r"(?:javascript|vbscript|data):", re.IGNORECASE).match
+_TAG: Final = re.compile(r"<(?=[A-Za-z/!?])(?!(?:https?://|mailto:)[^\s<>`\"']*+>)").sub
 # Browsers and renderers ignore these characters in a URL.
-_IGNORED: Final = re.compile(r"[\x00-\x20\x7f-\xa0\\\u200b-\u200f\u2028-\u202f\ufeff]+").sub
-LOOKED_AT: Final = 400  # characters of a URL that are searched for a scheme
+_IGNORED: Final = r"\x00-\x20\x7f-\xa0\\\u200b-\u200f\u2028-\u202f\ufeff"
+_SCHEMES: Final = ("javascript:", "vbscript:", "data:")
+# Pieces of code in a text that stay as typed: finding them takes a microsecond for each.
+CODES: Final = 100
+
+
+# The same as character references (HTML standard, 13.5): by names, decimal and hexadecimal numbers.
+_IGNORED_NAMES: Final = "|".join(
+    sorted(
+        {name.rstrip(";") for name, text in html5.items() if re.fullmatch(f"[{_IGNORED}]+", text)}
+    )
+)
+_IGNORED_DECIMAL: Final = (
+    "[0-9]|[12][0-9]|3[0-2]|92|12[7-9]|1[3-5][0-9]|160|820[3-7]|823[2-9]|65279"
+)
+_IGNORED_HEXADECIMAL: Final = "[0-9a-f]|1[0-9a-f]|20|5c|7f|[89][0-9a-f]|a0|200[b-f]|202[89a-f]|feff"
+
+
+def _referenced(names: str, decimal: str, hexadecimal: str) -> str:
+    """Return the pattern of a reference to a character that these patterns name."""
+    numbers = rf"0*+(?:{decimal})(?![0-9])|[xX]0*+(?i:{hexadecimal})(?![0-9a-fA-F])"
+    return rf"&(?:\#(?:{numbers})|(?:{names}));?+"
+
+
+def _spelt(character: str) -> str:
+    """Return a pattern of a character in both cases and all spellings."""
+    both = sorted({character, character.upper()})
+    decimal, hexadecimal = ("|".join(f"{ord(c):{form}}" for c in both) for form in ("d", "x"))
+    names = "colon" if character == ":" else "(?!)"
+    return f"(?:[{''.join(both)}]|{_referenced(names, decimal, hexadecimal)})"
+
+
+def _script_link() -> str:
+    """Return a pattern of what precedes the URL of a link that runs a script.
+
+    That is the URL of a link, an image or a link reference definition.
+    """
+    reference = _referenced(_IGNORED_NAMES, _IGNORED_DECIMAL, _IGNORED_HEXADECIMAL)
+    ignored = f"(?:[{_IGNORED}]|{reference})*+"
+    schemes = "|".join(ignored.join(map(_spelt, scheme)) for scheme in _SCHEMES)
+    may_run = f"(?=[jJvVdD&<{_IGNORED}])"  # to find out fast about most links
+    return rf"\]\s*+[(:]\s*+{may_run}(?=(?:<(?![A-Za-z/!?]))?+{ignored}(?:{schemes}))"
+
+
+_script_links: Final = re.compile(_script_link()).finditer
 
 
 def defuse(source: str) -> str:
     """Return Markdown that no renderer turns into a script or a tag of the author's."""
-    linked = _LINK(_harmless_link, source)
-    lines = linked.split("\n")
-    if all(_has_plain_code(line) for line in lines):
-        return "\n".join(_escape_outside_code(line) for line in lines)
-    return _TAG("&lt;", linked)
+    ends = [link.end() for link in _script_links(source)]
+    text = "./".join(source[begin:end] for begin, end in pairwise([0, *ends, len(source)]))
+    if "`" in text and _has_plain_code(text):
+        parts = text.split("`")
+        parts[::2] = [_TAG("&lt;", part) for part in parts[::2]]
+        return "`".join(parts)
+    return _TAG("&lt;", text)
 
 
-def _harmless_link(begin: re.Match[str]) -> str:
-    """Return the beginning of a link; `./` before a script's URL makes it a relative path."""
-    address = html.unescape(begin.string[begin.end() : begin.end() + LOOKED_AT])
-    return f"{begin[0]}./" if _SCRIPT(_IGNORED("", address)) else begin[0]
-
-
-def _has_plain_code(line: str) -> bool:
-    """Return whether all renderers pair the backticks of a line in the same way."""
-    return "`" not in line or (line.count("`") % 2 == 0 and "``" not in line and "\\" not in line)
-
-
-def _escape_outside_code(line: str) -> str:
-    parts = line.split("`")
-    parts[::2] = [_TAG("&lt;", part) for part in parts[::2]]
-    return "`".join(parts)
+def _has_plain_code(text: str) -> bool:
+    """Return whether all renderers pair the backticks of a text in the same way."""
+    if text.count("`") > 2 * CODES or "``" in text or "\\" in text:
+        return False
+    parts = text.split("`")
+    return len(parts) % 2 == 1 and not any("\n" in code for code in parts[1::2])

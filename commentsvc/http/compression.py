@@ -17,6 +17,9 @@ from commentsvc.http.messages import Response
 SMALLEST: Final = 512
 # A variant is kept if its length is at most this share of the body's.
 GAIN: Final = 0.9
+# The same for a body of LARGEST bytes and more, so that the cache has room for all variants.
+GAIN_LARGEST: Final = 0.33
+LARGEST: Final = 262_144
 # A list of 20 comments, 14 KB, has 3,592 bytes in gzip 1 (56 us), 3,352 in gzip 6 (170 us), 3,336
 # in Brotli 2 (78 us), 3,022 in Brotli 5 (290 us), and the same in Brotli 9 (6,600 us).
 GZIP: Final = 1
@@ -45,7 +48,7 @@ def compressed(response: Response, *, best: bool = False) -> Response:
     zipped = gzip.compress(body, GZIP_BEST if best else GZIP, mtime=0)
     quality = BROTLI_BEST if best else BROTLI if len(body) <= LARGE else BROTLI_LARGE
     brief = brotli.compress(body, quality=quality)
-    most = GAIN * len(body)
+    most = (GAIN if len(body) < LARGEST else GAIN_LARGEST) * len(body)
     return replace(
         response,
         gzip=zipped if len(zipped) <= most else b"",

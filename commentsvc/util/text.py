@@ -39,14 +39,17 @@ def one_line(text: str) -> str:
 def excerpt(html: str, length: int) -> str:
     """Return the beginning of HTML as one line of plain text, of at most `length` characters.
 
-    The HTML may end anywhere, also within a tag.
+    The HTML may end anywhere, also within a tag. Only its beginning is read.
     """
-    text = one_line(unescape(_TAG("", _END_OF_BLOCK(" ", html))))
+    beginning = html[: length * READ_FOR_EACH]
+    text = one_line(unescape(_TAG("", _END_OF_BLOCK(" ", beginning))))
     if len(text) <= length:
         return text
     return text[: length - 1].rsplit(" ", 1)[0].rstrip() + "…"
 
 
+# Characters of HTML that an excerpt reads for each of its own; most of the HTML is no markup.
+READ_FOR_EACH: Final = 20
 _END_OF_BLOCK = re.compile(r"</(?:p|li|h[1-6]|t[dhr]|blockquote|pre|div)>|<br[^>]*>").sub
 _TAG = re.compile(r"<[^>]*(?:>|$)").sub
 _WHOLE = re.compile(r"[0-9]{1,18}").fullmatch

@@ -1,0 +1,178 @@
+"""What a stranger's request may cost: every public route, with the worst stored comments."""
+
+import html
+import re
+import time
+from collections.abc import Callable, Iterator
+from functools import partial
+from pathlib import Path
+from typing import NamedTuple
+
+import markupsafe
+import msgspec
+import pytest
+
+from commentsvc.api import feeds
+from commentsvc.comments import create, people
+from commentsvc.comments.defuse import defuse
+from commentsvc.comments.markdown import links, render
+from commentsvc.db.sqlite import Transaction
+from commentsvc.delivery import mail
+from commentsvc.exports import xml_text
+from commentsvc.http.compression import compressed
+from commentsvc.http.messages import Response, encode
+from commentsvc.settings.schema import CommentsSettings, FeedSettings, Site
+from commentsvc.util.text import excerpt, one_line
+from tests.unit.app_fixture import NOW, SETTINGS, Served, served
+from tests.unit.database_fixture import new
+from tests.unit.public_reads import public, target
+from tests.unit.worst_texts import SIZE, SOURCES
+
+ROOT = Path(__file__).parents[1]
+SITE = Site(
+    name="blog",
+    origins=("https://blog.example",),
+    isso=True,
+    artalk=True,
+    waline=True,
+    views=True,
+    math=True,
+    reactions=("👍",),
+)
+STORED = 125  # comments of the largest size
+# Milliseconds of a processor; those that the table allows a single request.
+MOST = 100
+# Bytes of an entry of the cache by default: a quarter of it, of which a part is left to malloc.
+LARGEST_ENTRY = (8 << 20) * 77 // 100 // 4
+
+
+class Cost(NamedTuple):
+    """What the table allows a request."""
+
+    ms: int
+    kilobytes: int
+
+
+def table() -> dict[tuple[str, str], Cost]:
+    """Return the table of SECURITY.md by method and path."""
+    text = (ROOT / "SECURITY.md").read_text().partition("## What a public request may cost")[2]
+    costs: dict[tuple[str, str], Cost] = {}
+    for routes, ms, kilobytes in re.findall(r"^\| ([A-Z].*?) \| (\d+) \| (\d+) \|", text, re.M):
+        for each in routes.split("; "):
+            method, _, paths = each.partition(" ")
+            for path in re.findall(r"`(.*?)`", paths):
+                assert (method, path) not in costs, "it stands there once"
+                costs[method, path] = Cost(int(ms), int(kilobytes))
+    return costs
+
+
+def filled(service: Served, sources: list[str]) -> None:
+    """Store comments with these texts in turn."""
+    htmls = {source: render(source, math=True) for source in sources}
+
+    def work(tx: Transaction) -> None:
+        for number in range(STORED):
+            source = sources[number % len(sources)]
+            create.add(tx, new(url="/p/", source=source, html=htmls[source]), int(NOW * 1_000))
+
+    service.database.write_now(work)
+
+
+# What changes or searches stored texts when they are read.
+TRANSFORMS: dict[str, Callable[[str], object]] = {
+    "for Stacosys": defuse,
+    "an excerpt": lambda text: excerpt(text, 140),
+    "a feed": feeds._text,
+    "a template": markupsafe.escape,
+    "Isso": lambda text: html.escape(text, quote=False),
+    "JSON": encode,
+    "a mail": mail._quoted,
+    "a mail's gaps": lambda text: mail._GAPS.sub("\n\n", text),
+    "XML": lambda text: xml_text.cdata("a", text),
+    "mentions": people.names,
+    "links": links,
+    "a line": lambda text: one_line(text[:80]),
+}
+
+
+@pytest.mark.parametrize("name", TRANSFORMS)
+def test_what_reads_a_stored_text_is_quick_and_takes_time_in_proportion(name: str) -> None:
+    transform, slow = TRANSFORMS[name], []
+    for shape, source in SOURCES.items():
+        for text in (source, source * 4):
+            share = MOST / STORED * len(text) / SIZE
+            if (took := quickest(partial(transform, text))) > share:
+                slow.append(f"{shape}: {took:.2f} ms of {share:.2f}")
+    assert slow == []
+
+
+def quickest(work: Callable[[], object]) -> float:
+    """Return the least CPU time of some attempts, in milliseconds."""
+    best = float("inf")
+    for _ in range(4):
+        began = time.process_time()
+        work()
+        best = min(best, (time.process_time() - began) * 1_000)
+    return best
+
+
+@pytest.fixture
+def service(tmp_path: Path) -> Iterator[Served]:
+    settings = msgspec.structs.replace(
+        SETTINGS, sites=(SITE,), comments=CommentsSettings(), feed=FeedSettings(entries=1_000)
+    )
+    with served(tmp_path, settings) as service:
+        yield service
+
+
+def milliseconds(service: Served, asked: str, most: float) -> tuple[float, Response]:
+    """Return the least CPU time of up to three attempts, and the answer as it is stored."""
+    best = float("inf")
+    for _ in range(3):
+        began = time.process_time()
+        answer = compressed(service.get(asked))
+        best = min(best, (time.process_time() - began) * 1_000)
+        if best <= most:
+            break
+    return best, answer
+
+
+def is_within_bounds(service: Served) -> list[str]:
+    """Ask every public read; return those that cost more than the table allows."""
+    costs, dear = table(), []
+    for route in public(service):
+        if route.pattern == "/api/comments/stream":  # it does not end
+            continue
+        allowed = costs["GET", route.pattern]
+        took, answer = milliseconds(service, target(route), allowed.ms)
+        if route.operation and route.operation.cached and "replies" not in route.pattern:
+            assert answer.status == 200, route.pattern
+        stored = len(answer.body) + len(answer.gzip) + len(answer.brotli)
+        if took > allowed.ms or len(answer.body) > allowed.kilobytes * 1_000:
+            dear.append(f"{route.pattern}: {took:.0f} ms, {len(answer.body)} bytes")
+        if answer.tags and stored > LARGEST_ENTRY:
+            dear.append(f"{route.pattern}: {stored} bytes are not cached")
+    return dear
+
+
+def test_the_table_has_every_public_route(service: Served) -> None:
+    routes = {
+        (each.method, each.pattern)
+        for each in service.routes
+        if each.method != "OPTIONS" and not (each.operation and each.operation.permission)
+    }
+    assert {*table()} == routes
+
+
+def test_no_public_read_is_dear_with_all_worst_comments(service: Served) -> None:
+    filled(service, [*SOURCES.values()])
+    assert is_within_bounds(service) == []
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["the links of the report", "entities in a definition", "ampersands", "nearly entities"],
+)
+def test_no_public_read_is_dear_with_the_worst_comment(service: Served, name: str) -> None:
+    filled(service, [SOURCES[name]])
+    assert is_within_bounds(service) == []
