@@ -82,6 +82,7 @@ from commentsvc.spam.bans import Bans
 from commentsvc.spam.protected_names import ProtectedNames
 from commentsvc.submission_service import SubmissionService
 from commentsvc.util.clock import Clock
+from commentsvc.util.threads import PROCESS, run_in
 
 if TYPE_CHECKING:
     from commentsvc.cluster.instance import Instance
@@ -364,7 +365,7 @@ async def _find_place(start: Start, succession: Handover) -> None:
     if start.takes_over:
         with suppress(NoServer):
             place = start.data / data_dir.control_socket(start.instance)
-            await asyncio.to_thread(succession.succeed, place, start.manager.address)
+            await run_in(PROCESS, succession.succeed, place, start.manager.address)
     if passed:
         succession.take_passed(passed)
 
@@ -388,7 +389,7 @@ async def _instance(
     instance = Instance(settings.database.url, bridge, strict=strict)
     instance.on_remote += watchers
     instance.start()
-    stack.push_async_callback(asyncio.to_thread, instance.stop)
+    stack.push_async_callback(run_in, PROCESS, instance.stop)
     return instance
 
 

@@ -83,6 +83,22 @@ SETTINGS_CLIENTS = frozenset({
 STRANGER_CLIENTS = frozenset(
     {"mentions.polite_client", "mentions.poller", "mentions.sender", "mentions.verifier"}
 )
+# Which modules use which threads: see `util.threads`.
+THREADS: dict[str, set[str]] = {
+    "ACCOUNTS": {"admin.login_limit", "admin.passkeys", "admin.sign_in"},
+    "RENDERING": {"comments.render_queue"},
+    "FOREIGN": {
+        "mentions.networks", "mentions.page_posts", "mentions.polite_client", "mentions.sender",
+        "mentions.verifier",
+    },
+    "MAILS": {"inbox.receiver"},
+    "ANSWERS": {"api.stacosys", "api.static_files", "http.bridge"},
+    "PROCESS": {
+        "app", "db.database", "http.bridge", "inbox.imap", "runtime.handover", "runtime.processes",
+    },
+}  # fmt: skip
+# Pools of one thread or process for one long work, which they own.
+OWN_POOLS = {"db.scheduled_backup", "imports.bulk_store", "imports.staging_writer", "util.threads"}
 OUTGOING = {"httpx2", "httpx", "aiohttp", "requests", "smtplib", "imaplib", "aiosmtplib"}
 # Who connects without these clients: to servers of the settings, and to our own sockets.
 CONNECTS = frozenset({
@@ -358,6 +374,22 @@ def test_every_request_to_others_is_of_one_of_two_kinds_of_addresses() -> None:
     }
     connecting = users_of(r"\bopen_connection\(|\bcreate_connection\(|\bgetaddrinfo\(")
     assert importers | connecting <= CONNECTS
+
+
+@pytest.mark.parametrize("name", THREADS)
+def test_threads_are_used_by_the_modules_in_the_list_only(name: str) -> None:
+    importers = {
+        module_of(path)
+        for path in python_files(PACKAGE)
+        if f"commentsvc.util.threads.{name}" in imports(path)
+    }
+    assert importers == THREADS[name]
+
+
+def test_nothing_uses_the_threads_of_asyncio() -> None:
+    """They are few, and shared: one slow user of them holds up all others."""
+    assert not users_of(r"asyncio\.to_thread\(|run_in_executor\(\s*None|import to_thread")
+    assert users_of(r"\b(Thread|Process)PoolExecutor\(") == OWN_POOLS
 
 
 def test_only_the_clock_tells_the_time() -> None:

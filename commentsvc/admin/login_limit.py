@@ -19,6 +19,7 @@ from commentsvc.db.database import Database
 from commentsvc.http.messages import HttpError, too_many
 from commentsvc.util.client_network import network
 from commentsvc.util.i18n import gettext as _
+from commentsvc.util.threads import ACCOUNTS, run_in
 from commentsvc.util.timestamps import HOUR_MS
 
 T = TypeVar("T")
@@ -82,6 +83,6 @@ class LoginLimiter:
         self._waiting += 1
         try:
             async with self._lane:
-                return await asyncio.to_thread(work, *arguments)
+                return await run_in(ACCOUNTS, work, *arguments)
         finally:
             self._waiting -= 1

@@ -1,7 +1,5 @@
 """Passkeys page: list and add passkeys of an account; the account page removes them."""
 
-import asyncio
-
 from commentsvc.admin.access import (
     RequestContext,
     page_operation,
@@ -20,6 +18,7 @@ from commentsvc.http.router import Route
 from commentsvc.moderation.permissions import Permission
 from commentsvc.util.i18n import Text
 from commentsvc.util.i18n import gettext as _
+from commentsvc.util.threads import ACCOUNTS, run_in
 
 # The message after a change, by the value of `done` in the page's address.
 DONE = {"added": _("You can sign in with this passkey now.")}
@@ -76,7 +75,7 @@ class PasskeyPages:
         if asked != context.csrf_token:
             raise PasskeyRefused("passkey: asked for by another browser")
         party = RelyingParty.of(public_address(self._public_url, request))
-        made = await asyncio.to_thread(passkeys.read_new, party, challenge, sent)
+        made = await run_in(ACCOUNTS, passkeys.read_new, party, challenge, sent)
 
         def work(tx: Transaction, made: NewCredential) -> None:
             signed_links.mark_used(tx, random, now, passkeys.CHALLENGE_TIME)

@@ -6,7 +6,6 @@ with an authenticator app is asked for a code next, by a page with a signed text
 checked so far, valid for this browser and a few minutes.
 """
 
-import asyncio
 import logging
 from typing import Final
 
@@ -29,6 +28,7 @@ from commentsvc.http.router import Route, route
 from commentsvc.moderation.permissions import Permission
 from commentsvc.util.i18n import Text
 from commentsvc.util.i18n import gettext as _
+from commentsvc.util.threads import ACCOUNTS, run_in
 from commentsvc.util.timestamps import MINUTE_MS
 
 _log = logging.getLogger(__name__)
@@ -161,7 +161,7 @@ class SignIn:
             return await self._form(request, context, 403, to=to, problem=UNKNOWN_PASSKEY)
         party = RelyingParty.of(public_address(self._public_url, request))
         try:
-            counted = await asyncio.to_thread(passkeys.verify, party, challenge, sent, passkey)
+            counted = await run_in(ACCOUNTS, passkeys.verify, party, challenge, sent, passkey)
             await self._database.write(_use, passkey, counted, used, context.now)
         except (LinkError, PasskeyRefused) as error:
             _log.warning("a passkey of %s was refused: %s", ascii(account.name), ascii(str(error)))

@@ -12,7 +12,6 @@ refused, since these clients cannot show what is wrong.
 A `token` names the site, as up to version 1.1, if the settings give the site one.
 """
 
-import asyncio
 import logging
 import re
 from collections.abc import Iterable
@@ -60,6 +59,7 @@ from commentsvc.http.messages import (
 from commentsvc.http.operation import NOTHING, TEXT, Operation, Query, form_of, json_of
 from commentsvc.http.router import Handler, HandlerResult, Route, route
 from commentsvc.model import site_tag
+from commentsvc.util.threads import ANSWERS, run_in
 
 _log = logging.getLogger(__name__)
 
@@ -247,7 +247,7 @@ class Stacosys:
         """
         answer = self._api.list_comments(self._with_site(request), LIST)
         listed = answer if isinstance(answer, Response) else await answer
-        body = await asyncio.to_thread(_defused, listed.body)
+        body = await run_in(ANSWERS, _defused, listed.body)
         return msgspec.structs.replace(listed, body=body)
 
     def count(self, request: Request) -> Response:
@@ -382,7 +382,7 @@ class CommentsXmlFile:
             return
         part = self._path.with_name(f"{self._path.name}.part")
         try:
-            await asyncio.to_thread(part.write_bytes, document)
+            await run_in(ANSWERS, part.write_bytes, document)
             part.replace(self._path)
             self._written = document
         except OSError as error:

@@ -5,7 +5,6 @@ reaches the file system. The shipped files are in memory; those of a demo blog a
 cache does not have them.
 """
 
-import asyncio
 import re
 from collections.abc import Iterable
 from importlib.resources import files
@@ -31,6 +30,7 @@ from commentsvc.http.router import Route, route
 from commentsvc.settings.schema import Settings
 from commentsvc.util.i18n import find_language, requested_language
 from commentsvc.util.templates import Templates
+from commentsvc.util.threads import ANSWERS, run_in
 
 TAG = ("static",)
 TEMPLATES: Final = Templates("")
@@ -156,7 +156,7 @@ class Files:
             raise HttpError(404, "not_found", "There is no such file here.")
         plain = self._file(name, content)
         if plain not in self._compressed:
-            self._compressed[plain] = await asyncio.to_thread(compressed, plain, best=True)
+            self._compressed[plain] = await run_in(ANSWERS, compressed, plain, best=True)
         return self._compressed[plain]
 
     def blog(self, request: Request) -> Response:

@@ -15,6 +15,7 @@ import msgspec
 
 from commentsvc.comments.markdown import NOBODY, render
 from commentsvc.util.clock import Clock
+from commentsvc.util.threads import RENDERING
 
 TURN_MS: Final = 20  # milliseconds, enough for more than a hundred usual comments
 LONG: Final = 2_000  # characters; few comments are as long
@@ -42,7 +43,7 @@ class RenderQueue:
     def add(self, job: RenderJob, done: Rendered) -> None:
         """Call `done` with the HTML of `job` in a later turn; `done` must not raise."""
         if len(job.source) > LONG:
-            rendering = asyncio.get_running_loop().run_in_executor(None, _rendered, job)
+            rendering = asyncio.get_running_loop().run_in_executor(RENDERING, _rendered, job)
             rendering.add_done_callback(lambda future: done(future.result()))
             return
         self._waiting.append((job, done))

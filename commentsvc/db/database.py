@@ -37,6 +37,7 @@ from commentsvc.db.writer import (
 from commentsvc.settings.schema import DatabaseSettings
 from commentsvc.util.clock import SYSTEM_CLOCK
 from commentsvc.util.database_time import database_ms
+from commentsvc.util.threads import PROCESS, run_in
 
 P = ParamSpec("P")
 
@@ -184,7 +185,7 @@ class Database:
 
     async def close(self) -> None:
         """Finish what is queued, then close the file. Later calls raise DatabaseClosed."""
-        await asyncio.to_thread(self.close_now)
+        await run_in(PROCESS, self.close_now)
 
     def close_now(self) -> None:
         """Do as `close`, but block the caller."""

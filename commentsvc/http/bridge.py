@@ -27,6 +27,7 @@ from commentsvc import _core
 from commentsvc.http import messages, refusals
 from commentsvc.http.compression import compressed
 from commentsvc.settings.schema import ServerSettings
+from commentsvc.util.threads import ANSWERS, PROCESS, run_in
 
 _log = logging.getLogger(__name__)
 
@@ -262,7 +263,7 @@ class Bridge:
         if self._answering is None:
             return
         self._core.stop(grace, for_handover=keep)
-        await asyncio.to_thread(self._core.join)
+        await run_in(PROCESS, self._core.join)
         asyncio.get_running_loop().remove_reader(self._core.fileno())
         self._answering = None
         for task in self._tasks:
@@ -341,7 +342,7 @@ class Bridge:
         try:
             outcome = await answer
             if len(outcome.body) > IN_THREAD:
-                outcome = await asyncio.to_thread(compressed, outcome)
+                outcome = await run_in(ANSWERS, compressed, outcome)
             else:
                 outcome = compressed(outcome)
         except Exception as error:

@@ -18,6 +18,7 @@ from imapclient import SEEN, IMAPClient  # type: ignore[import-untyped]  # it ha
 
 from commentsvc.inbox.message import MAIL_SIZE
 from commentsvc.settings.schema import InboxSettings
+from commentsvc.util.threads import PROCESS, run_in
 from commentsvc.util.tls import client_context
 
 _log = logging.getLogger(__name__)
@@ -49,7 +50,7 @@ class ImapFetcher:
         """Fetch mails until cancelled."""
         loop = asyncio.get_running_loop()
         self._stopping.clear()
-        # Not from the loop's pool: a server that hangs must not keep the program from ending.
+        # Not from a pool: a server that hangs must not keep the program from ending.
         thread = threading.Thread(target=self._repeat, args=(loop,), name="imap", daemon=True)
         thread.start()
         try:
@@ -59,7 +60,7 @@ class ImapFetcher:
             if client := self._client:
                 with contextlib.suppress(OSError, imaplib.IMAP4.error):
                     client.shutdown()
-            await asyncio.to_thread(thread.join, GRACE)
+            await run_in(PROCESS, thread.join, GRACE)
 
     def _repeat(self, loop: asyncio.AbstractEventLoop) -> None:
         pause = FIRST_PAUSE

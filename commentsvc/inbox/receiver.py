@@ -7,7 +7,6 @@ was about, and passes the same checks as every comment. Each mail of ours can be
 result is mailed to the address that our mail went to, wherever the answer came from.
 """
 
-import asyncio
 import hashlib
 import logging
 from typing import Final
@@ -29,6 +28,7 @@ from commentsvc.inbox.message import MailReader, Unwanted
 from commentsvc.model import APPROVED, PENDING
 from commentsvc.moderation import actions, decisions, profiles
 from commentsvc.submission_service import SubmissionService
+from commentsvc.util.threads import MAILS, run_in
 from commentsvc.util.timestamps import DAY_MS
 
 _log = logging.getLogger(__name__)
@@ -61,7 +61,7 @@ class MailReceiver:
         Raise DatabaseError; then it must be delivered again.
         """
         try:
-            mail = await asyncio.to_thread(self._reader.read, raw)
+            mail = await run_in(MAILS, self._reader.read, raw)
         except Unwanted as reason:
             _log.info("nothing is done with a mail: %s", reason)
             return False

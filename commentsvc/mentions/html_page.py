@@ -21,15 +21,24 @@ from mf2py import backcompat, mf2_classes
 from commentsvc.comments.submission import is_site
 from commentsvc.db.schema.mentions import LIKE, MENTION, REPLY, REPOST
 from commentsvc.imports import markup
+from commentsvc.imports.records import Markup
 from commentsvc.util.http_client import Fetched
 from commentsvc.util.origin import host_of
 from commentsvc.util.text import decoded, one_line
 
 # "<" in HTML: nh3 takes quadratic time for deep nesting, a second for as many.
 TAGS: Final = 20_000
+# "&" in HTML: nh3 takes quadratic time for those that begin no reference, 8 seconds for a million.
+REFERENCES: Final = 20_000
+# Quotes, slashes and line breaks in HTML: each costs nh3 a step of its own, in tags or as a line.
+SIGNS: Final = 200_000
+# The same after nh3, which escapes ">", too: Python needs 0.4 s for a million.
+ESCAPED: Final = 60_000
 # Different words in HTML, names of attributes among them: nh3 compares each attribute of a tag with
 # those before it, and 120,000 take 11 seconds.
 WORDS: Final = 40_000
+# nh3 takes quadratic time for no-break spaces, which it escapes: 7 seconds for half a million.
+_HARMLESS: Final = {0: None, 0xA0: " "}
 _BETWEEN_WORDS: Final = str.maketrans("/\"'", "   ")
 # Bytes of HTML after nh3 has cleaned it: mf2py needs a second for 256 KiB.
 HTML_SIZE: Final = 262_144
@@ -43,6 +52,7 @@ VALUES: Final = 50_000
 ENTRIES: Final = 500  # microformats items of a page that are examined
 # Characters: a longer text is an article that links to us; only its title is shown.
 ARTICLE: Final = 1_500
+CONTENT: Final = 20_000  # characters of what a page says; the title of a longer one is shown
 NAME_LENGTH: Final = 80
 
 _TAGS: Final = {
@@ -239,20 +249,37 @@ def _strings(body: bytes) -> Iterator[str]:
             waiting += value
 
 
-def _cleaned(page: Fetched) -> _Html:
-    html = _text(page)
-    if html.count("<") > TAGS:
-        raise UnreadablePage(f"its HTML has more than {TAGS} tags")
-    if len(set(html.translate(_BETWEEN_WORDS).split())) > WORDS:
-        raise UnreadablePage(f"its HTML has more than {WORDS} different words")
+def sanitized(html: str, tags: set[str], attributes: dict[str, set[str]]) -> str:
+    """Return HTML with these tags and attributes only. Raise UnreadablePage before it takes long.
+
+    Characters that HTML does not allow (U+0000) are left out; no-break spaces become spaces.
+    """
+    signs = sum(map(html.count, "\"'/\n\r"))
+    for number, most, what in (
+        (html.count("<"), TAGS, "tags"),
+        (html.count("&"), REFERENCES, "character references"),
+        (signs, SIGNS, "quotes, slashes and line breaks"),
+    ):
+        if number > most:
+            raise UnreadablePage(f"its HTML has more than {most} {what}")
     text = nh3.clean(
-        _ROOT.sub(r"<\1div", html),
-        tags=_TAGS,
-        attributes=_ATTRIBUTES,
-        clean_content_tags={"script", "style"},
+        html.translate(_HARMLESS),
+        tags=tags,
+        attributes=attributes,
+        clean_content_tags={"script", "style"} - tags,
         link_rel=None,
         url_schemes={"http", "https"},
     )
+    if text.count("&") > ESCAPED:
+        raise UnreadablePage(f"its HTML has more than {ESCAPED} escaped characters")
+    return text
+
+
+def _cleaned(page: Fetched) -> _Html:
+    html = _text(page)
+    if len(set(html.translate(_BETWEEN_WORDS).split())) > WORDS:
+        raise UnreadablePage(f"its HTML has more than {WORDS} different words")
+    text = sanitized(_ROOT.sub(r"<\1div", html), _TAGS, _ATTRIBUTES)
     parser = _Links()
     parser.feed(text)
     parser.close()
@@ -318,14 +345,19 @@ def _said(
     host = host_of(html.url)
     content = next(iter(_values(entry, "content")), "")
     if isinstance(content, dict):
-        text = markup.read(str(content.get("html", "")), "html").source
+        text = _markdown(str(content.get("html", "")), "html")
     else:
-        text = markup.read(str(content), "text").source
+        text = _markdown(str(content), "text")
     if not text or (kind == MENTION and len(text) > ARTICLE):
         title = one_line(_plain(_values(entry, "name"))) or html.title or host
         label = markup.read(title[:ARTICLE], "text").source.replace("]", "\\]")
         text = f"[{label}](<{html.url}>)"
     return FoundMention(kind, (name or host)[:NAME_LENGTH], site if is_site(site) else "", text)
+
+
+def _markdown(text: str, language: Markup) -> str:
+    """Return a text as Markdown; "" for one that takes long and no comment is as long as."""
+    return markup.read(text, language).source if len(text) <= CONTENT else ""
 
 
 def _author(card: Any) -> tuple[str, str]:  # Any: as above

@@ -5,7 +5,6 @@ id, which may be wrong or part of a cycle. An ActivityPub object is only accepte
 its id names. Links to replies are built here and lead to the server that delivered them.
 """
 
-import asyncio
 import re
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from html import unescape
@@ -19,6 +18,7 @@ from commentsvc.mentions.polite_client import MEMORY, JsonAnswer, PoliteClient
 from commentsvc.util.http_client import RemoteError
 from commentsvc.util.origin import origin
 from commentsvc.util.text import one_line
+from commentsvc.util.threads import FOREIGN, run_in
 
 NAME_LENGTH: Final = 80
 REPLIES: Final = 300  # the most replies to a post that are read
@@ -290,7 +290,7 @@ def _author(name: Any, account: Any, site: Any) -> tuple[str, str]:  # Any: JSON
 
 async def _markdown(text: str, language: Markup) -> str:
     """Return a text as Markdown; hostile HTML may take a tenth of a second."""
-    return (await asyncio.to_thread(markup.read, text[:TEXT], language)).source
+    return (await run_in(FOREIGN, markup.read, text[:TEXT], language)).source
 
 
 def _text(value: Any) -> str:  # Any: JSON of others

@@ -6,13 +6,10 @@ service requests the pages itself, at the addresses in the blog's sitemap; what 
 sends names nothing.
 """
 
-import asyncio
 import logging
 from html.parser import HTMLParser
 from typing import Final, NamedTuple
 from urllib.parse import urljoin
-
-import nh3
 
 from commentsvc.comments.submission import is_site
 from commentsvc.context import ServiceContext
@@ -20,10 +17,12 @@ from commentsvc.db import background
 from commentsvc.imports import blog_pages
 from commentsvc.imports.blog_pages import SitemapEntry
 from commentsvc.imports.records import ImportFailed
-from commentsvc.mentions import store
+from commentsvc.mentions import html_page, store
+from commentsvc.mentions.html_page import UnreadablePage
 from commentsvc.mentions.polite_client import Disallowed, LeaveAlone, PoliteClient
 from commentsvc.settings.schema import Site
 from commentsvc.util.http_client import RemoteError, SettingsClient
+from commentsvc.util.threads import FOREIGN, run_in
 from commentsvc.util.timestamps import DAY_MS, MINUTE_MS
 
 _log = logging.getLogger(__name__)
@@ -49,9 +48,9 @@ class NamedPost(NamedTuple):
 
 
 def named_posts(html: str) -> list[NamedPost]:
-    """Return the posts that a page names."""
+    """Return the posts that a page names. Raise UnreadablePage."""
     parser = _Naming()
-    known = nh3.clean(html, tags={*_ATTRIBUTES}, attributes=_ATTRIBUTES, link_rel=None)
+    known = html_page.sanitized(html, {*_ATTRIBUTES}, _ATTRIBUTES)
     parser.feed(known)
     parser.close()
     return [post for post in dict.fromkeys(parser.found) if is_site(post.address)][:POSTS]
@@ -118,7 +117,7 @@ class PageReader:
                 due = [address for address, page in blog.pages.items() if page.next_at <= now]
                 for address in due[:AT_ONCE]:
                     await self._read(blog, address, now)
-            except (RemoteError, ImportFailed) as error:
+            except (RemoteError, ImportFailed, UnreadablePage) as error:
                 _log.info("not all pages of %s can be read: %s", blog.site.name, error)
                 if isinstance(error, LeaveAlone) and not isinstance(error, Disallowed):
                     blog.next_at, blog.pages = now + error.pause_ms, {}
@@ -134,7 +133,7 @@ class PageReader:
             elif is_sitemap and url not in sitemaps and len(sitemaps) < SITEMAPS:
                 sitemaps.add(url)
                 answer = await self._client.fetch(url, "application/xml", SITEMAP_SIZE)
-                waiting += await asyncio.to_thread(blog_pages.parse, answer.body, url)
+                waiting += await run_in(FOREIGN, blog_pages.parse, answer.body, url)
         since = now - self._followed
         young = [url for url, moment in changed.items() if not moment or moment > since]
         young.sort(key=changed.__getitem__, reverse=True)
@@ -146,14 +145,14 @@ class PageReader:
         blog.pages = found
 
     async def _read(self, blog: _Blog, address: str, now: int) -> None:
-        """Follow the posts that a page names. Raise RemoteError."""
+        """Follow the posts that a page names. Raise RemoteError or UnreadablePage."""
         page, site = blog.pages[address], blog.site
         next_at = now + max(self._interval, min((now - page.changed_at) // YOUNGER, DAY_MS))
         blog.pages[address] = page._replace(next_at=next_at)
         answer = await self._client.fetch(address, "text/html", PAGE_SIZE, page.etag)
         if answer.status == 200 and self._is_ours(answer.url, site):
             html = answer.body.decode(errors="replace")
-            for post in await asyncio.to_thread(named_posts, html):
+            for post in await run_in(FOREIGN, named_posts, html):
                 place = self._sites.locate_or_none(urljoin(address, post.url), site.name)
                 if place:
                     await self._database.write(store.follow, place, post.address, now)

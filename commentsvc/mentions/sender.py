@@ -6,7 +6,6 @@ the comment's page, and find it gone after the comment was deleted.
 https://www.w3.org/TR/webmention/#sending-webmentions
 """
 
-import asyncio
 import contextlib
 import re
 from collections.abc import AsyncIterator, Iterator
@@ -27,6 +26,7 @@ from commentsvc.mentions.html_page import UnreadablePage
 from commentsvc.model import TEXT, Comment
 from commentsvc.moderation import actions
 from commentsvc.util.http_client import RemoteError, StrangerClient
+from commentsvc.util.threads import FOREIGN, run_in
 
 PAGE_SIZE: Final = 1_048_576  # bytes of a page that are searched for an endpoint
 TARGETS: Final = 20  # the most pages notified about one comment
@@ -92,7 +92,7 @@ class WebmentionSender:
     async def _send_webmention(self, source: str, target: str) -> None:
         """Send a webmention to a page's endpoint, if any. Raise RemoteError or UnreadablePage."""
         page = await self._client.fetch(target, PAGE_SIZE, {"Accept": "text/html"})
-        endpoint = await asyncio.to_thread(html_page.endpoint, page)
+        endpoint = await run_in(FOREIGN, html_page.endpoint, page)
         if endpoint:
             body = urlencode({"source": source, "target": target}).encode()
             answer = await self._client.post(endpoint, body, _HEADERS)

@@ -24,6 +24,7 @@ from commentsvc.mentions.store import Mention
 from commentsvc.submission_service import SubmissionService
 from commentsvc.util.http_client import RemoteError, StrangerClient
 from commentsvc.util.origin import host_of
+from commentsvc.util.threads import FOREIGN, run_in
 from commentsvc.util.timestamps import DAY_MS, MINUTE_MS
 
 _log = logging.getLogger(__name__)
@@ -103,7 +104,7 @@ class MentionVerifier:
             return None
         if page.status != 200:
             raise RemoteError(f"its server answers {page.status}")
-        return await asyncio.to_thread(html_page.mention, page, partial(self._leads, mention))
+        return await run_in(FOREIGN, html_page.mention, page, partial(self._leads, mention))
 
     def _leads(self, mention: Mention, address: str) -> bool:
         """Return whether `address` leads to the page of a mention."""

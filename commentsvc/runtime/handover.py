@@ -39,6 +39,7 @@ from commentsvc.http.bridge import Connections, Sockets, close_all
 from commentsvc.runtime import control
 from commentsvc.runtime.control import ControlError, HandOver
 from commentsvc.runtime.process import raise_file_limit
+from commentsvc.util.threads import PROCESS, run_in
 
 _log = logging.getLogger(__name__)
 
@@ -140,7 +141,7 @@ class Handover:
             self._predecessor.close()  # we have failed, and the previous server goes on
         if self._successor is None:
             return None
-        if not await asyncio.to_thread(give, self._successor, self.place):
+        if not await run_in(PROCESS, give, self._successor, self.place):
             return self.place
         self.place.close()
         return None

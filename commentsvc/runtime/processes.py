@@ -45,6 +45,7 @@ from commentsvc.runtime.handover import InheritedState
 from commentsvc.runtime.systemd import Notifier
 from commentsvc.settings import data_dir
 from commentsvc.settings.schema import ServerSettings
+from commentsvc.util.threads import PROCESS, run_in
 
 _log = logging.getLogger(__name__)
 
@@ -146,8 +147,8 @@ class _Supervisor:
         if plan.takes_over:
             path = plan.data / data_dir.CONTROL
             with contextlib.suppress(NoServer):
-                return await asyncio.to_thread(
-                    handover.take_over, path, plan.manager.address, several=True
+                return await run_in(
+                    PROCESS, handover.take_over, path, plan.manager.address, several=True
                 )
         return InheritedState(), None
 
@@ -199,7 +200,7 @@ class _Supervisor:
         while patience:
             await asyncio.sleep(patience / 2)
             child = instance.process
-            hangs = await asyncio.to_thread(control.hangs, path, patience)
+            hangs = await run_in(PROCESS, control.hangs, path, patience)
             if hangs and child is not None and child is instance.process:
                 _log.error("process %d does not answer and is killed", instance.number)
                 child.kill()
@@ -278,7 +279,7 @@ class _Supervisor:
         for instance in self._instances:
             with contextlib.suppress(NoServer):
                 path = self._plan.data / data_dir.control_socket(instance.number)
-                return await asyncio.to_thread(control.ask, path, order)
+                return await run_in(PROCESS, control.ask, path, order)
         raise ControlError("no process is ready")
 
     def _give_way(self, successor: socket.socket) -> bool:
@@ -293,7 +294,7 @@ class _Supervisor:
         await self._close_control()  # the new one listens at the same path
         borrowed = bool(self._plan.manager.sockets())
         place = InheritedState(Sockets(self._listeners, (), borrowed), lock=self._lock)
-        if await asyncio.to_thread(handover.give, successor, place):
+        if await run_in(PROCESS, handover.give, successor, place):
             self._is_replaced = True
             self._stop_requested.set()
         else:

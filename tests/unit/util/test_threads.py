@@ -1,0 +1,125 @@
+"""A mebibyte of anything costs a reader of foreign bytes less than a tenth of a second.
+
+Each reader gets it bare, and where it is worst: in an attribute, a tag, a text that is shown.
+"""
+
+import asyncio
+import time
+from collections.abc import Callable
+from contextlib import suppress
+
+import pytest
+
+from commentsvc.mentions import html_page, page_posts
+from commentsvc.mentions.html_page import UnreadablePage
+from commentsvc.mentions.polite_client import PoliteClient
+from commentsvc.util.http_client import Fetched, RemoteError, StrangerClient
+from commentsvc.util.threads import ACCOUNTS, FOREIGN, RENDERING, run_in
+from tests.unit.settable_clock import SettableClock
+
+MEBIBYTE = 1 << 20
+MOST = 0.1  # seconds of CPU time
+TRIES = 4  # a busy machine is slower at times
+# Letters and digits are alike.
+CHARACTERS = [c for c in map(chr, range(128)) if not c.isalnum() or c in "aAzZxX09"]
+CHARACTERS += "\xa0é\u0301漢\u202e\u2028\ufeff😀"
+PIECES = """
+    <a &a <! <!-- <![CDATA[ &# &#x &#0; &lt; &nbsp; &amp; "=' ='" </ <? <a/ <a> </a> <p> <br> <svg>
+    <table> <template> <style> <script> <title> [" {"a":{ ,[ \" <!DOCTYPE &a; http://a ](
+""".split()  # noqa: SIM905 - as a list it is one long line
+TARGET = "https://blog.example/post/"
+LINK = f'<a href="{TARGET}" class="u-in-reply-to">x</a>'
+
+
+def page(text: str, type: str = "text/html", **headers: str) -> Fetched:
+    fields = {"content-type": type, **headers}
+    return Fetched(200, type, text.encode(), tuple(fields.items()), "https://a.example/")
+
+
+def mention(text: str, type: str = "text/html") -> None:
+    html_page.mention(page(text, type), TARGET.__eq__)
+
+
+def with_answer(body: str, read: Callable[[PoliteClient], object]) -> None:
+    """Read an answer of another server through the client for these."""
+
+    class Answering(StrangerClient):
+        async def fetch(self, *_: object) -> Fetched:
+            return page(body)
+
+    client = PoliteClient(Answering(), SettableClock(0, 0))
+    asyncio.run(read(client))  # type: ignore[arg-type]  # a coroutine of either kind
+
+
+def robots(text: str) -> None:
+    with_answer(text, lambda client: client.fetch("https://a.example/x", "text/html", MEBIBYTE))
+
+
+READERS: dict[str, Callable[[str], object]] = {
+    "a page": mention,
+    "a page with a link": lambda text: mention(LINK + text),
+    "an entry": lambda text: mention(f'<div class="h-entry">{LINK}<p class="e-content">{text}'),
+    "a name": lambda text: mention(f'<div class="h-entry h-card">{LINK}<p class="p-name">{text}'),
+    "an attribute": lambda text: mention(f'{LINK}<a class="{text}">x</a>'),
+    "a tag": lambda text: mention(f"{LINK}<a {text}>x</a>"),
+    "an entry of a usual size": lambda text: mention(f'<div class="h-entry">{LINK}{text[:20_000]}'),
+    "plain text": lambda text: mention(text, "text/plain"),
+    "JSON": lambda text: mention(text, "application/json"),
+    "a string in JSON": lambda text: mention(f'["{text}"]', "application/json"),
+    "a page with an endpoint": lambda text: html_page.endpoint(page(text)),
+    "a Link field": lambda text: html_page.endpoint(page("", link=text[:100_000])),
+    "a page of the blog": page_posts.named_posts,
+    "robots.txt": lambda text: robots(text[: MEBIBYTE // 2]),
+    "a rule": lambda text: robots(f"User-agent: *\nDisallow: {text}"[: MEBIBYTE // 2]),
+}
+SHORT = {"an entry of a usual size"}
+
+
+def cost(read: Callable[[str], object], text: str) -> float:
+    began = time.process_time()
+    with suppress(UnreadablePage, RemoteError):
+        read(text)
+    return time.process_time() - began
+
+
+@pytest.mark.parametrize("name", READERS)
+def test_a_mebibyte_of_one_character_or_piece_takes_less_than_100_ms(name: str) -> None:
+    read = READERS[name]
+    pieces = CHARACTERS if name in SHORT else [*CHARACTERS, *PIECES]
+    slow = {}
+    for piece in pieces:
+        text = piece * (MEBIBYTE // len(piece.encode()))
+        took = cost(read, text)
+        for _ in range(TRIES):
+            if took >= MOST:
+                took = min(took, cost(read, text))
+        if took >= MOST:
+            slow[piece] = round(took, 3)
+    assert not slow
+
+
+def test_pages_of_strangers_hold_up_neither_previews_nor_passwords() -> None:
+    """Regression: eight webmentions held all threads, and signing in waited for a minute."""
+
+    async def story() -> None:
+        ended = asyncio.Event()
+        loop = asyncio.get_running_loop()
+        wait = asyncio.run_coroutine_threadsafe
+
+        def hang() -> None:
+            wait(_set(ended), loop).result()
+
+        hanging = [asyncio.ensure_future(run_in(FOREIGN, hang)) for _ in range(50)]
+        await asyncio.sleep(0)
+        try:
+            for threads in (RENDERING, ACCOUNTS):
+                assert await asyncio.wait_for(run_in(threads, sum, (1, 2)), 20) == 3
+        finally:
+            ended.set()
+        await asyncio.gather(*hanging)
+
+    asyncio.run(story())
+
+
+async def _set(ended: asyncio.Event) -> None:
+    await ended.wait()
