@@ -1,12 +1,16 @@
 """What a stranger's request may cost: every public route, with the worst stored comments."""
 
 import html
+import io
+import json
 import re
 import time
 from collections.abc import Callable, Iterator
 from functools import partial
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
+from xml.etree import ElementTree
+from xml.etree.ElementTree import Element
 
 import markupsafe
 import msgspec
@@ -18,13 +22,22 @@ from commentsvc.comments.defuse import defuse
 from commentsvc.comments.markdown import links, render
 from commentsvc.db.sqlite import Transaction
 from commentsvc.delivery import mail
-from commentsvc.exports import xml_text
+from commentsvc.exports import disqus, snapshot, wordpress, xml_text
+from commentsvc.exports.output import Output
+from commentsvc.exports.snapshot import Selection
 from commentsvc.http.compression import compressed
 from commentsvc.http.messages import Response, encode
 from commentsvc.settings.schema import CommentsSettings, FeedSettings, Site
 from commentsvc.util.text import excerpt, one_line
 from tests.unit.app_fixture import NOW, SETTINGS, Served, served
-from tests.unit.database_fixture import new
+from tests.unit.comments.test_markdown import (
+    ATTACKS,
+    IMAGE_ATTACKS,
+    LINE_ENDS,
+    RENDERED,
+    sanitized_again,
+)
+from tests.unit.database_fixture import add, new
 from tests.unit.public_reads import public, target
 from tests.unit.worst_texts import SIZE, SOURCES
 
@@ -176,3 +189,81 @@ def test_no_public_read_is_dear_with_all_worst_comments(service: Served) -> None
 def test_no_public_read_is_dear_with_the_worst_comment(service: Served, name: str) -> None:
     filled(service, [SOURCES[name]])
     assert is_within_bounds(service) == []
+
+
+# Hostile texts of every kind, and what people write.
+WRITTEN = [*ATTACKS, *IMAGE_ATTACKS, *LINE_ENDS, *dict(RENDERED)]
+WRITTEN += [source[:800] for source in SOURCES.values()]
+ORIGINS = {SITE.name: SITE.origins[0]}
+ATOM = "{http://www.w3.org/2005/Atom}"
+CONTENT = "{http://purl.org/rss/1.0/modules/content/}encoded"
+DISQUS = "{http://disqus.com}"
+WORDPRESS = "{http://wordpress.org/export/1.0/}"
+
+
+def ways_out(service: Served) -> dict[str, list[str]]:
+    """Return the HTML of comments that each way out contains."""
+
+    def read(asked: str) -> Any:  # Any: JSON of any shape
+        return json.loads(service.get(asked).body)
+
+    def xml(asked: str) -> Element:
+        return ElementTree.fromstring(service.get(asked).body)
+
+    def exported(write: Callable[..., None]) -> Element:
+        file = io.BytesIO()
+        output = Output(file)
+        pages = partial(snapshot.pages, selection=Selection())
+        service.database.read_now(lambda reader: write(pages(reader), ORIGINS, output))
+        output.flush()
+        return ElementTree.fromstring(file.getvalue())
+
+    artalk = read("/artalk/api/v2/comments?page_key=/p/&limit=1000&flat_mode=true")["comments"]
+    waline = read("/waline/api/comment?path=/p/&pageSize=1000")["data"]["data"]
+    atom, rss = xml("/feed.atom").iter(f"{ATOM}entry"), xml("/feed.rss").iter("item")
+    posts = exported(disqus.write).iter(f"{DISQUS}post")
+    wxr = exported(wordpress.write).iter(f"{WORDPRESS}comment")
+    return {
+        "api": [each["html"] for each in read("/api/comments?url=/p/&limit=1000")["data"]],
+        "stacosys": [each["html"] for each in read("/comments?url=/p/")["data"]],
+        "isso": [each["text"] for each in read("/isso/?uri=/p/&limit=1000")["replies"]],
+        "waline": [each["comment"] for each in waline],
+        "artalk": [each["content"] for each in artalk],
+        "artalk, marked": [each["content_marked"] for each in artalk],
+        "feed.json": [each["content_html"] for each in read("/feed.json?url=/p/")["items"]],
+        "atom": [each.findtext(f"{ATOM}content", "") for each in atom],
+        "rss": [each.findtext(CONTENT, each.findtext("description", "")) for each in rss],
+        "disqus": [each.findtext(f"{DISQUS}message", "") for each in posts],
+        "wordpress": [each.findtext(f"{WORDPRESS}comment_content", "") for each in wxr],
+    }
+
+
+def test_every_way_out_has_exactly_what_the_sanitizer_wrote(service: Served) -> None:
+    """XML leaves out characters that it cannot contain, and an export the line end at the end."""
+    stored: list[str] = []
+    for source in WRITTEN:
+        html = render(source, math=True, service="https://comments.example")
+        assert sanitized_again(html, "https://comments.example") == html
+        add(service.database, url="/p/", source=source, html=html)
+        stored.append(html)
+
+    def comparable(html: str) -> str:
+        return re.sub("[\x00-\x08\x0b\x0c\x0e-\x1f\ufffd\ufffe\uffff]", "", html).strip()
+
+    expected = {comparable(html) for html in stored}
+    for way, htmls in ways_out(service).items():
+        assert {*map(comparable, htmls)} == expected, way
+    for page in ("/embed/thread?url=/p/", "/embed/thread?url=/p/&view=page"):
+        text = service.get(page).body.decode()
+        assert [html for html in stored if html not in text] == [], page
+
+
+def test_no_template_changes_the_html_of_a_comment() -> None:
+    used = [
+        match
+        for path in (ROOT / "commentsvc/templates").rglob("*.*")
+        for match in re.findall(r"\{\{[^{}]*\.html\b[^{}]*\}\}", path.read_text())
+    ]
+    assert len(used) > 5
+    as_it_is = re.compile(r"\{\{ ([a-z.]*comment\.html\|safe|entry\.html) \}\}").fullmatch
+    assert [each for each in used if not as_it_is(each)] == []
