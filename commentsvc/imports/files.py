@@ -187,4 +187,5 @@ def _members(path: Path) -> list[SourceFile]:
     ]  # macOS adds a hidden file for each
     if len(members) > MEMBERS:
         raise ImportFailed(f"{path.name} holds more than {MEMBERS} files.")
+    members.sort(key=lambda each: PurePosixPath(each.filename).parts)  # as those of a folder
     return [ZippedFile(path, archive, each) for each in members]

@@ -20,6 +20,9 @@ Markup: TypeAlias = Literal["html", "html_lines", "markdown", "text"]
 ImportStatus: TypeAlias = Literal["approved", "pending", "spam", "deleted"]
 
 TEXT_LIMIT: Final = 200_000  # characters of a comment; longer ones are left out
+# Begins a `parent` that is a number: the id of a comment, or where the ids of the source are no
+# numbers, the place of a comment on the first level of its page, from 1, in the order of the files.
+COUNTED: Final = "#"
 SHORT_LIMIT: Final = 200  # characters of a name; longer ones are cut
 
 
@@ -56,10 +59,10 @@ class ImportedComment(msgspec.Struct, frozen=True, gc=False, tag=True, array_lik
     """A comment of the source.
 
     `page` is the key of its page; `id` and `parent` are the source's, and `parent` is "" on the
-    first level. `created`, `published` and `edited` are Unix milliseconds; `created` is None if
-    there is no readable date, `published` if it is the same. `identity` distinguishes the comment
-    from all others of this source, also in its next export. `avatar` is the MD5 digest of the
-    address, if the source has no more.
+    first level (see also `COUNTED`). `created`, `published` and `edited` are Unix milliseconds;
+    `created` is None if there is no readable date, `published` if it is the same. `identity`
+    distinguishes the comment from all others of this source, also in its next export. `avatar` is
+    the MD5 digest of the address, if the source has no more.
 
     With a `drop`, which is the reason, only the place of the comment is kept, if it has replies.
     `anchor` is the fragment of links to the comment in the source, without #. `account` is the

@@ -23,7 +23,7 @@ from commentsvc.db.sqlite import Reader
 from commentsvc.exports.records import ThreadRecord
 from commentsvc.imports import staging_writer
 from commentsvc.imports.convert import Converter
-from commentsvc.imports.records import ImportedComment, Record
+from commentsvc.imports.records import COUNTED, ImportedComment, Record
 from commentsvc.imports.staging_reader import COLUMNS, ReadyPiece
 from commentsvc.imports.staging_writer import (
     FileBegin,
@@ -286,11 +286,12 @@ class StagingDatabase:
     def _find_parents(self) -> None:
         run = self._db.execute
         run("CREATE INDEX item_by_id ON item (source_id) WHERE source_id <> ''")
+        self._find_counted()
         run(
             "UPDATE item SET up = (SELECT p.n FROM item AS p JOIN thread AS t ON t.id = p.thread"
             " WHERE p.source_id = item.parent AND p.source_id <> '' AND p.outcome IS NULL"
             " AND t.page = (SELECT page FROM thread WHERE id = item.thread)"
-            " ORDER BY p.n LIMIT 1) WHERE parent <> '' AND outcome IS NULL"
+            " ORDER BY p.n LIMIT 1) WHERE parent <> '' AND outcome IS NULL AND up IS NULL"
         )
         run(
             "INSERT INTO note SELECT n, 'what it answers (' || parent || ') is not in the file: it"
@@ -298,6 +299,33 @@ class StagingDatabase:
             " WHERE parent <> '' AND outcome IS NULL AND up IS NULL"
         )
         run("CREATE INDEX item_by_parent ON item (up) WHERE up IS NOT NULL")
+
+    def _find_counted(self) -> None:
+        """Find the comments that replies name by a number, see `records.COUNTED`."""
+        counted = f"parent GLOB '{COUNTED}[1-9]*' AND outcome IS NULL"
+        if not self._any(f"item WHERE {counted}"):
+            return
+        run = self._db.execute
+        if self._any("item WHERE source_id <> '' AND source_id NOT GLOB '*[^0-9]*'"):
+            run(f"UPDATE item SET parent = substr(parent, {len(COUNTED) + 1}) WHERE {counted}")
+            return
+        run("CREATE TEMP TABLE top (page INTEGER, number TEXT, n INTEGER)")
+        run(
+            "INSERT INTO top SELECT t.page, ? || row_number() OVER (PARTITION BY t.page ORDER BY"
+            " i.n), i.n FROM item AS i JOIN thread AS t ON t.id = i.thread WHERE i.parent = ''"
+            " AND i.outcome IS NOT ?",
+            (COUNTED, MERGED),
+        )
+        run("CREATE INDEX top_by_number ON top (page, number)")
+        run(
+            "UPDATE item SET up = (SELECT top.n FROM thread AS t JOIN top ON top.page = t.page"
+            f" WHERE t.id = item.thread AND top.number = item.parent) WHERE {counted}"
+        )
+        run(
+            "INSERT INTO note SELECT n, 'what it answers was found by its number among the first"
+            f" level of its page' FROM item WHERE {counted} AND up IS NOT NULL"
+        )
+        run("DROP TABLE top")
 
     def _drop(self) -> None:
         """Exclude dropped comments, except the places of those with replies that are stored."""

@@ -1,6 +1,8 @@
 """Staticman: a file for each comment, in YAML, JSON or as front matter, by page in folders.
 
-The fields depend on the blog's form and `staticman.yml`; those of the common themes are known.
+The fields depend on the blog's form and `staticman.yml`; those of the common themes are known. A
+reply names the id of a comment, or its number among the comments of the page's first level, in the
+order of the files' names (`replying_to`, as in Minimal Mistakes): `COUNTED` says how to tell.
 Import the folder that contains the pages' folders, such as ``data/comments``. Other programs also
 write TOML, or all comments of a page as a list into a file with the name of the page.
 """
@@ -21,6 +23,7 @@ from commentsvc.imports.encodings import to_utf8
 from commentsvc.imports.files import SourceFile
 from commentsvc.imports.json_source import Value
 from commentsvc.imports.records import (
+    COUNTED,
     ImportedComment,
     ImportedPage,
     InvalidInput,
@@ -46,9 +49,13 @@ _PARENTS: Final = (
     "replyThread",
     "_parent",
 )
+_NUMBER: Final = re.compile("[1-9][0-9]{0,4}").fullmatch  # of a comment on its page
 _ROOT: Final = "comments"  # the folder of all pages
 _FENCE: Final = re.compile(r"^(?:---|\+\+\+)[ \t]*\r?$", re.MULTILINE)  # around front matter
 _NONE: Final = ("~", "null")  # in YAML
+# The names that common configurations give to files, and the fields that a comment has there.
+_FILE: Final = re.compile(r"(?:comment|entry)-?[0-9]{10,}").fullmatch
+_FIELDS: Final = re.compile(rb"^(?:name|author|date|timestamp)\s*[:=]", re.MULTILINE)
 _DATES: Final = ("date", "timestamp", "created", "createdAt")
 
 
@@ -65,7 +72,9 @@ def recognises(source: SourceFile, head: bytes) -> str:
         return ""
     if _ID.search(head):
         return "its field _id"
-    return "the digest that is its name" if _DIGEST(path.stem) else ""
+    if _DIGEST(path.stem):
+        return "the digest that is its name"
+    return "its name and fields" if _FILE(path.stem) and _FIELDS.search(head) else ""
 
 
 def parse(source: SourceFile, options: ParseOptions) -> Records:
@@ -125,16 +134,17 @@ def _comment(
 ) -> ImportedComment:
     """Return a comment; `place` is its position, and its id if it has none."""
     position, name = place
-    number, created = fields.text("_id") or name, fields.text(*_DATES)
+    number, created = fields.text("_id", "id") or name, fields.text(*_DATES)
     email = fields.text("email", "mail")
     digest = email.lower() if dates.is_digest(email.lower()) else ""
     parents = (parent for name in _PARENTS if (parent := fields.text(name)) and "/" not in parent)
     no_parents = ("0", page, page.rpartition("/")[2])
+    parent = next((parent for parent in parents if parent not in no_parents), "")
     return ImportedComment(
         position=position,
         page=page,
         id=number,
-        parent=next((parent for parent in parents if parent not in no_parents), ""),
+        parent=COUNTED + parent if _NUMBER(parent) else parent,
         identity=f"{number} {created}",
         created=dates.moment(created, options.zone),
         text=fields.text(*_TEXTS),

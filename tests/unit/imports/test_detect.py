@@ -805,6 +805,19 @@ def test_files_of_the_first_staticman_have_only_what_the_form_has(tmp_path: Path
     assert (comment.author, comment.text, comment.created) == ('Ann "A"', "One\r\n- two", None)
 
 
+def test_files_of_staticman_with_the_names_of_common_settings_are_recognised(
+    tmp_path: Path,
+) -> None:
+    folder = tmp_path / "comments/my-post"
+    folder.mkdir(parents=True)
+    for name in ("comment-1480500000000.yml", "entry1480500000001.yml"):
+        written(folder, name, "id: c1\nname: Ann\nmessage: first\n")
+    assert [each.id for each in comments(parsed(tmp_path / "comments"))] == ["c1", "c1"]
+    written(folder, "notes-1480500000000.yml", "message: no comment\n")
+    with pytest.raises(ImportFailed, match="not recognised"):
+        parsed(tmp_path / "comments")
+
+
 @pytest.mark.parametrize("text", ["_id: [\nmessage: x", "{_id: 1, message", "+++\n_id: 1\n+++\n"])
 def test_yaml_that_is_none_is_named(tmp_path: Path, text: str) -> None:
     path = tmp_path / "a.yml"

@@ -275,6 +275,32 @@ def test_parents_may_come_later_or_never(importer: Importer) -> None:
     assert reasons == ["what it answers (99) is not in the file: it stands on the first level"]
 
 
+def test_a_reply_may_name_the_number_of_a_comment_on_its_page(importer: Importer) -> None:
+    """Staticman's `replying_to` counts the comments of the first level, from 1."""
+    staging = importer.run(
+        PAGE,
+        ImportedPage("2", "https://blog.example/b/", "row 9", "B"),
+        *(comment("a"), comment("x", page="2"), comment("b"), comment("b1", "#2"), comment("c")),
+        *(comment("c1", "#3"), comment("d", "#4"), comment("x1", "#1", page="2")),
+        "the same file again",
+        PAGE,
+        comment("a"),
+    )
+    parents = {name: parent for name, (_, parent) in importer.tree().items() if parent}
+    assert parents == {"b1": "b", "c1": "c", "x1": "x"}
+    assert sorted(staging.reasons()) == [
+        ("merged", "it is in the files twice", 1),
+        ("note", "what it answers (#4) is not in the file: it stands on the first level", 1),
+        ("note", "what it answers was found by its number among the first level of its page", 3),
+    ]
+
+
+def test_a_number_is_an_id_where_ids_are_numbers(importer: Importer) -> None:
+    importer.run(PAGE, comment(7), comment(3), comment(9, "#3"), comment(10, "#7"))
+    parents = {name: parent for name, (_, parent) in importer.tree().items() if parent}
+    assert parents == {"9": "3", "10": "7"}
+
+
 def test_the_order_is_that_of_the_dates(importer: Importer) -> None:
     """A parent comes first even if its date is later than its reply's."""
     importer.run(
