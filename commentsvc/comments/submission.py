@@ -20,7 +20,7 @@ from msgspec import Meta
 from commentsvc.settings.schema import CommentsSettings
 from commentsvc.util.i18n import Text
 from commentsvc.util.i18n import gettext as _
-from commentsvc.util.origin import host_of
+from commentsvc.util.origin import deliverable, host_of
 from commentsvc.util.text import VISIBLE, one_line, whole_number
 
 EMAIL_LENGTH = 254  # characters: RFC 5321, 4.5.3.1.3, without the angle brackets
@@ -39,8 +39,9 @@ _MISSING = {
 
 # The patterns of addresses in the JSON Schema: every JSON Schema library understands them, and
 # `check` accepts all that match.
-_LOCAL, _LABEL = "[A-Za-z0-9À-ÖØ-öø-ʯ._+-]+", "[A-Za-z0-9À-ÖØ-öø-ʯ-]+"
-PLAIN_EMAIL = rf"^(?:{_LOCAL}@{_LABEL}(?:\.{_LABEL})+)?$"
+_ATOM, _NAME = "[A-Za-z0-9À-ÖØ-öø-ʯ_+-]{1,30}", "[A-Za-z0-9]+(?:-[A-Za-z0-9]+){0,2}"
+PLAIN_EMAIL = rf"^(?:{_ATOM}(?:\.{_ATOM})?@{_NAME}(?:\.{_NAME})+)?$"
+_LABEL = "[A-Za-z0-9À-ÖØ-öø-ʯ-]+"
 PLAIN_SITE = (
     rf"^(?:https?://{_LABEL}(?:\.{_LABEL})*(?::[0-9]{{1,5}})?(?:/[A-Za-z0-9._~/%?#=&+-]*)?)?$"
 )
@@ -163,7 +164,8 @@ class Submission(msgspec.Struct, frozen=True, gc=False):
 
     `form_token` is None for clients of other systems, which know no token. `language` is the tag of
     the page's language, if mails are wanted. `permalink` is the address of a reply from elsewhere.
-    `reader_id` is that of an author who has signed in.
+    `reader_id` is that of an author who has signed in. `any_parent` is for clients that cannot show
+    an error: see `create.add`.
     """
 
     place: tuple[str, str]
@@ -183,6 +185,7 @@ class Submission(msgspec.Struct, frozen=True, gc=False):
     language: str = ""
     permalink: str = ""
     reader_id: int | None = None
+    any_parent: bool = False
 
     def fingerprint(self) -> int:
         """Return a number that is the same for a retry of this submission, but not for others."""
@@ -235,7 +238,7 @@ def is_site(text: str) -> bool:
 
 def is_email(text: str) -> bool:
     """Return whether `text` may be an email address that mail can be sent to."""
-    return len(text) <= EMAIL_LENGTH and _is_plain(text, _EMAIL)
+    return len(text) <= EMAIL_LENGTH and _is_plain(text, _EMAIL) and bool(deliverable(text))
 
 
 def is_key(text: str) -> bool:

@@ -19,7 +19,7 @@ from commentsvc.comments import queries
 from commentsvc.db.database import Database
 from commentsvc.db.schema.outbox import OutboxRow
 from commentsvc.db.sqlite import Reader, Transaction
-from commentsvc.delivery.channel import DeliveryRejected, ServerUnreachable
+from commentsvc.delivery.channel import ServerUnreachable, TemporaryFailure
 from commentsvc.model import AKISMET, APPROVED, AUTHOR, PENDING, SPAM, STATUS, Entry
 from commentsvc.moderation import actions
 from commentsvc.settings.schema import Settings, origins
@@ -80,7 +80,7 @@ class Akismet:
         if answer.status != 200 or said == "invalid":
             raise ServerUnreachable(f"{answer.status} {said}: see spam.akismet_key")
         if question.method == CHECK and said not in ("true", "false"):
-            raise DeliveryRejected(f"{answer.status} {said}")
+            raise TemporaryFailure(f"{answer.status} {said}")
         if question.method == CHECK and said == "true":
             now = self._clock.now_ms()
             await self._database.write(_file, question.comment_id, now)

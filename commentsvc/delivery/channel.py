@@ -1,8 +1,11 @@
 """Delivery: the interface of a channel, and its errors.
 
 DeliveryError         the message was not taken; the text is the server's, for the moderator
-DeliveryRejected    this message never will be TemporaryFailure    this message is not taken now
-ServerUnreachable   no message is taken now
+  DeliveryRejected    this message never will be: its recipient does not exist
+  TemporaryFailure    this message is not taken now
+  ServerUnreachable   no message is taken now
+
+What an operator can correct is never a DeliveryRejected.
 """
 
 from contextlib import AbstractAsyncContextManager
@@ -21,7 +24,7 @@ class DeliveryRejected(DeliveryError):
 
 
 class TemporaryFailure(DeliveryError):
-    """The server does not take this message now, for example because of greylisting."""
+    """The server does not take this message now, for example because of greylisting or its text."""
 
 
 class ServerUnreachable(DeliveryError):

@@ -26,7 +26,7 @@ from commentsvc.db.database import Database
 from commentsvc.db.schema.comments import CommentTable
 from commentsvc.db.schema.outbox import OutboxRow
 from commentsvc.db.sqlite import Reader, Transaction
-from commentsvc.delivery.channel import DeliveryRejected
+from commentsvc.delivery.channel import DeliveryRejected, TemporaryFailure
 from commentsvc.delivery.webhooks import Notification, WebhookRequest, exchange, webhook
 from commentsvc.model import APPROVED, AUTHOR, CLASSIFIER, PENDING, SPAM, STATUS, Entry
 from commentsvc.moderation import actions
@@ -83,7 +83,10 @@ class Classifier:
 
     async def send(self, question: ClassifierQuestion) -> None:
         """See `channel.Connection`."""
-        answer = await exchange(question.request, self._client, self._deadline)
+        try:
+            answer = await exchange(question.request, self._client, self._deadline)
+        except TemporaryFailure as error:  # moderators decide on what it cannot read
+            raise DeliveryRejected(str(error)) from error
         try:
             judged = msgspec.json.decode(answer.text, type=ClassifierAnswer)
         except (msgspec.MsgspecError, RecursionError) as error:

@@ -30,6 +30,7 @@ from commentsvc.comments.submission import TITLE_LENGTH
 from commentsvc.db.schema.comments import CommentTable
 from commentsvc.db.schema.outbox import ASKED, CONFIRMED, OutboxRow
 from commentsvc.db.sqlite import Reader
+from commentsvc.delivery.channel import DeliveryRejected
 from commentsvc.delivery.decision_links import DecisionLink, DecisionLinks
 from commentsvc.delivery.smtp import Envelope
 from commentsvc.model import APPROVED, DELETED, PENDING, SPAM, Entry, fragment
@@ -46,6 +47,7 @@ from commentsvc.util.i18n import (
     spoken,
 )
 from commentsvc.util.i18n import gettext as _
+from commentsvc.util.origin import deliverable
 from commentsvc.util.templates import Templates
 from commentsvc.util.text import one_line
 from commentsvc.util.timestamps import DAY_MS
@@ -129,7 +131,7 @@ class MailComposer:
         self._sites = {site.name: site for site in settings.sites}
         self._links = links
         self._decisions = DecisionLinks(settings, links)
-        self._domain = settings.mail.sender.rpartition("@")[2]
+        self._domain = deliverable(settings.mail.sender).rpartition("@")[2]
         self._kinds = {
             "submitted": self._submitted,
             "digest": self._digest,
@@ -198,7 +200,6 @@ class MailComposer:
             comments=[self._for_moderator(who, entry, post)],
             number=1,
             may_answer=bool(self._answered_to) and may_answer,
-            account=self._to_confirm(who),
         )
         expires = self._decisions.expires(post)
         return self._answerable(letter, MODERATE, post, expires) if may_decide else letter
@@ -229,7 +230,6 @@ class MailComposer:
             comments=[self._for_moderator(who, entry, post) for entry in entries],
             number=number,
             may_answer=False,
-            account=self._to_confirm(who),
         )
 
     def _confirm(self, reader: Reader, post: OutboxRow) -> Envelope | None:
@@ -501,10 +501,6 @@ class MailComposer:
             actions.insert(first, DecisionLink(str(_("Answer")), link))
         return self._quote(entry) | {"actions": actions}
 
-    def _to_confirm(self, who: Profile | None) -> str:
-        """Return the address of the account page, where `who` confirms an address; "" if not."""
-        return f"{self._base}/moderation/account" if who and not who.is_verified else ""
-
     def _answer_link(self, who: Profile | None, comment_id: int, post: OutboxRow) -> str:
         """Return the link for an answer of the account `who`; without one it needs a sign-in."""
         if who is None:
@@ -546,8 +542,8 @@ class MailComposer:
         message = EmailMessage(policy=SMTP)
         site = self._sites.get(entry.site, Site()) if entry else next(iter(self._sites.values()))
         name = one_line(site.title) or site.name
-        message["From"] = Address(_header_text(name), addr_spec=self._mail.sender)
-        message["To"] = Address(addr_spec=recipient)
+        message["From"] = Address(_header_text(name), addr_spec=_addressed(self._mail.sender))
+        message["To"] = Address(addr_spec=_addressed(recipient))
         message["Subject"] = _header_text(str(subject))[:SUBJECT_LENGTH]
         message["Date"] = datetime.fromtimestamp(created // 1_000, UTC)
         message["Message-ID"] = f"<{kind}.{serial}.{created}@{self._domain}>"
@@ -576,6 +572,13 @@ def _author(entry: Entry) -> str:
 def _bounded(address: str, otherwise: str) -> str:
     """Return an address that is shown as a text, or something else if it is very long."""
     return address if len(address) <= ADDRESS_LENGTH else otherwise
+
+
+def _addressed(address: str) -> str:
+    """Return an address for a header field. Raise DeliveryRejected."""
+    if not (found := deliverable(address)):
+        raise DeliveryRejected(f"{address!r} is no address that mail can be sent to")
+    return found
 
 
 def _header_text(text: str) -> str:

@@ -1,9 +1,10 @@
 """SMTP: sends mails through the operator's server (RFC 5321, 3207, 4954).
 
 aiosmtplib implements the protocol; this module maps its errors to the three kinds that the outbox
-knows. An error about the recipient or the text is DeliveryRejected or TemporaryFailure, by the
-server's code. All others, also a refused login, are ServerUnreachable: an operator can correct
-them, and then every mail must be sent.
+knows. Only a server's word that there is no such mailbox is DeliveryRejected. Operators may correct
+everything else: a refused login or sender is ServerUnreachable, since it concerns every mail. A
+refused text is TemporaryFailure: the account may not be verified yet, but the text may as well look
+like spam, and then it must not stop other mails.
 
 With "starttls", encryption is required: a server that does not offer it, or has a certificate that
 cannot be verified, gets nothing. The operator's server relays the mail for all recipients; their
@@ -34,6 +35,7 @@ from commentsvc.delivery.channel import (
     TemporaryFailure,
 )
 from commentsvc.settings.schema import MailSettings
+from commentsvc.util.origin import deliverable
 from commentsvc.util.tls import client_context
 
 # Seconds to connect: a reachable server greets at once.
@@ -44,6 +46,15 @@ QUIT_DEADLINE: Final = 5.0  # seconds
 
 # An address without characters that would end it, begin a command, or be decoded (RFC 2047).
 _ADDRESS: Final = re.compile(r"(?!.*=\?)[^\s<>()\x00-\x20\x7f]+@[^\s<>()@\x00-\x20\x7f]+").fullmatch
+
+# The class of an enhanced status code (RFC 3463), and those of a mailbox that does not exist, is
+# closed, or has a domain that cannot be reached.
+_STATUS: Final = re.compile(r"\b5\.(1\.[78]|[0-9]{1,3})\b").search
+_NO_MAILBOX: Final = ("1", "2", "4")
+# Words of refusals without such a code that are not about the recipient.
+_RULES: Final = re.compile(
+    r"relay|sender|authent|not permitted|prohibit|denied|polic|verif|spam|block|list", re.IGNORECASE
+).search
 
 # A line break that does not continue a field (RFC 5322, 2.2.3), or a lone CR or LF.
 _BREAK: Final = re.compile(rb"\r\n(?![ \t])|\r(?!\n)|(?<!\r)\n").search
@@ -130,16 +141,17 @@ class SmtpConnection:
 
     async def send(self, letter: Envelope) -> None:
         """Return when the server has taken the mail. Raise DeliveryError."""
-        for address in (letter.sender, letter.recipient):
+        sender, recipient = (deliverable(each) for each in (letter.sender, letter.recipient))
+        for address, typed in ((sender, letter.sender), (recipient, letter.recipient)):
             if not _ADDRESS(address):
-                raise DeliveryRejected(f"{address!r} is no address")
-        plain = (letter.sender + letter.recipient).isascii()
+                raise DeliveryRejected(f"{typed!r} is no address")
+        plain = (sender + recipient).isascii()
         data = letter.message.as_bytes(policy=_ASCII if plain else _UTF8)
         options = () if plain else ("SMTPUTF8", "BODY=8BITMIME")
         try:
             await self._client.sendmail(
-                letter.sender,
-                [letter.recipient],
+                sender,
+                [recipient],
                 data,
                 mail_options=options,
                 timeout=self._deadline,
@@ -152,19 +164,31 @@ def _meaning(error: Exception) -> DeliveryError:
     """Return the DeliveryError for an exception."""
     text = _error_text(error)
     match error:
+        case aiosmtplib.SMTPResponseException(code=421):  # RFC 5321, 3.8: it is about to leave
+            return ServerUnreachable(text)
         case aiosmtplib.SMTPRecipientsRefused(recipients=[refused, *_]):
-            return _by_code(refused.code, text)
-        case aiosmtplib.SMTPDataError(code=code):
-            return _by_code(code, text)
+            if refused.code == 421:
+                return ServerUnreachable(text)
+            is_gone = refused.code >= 500 and _has_no_mailbox(refused.code, refused.message)
+            return DeliveryRejected(text) if is_gone else TemporaryFailure(text)
+        case aiosmtplib.SMTPDataError():
+            return TemporaryFailure(text)
         case aiosmtplib.SMTPNotSupported():
-            return DeliveryRejected(text)
+            return DeliveryRejected(
+                "the mail server takes no letters outside of ASCII before the @ of an address"
+                f" ({text})"
+            )
     return ServerUnreachable(text)
 
 
-def _by_code(code: int, text: str) -> DeliveryError:
-    if code == 421:  # RFC 5321, 3.8: the server is about to leave
-        return ServerUnreachable(text)
-    return DeliveryRejected(text) if code >= 500 else TemporaryFailure(text)
+def _has_no_mailbox(code: int, text: str) -> bool:
+    """Return whether a refusal of a recipient says that mail never reaches it.
+
+    Servers also refuse recipients for the sender, its login, or their own rules.
+    """
+    if status := _STATUS(text):
+        return status[1] in _NO_MAILBOX
+    return code in (550, 551, 553) and not _RULES(text)
 
 
 def _error_text(error: BaseException) -> str:

@@ -6,8 +6,9 @@ of a comment, each with the comment's current state. ntfy, Telegram, Slack and D
 plain text, in which readers' words cannot be markup: no mention, no disguised link. The author's
 e-mail address is never sent.
 
-A 2xx status means that the message was taken; 400, 413 and 422 are errors of this message; all
-other errors may be temporary.
+A 2xx status means that the message was taken. 400, 413 and 422 may be errors of this message alone,
+so they do not delay others; but messengers answer so if the chat or the account is wrong, too.
+Nothing is given up before its deadline: an operator may correct it.
 """
 
 import base64
@@ -24,7 +25,7 @@ import msgspec
 from commentsvc.comments import queries
 from commentsvc.db.schema.outbox import OutboxRow
 from commentsvc.db.sqlite import Reader
-from commentsvc.delivery.channel import DeliveryRejected, ServerUnreachable
+from commentsvc.delivery.channel import ServerUnreachable, TemporaryFailure
 from commentsvc.delivery.decision_links import DecisionLink, DecisionLinks
 from commentsvc.model import APPROVED, DELETED, PENDING, SPAM, Entry
 from commentsvc.settings.schema import HooksSettings, Settings, Site
@@ -39,7 +40,7 @@ TELEGRAM: Final = "https://api.telegram.org"
 SHOWN: Final = 700  # characters of a comment in a messenger
 DISCORD_MESSAGE: Final = 2_000  # the longest message that Discord accepts, in characters
 SLACK_BLOCK: Final = 3_000  # the longest text block that Slack accepts, in characters
-FOR_GOOD: Final = (400, 413, 422)  # statuses that a retry would not change
+OF_ONE: Final = (400, 413, 422)  # statuses that may be about one message
 
 # Any: JSON in the format of its receiver
 Json = dict[str, Any]
@@ -65,7 +66,7 @@ async def exchange(
     except RemoteError as error:
         raise ServerUnreachable(str(error)) from error
     if not 200 <= answer.status < 300:
-        kind = DeliveryRejected if answer.status in FOR_GOOD else ServerUnreachable
+        kind = TemporaryFailure if answer.status in OF_ONE else ServerUnreachable
         raise kind(f"{answer.status} {one_line(answer.text)}")
     return answer
 

@@ -60,6 +60,9 @@ BATCH: Final = 100
 # Seconds for a message that is being sent at a stop.
 GRACE: Final = 3.0
 
+_DELAYED: Final = "%s is not sent, and will be tried again: %s"
+_GIVEN_UP: Final = "%s: a message was refused for good, see Mail on the moderation pages: %s"
+
 Pause = Callable[[float], Awaitable[None]]
 Note = Callable[[Transaction], None]
 
@@ -87,7 +90,7 @@ class OutboxWorker:
         self._clock = clock
         self._pause = pause
         self._leads = leads
-        self._failing: set[str] = set()
+        self._logged: set[tuple[str, str]] = set()  # what was logged since the last success
         self._unreachable: Counter[str] = Counter()  # attempts in a row, by channel
         self._rests_until: dict[str, int] = {}
         self._last_errors: dict[str, float] = {}
@@ -235,13 +238,14 @@ class OutboxWorker:
 
     def _count_sent(self, name: str) -> None:
         self.sent[name] += 1
-        if name in self._failing:
-            self._failing.discard(name)
+        if (name, _DELAYED) in self._logged:
             _log.info("%s is sent again", name)
+        self._logged -= {(name, _DELAYED), (name, _GIVEN_UP)}
 
     def _count_error(self, name: str, error: DeliveryError) -> None:
         self.errors[name] += 1
         self._last_errors[name] = self._clock.now_ms() / 1_000
-        if name not in self._failing:
-            self._failing.add(name)
-            _log.warning("%s is not sent, and will be tried again: %s", name, error)
+        text = _GIVEN_UP if isinstance(error, DeliveryRejected) else _DELAYED
+        if (name, text) not in self._logged:
+            self._logged.add((name, text))
+            _log.warning(text, name, error)

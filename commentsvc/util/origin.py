@@ -7,6 +7,11 @@ from urllib.parse import urlsplit
 ORIGINS = 1_024  # addresses in the cache of `origin`
 HOST_LENGTH = 253  # characters of a host name: RFC 1035, 2.3.4, without the final dot
 REMEMBERED_LENGTH = 300  # characters: longer addresses are not cached, so the cache stays small
+LOCAL_LENGTH = 64  # characters of an email address before the @ (RFC 5321, 4.5.3.1.1)
+# A local part without quotes (RFC 5321, 4.1.2), and the name of a host on the internet.
+_LOCAL = re.compile(r"[^\s.@]+(?:\.[^\s.@]+)*").fullmatch
+_LABEL = "[a-z0-9_](?:[a-z0-9_-]{0,61}[a-z0-9_])?"
+_HOST = re.compile(rf"{_LABEL}(?:\.{_LABEL})+").fullmatch
 _MATCH = re.compile(
     r"(https?)://(\[[0-9a-f:.]+\]|[^:/?#@\[\]\s]+)(?::([0-9]{0,5}))?(?=[/?#]|\Z)", re.IGNORECASE
 ).match
@@ -49,6 +54,18 @@ def address_key(address: str) -> str:
     local, _, domain = address.strip().rpartition("@")
     host = host_name(domain)
     return f"{local.lower() if local.isascii() else local}@{host}" if local and host else ""
+
+
+def deliverable(address: str) -> str:
+    """Return an email address as mail servers take it, "" if mail cannot be sent there.
+
+    The domain is one as `host_name` has it; each server knows such names, but few know others (RFC
+    5891, RFC 6531). The local part stays as it was typed.
+    """
+    local, _, domain = address.strip().rpartition("@")
+    host = host_name(domain)
+    is_right = len(local) <= LOCAL_LENGTH and _LOCAL(local) and _HOST(host)
+    return f"{local}@{host}" if is_right else ""
 
 
 def host_name(name: str) -> str:

@@ -77,9 +77,12 @@ class MailServer:
 
 @contextlib.asynccontextmanager
 async def mail_server(
-    tls: ssl.SSLContext | None = None, security: str = "none", port: int = 0
+    tls: ssl.SSLContext | None = None, security: str = "none", port: int = 0, *, utf8: bool = True
 ) -> AsyncIterator[MailServer]:
-    """Run a server that asks for the name "me" and PASSWORD on encrypted connections."""
+    """Run a server that asks for the name "me" and PASSWORD on encrypted connections.
+
+    With `utf8`, it takes addresses in UTF-8 (SMTPUTF8).
+    """
     handler = MailServer()
     loop = asyncio.get_running_loop()
     conversations: list[SMTP] = []
@@ -95,7 +98,7 @@ async def mail_server(
                 auth_required=security != "none",
                 auth_require_tls=security == "starttls",
                 authenticator=handler.authenticate,
-                enable_SMTPUTF8=True,
+                enable_SMTPUTF8=utf8,
                 loop=loop,
             )
         conversations.append(conversation)

@@ -9,6 +9,7 @@ from email.message import EmailMessage
 from pathlib import Path
 from typing import Any
 
+import idna
 import pytest
 import trustme
 
@@ -171,10 +172,20 @@ def spoil(**values: object) -> Any:  # Any: a function that sets attributes of a
         (spoil(answers=["550 5.1.1 Nobody here"]), DeliveryRejected, "550 5.1.1 Nobody here"),
         (spoil(answers=["451 4.7.1 Greylisted"]), TemporaryFailure, "451 4.7.1 Greylisted"),
         (spoil(answers=["421 4.3.2 Shutting down"]), ServerUnreachable, "421"),
-        (
-            spoil(data_answer="554 5.7.1 Looks like spam"),
-            DeliveryRejected,
-            "554 5.7.1 Looks like spam",
+        (spoil(answers=["550 User unknown"]), DeliveryRejected, "550 User unknown"),
+        (spoil(answers=["550 5.4.1 Access denied"]), DeliveryRejected, "550 5.4.1"),
+        (spoil(answers=["550 5.1.8 Bad sender"]), TemporaryFailure, "550 5.1.8"),
+        (spoil(answers=["554 5.7.1 Relay access denied"]), TemporaryFailure, "554 5.7.1"),
+        (spoil(answers=["550 relay not permitted"]), TemporaryFailure, "550 relay"),
+        (spoil(answers=["554 Not today"]), TemporaryFailure, "554 Not today"),
+        *(
+            (spoil(data_answer=refusal), TemporaryFailure, refusal)
+            for refusal in (
+                "554 5.7.1 Looks like spam",
+                "554 Message rejected: Email address is not verified.",
+                "552 5.3.4 Too big",
+                "550 Sender domain is not verified",
+            )
         ),
         (spoil(data_answer="452 4.3.1 No space"), TemporaryFailure, "452 4.3.1 No space"),
         (spoil(hanging="RCPT"), ServerUnreachable, "Timed out"),
@@ -215,6 +226,30 @@ def test_an_international_address_is_sent_as_utf8() -> None:
         async with mail_server() as server:
             await send(Smtp(mail_settings(server.port), "me.test"), letter("jürgen@blog.example"))
         assert server.recipients == ["jürgen@blog.example"]
+
+    run(talk())
+
+
+@pytest.mark.parametrize(
+    "domain", ["bücher.example", "BÜCHER.Example", "例え.example", "пример.рф"]
+)
+def test_a_server_without_smtputf8_gets_domains_in_ascii(domain: str) -> None:
+    """RFC 5891: every mail server knows the A-labels of a name; few know other letters."""
+
+    async def talk() -> None:
+        async with mail_server(utf8=False) as server:
+            await send(Smtp(mail_settings(server.port), "me.test"), letter(f"Ann.B@{domain}"))
+        ascii_name = idna.encode(domain, uts46=True).decode()
+        assert server.recipients == [f"Ann.B@{ascii_name}"]
+
+    run(talk())
+
+
+def test_a_server_without_smtputf8_refuses_a_name_that_is_not_ascii() -> None:
+    async def talk() -> None:
+        async with mail_server(utf8=False) as server:
+            with pytest.raises(DeliveryRejected, match="outside of ASCII before the @"):
+                await send(Smtp(mail_settings(server.port), "me.test"), letter("jürgen@b.example"))
 
     run(talk())
 

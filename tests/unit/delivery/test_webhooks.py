@@ -14,7 +14,7 @@ import pytest
 from msgspec.structs import replace
 
 from commentsvc.delivery import webhooks
-from commentsvc.delivery.channel import DeliveryError, DeliveryRejected, ServerUnreachable
+from commentsvc.delivery.channel import DeliveryError, ServerUnreachable, TemporaryFailure
 from commentsvc.delivery.channels import channels, targets
 from commentsvc.delivery.webhooks import Webhook, WebhookRequest
 from commentsvc.moderation import actions
@@ -209,7 +209,7 @@ def test_a_long_comment_is_cut(service: Served) -> None:
     ("status", "error"),
     [
         *[(200, None), (204, None)],
-        *[(status, DeliveryRejected) for status in (400, 413, 422)],
+        *[(status, TemporaryFailure) for status in (400, 413, 422)],
         *[(status, ServerUnreachable) for status in (302, 401, 404, 410, 429, 500)],
     ],
 )

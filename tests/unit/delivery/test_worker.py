@@ -386,6 +386,36 @@ def test_what_was_sent_is_noted_also_if_the_instance_stops_leading_before(office
     office(talk)
 
 
+def test_what_a_server_refuses_for_the_sender_is_sent_once_the_operator_has_mended_it(
+    office: Play, caplog: pytest.LogCaptureFixture
+) -> None:
+    async def talk(office: Office) -> None:
+        add(office.database)
+        office.server.data_answer = "554 Message rejected: Email address is not verified."
+        await pass_time(office.box, office.clock, DAY_MS)
+        assert {post.state for post in rows(office.database)} == {"queued"}
+        office.server.data_answer = "250 Thank you"
+        await pass_time(office.box, office.clock, DAY_MS)
+        assert [post.state for post in rows(office.database)] == ["sent"]
+
+    office(talk)
+    assert "will be tried again: 554 Message rejected" in caplog.text
+
+
+def test_the_log_says_that_a_message_to_nobody_is_given_up(
+    office: Play, caplog: pytest.LogCaptureFixture
+) -> None:
+    async def talk(office: Office) -> None:
+        add(office.database)
+        office.server.answers = ["550 5.1.1 Nobody here"]
+        await office.box.deliver("mail")
+        assert [post.state for post in rows(office.database)] == ["failed"]
+
+    office(talk)
+    assert "refused for good" in caplog.text
+    assert "will be tried again" not in caplog.text
+
+
 def test_a_failure_is_logged_once_and_its_end(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
