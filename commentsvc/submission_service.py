@@ -272,4 +272,5 @@ class SubmissionService:
             language=submission.language or options.language,
             permalink=submission.permalink,
             reader_id=submission.reader_id,
+            any_parent=submission.any_parent,
         )

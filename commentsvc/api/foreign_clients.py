@@ -107,14 +107,21 @@ async def submit(
     submissions: HttpSubmissions,
     bounds: CommentsSettings,
     locate: Locate,
+    *,
+    any_parent: bool = False,
 ) -> tuple[Submission, Accepted, Headers]:
     """Store what `read` finds in a request; return it, the result, and the CORS headers.
 
-    These clients know no form token. Raise HttpError 403 or 429, SubmissionError, CommentsError, or
-    DatabaseError; then nothing is stored.
+    These clients know no form token. `any_parent` is for systems whose servers accept a reply to a
+    comment that is gone: see `create.add`.
+
+    Raise HttpError 403 or 429, SubmissionError, CommentsError, or DatabaseError; then nothing is
+    stored.
     """
     place = submissions.admit(request)
-    checked = msgspec.structs.replace(check(read(request), bounds, locate), form_token=None)
+    checked = msgspec.structs.replace(
+        check(read(request), bounds, locate), form_token=None, any_parent=any_parent
+    )
     return checked, *await submissions.submit(request, place, checked)
 
 

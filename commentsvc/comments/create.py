@@ -22,7 +22,7 @@ from typing import Final, NamedTuple
 
 import msgspec
 
-from commentsvc.comments import follows, images, subscriptions, titles
+from commentsvc.comments import follows, images, subscriptions, titles, two_levels
 from commentsvc.comments.errors import (
     CommentsError,
     KeyConflict,
@@ -53,7 +53,7 @@ class NewComment(msgspec.Struct, frozen=True, gc=False):
     `spam.reasons`) are the verdict; `network` is a keyed hash. `language` is the tag of the
     language for the mails that `notify` and `follow` ask for. `role` and `moderator_id` are set for
     a moderator's comment, which is stored even if the thread is closed. `permalink` is the address
-    of a reply from elsewhere.
+    of a reply from elsewhere. `any_parent` is explained at `add`.
     """
 
     site: str
@@ -82,6 +82,7 @@ class NewComment(msgspec.Struct, frozen=True, gc=False):
     moderator_id: int | None = None
     permalink: str = ""
     reader_id: int | None = None
+    any_parent: bool = False
 
 
 class ThreadRef(NamedTuple):
@@ -104,14 +105,17 @@ class InsertResult(msgspec.Struct, frozen=True, gc=False):
 def add(tx: Transaction, new: NewComment, now: int) -> InsertResult:
     """Store a submission at the time `now` (Unix milliseconds), unless it was stored before.
 
+    With `any_parent`, a comment whose parent is gone becomes a top-level comment, and a deleted
+    comment can be answered as long as it is listed for its replies (as in Isso).
+
     Raise UnknownSite, UnknownParent, KeyConflict, ThreadClosed.
     """
     untitled: set[ThreadRef] = set()
     row = tx.execute(statements.FIND_THREAD, (new.url, new.site)).fetchone()
     ref, closed = _thread(tx, new, now, row, untitled)
-    fits = not closed and (new.parent is None or _has_parent(tx, new, ref))
+    placed = None if closed else _placed(tx, new, ref)
     key = digest(new.key, new.derived)
-    comment = _insert(tx, new, now, ref, key) if fits else None
+    comment = _insert(tx, placed, now, ref, key) if placed else None
     if comment is None:
         for row in tx.execute(statements.FIND_KEY, (key,)).fetchall():
             stored = Comment(*row)
@@ -122,9 +126,9 @@ def add(tx: Transaction, new: NewComment, now: int) -> InsertResult:
             tx.execute(statements.CLEAR_KEY, (stored.id,))
         if closed:
             raise ThreadClosed(f"the thread {ref.url} takes no more comments")
-        if not fits:
+        if placed is None:
             raise UnknownParent(f"comment {new.parent} is not in this thread")
-        comment = _insert(tx, new, now, ref, key)
+        comment = _insert(tx, placed, now, ref, key)
         assert comment is not None, "its key was cleared above"
     if new.title and _gives_title(tx, new, ref, untitled):
         titles.propose(tx, [(comment.id, new.title)])
@@ -239,9 +243,16 @@ def last_published(tx: Transaction, site_id: int) -> int:
     return int(row[0]) if row else 0
 
 
-def _has_parent(tx: Transaction, new: NewComment, ref: ThreadRef) -> bool:
-    """Return whether the comment that `new` replies to exists in its thread."""
-    return bool(tx.execute(statements.FIND_PARENT, (new.parent, ref.thread_id)).fetchone())
+def _placed(tx: Transaction, new: NewComment, ref: ThreadRef) -> NewComment | None:
+    """Return `new` with the parent that it gets in its thread; None if it cannot get its own."""
+    if new.parent is None:
+        return new
+    if tx.execute(statements.FIND_PARENT, (new.parent, ref.thread_id)).fetchone():
+        return new
+    if not new.any_parent:
+        return None
+    is_listed = two_levels.is_listed(tx, new.parent, ref.thread_id)
+    return new if is_listed else msgspec.structs.replace(new, parent=None)
 
 
 def _row(new: NewComment, now: int, published_at: int | None, ref: ThreadRef, key: bytes) -> Row:
@@ -301,7 +312,8 @@ def _insert(
 def _repeat(tx: Transaction, new: NewComment, stored: Comment, ref: ThreadRef) -> InsertResult:
     if new.derived:
         return InsertResult(stored, token_valid=False, repeated=True)
-    sent = (ref.thread_id, new.parent, new.author, new.email, new.author_site, new.source)
+    parent = stored.parent_id if new.any_parent else new.parent
+    sent = (ref.thread_id, parent, new.author, new.email, new.author_site, new.source)
     if sent != (
         stored.thread_id,
         stored.parent_id,

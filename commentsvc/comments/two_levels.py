@@ -21,7 +21,7 @@ from commentsvc.comments.queries import Thread
 from commentsvc.db.query import Param, Select, literal, prepared
 from commentsvc.db.schema.comments import CommentTable, VoteTable
 from commentsvc.db.sqlite import Reader
-from commentsvc.model import APPROVED, Comment
+from commentsvc.model import APPROVED, DELETED, Comment
 
 Order = Literal["newest", "oldest", "upvotes"]
 
@@ -53,6 +53,15 @@ def _find_top(comment_id: Param) -> Select:
 
 
 @prepared
+def _find_deleted(comment_id: Param, thread_id: Param) -> Select:
+    return CommentTable.select(CommentTable.id).where(
+        CommentTable.id == comment_id,
+        CommentTable.thread == thread_id,
+        CommentTable.status == literal(DELETED),
+    )
+
+
+@prepared
 def _find_reply(comment_id: Param) -> Select:
     query = CommentTable.select(CommentTable.id).where(
         CommentTable.parent == comment_id, CommentTable.status == literal(APPROVED)
@@ -78,7 +87,7 @@ class TwoLevelSelection(NamedTuple):
     """What a client asks for; None means all.
 
     With a `parent`, only its replies are listed. `after` is in microseconds, as `Position.created`.
-    Without an `offset`, the total of a page is that of its top-level comments.
+    The total of a page is that of all comments if `counts_all`, else of its top-level comments.
     """
 
     parent: int | None = None
@@ -86,7 +95,8 @@ class TwoLevelSelection(NamedTuple):
     nested_limit: int | None = None
     after: int = 0
     order: Order = "oldest"
-    offset: int | None = None
+    offset: int = 0
+    counts_all: bool = False
 
 
 class Shown(NamedTuple):
@@ -138,7 +148,7 @@ def read(reader: Reader, place: PageRef, selection: TwoLevelSelection, most: int
     if selection.parent is None:
         beside = _sorted(beside, selection.order)
     limit = most if selection.limit is None else min(selection.limit, most)
-    offset = selection.offset or 0
+    offset = selection.offset
     chosen = beside[offset : offset + limit]
     room = most - len(chosen)
     nested: dict[int, list[Position]] = {}
@@ -156,7 +166,7 @@ def read(reader: Reader, place: PageRef, selection: TwoLevelSelection, most: int
     total = counts.get(selection.parent, 0)
     return TwoLevels(
         thread,
-        total if selection.parent is not None or selection.offset is None else sum(counts.values()),
+        sum(counts.values()) if selection.counts_all and selection.parent is None else total,
         Level(total, total - len(chosen) - offset, [shown[one.id] for one in chosen]),
         {
             parent: Level(
@@ -189,6 +199,14 @@ def top_of(reader: Reader, comment_id: int | None) -> int | None:
 def has_replies(reader: Reader, comment_id: int) -> bool:
     """Return whether a comment has visible replies."""
     return reader.first(_find_reply, comment_id) is not None
+
+
+def is_listed(reader: Reader, comment_id: int, thread_id: int) -> bool:
+    """Return whether a comment of a thread was deleted and is listed for its replies."""
+    return (
+        reader.first(_find_deleted, comment_id, thread_id) is not None
+        and reader.first(_find_reply, comment_id) is not None
+    )
 
 
 def dislikes(reader: Reader, ids: Sequence[int]) -> dict[int, int]:

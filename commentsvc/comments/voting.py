@@ -18,6 +18,7 @@ from typing import Any, Final
 
 from peewee import fn
 
+from commentsvc.comments import two_levels
 from commentsvc.comments.create import ThreadRef, add_to_counts
 from commentsvc.comments.errors import TooManyVotes, UnknownComment
 from commentsvc.db import statements
@@ -76,17 +77,28 @@ def _add(comment_id: Param, more: Param) -> Select:
 
 
 def vote(
-    tx: Transaction, comment_id: int, word: str, value: int, networks: Sequence[bytes], now: int
+    tx: Transaction,
+    comment_id: int,
+    word: str | None,
+    value: int,
+    networks: Sequence[bytes],
+    now: int,
 ) -> int:
     """Store the vote of the reader with that `word`: for (1), against (-1) or neither (0).
 
     `networks` are the hashes that the reader's network may have, the current one first; `now` is in
     Unix milliseconds. Return the sum of the comment's votes. Raise UnknownComment, also for a
     comment that is not shown, and TooManyVotes.
+
+    The clients of other systems send no word (None). They show a deleted comment that has replies
+    with its votes, so it can get some from them.
     """
     row = tx.execute(statements.FIND_COMMENT, (comment_id,)).fetchone()
-    if row is None or row[4] != APPROVED:
+    if row is None or not (
+        row[4] == APPROVED or (word is None and two_levels.is_listed(tx, comment_id, row[3]))
+    ):
         raise UnknownComment([comment_id])
+    word = secrets.token_urlsafe(DIGEST) if word is None else word
     voter = hashlib.blake2b(word.encode(), digest_size=DIGEST, person=b"voter").digest()
     cast = tx.first(find_vote, comment_id, voter)
     was = cast[0] if cast else 0
@@ -114,7 +126,7 @@ def vote_once(
         is_own = tx.first(_find_written, comment_id, networks[0], networks[-1]) is not None
         if is_own or _votes_of(tx, comment_id, networks):
             raise TooManyVotes
-    return vote(tx, comment_id, secrets.token_urlsafe(DIGEST), value, networks, now)
+    return vote(tx, comment_id, None, value, networks, now)
 
 
 def _votes_of(tx: Transaction, comment_id: int, networks: Sequence[bytes]) -> int:

@@ -362,7 +362,9 @@ class ArtalkApi:
             )
             shown, thread = self._flat(flat, place), flat.thread
         else:
-            selection = TwoLevelSelection(limit=limit, order=order, offset=query.offset)
+            selection = TwoLevelSelection(
+                limit=limit, order=order, offset=query.offset, counts_all=True
+            )
             part = await self._database.read_for_public(two_levels.read, place, selection, most)
             shown, thread = self._nested(part, place), part.thread
         return self._answer(shown, LIST.tags(request, thread_tag(place.site, thread.url)))

@@ -279,7 +279,10 @@ class WalineApi:
         most = self._bounds.list_limit
         size = min(query.pageSize, most)
         selection = TwoLevelSelection(
-            limit=size, order=ORDERS[query.sortBy], offset=(query.page - 1) * size
+            limit=size,
+            order=ORDERS[query.sortBy],
+            offset=(query.page - 1) * size,
+            counts_all=True,
         )
         part = await self._database.read_for_public(two_levels.read, place, selection, most)
         shown = WalineList(
@@ -294,7 +297,7 @@ class WalineApi:
     async def submit(self, request: Request) -> Response:
         """POST /waline/api/comment: 200 with the stored comment; 400, 403, 409, 429."""
         _, accepted, cors = await submit(
-            request, _fields, self._submissions, self._bounds, self._locate
+            request, _fields, self._submissions, self._bounds, self._locate, any_parent=True
         )
         headers = (("Content-Type", JSON), NOT_STORED, NO_SNIFFING, *cors)
         stored = accepted.comment

@@ -21,15 +21,19 @@ from commentsvc.api.avatars import NOBODY
 from commentsvc.api.foreign_clients import WEBSITE_LENGTH, Website, read_json, with_scheme
 from commentsvc.api.serialize import is_digest
 from commentsvc.comments.submission import (
+    BIGGEST_ID,
+    EMAIL_LENGTH,
     Author,
     Email,
     ParentId,
     SubmissionFields,
     Title,
+    is_email,
 )
 from commentsvc.comments.two_levels import Level, Shown, TwoLevels
 from commentsvc.http.messages import HttpError
 from commentsvc.model import APPROVED, Comment, Entry
+from commentsvc.util.text import one_line
 
 HASH_BYTES: Final = 6  # as in Isso, whose pictures have 12 hex digits
 COUNTED: Final = 1_000  # pages of one request: an archive page may link them all
@@ -158,35 +162,44 @@ _preview = msgspec.json.Decoder(IssoPreview).decode
 _pages = msgspec.json.Decoder(IssoPages).decode
 
 
-def submission_fields(body: bytes, uri: str) -> SubmissionFields:
-    """Read a comment for the page `uri`. Raise MalformedError or HttpError."""
+def submission_fields(body: bytes, uri: str, author_length: int) -> SubmissionFields:
+    """Read a comment for the page `uri`. Raise MalformedError or HttpError.
+
+    Isso's client shows no error. So a name is cut to `author_length` characters, and an address
+    that cannot be one is left out, as Isso takes any.
+    """
     sent = read_json(_submission, body)
     _check_length(sent.text)
     if not sent.author:
         raise HttpError(403, "invalid", "Please enter a name.")
     email = (sent.email or "").strip()
+    if len(email) > EMAIL_LENGTH:
+        raise HttpError(400, "invalid", f"The address has more than {EMAIL_LENGTH} characters.")
+    if not is_email(email):
+        email = ""
     return SubmissionFields(
         uri,
-        sent.author,
+        one_line(sent.author)[:author_length],
         sent.text,
         email=email,
         site=_address(sent.website),
-        parent=sent.parent,
+        parent=sent.parent if sent.parent and 0 < sent.parent <= BIGGEST_ID else None,
         title=sent.title,
         notify=bool(sent.notification) and bool(email),
     )
 
 
-def edited_fields(body: bytes, known: Comment, url: str) -> SubmissionFields:
+def edited_fields(body: bytes, known: Comment, url: str, author_length: int) -> SubmissionFields:
     """Read the new text, name and web site of a comment on the page `url`.
 
-    Who has signed in keeps the name and the web site. Raise MalformedError or HttpError.
+    A name is cut as in `submission_fields`. Who has signed in keeps the name and the web
+    site. Raise MalformedError or HttpError.
     """
     sent = read_json(_edit, body)
     _check_length(sent.text)
     author, site = known.author, known.site
     if known.reader_id is None and not known.role:
-        author = sent.author or author
+        author = one_line(sent.author or "")[:author_length] or author
         site = site if sent.website is UNSET else _address(sent.website)
     return SubmissionFields(url, author, sent.text, site=site)
 
@@ -263,8 +276,8 @@ class IssoSerializer:
         shown = self.comment(entry.comment, dislikes)
         return msgspec.structs.replace(shown, uri=entry.url, title=entry.title)
 
-    def emptied(self, comment_id: int, created: float) -> IssoComment:
-        """Return the JSON of a deleted top-level comment with replies."""
+    def emptied(self, comment_id: int, created: float, votes: IssoVotes) -> IssoComment:
+        """Return the JSON of a deleted top-level comment with replies, which keeps its votes."""
         return IssoComment(
             id=comment_id,
             parent=None,
@@ -274,8 +287,8 @@ class IssoSerializer:
             mode=EMPTIED,
             created=created,
             modified=None,
-            likes=0,
-            dislikes=0,
+            likes=votes.likes,
+            dislikes=votes.dislikes,
             hash="0" * 2 * HASH_BYTES,
             notification=0,
             gravatar_image=self._picture(""),
@@ -284,7 +297,7 @@ class IssoSerializer:
     def _shown(self, each: Shown, plain: bool) -> IssoComment:
         created = each.place.created / 1_000_000
         if each.comment is None:
-            return self.emptied(each.place.id, created)
+            return self.emptied(each.place.id, created, tally(each.place.votes, each.dislikes))
         shown = self.comment(each.comment, each.dislikes, plain=plain)
         return msgspec.structs.replace(shown, created=created)
 

@@ -11,8 +11,11 @@ cookie that is named after the comment's id and contains our edit token. The cli
 second cookie on the blog, which only says that the first one exists.
 
 Clients of version 0.13 add the replies of each comment to the number of comments, and continue a
-list with `after`; those of 0.14 expect the number of all comments, and continue with `offset`,
-which they always send. So a request with an `offset` is answered as by 0.14.
+list with `after`; those of 0.14 expect the number of all comments, and send `sort` and `offset`. So
+a request with one of these is answered as by 0.14.
+
+Replies follow Isso's rules: a comment whose parent is gone becomes a top-level comment, and a
+deleted comment can be answered and voted for as long as it is listed for its replies.
 
 Isso's errors are texts, which its clients write to the console.
 """
@@ -134,10 +137,11 @@ class IssoThreadQuery(IssoPageQuery, frozen=True):
         float,
         Meta(description="Only comments since then, in seconds of Unix time.", ge=0, le=1e11),
     ] = 0.0
-    sort: Annotated[Order, Meta(description="The order.")] = "oldest"
-    offset: Annotated[_Whole, Meta(description="The number of comments to skip.")] | UnsetType = (
-        UNSET
-    )
+    sort: Annotated[Order, Meta(description="The order; else oldest first.")] | UnsetType = UNSET
+    offset: (
+        Annotated[_Whole, Meta(description="The number of comments to skip, with a `limit`.")]
+        | UnsetType
+    ) = UNSET
     plain: Plain = "0"
 
 
@@ -224,7 +228,7 @@ LIKE, DISLIKE = (
         summary=summary,
         query=Query,
         ignores_unknown=True,
-        answers={200: json_of(IssoVotes), **_REFUSALS, 404: TEXT},
+        answers={200: json_of(IssoVotes | None), **_REFUSALS},
     )
     for name, summary in (
         ("like", "Vote for a comment (Isso)"),
@@ -381,8 +385,9 @@ class IssoApi:
             _or_none(query.limit),
             _or_none(query.nested_limit),
             round(query.after * 1_000_000),
-            query.sort,
-            _or_none(query.offset),
+            query.sort or "oldest",
+            0 if query.limit is UNSET else query.offset or 0,
+            counts_all=query.sort is not UNSET or query.offset is not UNSET,
         )
         return self._list(request, place, selection, plain=query.plain == "1")
 
@@ -430,7 +435,7 @@ class IssoApi:
         400 for invalid fields, 403 if it is refused, 429. The author gets two cookies.
         """
         checked, accepted, cors = await submit(
-            request, _fields, self._submissions, self._bounds, self._place
+            request, self._fields, self._submissions, self._bounds, self._place, any_parent=True
         )
         shown = await self._database.read(self._own, accepted.comment)
         cookies: Headers = ()
@@ -458,7 +463,8 @@ class IssoApi:
         cors = self._cors.check(request, self._site)
         body = json_body(request)
         entry = self._claim(request, unknown=403)
-        fields = messages.edited_fields(body, entry.comment, entry.url)
+        length = self._bounds.author_length
+        fields = messages.edited_fields(body, entry.comment, entry.url, length)
         sent = submission.check(fields, self._bounds, lambda _url: (entry.site, entry.url))
         signature = Signature(sent.author, sent.site)
         revised = msgspec.structs.replace(
@@ -482,28 +488,30 @@ class IssoApi:
         if comment.parent_id is None and await self._database.read(
             two_levels.has_replies, comment.id
         ):
-            left = self._serializer.emptied(comment.id, comment.created_at / 1_000)
+            votes = await self._database.read(_votes, comment)
+            left = self._serializer.emptied(comment.id, comment.created_at / 1_000, votes)
         headers = (*self._written(cors), *self._cookies(comment.id, "", 0))
         return Response(200, headers, encode(left))
 
     async def vote(self, request: Request, value: int) -> Response:
-        """POST /isso/id/N/like or dislike: 200 ``{"likes", "dislikes", "message"?}``; 404.
+        """POST /isso/id/N/like or dislike: 200 ``{"likes", "dislikes", "message"?}``.
 
         A network has one vote on a comment, and none on its own comments. Further votes change
-        nothing, and `message` says so.
+        nothing, and `message` says so. As Isso, answer null for a comment that is not listed.
         """
         cors = self._cors.check(request, self._site)
         json_body(request)
         number = request.number()
         entry = self._database.read_now(queries.find, number)
-        if entry is None or entry.site != self._site or entry.comment.status != APPROVED:
-            raise UnknownComment([number])
-        try:
-            votes = await self._cast(request, number, value)
-        except TooManyVotes as refusal:
-            against = await self._database.read(two_levels.dislikes, [number])
-            votes = tally(entry.comment.votes, against.get(number, 0))
-            votes = msgspec.structs.replace(votes, message=str(refusal))
+        votes: IssoVotes | None = None
+        if entry is not None and entry.site == self._site:
+            try:
+                votes = await self._cast(request, number, value)
+            except UnknownComment:
+                pass
+            except TooManyVotes as refusal:
+                votes = await self._database.read(_votes, entry.comment)
+                votes = msgspec.structs.replace(votes, message=str(refusal))
         return Response(200, self._written(cors), encode(votes))
 
     async def _cast(self, request: Request, number: int, value: int) -> IssoVotes:
@@ -605,6 +613,11 @@ class IssoApi:
         headers = (TEXT_TYPE, NOT_STORED, NO_SNIFFING, *self._allowed(request), *error.headers)
         return Response(error.status, headers, error_text(error).encode())
 
+    def _fields(self, request: Request) -> SubmissionFields:
+        """Return the comment of a request. Raise SubmissionError or HttpError."""
+        uri = NEW.read(request).uri
+        return messages.submission_fields(json_body(request), uri, self._bounds.author_length)
+
     def _place(self, uri: str) -> PageRef:
         return self._sites.locate(uri, self._site)
 
@@ -674,9 +687,9 @@ class IssoApi:
         return Response(200, headers, encode(what), self._storable(request, tags))
 
 
-def _fields(request: Request) -> SubmissionFields:
-    """Return the comment of a request. Raise SubmissionError or HttpError."""
-    return messages.submission_fields(json_body(request), NEW.read(request).uri)
+def _votes(reader: Reader, comment: Comment) -> IssoVotes:
+    """Return the votes for a comment and against it."""
+    return tally(comment.votes, two_levels.dislikes(reader, [comment.id]).get(comment.id, 0))
 
 
 def _or_none(number: int | UnsetType) -> int | None:

@@ -10,10 +10,8 @@ import re
 from typing import Final
 from urllib.parse import urlsplit
 
-from msgspec.structs import replace
-
 from commentsvc.comments import queries
-from commentsvc.comments.errors import UnknownComment, UnknownParent
+from commentsvc.comments.errors import UnknownComment
 from commentsvc.comments.submission import Submission
 from commentsvc.context import ServiceContext
 from commentsvc.db.sqlite import Transaction
@@ -46,11 +44,7 @@ class MentionComments:
         submission = self._submission(mention, found)
         sender = f"={submission.site or urlsplit(mention.source).hostname}".encode()
         if mention.comment_id is None:
-            try:
-                accepted = await self._submissions.submit(submission, sender)
-            except UnknownParent:  # it was deleted, or is on another page
-                alone = replace(submission, parent=None)
-                accepted = await self._submissions.submit(alone, sender)
+            accepted = await self._submissions.submit(submission, sender)
             return accepted.comment.id
         known = await self._database.read(queries.find, mention.comment_id)
         if known and known.comment.status != DELETED and known.comment.source != submission.message:
@@ -80,4 +74,5 @@ class MentionComments:
             honeypot="",
             form_token=None,
             permalink=mention.source,
+            any_parent=True,
         )

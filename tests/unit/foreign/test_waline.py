@@ -142,6 +142,13 @@ def test_a_deleted_comment_is_left_out_and_its_replies_stay(service: Served) -> 
     assert b"Secret" not in service.get(f"{READ}&path=/p/").body
 
 
+@pytest.mark.parametrize("pid", [1, 99])
+def test_a_reply_to_a_comment_that_is_gone_is_listed(service: Served, pid: int) -> None:
+    delete(service, written(service, "Secret"))
+    reply = written(service, "I had begun to answer", pid=pid)
+    assert [each["objectId"] for each in listed(service)["data"]] == [reply]
+
+
 def test_a_comment_that_waits_is_not_listed(service: Served) -> None:
     links = " ".join(f"https://{number}.example/" for number in range(5))
     assert data(new(service, links))["data"]["status"] == "waiting"
@@ -159,7 +166,7 @@ def test_an_answer_of_a_moderator_has_a_mark(service: Served) -> None:
 
 
 def test_errors_are_texts_for_the_client_on_every_page(service: Served) -> None:
-    for fields in ({"nick": ""}, {"comment": " "}, {"url": "https://evil.example/"}, {"pid": 99}):
+    for fields in ({"nick": ""}, {"comment": " "}, {"url": "https://evil.example/"}):
         sent: dict[str, Any] = {"comment": "Hi", **fields}
         answer = new(service, **sent)
         assert (answer.status, data(answer)["errno"]) == (400, 1000)

@@ -107,6 +107,8 @@ def steps() -> Iterator[Step]:
     yield from _edits()
     yield from _reads()
     yield from _deletes()
+    yield from _parents()
+    yield from _people()
     yield from _reads()
     yield from _previews()
     yield from _wrong()
@@ -145,6 +147,7 @@ def _reads() -> Iterator[Step]:
             ("oldest", "newest", "upvotes"), ((1, 0), (2, 1), (9, 2))
         ):
             yield Step("GET", f"{uri}&sort={sort}&limit={limit}&nested_limit={nested}")
+        yield Step("GET", f"/?uri={_quoted(page)}&sort=newest")
     for parent, offset in itertools.product((1, 2, 3), (0, 1)):
         page = PAGES[(parent + 1) % 2]
         yield Step("GET", f"/?uri={_quoted(page)}&parent=${parent}&limit=2&offset={offset}")
@@ -189,6 +192,31 @@ def _deletes() -> Iterator[Step]:
         yield Step("DELETE", f"/id/${number}", cookie=f"${number}")
     yield Step("PUT", "/id/$1", {"text": "Come back"}, cookie="$1")
     yield Step("DELETE", "/id/$1", cookie="$1")
+
+
+def _parents() -> Iterator[Step]:
+    """Yield replies to comments that are deleted, elsewhere or nowhere, and votes on them."""
+    page = PAGES[0]
+    # $1 was deleted and has replies, $11 is one of these, $7 was deleted and has none.
+    for number, (name, parent) in enumerate(
+        (("deleted", 1), ("reply", 11), ("gone", 7), ("elsewhere", 2), ("above", 19)), start=19
+    ):
+        yield _new(number, page, f"To what is {name}", number, parent)
+    for number, unknown in enumerate((999_999, 0, -1), start=24):
+        step = _new(number, page, f"To {unknown}", number)
+        yield step._replace(body=step.body | {"parent": unknown})
+    for name, target in itertools.product(("like", "dislike"), ("$1", "$7", "999999")):
+        yield Step("POST", f"/id/{target}/{name}", peer=f"203.0.{len(name)}.1")
+    yield Step("POST", "/id/$1/like", peer="203.0.4.2")
+
+
+def _people() -> Iterator[Step]:
+    """Yield names and addresses that Isso takes."""
+    for number, change in enumerate(
+        ({"email": "no address"}, {"email": "a@b"}, {"email": "x" * 254}), start=27
+    ):
+        step = _new(number, PAGES[2], f"From {number}", number)
+        yield step._replace(body=step.body | change)
 
 
 def _previews() -> Iterator[Step]:
@@ -292,6 +320,8 @@ class Player:
             told["feed"] = sorted(filter(None, (_plain_html(unescape(each)) for each in contents)))
         else:
             told["json"] = self._named(json.loads(reply.body), names)
+            if step.target.startswith("/latest"):  # Isso puts replies behind all others
+                told["json"].sort(key=lambda each: each["id"])
         return told
 
     def _named(self, value: Json, names: dict[str, str]) -> Json:
@@ -320,10 +350,10 @@ def ignored(told: Mapping[str, Json]) -> tuple[str, ...]:
     """Return the keys in which we differ from Isso on purpose.
 
     Lists do not tell who wants mails; the latest comments have a title and a hash more; a comment
-    that was deleted has no date of its deletion and no votes, and is in no feed; and a refused vote
-    has words of ours.
+    that was deleted has no date of its deletion, and is in no feed; and a refused vote has words of
+    ours.
     """
-    gone = ("modified", "likes", "dislikes") if told.get("mode") == 4 else ()
+    gone = ("modified",) if told.get("mode") == 4 else ()
     return ("hash", "notification", "title", "message", *gone)
 
 

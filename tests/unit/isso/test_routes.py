@@ -108,6 +108,52 @@ def test_a_reply_to_a_reply_hangs_under_the_top_comment(service: Served) -> None
     assert data(service.get("/isso/latest?limit=2"))[1]["parent"] == top
 
 
+def test_a_deleted_comment_with_replies_is_answered_and_voted_for_as_in_isso(
+    service: Served,
+) -> None:
+    top, cookie = written(service)
+    reply, reply_cookie = written(service, "A reply", parent=top)
+    assert change(service, "DELETE", top, cookie).status == 200
+    assert data(new(service, "A late reply", parent=top))["parent"] == top
+    vote = data(service.ask("POST", f"/isso/id/{top}/like", peer=ELSEWHERE))
+    assert vote == {"likes": 1, "dislikes": 0}
+    [shown] = listed(service)["replies"]
+    assert (shown["mode"], shown["likes"], shown["total_replies"]) == (4, 1, 2)
+    assert change(service, "DELETE", reply, reply_cookie).status == 200
+    assert data(new(service, "To a deleted reply", parent=reply))["parent"] is None
+
+
+def test_a_reply_to_a_comment_that_is_gone_becomes_a_comment_as_in_isso(service: Served) -> None:
+    top, cookie = written(service)
+    elsewhere = data(new(service, page="/elsewhere/"))["id"]
+    assert change(service, "DELETE", top, cookie).status == 200
+    for parent in (top, elsewhere, 999, 0, -1, 10**30):
+        answer = new(service, f"A reply to {parent}", parent=parent)
+        assert (answer.status, data(answer)["parent"]) == (201, None)
+    assert listed(service)["total_replies"] == 6
+
+
+def test_names_and_addresses_that_isso_takes_lose_no_comment(service: Served) -> None:
+    for number, (author, email) in enumerate(
+        (("x" * 500, "a@mail.example"), ("Ann", "no address"), ("B" * 81, "a@b"), ("C", "x" * 254))
+    ):
+        answer = new(service, f"Text {number}", author=author, email=email, notification=1)
+        assert (answer.status, data(answer)["author"]) == (201, author[:80])
+    assert new(service, "Text", email="x" * 255).status == 400
+    assert {each.comment.email for each in service.stored()} == {"a@mail.example", ""}
+
+
+def test_sort_or_offset_ask_for_the_number_of_all_comments(service: Served) -> None:
+    for number in range(3):
+        top, _ = written(service, f"Comment {number}")
+    written(service, "A reply", parent=top)
+    for query, total in (("", 3), ("&limit=2", 3), ("&sort=newest", 4), ("&offset=0", 4)):
+        assert data(service.get(f"/isso/?uri=/p/{query}"))["total_replies"] == total
+    skipped = data(service.get("/isso/?uri=/p/&offset=2"))
+    assert (len(skipped["replies"]), skipped["hidden_replies"]) == (3, 0), "there is no limit"
+    assert len(data(service.get("/isso/?uri=/p/&offset=2&limit=5"))["replies"]) == 1
+
+
 def test_comments_that_are_too_long_for_an_answer_are_counted_as_hidden(
     service: Served, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -270,8 +316,8 @@ def test_an_author_changes_the_name_under_the_rules_for_every_comment(service: S
     [shown] = listed(service)["replies"]
     assert (shown["author"], shown["website"]) == ("Tom T.", "https://tom.example")
     assert shown["modified"] is not None
-    assert put(author="x" * 200).status == 400
-    assert put(author="\x07").status == 400
+    assert data(put(author="x" * 200))["author"] == "x" * 80, "Isso's client shows no error"
+    assert data(put(author="\x07"))["author"] == "x" * 80, "as for an empty name"
     assert (data(put(author="Mara"))["mode"], listed(service)["replies"]) == (2, [])
 
 
@@ -323,9 +369,7 @@ def test_what_ours_refuses_is_refused_here(service: Served) -> None:
     held = new(service, links)
     assert (held.status, data(held)["mode"]) == (202, 2)
     assert new(service, "x" * 8_001).status == 400
-    assert new(service, parent=999).status == 400
     assert new(service, page="%00").status == 400
-    assert new(service, "A reply", page="/elsewhere/", parent=1).status == 400
     for body in (b"", b"[]", b"{", b'"x"', b'{"text": 1}', b"\xff", b"[" * 10_000):
         headers = {"content_type": "application/json"}
         assert service.ask("POST", "/isso/new?uri=/p/", body, **headers).status == 400
@@ -374,7 +418,9 @@ def test_a_network_votes_once(tmp_path: Path, days: int) -> None:
 def test_votes_are_for_comments_that_are_shown(service: Served) -> None:
     number = data(new(service, " ".join(f"https://{n}.example/" for n in range(9))))["id"]
     for unknown in (number, 999):
-        assert service.ask("POST", f"/isso/id/{unknown}/like", peer=ELSEWHERE).status == 404
+        assert data(service.ask("POST", f"/isso/id/{unknown}/like", peer=ELSEWHERE)) is None
+    [held] = service.stored()
+    assert held.comment.votes == 0
     assert (
         service.ask("POST", "/isso/id/1/like", peer=ELSEWHERE, content_type="text/plain").status
         == 403
@@ -415,7 +461,8 @@ def test_each_site_has_its_own_comments(service: Served) -> None:
     assert len(data(service.get("/isso-2017/?uri=/p/"))["replies"]) == 1
     assert service.ask("PUT", f"/isso-2017/id/{number}", b"{}", cookie=cookie).status == 403
     assert service.ask("DELETE", f"/isso-2017/id/{number}", cookie=cookie).status == 403
-    assert service.ask("POST", f"/isso-2017/id/{number}/like").status == 404
+    assert data(service.ask("POST", f"/isso-2017/id/{number}/like", peer=ELSEWHERE)) is None
+    assert listed(service)["replies"][0]["likes"] == 0
     assert service.get("/isso-without/config").status == 404
 
 
