@@ -323,7 +323,7 @@ def _inbox(service: ServiceContext, submissions: SubmissionService) -> tuple[Inb
     if settings.host:
         from commentsvc.inbox.imap import ImapFetcher
 
-        works.append(ImapFetcher(settings, receiver.take).run)
+        works.append(ImapFetcher(settings, receiver.take, service.database, service.clock).run)
     proxies = service.settings.server.trusted_proxies
     return InboxHook(settings.hook_secret, receiver.take, proxies, service.clock), works
 

@@ -153,6 +153,8 @@ missing_test_packages() {
     command -v jekyll >/dev/null || echo jekyll
     # Its IMAP server is started by tests, as an ordinary user.
     [ -x /usr/sbin/dovecot ] || echo dovecot-imapd
+    # Its mail server delivers answers, from a temporary folder. There can be only one.
+    [ -x /usr/sbin/postfix ] || [ -e /usr/sbin/sendmail ] || echo postfix
     # It is started by tests, as an ordinary user, in a temporary folder.
     [ -d /usr/lib/postgresql ] || echo postgresql
     # Its programs judge our units; as the first process it is not needed.

@@ -12,13 +12,7 @@ from pathlib import Path
 import click
 from msgspec.structs import asdict
 
-from commentsvc.cli.common import (
-    Failure,
-    ask_for,
-    config_option,
-    data_option,
-    expected,
-)
+from commentsvc.cli.common import Failure, ask_for, config_option, data_option
 from commentsvc.settings import data_dir
 
 
@@ -59,28 +53,45 @@ def receive(data: Path, settings_file: Path | None) -> None:
     """Receive an answer to a mail on stdin, as a mail server's pipe.
 
     Other mails are ignored, with a line on stderr. The exit code is 75 if the mail server should
-    try again later.
+    try again later, for whatever reason.
     """
+    ask_for("a mail")
+    try:
+        refusal = _receive(data, settings_file, _from_stdin())
+    except Exception as error:  # also a fault of the settings or of ours: the mail is not lost
+        known = error.format_message() if isinstance(error, click.ClickException) else error
+        click.echo(f"commentsvc: the mail cannot be received now: {known}", err=True)
+        sys.exit(os.EX_TEMPFAIL)
+    if refusal:
+        click.echo(f"commentsvc: a mail was ignored: {refusal}", err=True)
+
+
+def _from_stdin() -> bytes:
+    """Return the mail on stdin; of one that is too large, enough to see that."""
+    from commentsvc.inbox.message import MAIL_SIZE
+
+    raw = sys.stdin.buffer.read(MAIL_SIZE + 1)
+    while sys.stdin.buffer.read(MAIL_SIZE):  # a mail server may not like a closed pipe
+        pass
+    return raw
+
+
+def _receive(data: Path, settings_file: Path | None, raw: bytes) -> str:
+    """Store a mail; return "", or why it was ignored."""
     from commentsvc.auth import edit_tokens
     from commentsvc.auth.reply_addresses import ReplyAddresses
     from commentsvc.cli import client, running
-    from commentsvc.inbox.message import MAIL_SIZE, MailReader, Unwanted
+    from commentsvc.inbox.message import MailReader, Unwanted
     from commentsvc.runtime.control_commands import ReceiveMail
 
     settings = running.settings_for(data, settings_file, "inbox", "auth")
     if not settings.inbox.address:
         raise Failure(["inbox.address is not set, so no mail can be answered. Set it first."])
-    ask_for("a mail")
-    raw = sys.stdin.buffer.read(MAIL_SIZE + 1)
+    data_dir.must_exist(data)
+    keys = edit_tokens.load_keys(data / data_dir.SECRET_KEY, settings.auth.secret_key)
+    reader = MailReader(ReplyAddresses(keys, settings.inbox.address), settings)
     try:
-        data_dir.must_exist(data)
-        keys = edit_tokens.load_keys(data / data_dir.SECRET_KEY, settings.auth.secret_key)
-        reader = MailReader(ReplyAddresses(keys, settings.inbox.address), settings)
-        refusal = client.write(data, ReceiveMail(**asdict(reader.read(raw)))).note
+        mail = reader.read(raw)
     except Unwanted as reason:
-        refusal = str(reason)
-    except expected() as error:
-        click.echo(f"commentsvc: the mail cannot be received now: {error}", err=True)
-        sys.exit(os.EX_TEMPFAIL)
-    if refusal:
-        click.echo(f"commentsvc: a mail was ignored: {refusal}", err=True)
+        return str(reason)
+    return client.write(data, ReceiveMail(**asdict(mail))).note

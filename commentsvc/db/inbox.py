@@ -8,7 +8,12 @@ arrives again.
 from typing import Final
 
 from commentsvc.db.query import Param, Select, prepared
-from commentsvc.db.schema.inbox import ReceivedMail, ReceivedMailTable
+from commentsvc.db.schema.inbox import (
+    MailboxProgress,
+    MailboxTable,
+    ReceivedMail,
+    ReceivedMailTable,
+)
 from commentsvc.db.sqlite import Reader, Transaction
 from commentsvc.util.timestamps import DAY_MS, HOUR_MS
 
@@ -46,6 +51,25 @@ def _find_recent(recipient: Param, since: Param, most: Param) -> Select:
         ReceivedMailTable.recipient == recipient, ReceivedMailTable.received_at > since
     )
     return recent.limit(most)
+
+
+@prepared
+def _find_progress(place: Param) -> Select:
+    row = (MailboxTable.validity, MailboxTable.uid, MailboxTable.read_at)
+    return MailboxTable.select(*row).where(MailboxTable.place == place)
+
+
+def progress(reader: Reader, place: str) -> MailboxProgress | None:
+    """Return how far a mailbox was read; None if it never was."""
+    row = reader.first(_find_progress, place)
+    return MailboxProgress(*row) if row else None
+
+
+def save_progress(tx: Transaction, place: str, read: MailboxProgress) -> None:
+    """Note how far a mailbox was read."""
+    row = {name: getattr(read, name) for name in read.__struct_fields__}
+    kept = MailboxTable.insert(row | {"place": place})
+    tx.change(kept.on_conflict(conflict_target=[MailboxTable.place], update=row))
 
 
 def add(tx: Transaction, mail: ReceivedMail, now: int) -> str:

@@ -1,24 +1,34 @@
 """IMAP: fetches answers from a mailbox (RFC 9051), with IDLE for new ones (RFC 2177).
 
-Only mails to a reply address are read, and marked as seen after they are stored; all others stay
-unchanged. So nothing is lost while the mail server or this service is down: unseen mails are read
-later. IMAPClient runs in a thread of its own, since it blocks; closing its connection wakes the
-thread when it has to stop.
+Mails to a reply address are read, and marked as seen once they are stored; all others stay
+unchanged. The database knows the last mail that was read by its UID (RFC 9051, 2.3.1.1), so nothing
+is lost while the mail server or this service is down, or if a mail program opens a mail first. When
+a mailbox is read for the first time, its unseen mails count; when its UIDs have become invalid, all
+mails since the last time do. A mail that is read twice is stored once. IMAPClient runs in a thread
+of its own, since it blocks; closing its connection wakes the thread when it has to stop.
 """
 
 import asyncio
 import contextlib
 import imaplib
 import logging
+import shlex
+import subprocess
 import threading
 from collections.abc import Callable, Coroutine
-from typing import Any, Final
+from datetime import UTC, datetime
+from typing import Any, Final, TypeVar
 
 from imapclient import SEEN, IMAPClient  # type: ignore[import-untyped]  # it has no types
 
+from commentsvc.db import inbox
+from commentsvc.db.database import Database
+from commentsvc.db.schema.inbox import MailboxProgress
 from commentsvc.inbox.message import MAIL_SIZE
 from commentsvc.settings.schema import InboxSettings
+from commentsvc.util.clock import Clock
 from commentsvc.util.threads import PROCESS, run_in
+from commentsvc.util.timestamps import DAY_MS
 from commentsvc.util.tls import client_context
 
 _log = logging.getLogger(__name__)
@@ -30,17 +40,29 @@ FIRST_PAUSE: Final = 10.0
 LONGEST_PAUSE: Final = 600.0
 # Seconds to wait for the thread to stop.
 GRACE: Final = 5.0
+# Milliseconds before the last reading of which mails are read again if UIDs have become invalid:
+# servers search by days, of any time zone.
+OVERLAP: Final = 2 * DAY_MS
+# The part of a mail that is fetched: one byte more than may be read, so that a larger one is told.
+_PEEK: Final = f"BODY.PEEK[]<0.{MAIL_SIZE + 1}>"
+_BODY: Final = b"BODY[]<0>"
 
-Take = Callable[[bytes], Coroutine[Any, Any, object]]
+# Stores a mail; returns whether it answers one of ours.
+Take = Callable[[bytes], Coroutine[Any, Any, bool]]
+T = TypeVar("T")
 
 
 class ImapFetcher:
     """Fetches answers from one mailbox, and passes each to `take`."""
 
-    def __init__(self, settings: InboxSettings, take: Take) -> None:
+    def __init__(
+        self, settings: InboxSettings, take: Take, database: Database, clock: Clock
+    ) -> None:
         """Take the settings. Raise OSError if `ca_file` cannot be read."""
         self._settings = settings
         self._take = take
+        self._database = database
+        self._clock = clock
         self._tls = client_context(settings.ca_file)
         self._stopping = threading.Event()
         self._client: IMAPClient | None = None
@@ -96,14 +118,17 @@ class ImapFetcher:
         try:
             if wanted.security == "starttls":
                 client.starttls(self._tls)
-            client.login(wanted.user, wanted.password)
-            client.select_folder(wanted.folder)
+            if wanted.token_command:
+                client.oauth2_login(wanted.user, _token(wanted.token_command))
+            else:
+                client.login(wanted.user, wanted.password)
+            validity = client.select_folder(wanted.folder)[b"UIDVALIDITY"]
             if self._fails:
                 _log.info("%s is read again", self._place)
             self._fails = False
             waits = client.has_capability("IDLE")
             while not self._stopping.is_set():
-                self._fetch(client, loop)
+                self._fetch(client, validity, loop)
                 self._wait(client, waits)
         finally:
             self._client = None
@@ -113,19 +138,44 @@ class ImapFetcher:
             with contextlib.suppress(Exception):
                 client.shutdown()
 
-    def _fetch(self, client: IMAPClient, loop: asyncio.AbstractEventLoop) -> None:
+    def _fetch(self, client: IMAPClient, validity: int, loop: asyncio.AbstractEventLoop) -> None:
         """Pass on each new answer, and mark it as seen."""
-        local = self._settings.address.partition("@")[0]
-        for number in client.search(["UNSEEN", "TO", f"{local}+"]):
+
+        def run(work: Coroutine[Any, Any, T]) -> T:
+            return asyncio.run_coroutine_threadsafe(work, loop).result(DEADLINE)
+
+        place = f"{self._settings.user}@{self._place}/{self._settings.folder}"
+        before = run(self._database.read(inbox.progress, place))
+        continues = before is not None and before.validity == validity
+        # A search up to "*" always has the last mail, so that one is asked for first.
+        last = max(client.search(["UID", "*"]), default=0)
+        first = before.uid + 1 if before and continues else 0
+        if before is None:
+            since: list[object] = ["UNSEEN"]
+        elif continues:
+            since = ["UID", f"{first}:*"]
+        else:
+            day = datetime.fromtimestamp((before.read_at - OVERLAP) // 1_000, UTC).date()
+            since = ["SINCE", day]
+        for uid in sorted(client.search([*since, *self._to_us()])):
             if self._stopping.is_set():
                 return
-            size = client.fetch([number], ["RFC822.SIZE"])[number][b"RFC822.SIZE"]
-            if size > MAIL_SIZE:
-                _log.info("nothing is done with a mail: it has %d bytes", size)
-            else:
-                raw = client.fetch([number], ["BODY.PEEK[]"])[number][b"BODY[]"]
-                asyncio.run_coroutine_threadsafe(self._take(raw), loop).result(DEADLINE)
-            client.add_flags([number], [SEEN])
+            if uid < first:
+                continue
+            last = max(last, uid)
+            found = client.fetch([uid], [_PEEK]).get(uid, {})  # it may have been moved meanwhile
+            if (raw := found.get(_BODY)) and run(self._take(raw)):
+                client.add_flags([uid], [SEEN])
+        now, last = self._clock.now_ms(), max(last, first - 1)
+        if not (before and continues and before.uid == last and now - before.read_at < DAY_MS):
+            read = MailboxProgress(validity, last, now)
+            run(self._database.write(inbox.save_progress, place, read))
+
+    def _to_us(self) -> list[object]:
+        """Return the condition of a search for mails to a reply address."""
+        local = f"{self._settings.address.partition('@')[0]}+"
+        delivered = ["OR", ["HEADER", "Delivered-To", local], ["HEADER", "X-Original-To", local]]
+        return ["OR", ["TO", local], ["OR", ["CC", local], delivered]]
 
     def _wait(self, client: IMAPClient, idles: bool) -> None:
         """Wait for a new mail, or for as long as the settings say."""
@@ -137,3 +187,23 @@ class ImapFetcher:
         else:
             self._stopping.wait(patience)
             client.noop()
+
+
+def _token(command: str) -> str:
+    """Return the access token that a command prints. Raise OSError."""
+    try:
+        done = subprocess.run(
+            shlex.split(command),
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            timeout=DEADLINE,
+            text=True,
+            check=False,
+        )
+    except (subprocess.TimeoutExpired, ValueError) as error:
+        raise OSError(f"inbox.token_command gives no token: {error}") from None
+    token = done.stdout.strip()
+    if done.returncode or not token or len(token.split()) > 1:
+        told = " ".join(done.stderr.split())[-200:]
+        raise OSError(f"inbox.token_command gives no token (exit code {done.returncode}): {told}")
+    return token

@@ -209,6 +209,8 @@ def _inbox_contradictions(mail: MailSettings, inbox: InboxSettings) -> Iterator[
     for name, value in (("host", inbox.host), ("hook_secret", inbox.hook_secret)):
         if value and not inbox.address:
             yield f"inbox.{name} is set, but inbox.address is not: answers go there. Set it too."
+    if inbox.token_command and inbox.password:
+        yield "inbox.token_command and inbox.password are both set. Set one of them."
     if inbox.host and inbox.security == "none" and inbox.host not in LOCAL:
         yield (
             'inbox.security is "none": anybody on the way could read the password. Use "tls" or '

@@ -15,6 +15,7 @@ from commentsvc.settings.types import (
     ADDRESS,
     ADDRESSES,
     ANSWERED,
+    COMMAND,
     DATABASE_URL,
     HEADER,
     HOOK_SECRET,
@@ -244,6 +245,7 @@ class InboxSettings(Struct, frozen=True, kw_only=True):
     )
     user: Annotated[str, USER] = ""
     password: Annotated[str, SECRET] = ""
+    token_command: Annotated[str, COMMAND] = ""
     ca_file: Annotated[str, PATH] = ""
     folder: Annotated[str, USER] = "INBOX"
     poll_minutes: Annotated[int, whole(1, 29, "minutes")] = 5

@@ -161,6 +161,7 @@ LANGUAGE = text(
 )
 PATH = text(r"[^\x00-\x1f\x7f]{0,4095}", "nothing, or the path of a file")
 USER = text(r"[^\x00-\x1f\x7f]{0,320}", "nothing, or a name of at most 320 characters")
+COMMAND = text(r"[^\x00-\x1f\x7f]{0,1000}", "nothing, or a command of at most 1000 characters")
 
 
 def _tidy_ways(ways: tuple[str, ...]) -> tuple[str, ...]:

@@ -75,3 +75,11 @@ class ReceivedMail(msgspec.Struct, frozen=True):
     recipient: bytes
     words: str
     doubt: str = ""
+
+
+class MailboxProgress(msgspec.Struct, frozen=True):
+    """How far a mailbox was read: see MailboxTable."""
+
+    validity: int
+    uid: int
+    read_at: int

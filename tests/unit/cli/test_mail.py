@@ -128,3 +128,28 @@ def test_a_mail_server_pipes_answers_into_the_database(tmp_path: Path, commands:
         busy = receive(mail.replace(b"<1@x>", b"<2@x>"))
     assert busy.exit_code == 75
     assert "cannot be received now" in busy.output
+
+
+@pytest.mark.parametrize(
+    "settings",
+    [
+        "[mail\n",
+        '[inbox]\naddress = "c@blog.example"\n',
+        "",
+        None,
+    ],
+    ids=["no TOML", "a contradiction", "no address", "a folder"],
+)
+def test_whatever_is_wrong_the_mail_server_keeps_the_mail(
+    tmp_path: Path, settings: str | None
+) -> None:
+    """Postfix returned answers to their sender, since it runs pipes as nobody."""
+    file = tmp_path / "commentsvc.toml"
+    if settings is None:
+        file.mkdir()
+    else:
+        file.write_text(f'[server]\npublic_url = "https://c.example"\n{settings}')
+    mail = b"To: me@blog.example\r\n\r\nok" + b"x" * 5_000_000
+    result = CliRunner().invoke(main.main, ["mail", "receive", "--data", str(tmp_path)], mail)
+    assert result.exit_code == 75, result.output
+    assert result.output.startswith("commentsvc: the mail cannot be received now: ")

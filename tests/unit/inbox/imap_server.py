@@ -9,8 +9,10 @@ import socket
 import ssl
 import subprocess
 import tempfile
+import threading
 import time
 from collections.abc import Iterator
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Final
 
@@ -19,6 +21,7 @@ import trustme
 from imapclient import IMAPClient  # type: ignore[import-untyped]  # it has no types
 
 PASSWORD: Final = "correct-horse"
+TOKEN: Final = "ya29.good-token"
 PROGRAM: Final = shutil.which("dovecot", path=f"{os.environ['PATH']}:/usr/sbin")
 # The tests may run as root, and Dovecot refuses to open mailboxes for root.
 USER: Final = "nobody" if os.geteuid() == 0 else pwd.getpwuid(os.geteuid()).pw_name
@@ -30,8 +33,15 @@ mail_location = maildir:{folder}/mail
 ssl_cert = <{folder}/server.pem
 ssl_key = <{folder}/server.key
 disable_plaintext_auth = yes
+auth_mechanisms = plain xoauth2
+passdb {{
+  driver = oauth2
+  mechanisms = xoauth2
+  args = {folder}/oauth2.conf
+}}
 passdb {{
   driver = static
+  mechanisms = plain
   args = password={password}
 }}
 userdb {{
@@ -47,7 +57,14 @@ mail_path = {folder}/mail
 ssl_server_cert_file = {folder}/server.pem
 ssl_server_key_file = {folder}/server.key
 auth_allow_cleartext = no
+auth_mechanisms = plain xoauth2
+oauth2_tokeninfo_url = http://127.0.0.1:{tokens}/?token=
+oauth2_username_attribute = user
+passdb oauth2 {{
+  mechanisms_filter = xoauth2
+}}
 passdb static {{
+  mechanisms_filter = plain
   password = {password}
 }}
 userdb static {{
@@ -59,6 +76,11 @@ userdb static {{
 }}
 """,
 }
+# Of version 2.3 only.
+OAUTH2: Final = """
+tokeninfo_url = http://127.0.0.1:{tokens}/?token=
+username_attribute = user
+"""
 EVERY_VERSION: Final = """
 base_dir = {folder}/run
 state_dir = {folder}/state
@@ -69,6 +91,7 @@ default_internal_user = {user}
 default_internal_group = {group}
 default_login_user = {user}
 first_valid_uid = 1
+auth_failure_delay = 0
 first_valid_gid = 1
 ssl = required
 service imap-login {{
@@ -88,6 +111,34 @@ service stats {{
   chroot =
 }}
 """
+
+
+class _TokenInfo(BaseHTTPRequestHandler):
+    """Tells Dovecot whose token TOKEN is, as an OAuth provider does."""
+
+    def do_GET(self) -> None:
+        is_good = self.path == f"/?token={TOKEN}"
+        body = b'{"user": "me"}' if is_good else b'{"error": "invalid_token"}'
+        self.send_response(200 if is_good else 401)
+        self.send_header("Content-Type", "application/json")
+        self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body)
+
+    def log_message(self, *args: object) -> None:
+        """Say nothing."""
+
+
+@contextlib.contextmanager
+def _provider() -> Iterator[int]:
+    """Run the provider of tokens; give its port."""
+    provider = ThreadingHTTPServer(("127.0.0.1", 0), _TokenInfo)
+    threading.Thread(target=provider.serve_forever, args=(0.05,), daemon=True).start()
+    try:
+        yield provider.server_port
+    finally:
+        provider.shutdown()
+        provider.server_close()
 
 
 class ImapServer:
@@ -133,6 +184,20 @@ class ImapServer:
             client.select_folder("INBOX")
             yield client
 
+    def clear(self) -> None:
+        """Delete all mails."""
+        with self.mailbox() as client:
+            client.delete_messages(client.search("ALL"))
+            client.expunge()
+
+    def renumber(self) -> None:
+        """Give all mails other UIDs, as after a restore of the mailbox; restarts the server."""
+        self.stop()
+        for name in ("dovecot-uidlist", "dovecot-uidvalidity*", "dovecot.index*", "dovecot.list*"):
+            for path in (self.folder / "mail").glob(name):
+                path.unlink()
+        self.start()
+
     def unseen(self) -> int:
         """Return how many mails are unread."""
         with self.mailbox() as client:
@@ -151,7 +216,7 @@ def imap_server() -> Iterator[ImapServer]:
     owner = pwd.getpwnam(USER)
     with socket.create_server(("127.0.0.1", 0)) as free:
         port = free.getsockname()[1]
-    with tempfile.TemporaryDirectory(prefix="imap") as name:
+    with _provider() as tokens, tempfile.TemporaryDirectory(prefix="imap") as name:
         folder = Path(name)
         authority = trustme.CA()
         certificate = authority.issue_cert("localhost")
@@ -167,8 +232,10 @@ def imap_server() -> Iterator[ImapServer]:
             gid=owner.pw_gid,
             port=port,
             password=PASSWORD,
+            tokens=tokens,
         )
         (folder / "dovecot.conf").write_text(text)
+        (folder / "oauth2.conf").write_text(OAUTH2.format(tokens=tokens))
         if os.geteuid() == 0:
             for path in (folder, *folder.iterdir()):
                 os.chown(path, owner.pw_uid, owner.pw_gid)

@@ -1,0 +1,233 @@
+"""A real Postfix hands answers over, by the lines of docs/mail.md and as the users it takes."""
+
+import contextlib
+import os
+import pwd
+import re
+import shutil
+import subprocess
+import sys
+import sysconfig
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from commentsvc.auth import edit_tokens
+from commentsvc.auth.reply_addresses import MODERATE, ReplyAddresses
+from loadtest.harness.running import free_port
+from tests.conftest import cannot_run
+from tests.e2e.program import serving, wait_for
+
+ROOT = Path(__file__).parents[2]
+MANUAL = (ROOT / "docs" / "mail.md").read_text()
+PROGRAM = "/opt/commentsvc/bin/commentsvc"
+SECRET = "hook-secret-of-24-signs!"
+ENVIRON = {
+    "COMMENTSVC_SERVER_PUBLIC_URL": "https://comments.example",
+    "COMMENTSVC_MAIL_HOST": "localhost",
+    "COMMENTSVC_MAIL_PORT": "9",
+    "COMMENTSVC_MAIL_SECURITY": "none",
+    "COMMENTSVC_MAIL_MODERATORS": "me@blog.example",
+    "COMMENTSVC_MAIL_SENDER": "comments@blog.example",
+    "COMMENTSVC_INBOX_ADDRESS": "comments@blog.example",
+    "COMMENTSVC_INBOX_HOOK_SECRET": SECRET,
+    "COMMENTSVC_AUTH_SECRET_KEY": "k" * 32,
+    "COMMENTSVC_MODERATION_POLICY": "all",
+}
+SERVICES = """
+pickup unix n - n 1 1 pickup
+cleanup unix n - n - 0 cleanup
+qmgr unix n - n 1 1 qmgr
+rewrite unix - - n - - trivial-rewrite
+bounce unix - - n - 0 bounce
+defer unix - - n - 0 bounce
+trace unix - - n - 0 bounce
+local unix - n n - - local
+retry unix - - n - - error
+showq unix n - n - - showq
+postlog unix-dgram n - n - 1 postlogd
+"""
+SETTINGS = """
+compatibility_level = 3.6
+queue_directory = {folder}/queue
+data_directory = {folder}/data
+maillog_file = {folder}/log
+maillog_file_prefixes = {folder}
+mail_owner = postfix
+setgid_group = postdrop
+command_directory = /usr/sbin
+daemon_directory = /usr/lib/postfix/sbin
+inet_interfaces = 127.0.0.1
+inet_protocols = ipv4
+myhostname = mail.blog.example
+mydestination = blog.example
+alias_maps = $default_database_type:{folder}/etc/aliases
+local_recipient_maps =
+recipient_delimiter = +
+minimal_backoff_time = 1s
+queue_run_delay = 1s
+"""
+
+
+def example(begin: str) -> str:
+    """Return the example of the manual that begins so."""
+    found = re.search(rf"```\n({re.escape(begin)}.*?)```", MANUAL, re.DOTALL)
+    assert found, f"docs/mail.md has an example that begins with {begin}"
+    return found[1]
+
+
+def _python() -> Path:
+    """Return a Python of our version that every user may run; skip the test if there is none."""
+    names = (sys.executable, f"/usr/bin/python3.{sys.version_info.minor}")
+    found = [
+        path
+        for path in (Path(name).resolve() for name in names)
+        if path.exists() and all(each.stat().st_mode & 0o1 for each in (path, *path.parents))
+    ]
+    if not found:
+        cannot_run("no other user may run this Python")
+    return found[0]
+
+
+class Postfix:
+    """A mail server in a folder of its own, which everybody may read."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.etc = folder / "etc"
+        for name in ("etc", "queue", "data"):
+            (folder / name).mkdir()
+        shutil.chown(folder / "data", "postfix")
+        self.program = folder / "commentsvc"
+        path = f"{ROOT}:{sysconfig.get_path('purelib')}"
+        self.program.write_text(
+            f'#!/bin/sh\nPYTHONPATH={path} exec {_python()} -m commentsvc "$@"\n'
+        )
+        self.program.chmod(0o755)
+
+    def start(self, services: str = "", settings: str = "", aliases: str = "") -> None:
+        (self.etc / "master.cf").write_text(SERVICES + services)
+        (self.etc / "main.cf").write_text(SETTINGS.format(folder=self.folder) + settings)
+        (self.etc / "aliases").write_text(aliases)
+        self.run("postalias", str(self.etc / "aliases"))
+        self.run("postfix", "start")
+
+    def run(self, *words: str, given: str | None = None) -> str:
+        done = subprocess.run(
+            [words[0], "-C" if words[0] == "sendmail" else "-c", str(self.etc), *words[1:]],
+            input=given,
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        assert done.returncode == 0, (words, done.stderr, self.log())
+        return done.stdout
+
+    def log(self) -> str:
+        log = self.folder / "log"
+        return log.read_text() if log.exists() else ""
+
+    def wait_for(self, text: str, what: str) -> None:
+        """Wait until the log has `text`."""
+        try:
+            wait_for(lambda: text in self.log(), what, patience=30)
+        except AssertionError as error:
+            raise AssertionError(f"{error}: {self.log()}") from None
+
+    def deliver(self, address: str, words: str, number: int) -> None:
+        mail = (
+            f"From: me@blog.example\nTo: {address}\nSubject: Re: hi\nMessage-ID: <{number}@x>\n"
+            f"In-Reply-To: <y@z>\n\n{words}\n"
+        )
+        self.run("sendmail", "-f", "me@blog.example", address, given=mail)
+
+
+@pytest.fixture
+def postfix() -> Iterator[Postfix]:
+    if shutil.which("postfix") is None:
+        cannot_run("Postfix is not installed")
+    if os.geteuid() != 0:
+        pytest.skip("Postfix starts as root only")
+    with tempfile.TemporaryDirectory(prefix="pf", dir="/tmp") as name:
+        folder = Path(name)
+        folder.chmod(0o755)
+        server = Postfix(folder)
+        try:
+            yield server
+        finally:
+            with contextlib.suppress(AssertionError):
+                server.run("postfix", "stop")
+
+
+def address(comment: int) -> str:
+    keys = edit_tokens.load_keys(Path("unused"), "k" * 32)
+    made = ReplyAddresses(keys, "comments@blog.example")
+    return made.make(MODERATE, comment, 1, "me@blog.example", 1 << 41)
+
+
+def settings_file(data: Path) -> None:
+    """Write the settings where the pipe finds them: Postfix passes no variables on."""
+    lines = []
+    for name, value in ENVIRON.items():
+        section, _, key = name.removeprefix("COMMENTSVC_").lower().partition("_")
+        written = value if value.isdigit() else repr([value] if key == "moderators" else value)
+        lines.append((section, f"{key} = {written}"))
+    text = "".join(
+        f"[{section}]\n" + "".join(f"{line}\n" for of, line in lines if of == section)
+        for section in dict.fromkeys(section for section, _ in lines)
+    )
+    text += "[mail.x]\n" if not text else ""
+    (data / "commentsvc.toml").write_text(text)
+
+
+def given_to(user: str, data: Path) -> None:
+    for path in (data, *data.rglob("*")):
+        with contextlib.suppress(FileNotFoundError):
+            shutil.chown(path, user)
+
+
+@pytest.mark.sqlite_only("the pipe knows the database by its folder")
+def test_the_pipe_of_the_manual_delivers_and_keeps_mails_that_it_may_not_store(
+    postfix: Postfix,
+) -> None:
+    data = postfix.folder / "service"
+    with serving(data, ENVIRON) as service:
+        assert service.submit("/p/", "Are you open?").status == 202
+    settings_file(data)
+    given_to("root", data)
+    data.chmod(0o700)
+    lines = example("commentsvc unix").replace("user=commentsvc", "user=nobody")
+    lines = lines.replace(PROGRAM, str(postfix.program)).replace("/var/lib/commentsvc", str(data))
+    postfix.start(lines, example("commentsvc_destination"))
+    postfix.deliver(address(1), "ok", 1)
+    postfix.wait_for("status=deferred", "the mail to be kept")
+    assert "cannot be received now" in postfix.log()
+    given_to("nobody", data)
+    postfix.run("postqueue", "-f")
+    postfix.wait_for("status=sent", "the mail to be delivered")
+    assert "status=bounced" not in postfix.log()
+    given_to(pwd.getpwuid(os.geteuid()).pw_name, data)
+    with serving(data, ENVIRON) as service:
+        wait_for(lambda: service.count("/p/") == 1, "the comment to be approved", 30)
+
+
+def test_the_alias_of_the_manual_delivers_as_nobody_and_waits_for_the_service(
+    postfix: Postfix,
+) -> None:
+    secret = postfix.folder / "secret"
+    secret.write_text(f"Authorization: Bearer {SECRET}\n")
+    shutil.chown(secret, "nobody")
+    secret.chmod(0o400)
+    port = free_port()
+    alias = example("comments: ").replace("/etc/postfix/commentsvc-secret", str(secret))
+    postfix.start(aliases=alias.replace("127.0.0.1:8080", f"127.0.0.1:{port}"))
+    postfix.deliver(address(1), "ok", 1)
+    postfix.wait_for("status=deferred", "the mail to be kept")
+    with serving(postfix.folder / "service", ENVIRON, f"127.0.0.1:{port}") as service:
+        assert service.submit("/p/", "Are you open?").status == 202
+        postfix.run("postqueue", "-f")
+        postfix.wait_for("status=sent", "the mail to be delivered")
+        wait_for(lambda: service.count("/p/") == 1, "the comment to be approved", 30)
+    assert "status=bounced" not in postfix.log()
