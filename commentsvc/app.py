@@ -40,7 +40,7 @@ from commentsvc.api.views import PageViews
 from commentsvc.auth import edit_tokens
 from commentsvc.auth.signed_links import SignedLinks
 from commentsvc.cluster.leader import Leader, SoleLeader, Work, meanwhile
-from commentsvc.comments import queries
+from commentsvc.comments import queries, site_names
 from commentsvc.comments.page_urls import Sites
 from commentsvc.comments.views import ViewCounter
 from commentsvc.context import ServiceContext
@@ -440,6 +440,8 @@ async def _sync_database(database: Database, settings: Settings) -> None:
     """Update the sites and the recipients of messages in the database from the settings."""
     names = [site.name for site in settings.sites]
     await database.write(queries.sync_sites, names)
+    for site in await database.read(site_names.hidden, names):
+        _log.warning("%s", site_names.explain(site, names))
     mathematical = [site.name for site in settings.sites if site.math]
     await database.write(queries.set_math, mathematical)
     pictured = [site.name for site in settings.sites if site.images]

@@ -21,7 +21,7 @@ from commentsvc.auth.api_tokens import ApiToken
 from commentsvc.auth.credentials import Credential
 from commentsvc.auth.sessions import Lifetime
 from commentsvc.cli import alias_import, running
-from commentsvc.comments import queries, search, threads
+from commentsvc.comments import queries, search, site_names, threads
 from commentsvc.comments.page_urls import Sites
 from commentsvc.comments.search import SearchResult
 from commentsvc.comments.threads import ThreadSummary
@@ -166,6 +166,18 @@ def check(data: Path, on_progress: Callable[[float], None] = lambda _: None) -> 
         upgrade.refuse_empty(path)
         upgrade.check(path)
     return _read(data, integrity.check, on_progress)
+
+
+def hidden_sites(data: Path, settings: Settings | None) -> list[str]:
+    """Return a line for each site with comments that the server's settings do not have.
+
+    Those of the command are `settings`, None if they are not valid. Raise DatabaseError.
+    """
+    known = running.server_settings(data) or settings
+    if known is None:
+        return []
+    names = [site.name for site in known.sites]
+    return [site_names.explain(site, names) for site in _read(data, site_names.hidden, names)]
 
 
 def server_state(url: str) -> list[str]:

@@ -9,7 +9,7 @@ import gc
 import os
 import sys
 from pathlib import Path
-from typing import Final, NoReturn
+from typing import TYPE_CHECKING, Final, NoReturn
 
 import click
 
@@ -27,6 +27,9 @@ from commentsvc.cli.common import (
 from commentsvc.settings import data_dir, loader
 from commentsvc.settings.reader import SettingsError
 from commentsvc.settings.schema import Settings
+
+if TYPE_CHECKING:
+    from commentsvc.db.engine import Location
 
 # The commands that are not here, each with its module in this package and its name there.
 ELSEWHERE: Final = {
@@ -48,6 +51,7 @@ ELSEWHERE: Final = {
     "pin": "moderate.pin",
     "restore": "backup.restore",
     "search": "moderate.search",
+    "site": "sites.site",
     "spam": "moderate.spam",
     "thread": "threads.thread",
     "undo": "moderate.undo",
@@ -226,11 +230,13 @@ def check(data: Path, settings_file: Path | None) -> None:
 
     The exit code is 1 if there is a fault.
     """
-    from commentsvc.cli import client, running
+    from commentsvc.cli import running
 
     problems: list[str] = []
+    settings = None
     try:
-        _say_settings(loader.load(find_settings(settings_file, data)))
+        settings = loader.load(find_settings(settings_file, data))
+        _say_settings(settings)
     except SettingsError as error:
         problems += error.problems
     for line in running.unlike_server(data, settings_file):
@@ -244,19 +250,28 @@ def check(data: Path, settings_file: Path | None) -> None:
         click.echo("database: none yet; the server creates it at its first start")
     else:
         try:
-            if isinstance(database, str):
-                for line in client.server_state(database):
-                    click.echo(f"server: {line}")
-            with progress("checking the database") as on_progress:
-                faults = client.check(data, on_progress)
-            problems += faults
-            if not faults:
-                name = database if isinstance(database, Path) else "what PostgreSQL holds"
-                click.echo(f"database: {name} is intact, and its counts are right")
+            problems += _check_database(data, database, settings)
         except expected() as error:
             problems.append(str(error))
     if problems:
         raise Failure(problems)
+
+
+def _check_database(data: Path, database: "Location", settings: Settings | None) -> list[str]:
+    """Check the database, and say what was found; return the faults. Raise what is `expected`."""
+    from commentsvc.cli import client
+
+    if isinstance(database, str):
+        for line in client.server_state(database):
+            click.echo(f"server: {line}")
+    with progress("checking the database") as on_progress:
+        faults = client.check(data, on_progress)
+    for line in client.hidden_sites(data, settings):
+        click.echo(f"note: {line}")
+    if not faults:
+        name = database if isinstance(database, Path) else "what PostgreSQL holds"
+        click.echo(f"database: {name} is intact, and its counts are right")
+    return faults
 
 
 def _say_settings(settings: Settings) -> None:

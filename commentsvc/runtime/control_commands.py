@@ -11,7 +11,7 @@ from typing import Annotated, Final, Literal
 import msgspec
 
 from commentsvc.auth import account_mails, accounts, api_tokens, two_factor
-from commentsvc.comments import errors, queries, threads
+from commentsvc.comments import errors, queries, site_names, threads
 from commentsvc.db import inbox
 from commentsvc.db.schema.inbox import ReceivedMail
 from commentsvc.db.sqlite import Transaction
@@ -158,6 +158,19 @@ class Alias(ControlCommand, frozen=True):
         else:
             threads.add_alias(tx, self.site, self.url, self.alias)
         return CommandResult()
+
+
+class RenameSite(ControlCommand, frozen=True):
+    """Give the site `old` the name `new`; with `merges`, that may have content, too."""
+
+    old: str
+    new: str
+    merges: bool = False
+
+    def apply(self, tx: Transaction, now: int) -> CommandResult:
+        """Run the command at the time `now`; `moved` is the number of comments."""
+        renamed = site_names.rename(tx, self.old, self.new, COMMAND_LINE, now, merges=self.merges)
+        return CommandResult(moved=renamed)
 
 
 class AddBan(ControlCommand, frozen=True):
@@ -446,6 +459,7 @@ Order = (
     | Move
     | Merge
     | Alias
+    | RenameSite
     | AddBan
     | RemoveBan
     | ErasePerson

@@ -66,6 +66,7 @@ NOT_RUN = {
 }
 # What must exist before a command, as the page says in words or takes for granted.
 BEFORE = {
+    "commentsvc site rename": ["printf '[[site]]\\nname = \"diary\"\\n' | tee DIR/commentsvc.toml"],
     "commentsvc init --data /var": ["rm DIR/commentsvc.toml"],
     "commentsvc init --data /srv": ["rm DIR/commentsvc.toml"],
     "commentsvc moderator profile ": [

@@ -191,6 +191,7 @@ def test_check_exits_with_1_when_something_is_wrong(
     said: str,
 ) -> None:
     monkeypatch.setattr(client, "check", lambda *_: faults)
+    monkeypatch.setattr(client, "hidden_sites", lambda *_: [])
     result = run("check", "--data", tmp_path)
     assert result.exit_code == code
     assert said in result.output
@@ -278,7 +279,7 @@ TABLE = (
     ("check", "", "its counts are right"),
 )
 # Commands that use no database, need a service or a mail server, or have tests on both elsewhere.
-ELSEWHERE = {"init", "serve", "healthcheck", "doctor", "mail", "copy"}
+ELSEWHERE = {"init", "serve", "healthcheck", "doctor", "mail", "copy", "site"}
 
 
 def test_every_command_works_with_both_engines(
@@ -389,7 +390,7 @@ OF_THE_MACHINE = {
     "Who can open the database can change all of this in it.": (
         "approve, spam, delete, undo, edit, pin, unpin, forget, import, restore, copy, ban add,"
         " ban remove, thread close, thread open, thread age, thread title, thread alias,"
-        " thread unalias, thread move, thread merge, thread import"
+        " thread unalias, thread move, thread merge, thread import, site rename"
     ),
     "So the first account is made, and one is recovered whose password is lost.": (
         "moderator add, moderator remove, moderator role, moderator passwd, moderator no-code,"
