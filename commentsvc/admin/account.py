@@ -25,7 +25,7 @@ from commentsvc.auth import (
 from commentsvc.auth.account_mails import AskedAddress
 from commentsvc.auth.attempts import AttemptLimiter, Bucket, Rate
 from commentsvc.auth.signed_links import LinkError, LinkExpired, SignedLinks
-from commentsvc.comments.errors import ProfileRefused
+from commentsvc.comments.errors import NotPermitted, ProfileRefused
 from commentsvc.comments.submission import is_email
 from commentsvc.db.outbox import MailAddress
 from commentsvc.db.sqlite import Reader, Transaction
@@ -112,6 +112,7 @@ class Account:
         self._attempts = AttemptLimiter(service.database, service.keys[0])
         self._reauthentication = context.reauthentication
         self._sends_mail = bool(service.settings.mail.host)
+        self._mailed = service.settings.mail.moderators
         self._access = context.access
         self._layout = context.layout
         self._cookies = context.authentication.cookies
@@ -230,6 +231,7 @@ class Account:
         429.
         """
         email, who, now = first(form, "email").strip(), context.moderator, context.now
+        self._may_leave(await self._database.read(_profile, context), context, email)
         if not await self._reauthentication.passes(who.name, first(form, "password"), now):
             return await self._show(context, 403, problem=WRONG_PASSWORD, email=email)
         if not email:
@@ -252,6 +254,16 @@ class Account:
         to = MailAddress(email, spoken().tag)
         await self._database.write(account_mails.ask, who.moderator_id, to, now)
         return redirect("account?done=asked")
+
+    def _may_leave(self, profile: Profile, context: RequestContext, email: str) -> None:
+        """Raise NotPermitted if only an owner may take this address from the account.
+
+        It gets mails by the settings, and without an account these allow all decisions.
+        """
+        own = address_key(profile.email)
+        is_mailed = bool(own) and own in map(address_key, self._mailed)
+        if is_mailed and own != address_key(email) and not context.may(Permission.ADMINISTER):
+            raise NotPermitted(f"{profile.name} may not change an address of mail.moderators")
 
     def _remove_address(self, tx: Transaction, context: RequestContext) -> None:
         before = _profile(tx, context)
@@ -276,6 +288,7 @@ class Account:
 
         def work(tx: Transaction) -> None:
             asked, before = self._asked(tx, token, context), _profile(tx, context)
+            self._may_leave(before, context, asked.email)
             saved = profiles.verify(tx, before, asked.email)
             if address_key(before.email) != address_key(saved.email):
                 account_mails.tell(

@@ -200,6 +200,7 @@ class MailComposer:
             comments=[self._for_moderator(who, entry, post)],
             number=1,
             may_answer=bool(self._answered_to) and may_answer,
+            account=self._to_confirm(who),
         )
         expires = self._decisions.expires(post)
         return self._answerable(letter, MODERATE, post, expires) if may_decide else letter
@@ -230,6 +231,7 @@ class MailComposer:
             comments=[self._for_moderator(who, entry, post) for entry in entries],
             number=number,
             may_answer=False,
+            account=self._to_confirm(who),
         )
 
     def _confirm(self, reader: Reader, post: OutboxRow) -> Envelope | None:
@@ -500,6 +502,10 @@ class MailComposer:
             first = 0 if comment.status == APPROVED else len(actions)
             actions.insert(first, DecisionLink(str(_("Answer")), link))
         return self._quote(entry) | {"actions": actions}
+
+    def _to_confirm(self, who: Profile | None) -> str:
+        """Return the address of the account page, where `who` confirms an address; "" if not."""
+        return f"{self._base}/moderation/account" if who and not who.is_verified else ""
 
     def _answer_link(self, who: Profile | None, comment_id: int, post: OutboxRow) -> str:
         """Return the link for an answer of the account `who`; without one it needs a sign-in."""

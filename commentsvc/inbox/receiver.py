@@ -104,6 +104,8 @@ class MailReceiver:
         address = self._moderator(mail)
         entry = queries.get(tx, mail.comment_id)
         profile = profiles.of_address(tx, address)
+        if profile and not profile.is_verified:
+            raise CommentsError(f"{profile.name} has not confirmed the address {address}")
         if profile and not profile.decides_by_mail(entry.site):
             raise NotPermitted(f"{profile.name} may not decide on comments of {entry.site}")
         if mail.doubt == UNREADABLE:

@@ -29,7 +29,9 @@ from tests.unit.app_fixture import SETTINGS, Served, served
 
 MAILING = replace(
     SETTINGS,
-    mail=MailSettings(host="mail.example", sender="comments@blog.example"),
+    mail=MailSettings(
+        host="mail.example", sender="comments@blog.example", moderators=("bob@mail.example",)
+    ),
     server=replace(SETTINGS.server, public_url="https://c.example"),
 )
 NEW = "four words are better"
@@ -129,6 +131,18 @@ def test_who_proves_an_address_takes_it_from_who_does_not(service: Served) -> No
     assert confirm(ann, ask(service, ann, "ann@blog.example")) == 303
     assert profile(service, "bob").email == ""
     assert profile(service, "ann").is_verified
+
+
+def test_who_is_mailed_by_the_settings_gains_nothing_by_another_address(service: Served) -> None:
+    """Mails to an address that belongs to no account have links for all decisions."""
+    service.database.write_now(profiles.verify, profile(service, "bob"), "bob@mail.example")
+    service.database.write_now(profiles.assign, "bob", "viewer", ["blog"])
+    bob = seat_of(service, "bob")
+    for email in ("", "other@mail.example"):
+        assert bob.send("address", email=email, password=PASSWORD).status == 403
+    assert confirm(bob, ask(service, bob, "Bob@mail.example")) == 303
+    service.database.write_now(profiles.assign, "bob", "owner", [])
+    assert bob.send("address", email="", password=PASSWORD).status == 303
 
 
 def test_an_address_gets_few_links(service: Served) -> None:

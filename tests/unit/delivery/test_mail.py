@@ -389,6 +389,7 @@ def test_mails_to_an_account_are_about_its_sites_and_what_it_may_do(database: Da
         database.write_now(profiles.save, replace(mo, email=email))
     message = composed(database, replace(POST, comment_id=2))
     assert "mail/" not in part(message, "plain")
+    assert "https://c.example/comments/moderation/account" in part(message, "plain")
     assert "Reply-To" not in message
     database.write_now(profiles.verify, mo, POST.recipient)
     database.write_now(profiles.assign, "mo", "viewer", [])

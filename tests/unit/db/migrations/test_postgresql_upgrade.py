@@ -75,6 +75,27 @@ def test_all_steps_together_give_the_tables_of_the_models(make: Make) -> None:
     assert postgresql_upgrade.is_current(url)
 
 
+def test_a_database_of_the_first_step_gets_the_columns_of_the_others(make: Make) -> None:
+    url = make("SELECT 1")
+    postgresql_upgrade.upgrade(url)
+    wanted = columns(url)
+    with psycopg.connect(url, autocommit=True) as connection:
+        connection.execute("SET search_path = commentsvc")
+        for name in ("verified_email", "may_link", "asked_email", "asked_at"):
+            connection.execute(f"ALTER TABLE moderator DROP COLUMN {name}")
+        connection.execute(
+            "INSERT INTO moderator (name, password_hash, created_at, email)"
+            " VALUES ('ann', 'hash', 1, 'ann@blog.example')"
+        )
+        connection.execute(f"DELETE FROM {steps.HISTORY} WHERE name = '0002_verified_address'")
+    assert not postgresql_upgrade.is_current(url)
+    postgresql_upgrade.upgrade(url)
+    assert columns(url) == wanted
+    with psycopg.connect(url) as connection:
+        asked = "SELECT email, verified_email, may_link FROM commentsvc.moderator"
+        assert connection.execute(asked).fetchall() == [("ann@blog.example", "", 0)]
+
+
 @pytest.mark.parametrize(
     ("sql", "reason"),
     [
