@@ -41,6 +41,22 @@ def find_program(*names: str) -> str:
     cannot_run(f"not installed: {' or '.join(names)}")
 
 
+def node_modules(name: str) -> Path:
+    """Return the node_modules of config/NAME, which npm installs once; skip if it cannot."""
+    root = Path(__file__).parents[1]
+    folder, source = root / "build" / name, root / "config" / name
+    lock, installed = source / "package-lock.json", folder / "installed.json"
+    if not installed.exists() or installed.read_bytes() != lock.read_bytes():
+        shutil.copytree(source, folder, dirs_exist_ok=True)
+        options = ("--no-save", "--ignore-scripts", "--no-audit", "--no-fund")
+        words = [find_program("npm"), "install", *options]
+        done = subprocess.run(words, cwd=folder, capture_output=True, text=True, check=False)
+        if done.returncode:
+            pytest.skip(f"npm cannot get the packages of config/{name}: {done.stderr[-300:]}")
+        shutil.copy(lock, installed)
+    return folder / "node_modules"
+
+
 # Chromium's sandbox does not work as root or in containers. The other flags stop its own requests.
 FLAGS = [
     "--no-sandbox",

@@ -1,7 +1,5 @@
 """Fixtures of the widget's tests."""
 
-import shutil
-import subprocess
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -14,12 +12,11 @@ from playwright.sync_api import (
     Route,
 )
 
-from tests.conftest import find_program, visit, watched_tab
+from tests.conftest import find_program, node_modules, visit, watched_tab
 from tests.e2e.program import Service
 from tests.widget.browser import (
     NOW,
     POST,
-    ROOT,
     SERVICE,
     Answers,
     Blog,
@@ -37,24 +34,8 @@ def hugo() -> str:
 
 @pytest.fixture(scope="session")
 def packages() -> Path:
-    """Return the node_modules of config/generators, which npm installs once."""
-    folder, source = ROOT / "build" / "generators", ROOT / "config" / "generators"
-    lock, installed = source / "package-lock.json", folder / "installed.json"
-    if not installed.exists() or installed.read_bytes() != lock.read_bytes():
-        shutil.copytree(source, folder, dirs_exist_ok=True)
-        words = [
-            find_program("npm"),
-            "install",
-            "--no-save",
-            "--ignore-scripts",
-            "--no-audit",
-            "--no-fund",
-        ]
-        done = subprocess.run(words, cwd=folder, capture_output=True, text=True, check=False)
-        if done.returncode:
-            pytest.skip(f"npm cannot get site generators: {done.stderr[-300:]}")
-        shutil.copy(lock, installed)
-    return folder / "node_modules"
+    """Return the packages of config/generators."""
+    return node_modules("generators")
 
 
 @pytest.fixture(scope="session")

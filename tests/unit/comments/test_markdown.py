@@ -23,6 +23,7 @@ from commentsvc.comments.markdown import (
     parse,
     render,
 )
+from tests.conftest import node_modules
 
 RENDERED = [
     ("Hello", "<p>Hello</p>\n"),
@@ -290,6 +291,19 @@ def test_the_sanitizer_has_the_last_word_on_markdown(source: str, service: str) 
     for text in (source, f"> - {source}\n\n{source} *{source}*", source * 300):
         html = render(text, math=True, named=PEOPLE, service=service)
         assert sanitized_again(html, service) == html
+
+
+def test_the_sanitizer_has_the_last_word_on_the_examples_of_commonmark() -> None:
+    """As Markdown, and as HTML of an import: both may be nested as no example intends."""
+    spec = (node_modules("markdown") / "commonmark-spec/spec.txt").read_text()
+    found = re.findall(r"^`{32} example\n(.*?)^\.\n(.*?)^`{32}$", spec, re.DOTALL | re.MULTILINE)
+    assert len(found) > 600
+    for markdown, html in ((a.replace("→", "\t"), b.replace("→", "\t")) for a, b in found):
+        rendered = render(markdown, math=True, named=PEOPLE, service=SERVICE)
+        assert sanitized_again(rendered, SERVICE) == rendered, markdown
+        judge(render(markdown, math=True, named=PEOPLE))
+        for foreign in (html, markdown):
+            assert sanitized_again(clean(foreign)) == clean(foreign), foreign
 
 
 @pytest.mark.parametrize("html", [*ATTACKS, *MATH_ATTACKS, *FOREIGN_HTML])
