@@ -122,13 +122,13 @@ class ImapFetcher:
                 client.oauth2_login(wanted.user, _token(wanted.token_command))
             else:
                 client.login(wanted.user, wanted.password)
-            validity = client.select_folder(wanted.folder)[b"UIDVALIDITY"]
+            folder = client.select_folder(wanted.folder)
             if self._fails:
                 _log.info("%s is read again", self._place)
             self._fails = False
             waits = client.has_capability("IDLE")
             while not self._stopping.is_set():
-                self._fetch(client, validity, loop)
+                self._fetch(client, folder, loop)
                 self._wait(client, waits)
         finally:
             self._client = None
@@ -138,7 +138,12 @@ class ImapFetcher:
             with contextlib.suppress(Exception):
                 client.shutdown()
 
-    def _fetch(self, client: IMAPClient, validity: int, loop: asyncio.AbstractEventLoop) -> None:
+    def _fetch(
+        self,
+        client: IMAPClient,
+        folder: dict[bytes, Any],  # Any: as IMAPClient gives it
+        loop: asyncio.AbstractEventLoop,
+    ) -> None:
         """Pass on each new answer, and mark it as seen."""
 
         def run(work: Coroutine[Any, Any, T]) -> T:
@@ -146,10 +151,10 @@ class ImapFetcher:
 
         place = f"{self._settings.user}@{self._place}/{self._settings.folder}"
         before = run(self._database.read(inbox.progress, place))
+        validity = folder[b"UIDVALIDITY"]
         continues = before is not None and before.validity == validity
-        # A search up to "*" always has the last mail, so that one is asked for first.
-        last = max(client.search(["UID", "*"]), default=0)
         first = before.uid + 1 if before and continues else 0
+        last = max(first, folder[b"UIDNEXT"]) - 1  # what comes later is found again, and known
         if before is None:
             since: list[object] = ["UNSEEN"]
         elif continues:
@@ -160,13 +165,13 @@ class ImapFetcher:
         for uid in sorted(client.search([*since, *self._to_us()])):
             if self._stopping.is_set():
                 return
-            if uid < first:
+            if uid < first:  # a search up to "*" always has the last mail
                 continue
             last = max(last, uid)
             found = client.fetch([uid], [_PEEK]).get(uid, {})  # it may have been moved meanwhile
             if (raw := found.get(_BODY)) and run(self._take(raw)):
                 client.add_flags([uid], [SEEN])
-        now, last = self._clock.now_ms(), max(last, first - 1)
+        now = self._clock.now_ms()
         if not (before and continues and before.uid == last and now - before.read_at < DAY_MS):
             read = MailboxProgress(validity, last, now)
             run(self._database.write(inbox.save_progress, place, read))
