@@ -35,7 +35,11 @@ _SIGNS: Final = bytes(code for code in range(128) if not chr(code).isalnum() and
 # What separates the parts of a name, but not within names such as Jean-Luc or O'Neil.
 _SEPARATOR: Final = re.compile(r"[^\w\s'’.-]+|\s-+\s|--+")
 # What joins two words within a part.
-_JOINT: Final = re.compile(r"[\s_.-]+|['’]s\b")
+_JOINT: Final = re.compile(r"[\s_.-]+|['’]s\b|\b[ldLD]['’]")
+# What may stand between such a word and a name: "Team of Ann".
+_LINKS: Final = frozenset(("of", "by", "de", "del", "di", "du", "da", "do", "von", "van"))
+# Letters that show nothing.
+_FILLERS: Final = dict.fromkeys(map(ord, "\u115f\u1160\u17b4\u17b5\u3164\uffa0"))
 # Letters whose names in Unicode say which letter they look like: with a stroke, turned, as a rune.
 _LETTER: Final = re.compile(
     r"(?:LATIN LETTER SMALL CAPITAL|REGIONAL INDICATOR SYMBOL LETTER"
@@ -51,6 +55,7 @@ _LETTER_BLOCKS: Final = (
 # Letters from the given one on, and what they look or sound like; "?" is none. Unicode's table does
 # not have them: outlined letters and digits, the Gothic, Old Italic and Coptic alphabets.
 _ROWS: Final = (
+    (0x14A, "nn"),
     (0x1A7, "ss"),
     (0x1CCD6, "abcdefghijklmnopqrstuvwxyz0123456789"),
     (0x10330, "abgdeqzhpiklmnjup?rstwfxoo"),
@@ -60,6 +65,7 @@ _ROWS: Final = (
 # The same letters where they look like one letter and sound like another.
 _OTHERWISE: Final = {
     "\U00010332\U00010335\U0001033e\U0001033f\U00010340\U00010345": "rugnny",
+    "\u043f\u041f\u0438\u0418": "nnnn",
     "\u2ca2\u2ca3\u2ca4\u2ca5\u2ca0\u2ca1\u2ca8\u2ca9": "rrssppuu",
     "\U00010305\U00010306\U00010316\U0001031a\U0001031e": "fiv8v",
 }
@@ -78,7 +84,8 @@ _FANCY: Final = (
 # What somebody adds to a name to seem to be that person: articles, roles and "official".
 ROLE_WORDS: Final = frozenset(
     """
-    the der die das el il le admin admins administrator administrador administrateur
+    the der die das el il le mr mrs ms miss dr prof herr frau
+    admin admins administrator administrador administrateur
     amministratore administratorin beheerder admina
     mod mods moderator moderatorin moderador moderateur moderatore moderatora
     owner eigentumer eigentumerin inhaber inhaberin propietario propietaria proprietaire
@@ -90,7 +97,7 @@ ROLE_WORDS: Final = frozenset(
     real echt verified verifiziert verificado verifie verificato
     админ администратор модератор автор владелец команда редакция официальный официально
     адмін адміністратор власник официальная
-    المدير المشرف الكاتب المالك فريق الرسمي
+    المدير المشرف الكاتب المالك فريق الفريق الرسمي
     管理员 管理員 版主 作者 博主 站长 站長 官方 团队 團隊 本人
     管理人 管理者 公式 著者 運営 チーム
     """.split()  # noqa: SIM905 - a list of words for people
@@ -130,7 +137,7 @@ def _without_roles(part: str) -> list[str]:
     if len(words) > 1:
         words = [word for word in words if word]
         first, last = 0, len(words)
-        while first < last and _is_role(words[first]):
+        while first < last and (_is_role(words[first]) or (first and words[first] in _LINKS)):
             first += 1
         while first < last and _is_role(words[last - 1]):
             last -= 1
@@ -235,7 +242,7 @@ def _ascii_skeleton(text: str) -> str:
 @lru_cache(REMEMBERED)
 def _skeletons(text: str) -> tuple[str, ...]:
     """Return the skeletons of upper and lower case, since these may look like different letters."""
-    plain = unicodedata.normalize("NFKC", text)
+    plain = unicodedata.normalize("NFKC", text).translate(_FILLERS)
     other = plain.translate(_otherwise())
     forms = {plain.casefold(), plain, other}
     return tuple({_skeleton(each) or text for each in forms})
