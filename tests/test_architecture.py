@@ -392,6 +392,19 @@ def test_nothing_uses_the_threads_of_asyncio() -> None:
     assert users_of(r"\b(Thread|Process)PoolExecutor\(") == OWN_POOLS
 
 
+def test_no_page_of_ours_may_be_framed() -> None:
+    """A page in a foreign frame takes clicks that are meant for something else."""
+    policies = [
+        node.value
+        for path in python_files(PACKAGE)
+        for node in ast.walk(ast.parse(path.read_text()))
+        if isinstance(node, ast.Constant) and str(node.value).startswith("default-src ")
+    ]
+    assert len(policies) > 4
+    for policy in policies:  # pictures have a sandbox instead
+        assert str(policy).endswith(("; sandbox", "; frame-ancestors 'none'")), policy
+
+
 def test_only_the_clock_tells_the_time() -> None:
     """Commands may measure their own time; all other code takes a Clock, which tests can set."""
     readers = {

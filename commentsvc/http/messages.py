@@ -348,12 +348,21 @@ def _without_port(text: str) -> str:
     return text
 
 
+def _is_own(request: Request, sent: str) -> bool:
+    """Return whether a request comes from a page of the host that it was sent to.
+
+    Such an answer needs no CORS headers and gets none: any client can send any Host.
+    """
+    host = (request.header("host") or "").lower()
+    return bool(host) and origin(sent).partition("://")[2] == host
+
+
 class CorsPolicy:
     """Which web pages may write: those at the site's origins, and our own."""
 
     def __init__(self, sites: Sequence[Site]) -> None:
         """Take the settings' sites."""
-        self._of_site = {site.name: frozenset(map(origin, site.origins)) for site in sites}
+        self._of_site = {site.name: frozenset(map(origin, site.origins)) - {""} for site in sites}
         self._of_any = frozenset().union(*self._of_site.values())
         self._refused: set[str] = set()
 
@@ -362,7 +371,9 @@ class CorsPolicy:
         sent = request.header("origin")
         if sent is None:
             return ()
-        if not self._allows(request, sent, self._of_site[site]):
+        if origin(sent) not in self._of_site[site]:
+            if _is_own(request, sent):
+                return ()
             self._log(sent, site)
             raise HttpError(
                 403,
@@ -382,7 +393,7 @@ class CorsPolicy:
         wanted = request.header("access-control-request-method")
         if wanted in ("GET", "HEAD"):
             allowed = "*"
-        elif self._allows(request, sent, self._of_any):
+        elif origin(sent) in self._of_any:
             allowed = sent
         else:
             if sent:
@@ -395,11 +406,6 @@ class CorsPolicy:
             ("Access-Control-Max-Age", PREFLIGHT_AGE),
             VARY_ORIGIN,
         )
-
-    def _allows(self, request: Request, sent: str, origins: frozenset[str]) -> bool:
-        exact = origin(sent)
-        own = (request.header("host") or "").lower()
-        return bool(exact) and (exact in origins or exact.partition("://")[2] == own)
 
     def _log(self, sent: str, site: str) -> None:
         known = sent[:200]

@@ -180,9 +180,13 @@ class _Links(HTMLParser):
 
 
 class _Html(NamedTuple):
-    """Cleaned HTML, the url of its page, and its links as in `_Links.found`."""
+    """Cleaned HTML, and its links as in `_Links.found`.
+
+    `source` is the address of the page; `url` that from which its links start: a page may name any.
+    """
 
     text: str
+    source: str
     url: str
     title: str
     links: list[tuple[str, str, str]]
@@ -283,7 +287,9 @@ def _cleaned(page: Fetched) -> _Html:
     parser = _Links()
     parser.feed(text)
     parser.close()
-    return _Html(text, _absolute(page.url, parser.base), one_line(parser.title), parser.found)
+    return _Html(
+        text, page.url, _absolute(page.url, parser.base), one_line(parser.title), parser.found
+    )
 
 
 def _absolute(url: str, address: str) -> str:
@@ -342,7 +348,9 @@ def _said(
         return FoundMention(kind)
     cards = [*_values(entry, "author"), *(item for item in items if "h-card" in item["type"])]
     name, site = _author(cards[0]) if cards else ("", "")
-    host = host_of(html.url)
+    host = host_of(html.source)
+    if host_of(site) != host:  # a page speaks for nobody elsewhere
+        name, site = "" if name == host_of(site) else name, ""
     content = next(iter(_values(entry, "content")), "")
     if isinstance(content, dict):
         text = _markdown(str(content.get("html", "")), "html")
@@ -351,7 +359,7 @@ def _said(
     if not text or (kind == MENTION and len(text) > ARTICLE):
         title = one_line(_plain(_values(entry, "name"))) or html.title or host
         label = markup.read(title[:ARTICLE], "text").source.replace("]", "\\]")
-        text = f"[{label}](<{html.url}>)"
+        text = f"[{label}](<{html.source}>)"
     return FoundMention(kind, (name or host)[:NAME_LENGTH], site if is_site(site) else "", text)
 
 

@@ -1,8 +1,9 @@
 """Reads posts on Mastodon, Bluesky and other ActivityPub servers, and the replies to them.
 
 The servers are not trusted. Values of the wrong type are left out. A reply names its parent by an
-id, which may be wrong or part of a cycle. An ActivityPub object is only accepted from the host that
-its id names. Links to replies are built here and lead to the server that delivered them.
+id, which may be wrong or part of a cycle. An ActivityPub object is only accepted from the
+origin that its id names, and if its author is of that origin, too. Links to replies are built here
+and lead to the server that delivered them.
 """
 
 import re
@@ -183,8 +184,10 @@ class SocialNetworks:
         for parent, item in waiting:
             found = await reading.object(item)
             if found and is_site(_text(found.get("id"))):
-                author = await reading.object(found.get("attributedTo")) or {}
                 url = _text(found["id"])
+                author = await reading.author(found)
+                if author is None:
+                    continue
                 names = (author.get("name"), author.get("preferredUsername"), author.get("id"))
                 text = await _markdown(_text(found.get("content")), "html")
                 replies.append(RemoteReply(url, parent, *_author(*names), text))
@@ -223,14 +226,25 @@ class _ActivityReader:
         except RemoteError:
             return None
         found = _dict(answer.body)
-        stated, asked = (
-            origin(each).partition("://")[2] for each in (_text(found.get("id")), answer.url)
-        )
+        stated, asked = origin(_text(found.get("id"))), origin(answer.url)
         is_there = answer.status == 200 and found.get("type") != "Tombstone"
         self._room -= answer.memory
         if is_there and stated and stated == asked and self._room >= 0:
             self._known[address] = found
         return self._known[address]
+
+    async def author(self, found: Json) -> Json | None:
+        """Return the actor to whom an object is attributed, {} for nobody or one who is not read.
+
+        Return None if one of several is of another origin than the object: a server must not speak
+        in the name of people elsewhere (ActivityPub, section B.1).
+        """
+        home = origin(_text(found.get("id")))
+        actors = [_text(_dict(each).get("id", each)) for each in _list(found.get("attributedTo"))]
+        if any(origin(each) != home for each in actors):
+            return None
+        actor = await self.object(actors[0]) if actors else None
+        return actor if actor and origin(_text(actor.get("id"))) == home else {}
 
     async def items(self, collection: Any) -> AsyncIterator[str]:  # Any: JSON of others
         """Yield the ids of a collection's members, page by page: each once, REPLIES at most."""

@@ -91,7 +91,8 @@ WRONG_BASE = "This must be the public address of the service: see server.public_
 HTML = ("Content-Type", "text/html; charset=utf-8")
 POLICY = (
     "Content-Security-Policy",
-    "default-src 'none'; style-src 'self'; img-src 'self'; form-action 'self'; base-uri 'none'",
+    "default-src 'none'; style-src 'self'; img-src 'self'; form-action 'self'; base-uri 'none';"
+    " frame-ancestors 'none'",
 )
 
 

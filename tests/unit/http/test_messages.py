@@ -4,6 +4,7 @@ import json
 import logging
 import tracemalloc
 from collections.abc import Callable
+from contextlib import suppress
 
 import pytest
 
@@ -165,11 +166,27 @@ NOTES = Site(name="notes", origins=("https://notes.example",))
 
 @pytest.mark.parametrize(
     "sent",
-    ["https://blog.example", "HTTPS://Blog.Example/", "http://localhost:1313", "http://own:8080"],
+    ["https://blog.example", "HTTPS://Blog.Example/", "http://localhost:1313"],
 )
-def test_a_page_of_the_site_or_our_own_may_write(sent: str) -> None:
+def test_a_page_of_the_site_may_write(sent: str) -> None:
     headers = CorsPolicy([BLOG, NOTES]).check(request(origin=sent, host="OWN:8080"), "blog")
     assert headers == (("Access-Control-Allow-Origin", sent), ("Vary", "Origin"))
+
+
+@pytest.mark.parametrize("host", ["own:8080", "evil.example", "EVIL.example", "evil.example:443"])
+def test_a_host_becomes_no_origin_that_is_trusted(host: str) -> None:
+    """Any client can send any Host, and an answer with its origin could be cached for others."""
+    cors = CorsPolicy([BLOG, NOTES])
+    for sent in ("http://own:8080", "http://evil.example", "https://evil.example"):
+        with suppress(HttpError):
+            assert cors.check(request(origin=sent, host=host), "blog") == ()
+        asked = request("OPTIONS", origin=sent, host=host, access_control_request_method="POST")
+        assert cors.preflight(asked, "POST") == (("Vary", "Origin"),)
+
+
+def test_our_own_page_may_write_and_needs_no_cors_headers() -> None:
+    own = request(origin="http://own:8080", host="OWN:8080")
+    assert CorsPolicy([BLOG, NOTES]).check(own, "blog") == ()
 
 
 def test_what_is_no_browser_may_write() -> None:

@@ -464,3 +464,53 @@ def test_a_post_of_another_activitypub_server_is_followed(
         assert data(service.get("/api/comments?url=/wet-wood/"))["likes"] == 5
         thing("/inner", type="Tombstone")
         assert [each.status for each in following.look()] == [PENDING, DELETED]
+
+
+def test_a_note_in_the_name_of_an_actor_elsewhere_is_refused(
+    tmp_path: Path, server: OtherSite
+) -> None:
+    """The address, the id and everybody to whom it is attributed are of one origin."""
+    server.pages.clear()
+    with other_site("127.0.0.2") as victim:
+        famous = {"id": victim.url("/ann"), "name": "Ann", "type": "Person"}
+        put(victim, "/ann", famous, ACTIVITY)
+        own = {"id": server.url("/rosa"), "name": "Rosa", "type": "Person"}
+        put(server, "/rosa", own, ACTIVITY)
+        # An address here that leads there, and an actor here who says to be the one there.
+        server.pages["/ann"] = Page("", 302, (("Location", victim.url("/ann")),))
+        put(server, "/other", famous, ACTIVITY)
+        host = victim.url("").partition("://")[2]
+        here = server.url("").partition("://")[2]
+        names: list[Any] = [  # Any: as servers write it
+            victim.url("/ann"),
+            {"id": victim.url("/ann")},
+            famous,
+            [server.url("/rosa"), victim.url("/ann")],
+            [famous, own],
+            f"http://{here}@{host}/ann",
+            f"HTTP://{host.upper()}/ann",
+            f"https://{here}/rosa",
+            server.url("/rosa").replace(f":{server.server_address[1]}", ":81"),
+            "//[",
+            [[victim.url("/ann")]],
+            {"@id": victim.url("/ann"), "name": "Ann"},
+            7,
+        ]
+        items = []
+        for number, name in enumerate(names):
+            address = server.url(f"/{number}")
+            body = {"id": address, "content": f"forged {number}", "attributedTo": name}
+            put(server, f"/{number}", body, ACTIVITY)
+            items.append(address)
+        shown = {"right": own, "leads away": server.url("/ann"), "lies": server.url("/other")}
+        for text, name in shown.items():
+            address = server.url(f"/{text.replace(' ', '-')}")
+            body = {"id": address, "content": text, "attributedTo": name}
+            put(server, f"/{text.replace(' ', '-')}", body, ACTIVITY)
+            items.append(address)
+        post = server.url("/note")
+        put(server, "/note", {"id": post, "replies": {"items": items}}, ACTIVITY)
+        with served(tmp_path, settings(server, social_posts=(f"/wet-wood/ {post}",))) as service:
+            found = {each.source: (each.author, each.site) for each in Following(service).look()}
+        assert found.pop("right") == ("Rosa", server.url("/rosa"))
+        assert found == {"leads away": ("?", ""), "lies": ("?", "")}

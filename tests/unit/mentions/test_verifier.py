@@ -90,12 +90,39 @@ def waiting(service: Served) -> int:
     return len(service.database.read_now(lambda reader: reader.query(query)))
 
 
+def card(name: str, url: str) -> str:
+    return REPLY.replace("https://rosa.example/", url).replace("Rosa Weber", name)
+
+
+@pytest.mark.parametrize(
+    "url",
+    ["https://ann.example/", "https://127.0.0.1@ann.example/", "http://127.0.0.1.ann.example/"],
+)
+@pytest.mark.parametrize("base", ["", '<base href="https://ann.example/">'])
+def test_a_page_does_not_speak_for_another_host(
+    service: Served, other: OtherSite, url: str, base: str
+) -> None:
+    """The name has no link to somebody else's site, and a base does not change whose page it is."""
+    other.pages["/1"] = Page(base + card("Ann", url))
+    [comment] = mentioned(service, other.url("/1"))
+    assert (comment.author, comment.site) == ("Ann", "")
+    other.pages["/2"] = Page(f"{base}{card('', url)}{'<p>more</p>' * 900}")
+    [_, comment] = mentioned(service, other.url("/2"))
+    assert (comment.author, comment.site) == ("127.0.0.1", "")
+
+
+def test_the_card_of_the_own_host_keeps_its_link(service: Served, other: OtherSite) -> None:
+    other.pages["/1"] = Page(card("Rosa", other.url("/")))
+    [comment] = mentioned(service, other.url("/1"))
+    assert (comment.author, comment.site) == ("Rosa", other.url("/"))
+
+
 def test_a_reply_becomes_a_comment_that_waits_and_says_where_it_is_from(
     service: Served, other: OtherSite
 ) -> None:
     other.pages["/1"] = Page(REPLY)
     [comment] = mentioned(service, other.url("/1"))
-    assert (comment.author, comment.site) == ("Rosa Weber", "https://rosa.example/")
+    assert (comment.author, comment.site) == ("Rosa Weber", "")
     assert comment.source == "It **rained** here, too."
     assert comment.permalink == other.url("/1")
     assert comment.status == PENDING
