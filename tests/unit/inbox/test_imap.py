@@ -138,6 +138,7 @@ def test_nothing_is_lost_while_the_server_is_away(
     assert caplog.text.count("will be tried again") == 1
 
 
+@pytest.mark.sqlite_only("the database is not reached")
 @pytest.mark.parametrize(
     "wrong",
     [

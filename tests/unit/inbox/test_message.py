@@ -249,6 +249,14 @@ HOSTILE = {
     "colons": b"On 2026 wrote:\n" * 16_000,
     "marks": b"##-" * 80_000,
     "dashes": b"-" * 250_000,
+    "dashes and a letter": b"-" * 250_000 + b"x",
+    "spaces and a letter": b" " * 250_000 + b"x",
+    "fields with addresses": b"a: b@c.example\n" * 16_000,
+    "ampersands": b"&" * 250_000,
+    "flowed": b" \n" * 120_000,
+    "names": b"A blog " * 30_000,
+    "broken names": b"A\nblog\n" * 30_000,
+    "our addresses": b"comments@\nblog.example\n" * 10_000,
 }
 
 
@@ -259,7 +267,7 @@ def test_no_body_takes_long_to_read(name: str, kind: str) -> None:
     started = time.process_time()
     with contextlib.suppress(Unwanted):
         READER.read(raw)
-    assert time.process_time() - started < 1.5
+    assert time.process_time() - started < 0.5
 
 
 NESTED = b"".join(
