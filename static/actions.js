@@ -1,7 +1,6 @@
 // The actions of buttons and of the box to write: each loads its module at the first use
 
 import { again, loadMessages, storage } from "./common.js";
-/** @import { About } from "./types.d.ts" */
 
 const menu = () => import("./menu.js").catch(again("menu"));
 const replying = () => import("./replying.js").catch(again("replying"));
@@ -36,7 +35,7 @@ export async function act(thread, control, type, detail) {
 async function use(thread, control) {
   const { messages, error } = thread;
   error.textContent = "";
-  const loading = [MODULES[control.name](), loadMessages(thread, "-form")];
+  const loading = [MODULES[control.name](), loadMessages(thread.host, "-form")];
   const [module, more] = await Promise.all(loading);
   Object.assign(messages, more);
   try {
@@ -47,9 +46,6 @@ async function use(thread, control) {
     error.textContent = errorText(messages, failure);
   }
 }
-
-/** @returns {About} what each form needs */
-export const about = ({ messages, url }) => ({ messages, url });
 
 /** Return the comment that a button belongs to. */
 export function commentOf(thread, button) {

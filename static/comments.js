@@ -10,9 +10,11 @@ import {
   icon,
   loadMessages,
   loadStylesheet,
+  reflect,
   setHTML,
   showRelativeTime,
   storage,
+  takeProperties,
 } from "./common.js";
 
 const REPLY = "M3 3h10v8H8l-3 3v-3H3z";
@@ -49,7 +51,8 @@ function header(messages, comment, answered) {
   return h("div.meta", {}, name, badge ? h("span.badge", {}, badge) : "", from, date);
 }
 
-function renderComment({ messages, closed, page }, comment, answered) {
+function renderComment(thread, comment, answered) {
+  const { messages, closed, page } = thread;
   const { id, note, author, isWaiting, votes } = comment;
   if (comment.deleted) return h("p.hint", {}, messages.gone);
   const actions = h("div.actions");
@@ -57,26 +60,25 @@ function renderComment({ messages, closed, page }, comment, answered) {
     const ariaPressed = String(storage.get("votes")?.[id] == value);
     actions.append(actionButton("vote", path, title, { value, ariaPressed }));
   };
-  if (page.voting && !isWaiting) {
-    voteButton(1, UP, messages.up);
-    actions.append(h("span.votes", {}, votes || ""));
+  if (!isWaiting) {
+    if (page.voting) {
+      voteButton(1, UP, messages.up);
+      actions.append(h("span.votes", {}, votes || ""));
+    }
     if (page.voting == "both") voteButton(-1, DOWN, messages.down);
-  }
-  if (!closed && !isWaiting) {
     const label = messages.replyTo.replace("#", author);
-    actions.append(actionButton("reply", REPLY, label, {}, messages.reply));
+    if (!closed) actions.append(actionButton("reply", REPLY, label, {}, messages.reply));
+    actions.append(actionButton("menu", MORE, messages.menu));
   }
-  if (!isWaiting) actions.append(actionButton("menu", MORE, messages.menu));
   const body = setHTML(h("div.body", { dir: "auto" }), comment.html);
   if (body.querySelector("pre,table,math,ul,img,[href^='#']")) {
-    import("./rich.js").then(({ enrich }) => enrich(body));
+    import("./rich.js").then(({ enrich }) => enrich(body, thread));
   }
   const head = header(messages, comment, answered);
   const thanks = note ? h("p.note", {}, note) : "";
   return h("article", {}, avatar(comment), head, body, actions, thanks);
 }
 
-/** Replies are below their parents */
 class CommentList {
   element = h("ol.list");
   #items = new Map(); // by id
@@ -85,7 +87,7 @@ class CommentList {
     return this.#items.get(id);
   }
 
-  /** Unfold a comment; return its item */
+  /** Unfold and return an item */
   reveal(id) {
     const item = this.find(id);
     let fold = item?.closest("details");
@@ -93,9 +95,8 @@ class CommentList {
     return item;
   }
 
-  /** `comments` is a Map by id */
   update(comments, thread) {
-    const depth = thread.getAttribute("depth") ?? 4;
+    const { depth } = thread.host;
     const items = new Map();
     for (const [id, comment] of comments) {
       const item = this.find(id) ?? createItem(comment);
@@ -128,6 +129,8 @@ class CommentList {
   }
 }
 
+const isForeign = ({ className }) => className != "commentsvc-thread";
+
 function createItem(comment) {
   const replies = h("ol.replies");
   const fold = h("details.fold", {}, h("summary.link"), replies);
@@ -137,30 +140,30 @@ function createItem(comment) {
   return item;
 }
 
-export class CommentThread extends HTMLElement {
-  static define() {
-    customElements.define("comment-thread", this);
-  }
-
+/** The comments of one page; with other attributes, the element gets another thread */
+export class Thread {
+  host; // the <comment-thread>
+  url;
   messages;
   page; // the last answer
   own; // OwnComments
   closed;
+  hasEnded = false;
   tree = new CommentList();
   error = h("p.error", { role: "alert" });
   status = h("p.status", { role: "status" });
+  target;
 
   #comments = []; // of all pages
-  #deleted = new Map();
-  target = [location.hash.slice(1)].find((id) =>
-    this.contains(document.getElementById(id) ?? this),
-  );
-
+  #sort;
+  #element = h("section.thread");
   #heading = h("h2.heading", { tabIndex: -1 });
   #order = h("select.link", { name: "sort" });
   #feed = h("a.link");
   #more = h("button.button", { hidden: true });
+  #loading = h("p.skeleton");
   #box; // becomes a form
+  #fallback = [];
 
   #observer = new IntersectionObserver(
     ([{ isIntersecting }]) => {
@@ -168,29 +171,48 @@ export class CommentThread extends HTMLElement {
     },
     { rootMargin: "600px" },
   );
-  #timer;
-  #leave; // ends live.js
+  #leaving = new AbortController();
 
-  constructor() {
-    super();
+  constructor(host, isSorted) {
+    this.host = host;
+    this.url = host.url;
+    this.#sort = (!isSorted && storage.get("sort")) || host.sort;
+    this.target = [location.hash.slice(1)].find((id) =>
+      host.contains(document.getElementById(id) ?? host),
+    );
     for (const type of ["focusin", "input", "click", "comment-submitted"]) {
-      this.addEventListener(type, (event) => this.#react(event));
+      this.#element.addEventListener(type, (event) => this.#react(event));
     }
   }
 
-  connectedCallback() {
-    if (this.page) this.#stay();
-    else this.#observer.observe(this);
+  resume() {
+    if (!this.page) return this.#observer.observe(this.host);
+    this.pause();
+    this.#leaving = new AbortController();
+    const { signal } = this.#leaving;
+    if (getComputedStyle(this.host).color == "rgb(0, 0, 0)") {
+      import("./contrast.js").then(({ keepContrast }) => keepContrast(this.#element, signal));
+    }
+    setTimeout(async () => {
+      if (signal.aborted) return;
+      const live = await import("./live.js").catch(() => null);
+      live?.follow(this, signal);
+    }, 5000);
   }
 
-  disconnectedCallback() {
+  pause() {
     this.#observer.disconnect();
-    this.#timer = clearTimeout(this.#timer);
-    this.#leave?.();
+    this.#leaving.abort();
   }
 
-  get url() {
-    return this.getAttribute("url") || location.pathname;
+  /** Leave the element to another thread, as the blog wrote it */
+  end() {
+    this.pause();
+    this.hasEnded = true;
+    const built = this.host.querySelector("section[dir]");
+    if (built) import("./prerendered.js").then(({ keepDraft }) => keepDraft(this, built));
+    this.host.querySelector(".commentsvc-thread")?.replaceWith(...this.#fallback);
+    this.#element.append(this.#loading, this.error, this.#more);
   }
 
   path(name, parameters = {}) {
@@ -199,52 +221,56 @@ export class CommentThread extends HTMLElement {
 
   async #begin() {
     this.#observer.disconnect();
-    if (this.getAttribute("load") != "click") return this.load();
-    this.messages = await loadMessages(this);
+    if (!this.host.load) return this.load();
+    this.messages = await loadMessages(this.host);
     this.offer("show");
   }
 
   offer(text, after) {
+    if (this.hasEnded) return;
     this.#more.textContent = this.messages[text];
     this.#more.onclick = () => this.load(after);
     this.#more.hidden = false;
-    if (!this.#more.isConnected) this.append(this.#more);
+    if (!this.#more.isConnected) this.host.append(this.#more);
     this.#more.before(this.error);
   }
 
   async load(after) {
-    const sort =
-      this.#order.value || storage.get("sort") || this.getAttribute("sort") || "oldest";
+    const { host } = this;
+    const sort = this.#order.value || this.#sort;
     const path = this.path("comments", { sort, limit: 100, ...(after && { after }) });
-    const built = this.querySelector("section[dir]");
-    const prerendered = built && (await import("./prerendered.js").catch(() => {}));
-    const answer = prerendered ? prerendered.fetchChanges(this, path, sort) : get(path);
+    const built = host.querySelector("section[dir]");
+    const prerendered = built && (await import("./prerendered.js").catch(() => null));
+    const answer = prerendered ? prerendered.fetchChanges(built, path, sort) : get(path);
     const own = storage.get("own-comments") && this.loadOwn();
     const loaded = Promise.allSettled([answer, own]);
-    this.messages = await loadMessages(this);
-    const loading = h("p.skeleton", {}, this.messages.loading);
+    this.messages = await loadMessages(host);
+    this.#loading.textContent = this.messages.loading;
     await stylesheet;
-    if (!this.#box && !built) this.append(loading);
+    if (!this.#box && !built && !this.hasEnded) host.append(this.#loading);
     await loaded;
     const page = await answer.catch(() => {});
-    loading.remove();
-    this.classList.toggle("commentsvc-failed", !page);
+    if (page?.deleted?.length) {
+      await import("./deleted.js").then(({ placeDeleted }) => placeDeleted(page), () => {});
+    }
+    this.#loading.remove();
+    if (this.hasEnded) return;
+    host.classList.toggle("commentsvc-failed", !page);
     this.error.textContent = page ? "" : this.messages.unread;
     if (!page) return this.offer("again", after);
     const wasPressed = document.activeElement == this.#more;
     const first = page.data.find(({ id }) => !this.tree.find(id));
-    const { top, bottom } = this.getBoundingClientRect();
+    const { top, bottom } = host.getBoundingClientRect();
     const end = Math.min(bottom, innerHeight);
-    this.style.minHeight = end - top + "px";
+    host.style.minHeight = end - top + "px";
     this.page = page;
     this.#comments = after ? [...this.#comments, ...page.data] : page.data;
-    for (const comment of page.deleted ?? []) this.#deleted.set(comment.id, comment);
-    if (!this.#box) this.#build(sort, prerendered);
+    if (!this.#box) this.#build(sort, prerendered?.keepDraft(this, built));
     this.show();
     this.#more.hidden = true;
     if (page.next) this.offer("more", page.next);
     // What is below stays there
-    const growth = this.getBoundingClientRect().bottom - end;
+    const growth = host.getBoundingClientRect().bottom - end;
     if (top < 0 && end < innerHeight - 9) scrollBy({ top: growth, behavior: "instant" });
     if (wasPressed) (this.tree.reveal(first?.id) ?? this.#heading).focus();
     if (this.target) (await import("./target.js")).seekTarget(this);
@@ -254,8 +280,8 @@ export class CommentThread extends HTMLElement {
     this.own ??= new (await import("./own_comments.js")).OwnComments(this.url);
   }
 
-  #build(sort, prerendered) {
-    const messages = this.messages;
+  #build(sort, isFocused) {
+    const { messages, tree, error, status } = this;
     const { count, voting, closes } = this.page;
     for (const value of ["oldest", "newest", ...(voting ? ["top"] : [])]) {
       this.#order.append(new Option(messages[value], value, false, value == sort));
@@ -265,21 +291,17 @@ export class CommentThread extends HTMLElement {
     this.#feed.title = messages.feed;
     this.#feed.append(icon(FEED));
     const bar = h("div.bar", {}, this.#heading, h("div.actions", {}, this.#order, this.#feed));
-    this.closed = this.hasAttribute("closed") || new Date(closes) < new Date();
-    const focused = prerendered?.keepDraft(this);
+    this.closed = this.host.closed || new Date(closes) < new Date();
     const draft = storage.get(this.url + "#");
     const text = messages[count ? "write" : "first"];
     const box = { name: "write", value: draft?.message ?? "", ariaLabel: text, placeholder: text, rows: 1 };
     this.#box = this.closed ? h("p.hint", {}, messages.closed) : h("textarea.input", box);
-    const { tree, error, status } = this;
-    this.replaceChildren(
-      h("section.thread", {}, bar, tree.element, error, this.#more, status, this.#box),
-    );
-    const isPlain = getComputedStyle(this).color == "rgb(0, 0, 0)";
-    if (isPlain) import("./contrast.js").then(({ keepContrast }) => keepContrast(this));
-    if (focused) this.#box.focus();
+    this.#element.append(bar, tree.element, error, this.#more, status, this.#box);
+    this.#fallback = [...this.host.childNodes].filter(isForeign);
+    this.host.replaceChildren(this.#element);
+    if (isFocused) this.#box.focus();
     else if (draft) this.#react({ type: "focusin", target: this.#box });
-    this.#stay();
+    this.resume();
   }
 
   async #react({ type, target, detail = undefined }) {
@@ -298,15 +320,8 @@ export class CommentThread extends HTMLElement {
     }
   }
 
-  #stay() {
-    const timer = setTimeout(async () => {
-      const live = await import("./live.js").catch(() => {});
-      if (live && this.#timer == timer) this.#leave = live.follow(this);
-    }, 5000);
-    this.#timer = timer;
-  }
-
   show() {
+    if (this.hasEnded) return;
     const { count, likes, reposts } = this.page;
     this.#heading.textContent = countText(this.messages, count);
     this.#order.hidden = this.#feed.hidden = count < 2;
@@ -314,23 +329,59 @@ export class CommentThread extends HTMLElement {
     const item = this.tree.element.contains(active) && active.closest("li");
     this.tree.update(this.all(), this);
     this.own?.addButtons(this);
-    if (likes || reposts) import("./live.js").then(({ showLikes }) => showLikes(this));
+    if (likes || reposts) import("./likes.js").then(({ showLikes }) => showLikes(this));
     if (storage.get("moderator")) import("./moderate.js").then(({ addLinks }) => addLinks(this));
     if (item) [active, item, this.#heading].find((element) => element.isConnected).focus();
-    this.dispatchEvent(new Event("comments-shown", { bubbles: true }));
+    this.host.dispatchEvent(new Event("comments-shown", { bubbles: true }));
   }
 
-  /** Comments by id; deleted ones come before their first reply */
+  /** By id */
   all() {
-    const comments = new Map();
-    const add = (comment) => {
-      const parent = this.#deleted.get(comment.parent);
-      if (parent && !comments.has(parent.id)) add(parent);
-      comments.set(comment.id, comment);
-    };
-    this.#comments.forEach(add);
+    const comments = new Map(this.#comments.map((comment) => [comment.id, comment]));
     this.own?.addTo(comments, this.messages);
     return comments;
+  }
+}
+
+export class CommentThread extends HTMLElement {
+  static observedAttributes = ["url", "sort", "depth", "load", "closed", "lang"];
+
+  static define() {
+    reflect(this, {
+      url: (value) => value || location.pathname,
+      sort: (value) => ["newest", "top"].find((word) => word == value?.toLowerCase()) ?? "oldest",
+      depth: (value) => (/^\s*\d/.test(value) ? parseInt(value) : 4),
+      load: (value) => (value?.toLowerCase() == "click" ? "click" : ""),
+      closed: (value) => (value ?? "false") != "false",
+    });
+    customElements.define("comment-thread", this);
+  }
+
+  #thread;
+
+  constructor() {
+    super();
+    takeProperties(this);
+  }
+
+  connectedCallback() {
+    if (this.#thread?.url != this.url) this.#replace();
+    this.#thread.resume();
+  }
+
+  disconnectedCallback() {
+    this.#thread.pause();
+  }
+
+  attributeChangedCallback(name, before, after) {
+    if (!this.#thread || before == after) return;
+    this.#replace(name == "sort");
+    if (this.isConnected) this.#thread.resume();
+  }
+
+  #replace(isSorted) {
+    this.#thread?.end();
+    this.#thread = new Thread(this, isSorted);
   }
 }
 

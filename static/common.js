@@ -1,6 +1,5 @@
 const here = document.querySelector("[rel~=commentsvc]")?.href ?? import.meta.url;
 
-/** The address of the service */
 export const base = new URL("..", here).href;
 
 /** Create an element: "p.hint" has the class commentsvc-hint */
@@ -10,6 +9,29 @@ export function h(name, properties = {}, ...children) {
   if (className) element.className = "commentsvc-" + className;
   element.append(...children);
   return element;
+}
+
+/** Make properties of attributes, which null, false and "" remove; `readers` read them, by name */
+export function reflect({ prototype }, readers) {
+  for (const name in readers) {
+    Object.defineProperty(prototype, name, {
+      get() {
+        return readers[name](this.getAttribute(name));
+      },
+      set(value) {
+        if (value || value === 0) this.setAttribute(name, value === true ? "" : value);
+        else this.removeAttribute(name);
+      },
+    });
+  }
+}
+
+/** Use what was set before the class was known */
+export function takeProperties(element) {
+  for (const [name, value] of Object.entries(element)) {
+    delete element[name];
+    element[name] = value;
+  }
 }
 
 export const anchorOf = ({ id, anchor = "commentsvc-" + id }) => anchor;
@@ -22,7 +44,7 @@ export function setHTML(element, html) {
   return element;
 }
 
-/** Return an icon of 16 × 16 units */
+/** 16 × 16 units */
 export function icon(path) {
   const svg = `<svg viewBox="0 0 16 16" aria-hidden="true"><path d="${path}"/></svg>`;
   return setHTML(h("i"), svg).firstChild;
@@ -82,7 +104,7 @@ export const again = (name) => () => import(/* @vite-ignore */ `./${name}.js?` +
 
 const loading = {}; // promises
 
-/** Return the messages in an element's language; `part` names those loaded on use */
+/** In the element's language; `part` names those loaded on use */
 export function loadMessages(element, part = "") {
   const name = (element.closest("[lang]")?.lang || "en") + part;
   const file = base + `static/locales/${name}.json`;

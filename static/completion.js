@@ -9,11 +9,11 @@ const BEGUN = /(?<![\p{L}\p{N}_@/.])@([^@\n]{0,40})$/u;
 
 const list = h("div.completion", { role: "group" });
 
-/** Show the names that may be meant at the cursor of `field`, or none. */
-export function complete(field) {
+/** Show the names in `thread` that may be meant at the cursor of `field`, or none. */
+export function complete(field, thread) {
   if (field.type != "textarea") return;
   const [, begun = ""] = BEGUN.exec(field.value.slice(0, field.selectionStart)) ?? [];
-  const found = begun ? namesIn(field.closest("comment-thread"), begun) : [];
+  const found = begun ? namesIn(thread, begun) : [];
   list.replaceChildren(...found.map((name) => button(field, name, begun)));
   list.ariaLabel = "@" + begun;
   if (!found.length) return list.remove();
@@ -27,7 +27,7 @@ export function complete(field) {
 
 /** Return the names of people in a thread that begin with `begun`, the latest first. */
 function namesIn(thread, begun) {
-  const authors = [...(thread?.all().values() ?? [])].map(({ author }) => author).filter(Boolean);
+  const authors = [...thread.all().values()].map(({ author }) => author).filter(Boolean);
   const names = [...new Set(authors.reverse())];
   const isBegun = (name) => name.toLocaleLowerCase().startsWith(begun.toLocaleLowerCase());
   return names.filter((name) => isBegun(name) && name != begun).slice(0, MOST);

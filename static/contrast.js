@@ -8,14 +8,17 @@ function lightness(color) {
   return (0.2126 * first + 0.7152 * second + 0.0722 * third) / 255;
 }
 
-/** Make the text of `element` light while its background is dark; set a missing line height. */
-export function keepContrast(element) {
+/**
+ * Make the text of `element` light while its background is dark, until `signal` is aborted; set a
+ * missing line height.
+ */
+export function keepContrast(element, signal) {
+  if (signal.aborted) return;
   if (getComputedStyle(element).lineHeight == "normal") element.style.lineHeight = "1.5";
   const system = matchMedia("(prefers-color-scheme: dark)");
   const observer = new MutationObserver(update);
 
   function update() {
-    if (!element.isConnected) return stop();
     let behind;
     for (let node = element; node && behind === undefined; node = node.parentElement) {
       behind = lightness(getComputedStyle(node).backgroundColor);
@@ -23,17 +26,12 @@ export function keepContrast(element) {
     element.style.color = behind < 0.4 ? "#eee" : "";
   }
 
-  function stop() {
-    observer.disconnect();
-    system.removeEventListener("change", update);
-    document.removeEventListener("transitionend", update);
-  }
-
   // A blog's theme switch changes an attribute, and colours may change after a transition
   for (const node of [document.documentElement, document.body]) {
     observer.observe(node, { attributes: true });
   }
-  system.addEventListener("change", update);
-  document.addEventListener("transitionend", update);
+  system.addEventListener("change", update, { signal });
+  document.addEventListener("transitionend", update, { signal });
+  signal.addEventListener("abort", () => observer.disconnect());
   update();
 }

@@ -1,4 +1,4 @@
-// Counts of comments, fetched when the first comes into view
+// Counts, fetched when the first comes into view
 
 const here = document.querySelector("[rel~=commentsvc]")?.href ?? import.meta.url;
 const waiting = new Set();
@@ -6,7 +6,7 @@ const waiting = new Set();
 const observer = new IntersectionObserver((entries) => {
   if (!entries.some((entry) => entry.isIntersecting)) return;
   observer.disconnect();
-  fetchAll([...waiting]);
+  fetchAll([...waiting].filter((element) => element.isConnected));
   waiting.clear();
 });
 
@@ -21,13 +21,30 @@ async function fetchAll(elements) {
   try {
     const answer = await fetch(new URL("../api/comments/counts?" + query, here));
     const body = await answer.json();
-    elements.forEach((element) => element.show(body));
+    for (const element of elements) {
+      if (element.asks.every((each) => asked.has(each))) element.show(body);
+    }
   } catch {}
 }
 
 export class CommentCount extends HTMLElement {
+  static observedAttributes = ["url", "lang"];
+
+  constructor() {
+    super();
+    if (!Object.hasOwn(this, "url")) return;
+    const { url } = this;
+    delete this.url;
+    this.url = url;
+  }
+
   get url() {
     return this.getAttribute("url") || location.pathname;
+  }
+
+  set url(url) {
+    if (url) this.setAttribute("url", url);
+    else this.removeAttribute("url");
   }
 
   get asks() {
@@ -39,8 +56,8 @@ export class CommentCount extends HTMLElement {
     observer.observe(this);
   }
 
-  disconnectedCallback() {
-    waiting.delete(this);
+  attributeChangedCallback() {
+    if (this.isConnected) this.connectedCallback();
   }
 
   show({ counts }) {

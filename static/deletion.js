@@ -10,7 +10,7 @@ const UNDO_MS = 8000;
 /** Hide a comment; delete it after a while, or when its author leaves, unless it is undone. */
 async function remove(thread, button) {
   const comment = commentOf(thread, button);
-  const { deleted, undo } = await loadMessages(thread, "-tools");
+  const { deleted, undo } = await loadMessages(thread.host, "-tools");
   const article = button.closest("article");
   const note = h("p.hint", {}, deleted, " ");
   const undoButton = h("button.link", { type: "button" }, undo);

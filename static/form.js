@@ -21,10 +21,10 @@ let lastId = 0;
 await loadStylesheet("form.css");
 
 /** Replace `box` by the form for a new comment, with its text and focus. */
-export function write({ messages, url }, box) {
+export function write(thread, box) {
   if (!box.isConnected) return; // it has been replaced
   const hadFocus = document.activeElement == box;
-  const { element } = new CommentForm({ messages, url, message: box.value });
+  const { element } = new CommentForm({ thread, message: box.value });
   box.replaceWith(element);
   if (hadFocus) element.message.focus();
 }
@@ -34,7 +34,7 @@ export class CommentForm {
   static writer = storage.get("writer"); // of the last comment
 
   /** @type {any} its fields are properties */
-  element = h("form.form");
+  element = h("form.form", { noValidate: true }); // sending.js checks it
   about;
   key; // sent twice, the comment is stored once
   /** @type {FormToken} */
@@ -57,11 +57,13 @@ export class CommentForm {
 
   /**
    * For a page, for a reply to the comment `parent`, or for changing it if it is `own`.
-   * @param {About} about
+   * @param {Omit<About, "messages" | "url">} options
    */
-  constructor(about) {
+  constructor(options) {
+    const { messages, url } = options.thread;
+    const about = { messages, url, ...options };
     this.about = about;
-    const { url, title, parent, own } = about;
+    const { title, parent, own } = about;
     this.draft = url + "#" + (own ? "=" : "") + (parent?.id ?? "");
     const kept = storage.get(this.draft) ?? {};
     this.key = kept.key;
@@ -103,15 +105,14 @@ export class CommentForm {
       this.#addField(this.identity, name, kept[name] || CommentForm.writer?.[name], IDENTITY[name]);
     }
     this.element.append(this.identity, this.#known);
-    this.element.site.addEventListener("change", ({ target }) => {
-      if (target.value && !/^[a-z]+:/i.test(target.value)) target.value = "https://" + target.value;
-    });
     const checked = Boolean(storage.get("writer"));
     const remember = h("input", { name: "remember", type: "checkbox", checked });
     this.identity.append(h("label", {}, remember, " ", messages.remember));
     const trap = h("input", { name: "subject", hidden: true }); // for bots
     this.element.append(trap, h("p.hint", {}, messages.hint));
-    this.showIdentity(!CommentForm.writer);
+    const { writer } = CommentForm;
+    const isOther = (name) => this.element[name].value != (writer[name] ?? "");
+    this.showIdentity(!writer || Object.keys(IDENTITY).some(isOther));
   }
 
   /** Show the author's fields, or only the name. */
@@ -196,7 +197,7 @@ export class CommentForm {
     this.#preview?.update();
     this.keep();
     this.#countCharacters();
-    if (/@/.test(field.value)) import("./completion.js").then(({ complete }) => complete(field));
+    if (/@/.test(field.value)) import("./completion.js").then(({ complete }) => complete(field, this.about.thread));
   }
 
   /** Show an error below a field, or none. */

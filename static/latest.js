@@ -1,23 +1,22 @@
 // <latest-comments>: the newest comments of a site
 
-import { CommentCount } from "./count.js";
 import { h, loadMessages, loadStylesheet, showRelativeTime } from "./common.js";
+import { OtherElement } from "./lists.js";
 /** @import { PageCounts } from "./types.d.ts" */
 
 const stylesheet = loadStylesheet("elements.css");
 
-export class LatestComments extends CommentCount {
+export class LatestComments extends OtherElement {
   get asks() {
-    const site = this.getAttribute("site");
-    return ["latest=yes", ...(site ? ["site=" + site] : [])];
+    return ["latest=yes", ...this.siteAsked];
   }
 
   /** @param {PageCounts} answer */
-  async show({ latest }) {
-    if (!latest.length) return;
+  async render({ latest }) {
+    if (!latest?.length) return undefined;
     const messages = await loadMessages(this);
     await stylesheet;
-    const shown = latest.slice(0, Number(this.getAttribute("limit") ?? 5));
+    const shown = latest.slice(0, this.limit);
     const items = shown.map(({ author, excerpt, link, title, published }) => {
       const time = h("time.date", { dateTime: published });
       showRelativeTime(messages, time);
@@ -25,8 +24,8 @@ export class LatestComments extends CommentCount {
       const text = h("a", { href: link, dir: "auto" }, excerpt || "…");
       return h("li", {}, head, text, h("span.hint", { dir: "auto" }, title));
     });
-    this.replaceChildren(h("ul.latest", {}, ...items));
+    return h("ul.latest", {}, ...items);
   }
 }
 
-customElements.define("latest-comments", LatestComments);
+LatestComments.define("latest-comments", "site", "limit");

@@ -1,23 +1,14 @@
-// Updates of an open page: relative dates, new comments, likes on other sites
+// Updates of an open page: relative dates, new comments, approvals of the reader's own
 
-import { base, h, showRelativeTime } from "./common.js";
+import { base, showRelativeTime } from "./common.js";
 import { showCounts } from "./counts.js";
 
 /** Show a button for new comments, unless there is one. */
 function announce(thread, count) {
-  const button = thread.querySelector(".commentsvc-thread > .commentsvc-button");
+  const button = thread.host.querySelector(".commentsvc-thread > .commentsvc-button");
   if (!button.hidden || count <= thread.page.count) return;
   thread.status.textContent = thread.messages.fresh;
   thread.offer("fresh");
-}
-
-/** Show next to the heading how often the page was liked and shared on other sites. */
-export function showLikes(thread) {
-  const heading = thread.querySelector(".commentsvc-heading");
-  const { likes, reposts } = thread.page;
-  const totals = [likes && `♥ ${likes}`, reposts && `↻ ${reposts}`].filter(Boolean).join(" ");
-  heading.querySelector("span")?.remove();
-  if (totals) heading.append(h("span", {}, ` ${totals}`));
 }
 
 /** Show the exact time of a comment when pointed at. */
@@ -30,7 +21,7 @@ function tellMoments({ messages, tree }) {
 
 /** Return a function that animates new comments, and tints those that were not there before. */
 function watchArrivals(thread) {
-  const items = () => thread.querySelectorAll(".commentsvc-comment");
+  const items = () => thread.host.querySelectorAll(".commentsvc-comment");
   const known = new WeakSet(items());
   let { count } = thread.page;
   return () => {
@@ -44,8 +35,9 @@ function watchArrivals(thread) {
   };
 }
 
-/** Update the dates of `thread` and announce new comments; return a function that stops both. */
-export function follow(thread) {
+/** Update the dates of `thread` and announce new comments until `signal` is aborted. */
+export function follow(thread, signal) {
+  if (signal.aborted) return;
   const url = base + thread.path("api/comments/stream");
   const slide = watchArrivals(thread);
   const arrive = () => {
@@ -54,29 +46,36 @@ export function follow(thread) {
   };
   let stream;
 
+  async function checkOwn() {
+    if (!thread.own) return;
+    const approval = await import("./approval.js").catch(() => null);
+    await approval?.checkApproval(thread).catch(() => {});
+  }
+
   /** Listen while the page is visible: connections are few. */
   function listen() {
     stream?.close();
     if (document.hidden) return;
+    checkOwn();
     stream = new EventSource(url);
-    stream.onmessage = ({ data }) => {
+    stream.onmessage = async ({ data }) => {
       const { count } = JSON.parse(data);
+      await checkOwn();
       announce(thread, count);
       showCounts(thread.url, count);
     };
   }
 
   const clock = setInterval(() => {
-    for (const time of thread.querySelectorAll("time")) showRelativeTime(thread.messages, time);
+    for (const time of thread.host.querySelectorAll("time")) showRelativeTime(thread.messages, time);
+    if (stream?.readyState == EventSource.CLOSED && !document.hidden) checkOwn();
   }, 60_000);
-  document.addEventListener("visibilitychange", listen);
-  thread.addEventListener("comments-shown", arrive);
+  document.addEventListener("visibilitychange", listen, { signal });
+  thread.host.addEventListener("comments-shown", arrive, { signal });
+  signal.addEventListener("abort", () => {
+    clearInterval(clock);
+    stream?.close();
+  });
   listen();
   tellMoments(thread);
-  return () => {
-    clearInterval(clock);
-    document.removeEventListener("visibilitychange", listen);
-    thread.removeEventListener("comments-shown", arrive);
-    stream?.close();
-  };
 }

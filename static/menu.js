@@ -16,7 +16,7 @@ export async function menu(thread, button) {
   button.ariaExpanded = String(!isOpen);
   for (const name in ICONS) button.parentNode.querySelector(`[name=${name}]`)?.remove();
   if (isOpen) return;
-  const messages = await loadMessages(thread, "-tools");
+  const messages = await loadMessages(thread.host, "-tools");
   const { own } = commentOf(thread, button);
   const isOffered = { copy: true, report: !own, share: Boolean(navigator.share) };
   const names = Object.keys(ICONS).filter((name) => isOffered[name]);
@@ -31,14 +31,14 @@ function addressOf(thread, button) {
 
 export async function copy(thread, button) {
   await navigator.clipboard.writeText(addressOf(thread, button));
-  const { copied } = await loadMessages(thread, "-tools");
+  const { copied } = await loadMessages(thread.host, "-tools");
   say(thread, button, copied);
 }
 
 export async function report(thread, button) {
   const { id } = commentOf(thread, button);
   await send("POST", `comments/${id}/reports`, { reporter: readerWord() });
-  const { reported } = await loadMessages(thread, "-tools");
+  const { reported } = await loadMessages(thread.host, "-tools");
   say(thread, button, reported);
 }
 

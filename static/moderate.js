@@ -12,8 +12,8 @@ export function begin(thread) {
 
 /** Add a link to each comment of `thread` that has none. The moderation pages check the access. */
 export async function addLinks(thread) {
-  const texts = await loadMessages(thread, "-form");
-  for (const actions of thread.querySelectorAll("article > .commentsvc-actions")) {
+  const texts = await loadMessages(thread.host, "-form");
+  for (const actions of thread.host.querySelectorAll("article > .commentsvc-actions")) {
     if (actions.querySelector("[href]")) continue;
     const { commentId } = actions.closest(".commentsvc-comment");
     const href = `${base}moderation/comment?id=${commentId}#answer`;

@@ -1,11 +1,7 @@
 // The reader's own comments: for a while they can be changed, and seen before approval
 
-import { actionButton, base, FEED, h, icon, storage } from "./common.js";
-
-const ICONS = {
-  edit: "M3 13l.7-3L10.5 3.2a1.3 1.3 0 0 1 2 0l.3.3a1.3 1.3 0 0 1 0 2L6 12.3z",
-  delete: "M3 4.5h10M6.5 4V2.5h3V4M4.5 4.5l.5 9h6l.5-9M7 7v4M9 7v4",
-};
+import { storage } from "./common.js";
+import { addButtons } from "./own_buttons.js";
 
 /** The own comments on the page `url`. */
 export class OwnComments {
@@ -13,17 +9,24 @@ export class OwnComments {
   #byId = storage.get("own-comments") ?? {}; // the service's answers by id, of all pages
   #isRestored = false;
   #newest; // the last one sent since the page was opened
+  #aboutMails; // what its author has to know about mails
 
   constructor(url) {
     this.#url = url;
   }
 
-  /** Store the service's answer to a new comment. */
-  add(answer) {
+  /** Store the service's answer to a new comment; the text `aboutMails` is shown with it. */
+  add(answer, aboutMails = "") {
     const { id } = answer.comment;
+    this.#aboutMails = aboutMails;
     this.#newest = { ...this.#byId[id], ...answer, url: this.#url };
     this.#byId[id] = this.#newest;
     storage.set("own-comments", this.#byId);
+  }
+
+  /** Return the text that says what happens to the newest comment. */
+  note(messages) {
+    return [messages[this.#newest.status], this.#aboutMails].join(" ").trim();
   }
 
   /** Store comments that the reader wrote on other devices. */
@@ -35,6 +38,18 @@ export class OwnComments {
     storage.set("own-comments", this.#byId);
   }
 
+  /** Return the answers to comments that wait for approval. */
+  waiting() {
+    const own = Object.values(this.#byId);
+    return own.filter(({ status, url }) => status == "pending" && url == this.#url);
+  }
+
+  /** Store that a comment is published, with the text that it has now. */
+  approve(comment) {
+    Object.assign(this.#byId[comment.id], { comment, status: "approved" });
+    storage.set("own-comments", this.#byId);
+  }
+
   /** Remove a deleted comment. */
   remove(id) {
     delete this.#byId[id];
@@ -43,20 +58,11 @@ export class OwnComments {
 
   /** Add to the own comments of `thread` buttons to change them, and the feed of their replies. */
   addButtons(thread) {
-    const { tree, messages } = thread;
     if (!this.#isRestored && storage.get("reader")) {
       this.#isRestored = true;
       import("./reader_token.js").then(({ loadComments }) => loadComments(thread)).catch(() => {});
     }
-    for (const { comment, token, replies_feed: feed } of Object.values(this.#byId)) {
-      const actions = tree.find(comment.id)?.querySelector("article > .commentsvc-actions");
-      if (!actions || actions.querySelector("[name=edit], a")) continue;
-      for (const name in token ? ICONS : {}) {
-        actions.append(actionButton(name, ICONS[name], messages[name]));
-      }
-      const title = `${messages.replies}: ${messages.feed}`;
-      if (feed) actions.append(h("a.link", { href: base + feed, title }, icon(FEED)));
-    }
+    addButtons(thread, Object.values(this.#byId));
   }
 
   /**
@@ -71,7 +77,7 @@ export class OwnComments {
       } else if (own.url == this.#url) {
         const isShown = comments.has(id) && own != this.#newest; // it was approved meanwhile
         const isWaiting = own.status == "pending" && !isShown;
-        const note = own == this.#newest && messages[own.status];
+        const note = own == this.#newest && this.note(messages);
         comments.set(id, { ...own.comment, ...comments.get(id), own, isWaiting, note });
       }
     }

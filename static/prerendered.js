@@ -2,15 +2,15 @@
 
 import { get, storage } from "./common.js";
 
-/** Return the thread at `path`; only what is newer than the build is fetched. */
-export async function fetchChanges(thread, path, sort) {
-  const since = sort == "oldest" && thread.querySelector("[data-since]")?.dataset.since;
+/** Return the thread at `path`; only what is newer than what was `built` is fetched. */
+export async function fetchChanges(built, path, sort) {
+  const since = sort == "oldest" && built.dataset.since;
   const page = await get(since ? `${path}&since=${since}` : path);
-  if (thread.querySelector("textarea")?.value) delete page.closes; // the text can still be sent
+  if (built.querySelector("textarea")?.value) delete page.closes; // the text can still be sent
   if (!since) return page;
   const comments = new Map();
   const deleted = page.deleted ?? [];
-  for (const item of thread.querySelectorAll("[data-comment]")) {
+  for (const item of built.querySelectorAll("[data-comment]")) {
     const comment = JSON.parse(item.dataset.comment);
     if (comment.deleted) {
       deleted.push(comment);
@@ -28,11 +28,11 @@ export async function fetchChanges(thread, path, sort) {
   return page;
 }
 
-/** Store the text typed into the plain form as a draft; return whether it has the focus. */
-export function keepDraft(thread) {
-  const form = thread.querySelector("form.commentsvc-form");
+/** Store the text typed into the plain form as the draft of `url`; return whether it has the focus. */
+export function keepDraft({ url }, built) {
+  const form = built.querySelector("form.commentsvc-form");
   if (!form) return false;
-  const name = thread.url + "#";
+  const name = url + "#";
   const draft = storage.get(name) ?? {};
   const { message, ...typed } = Object.fromEntries(
     ["message", "author", "email", "site"]

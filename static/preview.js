@@ -1,7 +1,7 @@
 // The preview of a comment, updated while its author types
 
 import { again, h, setHTML } from "./common.js";
-import { explain } from "./sending.js";
+import { explain } from "./refusal.js";
 import { enrich } from "./rich.js";
 import { send } from "./send.js";
 
@@ -46,7 +46,7 @@ export class Preview {
     }
     const { pictures } = this.#form.element;
     const uploading = pictures?.size && (await import("./uploading.js").catch(again("uploading")));
-    enrich(setHTML(this.#element, html));
+    enrich(setHTML(this.#element, html), this.#form.about.thread);
     if (uploading) uploading.showPictures(this.#element, pictures);
     this.#button.ariaExpanded = String(this.#isOpen);
   }

@@ -6,13 +6,13 @@ import { errorText, readerWord, send } from "./send.js";
 const error = h("p.error", { role: "alert" });
 let isBusy = false;
 
-/** React with the emoji of a button, or take that back. */
-export async function react(element, button) {
+/** React to the page `url` with the emoji of a button in `element`, or take that back. */
+export async function react(element, url, button) {
   if (isBusy || !button) return;
   isBusy = true;
   error.textContent = "";
   try {
-    await change(element.url, button, await loadMessages(element));
+    await change(url, button, await loadMessages(element));
   } catch (failure) {
     element.append(error);
     error.textContent = errorText(await loadMessages(element), failure);

@@ -1,23 +1,24 @@
 // <page-reactions>: what readers think of a page, in emoji
 
-import { CommentCount } from "./count.js";
 import { again, h, loadMessages, loadStylesheet, storage } from "./common.js";
+import { OtherElement } from "./lists.js";
 /** @import { PageCounts } from "./types.d.ts" */
 
 const stylesheet = loadStylesheet("elements.css");
 
-export class PageReactions extends CommentCount {
+export class PageReactions extends OtherElement {
   get asks() {
     return [...super.asks, "reactions=yes"];
   }
 
   /** @param {PageCounts} answer */
-  async show({ reactions }) {
-    const counts = Object.entries(reactions[this.url]);
-    if (!counts.length) return;
+  async render({ reactions }) {
+    const { url } = this;
+    const counts = Object.entries(reactions?.[url] ?? {});
+    if (!counts.length) return undefined;
     const names = await loadMessages(this, "-reactions");
     await stylesheet;
-    const own = storage.get("reactions")?.[this.url];
+    const own = storage.get("reactions")?.[url];
     const buttons = counts.map(([value, count]) => {
       const title = names[value] ?? value;
       const emoji = h("span", { role: "img", ariaLabel: title }, value);
@@ -28,10 +29,10 @@ export class PageReactions extends CommentCount {
     const group = h("div.reactions", { role: "group", ariaLabel: names.label }, ...buttons);
     group.onclick = async ({ target }) => {
       const { react } = await import("./reacting.js").catch(again("reacting"));
-      react(this, target.closest("button"));
+      react(this, url, target.closest("button"));
     };
-    this.replaceChildren(group);
+    return group;
   }
 }
 
-customElements.define("page-reactions", PageReactions);
+PageReactions.define("page-reactions");

@@ -30,7 +30,7 @@ export async function takeToken(thread) {
     if (![handed.word, handed.token].every(isThere)) return;
     if (handed.word !== storage.get("word")) {
       const { name } = await send("GET", thread.path("reader"), undefined, handed.token);
-      const texts = await loadMessages(thread, "-form");
+      const texts = await loadMessages(thread.host, "-form");
       if (!confirm(texts.signInAs.replace("#", () => name))) return;
       storage.set("word", handed.word);
       handed.name = name;

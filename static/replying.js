@@ -1,13 +1,13 @@
 // Forms below a comment: for a reply, and for changing one's own comment
 
-import { about, commentOf } from "./actions.js";
+import { commentOf } from "./actions.js";
 import { CommentForm } from "./form.js";
 
 export function reply(thread, button) {
   const parent = commentOf(thread, button);
   const title = thread.messages.replyTo.replace("#", parent.author);
   const message = quotation(button.closest("article").querySelector(".commentsvc-body"));
-  return toggleForm(button, { ...about(thread), title, parent, message });
+  return toggleForm(button, { thread, title, parent, message });
 }
 
 /** Return the text selected in `body` as a quotation. */
@@ -21,7 +21,7 @@ function quotation(body) {
 export function edit(thread, button) {
   const parent = commentOf(thread, button);
   const title = thread.messages.edit;
-  return toggleForm(button, { ...about(thread), title, parent, own: parent.own });
+  return toggleForm(button, { thread, title, parent, own: parent.own });
 }
 
 /** Show a form below `button` and close any other one; or close it. */

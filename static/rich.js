@@ -5,15 +5,14 @@ import { loadStylesheet } from "./common.js";
 loadStylesheet("rich.css");
 
 /** Make wide parts of a comment scroll by keys, and mentions of comments on later pages work. */
-export function enrich(body) {
+export function enrich(body, thread) {
   for (const wide of body.querySelectorAll("pre, table, math[display]")) wide.tabIndex = 0;
-  body.addEventListener("click", follow);
+  body.addEventListener("click", ({ target }) => follow(thread, target));
 }
 
-async function follow({ target }) {
+async function follow(thread, target) {
   const [, id] = /^#(commentsvc-\d+)$/.exec(target.closest("a")?.getAttribute("href")) ?? [];
-  const thread = target.closest("comment-thread");
-  if (!id || !thread || document.getElementById(id)) return;
+  if (!id || document.getElementById(id)) return;
   thread.target = id;
   const { seekTarget } = await import("./target.js");
   seekTarget(thread);

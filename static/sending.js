@@ -2,22 +2,32 @@
 
 import { storage } from "./common.js";
 import { CommentForm } from "./form.js";
-import { errorText, randomId, send } from "./send.js";
+import { explain, faultsOf } from "./refusal.js";
+import { randomId, send } from "./send.js";
 
 /**
  * Send the comment in `form`; return the service's answer, or undefined if it refuses. The comment
  * waits for its proof of work until the promise `patience` is resolved.
  */
 export async function submit(form, patience) {
+  completeSite(form.element.site);
+  const faults = faultsOf(form);
+  if (faults) return explain(form, { status: 400, fields: faults });
   form.key ||= randomId();
-  const fields = form.keep();
+  const fields = { ...form.keep(), title: document.title };
   try {
     const answer = await (form.about.own ? change(form, fields) : post(form, patience, fields));
     forget(form, fields);
-    return answer;
+    return fields.mails && fields.mails != "none" ? { ...answer, mails: true } : answer;
   } catch (failure) {
     explain(form, failure);
   }
+}
+
+/** Add what people leave out of an address. */
+function completeSite(field) {
+  const address = field?.value.trim();
+  if (address && !/^[a-z]+:/i.test(address)) field.value = "https://" + address.replace(/^\/+/, "");
 }
 
 /** Clear the form after the comment was sent, and keep the author. */
@@ -47,33 +57,10 @@ async function post(form, patience, { remember, mails, ...fields }) {
     key,
     url: about.url,
     parent: about.parent?.id,
-    title: document.title,
     notify: mails == "notify",
     follow: mails == "follow",
     form_token: token.form_token,
     proof_of_work: token.solution ?? null,
   };
   return send("POST", pathOf(about, "comments"), body, storage.get("reader")?.token);
-}
-
-/** Show the error of a field beside it, all others above the buttons. */
-export function explain(form, failure) {
-  const { messages } = form.about;
-  const isOtherText = failure.status == 409; // the service has another text with this key
-  if (isOtherText) form.key = undefined;
-  const fields = { ...failure.fields };
-  const marked = Object.keys(form.errors).filter((name) => fields[name]);
-  form.proof = undefined;
-  if (failure.status == 401) {
-    storage.set("reader", undefined);
-    form.showIdentity(true);
-    form.begin();
-  }
-  for (const name in form.errors) form.mark(name, fields[name] ?? "");
-  for (const name of marked) delete fields[name];
-  const isSaid = marked.length && !Object.keys(fields).length;
-  const text = isOtherText ? messages.twice : errorText(messages, { ...failure, fields });
-  form.error.textContent = (isSaid ? "" : text + " ") + messages.kept;
-  if (marked.some((name) => form.identity.contains(form.element[name]))) form.showIdentity(true);
-  if (marked.length) form.element[marked[0]].focus();
 }

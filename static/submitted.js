@@ -1,19 +1,23 @@
 // Updates of a thread after the reader has changed it
 
+import { loadMessages } from "./common.js";
 import { showCounts } from "./counts.js";
 
-/** Show the reader's new comment from the service's answer. */
+/** Store the reader's new comment from the service's answer; show it if its page is still shown. */
 export async function showSubmitted(thread, answer) {
   await thread.loadOwn();
-  thread.own.add(answer);
+  const { mails, ...own } = answer;
+  const texts = mails && (await loadMessages(thread.host, "-tools").catch(() => null));
+  thread.own.add(own, texts?.confirm);
+  if (thread.hasEnded) return;
   thread.show();
   thread.tree.reveal(answer.comment.id).focus();
-  reload(thread, thread.messages[answer.status]);
+  reload(thread, thread.own.note(thread.messages));
 }
 
 /** Load the thread again, and announce `text`. */
 export async function reload(thread, text) {
   thread.status.textContent = text;
   await thread.load();
-  showCounts(thread.url, thread.page.count);
+  if (!thread.hasEnded) showCounts(thread.url, thread.page.count);
 }

@@ -18,5 +18,5 @@ export async function seekTarget(thread) {
   thread.target = "";
   element ??= own && tree.find(+own[1]); // a link of ours to an imported comment
   if (element?.id == target) location.replace(location.href);
-  else if (element || THREADS.test(target)) (element ?? thread).scrollIntoView();
+  else if (element || THREADS.test(target)) (element ?? thread.host).scrollIntoView();
 }

@@ -1,6 +1,6 @@
 // What the scripts pass to each other, for `tsc --checkJs`. No browser loads this file.
 
-import { CommentThread } from "./comments.js";
+import { CommentThread, Thread } from "./comments.js";
 import type { CommentCount } from "./count.js";
 import type { LatestComments } from "./latest.js";
 import type { PopularPages } from "./popular.js";
@@ -95,6 +95,7 @@ export interface Messages extends Record<string, any> {
 
 /** What a form needs to know. */
 export interface About {
+  thread: Thread;
   messages: Messages;
   url: string;
   title?: string;
@@ -139,6 +140,42 @@ export interface CommentItem extends HTMLLIElement {
   replies: HTMLOListElement;
   state?: string;
   answers: number;
+}
+
+// The properties of attributes
+declare module "./comments.js" {
+  interface CommentThread {
+    url: string;
+    sort: "oldest" | "newest" | "top";
+    depth: number;
+    load: "" | "click";
+    closed: boolean;
+  }
+}
+declare module "./lists.js" {
+  interface OtherElement {
+    site?: string;
+    render(answer: PageCounts): Promise<HTMLElement | undefined>;
+  }
+}
+declare module "./latest.js" {
+  interface LatestComments {
+    site: string;
+    limit: number;
+  }
+}
+declare module "./popular.js" {
+  interface PopularPages {
+    site: string;
+    limit: number;
+    period: "day" | "week" | "month" | "year";
+    by: "" | "views";
+  }
+}
+declare module "./views.js" {
+  interface PageViews {
+    count: boolean;
+  }
 }
 
 declare global {

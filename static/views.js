@@ -1,7 +1,7 @@
 // <page-views>: how often a page was viewed; with `count`, this is one more view
 
-import { CommentCount } from "./count.js";
 import { base, countText, loadMessages } from "./common.js";
+import { OtherElement } from "./lists.js";
 /** @import { PageCounts } from "./types.d.ts" */
 
 let counted = "";
@@ -16,22 +16,28 @@ async function countView(url) {
   fetch(base + "api/views?url=" + encodeURIComponent(url), options).catch(() => {});
 }
 
-export class PageViews extends CommentCount {
+export class PageViews extends OtherElement {
+  #fallback;
+
   get asks() {
     return [...super.asks, "views=yes"];
   }
 
   connectedCallback() {
     super.connectedCallback();
-    if (this.hasAttribute("count")) countView(this.url);
+    if (this.count) countView(this.url);
   }
 
   /** @param {PageCounts} answer */
   async show({ views }) {
-    const number = views[this.url];
-    if (number == null) return;
-    this.text = countText(await loadMessages(this, "-views"), number);
+    const { asks } = this;
+    const number = views?.[this.url];
+    const messages = await loadMessages(this, "-views");
+    if (String(asks) != String(this.asks)) return; // an attribute was changed
+    this.#fallback ??= this.textContent;
+    if (number != null) this.text = countText(messages, number);
+    else if (this.textContent != this.#fallback) this.text = this.#fallback;
   }
 }
 
-customElements.define("page-views", PageViews);
+PageViews.define("page-views", "count");

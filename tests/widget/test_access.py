@@ -105,6 +105,12 @@ def test_a_thread_in_use_has_no_violation(
     assert_accessible()
     assert_fits(page)
     answers.recover()
+    form.get_by_label("Email (optional)").fill("rosa@")
+    form.get_by_label("Emails").select_option("Email me about replies")
+    form.get_by_role("button", name="Send comment").click()
+    expect(form.get_by_label("Email (optional)")).to_be_focused()
+    assert_accessible()
+    form.get_by_label("Email (optional)").fill("rosa@example.org")
     answers.status = "pending"
     form.get_by_role("button", name="Send comment").click()
     expect(page.locator("#commentsvc-101")).to_be_focused()

@@ -263,3 +263,76 @@ def test_a_reply_begins_with_what_was_selected_in_the_comment(
     expect(page.locator("#commentsvc-1 textarea")).to_have_value("> One.\n\n")
     page.get_by_role("button", name="Reply to Ida").click()
     expect(page.locator("#commentsvc-2 textarea")).to_have_value("")
+
+
+@pytest.mark.parametrize("reloaded", [False, True])
+def test_the_page_follows_the_approval_of_ones_own_comment(
+    page: Page,
+    open_thread: OpenThread,
+    answers: Answers,
+    announce: Callable[[], None],
+    *,
+    reloaded: bool,
+) -> None:
+    """It is announced, and is no news for its author."""
+    answers.status = "pending"
+    open_thread()
+    form = open_form(page)
+    fill(form)
+    send(form)
+    mine = page.locator("#commentsvc-101")
+    expect(mine.locator(".commentsvc-badge")).to_have_text("Awaiting approval")
+    if reloaded:
+        page.reload()
+        expect(mine.locator(".commentsvc-badge")).to_have_text("Awaiting approval")
+    answers.comments.append(comment(101, "Approved."))
+    announce()
+    expect(page.locator(".commentsvc-status")).to_have_text("Thank you! Your comment is published.")
+    expect(mine.locator(".commentsvc-badge")).to_have_count(0)
+    expect(mine.get_by_role("button", name="Reply")).to_be_visible()
+    expect(page.get_by_role("heading", name="1 comment")).to_be_visible()
+    expect(page.get_by_role("button", name="Show new comments")).to_be_hidden()
+    if not reloaded:
+        expect(mine.locator(".commentsvc-note")).to_have_text(
+            "Thank you! Your comment is published."
+        )
+
+
+def test_a_comment_that_is_refused_goes_on_waiting_for_its_author(
+    page: Page, open_thread: OpenThread, answers: Answers, announce: Callable[[], None]
+) -> None:
+    """Who writes spam does not learn that it was found."""
+    answers.status = "pending"
+    open_thread()
+    form = open_form(page)
+    fill(form)
+    send(form)
+    answers.comments.append(comment(1, "Another's."))
+    announce()
+    expect(page.get_by_role("button", name="Show new comments")).to_be_visible()
+    badge = page.locator("#commentsvc-101 .commentsvc-badge")
+    expect(badge).to_have_text("Awaiting approval")
+
+
+@pytest.mark.parametrize("status", ["approved", "pending"])
+def test_who_asks_for_mails_is_told_of_the_mail_that_confirms_the_address(
+    open_thread: OpenThread, answers: Answers, status: str
+) -> None:
+    answers.notify = True
+    answers.status = status
+    page = open_thread()
+    confirm = "we email you a link to confirm your address"
+    for number, choice in ((101, "Email me about replies"), (102, "No emails")):
+        form = open_form(page)
+        fill(form)
+        form.get_by_label("Emails").select_option(choice)
+        send(form)
+        note = page.locator(f"#commentsvc-{number} .commentsvc-note")
+        expect(note).to_contain_text("Thank you!")
+        said = page.locator(".commentsvc-status")
+        if number == 101:
+            expect(note).to_contain_text(confirm)
+            expect(said).to_contain_text(confirm)
+        else:
+            expect(note).not_to_contain_text(confirm)
+            expect(said).not_to_contain_text(confirm)

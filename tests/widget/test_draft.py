@@ -1,11 +1,14 @@
 """No text is lost and none is posted twice: drafts and their keys."""
 
+import json
+import re
 from collections.abc import Callable
+from typing import Final
 
 import pytest
-from playwright.sync_api import BrowserContext, Locator, Page, Request, expect
+from playwright.sync_api import BrowserContext, Locator, Page, Request, Route, expect
 
-from tests.widget.browser import TEXT, Answers, comment, fill, open_form, send
+from tests.widget.browser import POST, TEXT, Answers, comment, fill, open_form, send
 
 Open = Callable[[], Page]
 
@@ -120,3 +123,82 @@ def test_where_storage_is_forbidden_comments_can_still_be_sent(page: Page, open_
     fill(form)
     send(form)
     expect(page.locator("#commentsvc-101")).to_be_visible()
+
+
+# Of each case: what an earlier visit left, whether the reader has signed in, what the form has now,
+# the field that must be shown with its error, or what is sent.
+WRITER: Final = {"author": "Eve", "email": "eve@example.org", "site": ""}
+KEPT: Final = {"message": "Kept.", **WRITER}
+HIDDEN: Final[list[tuple[dict[str, str], bool, str, dict[str, str]]]] = [
+    ({"site": "eve.example"}, False, "", {"site": "https://eve.example"}),
+    ({"site": "//eve.example/a"}, False, "", {"site": "https://eve.example/a"}),
+    ({"site": "Https://eve.example"}, False, "", {"site": "Https://eve.example"}),
+    ({"site": "htt"}, False, "", {"site": "https://htt"}),
+    ({"site": "mailto:eve"}, False, "site", {}),
+    ({"email": "eve@"}, False, "email", {}),
+    ({"email": "eve"}, False, "email", {}),
+    ({"email": "jörg@bücher.example"}, False, "", {}),
+    ({"author": " "}, False, "author", {}),
+    ({"email": "eve"}, True, "email", {}),
+    ({"site": "mailto:eve"}, True, "site", {}),
+    ({"message": ""}, False, "message", {}),
+]
+
+
+@pytest.mark.parametrize("place", ["comment", "reply"])
+def test_send_sends_or_shows_which_field_is_wrong_whatever_was_hidden(
+    page: Page, open_thread: Callable[..., Page], answers: Answers, place: str
+) -> None:
+    """The identity is folded while it is known: what was half typed there did block, in silence."""
+    answers.comments = [comment(1, "One.")]
+
+    def judge(route: Route) -> None:
+        sent = json.loads(route.request.post_data or "")
+        wrong = [
+            name
+            for name, text in (("email", "nobody"), ("site", "mailto:"), ("author", " "))
+            if str(sent[name]).startswith(text)
+        ]
+        if not str(sent["author"]).strip():
+            wrong = ["author"]
+        if wrong:
+            answers.refuse("POST", 400, dict.fromkeys(wrong, "This cannot be right."))
+        answers.answer(route)
+        answers.recover()
+
+    page.route(re.compile(r"/api/comments\?lang"), judge)
+    name = f"{POST}#" + ("1" if place == "reply" else "")
+    for number, (changed, signed_in, field, expected) in enumerate(HIDDEN):
+        case = f"{changed} {signed_in}"
+        page.goto("/about/")
+        kept = {"writer": WRITER, name: KEPT | changed}
+        if signed_in:
+            kept["reader"] = {"name": "Eva", "token": "t"}
+        page.evaluate(
+            """(kept) => {
+              localStorage.clear();
+              for (const [name, value] of Object.entries(kept)) {
+                localStorage["commentsvc:" + name] = JSON.stringify(value);
+              }
+            }""",
+            kept,
+        )
+        sent = len(answers.submissions)
+        open_thread()
+        thread = page.locator("comment-thread")
+        if place == "reply":
+            thread.get_by_role("button", name="Reply to Ada").first.click()
+        form = thread.locator("li form" if place == "reply" else "section > form")
+        expect(form).to_be_visible()
+        send(form)
+        if field:
+            control = form.locator(f"[name={field}]")
+            expect(control, case).to_be_focused()
+            expect(control, case).to_be_visible()
+            expect(control, case).to_have_attribute("aria-invalid", "true")
+            described = control.get_attribute("aria-describedby")
+            expect(page.locator(f"#{described}"), case).to_have_text(re.compile("."))
+            assert len(answers.submissions) == sent, case
+        else:
+            expect(thread.locator(f"#commentsvc-{101 + sent}"), case).to_be_focused()
+            assert expected.items() <= answers.submissions[-1].items(), (number, case)

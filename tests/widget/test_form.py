@@ -460,11 +460,11 @@ def test_an_address_that_cannot_become_a_link_is_pasted_beside_the_selected_text
 
 
 def test_names_of_the_thread_complete_a_mention_by_keys_alone(
-    page: Page, form: Locator, message: Locator, answers: Answers
+    page: Page, open_post: Open, answers: Answers
 ) -> None:
     answers.comments = [comment(1, "a", author="Ann Lee"), comment(2, "b", author="Anna 李")]
-    page.evaluate("document.querySelector('comment-thread').load()")
-    expect(page.locator("#commentsvc-2")).to_be_visible()
+    form = open_form(open_post())
+    message = form.get_by_label("Comment")
     offered = form.get_by_role("group").get_by_role("button")
     message.fill("Write to ann@an")
     page.keyboard.type(" ")

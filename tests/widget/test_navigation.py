@@ -223,3 +223,205 @@ def test_a_page_on_a_disk_shows_comments_and_keeps_what_cannot_be_sent(
     expect(form.get_by_label("Comment")).to_have_value("Not to be lost.")
     page.reload()
     expect(page.locator("section > form textarea")).to_have_value("Not to be lost.")
+
+
+def other_page(page: Page, answers: Answers, url: str = "/other/") -> None:
+    """Let the service have a comment on another page too."""
+
+    def answer(route: Route) -> None:
+        asked = parse_qs(urlsplit(route.request.url).query).get("url")
+        if route.request.method != "GET" or asked != [url]:
+            route.fallback()
+            return
+        listed = {"data": [comment(50, "On the other page.")], "count": 1}
+        headers = {"Access-Control-Allow-Origin": "*", "Content-Type": "application/json"}
+        route.fulfill(body=json.dumps(listed), headers=headers)
+
+    page.route("**/api/comments?*", answer)
+
+
+SET = "(element, [name, value]) => { element[name] = value; }"
+
+
+def test_a_changed_url_shows_the_other_page_and_leaves_each_text_where_it_was_typed(
+    page: Page, open_thread: Callable[..., Page], answers: Answers
+) -> None:
+    """The text of a reply too, and of a form that was never opened."""
+    answers.comments = [comment(1, "One.")]
+    other_page(page, answers)
+    open_thread()
+    thread = page.locator("comment-thread")
+    fill(open_form(page), "To the first page.")
+    thread.get_by_role("button", name="Reply").click()
+    thread.locator("li form textarea").fill("To the first comment.")
+    thread.evaluate(SET, ["url", "/other/"])
+    expect(page.locator("#commentsvc-50")).to_be_visible()
+    expect(page.locator("#commentsvc-1")).to_have_count(0)
+    expect(page.locator("section > textarea")).to_have_value("")
+    form = open_form(page)
+    fill(form, "To the other page.")
+    send(form)
+    expect(page.locator("#commentsvc-101")).to_be_focused()
+    thread.evaluate(SET, ["url", POST])
+    expect(page.locator("#commentsvc-1")).to_be_visible()
+    expect(page.locator("#commentsvc-50")).to_have_count(0)
+    form = page.locator("section > form")
+    expect(form.locator("textarea")).to_have_value("To the first page.")
+    thread.get_by_role("button", name="Reply").first.click()
+    expect(thread.locator("li form textarea")).to_have_value("To the first comment.")
+    send(form)
+    expect(page.locator("#commentsvc-102")).to_be_focused()
+    assert [(it["url"], it["message"]) for it in answers.submissions] == [
+        ("/other/", "To the other page."),
+        (POST, "To the first page."),
+    ]
+
+
+def test_what_was_asked_for_one_page_is_never_shown_on_another(
+    page: Page, open_thread: Callable[..., Page], answers: Answers
+) -> None:
+    """The answer for the first page comes when the element shows the second one."""
+    answers.comments = [comment(1, "One.")]
+    held: list[Route] = []
+    first = f"**/api/comments?url={POST.replace('/', '%2F')}*"
+    page.route(first, lambda route: held.append(route))
+    other_page(page, answers)
+    with page.expect_request("**/api/comments?*"):
+        open_thread(more="<style>main { padding: 0 }</style>")
+    thread = page.locator("comment-thread")
+    thread.evaluate(SET, ["url", "/other/"])
+    expect(page.locator("#commentsvc-50")).to_be_visible()
+    for route in held:
+        answers.answer(route)
+    page.wait_for_load_state("networkidle")
+    expect(thread.locator("li")).to_have_count(1)
+    expect(page.locator("#commentsvc-1")).to_have_count(0)
+
+
+def test_a_comment_that_is_being_sent_stays_with_its_page_and_title(
+    page: Page, open_thread: Callable[..., Page], answers: Answers
+) -> None:
+    answers.comments = [comment(1, "One.")]
+    other_page(page, answers)
+    held: list[Route] = []
+    page.route(
+        re.compile(r"/api/comments\?lang=en$"),
+        lambda route: held.append(route) if route.request.method == "POST" else route.fallback(),
+    )
+    open_thread()
+    thread = page.locator("comment-thread")
+    form = open_form(page)
+    fill(form, "To the first page.")
+    with page.expect_request(re.compile(r"/api/comments\?lang=en$")):
+        send(form)
+    page.evaluate("document.title = 'Another page'")
+    thread.evaluate(SET, ["url", "/other/"])
+    expect(page.locator("#commentsvc-50")).to_be_visible()
+    for route in held:
+        answers.answer(route)
+    own = "() => JSON.parse(localStorage['commentsvc:own-comments'] ?? '{}')[101]?.url"
+    page.wait_for_function(f"{own} == '{POST}'".replace("() => ", ""))
+    expect(thread.locator("li")).to_have_count(1)
+    [sent] = answers.submissions
+    assert (sent["url"], sent["title"]) == (POST, "A page")
+    thread.evaluate(SET, ["url", POST])
+    expect(page.locator("#commentsvc-101")).to_be_visible()
+    expect(page.locator("section > textarea")).to_have_value("")
+
+
+def test_each_other_attribute_works_when_it_is_changed(
+    page: Page, open_thread: Callable[..., Page], answers: Answers
+) -> None:
+    answers.comments = [comment(1, "One."), comment(2, "Two.", parent=1), comment(3, "Three.")]
+    open_thread()
+    thread = page.locator("comment-thread")
+    expect(thread.locator("li li")).to_have_count(1)
+    fill(open_form(page), "Not to be lost.")
+    thread.evaluate(SET, ["depth", 0])
+    expect(thread.locator("li")).to_have_count(3)
+    expect(thread.locator("li li")).to_have_count(0)
+    expect(thread.locator("section > form textarea")).to_have_value("Not to be lost.")
+    thread.evaluate(SET, ["sort", "newest"])
+    expect(thread.locator("li").first).to_have_id("commentsvc-3")
+    thread.evaluate(SET, ["lang", "de"])
+    expect(thread.get_by_role("heading")).to_have_text("3 Kommentare")
+    thread.evaluate(SET, ["closed", True])
+    expect(thread.locator("section form")).to_have_count(0)
+    thread.evaluate(SET, ["closed", False])
+    expect(thread.locator("section > form textarea")).to_have_value("Not to be lost.")
+    thread.evaluate(SET, ["load", "click"])
+    expect(thread.get_by_role("button")).to_have_text("Kommentare anzeigen")
+    thread.evaluate("(element) => element.removeAttribute('load')")
+    expect(thread.locator("li")).to_have_count(3)
+
+
+def test_a_page_that_cannot_be_loaded_shows_the_fallback_and_no_comment_of_another(
+    page: Page, open_thread: Callable[..., Page], answers: Answers
+) -> None:
+    answers.comments = [comment(1, "One.")]
+    open_thread()
+    thread = page.locator("comment-thread")
+    expect(page.locator("#commentsvc-1")).to_be_visible()
+    answers.refuse("GET", 503)
+    thread.evaluate(SET, ["url", "/other/"])
+    expect(thread.get_by_role("alert")).to_contain_text("cannot be loaded")
+    expect(thread.locator("li, textarea")).to_have_count(0)
+    answers.recover()
+    thread.get_by_role("button", name="Try again").click()
+    expect(page.locator("#commentsvc-1")).to_be_visible()
+
+
+def test_ten_changes_of_the_url_leave_one_stream_and_one_timer(
+    page: Page, open_thread: Callable[..., Page], answers: Answers
+) -> None:
+    answers.comments = [comment(1, "One.")]
+    page.add_init_script(WATCH)
+    stream = {"Access-Control-Allow-Origin": "*", "Content-Type": "text/event-stream"}
+    page.route("**/stream?*", lambda route: route.fulfill(headers=stream, body="retry: 9999\n\n"))
+    page.clock.install()
+    open_thread()
+    for number in range(10):
+        expect(page.locator("#commentsvc-1")).to_be_visible()
+        with page.expect_request(f"**/stream?url=*{number or 'wet-wood'}*"):
+            page.clock.fast_forward(5_000)
+        assert count(page) == [1, 1], number
+        page.locator("comment-thread").evaluate(SET, ["url", f"/{number + 1}/"])
+        assert count(page) == [0, 0], number
+
+
+BUILT = """<section class="commentsvc-thread" dir="ltr"><form class="commentsvc-form">
+<textarea name="message"></textarea><input name="author"><input name="email"><input name="site">
+</form></section>"""
+
+
+def test_a_text_in_the_form_that_a_build_made_stays_a_draft_of_its_page(
+    page: Page, open_thread: Callable[..., Page], answers: Answers
+) -> None:
+    answers.comments = [comment(1, "One.")]
+    open_thread(load="click")
+    thread = page.locator("comment-thread")
+    thread.get_by_role("button").wait_for()
+    thread.evaluate("(element, built) => element.insertAdjacentHTML('afterbegin', built)", BUILT)
+    thread.locator("textarea").fill("To the first page.")
+    thread.evaluate(SET, ["url", "/other/"])
+    expect(thread.locator("textarea")).to_have_count(0)
+    thread.evaluate(SET, ["url", POST])
+    thread.evaluate(SET, ["load", None])
+    expect(page.locator("section > form textarea")).to_have_value("To the first page.")
+
+
+def test_a_section_of_the_blog_in_an_element_is_fallback_as_everything_else(
+    page: Page, open_thread: Callable[..., Page], answers: Answers
+) -> None:
+    open_thread(load="click")
+    thread = page.locator("comment-thread")
+    thread.get_by_role("button").wait_for()
+    thread.evaluate("(element) => element.prepend(document.createElement('section'))")
+    thread.evaluate("(element) => element.firstChild.append('Fallback')")
+    thread.evaluate(SET, ["load", ""])
+    expect(thread.locator("textarea")).to_be_visible()
+    expect(thread.get_by_text("Fallback")).to_have_count(0)
+    answers.refuse("GET", 503)
+    thread.evaluate(SET, ["url", "/other/"])
+    expect(thread.get_by_role("alert")).to_contain_text("cannot be loaded")
+    expect(thread.get_by_text("Fallback")).to_be_visible()
