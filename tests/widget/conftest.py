@@ -1,5 +1,6 @@
 """Fixtures of the widget's tests."""
 
+import subprocess
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -36,6 +37,16 @@ def hugo() -> str:
 def packages() -> Path:
     """Return the packages of config/generators."""
     return node_modules("generators")
+
+
+@pytest.fixture(scope="session")
+def frameworks(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return a folder with a script for each framework."""
+    modules, sources = node_modules("frameworks"), Path(__file__).parent / "frameworks"
+    folder = tmp_path_factory.mktemp("frameworks")
+    words = [find_program("node"), str(sources / "build.mjs"), str(sources), str(folder)]
+    subprocess.run(words, cwd=modules.parent, check=True, timeout=120)
+    return folder
 
 
 @pytest.fixture(scope="session")
