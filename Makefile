@@ -1,6 +1,6 @@
 # Commands for developers; users need ./run and ./test only.
 .DEFAULT_GOAL := help
-.PHONY: help dist docs words setup run test e2e check ci asan tsan bare sql fuzz load lock fmt tidy clean
+.PHONY: help dist docs words setup run test e2e lowest check ci asan tsan bare sql fuzz load lock fmt tidy clean
 
 export PATH := $(CURDIR)/.venv/bin:$(PATH)
 
@@ -18,6 +18,9 @@ test: ## the fast tests: C, unit, wire, bridge
 
 e2e: ## the tests of the whole program from outside, and in a browser
 	./test e2e widget
+
+lowest: ## unit and e2e tests with the lowest versions of all dependencies, on the oldest Python here
+	./test lowest
 
 check: ## format, lint, types, the C module's stub
 	./test check

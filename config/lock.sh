@@ -25,3 +25,11 @@ compile postgres --upgrade --extra oidc --extra postgres --constraints "$folder/
 for group in build demo dist loadtest test; do
     compile "$group" --upgrade --constraints "$folder/dev.txt" --group "$group"
 done
+
+# The lowest versions of what pyproject.toml names; of what these need in turn, the newest, as pip
+# takes them: their bounds are for their authors to keep. The tools that build us have bounds, too.
+.venv/bin/python -c 'import tomllib
+with open("pyproject.toml", "rb") as file:
+    print("\n".join(tomllib.load(file)["build-system"]["requires"]))' >build/build-system.in
+compile lowest --upgrade --resolution lowest-direct --all-extras --group unit pyproject.toml \
+    build/build-system.in

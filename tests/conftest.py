@@ -77,6 +77,9 @@ PATIENCE_MS = 30_000  # for everything in a browser, since it shares a busy mach
 # What makes a database for a unit test, and fixtures of which whoever makes one needs one.
 DATABASES = {f"tests.unit.{name}" for name in ("admin_client", "app_fixture", "database_fixture")}
 FOLDERS = {"folder", "service", "tmp_path", "tmp_path_factory"}
+# `make lowest` uses SQLite alone, but for the tests of these packages and `postgresql_only`.
+SQLITE_ALONE = os.environ.get("ENGINES") == "sqlite"
+OF_DATABASES = {"db", "cluster"}
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
@@ -93,7 +96,9 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
             engines = [engine]
     if not _is_for_both(metafunc):
         return
-    if FOLDERS.isdisjoint(metafunc.fixturenames):
+    package = metafunc.module.__name__.split(".")[2]
+    is_alone = SQLITE_ALONE and len(engines) > 1 and package not in OF_DATABASES
+    if is_alone or FOLDERS.isdisjoint(metafunc.fixturenames):
         engines = ["sqlite"]
     metafunc.parametrize("engine", engines, indirect=True, scope="module")
 

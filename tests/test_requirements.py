@@ -6,12 +6,17 @@ from pathlib import Path
 
 import pytest
 from packaging.requirements import Requirement
+from packaging.version import Version
 
 from tests import requirements
 
 ROOT = Path(__file__).parent.parent
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())
-NAMES = ("runtime", "postgres", *PROJECT["dependency-groups"])
+# The group `unit` is a part of `test` and of what is locked as `lowest`.
+DATED = {"certifi"}  # its versions are dates, and the newest authorities are the right ones
+BUILDERS = {"babel", "meson", "meson-python"}  # what we build with is pinned in the group `build`
+GROUPS = [name for name in PROJECT["dependency-groups"] if name != "unit"]
+NAMES = ("runtime", "postgres", *GROUPS)
 
 
 def asked_for(name: str) -> list[Requirement]:
@@ -23,7 +28,7 @@ def asked_for(name: str) -> list[Requirement]:
 
 
 def test_each_group_has_its_lock_file() -> None:
-    assert {path.stem for path in requirements.FOLDER.iterdir()} == {*NAMES}
+    assert {path.stem for path in requirements.FOLDER.iterdir()} == {*NAMES, "lowest"}
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -34,7 +39,7 @@ def test_what_pyproject_asks_for_is_locked(name: str) -> None:
         assert requirement.specifier.contains(locked[requirement.name]), "run `make lock`"
 
 
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("name", [*NAMES, "lowest"])
 def test_each_package_has_one_version_and_hashes_and_no_address(name: str) -> None:
     for requirement, hashes in requirements.entries(name):
         assert [specifier.operator for specifier in requirement.specifier] == ["=="]
@@ -47,6 +52,35 @@ def test_each_package_has_one_version_and_hashes_and_no_address(name: str) -> No
 def test_no_two_lock_files_differ_in_a_version(name: str) -> None:
     everything = requirements.versions("dev")
     assert requirements.versions(name).items() <= everything.items()
+
+
+def with_bounds() -> list[Requirement]:
+    """Return what pyproject.toml asks for with bounds: to run, in each extra, and to be built."""
+    extras = PROJECT["project"]["optional-dependencies"].values()
+    listed = [PROJECT["project"]["dependencies"], *extras, PROJECT["build-system"]["requires"]]
+    return [Requirement(entry) for entries in listed for entry in entries]
+
+
+@pytest.mark.parametrize("requirement", with_bounds(), ids=str)
+def test_the_lowest_version_that_is_admitted_is_the_one_that_the_tests_run_with(
+    requirement: Requirement,
+) -> None:
+    """`make lowest` installs config/requirements/lowest.txt, so a bound that is not true fails."""
+    [bound] = [each for each in requirement.specifier if each.operator in (">=", "==")]
+    locked = requirements.versions("lowest")[requirement.name]
+    assert Version(locked) == Version(bound.version), "run `make lock`"
+
+
+@pytest.mark.parametrize("requirement", with_bounds(), ids=str)
+def test_a_next_major_version_that_nobody_has_tried_is_not_admitted(
+    requirement: Requirement,
+) -> None:
+    if requirement.name in DATED | BUILDERS:
+        return
+    tried = Version(requirements.versions("dev")[requirement.name])
+    following = f"{tried.major + 1}" if tried.major else f"0.{tried.minor + 1}"
+    assert tried in requirement.specifier
+    assert following not in requirement.specifier
 
 
 def test_each_action_of_a_workflow_is_a_commit_with_its_version_beside_it() -> None:
