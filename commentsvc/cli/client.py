@@ -125,6 +125,14 @@ class Writer:
         assert self._database is not None, "a command has run in this process before"
         return self._database.write_now(work, *args, **kwargs)
 
+    def note_own_writes(self) -> None:
+        """Note that this process, which `is_alone`, has written the file by another connection.
+
+        Raise DatabaseError.
+        """
+        assert self._database is not None, "a command has run in this process before"
+        self._database.note_own_writes()
+
     def _open(self) -> Database:
         # The exception says the same as the log of a server would.
         logging.getLogger(writer.__name__).addHandler(logging.NullHandler())

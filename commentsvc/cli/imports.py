@@ -371,6 +371,7 @@ def _store_alone(writer: "Writer", run: int, staging: "StagingDatabase", advance
                 last = min(first + ALONE - 1, number)
                 bulk.add(first, last)
                 advance(last, last)
+        writer.note_own_writes()
         return
     size = min(staging_reader.PIECE, ALONE)
     pieces = staging.ready(size)

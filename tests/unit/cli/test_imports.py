@@ -18,6 +18,7 @@ from commentsvc.auth import accounts
 from commentsvc.cli import client, imports, main, running
 from commentsvc.comments import queries
 from commentsvc.db.schema.moderation import TrainingTotalTable
+from commentsvc.imports import bulk_store
 from commentsvc.runtime.control import ShowSettings
 from commentsvc.runtime.control_commands import CommandResult
 from commentsvc.settings.schema import Settings
@@ -309,3 +310,12 @@ def test_what_root_imports_belongs_to_the_owner_of_the_folder(
     owners = {path.name: path.stat().st_uid for path in data.iterdir()}
     assert {"comments.sqlite3", "lock"} <= owners.keys()
     assert set(owners.values()) == {10_001}, owners
+
+
+@pytest.mark.sqlite_only("PostgreSQL has no such file")
+def test_an_import_that_copies_the_log_into_the_file_is_no_other_program(
+    run: Run, disqus: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The comments of a large import are stored by another connection of the command."""
+    monkeypatch.setattr(bulk_store, "CHECKPOINT", 1)
+    assert run("disqus", disqus).exit_code == 0
