@@ -24,6 +24,9 @@ enum {
     LIMIT_SECURE_FIELDS = 256,
     /* Bytes of a target: a batch of 100 page addresses of 80 bytes fits. */
     LIMIT_TARGET = 8 * 1024,
+    /* Query parameters of a target that is compared with others: a form has as many fields. Each is
+     * looked up among those that the path knows. */
+    LIMIT_PARAMETERS = 256,
     /* Bytes of the body of a POST whose response may be cached, under its target and body. */
     LIMIT_KEY_BODY = 4 * 1024,
     /* Field lines. Chrome behind two proxies sends about 30. */

@@ -1,6 +1,8 @@
 /* The canonical target; see target.h. */
 #include "http/target.h"
 
+#include "base/limits.h"
+
 #include <stdint.h>
 
 /* Cut off what is before the next `end`, or all; false when nothing is left. */
@@ -113,7 +115,8 @@ static int find_name(struct slice names, struct slice text, struct slice *name, 
     return -1;
 }
 
-/* Write the parameters of `query` that the rule `words` leaves, each behind "?" or "&". */
+/* Write the parameters of `query` that the rule `words` leaves, each behind "?" or "&". Return
+ * their end, or NULL if there are more than LIMIT_PARAMETERS. */
 static char *write_query(struct slice words, struct slice query, char *to)
 {
     enum { PLACES = 64 }; /* names whose repetitions are dropped; no path has as many */
@@ -121,7 +124,9 @@ static char *write_query(struct slice words, struct slice query, char *to)
     struct slice pair, kind, name;
     char before = '?';
     bool keeps_known = cut(&words, ' ', &kind) && slice_equal(kind, SLICE("only"));
-    while (cut(&query, '&', &pair)) {
+    for (int count = 1; cut(&query, '&', &pair); count++) {
+        if (count > LIMIT_PARAMETERS)
+            return NULL;
         struct slice value = pair, text = slice_of("", 0);
         bool repeated = false;
         cut(&value, '=', &text);
@@ -156,6 +161,8 @@ struct slice target_canonical(struct slice rules, struct slice method, struct sl
     if (words.size > 0 && mark) {
         slice_skip(&query, 1);
         end = write_query(words, query, end);
+        if (!end)
+            return target;
     } else {
         memcpy(end, query.data, query.size);
         end += query.size;

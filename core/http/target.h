@@ -8,7 +8,8 @@
  *     METHOD PATH without NAME ...       these parameters are dropped
  *
  * In PATH, "#" stands for digits, and a final "*" for anything. A NAME with "*" is kept each time,
- * others the first time. The first rule that matches is used; without one, the query stays. */
+ * others the first time. The first rule that matches is used; without one, the query stays, as does
+ * one of more than LIMIT_PARAMETERS. */
 #ifndef CORE_HTTP_TARGET_H
 #define CORE_HTTP_TARGET_H
 

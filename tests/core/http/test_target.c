@@ -3,6 +3,8 @@
 #include "http/target.h"
 #include "make.h"
 
+#include "base/limits.h"
+
 #define RULES                                                                                      \
     "GET /feed only site url\n"                                                                    \
     "POST /count only\n"                                                                           \
@@ -69,6 +71,18 @@ static void escapes_make_no_other_target(void)
     BECOMES("/feed?url%=1&%=2&%7=3", "/feed");
 }
 
+static void a_query_of_too_many_parameters_stays(void)
+{
+    char target[1024] = "/feed?x";
+    for (int i = 1; i < LIMIT_PARAMETERS; i++)
+        strcat(target, "&x");
+    BECOMES(target, "/feed");
+    strcat(target, "&");
+    BECOMES(target, "/feed");
+    strcat(target, "&x");
+    STAYS(target);
+}
+
 static void other_paths_and_methods_stay(void)
 {
     STAYS("/other?x=1");
@@ -91,6 +105,7 @@ int main(void)
     RUN(parameters_without_effect_are_dropped);
     RUN(the_first_of_a_parameter_counts_unless_it_is_a_list);
     RUN(escapes_make_no_other_target);
+    RUN(a_query_of_too_many_parameters_stays);
     RUN(other_paths_and_methods_stay);
     return check_end();
 }
