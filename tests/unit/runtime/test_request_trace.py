@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import pytest
 
 from commentsvc.runtime import request_trace
-from commentsvc.runtime.request_trace import writing
+from commentsvc.runtime.request_trace import HIDDEN, without_secrets, writing
 
 
 @pytest.fixture
@@ -83,3 +83,65 @@ def test_a_reader_that_has_stopped_reading_does_not_keep_it_from_ending(
     with writing(Lines(b"x" * 1_000_000), written):
         pass
     os.read(reading, 10)  # so that the thread's write ends in the middle when the pipe is closed
+
+
+def line(target: str, method: str = "GET") -> bytes:
+    return f"trace 2026-11-21T09:41:07.216Z miss {method} 200 312 412.7 210 {target}\n".encode()
+
+
+SECRET = "Zm9vYmFyYmF6cXV4MTIzNDU2"
+WITH_SECRET = [
+    *(f"/mail/decide?{name}={SECRET}" for name in ("t", "token", "state", "code", "k", "key", "x")),
+    f"/mail/own?url=/p/&t={SECRET}&lang=de",
+    f"/mail/own?{SECRET}",
+    f"/mail/own?{SECRET}=1",
+    f"/mail/own?lang=de&{SECRET}",
+    f"/mail/own?%74={SECRET}",
+    f"/mail/own?t%3D{SECRET}",
+    f"/mail/own?LANG={SECRET}",
+    f"/moderation/invite/{SECRET}",
+    f"/moderation/invite/{SECRET}/",
+    f"/feed/{SECRET.lower()}.atom",
+    f"/isso/id/7/unsubscribe/ann@blog.example/{SECRET}",
+    f"/api/comments?url=/p/?preview={SECRET}",
+    f"/api/comments?url=/p/%3fpreview={SECRET}",
+    f"/api/comments?url=https://blog.example/p/%23{SECRET}",
+    f"//user:{SECRET}@blog.example/",
+    f"http://user:{SECRET}@blog.example/api/comments",
+    f"user:{SECRET}",
+    f"{SECRET}",
+]
+
+
+@pytest.mark.parametrize("target", WITH_SECRET)
+@pytest.mark.parametrize("more", ["", "..."])
+def test_a_trace_has_no_secret(target: str, more: str) -> None:
+    told = without_secrets(line("/a") + line(target + more, "POST") + line("/b"))
+    assert SECRET.encode().lower() not in told.lower()
+    assert HIDDEN in told
+    assert told.startswith(line("/a"))
+    assert told.endswith(line("/b"))
+
+
+def test_a_trace_of_what_is_no_request_has_none_of_it() -> None:
+    told = without_secrets(line("-", SECRET) + line(SECRET, "Authorization:"))
+    assert SECRET.encode() not in told
+    assert told.count(b"\n") == 2
+
+
+@pytest.mark.parametrize(
+    "target",
+    [
+        "/",
+        "*",
+        "-",
+        "/api/comments?url=/post/a-walk/&site=blog&lang=de&limit=20",
+        "/api/comments/count?url=/p/",
+        "/static/comment-thread.js",
+        "/moderation/queue",
+        "/feed.atom?url=https://blog.example/p/",
+        "/comment/12",
+    ],
+)
+def test_a_trace_tells_what_was_asked_for(target: str) -> None:
+    assert without_secrets(line(target)) == line(target)
