@@ -5,7 +5,9 @@ view costs no write of its own, several instances count together, and a process 
 the views of the last minute. Only then do answers with views change.
 
 Anybody can name any address. So there are bounds for the pages that are counted between two writes
-and for those that are stored; of the stored ones, those with the fewest views are removed.
+and for those that are stored; of the stored ones, those with the fewest views are removed. The list
+of the most viewed pages has only those with an approved comment, or with a title, which moderators
+may give: a stranger writes nothing into it, and moderators can clean it.
 """
 
 import itertools
@@ -13,17 +15,17 @@ from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from typing import Final, NamedTuple
 
-from peewee import JOIN, fn
+from peewee import fn
 
 from commentsvc.comments import queries
 from commentsvc.comments.create import ThreadRef
 from commentsvc.comments.page_urls import PageRef
 from commentsvc.db import background
 from commentsvc.db.database import Database
-from commentsvc.db.query import Param, Select, prepared
-from commentsvc.db.schema.comments import PageViewTable, SiteTable, ThreadTable
+from commentsvc.db.query import Param, Select, literal, prepared
+from commentsvc.db.schema.comments import CommentTable, PageViewTable, SiteTable, ThreadTable
 from commentsvc.db.sqlite import DatabaseError, Reader, Transaction
-from commentsvc.model import views_tag
+from commentsvc.model import APPROVED, views_tag
 
 PAUSE: Final = 60.0  # seconds between two writes
 COUNTED: Final = 4_096  # different pages between two writes
@@ -47,13 +49,15 @@ def find_views(site: Param, url: Param) -> Select:
 
 @prepared
 def find_viewed(site: Param, most: Param) -> Select:
+    """Return the query for known pages: with an approved comment, or a title."""
     is_its = (ThreadTable.site == PageViewTable.site) & (ThreadTable.url == PageViewTable.url)
+    approved = CommentTable.select(CommentTable.id).where(
+        CommentTable.thread == ThreadTable.id, CommentTable.status == literal(APPROVED)
+    )
     return (
-        PageViewTable.select(
-            PageViewTable.url, fn.COALESCE(ThreadTable.title, ""), PageViewTable.views
-        )
-        .join(ThreadTable, JOIN.LEFT_OUTER, on=is_its)
-        .where(_of(site))
+        PageViewTable.select(PageViewTable.url, ThreadTable.title, PageViewTable.views)
+        .join(ThreadTable, on=is_its)
+        .where(_of(site), (ThreadTable.title != "") | fn.EXISTS(approved))
         .order_by(PageViewTable.views.desc(), PageViewTable.id.desc())
         .limit(most)
     )

@@ -83,7 +83,8 @@ def test_invented_addresses_are_bounded(
     assert stored(database, *(f"/{number}" for number in range(9))) == [2] * 5 + [0] * 4
     count(database, *(f"/new/{number}" for number in range(5)))
     assert stored(database, *(f"/{number}" for number in range(5))) == [2] * 5
-    assert len(database.read_now(views.most_viewed, "blog", 99)) == 7
+    names = [*(f"/{number}" for number in range(9)), *(f"/new/{number}" for number in range(5))]
+    assert sum(map(bool, stored(database, *names))) == 7
     count(database, "/a/", site="other")
     assert stored(database, "/a/", site="other") == [1]
 
@@ -101,7 +102,7 @@ def test_a_page_keeps_its_views_when_it_moves(database: Database) -> None:
     count(database, "/a/", "/old/")
     assert stored(database, "/new/", "/a/", "/old/") == [4, 0, 0]
     database.write_now(threads.merge, "blog", "/b/", "/new/", "bob", NOW)
-    most = [PageWithViews("/new/", "A", 5), PageWithViews("/c/", "", 1)]
+    most = [PageWithViews("/new/", "A", 5)]
     assert database.read_now(views.most_viewed, "blog", 9) == most
     database.write_now(lambda tx: views.remove(tx, threads.find(tx, "blog", "/b/")))
     assert stored(database, "/new/") == [0]
