@@ -14,6 +14,9 @@ from typing import Any, Final
 from commentsvc.db.sqlite import DatabaseFull
 
 ENDS: Final = ("", "-wal", "-shm")
+WRITTEN: Final = (
+    "was written by another program (for Litestream, set database.checkpoint_pages = 0)"
+)
 RESCUED: Final = ".rescued"  # the end of the name of a copy of a file that was removed
 
 
@@ -67,7 +70,7 @@ class DatabaseFile:
         if main.st_size < self._size:
             return "was truncated"
         is_written = main.st_mtime_ns != self._written_ns or log.st_size < self._log_size
-        return "was written by another program" if is_written and not self._is_shared else ""
+        return WRITTEN if is_written and not self._is_shared else ""
 
     def close(self) -> None:
         """Release what it holds."""
