@@ -3,7 +3,8 @@
 It reads the picture from its input, and writes ``WIDTHxHEIGHT``, a line break and the new file;
 `TOO_LARGE` for a picture that is too large; nothing for another one that it cannot use. Only pixels
 survive: no metadata, and nothing that was hidden in or behind the picture. The process has
-bounds for memory and CPU time, so a hostile file ends this process and nothing else. `api.images`
+bounds for memory and CPU time, so a hostile file ends this process and nothing else. It has no
+environment, and cannot open a file or a socket: it may have no further descriptors. `api.images`
 starts it as a script: it imports nothing of ours.
 """
 
@@ -71,12 +72,22 @@ def _in_srgb(image: Image.Image) -> Image.Image:
     return made or image
 
 
+def _close_in() -> None:
+    """Let this process open nothing more; all that Pillow needs is loaded before."""
+    Image.init()
+    ImageCms.createProfile("sRGB")
+    Image.new("RGB", (1, 1)).save(BytesIO(), "WEBP")
+    resource.setrlimit(resource.RLIMIT_NOFILE, (0, 0))
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+
+
 def main() -> None:
     """Convert the picture of the standard input."""
     with suppress(OSError):  # where memory is short, this process goes, and not the service
         Path("/proc/self/oom_score_adj").write_text("1000")
     resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
     resource.setrlimit(resource.RLIMIT_CPU, (SECONDS, SECONDS))
+    _close_in()
     try:
         made = convert(sys.stdin.buffer.read())
     except TooLargeError:

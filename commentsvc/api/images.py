@@ -216,6 +216,8 @@ async def _run_worker(content: bytes) -> bytes:
         stdin=asyncio.subprocess.PIPE,
         stdout=asyncio.subprocess.PIPE,
         stderr=asyncio.subprocess.DEVNULL,
+        env={},
+        cwd="/",
     )
     try:
         made, _error = await asyncio.wait_for(worker.communicate(content), PATIENCE)

@@ -187,3 +187,63 @@ import resource, subprocess, sys
 subprocess.run([sys.executable, "-I", sys.argv[1]])
 print(resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss, file=sys.stderr)
 """
+
+
+CLOSED_IN = """
+import importlib.util, os, socket, sys
+spec = importlib.util.spec_from_file_location("worker", sys.argv[1])
+worker = importlib.util.module_from_spec(spec)
+spec.loader.exec_module(worker)
+worker._close_in()
+tries = {
+    "socket": lambda: socket.socket(),
+    "unix socket": lambda: socket.socket(socket.AF_UNIX),
+    "pair": socket.socketpair,
+    "file": lambda: os.open("/etc/passwd", os.O_RDONLY),
+    "folder": lambda: os.open("/", os.O_RDONLY),
+    "environment": lambda: os.open("/proc/self/environ", os.O_RDONLY),
+    "new file": lambda: os.open("/tmp/x", os.O_WRONLY | os.O_CREAT),
+    "pipe": os.pipe,
+    "copy": lambda: os.dup(0),
+}
+for name, work in tries.items():
+    try:
+        work()
+    except OSError:
+        continue
+    print(name)
+print(sorted(set(os.environ) - {"LC_CTYPE"}))
+"""
+
+
+def test_a_hostile_picture_can_open_no_file_and_no_socket_and_sees_no_environment() -> None:
+    command = [sys.executable, "-I", "-c", CLOSED_IN, image_worker.__file__]
+    done = subprocess.run(command, capture_output=True, check=True, env={}, cwd="/", text=True)
+    assert done.stdout == "[]\n"
+
+
+def test_the_worker_closes_itself_in_before_it_reads_a_picture(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    done: list[str] = []
+
+    def convert(_content: bytes) -> bytes:
+        done.append("convert")
+        return b""
+
+    monkeypatch.setattr("resource.setrlimit", lambda *_: None)
+    monkeypatch.setattr("pathlib.Path.write_text", lambda *_: 0)
+    monkeypatch.setattr(image_worker, "_close_in", lambda: done.append("close in"))
+    monkeypatch.setattr(image_worker, "convert", convert)
+    monkeypatch.setattr(image_worker, "sys", _Streams())
+    image_worker.main()
+    assert done == ["close in", "convert"]
+
+
+class _Streams:
+    """Standard input and output, which are empty."""
+
+    class _Stream:
+        buffer = BytesIO()
+
+    stdin = stdout = _Stream()
