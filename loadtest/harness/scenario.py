@@ -8,7 +8,7 @@ by a serial number that is never used twice.
 import json
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Literal
+from typing import Final, Literal
 
 from loadtest.data.blog import Page, draw
 from loadtest.harness.programs import ROOT
@@ -90,6 +90,10 @@ def _is_list(count: int) -> Check:
     return check
 
 
+# Behind the address of a page, which stays the same page: another target, so no answer is stored.
+ELSEWHERE: Final = f"%3Futm_source={MARK}"
+
+
 def _counts(pages: Sequence[Page]) -> list[Question]:
     return [
         Question(f"/api/comments/count?url={page.url}", equals({"count": page.count}))
@@ -98,7 +102,7 @@ def _counts(pages: Sequence[Page]) -> list[Question]:
 
 
 def _unheard(pages: Sequence[Page]) -> list[Question]:
-    return [Question(f"{asked.target}&token={MARK}", asked.is_right) for asked in _counts(pages)]
+    return [Question(f"{asked.target}{ELSEWHERE}", asked.is_right) for asked in _counts(pages)]
 
 
 def _batches(pages: Sequence[Page]) -> list[Question]:

@@ -31,7 +31,7 @@ from loadtest.harness.client import Outcome, Request
 from loadtest.harness.environment import Environment, first_round, prepare, sum_up
 from loadtest.harness.measurement import Measurement, Reading, Row
 from loadtest.harness.result import Result
-from loadtest.harness.scenario import MARK
+from loadtest.harness.scenario import ELSEWHERE, MARK
 from loadtest.harness.service import JSON, PATIENCE, Service, ServiceError, Visitor
 from loadtest.report.command import extent_of, finish, options
 from loadtest.report.table import align, milliseconds, number
@@ -144,14 +144,12 @@ def reads(pages: Sequence[Page]) -> list[Attack]:
     every = "&".join(f"url={page.url}" for page in pages[: BATCH - 1])
     return [
         _get("count, a hit with a large head", f"/api/comments/count?url={url}", LARGE_HEAD),
-        _get("count, a miss", f"/api/comments/count?url={url}&token={MARK}"),
+        _get("count, a miss", f"/api/comments/count?url={url}{ELSEWHERE}"),
         _get(f"counts of {BATCH} pages, a miss", f"/api/comments/counts?{every}&url=/{MARK}/"),
-        _get(f"list of {LIST}, a miss", f"/api/comments?url={url}&limit={LIST}&token={MARK}"),
-        _get(
-            "list by votes, a miss", f"/api/comments?url={url}&sort=top&limit={LIST}&token={MARK}"
-        ),
+        _get(f"list of {LIST}, a miss", f"/api/comments?url={url}{ELSEWHERE}&limit={LIST}"),
+        _get("list by votes, a miss", f"/api/comments?url={url}{ELSEWHERE}&sort=top&limit={LIST}"),
         _get("embedded thread, a miss", f"/embed/thread?url={url}&parent=1{MARK}"),
-        _get("feed, a miss", f"/feed.atom?url={url}&x={MARK}"),
+        _get("feed, a miss", f"/feed.atom?url={url}{ELSEWHERE}"),
         _get("form token", f"/api/form-token?url={url}"),
         _get("metrics", "/metrics"),
     ]
@@ -166,11 +164,11 @@ def optional_reads(pages: Sequence[Page]) -> list[Attack]:
             "counts, reactions and lists, a miss",
             f"/api/comments/counts?url={url}&url=/{MARK}/&reactions=yes&latest=yes&popular=year",
         ),
-        _get("Isso's list, a miss", f"/isso/?uri={url}&x={MARK}"),
-        _get("Waline's list, a miss", f"/waline/api/comment?path={url}&pageSize={LIST}&x={MARK}"),
+        _get("Isso's list, a miss", f"/isso/?uri={url}{ELSEWHERE}"),
+        _get("Waline's list, a miss", f"/waline/api/comment?path={url}{ELSEWHERE}&pageSize={LIST}"),
         _get(
             "Artalk's list, a miss",
-            f"/artalk/api/v2/comments?page_key={url}&limit={LIST}&x={MARK}",
+            f"/artalk/api/v2/comments?page_key={url}{ELSEWHERE}&limit={LIST}",
         ),
         _get("a reader's sign-in", f"/reader/sign-in?{asked}"),
         _get("form to follow", f"/follow?url={url}"),

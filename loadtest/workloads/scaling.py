@@ -37,7 +37,7 @@ from loadtest.harness.postgresql import PostgresServer, running
 from loadtest.harness.programs import BUILD
 from loadtest.harness.result import Result, Verdict
 from loadtest.harness.rounds import Extent
-from loadtest.harness.scenario import CLIENTS, MARK, WRITERS, Goal
+from loadtest.harness.scenario import CLIENTS, ELSEWHERE, MARK, WRITERS, Goal
 from loadtest.harness.service import Service, ServiceError, Visitor, copy
 from loadtest.report.command import finish, options
 from loadtest.report.table import align, milliseconds, number, show
@@ -70,12 +70,11 @@ class Kind:
 
 
 COUNT, FIRST_PAGE = "/api/comments/count?url={url}", f"/api/comments?url={{url}}&limit={LIST}"
-UNHEARD: Final = f"&token={MARK}"  # old clients send it, and the service ignores it
 KINDS: Final = (
     Kind("count", COUNT, "store", FLAT),
     Kind("list", FIRST_PAGE, "store", FLAT),
-    Kind("count-miss", COUNT + UNHEARD, "python", NEARLY),
-    Kind("list-miss", FIRST_PAGE + UNHEARD, "python", NEARLY),
+    Kind("count-miss", COUNT + ELSEWHERE, "python", NEARLY),
+    Kind("list-miss", FIRST_PAGE.replace("{url}", "{url}" + ELSEWHERE), "python", NEARLY),
     Kind("queue", "/moderation/queue", "python", NEARLY, clients=10),
     Kind("submit", "", "python", WRITES, clients=WRITERS),
 )
