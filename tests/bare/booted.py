@@ -88,10 +88,13 @@ class BootedSystem:
     def start(
         self, *words: str, environ: Mapping[str, str] = ENVIRONMENT, folder: str = "/"
     ) -> subprocess.Popen[str]:
-        """Start a program in it as root; its output, errors included, is read from its stdout."""
+        """Start a program in it as root; its output, errors included, is read from its stdout.
+
+        The process is nsenter; when it is killed, so is the program.
+        """
         enter = ["nsenter", f"--target={self._first}", "--all", f"--wd={self._inside(folder)}"]
         return subprocess.Popen(
-            [*enter, "--", *LIMITED, *words],
+            [*enter, "--", *LIMITED, "--pdeathsig=KILL", *words],
             env=environ,
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
