@@ -71,7 +71,7 @@ function renderComment(thread, comment, answered) {
     actions.append(actionButton("menu", MORE, messages.menu));
   }
   const body = setHTML(h("div.body", { dir: "auto" }), comment.html);
-  if (body.querySelector("pre,table,math,ul,img,[href^='#']")) {
+  if (body.querySelector(":not(p,br,a,strong),[href^='#']")) {
     import("./rich.js").then(({ enrich }) => enrich(body, thread));
   }
   const head = header(messages, comment, answered);

@@ -2,8 +2,9 @@
 
 import { base, showRelativeTime } from "./common.js";
 import { showCounts } from "./counts.js";
+import "./rich.js";
 
-/** Show a button for new comments, unless there is one. */
+/** Offer new comments, once. */
 function announce(thread, count) {
   const button = thread.host.querySelector(".commentsvc-thread > .commentsvc-button");
   if (!button.hidden || count <= thread.page.count) return;

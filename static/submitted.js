@@ -2,6 +2,7 @@
 
 import { loadMessages } from "./common.js";
 import { showCounts } from "./counts.js";
+import "./rich.js"; // its styles
 
 /** Store the reader's new comment from the service's answer; show it if its page is still shown. */
 export async function showSubmitted(thread, answer) {

@@ -1,5 +1,7 @@
 // Scrolls to the comment in the page's address, also by its id in an old system
 
+import "./rich.js"; // its styles
+
 /** Ids of the whole thread in other systems */
 const THREADS = /^(disqus_thread|isso-thread|remark42|commento|comentario|schnack|cusdis_thread)$/;
 

@@ -2,6 +2,7 @@
 
 import { h, icon, loadMessages, storage } from "./common.js";
 import { format } from "./formatting.js";
+import "./rich.js"; // its styles
 
 const ICONS = {
   bold: "M4.5 3h4a2.5 2.5 0 0 1 0 5h-4zm0 5h5a2.5 2.5 0 0 1 0 5h-5z",

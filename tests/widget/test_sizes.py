@@ -71,7 +71,7 @@ def test_a_first_page_view_takes_9_kb_in_5_requests(
     """With the real service, and nothing in between that compresses."""
     service = start(COMMENTSVC_MODERATION_POLICY="none")
     for number in range(3):
-        fields = {"url": POST, "author": f"Reader {number}", "message": f"{number}. {TEXT}"}
+        fields = {"url": POST, "author": f"Reader {number}", "message": f"Reader {number}: {TEXT}"}
         body = json.dumps(fields).encode()
         header = {"Content_Type": "application/json"}
         assert service.request("POST", "/api/comments", body, **header).status == 201
