@@ -256,7 +256,7 @@ def test_sizes_lines_and_margins_suit_the_theme(theme: tuple[Page, int]) -> None
 
 def test_a_card_or_page_without_a_colour_of_text_is_followed(show: Callable[[str], Page]) -> None:
     page = show(STACK_CARD)
-    thread = page.locator("comment-thread")
+    thread = page.locator(".commentsvc-thread")
     for scheme, colour in [("dark", "rgb(238, 238, 238)"), ("light", "rgb(0, 0, 0)")] * 2:
         switch(page, scheme)
         expect(thread).to_have_css("color", colour)
