@@ -65,7 +65,7 @@ ALLOWED: dict[str, list[str]] = {
         "admin",
         "monitoring",
     ],
-    "cli": [*_SERVICE, "exports", "inbox", "imports", "runtime", "app"],
+    "cli": [*_SERVICE, "api", "exports", "inbox", "imports", "runtime", "app"],
     "__main__": ["cli"],
 }
 

@@ -7,6 +7,7 @@ AT_ONCE at a time.
 import asyncio
 import logging
 import re
+import subprocess
 import sys
 from importlib.util import find_spec
 from pathlib import Path
@@ -44,7 +45,9 @@ from commentsvc.util.text import one_line
 AT_ONCE: Final = 2  # processes that read pictures
 WAITING: Final = 8  # uploads that wait for one; each has the bytes of its picture in memory
 PATIENCE: Final = 20.0  # seconds for one picture
-TOO_LARGE: Final = b"too large"  # as `api.image_worker` says it; importing that needs Pillow
+# As `api.image_worker` says it; importing that needs Pillow.
+TOO_LARGE: Final = b"too large"
+UNFILTERED: Final = 3
 UNUSABLE: Final = _(
     "This picture cannot be used. Send a complete JPEG, PNG, WebP or GIF file that is not animated."
 )
@@ -63,6 +66,10 @@ UNDESCRIBED: Final = _("Please describe the picture for people who cannot see it
 ALT_LENGTH: Final = 300  # characters of a description
 _SPECIAL: Final = re.compile(r"[\\\[\]<>*_`~$&!]").sub
 INSTALL: Final = "pip install 'commentsvc[images]'"
+UNCONFINED: Final = (
+    "this kernel or processor cannot filter system calls (seccomp): a hostile picture opens no file"
+    " and no socket, but could trace other processes of its user; do not run the service as root"
+)
 _log = logging.getLogger(__name__)
 _MADE: Final = re.compile(rb"([0-9]{1,4})x([0-9]{1,4})\n(RIFF.*)", re.DOTALL).fullmatch
 
@@ -117,8 +124,10 @@ class CommentImages:
         if any(site.images for site in settings.sites):
             if not settings.server.public_url:
                 _log.warning("`images` of a [[site]] is set, which needs server.public_url")
-            if find_spec("PIL") is None:
+            if not is_installed():
                 _log.warning("`images` of a [[site]] is set, which needs: %s", INSTALL)
+            elif not is_confined():
+                _log.warning("pictures: %s", UNCONFINED)
 
     def routes(self) -> list[Route]:
         """Return the table of routes."""
@@ -208,11 +217,25 @@ def _escape(match: re.Match[str]) -> str:
     return f"\\{match[0]}"
 
 
+def is_installed() -> bool:
+    """Return whether pictures can be read."""
+    return find_spec("PIL") is not None
+
+
+def is_confined() -> bool:
+    """Return whether the image worker can be kept from other system calls than it needs."""
+    nothing = subprocess.DEVNULL
+    worker = subprocess.run(_command(), stdin=nothing, stderr=nothing, env={}, cwd="/", check=False)
+    return worker.returncode != UNFILTERED
+
+
+def _command() -> tuple[str, ...]:
+    return sys.executable, "-I", str(Path(__file__).with_name("image_worker.py"))
+
+
 async def _run_worker(content: bytes) -> bytes:
     worker = await asyncio.create_subprocess_exec(
-        sys.executable,
-        "-I",
-        Path(__file__).with_name("image_worker.py"),
+        *_command(),
         stdin=asyncio.subprocess.PIPE,
         stdout=asyncio.subprocess.PIPE,
         stderr=asyncio.subprocess.DEVNULL,

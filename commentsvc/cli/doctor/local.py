@@ -36,6 +36,8 @@ def examine(visitor: ProbeClient, data: Path, settings: Settings) -> Iterator[Fi
     if settings.database.url:
         yield database(settings.database.url)
     yield public_url(visitor, settings)
+    if any(site.images for site in settings.sites):
+        yield pictures()
     try:
         yield keep_alive(visitor, control.ask(data / data_dir.CONTROL, Ping()))
     except (ControlError, OSError, http.client.HTTPException) as error:
@@ -80,6 +82,17 @@ def public_url(visitor: ProbeClient, settings: Settings) -> Finding:
     scheme = "https" if visitor.secure else "http"
     same = public_url == f"{scheme}://{visitor.netloc}{visitor.prefix}"
     return Finding("public-url", same, f"links begin with {public_url}")
+
+
+def pictures() -> Finding:
+    """Check that the process that reads pictures can do nothing else."""
+    from commentsvc.api import images
+
+    if not images.is_installed():
+        return Finding("pictures", False, f"this needs {images.INSTALL}")
+    if not images.is_confined():
+        return Finding("pictures", None, images.UNCONFINED)
+    return Finding("pictures", True, "a process that can do nothing else reads them")
 
 
 def socket_rights(data: Path) -> str:

@@ -11,6 +11,7 @@ import pytest
 from msgspec.structs import replace
 from PIL import Image
 
+from commentsvc.api import image_worker
 from commentsvc.api import images as api_images
 from commentsvc.comments import images
 from commentsvc.comments.errors import ImagesFull
@@ -270,3 +271,15 @@ def test_a_worker_that_hangs_is_ended(
     script.write_text("import sys, time\nsys.stdin.buffer.read()\ntime.sleep(60)\n")
     monkeypatch.setattr(api_images, "__file__", str(tmp_path / "images.py"))
     assert faults(upload(service)) == ["image"]
+
+
+def test_the_log_says_once_at_start_if_system_calls_cannot_be_filtered(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    script = tmp_path / "image_worker.py"
+    script.write_text(f"raise SystemExit({image_worker.UNFILTERED})")
+    for worker, times in ((Path(api_images.__file__), 0), (script, 1)):
+        monkeypatch.setattr(api_images, "__file__", str(worker))
+        caplog.clear()
+        with served(tmp_path, PICTURED):
+            assert caplog.text.count(api_images.UNCONFINED) == times

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 from msgspec.structs import replace
 
+from commentsvc.api import images
 from commentsvc.cli.doctor import local
 from commentsvc.cli.doctor.remote import Finding, ProbeClient
 from commentsvc.settings.schema import DatabaseSettings, ServerSettings, Settings
@@ -66,3 +67,15 @@ def test_a_postgresql_that_cannot_be_reached_is_told_and_no_file_is_missed(tmp_p
     assert finding.check == "database"
     assert finding.good is False
     assert "PostgreSQL cannot be reached" in finding.text
+
+
+@pytest.mark.parametrize(
+    ("installed", "confined", "good"),
+    [(False, False, False), (True, False, None), (True, True, True)],
+)
+def test_doctor_says_whether_the_process_that_reads_pictures_is_confined(
+    monkeypatch: pytest.MonkeyPatch, installed: bool, confined: bool, good: bool | None
+) -> None:
+    monkeypatch.setattr(images, "is_installed", lambda: installed)
+    monkeypatch.setattr(images, "is_confined", lambda: confined)
+    assert local.pictures().good is good
