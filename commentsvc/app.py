@@ -82,7 +82,7 @@ from commentsvc.spam.bans import Bans
 from commentsvc.spam.protected_names import ProtectedNames
 from commentsvc.submission_service import SubmissionService
 from commentsvc.util.clock import Clock
-from commentsvc.util.threads import PROCESS, run_in
+from commentsvc.util.threads import PROCESS, run_in, stop_all
 
 if TYPE_CHECKING:
     from commentsvc.cluster.instance import Instance
@@ -129,9 +129,12 @@ def run(settings: Settings, start: Start) -> None:
     """
     process.set_up_logging()
     process.raise_file_limit(settings.server.max_connections)
-    place = asyncio.run(_serve(settings, start, None))
-    while place is not None:
-        place = asyncio.run(_serve(settings, start, place))
+    try:
+        place = asyncio.run(_serve(settings, start, None))
+        while place is not None:
+            place = asyncio.run(_serve(settings, start, place))
+    finally:
+        stop_all()
 
 
 async def _serve(
