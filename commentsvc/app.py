@@ -305,9 +305,12 @@ def _leader(location: Location, settings: Settings, keys: Sequence[bytes]) -> It
         return
     load_postgresql()  # says what is missing without its driver
     from commentsvc.cluster.election import Election, agreement
+    from commentsvc.db.migrations import postgresql_upgrade
 
     with Election(location, agreement(settings, keys)) as election:
         upgrade.upgrade(location)
+        if stranger := postgresql_upgrade.strangers(location):
+            _log.warning("%s", stranger)
         yield election
 
 

@@ -17,6 +17,8 @@ before it has written anything. The locks are those of living instances only, so
 changed while none runs.
 """
 
+# ruff: noqa: S608 - put together from constants only
+
 import asyncio
 import hashlib
 import logging
@@ -33,9 +35,10 @@ import psycopg
 
 from commentsvc.cluster.leader import Work, meanwhile
 from commentsvc.db import postgresql
-from commentsvc.db.sqlite import DatabaseError, DatabaseUnusable, Row
+from commentsvc.db.sqlite import DatabaseBusy, DatabaseError, DatabaseUnusable, Row
 from commentsvc.settings.schema import Settings
 from commentsvc.util.clock import SYSTEM_CLOCK, Clock
+from commentsvc.util.timestamps import MINUTE_MS
 
 _log = logging.getLogger(__name__)
 
@@ -58,9 +61,10 @@ SECRET_KEY: Final = "secret key"  # noqa: S105 - the name of a digest
 _TAKE: Final = "SELECT pg_try_advisory_lock(%s)"
 _AGREE: Final = "SELECT pg_advisory_lock_shared(%s, %s)"
 _OTHERS: Final = (
-    "SELECT classid::bigint, objid::bigint FROM pg_locks WHERE locktype = 'advisory'"
-    " AND objsubid = 2 AND granted AND classid::bigint = ANY(%s) AND database ="
-    " (SELECT oid FROM pg_database WHERE datname = current_database())"
+    "SELECT l.classid::bigint, l.objid::bigint FROM pg_locks AS l JOIN pg_stat_activity AS a"
+    " ON a.pid = l.pid AND a.datid = l.database WHERE l.locktype = 'advisory'"
+    " AND l.objsubid = 2 AND l.granted AND l.classid::bigint = ANY(%s)"
+    f" AND a.datname = current_database() AND {postgresql.MAY_BE_OURS}"
 )
 
 
@@ -148,10 +152,15 @@ class Election:
         connection = postgresql.dial(self._url)
         try:
             connection.execute(f"SET idle_session_timeout = {SILENCE_MS}")
+            connection.execute(f"SET lock_timeout = {PATIENCE_MS}")
             mine = {_digest(name.encode()): (name, value) for name, value in self._agreed.items()}
             for kind, (_, value) in mine.items():
                 connection.execute(_AGREE, (kind, value))
             _compare(connection, mine, self._clock)
+        except psycopg.errors.LockNotAvailable as error:  # instances share these locks
+            text = postgresql.stranger_with_lock(connection) or str(error)
+            connection.close()
+            raise DatabaseBusy(text) from error
         except psycopg.Error as error:
             connection.close()
             raise postgresql.fault(error) or DatabaseUnusable(str(error)) from error
@@ -178,6 +187,7 @@ class Election:
     def _compete(self, connection: psycopg.Connection[Row]) -> None:
         """Ask for the lock and then keep it until the end. Raise psycopg.Error."""
         has_lock = False
+        look_ms = self._clock.monotonic_ms()
         while True:
             sent = self._clock.monotonic_ms()
             if has_lock:
@@ -186,6 +196,10 @@ class Election:
                 [(has_lock,)] = connection.execute(_TAKE, (LOCK,)).fetchall()
             if has_lock:
                 self._leads_until_ms = sent + LEASE_MS
+            elif sent >= look_ms:
+                look_ms = sent + MINUTE_MS
+                if stranger := postgresql.stranger_with_lock(connection):
+                    _log.error("this instance may be unable to lead: %s", stranger)
             if self._ending.wait(HEARTBEAT):
                 return
 

@@ -103,7 +103,7 @@ class Instance:
 
     def begin(self, transaction: Transaction) -> None:
         """Wait until no other transaction changes the database; none does before this one ends."""
-        peers.lock(transaction)
+        transaction.exclude_others()
 
     def notify_purge(self, transaction: Transaction, tags: Sequence[str]) -> None:
         """Tell the others, as a part of the transaction, what its COMMIT makes stale."""

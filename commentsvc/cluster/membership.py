@@ -24,6 +24,9 @@ LEASE_MS: Final = 1_000
 SILENCE_MS: Final = LEASE_MS + LEASE_MS // 100
 # Between two heartbeats.
 HEARTBEAT_MS: Final = 200
+# Other instances that are known. Whoever may connect to the database can pretend to be many: where
+# there are more, every transaction waits for as long as a lease.
+MOST_OTHERS: Final = 256
 
 
 @dataclass(slots=True)
@@ -105,12 +108,20 @@ class Membership:
             case JoinNotice(origin, number) | HeartbeatNotice(origin, number):
                 if origin == self.identity:
                     self._extend(number, now)
-                else:
-                    self._others.setdefault(origin, _Other(now, 0)).heard_ms = now
+                elif other := self._other(origin, now):
+                    other.heard_ms = now
             case SeenNotice(origin, number):
-                self._others.setdefault(origin, _Other(now, 0)).seen = number
+                if other := self._other(origin, now):
+                    other.seen = number
             case LeaveNotice(origin):
                 self._others.pop(origin, None)
+
+    def _other(self, origin: str, now: int) -> _Other | None:
+        """Return another instance, which may be new; None where too many are known."""
+        if origin not in self._others and len(self._others) >= MOST_OTHERS:
+            self._listening_ms = now  # as on a new channel: not every instance is known
+            return None
+        return self._others.setdefault(origin, _Other(now, 0))
 
     def _extend(self, number: int, now: int) -> None:
         """Extend the lease: everything that was committed before this request is purged."""

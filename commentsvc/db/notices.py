@@ -15,15 +15,16 @@ CHANNEL: Final = "commentsvc"
 # What PostgreSQL takes at most.
 MOST_BYTES: Final = 7_999
 # The identity of an instance, which is a part of the name of its channel; "" for a command. Anybody
-# who may connect to the database can notify, so it is checked.
+# who may connect to the database can notify, so it is checked, and so are numbers.
 Identity = Annotated[str, msgspec.Meta(pattern=r"\A([0-9a-f]{16})?\Z")]
+Number = Annotated[int, msgspec.Meta(ge=0, le=(1 << 63) - 1)]
 
 
 class PurgeNotice(msgspec.Struct, frozen=True, array_like=True, tag="purge"):
     """A transaction changed what has one of `tags`; `number` counts those of the origin."""
 
     origin: Identity
-    number: int
+    number: Number
     tags: tuple[str, ...]
 
 
@@ -31,21 +32,21 @@ class JoinNotice(msgspec.Struct, frozen=True, array_like=True, tag="join"):
     """The origin listens, has an empty cache, and wants a lease; `number` counts its requests."""
 
     origin: Identity
-    number: int
+    number: Number
 
 
 class HeartbeatNotice(msgspec.Struct, frozen=True, array_like=True, tag="heartbeat"):
     """The origin wants a new lease; `number` counts its requests."""
 
     origin: Identity
-    number: int
+    number: Number
 
 
 class SeenNotice(msgspec.Struct, frozen=True, array_like=True, tag="seen"):
     """The origin has purged what the receiver's notices up to `number` named."""
 
     origin: Identity
-    number: int
+    number: Number
 
 
 class LeaveNotice(msgspec.Struct, frozen=True, array_like=True, tag="leave"):
@@ -71,6 +72,6 @@ def decode(payload: str) -> Notice:
     """Return the notice of a payload; what is not known purges everything."""
     try:
         notice: Notice = _decoder.decode(payload)
-    except msgspec.DecodeError:
+    except (msgspec.DecodeError, RecursionError):
         return PurgeNotice("", 0, (EVERY_TAG,))
     return notice

@@ -49,7 +49,7 @@ class UnawaitedPeers:
 
     def begin(self, transaction: Transaction) -> None:
         """Wait until no other transaction changes the database; none does before this one ends."""
-        lock(transaction)
+        transaction.exclude_others()
 
     def notify_purge(self, transaction: Transaction, tags: Sequence[str]) -> None:
         """Tell them, as a part of the transaction, what its COMMIT makes stale."""
@@ -58,11 +58,6 @@ class UnawaitedPeers:
     def when_seen(self, then: Callable[[], None]) -> None:
         """Call `then`."""
         then()
-
-
-def lock(transaction: Transaction) -> None:
-    """Wait until no other transaction has the lock, and take it until this one ends."""
-    transaction.execute("SELECT pg_advisory_xact_lock(?)", (LOCK,))
 
 
 def notify(transaction: Transaction, notice: PurgeNotice) -> None:

@@ -8,6 +8,8 @@ and nothing is acknowledged before its COMMIT came back.
 This module is loaded only where `database.url` asks for it: psycopg is an extra.
 """
 
+# ruff: noqa: S608 - put together from constants only
+
 import contextlib
 import threading
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -75,6 +77,17 @@ _USERS: Final = (
     "SELECT datname, pid, coalesce(host(client_addr), 'this machine') FROM pg_stat_activity"
     " WHERE datname = current_database() AND application_name = 'commentsvc'"
     " AND pid <> pg_backend_pid() LIMIT 1"
+)
+
+# Whether the session `a` may be an instance: its user may use our tables, or there are none yet.
+MAY_BE_OURS: Final = (
+    f"coalesce(has_schema_privilege(a.usesysid, to_regnamespace('{SCHEMA}')::oid, 'USAGE'), true)"
+)
+_STRANGER_WITH_LOCK: Final = (
+    "SELECT a.datname, a.usename, a.pid, coalesce(host(a.client_addr), 'this machine')"
+    " FROM pg_locks AS l JOIN pg_stat_activity AS a ON a.pid = l.pid AND a.datid = l.database"
+    " WHERE l.locktype = 'advisory' AND l.granted AND a.datname = current_database()"
+    f" AND NOT {MAY_BE_OURS} LIMIT 1"
 )
 
 _BUSY: Final = ("08", "25P03", "40", "53300", "57")  # beginnings of SQLSTATEs
@@ -253,12 +266,32 @@ def take_lock(connection: Any) -> None:
     Raises DatabaseBusy, naming the holder. Any: psycopg's connection, or ours.
     """
     connection.execute(f"SET lock_timeout = '{PATIENCE}s'")
+    _wait_for_lock(connection)
+    connection.execute("RESET lock_timeout")
+
+
+def _wait_for_lock(connection: Any) -> None:  # Any: as above
     try:
         connection.execute(f"SELECT pg_advisory_xact_lock({LOCK})")
     except psycopg.errors.LockNotAvailable as error:
         connection.rollback()
-        raise DatabaseBusy(_holder(connection)) from error
-    connection.execute("RESET lock_timeout")
+        raise DatabaseBusy(stranger_with_lock(connection) or _holder(connection)) from error
+
+
+def stranger_with_lock(connection: psycopg.Connection[Any]) -> str:
+    """Return who has an advisory lock in our database but is no commentsvc; "" for nobody.
+
+    Whoever may connect can take these locks.
+    """
+    row = connection.execute(_STRANGER_WITH_LOCK).fetchone()
+    if row is None:
+        return ""
+    name, user, pid, address = row
+    return (
+        f"the user {user}, who is no commentsvc, has a lock in the database {name} (connection"
+        f' {pid}, from {address}): run REVOKE CONNECT ON DATABASE "{name}" FROM PUBLIC, and then'
+        f" pg_terminate_backend({pid})"
+    )
 
 
 def _holder(connection: psycopg.Connection[Any]) -> str:
@@ -522,6 +555,9 @@ class PostgresqlTransaction(_PostgresqlQueries, Transaction):
     __slots__ = ()
 
     BEGIN = "BEGIN"
+
+    def exclude_others(self) -> None:
+        _wait_for_lock(self._connection)
 
     def insert(self, sql: str, row: Sequence[object]) -> int | None:
         found = self._connection.run(_returning(sql), row).fetchone()

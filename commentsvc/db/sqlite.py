@@ -227,6 +227,9 @@ class Transaction(Reader):
         self.execute_many: Callable[..., sqlite3.Cursor] = connection.executemany
         self._tags = tags
 
+    def exclude_others(self) -> None:
+        """Wait until no other transaction changes the database; BEGIN IMMEDIATE has done that."""
+
     @property
     def is_open(self) -> bool:
         """Whether nothing has ended the transaction yet."""

@@ -69,6 +69,7 @@ ln -s fd/1 dev/stdout
 ln -s fd/2 dev/stderr
 pivot_root . .
 umount -l .
+mount --make-rshared / # systemd mounts the credentials of a unit in another mount namespace
 shift
 exec env -i container=tests PATH=/usr/sbin:/usr/bin chroot . "$@"
 """
@@ -138,6 +139,13 @@ class BootedSystem:
         """Return what the journal has of a unit since the boot."""
         words = ["journalctl", "--boot", "--no-pager", "--output=cat", f"--unit={unit}"]
         return self.run(*words, code=None)
+
+    def wait_for_entry(self, unit: str, text: str) -> None:
+        """Wait until the journal of a unit has a text."""
+        end = time.monotonic() + PATIENCE
+        while text not in (said := self.journal(unit)):
+            assert time.monotonic() < end, f"no {text!r} in the journal of {unit}:\n{said}"
+            time.sleep(PAUSE)
 
     def listeners(self) -> str:
         """Return the TCP sockets that listen, as the kernel lists them: see proc(5)."""
@@ -229,9 +237,7 @@ def boot(system: System, *packages: str) -> Iterator[BootedSystem]:
 # Without the timers of Debian, which would run apt a while after the boot.
 INSTALL: Final = """
 export DEBIAN_FRONTEND=noninteractive
-dpkg-query --show "$@" >/dev/null 2>&1 || {
-    apt-get update -qq
-    apt-get install -qq -y --no-install-recommends "$@"
-}
+install="apt-get install -qq -y --no-install-recommends"
+dpkg-query --show "$@" >/dev/null 2>&1 || $install "$@" || { apt-get update -qq && $install "$@"; }
 systemctl mask --quiet apt-daily.timer apt-daily-upgrade.timer
 """

@@ -24,7 +24,7 @@ def debian() -> Iterator[System]:
 def booted(debian: System) -> Iterator[BootedSystem]:
     """Return the system, booted, with PostgreSQL; skip the tests if it cannot be booted here."""
     try:
-        with boot(debian, "postgresql", "python3-venv") as running:
+        with boot(debian, "postgresql") as running:
             yield running
     except BareSystemError as error:
         pytest.skip(str(error))

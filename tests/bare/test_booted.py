@@ -28,6 +28,14 @@ def test_a_unit_runs_in_a_sandbox_as_a_user_of_its_own(booted: BootedSystem) -> 
     assert int(done) > 60_000
 
 
+def test_a_unit_can_read_a_credential_that_only_root_can_read(booted: BootedSystem) -> None:
+    booted.shell("echo some good words >/root/words && chmod 600 /root/words")
+    given = ["-pDynamicUser=yes", "-pLoadCredential=words:/root/words"]
+    read = ["sh", "-c", 'cat "$CREDENTIALS_DIRECTORY/words"']
+    done = booted.run("systemd-run", "--quiet", "--wait", "--pipe", *given, *read)
+    assert done == "some good words\n"
+
+
 def test_it_has_only_its_own_network_and_processes(booted: BootedSystem) -> None:
     assert booted.shell("ls /sys/class/net").split() == ["lo"]
     assert booted.shell("cat /proc/1/comm") == "systemd\n"

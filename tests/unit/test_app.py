@@ -13,6 +13,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from psycopg.conninfo import conninfo_to_dict
 
 from commentsvc import app
 from commentsvc.db.lock import Lock
@@ -21,6 +22,8 @@ from commentsvc.runtime.control_commands import CommandResult
 from commentsvc.runtime.systemd import Notifier
 from commentsvc.settings.schema import ServerSettings, Settings
 from tests.e2e.program import wait_for
+from tests.postgresql_server import Server
+from tests.unit.database_fixture import location
 
 SETTINGS = Settings(server=ServerSettings(listen="127.0.0.1:0", workers=2))
 
@@ -156,3 +159,23 @@ def test_a_folder_that_cannot_hold_sockets_is_told_and_is_no_end(
     monkeypatch.setattr(Control, "start", fails)
     asyncio.run(listen())
     assert f"{tmp_path} cannot hold a socket (Function not implemented)" in caplog.text
+
+
+@pytest.mark.postgresql_only("a file has no other users")
+def test_a_start_warns_of_other_users_who_may_connect(
+    tmp_path: Path, postgresql_server: Server, caplog: pytest.LogCaptureFixture
+) -> None:
+    url = str(location(tmp_path))
+    name = conninfo_to_dict(url)["dbname"]
+    postgresql_server.run("CREATE ROLE a_stranger LOGIN")
+    try:
+        with app._leader(url, SETTINGS, (b"key",)):
+            assert "other users may connect to the database (a_stranger" in caplog.text
+            assert f'run REVOKE CONNECT ON DATABASE "{name}" FROM PUBLIC' in caplog.text
+        postgresql_server.run(f"REVOKE CONNECT ON DATABASE {name} FROM PUBLIC")
+        caplog.clear()
+        with app._leader(url, SETTINGS, (b"key",)):
+            assert not caplog.records
+    finally:
+        postgresql_server.run(f"GRANT CONNECT ON DATABASE {name} TO PUBLIC")
+        postgresql_server.run("DROP ROLE a_stranger")

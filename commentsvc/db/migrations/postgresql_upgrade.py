@@ -142,8 +142,7 @@ def examine(url: str) -> ServerState:
         version, fsync, pages, free, limit, commit, has_standby, clock_ms = row
         difference = abs(clock_ms - SYSTEM_CLOCK.now_ms())
         late = connection.execute(_LATE, (LATE,)).fetchall()
-        strangers = [name for (name,) in connection.execute(_STRANGERS)]
-        database = connection.info.dbname
+        stranger = _strangers(connection)
     problems = [
         f"{name} is off: a power cut can destroy the database. Set it to on"
         for name, value in (("fsync", fsync), ("full_page_writes", pages))
@@ -157,17 +156,30 @@ def examine(url: str) -> ServerState:
     if has_standby and commit in ("local", "remote_write"):
         problems.append(f"synchronous_commit is {commit}: a standby may lack what was acknowledged")
     problems += [f"the standby {name} is {seconds} seconds behind" for name, seconds in late]
-    if strangers:
-        problems.append(
-            f"other users may connect to the database ({', '.join(strangers)}), and could disturb"
-            f' the service: run REVOKE CONNECT ON DATABASE "{database}" FROM PUBLIC'
-        )
+    if stranger:
+        problems.append(stranger)
     if difference > DIFFERENCE_MS:
         problems.append(
             f"its clock differs by {difference // 1_000} seconds: synchronize the clocks of both"
             " machines"
         )
     return ServerState(version, problems)
+
+
+def strangers(url: str) -> str:
+    """Return that other users may connect, and what to do; "" if none may. Raises DatabaseError."""
+    with closing(postgresql.dial(url, read_only=True)) as connection:
+        return _strangers(connection)
+
+
+def _strangers(connection: psycopg.Connection[Any]) -> str:
+    names = [name for (name,) in connection.execute(_STRANGERS)]
+    if not names:
+        return ""
+    return (
+        f"other users may connect to the database ({', '.join(names)}), and could disturb"
+        f' the service: run REVOKE CONNECT ON DATABASE "{connection.info.dbname}" FROM PUBLIC'
+    )
 
 
 def missing(connection: Connection, *, may_be_moved: bool = False) -> list[str]:

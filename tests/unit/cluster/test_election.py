@@ -10,12 +10,15 @@ import time
 from collections.abc import Iterator
 from functools import partial
 
+import psycopg
 import pytest
 
 from commentsvc.auth import edit_tokens
 from commentsvc.cluster import election
 from commentsvc.cluster.election import Disagreement, Election, agreement
 from commentsvc.cluster.leader import meanwhile
+from commentsvc.db.migrations import postgresql_upgrade
+from commentsvc.db.sqlite import DatabaseBusy
 from commentsvc.settings.schema import MailSettings, ServerSettings, Settings, Site
 from tests.postgresql_server import Server
 
@@ -127,6 +130,32 @@ def test_another_key_or_other_settings_are_refused_and_the_section_is_named(url:
             pass
     with Election(url, agreement(other, KEYS)):
         pass  # nobody runs with the former settings any more
+
+
+def test_locks_of_a_stranger_refuse_nobody_and_are_named(
+    url: str, postgresql_server: Server, caplog: pytest.LogCaptureFixture
+) -> None:
+    """Whoever may connect to the database can take any advisory lock."""
+    postgresql_upgrade.upgrade(url)
+    postgresql_server.run("CREATE ROLE stranger LOGIN")
+    theirs = postgresql_server.url("election", user="stranger")
+    mail = election._digest(b"mail")
+    try:
+        with psycopg.connect(theirs, autocommit=True) as stranger:
+            stranger.execute("SELECT pg_advisory_lock_shared(%s::int, 2)", [mail])
+            stranger.execute("SELECT pg_advisory_lock(%s)", [election.LOCK])
+            with Election(url, {"mail": 1}) as ours:
+                while "unable to lead: the user stranger" not in caplog.text:
+                    time.sleep(0.01)
+                assert not ours.leads()
+                stranger.execute("SELECT pg_advisory_unlock_all()")
+                wait(ours)
+            stranger.execute("SELECT pg_advisory_lock(%s::int, 1)", [mail])
+            named = rf"the user stranger.*REVOKE.*\({stranger.info.backend_pid}\)"
+            with pytest.raises(DatabaseBusy, match=named):
+                Election(url, {"mail": 1}).__enter__()
+    finally:
+        postgresql_server.run("DROP ROLE stranger")
 
 
 def test_an_instance_that_comes_back_to_other_settings_stops(

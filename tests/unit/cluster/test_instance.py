@@ -10,9 +10,11 @@ import psycopg
 import pytest
 
 from commentsvc.cluster.instance import PAST, Instance
-from commentsvc.cluster.membership import SILENCE_MS
+from commentsvc.cluster.membership import MOST_OTHERS, SILENCE_MS
+from commentsvc.db import postgresql
 from commentsvc.db.database import Database
-from commentsvc.db.sqlite import Transaction
+from commentsvc.db.peers import LOCK
+from commentsvc.db.sqlite import DatabaseBusy, Transaction
 from commentsvc.model import EVERY_TAG
 from tests.postgresql_server import Server
 from tests.unit.database_fixture import location, site, sites
@@ -162,18 +164,79 @@ def test_a_lost_channel_begins_anew_with_an_empty_cache(
         assert second.cache.purged == ["a"]
 
 
-@pytest.mark.parametrize(
-    "origin", ["x" * 100, "a\\u0000", "0123456789abcdef\\n"], ids=["long", "nul", "line"]
+@pytest.fixture
+def stranger(
+    url: str, postgresql_server: Server
+) -> Iterator[Callable[[], psycopg.Connection[object]]]:
+    """Return what connects as a user who may do nothing but connect."""
+    postgresql_server.run("CREATE ROLE stranger LOGIN")
+    name = psycopg.conninfo.conninfo_to_dict(url)["dbname"]
+    asked = postgresql_server.url(str(name), user="stranger")
+    with contextlib.ExitStack() as stack:
+        yield lambda: stack.enter_context(psycopg.connect(asked, autocommit=True))
+    postgresql_server.run("DROP ROLE stranger")
+
+
+# What NOTIFY takes, but no instance sends.
+FORGED = (
+    *(f'["purge","{origin}",1,["a"]]' for origin in ("x" * 100, "a\\u0000", "0" * 16 + "\\n")),
+    "\N{SNOWMAN}",
+    '["leave","",' + "[" * 7_900,
+    f'["purge","{"0" * 16}",{"9" * 3_000},["a"]]',
 )
-def test_a_notice_of_a_stranger_cannot_stop_an_instance(url: str, origin: str) -> None:
+
+
+def test_a_notice_of_a_stranger_cannot_stop_an_instance(
+    url: str, stranger: Callable[[], psycopg.Connection[object]]
+) -> None:
     """Whoever may connect can notify; its "seen" cannot be sent to a channel of such a name."""
-    with Member(url) as member, psycopg.connect(url, autocommit=True) as stranger:
-        emptied = member.cache.emptied
-        stranger.execute("SELECT pg_notify('commentsvc', %s)", [f'["purge","{origin}",1,["a"]]'])
-        await_that(lambda: member.cache.emptied > emptied, "an empty cache, to be safe")
+    with Member(url) as member:
+        connection = stranger()
+        for payload in FORGED:
+            member.cache.emptied = 0
+            connection.execute("SELECT pg_notify('commentsvc', %s)", [payload])
+            await_that(lambda: member.cache.emptied, "an empty cache, to be safe")
+            assert member.instance.state().losses == 0, payload[:100]
         lease = member.cache.lease
         await_that(lambda: member.cache.lease > lease, "a further lease")
+        member.database.write_now(site("one", "a"))
         assert member.instance.state().losses == 0
+
+
+def test_who_pretends_to_be_many_instances_delays_an_answer_by_a_lease_at_most(
+    url: str, stranger: Callable[[], psycopg.Connection[object]]
+) -> None:
+    with Member(url) as member:
+        stranger().execute(
+            "SELECT pg_notify('commentsvc', format('[\"join\",\"%s\",1]', lpad(n::text, 16, '0')))"
+            " FROM generate_series(1, 10000) AS n"
+        )
+        await_that(lambda: member.instance.state().instances > MOST_OTHERS, "the others")
+        begun = time.monotonic()
+        member.database.write_now(site("one", "a"))
+        waited = time.monotonic() - begun
+        assert member.instance.state().instances <= MOST_OTHERS + 1
+        assert waited < PATIENCE / 2, "of a second; the machine may be busy"
+        assert member.instance.state().losses == 0
+
+
+def test_a_stranger_who_holds_the_lock_is_named_and_nothing_waits_for_ever(
+    url: str,
+    stranger: Callable[[], psycopg.Connection[object]],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(postgresql, "WRITER_PATIENCE", 1)
+    with Member(url) as member:
+        connection = stranger()
+        connection.execute("SELECT pg_advisory_lock(%s)", [LOCK])
+        named = (
+            rf"the user stranger, .*\(connection {connection.info.backend_pid}, .*REVOKE CONNECT"
+        )
+        with pytest.raises(DatabaseBusy, match=named):
+            member.database.write_now(site("one", "a"))
+        connection.execute("SELECT pg_advisory_unlock_all()")
+        member.database.write_now(site("one", "a"))
+        assert member.database.read_now(sites) == ["one"]
 
 
 class LostAnswers:

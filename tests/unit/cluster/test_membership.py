@@ -4,7 +4,7 @@ import random
 
 import pytest
 
-from commentsvc.cluster.membership import LEASE_MS, SILENCE_MS, Membership
+from commentsvc.cluster.membership import LEASE_MS, MOST_OTHERS, SILENCE_MS, Membership
 from commentsvc.db.notices import (
     HeartbeatNotice,
     JoinNotice,
@@ -145,6 +145,20 @@ def test_a_newcomer_waits_until_every_instance_with_a_lease_must_have_been_heard
     assert member.due_ms(START + 50) == START + SILENCE_MS
     assert done(member, START + SILENCE_MS - 1) == []
     assert done(member, START + SILENCE_MS) == [1]
+
+
+def test_where_more_are_named_than_are_known_a_transaction_waits_as_long_as_any_lease() -> None:
+    """Whoever may connect can name others; those that are not known may have a lease."""
+    member = joined()
+    for number in range(3 * MOST_OTHERS):
+        hear(member, HeartbeatNotice(f"{number:016x}", 1))
+    assert member.living(START) == MOST_OTHERS + 1
+    commit(member, 1)
+    hear(member, *(SeenNotice(f"{number:016x}", 1) for number in range(MOST_OTHERS)))
+    assert done(member, START + SILENCE_MS - 1) == []
+    assert done(member, START + SILENCE_MS) == [1]
+    commit(member, 2, START + SILENCE_MS)
+    assert done(member, START + SILENCE_MS) == [2]
 
 
 def test_without_a_channel_a_transaction_is_acknowledged_when_no_lease_can_be_so_old() -> None:

@@ -44,6 +44,11 @@ def test_too_many_tags_become_the_one_that_stands_for_all() -> None:
         f'["new kind","{ORIGIN}",1]',
         f'["purge","{ORIGIN}"]',
         '["join","of a stranger",1]',
+        f'["purge","{ORIGIN}",-1,["a"]]',
+        f'["purge","{ORIGIN}",{1 << 63},["a"]]',
+        f'["heartbeat","{ORIGIN}",{"9" * 7_900}]',
+        '["leave","",' + "[" * 7_900,
+        '["purge","",1,["\\ud800"]]',
     ],
 )
 def test_what_a_newer_version_or_a_stranger_says_purges_everything(payload: str) -> None:
