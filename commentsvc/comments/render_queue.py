@@ -43,7 +43,7 @@ class RenderQueue:
     def add(self, job: RenderJob, done: Rendered) -> None:
         """Call `done` with the HTML of `job` in a later turn; `done` must not raise."""
         if len(job.source) > LONG:
-            rendering = asyncio.get_running_loop().run_in_executor(RENDERING, _rendered, job)
+            rendering = asyncio.get_running_loop().run_in_executor(RENDERING.pool(), _rendered, job)
             rendering.add_done_callback(lambda future: done(future.result()))
             return
         self._waiting.append((job, done))
