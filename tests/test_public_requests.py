@@ -1,5 +1,6 @@
-"""What a stranger's request may cost: every public route, with the worst stored comments."""
+"""What a stranger's request may cost, with the worst stored comments, and what it leaves behind."""
 
+import asyncio
 import html
 import io
 import json
@@ -9,17 +10,34 @@ from collections.abc import Callable, Iterator
 from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
+from urllib.parse import urlsplit
 from xml.etree import ElementTree
 from xml.etree.ElementTree import Element
 
 import markupsafe
 import msgspec
+import peewee
 import pytest
 
 from commentsvc.api import feeds
-from commentsvc.comments import create, people
+from commentsvc.auth import attempts, signed_links
+from commentsvc.comments import (
+    create,
+    follows,
+    images,
+    people,
+    reactions,
+    readers,
+    reports,
+    subscriptions,
+    threads,
+    views,
+    voting,
+)
 from commentsvc.comments.defuse import defuse
 from commentsvc.comments.markdown import links, render
+from commentsvc.db import inbox, outbox
+from commentsvc.db.schema.postgresql import TABLES
 from commentsvc.db.sqlite import Transaction
 from commentsvc.delivery import mail
 from commentsvc.exports import disqus, snapshot, wordpress, xml_text
@@ -27,9 +45,14 @@ from commentsvc.exports.output import Output
 from commentsvc.exports.snapshot import Selection
 from commentsvc.http.compression import compressed
 from commentsvc.http.messages import Response, encode
-from commentsvc.settings.schema import CommentsSettings, FeedSettings, Site
+from commentsvc.mentions import store as mentions
+from commentsvc.model import APPROVED, SPAM
+from commentsvc.moderation import retention
+from commentsvc.pages import reader_sign_in
+from commentsvc.settings.schema import CommentsSettings, FeedSettings, Site, SpamSettings
 from commentsvc.util.text import excerpt, one_line
-from tests.unit.app_fixture import NOW, SETTINGS, Served, served
+from tests.unit.admin_client import seated
+from tests.unit.app_fixture import NOW, SETTINGS, Served, data, served
 from tests.unit.comments.test_markdown import (
     ATTACKS,
     IMAGE_ATTACKS,
@@ -37,7 +60,7 @@ from tests.unit.comments.test_markdown import (
     RENDERED,
     sanitized_again,
 )
-from tests.unit.database_fixture import add, new
+from tests.unit.database_fixture import add, decide, new
 from tests.unit.public_reads import public, target
 from tests.unit.worst_texts import SIZE, SOURCES
 
@@ -267,3 +290,89 @@ def test_no_template_changes_the_html_of_a_comment() -> None:
     assert len(used) > 5
     as_it_is = re.compile(r"\{\{ ([a-z.]*comment\.html\|safe|entry\.html) \}\}").fullmatch
     assert [each for each in used if not as_it_is(each)] == []
+
+
+def test_moderators_remove_each_word_of_a_stranger_from_each_public_answer(tmp_path: Path) -> None:
+    """Whatever a comment named was approved by mistake; its page is known by nothing else."""
+    word, settings = "zyxwv", msgspec.structs.replace(SETTINGS, sites=(SITE,))
+    with served(tmp_path, settings) as service:
+        seat = seated(service)
+        for url in ("/p/", f"/{word}/"):
+            said = {"author": word, "title": word, "site": f"https://{word}.example/"}
+            assert service.submit(f"{word} on {url}", url, **said).status == 201
+            service.post(f"/api/reactions?url={url}", {"emoji": "👍", "reader": "r" * 22})
+            service.ask("POST", f"/api/views?url={url}", b"")
+        asyncio.run(service.views.store())
+        decide(service.database, APPROVED, 1, 2)
+        targets = [target(route) for route in public(service)]
+        targets += [asked.replace("?url=/p/", "?site=blog") for asked in targets if "feed" in asked]
+        shown = {
+            asked: answer.tags
+            for asked in targets
+            if word.encode() in (answer := service.get(asked)).body
+        }
+        # One of each kind: a thread, a list of a site, a feed, counts, and the foreign interfaces.
+        assert {urlsplit(asked).path for asked in shown} >= {
+            *("/api/comments", "/feed.atom", "/feed.json", "/api/comments/counts"),
+            *("/isso/latest", "/waline/api/comment", "/artalk/api/v2/comments", "/embed/thread"),
+        }
+        service.purged.clear()
+        decide(service.database, SPAM, 1, 2)
+        for thread in ("1", "2"):
+            for verb in ("remove_views", "remove_reactions"):
+                assert seat.send("thread", id=thread, do=verb).status == 303
+        assert [asked for asked in targets if word.encode() in service.get(asked).body] == []
+        assert [asked for asked, tags in shown.items() if not {*tags} & {*service.purged}] == []
+        numbers = data(service.get("/api/comments/counts?url=/p/&views=yes&reactions=yes"))
+        assert (numbers["views"], numbers["reactions"]) == ({"/p/": 0}, {"/p/": {"👍": 0}})
+
+
+# What bounds the rows that a stranger's requests, mails and pages add to a table, and what removes
+# them. The name of a table stands for its rows: those that refer to one are deleted with it.
+STRANGERS: dict[str, tuple[object, object]] = {
+    "comment": (SpamSettings.pending_limit, retention.drop_spam),
+    "proposed_title": ("comment", "comment"),
+    "vote": (voting.CROWD, "comment"),
+    "report": (reports.MOST, "comment"),
+    "comment_image": ("comment", "comment"),
+    "subscription": ("comment", "comment"),
+    "follow_wish": ("comment", "comment"),
+    "training_comment": ("comment", "comment"),
+    # Not public without a title or an approved comment.
+    "thread": (SpamSettings.vote_limit, threads.merge),
+    "reaction": (voting.CROWD, reactions.remove),
+    "reaction_count": (Site.reactions, reactions.remove),
+    "page_view": (views.STORED, views.remove),
+    "image": (CommentsSettings.images_mib, images.drop_unused),
+    "mention": (mentions.MOST_WAITING, mentions.remove),
+    "reader": (reader_sign_in.PER_ADDRESS, readers.forget),
+    "reader_look": ("reader", "reader"),
+    "reader_session": (readers.SESSIONS, "reader"),
+    "sign_in_link": (reader_sign_in.PER_ADDRESS, readers.LINK),  # deleted with later links
+    "sign_in_attempt": (attempts.Rate, attempts.take),  # deletes those that are full again
+    "outbox": (outbox.HOURLY, outbox.drop_expired),
+    "used_link": (signed_links.LinkExpired, signed_links.mark_used),  # deletes expired ones
+    "subscriber": (subscriptions.REPEAT, retention.forget),
+    "follower": (follows.DAILY, follows.forget),
+    "received_mail": (inbox.HOURLY, inbox.KEPT),  # deleted with later mails
+}
+# What the operator, moderators and the service itself write.
+OURS = {
+    *("site", "moderator", "session", "two_factor", "recovery_code", "invitation", "api_token"),
+    *("passkey", "identity", "ban", "change", "training_token", "training_total", "removed_spam"),
+    *("search_state", "daily_stats", "target", "mailbox", "import_run", "imported_comment"),
+    *("imported_thread", "imported_record", "followed_post"),
+}
+
+
+def test_every_table_says_what_bounds_what_strangers_write_and_what_removes_it() -> None:
+    tables = {table._meta.table_name: table for table in TABLES}
+    assert not STRANGERS.keys() & OURS
+    assert STRANGERS.keys() | OURS == tables.keys()
+    for name, rules in STRANGERS.items():
+        owners = {
+            field.rel_model._meta.table_name
+            for field in tables[name]._meta.sorted_fields
+            if isinstance(field, peewee.ForeignKeyField) and field.on_delete == "CASCADE"
+        }
+        assert {rule for rule in rules if isinstance(rule, str)} <= owners, name

@@ -23,7 +23,7 @@ def _of_page(command: Callable[..., None]) -> Callable[..., None]:
 
 @click.group()
 def thread() -> None:
-    """Close, rename, move or merge pages."""
+    """Close, rename, reset, move or merge pages."""
 
 
 def _locate(data: Path, settings_file: Path | None, site: str, *urls: str) -> tuple[str, list[str]]:
@@ -89,6 +89,25 @@ def title(data: Path, settings_file: Path | None, site: str, url: str, title: st
     name, [canonical] = _locate(data, settings_file, site, url)
     client.write(data, SetTitle(site=name, url=canonical, title=title))
     click.echo(f"titled {canonical}")
+
+
+@thread.command()
+@click.argument("what", type=click.Choice(["reactions", "views"]))
+@_of_page
+def reset(
+    data: Path,
+    settings_file: Path | None,
+    site: str,
+    url: str,
+    what: Literal["reactions", "views"],
+) -> None:
+    """Set the views of a page to zero, or remove its reactions. This cannot be undone."""
+    from commentsvc.cli import client
+    from commentsvc.runtime.control_commands import Reset
+
+    name, [canonical] = _locate(data, settings_file, site, url)
+    client.write(data, Reset(site=name, url=canonical, what=what))
+    click.echo(f"removed the {what} of {canonical}")
 
 
 @thread.command()

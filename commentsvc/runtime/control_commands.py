@@ -11,7 +11,7 @@ from typing import Annotated, Final, Literal
 import msgspec
 
 from commentsvc.auth import account_mails, accounts, api_tokens, two_factor
-from commentsvc.comments import errors, queries, site_names, threads
+from commentsvc.comments import errors, queries, reactions, site_names, threads, views
 from commentsvc.db import inbox
 from commentsvc.db.schema.inbox import ReceivedMail
 from commentsvc.db.sqlite import Transaction
@@ -114,6 +114,20 @@ class SetTitle(ControlCommand, frozen=True):
     def apply(self, tx: Transaction, _now: int) -> CommandResult:
         """Run the command."""
         threads.set_title(tx, self.site, self.url, self.title)
+        return CommandResult()
+
+
+class Reset(ControlCommand, frozen=True):
+    """Set the views of a page to zero, or remove all its reactions."""
+
+    site: str
+    url: str
+    what: Literal["reactions", "views"]
+
+    def apply(self, tx: Transaction, _now: int) -> CommandResult:
+        """Run the command."""
+        remove = reactions.remove if self.what == "reactions" else views.remove
+        remove(tx, threads.find(tx, self.site, self.url))
         return CommandResult()
 
 
@@ -456,6 +470,7 @@ Order = (
     | EditText
     | Close
     | SetTitle
+    | Reset
     | Move
     | Merge
     | Alias

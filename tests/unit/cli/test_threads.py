@@ -16,6 +16,7 @@ from commentsvc.runtime.control_commands import (
     Merge,
     Move,
     Order,
+    Reset,
     SetTitle,
 )
 
@@ -45,6 +46,7 @@ def run(tmp_path: Path) -> Run:
         (["age", "--site", "notes", "/a"], Close("notes", "/a", "aging"),
          "closes at the age in close_days: /a\n"),
         (["title", "/a", "A title"], SetTitle("blog", "/a/", "A title"), "titled /a/\n"),
+        (["reset", "views", "/a"], Reset("blog", "/a/", "views"), "removed the views of /a/\n"),
         (["move", "/a", "/b"], Move("blog", "/a/", "/b/"), "moved /a/ to /b/\n"),
         (["merge", "/a", "/b"], Merge("blog", "/a/", "/b/"), "merged /a/ into /b/: 3 comments\n"),
         (["alias", "/a", "/b"], Alias("blog", "/b/", "/a/"), "/b/ leads to /a/\n"),

@@ -6,8 +6,10 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from commentsvc.comments import errors, queries
+from commentsvc.comments import errors, queries, reactions, views
 from commentsvc.comments.errors import UnknownThread
+from commentsvc.comments.page_urls import PageRef
+from commentsvc.comments.reactions import Reaction
 from commentsvc.db.database import Database
 from commentsvc.runtime.control_commands import (
     AddBan,
@@ -21,6 +23,7 @@ from commentsvc.runtime.control_commands import (
     Move,
     Order,
     RemoveBan,
+    Reset,
     UndoChange,
 )
 from commentsvc.spam import bans
@@ -31,6 +34,7 @@ ORDERS: dict[str, Order] = {
     '{"do":"undochange","ids":[]}': UndoChange(),
     '{"do":"edittext","id":1,"message":"x"}': EditText(id=1, message="x"),
     '{"do":"close","site":"blog","url":"/a/","state":"open"}': Close("blog", "/a/", "open"),
+    '{"do":"reset","site":"blog","url":"/a/","what":"views"}': Reset("blog", "/a/", "views"),
     '{"do":"move","site":"blog","url":"/a/","to":"/b/"}': Move("blog", "/a/", "/b/"),
     '{"do":"merge","site":"blog","url":"/a/","into":"/b/"}': Merge("blog", "/a/", "/b/"),
     '{"do":"addban","kind":"word","value":"tea","expires":null}': AddBan(kind="word", value="tea"),
@@ -84,6 +88,27 @@ def test_a_thread_is_closed_moved_merged_and_named(database: Database) -> None:
     assert thread("/d/") == ("/d/", 0, "aging")
     with pytest.raises(UnknownThread):
         do(database, Close("blog", "/nobody/", "closed"))
+
+
+def test_the_views_and_the_reactions_of_a_page_are_removed_by_its_alias_too(
+    database: Database,
+) -> None:
+    page = PageRef("blog", "/a/")
+    add(database, url="/a/")
+    do(database, Alias("blog", "/b/", "/a/"))
+
+    def numbers() -> tuple[int, dict[str, int]]:
+        shown = database.read_now(views.views, *page)
+        return shown, database.read_now(reactions.counts, 1)
+
+    database.write_now(views.add, {page: 3})
+    database.write_now(reactions.react, page, Reaction("👍", "a reader"), (), NOW)
+    assert do(database, Reset("blog", "/b/", "views")) == CommandResult()
+    assert numbers() == (0, {"👍": 1})
+    assert do(database, Reset("blog", "/b/", "reactions")) == CommandResult()
+    assert numbers() == (0, {})
+    with pytest.raises(UnknownThread):
+        do(database, Reset("blog", "/nobody/", "views"))
 
 
 def test_a_comment_is_edited_and_the_edit_undone(database: Database) -> None:
