@@ -19,7 +19,7 @@ const MODULES = {
 };
 
 /** Handle an event of `control`; show a failure below it. */
-export async function act(thread, control, type, detail) {
+export async function act(thread, control, { type, detail }) {
   const { name } = control;
   if (type == "comment-submitted") {
     const { showSubmitted } = await import("./submitted.js").catch(again("submitted"));

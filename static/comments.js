@@ -87,14 +87,6 @@ class CommentList {
     return this.#items.get(id);
   }
 
-  /** Unfold and return an item */
-  reveal(id) {
-    const item = this.find(id);
-    let fold = item?.closest("details");
-    for (; fold; fold = fold.parentElement.closest("details")) fold.open = true;
-    return item;
-  }
-
   update(comments, thread) {
     const { depth } = thread.host;
     const items = new Map();
@@ -177,9 +169,8 @@ export class Thread {
     this.host = host;
     this.url = host.url;
     this.#sort = (!isSorted && storage.get("sort")) || host.sort;
-    this.target = [location.hash.slice(1)].find((id) =>
-      host.contains(document.getElementById(id) ?? host),
-    );
+    const id = location.hash.slice(1);
+    if (host.contains(document.getElementById(id) ?? host)) this.target = id;
     for (const type of ["focusin", "input", "click", "comment-submitted"]) {
       this.#element.addEventListener(type, (event) => this.#react(event));
     }
@@ -193,10 +184,8 @@ export class Thread {
     if (getComputedStyle(this.host).color == "rgb(0, 0, 0)") {
       import("./contrast.js").then(({ keepContrast }) => keepContrast(this.#element, signal));
     }
-    setTimeout(async () => {
-      if (signal.aborted) return;
-      const live = await import("./live.js").catch(() => null);
-      live?.follow(this, signal);
+    setTimeout(() => {
+      if (!signal.aborted) import("./live.js").then(({ follow }) => follow(this, signal), () => {});
     }, 5000);
   }
 
@@ -253,12 +242,13 @@ export class Thread {
     if (page?.deleted?.length) {
       await import("./deleted.js").then(({ placeDeleted }) => placeDeleted(page), () => {});
     }
+    const wasPressed = document.activeElement == this.#more;
+    const folds = wasPressed && (await import("./reveal.js").catch(() => null));
     this.#loading.remove();
     if (this.hasEnded) return;
     host.classList.toggle("commentsvc-failed", !page);
     this.error.textContent = page ? "" : this.messages.unread;
     if (!page) return this.offer("again", after);
-    const wasPressed = document.activeElement == this.#more;
     const first = page.data.find(({ id }) => !this.tree.find(id));
     const { top, bottom } = host.getBoundingClientRect();
     const end = Math.min(bottom, innerHeight);
@@ -272,7 +262,7 @@ export class Thread {
     // What is below stays there
     const growth = host.getBoundingClientRect().bottom - end;
     if (top < 0 && end < innerHeight - 9) scrollBy({ top: growth, behavior: "instant" });
-    if (wasPressed) (this.tree.reveal(first?.id) ?? this.#heading).focus();
+    if (wasPressed) (folds?.reveal(this.tree, first?.id) ?? this.#heading).focus();
     if (this.target) (await import("./target.js")).seekTarget(this);
   }
 
@@ -304,16 +294,16 @@ export class Thread {
     this.resume();
   }
 
-  async #react({ type, target, detail = undefined }) {
-    const control = target.closest("[name], form");
+  async #react(event) {
+    const control = event.target.closest("[name], form");
     if (!control || control.form) return;
     const draft = this.url + "#";
-    if (type == "input" && control == this.#box) {
+    if (event.type == "input" && control == this.#box) {
       storage.set(draft, { ...storage.get(draft), message: control.value });
     }
     try {
       const { act } = await import("./actions.js").catch(again("actions"));
-      await act(this, control, type, detail);
+      await act(this, control, event);
     } catch {
       control.after(this.error);
       this.error.textContent = this.messages.unreached;

@@ -2,6 +2,7 @@
 
 import { loadMessages } from "./common.js";
 import { showCounts } from "./counts.js";
+import { reveal } from "./reveal.js";
 import "./rich.js"; // its styles
 
 /** Store the reader's new comment from the service's answer; show it if its page is still shown. */
@@ -12,7 +13,7 @@ export async function showSubmitted(thread, answer) {
   thread.own.add(own, texts?.confirm);
   if (thread.hasEnded) return;
   thread.show();
-  thread.tree.reveal(answer.comment.id).focus();
+  reveal(thread.tree, answer.comment.id).focus();
   reload(thread, thread.own.note(thread.messages));
 }
 

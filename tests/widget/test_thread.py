@@ -85,6 +85,18 @@ def test_a_long_thread_comes_in_parts(open_post: Open, answers: Answers) -> None
     expect(page.get_by_role("heading", name="5 comments")).to_be_visible()
 
 
+def test_a_script_that_fails_leaves_the_focus_of_a_press_in_the_thread(
+    open_post: Open, answers: Answers
+) -> None:
+    answers.part = 1
+    answers.comments = [comment(1, "One."), comment(2, "Two.")]
+    page = open_post()
+    page.route("**/static/reveal.js", lambda route: route.abort())
+    page.get_by_role("button", name="Show more comments").click()
+    expect(page.locator("#commentsvc-2")).to_be_visible()
+    expect(page.get_by_role("heading", name="2 comments")).to_be_focused()
+
+
 def test_a_part_that_fails_can_be_asked_for_again(open_post: Open, answers: Answers) -> None:
     answers.part = 1
     answers.comments = [comment(1, "One."), comment(2, "Two.")]
