@@ -343,7 +343,7 @@ STRANGERS: dict[str, tuple[object, object]] = {
     "reaction": (voting.CROWD, reactions.remove),
     "reaction_count": (Site.reactions, reactions.remove),
     "page_view": (views.STORED, views.remove),
-    "image": (CommentsSettings.images_mib, images.drop_unused),
+    "image": (images.SHARE, images.drop_unused),
     "mention": (mentions.MOST_WAITING, mentions.remove),
     "reader": (reader_sign_in.PER_ADDRESS, readers.forget),
     "reader_look": ("reader", "reader"),

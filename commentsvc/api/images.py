@@ -18,7 +18,7 @@ from msgspec import Meta
 from commentsvc.api.parameters import LanguageTag, PageQuery
 from commentsvc.api.serialize import UploadedImage
 from commentsvc.comments import images
-from commentsvc.comments.errors import ImagesFull
+from commentsvc.comments.errors import ImagesFull, ImagesWait
 from commentsvc.comments.submission import SubmissionError
 from commentsvc.context import ServiceContext
 from commentsvc.http.messages import (
@@ -33,11 +33,13 @@ from commentsvc.http.messages import (
     TrustedProxies,
     encode,
     too_fast,
+    too_many,
 )
 from commentsvc.http.operation import Content, Operation, Query, json_of
 from commentsvc.http.router import Route, route
 from commentsvc.model import thread_tag
-from commentsvc.util.client_network import network, wide_network
+from commentsvc.spam.pending_limit import NETWORK_FULL
+from commentsvc.util.client_network import NetworkHashes, network, wide_network
 from commentsvc.util.i18n import gettext as _
 from commentsvc.util.ratelimit import RateLimiter
 from commentsvc.util.text import one_line
@@ -48,6 +50,7 @@ PATIENCE: Final = 20.0  # seconds for one picture
 # As `api.image_worker` says it; importing that needs Pillow.
 TOO_LARGE: Final = b"too large"
 UNFILTERED: Final = 3
+RETRY: Final = 3_600  # seconds until pictures of a network may have been approved, or removed
 UNUSABLE: Final = _(
     "This picture cannot be used. Send a complete JPEG, PNG, WebP or GIF file that is not animated."
 )
@@ -113,6 +116,7 @@ class CommentImages:
         self._bytes = settings.comments.image_kib << 10
         self._total = settings.comments.images_mib << 20
         self._limiter = RateLimiter(settings.spam.image_limit)
+        self._hashes = NetworkHashes(service.keys[0], settings.privacy.keep_network_days)
         self._proxies = TrustedProxies(settings.server.trusted_proxies)
         self._headers = (
             ("Cache-Control", settings.server.cache_control),
@@ -168,10 +172,13 @@ class CommentImages:
             raise SubmissionError({"image": OVERSIZED if made == TOO_LARGE else UNUSABLE})
         name = images.name(match[3], int(match[1]), int(match[2]))
         now = self._clock.now_ms()
+        quota = images.Quota(self._total, self._hashes.hashes(client, now))
         try:
-            await self._database.write(images.put, site, name, match[3], now, self._total)
+            await self._database.write(images.put, site, name, match[3], now, quota)
         except ImagesFull:
             raise SubmissionError({"image": FULL}) from None
+        except ImagesWait:
+            raise too_many(NETWORK_FULL, RETRY) from None
         return name
 
     async def add_by_form(self, request: Request, site: str, content: bytes, alt: str) -> str:

@@ -19,6 +19,7 @@ CommentsError
   ProfileRefused   a moderator's comments cannot be shown with that profile
   TooManyVotes     that network has all the votes that it may have on this comment
   ImagesFull       the site has no room for another image
+  ImagesWait       that network has all the images that may wait for approval
   TooManyReactions  that network has all the reactions that it may have on this page
 BadCursor          `after` is not a cursor of our lists, or is one of another order
 """
@@ -124,6 +125,10 @@ class TooManyVotes(CommentsError):
 
 class ImagesFull(CommentsError):
     """The site has no room for another image."""
+
+
+class ImagesWait(CommentsError):
+    """The network has its share of the images that are in no approved comment, or new."""
 
 
 class TooManyReactions(CommentsError):

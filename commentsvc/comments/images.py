@@ -3,20 +3,24 @@
 An image is stored as a row when it arrives, and belongs to nobody. A comment that names it in its
 Markdown, as in ``![alt](image:NAME)``, is linked with it; `markdown.render` makes it an ``<img>``.
 An image is shown only while an approved comment is linked with it. One that no comment names for a
-day is removed. The name is a digest of the content with its width and height, so the content behind
-a name never changes, and the same picture is stored once per site.
+day is removed. Images of a network that no approved comment shows, or that are newer than a day,
+take at most its share of the site's room, so that others can still upload theirs. The name is a
+digest of the content with its width and height, so the content behind a name never changes, and the
+same picture is stored once per site.
 
     CommentsError
       ImagesFull   the site has no room for another image
+      ImagesWait   that network has all the images that may wait for approval
 """
 
 import hashlib
 import re
+from collections.abc import Sequence
 from typing import Any, Final, NamedTuple
 
 from peewee import fn
 
-from commentsvc.comments.errors import ImagesFull
+from commentsvc.comments.errors import ImagesFull, ImagesWait
 from commentsvc.db.query import Param, Select, literal, prepared
 from commentsvc.db.schema.comments import (
     CommentImageTable,
@@ -27,10 +31,15 @@ from commentsvc.db.schema.comments import (
 )
 from commentsvc.db.sqlite import Reader, Transaction
 from commentsvc.model import APPROVED
+from commentsvc.util.timestamps import DAY_MS
 
 NAME: Final = r"[0-9a-f]{32}-[0-9]{1,4}x[0-9]{1,4}"
 _NAMED: Final = re.compile(rf"\bimage:({NAME})(?![0-9])").findall
 DIGEST: Final = 16  # bytes
+# A network's share of a site's bytes: a tenth, so that a moderator notices long before the site is
+# full, but always room for the largest image that `api.image_worker` makes.
+SHARE: Final = 10
+LEAST_SHARE: Final = 400_000  # bytes
 
 
 class ShownImage(NamedTuple):
@@ -39,6 +48,16 @@ class ShownImage(NamedTuple):
     content: bytes
     site: str
     url: str
+
+
+class Quota(NamedTuple):
+    """The most bytes that the images of a site may have, and the network that sends one.
+
+    A network has two hashes: see `NetworkHashes.hashes`. Without them only the site has a bound.
+    """
+
+    most: int
+    networks: Sequence[bytes] = ()
 
 
 def name(content: bytes, width: int, height: int) -> str:
@@ -71,13 +90,41 @@ def _total(site: Param) -> Select:
     return ImageTable.select(bytes_).join(SiteTable).where(SiteTable.name == site)
 
 
+def _approved() -> Select:
+    """Return the query for the approved comments that show an image of the query around it."""
+    links = CommentImageTable.select(CommentImageTable.comment).join(CommentTable)
+    return links.where(
+        CommentImageTable.image == ImageTable.id, CommentTable.status == literal(APPROVED)
+    )
+
+
 @prepared
-def put_row(site: Param, image: Param, content: Param, now: Param) -> Select:
-    """Store an image, unless it is there, with the time of its last upload."""
-    row = SiteTable.select(SiteTable.id, image, content, now).where(SiteTable.name == site)
-    into = (ImageTable.site, ImageTable.name, ImageTable.content, ImageTable.created_at)
+def waiting(site: Param, network: Param, former: Param, since: Param) -> Select:
+    """Return the query for the bytes of a network's images that wait, or are from after `since`.
+
+    The network has two hashes.
+    """
+    bytes_ = fn.COALESCE(fn.SUM(fn.LENGTH(ImageTable.content)), 0)
+    found = ImageTable.select(bytes_).join(SiteTable).where(SiteTable.name == site)
+    return found.where(
+        ImageTable.created_at > 0,  # lets SQLite search in an index, not behind contents
+        ImageTable.network.is_null(False),
+        (ImageTable.network == network) | (ImageTable.network == former),
+        (ImageTable.created_at >= since) | ~fn.EXISTS(_approved()),
+    )
+
+
+@prepared
+def put_row(site: Param, image: Param, content: Param, now: Param, network: Param) -> Select:
+    """Store an image, unless it is there, with the time and the network of its last upload."""
+    row = SiteTable.select(SiteTable.id, image, content, now, network).where(SiteTable.name == site)
+    into = (
+        *(ImageTable.site, ImageTable.name, ImageTable.content, ImageTable.created_at),
+        ImageTable.network,
+    )
     return ImageTable.insert_from(row, into).on_conflict(
-        conflict_target=[ImageTable.site, ImageTable.name], preserve=[ImageTable.created_at]
+        conflict_target=[ImageTable.site, ImageTable.name],
+        preserve=[ImageTable.created_at, ImageTable.network],
     )
 
 
@@ -149,15 +196,17 @@ def _of_comment(comment_id: Param) -> Select:
     )
 
 
-def put(tx: Transaction, site: str, image: str, content: bytes, now: int, most: int) -> None:
-    """Store an image of a site, whose images may have `most` bytes together; `now` is in Unix ms.
-
-    Raise ImagesFull.
-    """
+def put(tx: Transaction, site: str, image: str, content: bytes, now: int, quota: Quota) -> None:
+    """Store an image of a site; `now` is in Unix ms. Raise ImagesFull, ImagesWait."""
     [(total,)] = tx.query(_total, site)
-    if total + len(content) > most:
+    if total + len(content) > quota.most:
         raise ImagesFull
-    tx.change(put_row, site, image, content, now)
+    if quota.networks:
+        [(used,)] = tx.query(waiting, site, *quota.networks, now - DAY_MS)
+        if used + len(content) > max(quota.most // SHARE, LEAST_SHARE):
+            raise ImagesWait
+    network = quota.networks[0] if quota.networks else None
+    tx.change(put_row, site, image, content, now, network)
 
 
 def link(tx: Transaction, comment_id: int, source: str) -> None:

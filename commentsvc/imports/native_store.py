@@ -181,7 +181,7 @@ def add_details(
     created = dates.moment(record.created)
     for image in record.images:
         if images.is_named_so(image.name, image.content):
-            tx.change(images.put_row, ref.site, image.name, image.content, created)
+            tx.change(images.put_row, ref.site, image.name, image.content, created, None)
     images.link(tx, comment_id, record.message)
     if record.training and keeps_ids:
         tokens = record.training.tokens

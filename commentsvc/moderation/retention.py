@@ -18,7 +18,13 @@ from peewee import fn
 
 from commentsvc.comments import follows, images, readers
 from commentsvc.db.query import Param, Prepared, Select, literal, prepared
-from commentsvc.db.schema.comments import CommentTable, ReactionTable, VoteTable
+from commentsvc.db.schema.comments import (
+    CommentImageTable,
+    CommentTable,
+    ImageTable,
+    ReactionTable,
+    VoteTable,
+)
 from commentsvc.db.schema.moderation import ChangeTable, RemovedSpamTable
 from commentsvc.db.schema.outbox import (
     FollowWishTable,
@@ -64,15 +70,35 @@ class StoredNetworks:
 COMMENTS: Final = StoredNetworks(CommentTable.id)
 VOTES: Final = StoredNetworks(VoteTable.comment, VoteTable.voter)
 REACTIONS: Final = StoredNetworks(ReactionTable.thread, ReactionTable.emoji, ReactionTable.reader)
-NETWORKS: Final = (COMMENTS, VOTES, REACTIONS)
+IMAGES: Final = StoredNetworks(ImageTable.id)
+NETWORKS: Final = (COMMENTS, VOTES, REACTIONS, IMAGES)
+
+
+def _decided(since: Param | int) -> Select:
+    """Return the query for the decisions since then on a comment of the query around it."""
+    return ChangeTable.select(ChangeTable.id).where(
+        ChangeTable.comment == CommentTable.id,
+        (ChangeTable.created_at >= since) | (ChangeTable.undone_at >= since),
+    )
+
+
+@prepared
+def pictured_and_deleted(before: Param, most: Param) -> Select:
+    """Return the query for comments with images that were deleted before that time."""
+    return (
+        CommentTable.select(CommentTable.id)
+        .where(
+            CommentTable.id << CommentImageTable.select(CommentImageTable.comment),
+            CommentTable.status == DELETED,
+            CommentTable.created_at < before,
+            ~fn.EXISTS(_decided(before)),
+        )
+        .limit(most)
+    )
 
 
 def spam_since(before: int, most: int) -> Select:
     """Return the query for `old_spam`: spam stored, and last decided on, before that time."""
-    decided = ChangeTable.select(ChangeTable.id).where(
-        ChangeTable.comment == CommentTable.id,
-        (ChangeTable.created_at >= before) | (ChangeTable.undone_at >= before),
-    )
     answer = CommentTable.alias("answer")
     answered = answer.select(answer.id).where(answer.parent == CommentTable.id)
     return (
@@ -81,7 +107,7 @@ def spam_since(before: int, most: int) -> Select:
             CommentTable.status == SPAM,
             CommentTable.status != literal(APPROVED),  # lets SQLite use the index
             CommentTable.created_at < before,
-            ~fn.EXISTS(decided),
+            ~fn.EXISTS(_decided(before)),
             ~fn.EXISTS(answered),
         )
         .order_by(CommentTable.id)
@@ -114,6 +140,17 @@ def _empty(comment_id: Param, token_hash: Param) -> Select:
         network=None,
     )
     return emptied.where(CommentTable.id == comment_id)
+
+
+def has_deleted_images(reader: Reader, before: int) -> bool:
+    """Return whether a comment that was deleted before that time (Unix ms) has an image."""
+    return reader.first(pictured_and_deleted, before, 1) is not None
+
+
+def drop_deleted_images(tx: Transaction, before: int, most: int) -> None:
+    """Delete the images of at most `most` comments that were deleted before that time."""
+    for (comment_id,) in tx.query(pictured_and_deleted, before, most):
+        images.remove(tx, comment_id)
 
 
 def old_spam(reader: Reader, before: int, most: int) -> list[int]:

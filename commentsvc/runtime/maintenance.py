@@ -3,8 +3,9 @@
 Adding a comment to the search index costs as much as storing it. So comments are indexed in
 batches, after a pause without submissions, and indexing stops as soon as one arrives: a submission
 never waits for more than one batch. Under a load without pauses nothing is indexed, and the search
-says how much is missing. In such pauses, old network hashes, old spam and unused images are deleted
-too. At the end of a day, answers about the last days are purged from the cache.
+says how much is missing. In such pauses, old network hashes, old spam, unused images and those of
+comments that were deleted long ago are removed too. At the end of a day, answers about the last
+days are purged from the cache.
 """
 
 import asyncio
@@ -22,6 +23,8 @@ from commentsvc.util.timestamps import DAY_MS
 PAUSE: Final = 1.0
 # Comments per batch: about 20 ms, as long as a submission may wait for a slow disk.
 PIECE: Final = 200
+# Days in which a deleted comment that is restored has its pictures again.
+DELETED_DAYS: Final = 30
 # Seconds between two searches for old spam if there was none; a search takes a reader's thread.
 ROUND: Final = 600.0
 
@@ -42,11 +45,8 @@ async def run(database: Database, settings: Settings, clock: Clock, pause: float
             if last == before:
                 await _forget(database, _ago(settings.privacy.keep_network_days, clock.now_ms()))
                 await _drop_images(database, _ago(1, clock.now_ms()))
-                if settings.spam.keep_spam_days and rest <= 0:
-                    now_ms = clock.now_ms()
-                    more = await _remove(
-                        database, _ago(settings.spam.keep_spam_days, now_ms), now_ms
-                    )
+                if rest <= 0:
+                    more = await _remove(database, settings.spam.keep_spam_days, clock.now_ms())
                     rest = 0 if more else ROUND
                 rest -= pause
             before = last
@@ -72,8 +72,15 @@ async def _drop_images(database: Database, before: int) -> None:
         await database.write(images.drop_unused, before, PIECE)
 
 
-async def _remove(database: Database, before: int, now_ms: int) -> bool:
-    """Delete a batch of the spam from before that time; return whether there may be more."""
-    if not await database.read(retention.old_spam, before, 1):
+async def _remove(database: Database, spam_days: int, now_ms: int) -> bool:
+    """Delete a batch of the spam of so many days ago, and of the images of deleted comments.
+
+    Return whether there may be more spam. With 0 days all spam stays.
+    """
+    deleted = _ago(DELETED_DAYS, now_ms)
+    if await database.read(retention.has_deleted_images, deleted):
+        await database.write(retention.drop_deleted_images, deleted, PIECE)
+    before = _ago(spam_days, now_ms)
+    if not spam_days or not await database.read(retention.old_spam, before, 1):
         return False
     return await database.write(retention.drop_spam, before, PIECE, now_ms) == PIECE

@@ -34,12 +34,18 @@ ANSWERS_BY_MAIL: Final = (
     'CREATE TABLE IF NOT EXISTS mailbox (place TEXT COLLATE "C" NOT NULL PRIMARY KEY,'
     " validity BIGINT NOT NULL, uid BIGINT NOT NULL, read_at BIGINT NOT NULL)",
 )
+UPLOADERS: Final = (
+    "ALTER TABLE image ADD COLUMN IF NOT EXISTS network BYTEA",
+    "CREATE INDEX IF NOT EXISTS image_by_network ON image (created_at, network)"
+    " WHERE network IS NOT NULL",
+)
 # As `upgrade.STEPS`, with the statements of each. The first is made from the models until it is
 # released; a test holds what it makes. So the others find their columns in a new database.
 STEPS: Final[dict[str, Callable[[], Iterable[str]]]] = {
     "0001_initial": schema.creation,
     "0002_verified_address": lambda: VERIFIED_ADDRESS,
     "0003_answers_by_mail": lambda: ANSWERS_BY_MAIL,
+    "0004_uploaders": lambda: UPLOADERS,
 }
 
 _FACTS: Final = (

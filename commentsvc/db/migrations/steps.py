@@ -615,3 +615,8 @@ ANSWERS_BY_MAIL: Final = (
     ) STRICT
     """,
 )
+
+UPLOADERS: Final = (
+    "ALTER TABLE image ADD COLUMN network BLOB",
+    "CREATE INDEX image_by_network ON image (created_at, network) WHERE network IS NOT NULL",
+)

@@ -61,6 +61,7 @@ STEPS: Final[dict[str, Step]] = {
     "0001_initial": _running(steps.INITIAL),
     "0002_verified_address": _running(steps.VERIFIED_ADDRESS),
     "0003_answers_by_mail": _running(steps.ANSWERS_BY_MAIL),
+    "0004_uploaders": _running(steps.UPLOADERS),
 }
 # The first step of all databases that were made before the first release, with another schema.
 UNRELEASED: Final = "0001_first"

@@ -481,7 +481,7 @@ class PageViewTable(Table):
 class ImageTable(Table):
     """A picture for comments, a WebP file. `name` is made from the content: see `comments.images`.
 
-    `created_at` is when it was last uploaded.
+    `created_at` is when it was last uploaded, and `network` a keyed hash of where from.
     """
 
     id = peewee.AutoField()
@@ -489,10 +489,21 @@ class ImageTable(Table):
     name = peewee.TextField()
     created_at = peewee.IntegerField()
     content = peewee.BlobField()
+    network = peewee.BlobField(null=True)
 
     class Meta:
         table_name = "image"
         indexes = ((("name", "site_id"), True),)
+
+
+ImageTable.add_index(
+    ImageTable.index(
+        ImageTable.created_at,
+        ImageTable.network,
+        where=peewee.SQL("network IS NOT NULL"),
+        name="image_by_network",
+    )
+)
 
 
 class CommentImageTable(Table):

@@ -20,6 +20,7 @@ from commentsvc.model import APPROVED, DELETED, PENDING, SPAM
 from commentsvc.moderation import actions, personal_data, retention
 from commentsvc.settings.schema import (
     CommentsSettings,
+    PrivacySettings,
     ServerSettings,
     Settings,
     Site,
@@ -164,6 +165,40 @@ def test_images_have_bounds(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
 
 def _full(*_given: object) -> None:
     raise ImagesFull
+
+
+def test_a_network_with_its_share_of_pictures_waits_and_others_do_not(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(images, "LEAST_SHARE", 150)
+    monkeypatch.setattr(images, "SHARE", 10**9)
+    spam = SpamSettings(image_limit="off")
+    with served(tmp_path, replace(PICTURED, spam=spam)) as service:
+        for peer, colour, status in (
+            ("192.0.2.1", "red", 201),
+            ("192.0.2.99", "green", 429),
+            ("198.51.100.1", "blue", 201),
+            ("2001:db8:1::1", "lime", 201),
+            ("2001:db8:1:ff00::1", "teal", 429),
+            ("2001:db8:2::1", "navy", 201),
+        ):
+            answer = upload(service, picture(colour), peer=peer)
+            assert answer.status == status, peer
+            assert ("Retry-After" in dict(answer.headers)) == (status == 429)
+        [(rows, hashes)] = service.database.read_now(
+            lambda reader: reader.execute(
+                "SELECT count(*), count(DISTINCT network) FROM image"
+            ).fetchall()
+        )
+        assert (rows, hashes) == (4, 4)
+
+
+def test_no_network_is_stored_with_a_picture_where_none_is_kept(tmp_path: Path) -> None:
+    with served(tmp_path, replace(PICTURED, privacy=PrivacySettings(keep_network_days=0))) as here:
+        uploaded(here)
+        assert here.database.read_now(
+            lambda reader: reader.execute("SELECT network FROM image").fetchall()
+        ) == [(None,)]
 
 
 def test_a_foreign_page_or_site_uploads_nothing(service: Served) -> None:

@@ -86,7 +86,7 @@ def fill(database: Database) -> None:
         token_hash=b"secret of an edit token",
     )
     image = images.name(b"RIFF red", 4, 3)
-    database.write_now(images.put, "blog", image, b"RIFF red", NOW, 99)
+    database.write_now(images.put, "blog", image, b"RIFF red", NOW, images.Quota(99))
     reply = {"author": "Bob", "email": "bob@blog.example", "source": f"![Red](image:{image})"}
     add(database, now=NOW + HOUR, parent=1, status="pending", **reply)
     cleo = sign_in(database, "other", "Cleo", "cleo@new.example")

@@ -247,7 +247,7 @@ def test_any_service_is_the_same_after_export_and_import(
     with opened(folder, settings=DatabaseSettings(synchronous="normal")) as database:
         database.write_now(queries.sync_sites, ["blog", "other"])
         for site in ("blog", "other"):
-            database.write_now(images.put, site, IMAGE, b"RIFF red", NOW, 99)
+            database.write_now(images.put, site, IMAGE, b"RIFF red", NOW, images.Quota(99))
         service = Service(database)
         for step in steps:
             service.step(*step)

@@ -12,7 +12,7 @@ from commentsvc.db import integrity
 from commentsvc.db.database import Database
 from commentsvc.db.sqlite import Transaction
 from commentsvc.moderation import actions, retention
-from commentsvc.moderation.retention import COMMENTS, REACTIONS, VOTES, StoredNetworks
+from commentsvc.moderation.retention import COMMENTS, IMAGES, REACTIONS, VOTES, StoredNetworks
 from commentsvc.util.timestamps import DAY_MS
 from tests.unit.database_fixture import NOW, add, decide, opened, plan
 
@@ -108,6 +108,7 @@ def test_hashes_of_networks_are_dropped_when_they_are_old(database: Database) ->
         (COMMENTS, "comment_by_network"),
         (VOTES, "vote_by_age"),
         (REACTIONS, "reaction_by_age"),
+        (IMAGES, "image_by_network"),
     ],
 )
 def test_old_hashes_are_found_by_their_index(

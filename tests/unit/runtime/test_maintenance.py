@@ -134,11 +134,14 @@ def test_what_is_told_of_the_last_days_is_purged_when_one_is_over(tmp_path: Path
         asyncio.run(scene(database))
 
 
-def test_images_without_a_comment_are_removed(tmp_path: Path) -> None:
+@pytest.mark.parametrize(("deleted", "days"), [(False, 2), (True, 31)])
+def test_images_without_a_comment_and_of_deleted_comments_are_removed(
+    tmp_path: Path, deleted: bool, days: int
+) -> None:
     name = images.name(b"RIFF red", 4, 3)
 
     async def scene(database: Database) -> None:
-        clock = SettableClock(NOW + 2 * DAY_MS)
+        clock = SettableClock(NOW + days * DAY_MS)
         doing = asyncio.create_task(maintenance.run(database, Settings(), clock, PAUSE))
         async with asyncio.timeout(20):
             while database.read_now(images.stored, name):  # noqa: ASYNC110 - nothing tells of it
@@ -146,7 +149,9 @@ def test_images_without_a_comment_are_removed(tmp_path: Path) -> None:
         doing.cancel()
 
     with opened(tmp_path) as database:
-        database.write_now(images.put, "blog", name, b"RIFF red", NOW, 99)
+        database.write_now(images.put, "blog", name, b"RIFF red", NOW, images.Quota(99))
+        if deleted:
+            add(database, NOW, source=f"![x](image:{name})", status="deleted")
         asyncio.run(scene(database))
 
 

@@ -30,6 +30,7 @@ RELEASED = {
     "0001_initial": "17e05f801b16e5b8",
     "0002_verified_address": "6559d79cce7d7fb2",
     "0003_answers_by_mail": "a01e03b68d072e38",
+    "0004_uploaders": "0e6d6d81509e56e9",
 }
 
 
