@@ -25,8 +25,9 @@ LARGE = {
     "libssl-dev",
     "shellcheck",
 }
-# Other services of Debian: the rule holds for whatever ./test may need.
-MORE = ("apache2", "cron", "exim4-daemon-light", "sysstat")
+# Other services of Debian: the rule holds for whatever ./test may need. There can be only one mail
+# server, which is postfix.
+MORE = ("apache2", "cron", "sysstat")
 
 
 def wanted() -> list[str]:
