@@ -265,7 +265,8 @@ def _look_at(source: Path) -> None:
 
 def _set_aside(connection: PostgresqlConnection) -> str:
     """Move the tables to a schema of another name; return that."""
-    name = f"{SCHEMA}_{time.strftime('%Y%m%dt%H%M%Sz', time.gmtime(SYSTEM_CLOCK.now_ms() / 1000))}"
+    seconds, rest = divmod(SYSTEM_CLOCK.now_ms(), 1_000)  # two may follow within a second
+    name = f"{SCHEMA}_{time.strftime('%Y%m%dt%H%M%S', time.gmtime(seconds))}{rest:03}z"
     connection.run(f"ALTER SCHEMA {SCHEMA} RENAME TO {name}")
     return name
 

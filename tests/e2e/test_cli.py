@@ -101,7 +101,9 @@ def test_a_command_that_cannot_write_says_why_in_one_line(service: Service, star
     with locked(service.data):
         outcome = approve(service.data, 1)
     assert (outcome.code, outcome.out) == (1, "")
-    assert outcome.err.startswith("commentsvc: another program holds the database (")
+    assert outcome.err.startswith(
+        ("commentsvc: another program holds the database (", "commentsvc: the database service_")
+    )
     assert outcome.err.count("\n") == 1
     assert counts(start(service.data)) == [0, 0]
 
