@@ -36,7 +36,7 @@ bayes = false
 """
 # `ask` returns the status and the body of an answer of the service at the socket $1.
 CLIENT = """
-import http.client, json, socket, sys, time
+import http.client, itertools, json, os, socket, sys, time
 class Unix(http.client.HTTPConnection):
     def connect(self):
         self.sock = socket.socket(socket.AF_UNIX)
@@ -48,10 +48,13 @@ def ask(method, path, body=None):
     answer = client.getresponse()
     return answer.status, answer.read()
 """
-# Posts without end as the reader $2. The file $3 gets the words of each acknowledged comment.
+# Posts as the reader $2 until the file $3.end exists. The file $3 gets the words of each comment
+# that is acknowledged.
 READER = f"""{CLIENT}
 with open(sys.argv[3], "w") as file:
-    for number in range(10**6):
+    for number in itertools.count():
+        if os.path.exists(f"{{sys.argv[3]}}.end"):
+            break
         words = f"{{sys.argv[2]}} {{number}}"
         body = json.dumps({{"url": "/post/", "author": "Ann", "message": words}})
         try:
@@ -130,9 +133,9 @@ class Reader:
             time.sleep(PAUSE)
 
     def close(self) -> None:
-        """End the reader."""
-        self._process.kill()
-        self._process.communicate()
+        """Let the reader end after the answer to the last comment."""
+        self._file.with_name(f"{self._file.name}.end").touch()
+        self._process.communicate(timeout=PATIENCE)
 
 
 @contextmanager
