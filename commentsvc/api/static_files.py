@@ -28,7 +28,7 @@ from commentsvc.http.messages import (
 from commentsvc.http.operation import Content, Operation, Query
 from commentsvc.http.router import Route, route
 from commentsvc.settings.schema import Settings
-from commentsvc.util.i18n import find_language, requested_language
+from commentsvc.util.i18n import find_language
 from commentsvc.util.templates import Templates
 from commentsvc.util.threads import ANSWERS, run_in
 
@@ -78,6 +78,7 @@ ROOT = Operation(
     ignores_unknown=True,
     cached=True,
     answers={200: Content("text/html")},
+    errors=(400,),
 )
 
 
@@ -141,11 +142,11 @@ class Files:
 
     def root(self, request: Request) -> Response:
         """GET /[?lang=L]: 200 with a page that says what this service is. Cached."""
-        tag = requested_language(request.query)
+        tag = ROOT.read(request).lang
         language = find_language(tag)
         page = TEMPLATES.render("root.html", language, sites=self._sites).encode()
         headers = (("Content-Type", TYPES[".html"]), *self._public)
-        is_known = tag in ("", language.tag)  # others have no end
+        is_known = tag == language.tag  # others have no end
         return Response(200, headers, page, ROOT.tags(request, *TAG) if is_known else ())
 
     async def static(self, request: Request) -> Response:

@@ -25,6 +25,9 @@ _IGNORED: Final = r"\x00-\x20\x7f-\xa0\\\u200b-\u200f\u2028-\u202f\ufeff"
 _SCHEMES: Final = ("javascript:", "vbscript:", "data:")
 # Pieces of code in a text that stay as typed: finding them takes a microsecond for each.
 CODES: Final = 100
+# Links that are looked at, which takes 3 µs for each. Where there are more, all whose URLs begin
+# like one that runs a script are made relative; "docs/" is relative anyway.
+LINKS: Final = 100
 
 
 # The same as character references (HTML standard, 13.5): by names, decimal and hexadecimal numbers.
@@ -41,8 +44,8 @@ _IGNORED_HEXADECIMAL: Final = "[0-9a-f]|1[0-9a-f]|20|5c|7f|[89][0-9a-f]|a0|200[b
 
 def _referenced(names: str, decimal: str, hexadecimal: str) -> str:
     """Return the pattern of a reference to a character that these patterns name."""
-    numbers = rf"0*+(?:{decimal})(?![0-9])|[xX]0*+(?i:{hexadecimal})(?![0-9a-fA-F])"
-    return rf"&(?:\#(?:{numbers})|(?:{names}));?+"
+    numbers = rf"0*(?:{decimal})(?![0-9])|[xX]0*(?i:{hexadecimal})(?![0-9a-fA-F])"
+    return rf"&(?:\#(?:{numbers})|(?:{names}));?"
 
 
 def _spelt(character: str) -> str:
@@ -53,24 +56,46 @@ def _spelt(character: str) -> str:
     return f"(?:[{''.join(both)}]|{_referenced(names, decimal, hexadecimal)})"
 
 
-def _script_link() -> str:
-    """Return a pattern of what precedes the URL of a link that runs a script.
+# What precedes the URL of a link, an image or a link reference definition that may run a script.
+_links: Final = re.compile(rf"\]\s*[(:]\s*(?=[jJvVdD&<{_IGNORED}])").finditer
+_bracket: Final = re.compile("<(?![A-Za-z/!?])").match  # around a URL
+# All that is ignored at a place. Python 3.11.2 matches possessive repetitions of groups wrongly.
+_ignored: Final = re.compile(
+    f"(?:[{_IGNORED}]|{_referenced(_IGNORED_NAMES, _IGNORED_DECIMAL, _IGNORED_HEXADECIMAL)})*"
+).match
+_spellings: Final = {
+    character: re.compile(_spelt(character)).match for character in {*"".join(_SCHEMES)}
+}
 
-    That is the URL of a link, an image or a link reference definition.
-    """
-    reference = _referenced(_IGNORED_NAMES, _IGNORED_DECIMAL, _IGNORED_HEXADECIMAL)
-    ignored = f"(?:[{_IGNORED}]|{reference})*+"
-    schemes = "|".join(ignored.join(map(_spelt, scheme)) for scheme in _SCHEMES)
-    may_run = f"(?=[jJvVdD&<{_IGNORED}])"  # to find out fast about most links
-    return rf"\]\s*+[(:]\s*+{may_run}(?=(?:<(?![A-Za-z/!?]))?+{ignored}(?:{schemes}))"
+
+def _after_ignored(text: str, at: int) -> int:
+    found = _ignored(text, at)
+    assert found is not None, "it may be empty"
+    return found.end()
 
 
-_script_links: Final = re.compile(_script_link()).finditer
+def _runs_script(text: str, at: int) -> bool:
+    """Return whether the URL at a place of the text is of a scheme that runs a script."""
+    if bracket := _bracket(text, at):
+        at = bracket.end()
+    begin = _after_ignored(text, at)
+    return any(_has_scheme(text, begin, scheme) for scheme in _SCHEMES)
+
+
+def _has_scheme(text: str, at: int, scheme: str) -> bool:
+    for character in scheme:
+        spelt = _spellings[character](text, at)
+        if spelt is None:
+            return False
+        at = _after_ignored(text, spelt.end())
+    return True
 
 
 def defuse(source: str) -> str:
     """Return Markdown that no renderer turns into a script or a tag of the author's."""
-    ends = [link.end() for link in _script_links(source)]
+    ends = [link.end() for link in _links(source)]
+    if len(ends) <= LINKS:
+        ends = [end for end in ends if _runs_script(source, end)]
     text = "./".join(source[begin:end] for begin, end in pairwise([0, *ends, len(source)]))
     if "`" in text and _has_plain_code(text):
         parts = text.split("`")

@@ -39,7 +39,7 @@ _MISSING = {
 
 # The patterns of addresses in the JSON Schema: every JSON Schema library understands them, and
 # `check` accepts all that match.
-_ATOM, _NAME = "[A-Za-z0-9À-ÖØ-öø-ʯ_+-]{1,30}", "[A-Za-z0-9]+(?:-[A-Za-z0-9]+){0,2}"
+_ATOM, _NAME = "[A-Za-z0-9À-ÖØ-öø-ʯ_+-]{1,30}", "[A-Za-z0-9]{1,20}(?:-[A-Za-z0-9]{1,20}){0,2}"
 PLAIN_EMAIL = rf"^(?:{_ATOM}(?:\.{_ATOM})?@{_NAME}(?:\.{_NAME})+)?$"
 _LABEL = "[A-Za-z0-9À-ÖØ-öø-ʯ-]+"
 PLAIN_SITE = (

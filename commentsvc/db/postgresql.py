@@ -12,6 +12,7 @@ This module is loaded only where `database.url` asks for it: psycopg is an extra
 
 import contextlib
 import threading
+import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Future
 from functools import lru_cache
@@ -71,6 +72,8 @@ WRITER_PATIENCE: Final = 5
 IDLE: Final = 2
 # The version of Debian 12, the oldest that we support.
 OLDEST: Final = 15
+# How often, and after how many seconds, it is asked again whether a program has left.
+LEAVING, LEAVING_PAUSE = 10, 0.1
 
 # Other programs of ours that are connected to the same database.
 _USERS: Final = (
@@ -248,16 +251,20 @@ def _refuse_password_in_host(url: str) -> None:
 def refuse_others(connection: Any, purpose: str) -> None:
     """Raise DatabaseBusy if another program of ours is connected, such as a service.
 
-    It must be stopped for our `purpose`. Any: psycopg's connection, or ours.
+    It must be stopped for our `purpose`. PostgreSQL lists one that has just ended for a moment
+    longer. Any: psycopg's connection, or ours.
     """
-    connection.execute("SELECT pg_stat_clear_snapshot()")
-    row = connection.execute(_USERS).fetchone()
-    if row is not None:
-        name, pid, address = row
-        raise DatabaseBusy(
-            f"the database {name} is in use by another commentsvc (its connection {pid}, from"
-            f" {address}): stop it, then {purpose}"
-        )
+    for _ in range(LEAVING):
+        connection.execute("SELECT pg_stat_clear_snapshot()")
+        row = connection.execute(_USERS).fetchone()
+        if row is None:
+            return
+        time.sleep(LEAVING_PAUSE)
+    name, pid, address = row
+    raise DatabaseBusy(
+        f"the database {name} is in use by another commentsvc (its connection {pid}, from"
+        f" {address}): stop it, then {purpose}"
+    )
 
 
 def take_lock(connection: Any) -> None:

@@ -89,7 +89,7 @@ class WalineQuery(Query, frozen=True):
         Literal["insertedAt_desc", "insertedAt_asc", "like_desc"], Meta(description="The order.")
     ] = "insertedAt_desc"
     count: Annotated[_Number, Meta(description="With `recent`: how many comments.")] = 10
-    lang: Annotated[str, Meta(description="Ignored.", max_length=35)] = ""
+    lang: Annotated[str, Meta(description="Ignored.")] = ""
 
 
 class WalineSubmission(msgspec.Struct, frozen=True, gc=False):

@@ -23,7 +23,6 @@ from commentsvc.api.serialize import is_digest
 from commentsvc.comments.submission import (
     BIGGEST_ID,
     EMAIL_LENGTH,
-    Author,
     Email,
     ParentId,
     SubmissionFields,
@@ -51,11 +50,14 @@ IssoText = Annotated[
 _is_long_enough = re.compile(rf"[\s\S]{{2,}}{_VISIBLE_END}").match
 
 
+IssoAuthor = Annotated[str, Meta(description="The author's name, which is cut if it is too long.")]
+
+
 class IssoSubmission(msgspec.Struct, frozen=True, gc=False):
     """A comment as Isso's clients send it. Other keys are ignored."""
 
     text: IssoText
-    author: Author | None = None
+    author: IssoAuthor | None = None
     email: Email | None = None
     website: Website | None = None
     parent: ParentId | None = None
@@ -70,7 +72,7 @@ class IssoEdit(msgspec.Struct, frozen=True, gc=False):
     """
 
     text: IssoText
-    author: Author | None = None
+    author: IssoAuthor | None = None
     website: Website | UnsetType | None = UNSET
 
 

@@ -228,7 +228,7 @@ LIKE, DISLIKE = (
         summary=summary,
         query=Query,
         ignores_unknown=True,
-        answers={200: json_of(IssoVotes | None), **_REFUSALS},
+        answers={200: json_of(IssoVotes | None), **_REFUSALS, 404: TEXT},
     )
     for name, summary in (
         ("like", "Vote for a comment (Isso)"),
@@ -501,7 +501,8 @@ class IssoApi:
         """
         cors = self._cors.check(request, self._site)
         json_body(request)
-        number = request.number()
+        if (number := request.number()) == 0:
+            raise UnknownComment([number])
         entry = self._database.read_now(queries.find, number)
         votes: IssoVotes | None = None
         if entry is not None and entry.site == self._site:
