@@ -126,11 +126,14 @@ def _filter_calls() -> bool:
 def _close_in() -> bool:
     """Let this process open nothing more; return whether it can make no call but CALLS either.
 
-    All that Pillow needs is loaded before.
+    All that Pillow needs is loaded before; some of it only a picture of that kind loads.
     """
     Image.init()
     ImageCms.createProfile("sRGB")
-    Image.new("RGB", (1, 1)).save(BytesIO(), "WEBP")
+    for kind in KINDS:
+        picture = BytesIO()
+        Image.new("RGB", (1, 1)).save(picture, kind)
+        convert(picture.getvalue())
     resource.setrlimit(resource.RLIMIT_NOFILE, (0, 0))
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     return _filter_calls()

@@ -6,10 +6,10 @@ import zlib
 from io import BytesIO
 from pathlib import Path
 from struct import pack
-from typing import Any
+from typing import Any, Literal
 
 import pytest
-from PIL import Image, PngImagePlugin
+from PIL import Image, ImageCms, PngImagePlugin
 
 from commentsvc.api import image_worker
 from commentsvc.api.image_worker import BYTES, SIDE, TooLargeError, convert
@@ -149,6 +149,27 @@ def test_the_process_says_what_became_of_a_picture() -> None:
     assert run(picture("PNG"), script).startswith(b"40x30\nRIFF")
     assert run(png(60_000, 60_000, b""), script) == b"too large"
     assert run(b"no picture", script) == b""
+
+
+def with_profile(kind: str, space: Literal["LAB", "XYZ", "sRGB"]) -> bytes:
+    profile = ImageCms.ImageCmsProfile(ImageCms.createProfile(space))
+    return picture(kind, icc_profile=profile.tobytes())
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        *(picture(kind) for kind in ("JPEG", "MPO", "PNG", "WEBP", "GIF")),
+        *(picture("GIF", mode=mode) for mode in ("1", "L", "P", "RGBA")),
+        *(picture("PNG", mode=mode) for mode in ("1", "LA", "P", "I;16")),
+        *(with_profile("JPEG", "LAB"), with_profile("PNG", "sRGB"), with_profile("WEBP", "sRGB")),
+        *(with_exif(), with_text(), picture("JPEG", (3_000, 40), "CMYK", progressive=True)),
+    ],
+    ids=range(19),
+)
+def test_the_closed_in_process_makes_the_same_of_a_picture(content: bytes) -> None:
+    """Of Pillow, nothing can be loaded any more; it loads some things as late as a picture."""
+    assert run(content, image_worker.__file__) == convert(content)
 
 
 @pytest.mark.parametrize("bound", ["MEMORY = 120 << 20", "SECONDS = 0"])
