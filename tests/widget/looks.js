@@ -179,7 +179,7 @@ function look(state) {
     const before = thread.previousElementSibling;
     if (before) {
       const gap = thread.getBoundingClientRect().top - before.getBoundingClientRect().bottom;
-      const inner = thread.querySelector(".commentsvc-bar")?.getBoundingClientRect().top - thread.getBoundingClientRect().top || 0;
+      const inner = thread.querySelector(".commentsvc-bar, .commentsvc-button")?.getBoundingClientRect().top - thread.getBoundingClientRect().top || 0;
       if (gap + inner < 15) faults.push(`${state}: space above ${gap} ${inner}`);
     }
     const items = [...thread.querySelectorAll(".commentsvc-list > .commentsvc-comment")].map((item) => item.getBoundingClientRect());
