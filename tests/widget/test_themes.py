@@ -146,7 +146,14 @@ def theme(request: pytest.FixtureRequest, show: Callable[[str], Page]) -> tuple[
 
 
 def switch(page: Page, scheme: str) -> None:
-    page.evaluate("(scheme) => document.documentElement.className = scheme", scheme)
+    """Let the theme change its colours, and wait for the end of their transitions."""
+    page.evaluate(
+        """async (scheme) => {
+          document.documentElement.className = scheme;
+          await Promise.allSettled(document.getAnimations().map(({ finished }) => finished));
+        }""",
+        scheme,
+    )
 
 
 def pixels(locator: Locator, property_: str) -> float:
