@@ -14,7 +14,7 @@ whatever it is: no part of it is matched twice.
 
 import re
 from html.entities import html5
-from itertools import pairwise
+from itertools import accumulate
 from typing import Final
 
 # The beginning of a tag, comment, declaration or processing instruction (HTML standard, 13.2.5.6),
@@ -57,7 +57,7 @@ def _spelt(character: str) -> str:
 
 
 # What precedes the URL of a link, an image or a link reference definition that may run a script.
-_links: Final = re.compile(rf"\]\s*[(:]\s*(?=[jJvVdD&<{_IGNORED}])").finditer
+_LINK: Final = re.compile(rf"(\]\s*[(:]\s*)(?=[jJvVdD<{_IGNORED}]|&[#A-Za-z])")
 _bracket: Final = re.compile("<(?![A-Za-z/!?])").match  # around a URL
 # All that is ignored at a place. Python 3.11.2 matches possessive repetitions of groups wrongly.
 _ignored: Final = re.compile(
@@ -93,10 +93,14 @@ def _has_scheme(text: str, at: int, scheme: str) -> bool:
 
 def defuse(source: str) -> str:
     """Return Markdown that no renderer turns into a script or a tag of the author's."""
-    ends = [link.end() for link in _links(source)]
-    if len(ends) <= LINKS:
-        ends = [end for end in ends if _runs_script(source, end)]
-    text = "./".join(source[begin:end] for begin, end in pairwise([0, *ends, len(source)]))
+    parts = _LINK.split(source)  # a text, what precedes a URL, the text from there, and so on
+    if len(parts) > 2 * LINKS:
+        parts[1::2] = [link + "./" for link in parts[1::2]]
+    else:
+        for number, end in enumerate([*accumulate(map(len, parts))]):
+            if number % 2 and _runs_script(source, end):
+                parts[number] += "./"
+    text = "".join(parts)
     if "`" in text and _has_plain_code(text):
         parts = text.split("`")
         parts[::2] = [_TAG("&lt;", part) for part in parts[::2]]
