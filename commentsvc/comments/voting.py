@@ -24,7 +24,7 @@ from commentsvc.comments.errors import TooManyVotes, UnknownComment
 from commentsvc.db import statements
 from commentsvc.db.query import Param, Select, insertion, prepared
 from commentsvc.db.schema.comments import CommentTable, VoteTable
-from commentsvc.db.sqlite import Transaction
+from commentsvc.db.sqlite import Reader, Transaction
 from commentsvc.model import APPROVED
 
 CROWD: Final = 20  # votes of one network, a /24 or /56, on one comment
@@ -93,11 +93,7 @@ def vote(
     The clients of other systems send no word (None). They show a deleted comment that has replies
     with its votes, so it can get some from them.
     """
-    row = tx.execute(statements.FIND_COMMENT, (comment_id,)).fetchone()
-    if row is None or not (
-        row[4] == APPROVED or (word is None and two_levels.is_listed(tx, comment_id, row[3]))
-    ):
-        raise UnknownComment([comment_id])
+    where = _thread_of(tx, comment_id, also_deleted=word is None)
     word = secrets.token_urlsafe(DIGEST) if word is None else word
     voter = hashlib.blake2b(word.encode(), digest_size=DIGEST, person=b"voter").digest()
     cast = tx.first(find_vote, comment_id, voter)
@@ -111,7 +107,7 @@ def vote(
         tx.change(_PUT, comment_id, voter, value, network, now)
     [(votes,)] = tx.query(_add, comment_id, value - was)
     if value != was:
-        add_to_counts(tx, {ThreadRef(*row[:4]): 0})  # only to purge
+        add_to_counts(tx, {where: 0})  # only to purge
     return int(votes)
 
 
@@ -122,11 +118,34 @@ def vote_once(
 
     Everything else is as for `vote`.
     """
+    _thread_of(tx, comment_id, also_deleted=True)  # before anything is said about its votes
     if networks:
         is_own = tx.first(_find_written, comment_id, networks[0], networks[-1]) is not None
         if is_own or _votes_of(tx, comment_id, networks):
             raise TooManyVotes
     return vote(tx, comment_id, None, value, networks, now)
+
+
+def takes_votes(reader: Reader, comment_id: int) -> bool:
+    """Return whether `vote_once` knows a comment: it is listed for readers without a word."""
+    try:
+        _thread_of(reader, comment_id, also_deleted=True)
+    except UnknownComment:
+        return False
+    return True
+
+
+def _thread_of(reader: Reader, comment_id: int, *, also_deleted: bool) -> ThreadRef:
+    """Return the thread of a comment that is shown. Raise UnknownComment for any other.
+
+    With `also_deleted`, a deleted comment that is listed for its replies is one.
+    """
+    row = reader.execute(statements.FIND_COMMENT, (comment_id,)).fetchone()
+    if row is None or not (
+        row[4] == APPROVED or (also_deleted and two_levels.is_listed(reader, comment_id, row[3]))
+    ):
+        raise UnknownComment([comment_id])
+    return ThreadRef(*row[:4])
 
 
 def _votes_of(tx: Transaction, comment_id: int, networks: Sequence[bytes]) -> int:

@@ -503,9 +503,9 @@ class IssoApi:
         json_body(request)
         if (number := request.number()) == 0:
             raise UnknownComment([number])
-        entry = self._database.read_now(queries.find, number)
+        entry = self._database.read_now(self._find_listed, number)
         votes: IssoVotes | None = None
-        if entry is not None and entry.site == self._site:
+        if entry is not None:
             try:
                 votes = await self._cast(request, number, value)
             except UnknownComment:
@@ -514,6 +514,13 @@ class IssoApi:
                 votes = await self._database.read(_votes, entry.comment)
                 votes = msgspec.structs.replace(votes, message=str(refusal))
         return Response(200, self._written(cors), encode(votes))
+
+    def _find_listed(self, reader: Reader, number: int) -> Entry | None:
+        """Return a comment of the site, None if its list has none with that number."""
+        entry = queries.find(reader, number)
+        if entry is None or entry.site != self._site or not voting.takes_votes(reader, number):
+            return None
+        return entry
 
     async def _cast(self, request: Request, number: int, value: int) -> IssoVotes:
         """Store a vote of the network of a request. Raise HttpError 429 or TooManyVotes."""

@@ -65,6 +65,17 @@ def test_a_comment_that_is_not_shown_gets_no_votes(database: Database) -> None:
     assert votes(database) == 0
 
 
+def test_a_network_without_votes_left_learns_nothing_of_a_hidden_comment(
+    database: Database,
+) -> None:
+    database.write_now(voting.vote_once, 1, 1, HERE, NOW)
+    assert database.read_now(voting.takes_votes, 1)
+    decide(database, SPAM, 1)
+    with pytest.raises(UnknownComment):
+        database.write_now(voting.vote_once, 1, 1, HERE, NOW)
+    assert not database.read_now(voting.takes_votes, 1)
+
+
 def test_one_network_is_no_crowd(database: Database) -> None:
     for number in range(CROWD):
         vote(database, f"reader {number}", 1, (HERE[number % 2], b""))

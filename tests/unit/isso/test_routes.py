@@ -3,7 +3,7 @@
 import json
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import msgspec
 import pytest
@@ -13,6 +13,7 @@ from commentsvc.comments.submission import avatar
 from commentsvc.db.schema.comments import CommentTable
 from commentsvc.http.messages import Response
 from commentsvc.isso import messages, routes
+from commentsvc.model import DELETED, PENDING, SPAM
 from commentsvc.settings.schema import (
     CommentsSettings,
     FeedSettings,
@@ -24,6 +25,7 @@ from commentsvc.util.timestamps import MINUTE_MS
 from docs.generate import operations
 from tests.unit.admin_client import employ
 from tests.unit.app_fixture import SETTINGS, Served, data, served, waiting
+from tests.unit.database_fixture import decide
 from tests.unit.isso.pairs import Player, Reply, recorded
 
 BLOG = "https://blog.example"
@@ -426,6 +428,29 @@ def test_votes_are_for_comments_that_are_shown(service: Served) -> None:
         == 403
     )
     assert service.ask("POST", "/isso/id/1/like", origin="https://evil.example").status == 403
+
+
+@pytest.mark.parametrize("days", [0, 30])  # networks' hashes are kept, or their votes limited
+@pytest.mark.parametrize("votes", ["off", "up", "both"])
+@pytest.mark.parametrize("status", [PENDING, SPAM, DELETED])
+def test_a_vote_says_nothing_of_a_comment_that_is_not_listed(
+    tmp_path: Path, status: str, votes: Literal["off", "up", "both"], days: int
+) -> None:
+    """Whatever else would refuse it: the setting, the author's network, or a vote before."""
+    settings = msgspec.structs.replace(
+        SETTINGS_OF_ISSO,
+        comments=CommentsSettings(votes=votes),
+        privacy=PrivacySettings(keep_network_days=days),
+    )
+    with served(tmp_path, settings) as service:
+        number, _ = written(service)
+        if votes != "off":
+            service.ask("POST", f"/isso/id/{number}/like", peer=ELSEWHERE)
+        decide(service.database, status, number)
+        for peer in (ELSEWHERE, "127.0.0.1", "198.51.100.1"):
+            for vote in ("like", "dislike"):
+                answer = service.ask("POST", f"/isso/id/{number}/{vote}", peer=peer)
+                assert (answer.status, answer.body) == (200, b"null"), (peer, vote)
 
 
 def test_only_pages_of_the_site_read_with_credentials(service: Served) -> None:
