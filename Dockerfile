@@ -15,7 +15,8 @@
 # The base image is pinned by its digest, so that nobody can replace it, and updated with apt. To use
 # another Debian 13: --build-arg BASE=debian:trixie-slim
 #
-# With --build-arg LOCK=postgres the image has the driver for PostgreSQL, too.
+# With --build-arg LOCK=postgres the image has the driver for PostgreSQL, too; with LOCK=full, also
+# what pictures in comments need.
 ARG BASE=debian:trixie-slim@sha256:a29215f6a35e51e22adffa17f89e9d2ef06214e64a2bad10d765c46aea49f11f
 
 FROM ${BASE} AS build

@@ -29,6 +29,7 @@ from commentsvc.http.router import Route
 from commentsvc.moderation.permissions import Permission
 from commentsvc.util.http_client import SettingsClient
 from commentsvc.util.i18n import gettext as _
+from commentsvc.util.installation import how_to_install
 from commentsvc.util.timestamps import MINUTE_MS
 
 _log = logging.getLogger(__name__)
@@ -64,7 +65,7 @@ class ProviderPages:
         self._limiter = context.authentication.limiter
         self._name = oidc.provider_name(settings.oidc)
         if settings.oidc.issuer and not self._name:
-            _log.warning("oidc.issuer is set, which needs: pip install 'commentsvc[oidc]'")
+            _log.warning("oidc.issuer is set, which needs: %s", how_to_install("oidc"))
 
     def routes(self) -> list[Route]:
         """Return the table of routes."""

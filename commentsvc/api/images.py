@@ -41,6 +41,7 @@ from commentsvc.model import thread_tag
 from commentsvc.spam.pending_limit import NETWORK_FULL
 from commentsvc.util.client_network import NetworkHashes, network, wide_network
 from commentsvc.util.i18n import gettext as _
+from commentsvc.util.installation import how_to_install
 from commentsvc.util.ratelimit import RateLimiter
 from commentsvc.util.text import one_line
 
@@ -68,7 +69,7 @@ HEADERS: Final = (
 UNDESCRIBED: Final = _("Please describe the picture for people who cannot see it.")
 ALT_LENGTH: Final = 300  # characters of a description
 _SPECIAL: Final = re.compile(r"[\\\[\]<>*_`~$&!]").sub
-INSTALL: Final = "pip install 'commentsvc[images]'"
+EXTRA: Final = "images"  # of the package
 UNCONFINED: Final = (
     "this kernel or processor cannot filter system calls (seccomp): a hostile picture opens no file"
     " and no socket, but could trace other processes of its user; do not run the service as root"
@@ -129,7 +130,9 @@ class CommentImages:
             if not settings.server.public_url:
                 _log.warning("`images` of a [[site]] is set, which needs server.public_url")
             if not is_installed():
-                _log.warning("`images` of a [[site]] is set, which needs: %s", INSTALL)
+                _log.warning(
+                    "`images` of a [[site]] is set, which needs: %s", how_to_install(EXTRA)
+                )
             elif not is_confined():
                 _log.warning("pictures: %s", UNCONFINED)
 

@@ -10,6 +10,7 @@ from commentsvc.db.database_file import DatabaseFile, DatabaseReplaced
 from commentsvc.db.peers import NoPeers, Peers
 from commentsvc.db.sqlite import DatabaseError, DatabaseUnusable, Reader, Transaction
 from commentsvc.settings.schema import DatabaseSettings
+from commentsvc.util.installation import how_to_install
 
 LOOP_PATIENCE: Final = 0.02  # seconds that `read_now` may hold the event loop for another's lock
 
@@ -47,10 +48,7 @@ class Engine(Protocol):
         """Release what it holds beside connections."""
 
 
-WITHOUT_DRIVER: Final = (
-    "database.url names PostgreSQL, and its driver is not installed:"
-    " pip install 'commentsvc[postgres]'"
-)
+WITHOUT_DRIVER: Final = "database.url names PostgreSQL, and its driver is not installed: {}"
 # A file, or the URL of PostgreSQL.
 Location: TypeAlias = Path | str
 
@@ -92,7 +90,7 @@ def load_postgresql() -> ModuleType:
     try:
         from commentsvc.db import postgresql
     except ImportError as error:
-        raise DatabaseUnusable(WITHOUT_DRIVER) from error
+        raise DatabaseUnusable(WITHOUT_DRIVER.format(how_to_install("postgres"))) from error
     return postgresql
 
 

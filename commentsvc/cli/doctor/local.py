@@ -22,6 +22,7 @@ from commentsvc.runtime.control import ControlError, Ping
 from commentsvc.runtime.control_commands import CommandResult
 from commentsvc.settings import data_dir
 from commentsvc.settings.schema import Settings
+from commentsvc.util.installation import how_to_install
 
 # Requests that are sent one after the other on one connection.
 REQUESTS: Final = 20
@@ -89,7 +90,7 @@ def pictures() -> Finding:
     from commentsvc.api import images
 
     if not images.is_installed():
-        return Finding("pictures", False, f"this needs {images.INSTALL}")
+        return Finding("pictures", False, f"this needs: {how_to_install(images.EXTRA)}")
     if not images.is_confined():
         return Finding("pictures", None, images.UNCONFINED)
     return Finding("pictures", True, "a process that can do nothing else reads them")
