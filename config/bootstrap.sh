@@ -6,8 +6,7 @@
 #   sh config/bootstrap.sh test    and what the tests need (for ./test)
 #   sh config/bootstrap.sh dev     and the developers' tools; the core keeps its assertions
 #
-# A level contains those above it. Two more are the program and what draws charts (`loadtest`), or
-# what packs it (`dist`).
+# A level contains those above it. One more is the program and what packs it (`dist`).
 # When nothing changed since the last time, this takes a few milliseconds: each level leaves two
 # stamps in .venv, one for what is in .venv and one for the machine's packages. A stamp holds the
 # checksum of the files that decide what is installed. If packages could not be installed, there is no
@@ -31,10 +30,9 @@ case $level in
     core) levels="core" ;;
     demo) levels="core demo" ;;
     dist) levels="core dist" ;;
-    loadtest) levels="core loadtest" ;;
     test) levels="core demo test" ;;
     dev) levels="core demo test dev" ;;
-    *) die "unknown level '$level'; known: core, demo, dist, loadtest, test, dev" ;;
+    *) die "unknown level '$level'; known: core, demo, dist, test, dev" ;;
 esac
 
 # The path is part of the stamp: the programs in .venv/bin name their interpreter by it.

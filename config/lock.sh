@@ -23,7 +23,7 @@ compile dev --upgrade --group dev --extra oidc pyproject.toml
 compile runtime --upgrade --extra oidc --constraints "$folder/dev.txt" pyproject.toml
 compile postgres --upgrade --extra oidc --extra postgres --constraints "$folder/dev.txt" pyproject.toml
 compile full --upgrade --all-extras --constraints "$folder/dev.txt" pyproject.toml
-for group in build demo dist loadtest test; do
+for group in build demo dist test; do
     compile "$group" --upgrade --constraints "$folder/dev.txt" --group "$group"
 done
 

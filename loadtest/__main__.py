@@ -6,8 +6,8 @@ from loadtest.harness.client import ClientError
 from loadtest.harness.programs import MissingError, ProgramError
 from loadtest.harness.service import ServiceError
 from loadtest.proxies import command as proxies
-from loadtest.report import chart, diff, publish
-from loadtest.servers import versus
+from loadtest.report import publish
+from loadtest.servers import frameworks
 from loadtest.workloads import (
     admin_pages,
     attack,
@@ -31,8 +31,7 @@ ERRORS = (MissingError, ClientError, ProgramError, ServiceError, ValueError)
 COMMANDS: dict[str, click.Command] = {
     "scenarios": scenarios.main,
     "attack": attack.main,
-    "versus": versus.main,
-    "frameworks": versus.frameworks,
+    "frameworks": frameworks.main,
     "front-page": front_page.main,
     "page-view": page_view.main,
     "methods": methods.main,
@@ -49,8 +48,6 @@ COMMANDS: dict[str, click.Command] = {
     "proxies": proxies.main,
     "publish": publish.main,
     "compare": compare.main,
-    "diff": diff.main,
-    "chart": chart.main,
 }
 
 
@@ -78,8 +75,8 @@ def main() -> None:
     """Measure commentsvc under load.
 
     The server runs on one core and its clients on another. loadtest/README.md describes the
-    method and how to read the results. Most commands take --short, which tries everything once
-    within seconds and stores nothing.
+    method and how to read the results. With --short, a command tries a little of everything
+    and stores nothing.
     """
 
 

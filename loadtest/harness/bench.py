@@ -13,13 +13,16 @@ from pathlib import Path
 from loadtest.data.blog import Page, Text, draw, texts
 from loadtest.harness import client
 from loadtest.harness.client import Outcome, Request
-from loadtest.harness.measurement import Measurement, Reading
+from loadtest.harness.measurement import Measurement, Reading, Row
+from loadtest.harness.running import Running
 from loadtest.harness.scenario import MARK, Question, Scenario, order
 from loadtest.harness.service import JSON, Service, ServiceError, Visitor
 
 SAMPLE = 50  # answers checked after a run
 TEMPLATES = 2_000  # different submissions; the key makes each one sent unique
 HITS, MISSES = "hits_total", "misses_total"
+WARMING = 0.5  # seconds of one warm-up
+WARMINGS = 40  # after which misses are an error
 SLACK = 0.01  # share of answers that may come from the other side: our own requests
 
 
@@ -36,7 +39,7 @@ class Bench:
 
     def measure(
         self, scenario: Scenario, round_number: int, seconds: float, cores: tuple[int, int]
-    ) -> Measurement:
+    ) -> Row:
         """Play `scenario` once. Raise ServiceError or ClientError for wrong answers."""
         questions = scenario.ask(self._pages)
         file = self._write(scenario, questions, self._check(questions))
@@ -50,7 +53,8 @@ class Bench:
         if scenario.submits:
             self.submitted += outcome.answered
             self._submit_one()
-        return Measurement.of(scenario.name, round_number, outcome, used, self._service.rss())
+        rss = self._service.rss()
+        return Measurement.of(scenario.name, round_number, outcome, used, rss).row()
 
     def _play(self, scenario: Scenario, file: Path, seconds: float, core: str) -> Outcome:
         port, clients, depth = self._service.port, scenario.clients, scenario.depth
@@ -156,3 +160,25 @@ def judge(
             f"{scenario.name}: {strange} of {outcome.answered} were not answered by the"
             f" {scenario.answered_by}"
         )
+
+
+def warm(
+    server: Service | Running, plan: Path, count: int, clients: int, depth: int, core: str
+) -> None:
+    """Play `plan`; on our own server until all its `count` answers come from the cache."""
+    ours = isinstance(server, Service)
+    for _ in range(WARMINGS):
+        before = hits(server) if ours else 0
+        outcome = client.generate(server.port, plan, clients, depth, WARMING, 0, core)
+        client.demand("warming up", outcome)
+        if not ours or hits(server) - before == outcome.answered >= count:
+            return
+    raise ServiceError("the store does not keep the answers of all pages")
+
+
+def hits(server: Service | Running) -> int:
+    """Return the number of our server's cache hits so far."""
+    visitor = Visitor(server.port)
+    found = visitor.counters((HITS,))[HITS]
+    visitor.close()
+    return found

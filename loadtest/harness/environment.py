@@ -1,12 +1,16 @@
 """The environment of a run: a temporary folder with a seeded database, two cores, the machine."""
 
 import shutil
+import sys
 import tempfile
+import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
+
+import click
 
 from loadtest.data import blog
 from loadtest.data.blog import Page
@@ -15,11 +19,9 @@ from loadtest.harness import machine
 from loadtest.harness.browsers import names
 from loadtest.harness.measurement import Row
 from loadtest.harness.programs import BUILD
-from loadtest.harness.progress import progress
 from loadtest.harness.result import Result, Verdict, summarise
 from loadtest.harness.rounds import Extent
 
-Entry = TypeVar("Entry")
 Judge = Callable[[Sequence[Row]], list[Verdict]]
 
 
@@ -42,7 +44,7 @@ def prepare(extent: Extent, pages: int = blog.PAGES, parent: Path = BUILD) -> It
     """
     with prepare_empty(extent, parent) as empty:
         ranked = blog.pages(pages)
-        seed(empty.folder / "data", ranked, progress())
+        seed(empty.folder / "data", ranked, _progress())
         about = empty.about | {"pages": pages, "comments": blog.COMMENTS}
         yield Environment(empty.folder, ranked, extent, empty.cores, about)
 
@@ -60,29 +62,24 @@ def prepare_empty(extent: Extent, parent: Path = BUILD) -> Iterator[Environment]
         shutil.rmtree(folder)
 
 
-def rotated(entries: Sequence[Entry], number: int) -> list[Entry]:
-    """Return the entries, beginning with another one in each round."""
-    begin = number % len(entries)
-    return [*entries[begin:], *entries[:begin]]
+def _progress() -> Callable[[int], None]:
+    """Return a function that shows how much is seeded, on a terminal all the time."""
+    begin, terminal = time.monotonic(), sys.stdout.isatty()
+
+    def report(done: int) -> None:
+        end = f" in {time.monotonic() - begin:.1f} s\n" if done == blog.COMMENTS else ""
+        if terminal or end:
+            click.echo(f"{chr(13) * terminal}seeded {done:,} comments{end}", nl=False)
+
+    return report
 
 
 def sum_up(
     about: dict[str, Any],  # Any: as in Result
     texts: Mapping[str, str],
     rows: Sequence[Row],
-    judge: Judge,
-    before: Result | None = None,
+    judge: Judge = lambda _: [],
 ) -> Result:
-    """Return the medians of all rows; those of `before`, if any, are the first rounds."""
-    every = [*(before.rounds if before else ()), *rows]
-    known = {one.name: one.text for one in before.summaries} | dict(texts) if before else texts
-    summaries = tuple(summarise(name, known.get(name, name), every) for name in names(every))
-    if before:
-        pieces = [*before.about.get("pieces", []), {k: about[k] for k in ("date", "commit")}]
-        about = {**before.about, "pieces": pieces}
-    return Result(about, summaries, tuple(judge(every)), tuple(every))
-
-
-def first_round(before: Result | None) -> int:
-    """Return the number of the next round."""
-    return 1 + max((int(one["round"]) for one in before.rounds), default=0) if before else 1
+    """Return the medians of all rows, named by `texts`, and what is judged."""
+    summaries = tuple(summarise(name, texts.get(name, name), rows) for name in names(rows))
+    return Result(about, summaries, tuple(judge(rows)), tuple(rows))

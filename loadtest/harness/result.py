@@ -14,8 +14,7 @@ from typing import Any, Self
 
 from loadtest.harness.measurement import Row
 from loadtest.harness.programs import BUILD, ROOT
-from loadtest.harness.rounds import Round
-from loadtest.harness.scenario import MEMORY, Goal, Scenario
+from loadtest.harness.scenario import Goal
 
 ROUNDS = BUILD / "rounds"
 RESULTS = ROOT / "loadtest" / "results"
@@ -60,10 +59,7 @@ class Verdict:
 
 @dataclass(frozen=True, slots=True)
 class Result:
-    """A whole run. `about` has commit, date, machine, command and the run's own numbers.
-
-    `rounds` is empty for a published summary.
-    """
+    """A whole run. `about` has commit, date, machine, command and the run's own numbers."""
 
     about: dict[str, Any]  # Any: it is shown, never computed with
     summaries: tuple[Summary, ...]
@@ -71,30 +67,11 @@ class Result:
     rounds: tuple[dict[str, Any], ...]  # Any: every figure of every round
 
     @classmethod
-    def of(
-        cls, about: dict[str, Any], scenarios: Sequence[Scenario], rounds: Sequence[Round]
-    ) -> Self:
-        """Sum up rounds of scenarios."""
-        rows = [measurement.row() for one in rounds for measurement in one.measurements]
-        summaries = tuple(summarise(scenario.name, scenario.text, rows) for scenario in scenarios)
-        memory = statistics.median(one.rss_end_mib for one in rounds)
-        verdicts = [
-            Verdict(s.name, goal, value, None if s.disturbed else goal.holds(value))
-            for scenario, s in zip(scenarios, summaries, strict=True)
-            for goal in scenario.goals
-            for value in (s.medians[goal.figure],)
-        ]
-        verdicts.append(Verdict("memory", MEMORY, memory, MEMORY.holds(memory)))
-        return cls(about, summaries, tuple(verdicts), tuple(asdict(one) for one in rounds))
-
-    @classmethod
     def read(cls, path: Path) -> Self:
-        """Read what `write` or `publish` wrote. Raise ValueError for anything else."""
+        """Read what `write` wrote. Raise ValueError for anything else."""
         stored = json.loads(path.read_text())
-        if isinstance(stored, dict) and stored.get("format") == SUMMARY:
-            return cls(stored["about"], tuple(_entries(stored["entries"])), (), ())
         if not isinstance(stored, dict) or stored.get("format") != FORMAT:
-            raise ValueError(f"{path.name} is not a result of this load test")
+            raise ValueError(f"{path.name} does not have the rounds of a load test")
         return cls(
             stored["about"],
             tuple(_summary(summary) for summary in stored["summaries"]),
@@ -172,18 +149,6 @@ def _figures(summary: Summary) -> dict[str, Any]:  # Any: it becomes JSON
             least, greatest = summary.spread.get(name, (median, median))
             found[name] = median if least == greatest else [median, least, greatest]
     return found
-
-
-def _entries(stored: dict[str, dict[str, Any]]) -> list[Summary]:  # Any: JSON
-    """Read what `_figures` wrote."""
-    made = []
-    for name, figures in stored.items():
-        disturbed = bool(figures.pop("disturbed", False))
-        values = {key: v if isinstance(v, list) else [v, v, v] for key, v in figures.items()}
-        medians = {key: value[0] for key, value in values.items()}
-        spread = {key: (value[1], value[2]) for key, value in values.items()}
-        made.append(Summary(name, "", medians, disturbed, spread))
-    return made
 
 
 def _line(value: Any) -> str:  # Any: JSON

@@ -23,17 +23,16 @@ class Running:
     def __init__(
         self,
         words: list[str],
-        where: int | Path,
+        port: int,
         log: Path,
         cores: Collection[int],
         environment: Mapping[str, str] | None = None,
     ) -> None:
-        """Start it and wait until it accepts connections on its port or Unix socket `where`.
+        """Start it and wait until it accepts connections on its port.
 
         `environment` is added to our own. Raise ServiceError.
         """
-        self.port = where if isinstance(where, int) else 0
-        self._where = where
+        self.port = port
         self._log = log
         with log.open("wb") as file:
             self._process = subprocess.Popen(
@@ -71,7 +70,7 @@ class Running:
         end = time.monotonic() + PATIENCE
         while time.monotonic() < end and self._process.poll() is None:
             try:
-                _dial(self._where)
+                socket.create_connection(("127.0.0.1", self.port)).close()
             except OSError:
                 time.sleep(0.02)
             else:
@@ -86,15 +85,6 @@ class Running:
         end = time.monotonic() + PATIENCE
         while process.session_lives(self._process.pid) and time.monotonic() < end:
             time.sleep(0.01)  # its children, whom only the kernel waits for
-
-
-def _dial(where: int | Path) -> None:
-    """Connect to check that it listens. Raise OSError."""
-    if isinstance(where, int):
-        socket.create_connection(("127.0.0.1", where)).close()
-        return
-    with socket.socket(socket.AF_UNIX) as client:
-        client.connect(str(where))
 
 
 def free_port() -> int:

@@ -162,7 +162,7 @@ SCENARIOS = (
         _nothing,
         answered_by="python",
         clients=WRITERS,
-        goals=(Goal("rate", "least", 15_000, "durable, synchronous=FULL"),),
+        goals=(Goal("rate", "least", 7_000, "durable, synchronous=FULL"),),
     ),
 )
 MEMORY = Goal("rss_mib", "most", MIB_RSS, "of the server after all scenarios of a round")

@@ -16,7 +16,6 @@ from typing import NamedTuple
 from loadtest.harness.programs import ROOT, MissingError
 
 PROXY = ROOT / "config/proxy"
-STREAM_MODULE = Path("/usr/lib/nginx/modules/ngx_stream_module.so")
 BROTLI_MODULE = Path("/usr/lib/nginx/modules/ngx_http_brotli_filter_module.so")
 
 
@@ -110,27 +109,6 @@ def _nginx_version(program: str) -> tuple[int, ...]:
     said = subprocess.run([program, "-v"], capture_output=True, text=True, check=True).stderr
     found = re.search(r"nginx/([0-9.]+)", said)
     return tuple(map(int, found[1].split("."))) if found else ()
-
-
-def nginx_stream(place: Place) -> Command:
-    """Return nginx with its stream module for TLS alone, without a file of ours.
-
-    Raise MissingError.
-    """
-    if not STREAM_MODULE.exists():
-        raise MissingError("nginx's stream is missing. Run: apt-get install -y libnginx-mod-stream")
-    main = place.folder / "stream.conf"
-    main.write_text(
-        f"load_module {STREAM_MODULE}; daemon off; pid pid; error_log stderr crit;\n"
-        f"worker_processes {place.workers}; events {{ worker_connections 4096; }}\n"
-        f'stream {{ ssl_certificate "{place.chain}"; ssl_certificate_key "{place.key}";\n'
-        "ssl_protocols TLSv1.2 TLSv1.3; ssl_ciphers ECDHE+AESGCM:ECDHE+CHACHA20;\n"
-        f"upstream commentsvc {{ server {place.upstream}; }}\n"
-        f"server {{ listen 127.0.0.1:{place.https} ssl; proxy_pass commentsvc; }}\n"
-        f"server {{ listen 127.0.0.1:{place.http}; proxy_pass commentsvc; }} }}\n"
-    )
-    words = [find("nginx"), "-e", "stderr", "-p", str(place.folder), "-c", str(main)]
-    return Command(words, [*words, "-t"])
 
 
 def blog(place: Place) -> Path:

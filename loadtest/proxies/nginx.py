@@ -8,8 +8,9 @@ from loadtest.harness.programs import MissingError
 from loadtest.harness.running import Running, free_ports
 from loadtest.proxies.configs import Place, nginx
 
-KINDS = {"ec": ["ec", "-pkeyopt", "ec_paramgen_curve:P-256"], "rsa": ["rsa:2048"]}
+_KEY = ["-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256"]
 _NAME = ["-subj", "/CN=localhost", "-addext", "subjectAltName=DNS:localhost", "-days", "7"]
+_MAKE = ["openssl", "req", "-x509", "-nodes", *_KEY, *_NAME]
 
 
 class HttpsNginx(Running):
@@ -25,18 +26,16 @@ class HttpsNginx(Running):
         super().__init__(command.start, ports[1], folder / "front.log", cores)
 
 
-def certificate(folder: Path, kind: str = "ec") -> tuple[Path, Path]:
+def certificate(folder: Path) -> tuple[Path, Path]:
     """Return a certificate for localhost that signs itself, made once in a folder, and its key.
 
-    `kind` is one of KINDS. Raise MissingError.
+    Raise MissingError.
     """
-    path, key = folder / f"{kind}.crt", folder / f"{kind}.key"
+    path, key = folder / "proxy.crt", folder / "proxy.key"
     if not path.exists():
-        words = ["openssl", "req", "-x509", "-nodes", "-newkey", *KINDS[kind], *_NAME]
+        words = [*_MAKE, "-keyout", str(key), "-out", str(path)]
         try:
-            subprocess.run(
-                [*words, "-keyout", str(key), "-out", str(path)], check=True, capture_output=True
-            )
+            subprocess.run(words, check=True, capture_output=True)
         except (OSError, subprocess.CalledProcessError) as error:
             raise MissingError(
                 f"no certificate ({error}). Run: apt-get install -y openssl"

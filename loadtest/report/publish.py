@@ -1,4 +1,4 @@
-"""Publishing: from the rounds of a run to the summary, and the chart, that are committed."""
+"""Publishing: from the rounds of a run to the summary that is committed."""
 
 import re
 from collections.abc import Mapping, Sequence
@@ -9,7 +9,6 @@ import click
 
 from loadtest.harness.programs import ROOT
 from loadtest.harness.result import RESULTS, Result, Summary
-from loadtest.report import chart
 from loadtest.report.table import number
 
 PAGE: Final = ROOT / "docs" / "performance.md"
@@ -19,19 +18,15 @@ PAGE: Final = ROOT / "docs" / "performance.md"
 @click.argument("rounds", type=click.Path(path_type=Path, exists=True, dir_okay=False))
 @click.argument("name", required=False)
 def main(rounds: Path, name: str | None) -> None:
-    """Write the summary to commit, with its chart.
+    """Write the summary to commit.
 
     It is written to loadtest/results/NAME.json. NAME is the command that measured it, by default.
     If the result says which `columns` docs/performance.md shows, its table is written there.
     """
     result = Result.read(rounds)
-    if not result.rounds:
-        raise click.UsageError(f"{rounds.name} is a summary already")
     path = RESULTS / f"{name or result.about['kind']}.json"
     result.publish(path)
     click.echo(path.relative_to(ROOT))
-    if result.about["kind"] in chart.CHARTS:
-        click.echo(chart.draw(result, path.with_suffix(".svg")).relative_to(ROOT))
     if columns := result.about.get("columns"):
         PAGE.write_text(with_table(PAGE.read_text(), columns, result.summaries))
         click.echo(PAGE.relative_to(ROOT))

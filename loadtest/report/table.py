@@ -1,11 +1,11 @@
-"""Tables for people: results, goals, and two results side by side."""
+"""Tables for people: results and goals."""
 
 from collections.abc import Sequence
 
 import click
 
 from loadtest.harness.measurement import Row
-from loadtest.harness.result import Result, Summary, Verdict
+from loadtest.harness.result import Summary, Verdict
 
 FULL = 0.95  # share of its core from which on a client may be the limit
 UNITS = {
@@ -59,25 +59,10 @@ def show(row: Row) -> None:
     click.echo(line(row))
 
 
-def result(run: Result) -> str:
-    """Return the figures of scenarios and the memory of their rounds."""
-    head = ("scenario", "requests/s", "CPU-ns", "p50 ms", "p90 ms", "p99 ms", "max ms", "client")
-    rows = [head, *map(_figures, run.summaries)]
-    return f"{align(rows)}\n\n{_memory(run)}"
-
-
-def entries(run: Result) -> str:
-    """Return the figures of contests, and their ratios to the baseline."""
-    medians = {summary.name: summary.medians["cpu_ns"] for summary in run.summaries}
-    head = ("contest", "requests/s", "CPU-ns", "× baseline", "p50 ms", "p99 ms", "client", "its ns")
-    rows: list[tuple[str, ...]] = [head]
-    for summary in run.summaries:
-        figures = _figures(summary)
-        floor = medians.get(f"{summary.name.partition(':')[0]}: baseline")
-        times = f"{medians[summary.name] / floor:.2f}" if floor else "–"
-        own = number(summary.medians["client_ns"])
-        rows.append((*figures[:3], times, figures[3], figures[5], figures[7], own))
-    return align(rows)
+def requests(summaries: Sequence[Summary]) -> str:
+    """Return the figures of requests; "full" marks a client that may be the limit itself."""
+    head = ("requests", "per second", "CPU-ns", "p50 ms", "p90 ms", "p99 ms", "max ms", "client")
+    return align([head, *map(_figures, summaries)])
 
 
 def goals(verdicts: Sequence[Verdict]) -> str:
@@ -94,32 +79,9 @@ def goals(verdicts: Sequence[Verdict]) -> str:
     return align(rows)
 
 
-def comparison(before: Result, after: Result) -> str:
-    """Return two results by scenario: rates, CPU-ns, p99, and their changes."""
-    rows = [["scenario", "requests/s", "", "", "CPU-ns", "", "", "p99 ms", "", ""]]
-    old = {summary.name: summary for summary in before.summaries}
-    for new in after.summaries:
-        if new.name in old:
-            first, second = old[new.name].medians, new.medians
-            cells = [new.name]
-            for figure, write in (("rate", number), ("cpu_ns", number), ("p99", milliseconds)):
-                change = second[figure] / first[figure] - 1 if first[figure] else 0.0
-                cells += [write(first[figure]), write(second[figure]), f"{change:+.1%}"]
-            rows.append(cells)
-    return align(rows)
-
-
 def _figures(summary: Summary) -> tuple[str, ...]:
     medians = summary.medians
     times = [milliseconds(medians[name]) for name in ("p50", "p90", "p99", "max")]
     client = f"{medians['client_share']:.0%}" + (" full" * (medians["client_share"] > FULL))
     name = summary.name + " (disturbed)" * summary.disturbed
     return (name, number(medians["rate"]), number(medians["cpu_ns"]), *times, client)
-
-
-def _memory(run: Result) -> str:
-    rows = [("round", "start ms", "MiB at start", "MiB at end", "thrown away")]
-    for one in run.rounds:
-        memory = (number(one["rss_start_mib"]), number(one["rss_end_mib"]))
-        rows.append((str(one["number"]), number(one["start_ms"]), *memory, str(one["thrown_away"])))
-    return align(rows)

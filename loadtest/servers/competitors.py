@@ -21,7 +21,6 @@ from loadtest.harness.programs import MissingError
 from loadtest.servers.peer import PEERS, Command, environment
 
 SANIC = ("sanic==25.12.1",)
-FLASK = ("flask==3.1.3", "gunicorn==27.0.1")
 ISSO = ("isso==0.14.0", "gunicorn==27.0.1")
 STACOSYS = ("flask==3.1.3", "pydal==20260520.0", "background==0.2.1", "markdown", "pyrss2gen")
 WORKERS = "4"  # of gunicorn
@@ -109,28 +108,10 @@ def stacosys_database(folder: Path, pages: Sequence[Page]) -> Path:
     return path
 
 
-def _flask(folder: Path, pages: Sequence[Page], port: int) -> Start:
-    python = environment("flask", sys.executable, FLASK, alone=False)
-    return Start(
-        [str(python), str(PEERS / "on_flask.py"), str(stacosys_database(folder, pages)), str(port)]
-    )
-
-
-def _gunicorn(folder: Path, pages: Sequence[Page], port: int) -> Start:
-    python = environment("flask", sys.executable, FLASK, alone=False)
-    words = [str(python), "-m", "gunicorn", "-w", WORKERS, "-b", f"127.0.0.1:{port}"]
-    where = {"DATABASE": str(stacosys_database(folder, pages).resolve()), "PYTHONPATH": str(PEERS)}
-    return Start([*words, "on_flask:application"], where)
-
-
-def _sanic(workers: int, cached: int) -> Callable[[Path, Sequence[Page], int], Start]:
-    def start(folder: Path, pages: Sequence[Page], port: int) -> Start:
-        python = environment("sanic", sys.executable, SANIC, alone=False)
-        numbers = map(str, (port, workers, cached))
-        database = str(stacosys_database(folder, pages))
-        return Start([str(python), str(PEERS / "on_sanic.py"), database, *numbers])
-
-    return start
+def _sanic(folder: Path, pages: Sequence[Page], port: int) -> Start:
+    python = environment("sanic", sys.executable, SANIC, alone=False)
+    database = str(stacosys_database(folder, pages))
+    return Start([str(python), str(PEERS / "on_sanic.py"), database, str(port)])
 
 
 def _stacosys(folder: Path, pages: Sequence[Page], port: int) -> Start:
@@ -173,24 +154,10 @@ def _isso(folder: Path, pages: Sequence[Page], port: int) -> Start:
     return Start(words, {"ISSO_SETTINGS": str(file.resolve())})
 
 
-def _article(name: str, workers: int, cached: int) -> Competitor:
-    text = f"the article's on Sanic, {workers} worker{'s' * (workers > 1)}"
-    text += ", with cache" * cached
-    return Competitor(name, text, _sanic(workers, cached), stacosys_count)
-
-
 OURS = "ours"
 COMPETITORS = (
     Competitor("stacosys", "Stacosys 3.4 on Flask's server", _stacosys, stacosys_count),
-    Competitor("flask", "what it does, on Flask's server", _flask, stacosys_count),
-    Competitor(
-        "gunicorn", f"the same under gunicorn, {WORKERS} workers", _gunicorn, stacosys_count
-    ),
-    _article("sanic-1", 1, 0),
-    _article("sanic-2", 2, 0),
-    _article("sanic-4", 4, 0),
-    _article("sanic-cache-1", 1, 1),
-    _article("sanic-cache-4", 4, 1),
+    Competitor("sanic", "the article's best, on Sanic with a cache", _sanic, stacosys_count),
     Competitor(
         "isso",
         f"Isso 0.14 under gunicorn, {WORKERS} workers",

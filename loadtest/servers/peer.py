@@ -9,7 +9,6 @@ our body.
 """
 
 import json
-import os
 import shutil
 import subprocess
 import sys
@@ -24,7 +23,6 @@ PEERS = Path(__file__).parent / "implementations"
 OWN_FIELDS = ("content-length", "date")  # every server writes them itself
 PYTHON36 = ("python3.6", str(Path.home() / ".pyenv/versions/3.6.15/bin/python"))
 JAPRONTO = ("uvloop==0.14.0", "japronto==0.1.2")
-UVICORN = ("uvicorn==0.54.0", "uvloop==0.23.0", "httptools==0.9.0", "click==8.5.1", "h11==0.16.0")
 
 Command = list[str]
 
@@ -74,26 +72,6 @@ def bridge(port: int, answer: Answer) -> Command:
     ]
 
 
-def nginx(port: int, answer: Answer) -> Command:
-    """Return Debian's nginx with `return 200`."""
-    program = shutil.which("nginx", path=f"{os.environ['PATH']}:/usr/sbin")
-    if program is None:
-        raise MissingError("nginx is missing. Run: apt-get install -y nginx-light")
-    fields = [f"add_header {name} '{value}';" for name, value in answer.fields]
-    values = {
-        "port": str(port),
-        "type": dict(answer.fields)["Content-Type"],
-        "fields": " ".join(field for field in fields if "Content-Type" not in field),
-        "body": answer.body,
-    }
-    text = (PEERS / "nginx.conf").read_text()
-    for name, value in values.items():
-        text = text.replace(f"[{name}]", value)
-    file = answer.raw.parent / f"nginx-{port}.conf"
-    file.write_text(text)
-    return [program, "-e", "stderr", "-p", str(file.parent), "-c", str(file)]
-
-
 def japronto(port: int, answer: Answer) -> Command:
     """Return Japronto from PyPI. Its wheel is for Python 3.6, and needs an old uvloop."""
     python = next(filter(_runs, PYTHON36), None)
@@ -101,12 +79,6 @@ def japronto(port: int, answer: Answer) -> Command:
         raise MissingError("Japronto needs Python 3.6. Run: pyenv install 3.6.15")
     interpreter = environment("japronto", python, JAPRONTO)
     return [str(interpreter), str(PEERS / "on_japronto.py"), str(port), str(answer.json)]
-
-
-def uvicorn(port: int, answer: Answer) -> Command:
-    """Return the usual asyncio server from PyPI, in its fastest form."""
-    interpreter = environment("uvicorn", sys.executable, UVICORN)
-    return [str(interpreter), str(PEERS / "on_uvicorn.py"), str(port), str(answer.json)]
 
 
 def hyper(port: int, answer: Answer) -> Command:
@@ -124,58 +96,24 @@ def hyper(port: int, answer: Answer) -> Command:
     return [str(BUILD / "hyper/release/hyper-peer"), str(port), str(answer.raw)]
 
 
-def libreactor(port: int, answer: Answer) -> Command:
-    """Return a C library for servers, which is in no registry."""
-    ask = ["pkg-config", "--cflags", "--libs", "libreactor"]
-    try:
-        told = subprocess.run(ask, capture_output=True, text=True, check=True)
-    except (OSError, subprocess.CalledProcessError) as error:
-        raise MissingError(
-            "pkg-config knows no libreactor (no registry has it; its README tells how)"
-        ) from error
-    source, program = PEERS / "on_libreactor.c", BUILD / "on_libreactor"
-    run(
-        "libreactor",
-        ["cc", "-O3", "-march=native", str(source), "-o", str(program), *told.stdout.split()],
-    )
-    return [str(program), str(port), str(answer.raw)]
+def fasthttp(port: int, answer: Answer) -> Command:
+    """Return a fast HTTP library for Go, from the Go proxy."""
+    if shutil.which("go") is None:
+        raise MissingError("fasthttp needs Go. Run: apt-get install -y golang-go")
+    program = (BUILD / "go-peer").resolve()
+    run("fasthttp", ["go", "build", "-C", str(PEERS / "go"), "-o", str(program)])
+    return [str(program), str(port), str(answer.json)]
 
 
-def _python(name: str, script: str, wanted: tuple[str, ...]) -> Callable[[int, Answer], Command]:
-    """Return a server from PyPI, in an environment of its own, with a trivial handler."""
-
-    def command(port: int, answer: Answer) -> Command:
-        interpreter = environment(name, sys.executable, wanted, alone=False)
-        return [str(interpreter), str(PEERS / f"{script}.py"), str(port), str(answer.json)]
-
-    return command
+def robyn(port: int, answer: Answer) -> Command:
+    """Return a Python framework whose server is in Rust, from PyPI."""
+    interpreter = environment("robyn", sys.executable, ("robyn==0.88.0",), alone=False)
+    return [str(interpreter), str(PEERS / "on_robyn.py"), str(port), str(answer.json)]
 
 
-def _go(kind: str) -> Callable[[int, Answer], Command]:
-    """Return a server in Go, from the Go proxy."""
-
-    def command(port: int, answer: Answer) -> Command:
-        if shutil.which("go") is None:
-            raise MissingError(f"{kind} needs Go. Run: apt-get install -y golang-go")
-        program = (BUILD / "go-peer").resolve()
-        run(kind, ["go", "build", "-C", str(PEERS / "go"), "-o", str(program)])
-        return [str(program), kind, str(port), str(answer.json)]
-
-    return command
-
-
-FRAMEWORKS: dict[str, Callable[[int, Answer], Command]] = {
-    "go-http": _go("http"),
-    "go-fasthttp": _go("fasthttp"),
-    "fastwsgi": _python("fastwsgi", "on_fastwsgi", ("fastwsgi==0.0.9",)),
-    "granian": _python("granian", "on_granian", ("granian==2.8.7",)),
-    "robyn": _python("robyn", "on_robyn", ("robyn==0.88.0",)),
-    "socketify": _python("socketify", "on_socketify", ("socketify==0.0.31",)),
-    "sanic": _python("sanic", "on_sanic_only", ("sanic==25.12.1",)),
-}
 PEER: dict[str, Callable[[int, Answer], Command]] = {
-    peer.__name__: peer for peer in (baseline, bridge, nginx, japronto, uvicorn, hyper, libreactor)
-} | FRAMEWORKS
+    peer.__name__: peer for peer in (baseline, bridge, japronto, hyper, fasthttp, robyn)
+}
 
 
 def environment(name: str, python: str, wanted: tuple[str, ...], *, alone: bool = True) -> Path:

@@ -22,8 +22,10 @@ from loadtest.harness.running import Running, free_port
 from loadtest.harness.scenario import MARK
 from loadtest.servers.peer import PEERS, run
 
+PACKAGE: Final = "@waline/vercel@1.39.3"
+BEFORE: Final = "2026-11-20"  # npm takes no later version of what it needs, so all get the same
 VERSION: Final = "Waline 1.39.3"
-SOURCES: Final = PEERS / "waline"
+TABLES: Final = PEERS / "waline.sql"
 PROGRAM: Final = Path("node_modules", "@waline", "vercel", "vanilla.js")
 SETTINGS: Final = {
     "PG_USER": USER,
@@ -37,15 +39,15 @@ SETTINGS: Final = {
 
 def install() -> Path:
     """Return the folder with Waline, which npm fills once. Raise MissingError."""
-    folder, lock = BUILD / "waline", SOURCES / "package-lock.json"
-    installed = folder / "installed.json"
-    if not installed.exists() or installed.read_bytes() != lock.read_bytes():
+    folder, wanted = BUILD / "waline", f"{PACKAGE} {BEFORE}"
+    stamp = folder / "stamp"
+    if not stamp.exists() or stamp.read_text() != wanted:
         if shutil.which("npm") is None:
             raise MissingError("Waline needs Node.js. Run: apt-get install -y npm")
-        shutil.copytree(SOURCES, folder, dirs_exist_ok=True)
-        words = ["npm", "ci", f"--prefix={folder}", "--ignore-scripts", "--no-audit", "--no-fund"]
-        run("Waline", words)
-        shutil.copy(lock, installed)
+        shutil.rmtree(folder, ignore_errors=True)
+        words = ["npm", "install", f"--prefix={folder}", PACKAGE, f"--before={BEFORE}"]
+        run("Waline", [*words, "--ignore-scripts", "--no-audit", "--no-fund"])
+        stamp.write_text(wanted)
     return folder
 
 
@@ -55,7 +57,7 @@ def serving(server: PostgresServer, log: Path, cores: Collection[int]) -> Iterat
     program = install().resolve() / PROGRAM
     server.ask("CREATE DATABASE waline")
     with psycopg.connect(server.url("waline")) as connection:
-        connection.execute((SOURCES / "tables.sql").read_bytes())
+        connection.execute(TABLES.read_bytes())
     port = free_port()
     environ = {**SETTINGS, "PG_DB": "waline", "PG_HOST": str(server.folder)}
     try:

@@ -16,6 +16,7 @@ import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
+from functools import partial
 from http.client import HTTPConnection
 from pathlib import Path
 from typing import Final
@@ -28,9 +29,10 @@ from loadtest.data.seed import add_waiting
 from loadtest.harness import client
 from loadtest.harness.browsers import Seen, browse
 from loadtest.harness.client import Outcome, Request
-from loadtest.harness.environment import Environment, first_round, prepare, sum_up
+from loadtest.harness.environment import Environment, prepare, sum_up
 from loadtest.harness.measurement import Measurement, Reading, Row
 from loadtest.harness.result import Result
+from loadtest.harness.rounds import play
 from loadtest.harness.scenario import ELSEWHERE, MARK
 from loadtest.harness.service import JSON, PATIENCE, Service, ServiceError, Visitor
 from loadtest.report.command import extent_of, finish, options
@@ -412,19 +414,13 @@ def table(result: Result) -> str:
 
 
 @click.command
-@options(seconds=2, rounds=1)
-def main(add: Path | None, seconds: int, rounds: int, short: bool) -> None:
+@options(2, 1)
+def main(seconds: int, rounds: int, short: bool) -> None:
     """The most expensive allowed requests, and what others see.
 
     Each is played alone, and beside readers of cached counts and a moderator.
     """
-    before = Result.read(add) if add else None
     with prepare(extent_of(short, rounds, seconds)) as place:
-        attacks, begin = Attacks(place), first_round(before)
-        rows = [
-            row
-            for round_number in range(begin, begin + place.extent.rounds)
-            for row in attacks.play(round_number, short=short)
-        ]
-    result = sum_up(place.about, {}, rows, lambda _: [], before)
-    finish(result, "attack", table(result), short=short, add=add)
+        rows = play(place.extent, partial(Attacks(place).play, short=short))
+    result = sum_up(place.about, {}, rows)
+    finish(result, "attack", table(result), short=short)

@@ -16,6 +16,7 @@ from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
 from typing import Final
 
@@ -26,9 +27,10 @@ from loadtest.data.blog import Page, Text, texts, visits
 from loadtest.harness import client, install, programs
 from loadtest.harness.bench import Bench
 from loadtest.harness.browsers import ratio
-from loadtest.harness.environment import Environment, first_round, prepare_empty, sum_up
+from loadtest.harness.environment import Environment, prepare_empty, sum_up
 from loadtest.harness.measurement import Row
 from loadtest.harness.result import Result, Verdict
+from loadtest.harness.rounds import play, quiet
 from loadtest.harness.scenario import SCENARIOS, Goal, Scenario, named
 from loadtest.harness.service import ENVIRONMENT, Service, ServiceError, Visitor
 from loadtest.report.command import extent_of, finish, options
@@ -116,7 +118,10 @@ class Comparison:
                 for service, version in zip(services, versions, strict=True)
             ]
             rows = [
-                self._quiet(bench, scenario, round_number, version)
+                quiet(
+                    self._place.extent,
+                    partial(self._measure, bench, scenario, round_number, version),
+                )
                 for scenario in self._scenarios
                 for bench, version in zip(benches, versions, strict=True)
             ]
@@ -134,15 +139,11 @@ class Comparison:
         os.sync()
         return version.start(data, self._place.cores[:1])
 
-    def _quiet(self, bench: Bench, scenario: Scenario, number: int, version: Version) -> Row:
-        """Measure until it is undisturbed, a few times at most; return the best row."""
-        tries: list[Row] = []
-        while not tries or (tries[-1]["disturbed"] and len(tries) < self._place.extent.tries):
-            seconds, cores = self._place.extent.seconds, self._place.cores
-            made = bench.measure(scenario, number, seconds, cores).row()
-            tries.append(made | {"scenario": f"{scenario.name}: {version.name}"})
-            show(tries[-1])
-        return min(tries, key=lambda row: float(row["disturbance"]))
+    def _measure(self, bench: Bench, scenario: Scenario, number: int, version: Version) -> Row:
+        made = bench.measure(scenario, number, self._place.extent.seconds, self._place.cores)
+        made["scenario"] = f"{scenario.name}: {version.name}"
+        show(made)
+        return made
 
 
 def judge(rows: Sequence[Row], bound: float) -> list[Verdict]:
@@ -194,13 +195,12 @@ def table(result: Result) -> str:
     show_default=True,
     help="Exit with 1 if a median ratio of head to base is above.",
 )
-@options(seconds=5, rounds=5)
+@options(5, 5)
 def main(
     names: tuple[str, ...],
     base: str,
     head: str,
     bound: float,
-    add: Path | None,
     seconds: int,
     rounds: int,
     short: bool,
@@ -210,7 +210,6 @@ def main(
     Without SCENARIO: count, count-pipelined, count-miss, submit. A revision is built once, in
     build/loadtest/revisions.
     """
-    before = Result.read(add) if add else None
     chosen = named(names or DEFAULT)
     if any(one.client == "wrk" for one in chosen):
         client.find_wrk()
@@ -218,14 +217,9 @@ def main(
     with prepare_empty(extent_of(short, rounds, seconds)) as empty:
         place, versions = _fill_both(empty, {BASE: base, HEAD: head})
         comparison = Comparison(place, versions, chosen)
-        begin = first_round(before)
-        rows = [
-            row
-            for round_number in range(begin, begin + place.extent.rounds)
-            for row in comparison.play(round_number)
-        ]
-    result = sum_up(place.about, {}, rows, lambda every: judge(every, bound), before)
-    finish(result, "compare", table(result), short=short, add=add)
+        rows = play(place.extent, comparison.play)
+    result = sum_up(place.about, {}, rows, lambda every: judge(every, bound))
+    finish(result, "compare", table(result), short=short)
     if not short and any(one.value > bound for one in result.verdicts):
         raise click.ClickException(f"head costs more than {bound} times what base costs")
 

@@ -21,11 +21,11 @@ from loadtest.harness.environment import prepare_empty, sum_up
 from loadtest.harness.install import PROGRAM
 from loadtest.harness.measurement import Row
 from loadtest.harness.programs import ProgramError
-from loadtest.harness.rounds import Extent
-from loadtest.report.command import finish
+from loadtest.harness.result import Summary
+from loadtest.report.command import extent_of, finish, number, rounds, short
 
 WORDS: Final = 20  # of a comment
-FORMATS: Final = ("commentsvc", "wordpress", "disqus", "isso-json")
+FORMATS: Final = ("commentsvc", "wordpress", "disqus")
 HUGO_PAGES: Final = 5_000
 LOOK: Final = 0.2  # seconds between two reads of the memory
 # Limits: seconds for a million comments in our own format, and for all pages of a Hugo blog; MiB of
@@ -104,19 +104,27 @@ def measure(folder: Path, number: int, pages: int, rounds: int) -> list[Row]:
     make(many, number)
     make(some, pages * bulk.PAGES)
     rows: list[Row] = []
-    for number in range(1, rounds + 1):
+    for current in range(1, rounds + 1):
         costs = {
             name: export(many, str(folder / "file"), "--force", "--format", name)
             for name in FORMATS
         }
-        files = folder / f"files {number}"
+        files = folder / f"files {current}"
         for name in ("hugo", "hugo, unchanged"):
             costs[name] = export(some, "--hugo", str(files), "--site", bulk.SITES[0])
         rows += [
-            {"scenario": name, "round": number, "disturbed": cost.disturbed, **asdict(cost)}
+            {"scenario": name, "round": current, "disturbed": cost.disturbed, **asdict(cost)}
             for name, cost in costs.items()
         ]
     return rows
+
+
+def line(one: Summary) -> str:
+    """Return what a run of the program cost as a line for the terminal."""
+    return (
+        f"{one.name:<18} {one.medians['seconds']:6.1f} s, {one.medians['cpu_seconds']:6.1f} s CPU,"
+        f" {one.medians['rss_mib']:6.1f} MiB{'  (disturbed)' * one.disturbed}"
+    )
 
 
 def too_much(rows: Sequence[Row]) -> list[str]:
@@ -133,27 +141,22 @@ def too_much(rows: Sequence[Row]) -> list[str]:
 
 
 @click.command
-@click.option(
-    "--number", type=click.IntRange(1_000, 10_000_000), default=1_000_000, help="Of comments."
-)
+@number(1_000)
 @click.option("--pages", type=click.IntRange(20, 100_000), default=HUGO_PAGES, help="For Hugo.")
-@click.option("--rounds", type=click.IntRange(1, 100), default=3, show_default=True)
-def main(number: int, pages: int, rounds: int) -> None:
+@rounds()
+@short
+def main(number: int, pages: int, rounds: int, short: bool) -> None:
     """Exports of a million comments, and the data files of a Hugo blog with 5,000 pages.
 
     Exits with 1 if our own format takes over 30 s, Hugo's files over 10 s, or any of them 200 MiB.
     """
-    with prepare_empty(Extent(rounds)) as place:
+    if short:
+        number, pages = 1_000, 20
+    with prepare_empty(extent_of(short, rounds, 1)) as place:
         os.sched_setaffinity(0, set(place.cores[:1]))  # the program inherits it
-        rows = measure(place.folder, number, pages, rounds)
+        rows = measure(place.folder, number, pages, place.extent.rounds)
         about = place.about | {"comments": number, "pages": pages}
-    result = sum_up(about, {}, rows, lambda _: [])
-    lines = [
-        f"{one.name:<18} {one.medians['seconds']:6.1f} s, {one.medians['cpu_seconds']:6.1f} s CPU,"
-        f" {one.medians['rss_mib']:6.1f} MiB"
-        f"{'  (disturbed)' if one.disturbed else ''}"
-        for one in result.summaries
-    ]
-    finish(result, "export", "\n".join(lines))
+    result = sum_up(about, {}, rows)
+    finish(result, "export", "\n".join(map(line, result.summaries)), short=short)
     if exceeded := too_much(rows):
         raise click.ClickException("; ".join(exceeded))

@@ -10,11 +10,11 @@ Each distinct request is sent once before, and its counts compared with the seed
 clients require these bodies from then on.
 """
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, ExitStack
 from dataclasses import dataclass
+from functools import partial
 from http.client import HTTPConnection
-from pathlib import Path
 from typing import Final
 
 import click
@@ -23,10 +23,11 @@ from loadtest.data.blog import draw
 from loadtest.harness import client
 from loadtest.harness.browsers import browse, names, ratio, row, worst
 from loadtest.harness.client import Request
-from loadtest.harness.environment import Environment, first_round, prepare, rotated, sum_up
+from loadtest.harness.environment import Environment, prepare, sum_up
 from loadtest.harness.measurement import Reading, Row
 from loadtest.harness.programs import MissingError
-from loadtest.harness.result import Result, Summary, Verdict
+from loadtest.harness.result import Summary, Verdict
+from loadtest.harness.rounds import play, quiet, rotated
 from loadtest.harness.running import Running, free_port
 from loadtest.harness.scenario import BATCH, Goal
 from loadtest.harness.service import PATIENCE, Service, ServiceError
@@ -52,7 +53,7 @@ TWENTY = Goal("times", "least", 20.0, "requests, against Isso")
 TEN = Goal("times", "least", 10.0, "page views by one request, against ten requests")
 NONE = Goal("errors", "most", 0, "the article's best had 171")
 QUICK = Goal("ms", "most", 250.0, "the article's best took up to 18,869 ms")
-CACHED: Final = ("sanic-cache-1", "sanic-cache-4")  # the article's best
+BEST: Final = "sanic"  # the article's best
 ANSWERS_ISSO: Final = {"COMMENTSVC_SITE_ISSO": "true"}
 WAYS: Final = {
     "https": "behind the proxy, over HTTPS",
@@ -103,32 +104,22 @@ def turns(ways: Iterable[str], only: Sequence[str]) -> list[Turn]:
 class FrontPage:
     """Rounds of turns."""
 
-    def __init__(self, stage: Environment, report: Callable[[Row], None]) -> None:
-        """Take the environment; `report` gets each row as it is made."""
+    def __init__(self, stage: Environment, chosen: Sequence[Turn]) -> None:
+        """Take the environment, and what is measured in each round."""
         self._folder = stage.folder
         self._pages = stage.pages
         self._extent = stage.extent
         self._cores = stage.cores
-        self._report = report
+        self._chosen = chosen
         self.absent: dict[str, str] = {}
 
-    def play(self, chosen: Sequence[Turn], number: int) -> list[Row]:
+    def play(self, number: int) -> Iterator[Row]:
         """Play one round, which begins with another server each time."""
-        rows = []
-        for turn in rotated(chosen, number):
+        for turn in rotated(self._chosen, number):
             try:
-                rows.append(self._quiet(turn, number))
+                yield quiet(self._extent, partial(self._measure, turn, number))
             except MissingError as reason:
                 self.absent[turn.name.partition(": ")[2]] = str(reason)
-        return rows
-
-    def _quiet(self, turn: Turn, number: int) -> Row:
-        """Measure until it is undisturbed, a few times at most; return the best measurement."""
-        made: list[Row] = []
-        while not made or (made[-1]["disturbed"] and len(made) < self._extent.tries):
-            made.append(self._measure(turn, number))
-            self._report(made[-1])
-        return min(made, key=lambda one: float(one["disturbance"]))
 
     def _measure(self, turn: Turn, number: int) -> Row:
         place, core = self._cores[:1], str(self._cores[1])
@@ -151,7 +142,9 @@ class FrontPage:
                 "proxy_share": proxied / used.clock,
                 "views": seen.outcome.answered / seen.outcome.seconds / turn.per_view,
             }
-            return row(turn.name, number, seen, used, server.rss(), **more)
+            made = row(turn.name, number, seen, used, server.rss(), **more)
+            show(made)
+            return made
 
     def _start(self, competitor: Competitor | None) -> AbstractContextManager[Service | Running]:
         if competitor is None:
@@ -209,11 +202,11 @@ def judge(rows: Sequence[Row]) -> list[Verdict]:
         ("batch", TEN, "views", "https"),
         ("direct-batch", TEN, "views", "direct"),
     ):
-        ours, best = f"{way}: {OURS}", [f"{base}: {name}" for name in CACHED]
+        ours, best = f"{way}: {OURS}", f"{base}: {BEST}"
         if ours not in measured:
             continue
-        if any(name in measured for name in best):
-            found.append(ratio(rows, ours, best, goal, figure))
+        if best in measured:
+            found.append(ratio(rows, ours, [best], goal, figure))
         found += [worst(rows, ours, NONE, "errors"), worst(rows, ours, QUICK, "max", 1_000)]
     if f"isso: {OURS}" in measured and "isso: isso" in measured:
         found.append(ratio(rows, f"isso: {OURS}", ["isso: isso"], TWENTY, "rate"))
@@ -246,25 +239,13 @@ def table(rows: Sequence[Row], summaries: Sequence[Summary]) -> str:
 @click.option("--way", "ways", multiple=True, type=click.Choice(tuple(WAYS)))
 @click.option("--only", multiple=True, type=click.Choice((OURS, *(r.name for r in COMPETITORS))))
 def main(
-    add: Path | None,
-    seconds: int,
-    rounds: int,
-    short: bool,
-    ways: tuple[str, ...],
-    only: tuple[str, ...],
+    seconds: int, rounds: int, short: bool, ways: tuple[str, ...], only: tuple[str, ...]
 ) -> None:
     """250 clients on a front page, over HTTPS and without."""
-    before = Result.read(add) if add else None
     chosen = turns(ways or WAYS, only)
     with prepare(extent_of(short, rounds, seconds)) as place:
-        played = FrontPage(place, show)
-        begin = first_round(before)
-        rows = [
-            row
-            for number in range(begin, begin + place.extent.rounds)
-            for row in played.play(chosen, number)
-        ]
-    place.about["absent"] = played.absent
-    texts = {turn.name: turn.text for turn in chosen}
-    result = sum_up(place.about, texts, rows, judge, before)
-    finish(result, "front-page", table(result.rounds, result.summaries), short=short, add=add)
+        measured = FrontPage(place, chosen)
+        rows = play(place.extent, measured.play)
+    place.about["absent"] = measured.absent
+    result = sum_up(place.about, {turn.name: turn.text for turn in chosen}, rows, judge)
+    finish(result, "front-page", table(result.rounds, result.summaries), short=short)

@@ -7,7 +7,7 @@ clients' core, and soon becomes the limit itself.
 
 import re
 import shutil
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Final
@@ -17,13 +17,14 @@ import click
 from loadtest.harness import client
 from loadtest.harness.browsers import names
 from loadtest.harness.client import ClientError, Outcome
-from loadtest.harness.environment import Environment, first_round, prepare, sum_up
+from loadtest.harness.environment import Environment, prepare, sum_up
 from loadtest.harness.measurement import Measurement, Reading, Row
-from loadtest.harness.result import Result, Summary, Verdict
+from loadtest.harness.result import Summary, Verdict
+from loadtest.harness.rounds import play
 from loadtest.harness.running import Running, free_port
 from loadtest.harness.scenario import Goal
 from loadtest.harness.service import Service
-from loadtest.report.command import extent_of, finish, options
+from loadtest.report.command import extent_of, finish, rounds, short
 from loadtest.report.table import align, milliseconds, number, show
 from loadtest.servers.peer import Answer, bridge
 
@@ -49,10 +50,9 @@ def find_ab() -> str:
 class MethodLoad:
     """ab against our Bridge and our service."""
 
-    def __init__(self, stage: Environment, report: Callable[[Row], None], requests: int) -> None:
-        """Take the environment; `report` gets each row as it is made."""
+    def __init__(self, stage: Environment, requests: int) -> None:
+        """Take the environment, and the number of requests of a measurement."""
         self._stage = stage
-        self._report = report
         self._requests = requests
         self._body = stage.folder / "body"
         self._body.write_bytes(BODY)
@@ -64,7 +64,7 @@ class MethodLoad:
             with self._start(method) as server:
                 for keep in (False, True):
                     rows.append(self._measure(method, keep, server, round_number))
-                    self._report(rows[-1])
+                    show(rows[-1])
         return rows
 
     def _start(self, method: str) -> AbstractContextManager[Service | Running]:
@@ -146,21 +146,12 @@ def table(summaries: Sequence[Summary]) -> str:
 
 
 @click.command
-@options(seconds=1)
-def main(add: Path | None, seconds: int, rounds: int, short: bool) -> None:
-    """ab -c 5 -n 10000 by each method.
-
-    With and without keep-alive. --seconds has no effect: it takes as long as ab takes.
-    """
-    before = Result.read(add) if add else None
-    with prepare(extent_of(short, rounds, seconds)) as place:
-        asked = SHORT_REQUESTS if short else REQUESTS
-        played = MethodLoad(place, show, asked)
-        begin = first_round(before)
-        rows = [
-            row
-            for number in range(begin, begin + place.extent.rounds)
-            for row in played.play(number)
-        ]
-    result = sum_up(place.about, {}, rows, judge, before)
-    finish(result, "methods", table(result.summaries), short=short, add=add)
+@rounds()
+@short
+def main(rounds: int, short: bool) -> None:
+    """ab -c 5 -n 10000 by each method, with and without keep-alive."""
+    with prepare(extent_of(short, rounds, 1)) as place:
+        measured = MethodLoad(place, SHORT_REQUESTS if short else REQUESTS)
+        rows = play(place.extent, measured.play)
+    result = sum_up(place.about, {}, rows, judge)
+    finish(result, "methods", table(result.summaries), short=short)

@@ -5,8 +5,8 @@ write 20, list all users 5, follow and unfollow 5; no failure, and the 95th perc
 Ours are: a reader's first comment with notification, a moderator who signs in or out, a page's
 list, a comment, the moderation queue, and an approval.
 
-As with Locust, a rate is that of all users together. Unlike there, latency counts from the time
-when a request was due, so a stalled server looks no better. All requests are prepared before:
+A rate is that of all users together. Latency counts from the time when a request was due, so a
+stalled server looks no better. All requests are prepared before:
 nobody signs out twice, nothing is approved twice. Acknowledged writes are compared with the
 database.
 
@@ -18,7 +18,7 @@ import shutil
 import sqlite3
 import statistics
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import closing
 from dataclasses import dataclass
 from itertools import cycle
@@ -35,17 +35,16 @@ from loadtest.data.blog import Page, Text, draw, texts
 from loadtest.data.seed import add_waiting
 from loadtest.harness import client
 from loadtest.harness.bench import submission, submissions
-from loadtest.harness.browsers import browse, names, ratio, row, worst
+from loadtest.harness.browsers import browse, row
 from loadtest.harness.client import Request
-from loadtest.harness.environment import Environment, first_round, prepare, sum_up
+from loadtest.harness.environment import Environment, prepare, sum_up
 from loadtest.harness.measurement import Reading, Row
-from loadtest.harness.programs import MissingError
-from loadtest.harness.result import Result, Summary, Verdict
+from loadtest.harness.result import Summary, Verdict
+from loadtest.harness.rounds import play
 from loadtest.harness.scenario import Goal
 from loadtest.harness.service import Service, ServiceError
 from loadtest.report.command import extent_of, finish, options
 from loadtest.report.table import align, milliseconds, number, show
-from loadtest.servers import locust
 
 USERS: Final = 200  # connections
 PORT: Final = 8080  # in Host and Origin of the requests, which only have to agree
@@ -54,11 +53,9 @@ SEQUENCE: Final = 12_000  # lists, before they repeat
 LIMIT_US: Final = 2e6  # of the 95th percentile, for a sustained rate
 REACHED: Final = 0.98  # of the wanted rate
 FIRST_RATE: Final = 500.0  # doubled until one fails
-LOCUST_RATE: Final = 200.0
+LOW: Final = 100.0  # of a short run
 HALVINGS: Final = 3  # of the gap between the last success and the first failure
-ALIKE: Final = (Goal("times", "least", 0.95, ""), Goal("times", "most", 1.05, ""))
 RATE: Final = Goal("rate", "least", 20_000.0, "the talk reached 1,000 on a larger machine")
-NONE: Final = Goal("errors", "most", 0, "as the talk demands")
 QUICK: Final = Goal("ms", "most", 50.0, "the talk allowed 2,000 ms")
 
 Mix = dict[str, int]
@@ -76,8 +73,6 @@ MIXES: Final[dict[str, Mix]] = {
     # Without moderators: a blog has few, and their number does not grow with its readers.
     "readers": {name: WHOLE[name] for name in ("register", "list", "write")},
 }
-LOCUST: Final = "locust"
-PARTS: Final = (*MIXES, LOCUST)
 
 
 @dataclass(frozen=True, slots=True)
@@ -164,21 +159,9 @@ def approve(browser: Browser, comment_id: int) -> Request:
 class MixedLoad:
     """Rates of a mix, each on a fresh copy of the stage's data."""
 
-    def __init__(self, stage: Environment, report: Callable[[Row], None]) -> None:
-        """Take the environment; `report` gets each row as it is made."""
+    def __init__(self, stage: Environment) -> None:
+        """Take the environment."""
         self._stage = stage
-        self._report = report
-        self.absent: dict[str, str] = {}
-
-    def part(self, part: str, number: int, *, short: bool) -> list[Row]:
-        """Play one of PARTS; a short run tries a low rate only."""
-        if part != LOCUST:
-            return [self.play(part, FIRST_RATE / 5, number)] if short else self.climb(part, number)
-        try:
-            return self.compare(number)
-        except MissingError as reason:
-            self.absent[LOCUST] = str(reason)
-            return []
 
     def climb(self, mix: str, number: int) -> list[Row]:
         """Return the rows of all tried rates, the highest sustained rate last."""
@@ -197,37 +180,24 @@ class MixedLoad:
         rows.append({**best, "scenario": f"{mix}: highest"})
         return rows
 
-    def play(self, mix: str, rate: float, number: int, *, by_locust: bool = False) -> Row:
+    def play(self, mix: str, rate: float, number: int) -> Row:
         """Play one rate. Raise ServiceError if the database differs from what was acknowledged."""
         folder, cores = self._stage.folder, self._stage.cores
         data, plan, seconds = folder / "talk", folder / "plan", self._stage.extent.seconds
         shutil.rmtree(data, ignore_errors=True)
         shutil.copytree(folder / "data", data)
-        # Locust begins a little late and ends a little late.
-        script = write(data, self._stage.pages, MIXES[mix], int(rate * (seconds + 2)) + 1)
-        if by_locust:
-            plan.write_text(locust.script(script.requests, script.order))
-        else:
-            plan.write_bytes(client.pack(script.requests, script.order))
+        script = write(data, self._stage.pages, MIXES[mix], int(rate * (seconds + 1)) + 1)
+        plan.write_bytes(client.pack(script.requests, script.order))
         before, both = tally(data), ",".join(map(str, cores))
         with Service(data, cores) as service:
             begin = Reading.take(service.cpu(), cores, cores[1])
-            if by_locust:
-                seen = locust.play(plan, service.port, rate, max(1, int(seconds)), both)
-            else:
-                seen = browse(service.port, plan, USERS, seconds, both, rate=rate)
+            seen = browse(service.port, plan, USERS, seconds, both, rate=rate)
             used = Reading.take(service.cpu(), cores, cores[1]).since(begin)
-            name = f"{'locust' if by_locust else mix}: {rate:,.0f}"
-            made = row(name, number, seen, used, service.rss(), wanted=rate)
-        self._report(made)
-        if not made["errors"] and not by_locust:  # it drops unfinished requests at the end
+            made = row(f"{mix}: {rate:,.0f}", number, seen, used, service.rss(), wanted=rate)
+        show(made)
+        if not made["errors"]:
             demand_stored(before, tally(data), Counter(script.kinds[: seen.outcome.answered]))
         return made
-
-    def compare(self, number: int) -> list[Row]:
-        """Return the whole mix at one rate, by our clients and by Locust."""
-        sides = (self.play("whole", LOCUST_RATE, number, by_locust=side) for side in (False, True))
-        return [{**one, "scenario": f"side by side, {one['scenario']}"} for one in sides]
 
 
 def holds(one: Row) -> bool:
@@ -268,10 +238,6 @@ def judge(rows: Sequence[Row]) -> list[Verdict]:
             p95 = statistics.median(one["p95"] for one in best) / 1_000
             found.append(Verdict(f"{mix}: highest rate", RATE, rate, RATE.holds(rate)))
             found.append(Verdict(f"{mix}: p95 at this rate", QUICK, p95, QUICK.holds(p95)))
-    ours, theirs = (f"side by side, {name}: {LOCUST_RATE:,.0f}" for name in ("whole", "locust"))
-    if {ours, theirs} <= set(names(rows)):
-        found += [ratio(rows, ours, [theirs], goal, "rate") for goal in ALIKE]
-        found += [worst(rows, name, NONE, "errors") for name in (ours, theirs)]
     return found
 
 
@@ -290,19 +256,16 @@ def table(summaries: Sequence[Summary]) -> str:
 
 @click.command
 @options(seconds=6)
-@click.option("--part", "parts", multiple=True, type=click.Choice(PARTS))
-def main(add: Path | None, seconds: int, rounds: int, short: bool, parts: tuple[str, ...]) -> None:
-    """The highest rate of a mix of reads and writes."""
-    before = Result.read(add) if add else None
+@click.option("--part", "parts", multiple=True, type=click.Choice(tuple(MIXES)))
+def main(seconds: int, rounds: int, short: bool, parts: tuple[str, ...]) -> None:
+    """The highest rate of a mix of reads and writes; a short run tries a low rate only."""
     with prepare(extent_of(short, rounds, seconds)) as place:
-        played = MixedLoad(place, show)
-        begin = first_round(before)
-        rows = [
-            row
-            for number in range(begin, begin + place.extent.rounds)
-            for part in parts or PARTS
-            for row in played.part(part, number, short=short)
-        ]
-    place.about["absent"] = played.absent
-    result = sum_up(place.about, {}, rows, judge, before)
-    finish(result, "mixed", table(result.summaries), short=short, add=add)
+        load = MixedLoad(place)
+
+        def play_round(number: int) -> Iterator[Row]:
+            for mix in parts or MIXES:
+                yield from [load.play(mix, LOW, number)] if short else load.climb(mix, number)
+
+        rows = play(place.extent, play_round)
+    result = sum_up(place.about, {}, rows, judge)
+    finish(result, "mixed", table(result.summaries), short=short)

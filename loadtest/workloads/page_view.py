@@ -30,13 +30,14 @@ from urllib.parse import urlencode
 import click
 
 from loadtest.data.blog import Text, texts
-from loadtest.harness.environment import Environment, prepare_empty, rotated, sum_up
+from loadtest.harness.environment import Environment, prepare_empty, sum_up
 from loadtest.harness.measurement import Row
 from loadtest.harness.programs import MissingError
 from loadtest.harness.result import Summary
+from loadtest.harness.rounds import rotated
 from loadtest.harness.running import Running, free_port
 from loadtest.harness.service import JSON, PATIENCE, Service, ServiceError
-from loadtest.report.command import extent_of, finish, short
+from loadtest.report.command import extent_of, finish, rounds, short
 from loadtest.report.table import align, number
 from loadtest.servers.competitors import ISSO
 from loadtest.servers.peer import environment
@@ -324,7 +325,7 @@ def _show(row: Row) -> None:
 
 
 @click.command
-@click.option("--rounds", type=click.IntRange(1, 100), default=5, show_default=True)
+@rounds(5)
 @short
 def main(rounds: int, short: bool) -> None:
     """A page with 20 comments on a slow phone: our widget beside Isso's.
@@ -342,5 +343,5 @@ def main(rounds: int, short: bool) -> None:
         rows = list(play(stage, browser, _show))
         browser.close()
     names = {widget.name: widget.text for widget in WIDGETS}
-    result = sum_up(about, names, rows, lambda _: [])
+    result = sum_up(about, names, rows)
     finish(result, "page-view", table(result.summaries), short=short)

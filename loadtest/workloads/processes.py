@@ -19,15 +19,16 @@ from commentsvc.settings import data_dir
 from loadtest.harness import client
 from loadtest.harness.browsers import browse, ratio
 from loadtest.harness.client import Request
-from loadtest.harness.environment import Environment, prepare, rotated, sum_up
+from loadtest.harness.environment import Environment, prepare, sum_up
 from loadtest.harness.install import PROGRAM
 from loadtest.harness.measurement import Row
 from loadtest.harness.postgresql import PostgresServer, running
 from loadtest.harness.result import Result, Verdict
+from loadtest.harness.rounds import rotated
 from loadtest.harness.running import Running, free_port
 from loadtest.harness.scenario import CLIENTS, MARK, Goal, named, order
 from loadtest.harness.service import ENVIRONMENT, PATIENCE, ServiceError, Visitor, copy
-from loadtest.report.command import extent_of, finish
+from loadtest.report.command import extent_of, finish, options
 from loadtest.report.table import align
 from loadtest.workloads import mixed
 from loadtest.workloads.mixed import Script
@@ -199,9 +200,7 @@ def table(result: Result) -> str:
 
 
 @click.command
-@click.option("--rounds", type=click.IntRange(1, 100), default=3, show_default=True)
-@click.option("--seconds", type=click.IntRange(1, 600), default=5, show_default=True)
-@click.option("--short", is_flag=True, help="One round of 1 s each; nothing is stored.")
+@options(5)
 def main(rounds: int, seconds: int, short: bool) -> None:
     """One process and two on PostgreSQL: misses, and the whole mix of `mixed`."""
     extent = extent_of(short, rounds, seconds)

@@ -14,9 +14,10 @@ import json
 import os
 import sqlite3
 import zlib
-from collections.abc import Callable, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, closing
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Final, Literal
 
@@ -28,20 +29,19 @@ from loadtest.data import accounts, bulk
 from loadtest.data.blog import Page, draw
 from loadtest.data.seed import SITE
 from loadtest.harness import client
-from loadtest.harness.bench import SLACK, submissions
+from loadtest.harness.bench import SLACK, hits, submissions, warm
 from loadtest.harness.browsers import ratio
 from loadtest.harness.client import Outcome, Request
-from loadtest.harness.environment import first_round, prepare_empty, rotated, sum_up
+from loadtest.harness.environment import prepare_empty, sum_up
 from loadtest.harness.measurement import Measurement, Reading, Row
 from loadtest.harness.postgresql import PostgresServer, running
 from loadtest.harness.programs import BUILD
 from loadtest.harness.result import Result, Verdict
-from loadtest.harness.rounds import Extent
+from loadtest.harness.rounds import Extent, play, quiet, rotated
 from loadtest.harness.scenario import CLIENTS, ELSEWHERE, MARK, WRITERS, Goal
 from loadtest.harness.service import Service, ServiceError, Visitor, copy
 from loadtest.report.command import finish, options
 from loadtest.report.table import align, milliseconds, number, show
-from loadtest.servers.runner import hits, warm
 
 SIZES: Final = (10_000, 1_000_000, 5_000_000)
 SHORT_SIZES: Final = (5_000, 10_000)
@@ -152,15 +152,16 @@ class SizedDatabase:
         server.ask("VACUUM ANALYZE", UNFINISHED)
         server.ask(f"ALTER DATABASE {UNFINISHED} RENAME TO {self._name}")
 
-    def play(self, round_number: int, report: Callable[[Row], None]) -> list[Row]:
+    def play(self, round_number: int) -> list[Row]:
         """Play one round: a start, and each kind. Raise ServiceError or ClientError."""
         rows = []
         os.sync()
         with Service(self._data, self._cores[:1], settings=self._settings) as service:
             rows.append(self._row(START, round_number, service))
             for kind in KINDS:
-                rows.append(self._measure(kind, round_number, service))
-                report(rows[-1])
+                measure = partial(self._measure, kind, round_number, service)
+                rows.append(quiet(self._extent, measure))
+                show(rows[-1])
             rows[0]["rss_end_mib"] = service.rss()
         return rows
 
@@ -170,13 +171,6 @@ class SizedDatabase:
         return {**about, **figures, "disturbed": False, "disturbance": 0.0}
 
     def _measure(self, kind: Kind, round_number: int, service: Service) -> Row:
-        """Measure until it is undisturbed, a few times at most; return the best measurement."""
-        tries: list[Row] = []
-        while not tries or (tries[-1]["disturbed"] and len(tries) < self._extent.tries):
-            tries.append(self._once(kind, round_number, service))
-        return min(tries, key=lambda one: float(one["disturbance"]))
-
-    def _once(self, kind: Kind, round_number: int, service: Service) -> Row:
         requests = self._requests(kind, service.port)
         order = range(len(requests)) if not kind.target else draw(SEQUENCE, len(requests), seed=3)
         self._plan.write_bytes(client.pack(requests, order))
@@ -273,24 +267,20 @@ def table(result: Result) -> str:
 @options(seconds=5)
 @click.option("--largest", type=int, default=SIZES[-1], show_default=True, help="Of the sizes.")
 @click.option("--postgresql", is_flag=True, help="With PostgreSQL in place of SQLite.")
-def main(
-    add: Path | None, seconds: int, rounds: int, short: bool, largest: int, postgresql: bool
-) -> None:
+def main(seconds: int, rounds: int, short: bool, largest: int, postgresql: bool) -> None:
     """Each kind of request at up to 5 million comments."""
-    before = Result.read(add) if add else None
     extent = Extent(1, 0.3, 1) if short else Extent(rounds, seconds, 2)
     sizes = SHORT_SIZES if short else [size for size in SIZES if size <= largest]
     with prepare_empty(extent) as place, ExitStack() as stack:
         folder = (place.folder if short else BUILD / "growth") / "postgresql"
         server = stack.enter_context(running(folder)) if postgresql else None
         databases = [SizedDatabase(size, extent, place.cores, server) for size in sizes]
-        begin = first_round(before)
-        rows = [
-            row
-            for number in range(begin, begin + extent.rounds)
-            for one in rotated(databases, number)
-            for row in one.play(number, show)
-        ]
-    result = sum_up(place.about, {}, rows, judge, before)
+
+        def play_round(number: int) -> Iterator[Row]:
+            for one in rotated(databases, number):
+                yield from one.play(number)
+
+        rows = play(extent, play_round)
+    result = sum_up(place.about, {}, rows, judge)
     kind = "scaling-postgresql" if postgresql else "scaling"
-    finish(result, kind, table(result), short=short, add=add)
+    finish(result, kind, table(result), short=short)

@@ -6,7 +6,6 @@ import sys
 import time
 from collections.abc import Callable, Sequence
 from http.client import HTTPConnection
-from pathlib import Path
 from threading import Event, Thread
 from typing import Final
 
@@ -16,7 +15,7 @@ from loadtest.data.blog import draw
 from loadtest.harness import client
 from loadtest.harness.browsers import ratio
 from loadtest.harness.client import Request
-from loadtest.harness.environment import Environment, first_round, prepare, sum_up
+from loadtest.harness.environment import Environment, prepare, sum_up
 from loadtest.harness.measurement import Measurement, Reading, Row
 from loadtest.harness.result import Result, Verdict
 from loadtest.harness.running import Running, free_port
@@ -218,19 +217,17 @@ TESTS: Final = ("idle", "streams", "slow", "purge")
 @click.command
 @click.argument("tests", metavar="[TEST]...", nargs=-1, type=click.Choice(TESTS))
 @options(seconds=3)
-def main(tests: Sequence[str], add: Path | None, seconds: int, rounds: int, short: bool) -> None:
+def main(tests: Sequence[str], seconds: int, rounds: int, short: bool) -> None:
     """Idle and slow clients, open streams, and purges."""
-    before = Result.read(add) if add else None
     _, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     if hard < IDLE + 100:
         raise ServiceError(f"the limit of open files is {hard}: ulimit -Hn {IDLE + 500}")
     resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
     with prepare(extent_of(short, rounds, seconds)) as play:
-        soak, begin, rows = Soak(play), first_round(before), list[Row]()
-        for round_number in range(begin, begin + play.extent.rounds):
+        soak, rows = Soak(play), list[Row]()
+        for round_number in range(1, play.extent.rounds + 1):
             for name in tests or TESTS:
-                made = getattr(soak, name)(round_number)
-                rows += made
+                rows += getattr(soak, name)(round_number)
                 click.echo(f"round {round_number}  {name}")
-        result = sum_up(play.about, {}, rows, judge, before)
-    finish(result, "soak", table(result), short=short, add=add)
+        result = sum_up(play.about, {}, rows, judge)
+    finish(result, "soak", table(result), short=short)

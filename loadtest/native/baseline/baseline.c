@@ -1,6 +1,6 @@
 /* The least work that a server can do for a pipelined GET, on one thread.
  *
- *     limit PORT|unix:PATH ANSWER
+ *     limit PORT ANSWER
  *
  * The program reads, counts the ends of requests, and sends the contents of the file ANSWER once
  * for each of them, with one write per read. It looks at nothing else and handles neither requests
@@ -23,7 +23,6 @@
 #include <string.h>
 #include <sys/epoll.h>
 #include <sys/socket.h>
-#include <sys/un.h>
 #include <unistd.h>
 
 #include "ends.h"
@@ -91,28 +90,12 @@ static int listen_on_port(const char *port)
     return fd;
 }
 
-static int listen_on_path(const char *path)
+static void begin(struct limit *limit, const char *port)
 {
-    struct sockaddr_un address = {.sun_family = AF_UNIX};
-    int fd = socket(AF_UNIX, SOCK_STREAM, 0);
-    if (strlen(path) >= sizeof(address.sun_path))
-        errno = ENAMETOOLONG, die(path);
-    memcpy(address.sun_path, path, strlen(path));
-    unlink(path); /* left by an earlier run */
-    if (fd < 0 || bind(fd, (struct sockaddr *)&address, sizeof(address)) || listen(fd, SOMAXCONN))
-        die(path);
-    printf("limit listens on unix:%s\n", path);
-    return fd;
-}
-
-static void begin(struct limit *limit, const char *where)
-{
-    static const char unix_[] = "unix:";
-    bool is_path = strncmp(where, unix_, sizeof(unix_) - 1) == 0;
     limit->poller = epoll_create1(EPOLL_CLOEXEC);
     if (limit->poller < 0)
         die("epoll_create1");
-    limit->listener = is_path ? listen_on_path(where + sizeof(unix_) - 1) : listen_on_port(where);
+    limit->listener = listen_on_port(port);
     add(limit, limit->listener, EPOLLIN);
     fflush(stdout);
 }
@@ -162,7 +145,7 @@ int main(int argc, char **argv)
     static struct limit limit;
     struct epoll_event events[EVENTS];
     if (argc != 3) {
-        fprintf(stderr, "usage: limit PORT|unix:PATH ANSWER\n");
+        fprintf(stderr, "usage: limit PORT ANSWER\n");
         return 2;
     }
     read_answer(&limit, argv[2]);

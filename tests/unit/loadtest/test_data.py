@@ -15,7 +15,7 @@ from commentsvc.comments.markdown import render
 from commentsvc.comments.submission import SubmissionFields, check
 from commentsvc.settings.schema import CommentsSettings
 from loadtest.data import bulk
-from loadtest.data.blog import COMMENTS, PAGES, draw, pages, shares, texts, visits
+from loadtest.data.blog import COMMENTS, PAGES, pages, shares
 from loadtest.data.texts import FormFields, person, spammer
 
 
@@ -34,24 +34,6 @@ def test_the_blog_has_its_pages_and_all_its_comments() -> None:
     assert ranked[0].count > 100 * ranked[-1].count
 
 
-def test_visits_name_each_page_as_often_as_it_has_comments() -> None:
-    order = visits(pages())
-    assert len(order) == COMMENTS
-    assert order.count(pages()[4]) == pages()[4].count
-    assert order != sorted(order, key=lambda page: page.url)
-
-
-def test_draws_and_texts_are_the_same_every_time() -> None:
-    assert draw(1_000, 100, seed=1) == draw(1_000, 100, seed=1) != draw(1_000, 100, seed=2)
-    assert [*itertools.islice(texts(1), 50)] == [*itertools.islice(texts(1), 50)]
-
-
-def test_the_first_rank_is_drawn_most_often() -> None:
-    drawn = draw(10_000, 100, seed=1)
-    assert 0.15 < drawn.count(0) / len(drawn) < 0.25
-    assert set(drawn) <= set(range(100))
-
-
 def test_the_html_is_what_the_renderer_makes_of_the_source(tmp_path: Path) -> None:
     path = tmp_path / "comments.sqlite"
     bulk.make(path, 5_000, 5)
@@ -65,23 +47,8 @@ SORTS = (person, spammer)
 
 
 @pytest.mark.parametrize("sort", SORTS)
-def test_the_same_seed_gives_the_same_texts(sort: Callable[[random.Random], FormFields]) -> None:
-    first, again, other = (random.Random(seed) for seed in (1, 1, 2))
-    assert [sort(first) for _ in range(20)] == [sort(again) for _ in range(20)]
-    assert sort(first) != sort(other)
-
-
-@pytest.mark.parametrize("sort", SORTS)
 def test_every_one_can_be_sent(sort: Callable[[random.Random], FormFields]) -> None:
     source = random.Random(3)
     for _ in range(500):
         fields = SubmissionFields(url="/p/", **sort(source)._asdict())
         check(fields, CommentsSettings(), lambda url: ("blog", url))
-
-
-def test_no_spammer_says_a_thing_twice() -> None:
-    source = random.Random(4)
-    texts = [spammer(source).message for _ in range(10_000)]
-    assert len(set(texts)) > 9_990
-    linked = sum("https://" in text for text in texts)
-    assert 5_000 < linked < 8_000, "the others praise, and have their link in the name"

@@ -1,12 +1,11 @@
-// A peer: Go's net/http or fasthttp, which answers every request with what the file ANSWER holds.
+// A peer: fasthttp, which answers every request with what the file ANSWER holds.
 //
-//	go-peer http|fasthttp PORT ANSWER
+//	go-peer PORT ANSWER
 package main
 
 import (
 	"encoding/json"
 	"log"
-	"net/http"
 	"os"
 	"runtime"
 
@@ -20,7 +19,7 @@ type answer struct {
 
 func main() {
 	runtime.GOMAXPROCS(1)
-	text, err := os.ReadFile(os.Args[3])
+	text, err := os.ReadFile(os.Args[2])
 	if err != nil {
 		log.Fatal(err)
 	}
@@ -28,20 +27,12 @@ func main() {
 	if err := json.Unmarshal(text, &told); err != nil {
 		log.Fatal(err)
 	}
-	body, address := []byte(told.Body), "127.0.0.1:"+os.Args[2]
-	if os.Args[1] == "fasthttp" {
-		server := fasthttp.Server{NoDefaultServerHeader: true, Handler: func(ctx *fasthttp.RequestCtx) {
-			for _, field := range told.Fields {
-				ctx.Response.Header.Set(field[0], field[1])
-			}
-			ctx.SetBody(body)
-		}}
-		log.Fatal(server.ListenAndServe(address))
-	}
-	log.Fatal(http.ListenAndServe(address, http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+	body := []byte(told.Body)
+	server := fasthttp.Server{NoDefaultServerHeader: true, Handler: func(ctx *fasthttp.RequestCtx) {
 		for _, field := range told.Fields {
-			w.Header()[field[0]] = []string{field[1]}
+			ctx.Response.Header.Set(field[0], field[1])
 		}
-		w.Write(body)
-	})))
+		ctx.SetBody(body)
+	}}
+	log.Fatal(server.ListenAndServe("127.0.0.1:" + os.Args[1]))
 }
