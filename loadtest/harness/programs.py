@@ -1,6 +1,7 @@
 """Our C programs, compiled if they are older than their sources."""
 
 import os
+import re
 import subprocess
 from pathlib import Path
 
@@ -30,19 +31,12 @@ def browsers() -> Path:
     return build("browsers", sources, FLAGS, ("-lssl", "-lcrypto"))
 
 
-def baseline(*, vectors: bool | None = None) -> Path:
+def baseline() -> Path:
     """Return the baseline, with AVX2 where the processor has it. Raise ProgramError."""
-    if vectors is None:
-        vectors = has_avx2(Path("/proc/cpuinfo").read_text())
-    kind, flags = ("avx2", ("-mavx2",)) if vectors else ("plain", ())
+    has_avx2 = re.search(r"^flags\b.*\bavx2\b", Path("/proc/cpuinfo").read_text(), re.MULTILINE)
+    kind, flags = ("avx2", ("-mavx2",)) if has_avx2 else ("plain", ())
     sources = [NATIVE / "baseline" / name for name in ("baseline.c", f"ends_{kind}.c")]
     return build(f"baseline-{kind}", sources, (*FLAGS, *flags))
-
-
-def has_avx2(cpuinfo: str) -> bool:
-    """Return whether the text of /proc/cpuinfo has AVX2."""
-    flags = (line for line in cpuinfo.splitlines() if line.startswith("flags"))
-    return "avx2" in next(flags, "").split()
 
 
 def build(

@@ -22,7 +22,7 @@ BATCH = 10  # counts of one list page
 LIST = 20  # comments
 MIB_RSS = 60.0
 
-Figure = Literal["cpu_ns", "rate", "rss_mib", "times", "points", "errors", "ms"]
+Figure = Literal["cpu_ns", "rate", "rss_mib", "times", "errors", "ms"]
 Check = Callable[[bytes], bool]
 
 

@@ -13,7 +13,6 @@ UNITS = {
     "rate": "requests/s",
     "rss_mib": "MiB",
     "times": "times",
-    "points": "points",
     "errors": "errors",
     "ms": "ms",
 }

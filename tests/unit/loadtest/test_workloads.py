@@ -81,15 +81,6 @@ def test_ratios_are_taken_within_rounds_and_judged() -> None:
     assert (start.value, start.holds) == (0.5, True)
 
 
-def test_the_table_shows_medians_spread_and_ratios() -> None:
-    result = sum_up({}, {}, compare_rows(), lambda every: compare.judge(every, 1.05))
-    lines = compare.table(result).splitlines()
-    assert lines[1].split("  ")[0] == "count, CPU-ns"
-    assert "1,500 (1,000–2,000)" in lines[1]
-    assert "1.100 (1.100–1.100)" in lines[1]
-    assert "0.500 (0.500–0.500)" in lines[2]
-
-
 def row(name: str, rate: float, per_view: int, most: float = 1_000) -> Row:
     figures = {"rate": rate, "views": rate / per_view, "errors": 0, "min": 10.0, "mean": 500.0}
     about = {"scenario": name, "round": 1, "disturbed": False, "proxy_share": 0.5, "max": most}
@@ -117,11 +108,6 @@ def test_page_views_are_compared_with_those_of_ten_requests() -> None:
     assert (views.value, views.holds) == (20, True)
 
 
-def test_without_the_articles_best_errors_and_the_maximum_are_judged_alone() -> None:
-    verdicts = front_page.judge([row("https: ours", 200, 10, most=300_000)])
-    assert [(verdict.value, verdict.holds) for verdict in verdicts] == [(0, True), (300, False)]
-
-
 SAID = """Concurrency Level:      5
 Time taken for tests:   0.500 seconds
 Complete requests:      10000
@@ -144,18 +130,6 @@ def test_what_ab_says_is_read() -> None:
     assert methods.parse(SAID.replace("Non-2xx responses:      3\n", ""), 0.5).wrong == 0
     with pytest.raises(ClientError, match="Complete"):
         methods.parse("apr_socket_recv: Connection refused", 0.5)
-
-
-def mixed_row(wanted: float, rate: float, errors: int = 0, p95: float = 1_000) -> Row:
-    about = {"scenario": "whole: highest", "round": 1, "disturbed": False}
-    return {**about, "wanted": wanted, "rate": rate, "errors": errors, "p95": p95}
-
-
-def test_a_rate_holds_without_errors_reached_and_quick_enough() -> None:
-    assert mixed.holds(mixed_row(1_000, 990))
-    assert not mixed.holds(mixed_row(1_000, 970))
-    assert not mixed.holds(mixed_row(1_000, 1_000, errors=1))
-    assert not mixed.holds(mixed_row(1_000, 1_000, p95=2_100_000))
 
 
 def test_what_was_acknowledged_has_to_be_stored() -> None:
