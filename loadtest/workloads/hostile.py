@@ -12,7 +12,8 @@ import time
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 
-PATIENCE = 30.0  # seconds
+from loadtest.harness.service import PATIENCE, ServiceError
+
 TRICKLE = 4.0  # seconds between two bytes of a slow client
 # Bytes of the kernel's buffers for a client that never reads: usually these are on another machine,
 # but here all clients share the server's memory.
@@ -46,7 +47,10 @@ def connect_many(
 
 
 def wait_for_text(clients: list[socket.socket], wanted: bytes) -> float:
-    """Read until each client has received `wanted`; return the time of the last one."""
+    """Read until each client has received `wanted`; return the time of the last one.
+
+    Raise ServiceError if one is closed before, TimeoutError if one hears nothing.
+    """
     with contextlib.closing(select.epoll()) as poller:
         silent = {client.fileno(): client for client in clients}
         heard = dict.fromkeys(silent, b"")
@@ -57,7 +61,10 @@ def wait_for_text(clients: list[socket.socket], wanted: bytes) -> float:
             if time.monotonic() > end:
                 raise TimeoutError(f"{len(silent)} clients did not hear {wanted!r}")
             for number, _ in poller.poll(PATIENCE):
-                heard[number] += silent[number].recv(65_536)
+                more = silent[number].recv(65_536)
+                if not more:
+                    raise ServiceError(f"a client heard {heard[number][:100]!r}, and was closed")
+                heard[number] += more
                 if wanted in heard[number]:
                     poller.unregister(number)
                     del silent[number]

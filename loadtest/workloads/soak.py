@@ -5,7 +5,9 @@ import resource
 import sys
 import time
 from collections.abc import Callable, Sequence
+from contextlib import ExitStack
 from http.client import HTTPConnection
+from socket import socket
 from threading import Event, Thread
 from typing import Final
 
@@ -20,7 +22,7 @@ from loadtest.harness.measurement import Measurement, Reading, Row
 from loadtest.harness.result import Result, Verdict
 from loadtest.harness.running import Running, free_port
 from loadtest.harness.scenario import Goal
-from loadtest.harness.service import Service, ServiceError, Visitor
+from loadtest.harness.service import PATIENCE, Service, ServiceError, Visitor
 from loadtest.report.command import extent_of, finish, options
 from loadtest.report.table import align, milliseconds, number
 from loadtest.workloads import hostile
@@ -28,6 +30,7 @@ from loadtest.workloads import hostile
 READERS: Final = 4  # connections
 IDLE: Final = 10_000
 STREAMS: Final = 5_000
+AT_ONCE: Final = 500  # streams opened at once; the server refuses requests that wait for too long
 EACH: Final = 1_000  # clients of each slow kind
 ANSWERS: Final = 10_000  # under the tag that is purged
 OTHERS: Final = 1_000  # beside it
@@ -74,8 +77,12 @@ class Soak:
             visitor.get(COUNT.format(url))
             before = service.rss()
             said = _text(f"/api/comments/stream?url={url}")
-            with hostile.connect_many(service.port, STREAMS, said) as clients:
-                hostile.wait_for_text(clients, b'{"count"')
+            with ExitStack() as stack:
+                clients: list[socket] = []
+                for _ in range(STREAMS // AT_ONCE):
+                    few = hostile.connect_many(service.port, AT_ONCE, said)
+                    clients += stack.enter_context(few)
+                    hostile.wait_for_text(clients[-AT_ONCE:], b'{"count"')
                 grown, used = service.rss() - before, service.cpu()
                 fields = {"url": url, "author": "Ann", "message": f"To all {round_number}"}
                 begin = time.monotonic()
@@ -142,7 +149,7 @@ class Soak:
 
 def _await_all(visitor: Visitor, clients: int) -> None:
     """Wait until so many are accepted, so that readers do not wait in a queue behind them."""
-    end = time.monotonic() + hostile.PATIENCE
+    end = time.monotonic() + PATIENCE
     while visitor.counters([CONNECTIONS])[CONNECTIONS] < clients:
         if time.monotonic() > end:
             raise TimeoutError(f"{clients} clients were not let in")
@@ -158,7 +165,7 @@ def _keep(port: int, tag: str, count: int) -> None:
 
 
 def _purge_often(port: int, ending: Event, took: list[float]) -> None:
-    connection = HTTPConnection("127.0.0.1", port, timeout=hostile.PATIENCE)
+    connection = HTTPConnection("127.0.0.1", port, timeout=PATIENCE)
     while not ending.wait(PURGE_EACH):
         connection.request("POST", "/purge")
         took.append(float(connection.getresponse().read()))
