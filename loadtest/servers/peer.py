@@ -112,7 +112,7 @@ def robyn(port: int, answer: Answer) -> Command:
 
 
 PEER: dict[str, Callable[[int, Answer], Command]] = {
-    peer.__name__: peer for peer in (baseline, bridge, japronto, hyper, fasthttp, robyn)
+    peer.__name__: peer for peer in (baseline, japronto, hyper, fasthttp, robyn)
 }
 
 

@@ -60,7 +60,7 @@ WAYS: Final = {
     "direct": "without a proxy, over HTTP",
     "batch": "behind the proxy, over HTTPS, one request for the ten counts of a page view",
     "direct-batch": "without a proxy, over HTTP, one request for the ten counts of a page view",
-    "isso": "without a proxy, over HTTP, as Isso's own client asks for the count of a page",
+    "isso": "behind the proxy, over HTTPS, as Isso's own client asks for the count of a page",
 }
 
 
