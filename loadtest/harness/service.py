@@ -121,11 +121,15 @@ class Service:
 
 
 def copy(data: Path, url: str) -> None:
-    """Copy the comments of a data folder into an empty PostgreSQL database. Raise ServiceError."""
-    words = ["copy", "--from", str(data / data_dir.DATABASE), "--to", url]
-    done = subprocess.run([str(PROGRAM), *words], capture_output=True, text=True, check=False)
-    if done.returncode:
-        raise ServiceError(f"the comments cannot be copied: {done.stderr.strip()}")
+    """Copy the comments of a data folder into an empty PostgreSQL database. Raise ServiceError.
+
+    The folder can still be used.
+    """
+    for words in (["--to", url], ["--undo"]):
+        words = [str(PROGRAM), "copy", "--from", str(data / data_dir.DATABASE), *words]
+        done = subprocess.run(words, capture_output=True, text=True, check=False)
+        if done.returncode:
+            raise ServiceError(f"the comments cannot be copied: {done.stderr.strip()}")
 
 
 class Visitor:

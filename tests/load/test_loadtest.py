@@ -55,10 +55,17 @@ def test_the_small_servers_test_is_played() -> None:
 
 @TWO_CORES
 def test_japrontos_test_is_played() -> None:
-    find_program("nginx", "/usr/sbin/nginx")
-    said = load("frameworks", "--short", "--only", "ours", "--only", "nginx")
-    assert "ours" in said
-    assert "cpu_ns of ours by nginx" in said
+    said = load("frameworks", "--short", "--only", "ours", "--only", "baseline")
+    assert "ours, cpu_ns by the best of baseline" in said
+
+
+@TWO_CORES
+@pytest.mark.parametrize(
+    ("words", "shown"), [(("scenarios", "submit"), "submit"), (("import",), "commentsvc, again")]
+)
+def test_what_the_goals_are_for_is_measured(words: tuple[str, ...], shown: str) -> None:
+    find_program("wrk")
+    assert shown in load(*words, "--short")
 
 
 @TWO_CORES
