@@ -1,1 +1,1 @@
-"""How results are shown: tables, charts, differences."""
+"""How results are shown and published: tables, summaries, options."""
