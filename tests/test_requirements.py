@@ -2,6 +2,7 @@
 
 import re
 import tomllib
+from itertools import chain
 from pathlib import Path
 
 import pytest
@@ -16,14 +17,19 @@ PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())
 DATED = {"certifi"}  # its versions are dates, and the newest authorities are the right ones
 BUILDERS = {"babel", "meson", "meson-python"}  # what we build with is pinned in the group `build`
 GROUPS = [name for name in PROJECT["dependency-groups"] if name != "unit"]
-NAMES = ("runtime", "postgres", *GROUPS)
+NAMES = ("runtime", "postgres", "full", *GROUPS)
 
 
 def asked_for(name: str) -> list[Requirement]:
     """Return what pyproject.toml asks for under this name, without included groups."""
     runtime = PROJECT["project"]["dependencies"]
-    driver = PROJECT["project"]["optional-dependencies"]["postgres"]
-    groups = {**PROJECT["dependency-groups"], "runtime": runtime, "postgres": runtime + driver}
+    extras = PROJECT["project"]["optional-dependencies"]
+    groups = {
+        **PROJECT["dependency-groups"],
+        "runtime": runtime,
+        "postgres": runtime + extras["postgres"],
+        "full": [*runtime, *chain(*extras.values())],
+    }
     return [Requirement(entry) for entry in groups[name] if isinstance(entry, str)]
 
 

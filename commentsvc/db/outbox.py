@@ -427,13 +427,6 @@ def listing(reader: Reader, state: str | None, before: int, limit: int) -> list[
     return [OutboxRow(*row) for row in reader.query(newest)]
 
 
-def recipient_of(reader: Reader, post_id: int) -> str | None:
-    """Return the recipient of a row, or its channel if it has no recipient; None if it is gone."""
-    known = OutboxTable.select(OutboxTable.recipient, OutboxTable.channel)
-    row = reader.first(known.where(OutboxTable.id == post_id))
-    return row[0] or row[1] if row else None
-
-
 def retry(tx: Transaction, ids: Sequence[int], now: int) -> list[int]:
     """Send failed rows, and rows that wait for their next attempt, now; return their ids.
 

@@ -27,6 +27,7 @@ from commentsvc.delivery.webhooks import Notification, Webhook, WebhookRequest
 from commentsvc.model import AKISMET, CLASSIFIER
 from commentsvc.settings.schema import HooksSettings, Settings
 from commentsvc.util.clock import Clock
+from commentsvc.util.origin import address_key
 from commentsvc.util.timestamps import DAY_MS, HOUR_MS
 
 if TYPE_CHECKING:
@@ -72,6 +73,11 @@ def targets(settings: Settings) -> list[Target]:
     sends = any(site.send_webmentions for site in settings.sites)
     mentions = [Target(WEBMENTIONS, "", 0, True)] if sends else []
     return by_mail + hooked + opinions + mentions
+
+
+def recipients(settings: Settings) -> frozenset[str]:
+    """Return who may decide by the links in messages: keys of addresses, and channels."""
+    return frozenset(address_key(one.recipient) or one.channel for one in targets(settings))
 
 
 def channels(

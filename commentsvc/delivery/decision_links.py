@@ -1,7 +1,8 @@
 """Decision links: addresses of pages with one button that decides on a comment.
 
 They are part of mails to moderators and of messages in messengers. Whoever has such a link may
-press its button, once, until it expires.
+press its button, once, until it expires, while the settings name its recipient: an address, or the
+channel of a messenger.
 """
 
 from typing import Final, NamedTuple
@@ -48,11 +49,13 @@ class DecisionLinks:
         """Return a link for each decision that is possible on a comment."""
         if not self._base:
             return []
-        expires = self.expires(post)
+        expires, who = self.expires(post), post.recipient or post.channel
         return [
             DecisionLink(
                 translate(name, language),
-                self.page("comment", to, comment.id, post.id, expires=expires, language=language),
+                self.page(
+                    "comment", to, comment.id, post.id, who, expires=expires, language=language
+                ),
             )
             for to, name in ACTIONS.items()
             if comment.status in MOVES[to]

@@ -49,6 +49,7 @@ class MailReceiver:
         self._reader = MailReader(addresses, settings)
         self._secret = hashlib.blake2b(service.keys[0], person=b"reply by mail").digest()
         self._moderators = settings.mail.moderators
+        self._sites = service.sites.options
         self._language = settings.mail.language
         self._bounds = settings.comments
         self._database = service.database
@@ -103,6 +104,8 @@ class MailReceiver:
         """Decide on a comment, or answer it. Raise NotActedOn, LinkExpired, CommentsError."""
         address = self._moderator(mail)
         entry = queries.get(tx, mail.comment_id)
+        if entry.site not in self._sites:
+            raise NotActedOn(f"no [[site]] is called {entry.site} any more")
         profile = profiles.of_address(tx, address)
         if profile and not profile.is_verified:
             raise CommentsError(f"{profile.name} has not confirmed the address {address}")

@@ -18,8 +18,8 @@ from commentsvc.auth.signed_links import LinkError, LinkExpired, SignedLinks
 from commentsvc.comments import queries, subscriptions
 from commentsvc.comments.submission import MessageText, SubmissionError, message_from_text
 from commentsvc.context import ServiceContext
-from commentsvc.db import outbox
-from commentsvc.db.sqlite import Transaction
+from commentsvc.db.sqlite import Reader, Transaction
+from commentsvc.delivery.channels import recipients
 from commentsvc.http.messages import NO_SNIFFING, NOT_STORED, HttpError, Request, Response, first
 from commentsvc.http.operation import HTML, Operation, form_of
 from commentsvc.http.router import Handler, Route, route
@@ -29,6 +29,7 @@ from commentsvc.moderation.answers import AnswerResult
 from commentsvc.moderation.profiles import Profile
 from commentsvc.util.i18n import gettext as _
 from commentsvc.util.i18n import speaking, spoken
+from commentsvc.util.origin import address_key
 from commentsvc.util.templates import Templates
 from commentsvc.util.timestamps import DAY_MS
 
@@ -56,6 +57,7 @@ ALREADY = {
     SPAM: _("The comment is already marked as spam."),
     DELETED: _("The comment is already deleted."),
 }
+NO_MODERATOR: Final = _("No moderator has this email address any more.")
 
 
 class AnswerFields(msgspec.Struct, frozen=True):
@@ -107,6 +109,7 @@ class LinkPages:
         self._clock = service.clock
         self._bounds = settings.comments
         self._kept = settings.mail.link_days * DAY_MS
+        self._recipients = recipients(settings)
         self._titles = {site.name: site.title for site in settings.sites}
         self._sites = service.sites
 
@@ -128,21 +131,20 @@ class LinkPages:
 
         404 for a link that is not ours, 410 for one that is over.
         """
-        action, comment_id, _post = self._read(request)
-        return self._shown(action, await self._find(comment_id))
+        action, comment_id, _post, who = self._read(request)
+        entry = await self._find(comment_id)
+        await self._database.read(self._check, who, entry)
+        return self._shown(action, entry)
 
     async def act(self, request: Request) -> Response:
         """POST /mail/comment?t=T: 200 with a page that says what was done. 404, 410 as above."""
-        action, comment_id, post_id = self._read(request)
+        action, comment_id, post_id, who = self._read(request)
         now = self._clock.now_ms()
 
         def work(tx: Transaction) -> None:
-            who = outbox.recipient_of(tx, post_id)
-            profile = profiles.of_address(tx, who or "")
-            if profile is not None and not profile.decides_by_mail(entry.site):
-                raise LinkExpired(_("No moderator has this email address any more."))
+            self._check(tx, who, entry)
             signed_links.mark_used(tx, f"{action} {comment_id} {post_id}", now, self._kept)
-            actions.change(tx, [comment_id], action, "mail" if who is None else who, now)
+            actions.change(tx, [comment_id], action, who, now)
 
         entry = await self._find(comment_id)
         await self._database.write(work)
@@ -211,24 +213,38 @@ class LinkPages:
         if token != FORMER:
             [number] = self._links.read(purpose, token, self._clock.now_ms())
             name = await self._database.read(subscriptions.site_of, number)
-        if name is None:
+        if name is None or (purpose == "confirm" and name not in self._titles):
             raise LinkExpired(_("This subscription does not exist any more."))
         return number, self._titles.get(name) or name
 
-    def _read(self, request: Request) -> tuple[str, int, int]:
-        """Return a link's new status, its comment's id and its mail's id. Raise LinkError."""
+    def _read(self, request: Request) -> tuple[str, int, int, str]:
+        """Return a link's new status, the ids of comment and mail, and who got it.
+
+        Raise LinkError.
+        """
         token = ASK.read(request).t
-        action, comment_id, post_id = self._links.read("comment", token, self._clock.now_ms())
-        return action, comment_id, post_id
+        action, comment_id, post_id, who = self._links.read("comment", token, self._clock.now_ms())
+        return action, comment_id, post_id, who
+
+    def _check(self, reader: Reader, who: str, entry: Entry) -> Profile | None:
+        """Return the profile of who got a link; None without an account.
+
+        Raise LinkExpired if they may not decide any more.
+        """
+        profile = profiles.of_address(reader, who)
+        is_told = (address_key(who) or who) in self._recipients
+        if not is_told or not (profile is None or profile.decides_by_mail(entry.site)):
+            raise LinkExpired(NO_MODERATOR)
+        return profile
 
     async def _answered(self, request: Request) -> AnswerTo:
         """Return the comment and the moderator that a link for an answer names. Raise LinkError."""
         token = ASK_ANSWER.read(request).t
         comment_id, email, post_id = self._links.read("answer", token, self._clock.now_ms())
-        profile = await self._database.read(profiles.of_address, email)
         entry = await self._find(comment_id)
-        if profile is None or not profile.decides_by_mail(entry.site):
-            raise LinkExpired(_("No moderator has this email address any more."))
+        profile = await self._database.read(self._check, email, entry)
+        if profile is None:
+            raise LinkExpired(NO_MODERATOR)
         return AnswerTo(entry, profile, post_id)
 
     def _ask_answer(self, to: AnswerTo, text: str = "", problem: str = "") -> Response:
@@ -250,7 +266,7 @@ class LinkPages:
 
     async def _find(self, comment_id: int) -> Entry:
         entry = await self._database.read(queries.find, comment_id)
-        if entry is None:
+        if entry is None or entry.site not in self._titles:
             raise LinkExpired(_("The comment does not exist any more."))
         return entry
 

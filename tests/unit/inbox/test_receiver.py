@@ -191,6 +191,13 @@ def test_who_is_no_moderator_any_more_decides_nothing(service: Served) -> None:
     assert not waiting(service)
 
 
+def test_nothing_is_decided_of_a_site_that_was_removed(service: Served) -> None:
+    original = asked(service)
+    del service.service.sites.options["blog"]
+    receive(service, plain(original, "ok"))
+    assert comment(service, 1).status == "pending"
+
+
 @pytest.mark.parametrize("words", ["ok", "Hello"])
 @pytest.mark.parametrize(
     ("role", "sites", "decides"),

@@ -32,9 +32,11 @@ def service(tmp_path: Path) -> Iterator[Served]:
         yield running
 
 
-def link(service: Served, action: str, comment: int = 1, post: int = 1) -> str:
+def link(
+    service: Served, action: str, comment: int = 1, post: int = 1, who: str = "mo@blog.example"
+) -> str:
     expires = int(service.now * 1_000) + HOUR
-    token = service.links.make("comment", action, comment, post, expires=expires)
+    token = service.links.make("comment", action, comment, post, who, expires=expires)
     return f"/mail/comment?t={token}"
 
 

@@ -1,0 +1,137 @@
+"""Each signed link of a mail × what may have been revoked since it was made."""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Final
+
+import pytest
+from msgspec.structs import replace
+
+from commentsvc.auth import accounts
+from commentsvc.comments import follows, subscriptions
+from commentsvc.db.schema.outbox import CONFIRMED
+from commentsvc.moderation import profiles
+from commentsvc.settings.schema import HooksSettings, ServerSettings, Settings
+from tests.unit.app_fixture import SETTINGS, Served, served
+from tests.unit.database_fixture import HOUR
+from tests.unit.mail_server import mail_settings
+
+MO: Final = "mo@blog.example"
+PUBLIC: Final = replace(
+    SETTINGS,
+    server=ServerSettings(public_url="https://c.example"),
+    moderation=replace(SETTINGS.moderation, policy="all"),
+    mail=mail_settings(25),
+    hooks=HooksSettings(slack="https://hooks.example/x"),
+)
+# The links by name: their page, and what their token says.
+LINKS: Final[dict[str, tuple[str, tuple[int | str, ...]]]] = {
+    "decide": ("comment", ("approved", 1, 1, MO)),
+    "decide in a messenger": ("comment", ("approved", 1, 2, "slack")),
+    "answer": ("answer", (1, MO, 1)),
+    "confirm": ("confirm", (1,)),
+    "stop": ("stop", (1,)),
+    "follow": ("follow", (1,)),
+    "unfollow": ("unfollow", (1,)),
+}
+DECIDE: Final = {"decide", "answer"}
+ACCEPT: Final = {"confirm", "follow"}
+
+
+def without_address(settings: Settings) -> Settings:
+    return replace(settings, mail=replace(settings.mail, moderators=("jo@blog.example",)))
+
+
+def with_other_spelling(settings: Settings) -> Settings:
+    return replace(settings, mail=replace(settings.mail, moderators=("Mo@Blog.example",)))
+
+
+def without_messenger(settings: Settings) -> Settings:
+    return replace(settings, hooks=HooksSettings())
+
+
+def without_site(settings: Settings) -> Settings:
+    return replace(settings, sites=settings.sites[1:])
+
+
+def unchanged(settings: Settings) -> Settings:
+    return settings
+
+
+def nothing(service: Served) -> None:
+    pass
+
+
+def remove_account(service: Served) -> None:
+    service.database.write_now(profiles.remove, "mo")
+
+
+def lower_role(service: Served) -> None:
+    service.database.write_now(profiles.assign, "mo", "viewer", ())
+
+
+def other_site(service: Served) -> None:
+    service.database.write_now(profiles.assign, "mo", "moderator", ("notes",))
+
+
+def other_address(service: Served) -> None:
+    mo = service.database.read_now(profiles.named, "mo")
+    service.database.write_now(profiles.verify, mo, "new@blog.example")
+
+
+def end_subscriptions(service: Served) -> None:
+    service.database.write_now(subscriptions.stop, 1)
+    service.database.write_now(follows.stop, 1, service.clock.now_ms())
+
+
+Change = Callable[[Settings], Settings]
+Revoke = Callable[[Served], None]
+# What is revoked, in the settings or in the database, and the links that end with it. An address of
+# `mail.moderators` without an account may decide, so the account alone takes only the answers.
+TABLE: Final[list[tuple[Change, Revoke, set[str]]]] = [
+    (unchanged, nothing, set()),
+    (with_other_spelling, nothing, set()),
+    (without_address, nothing, DECIDE),
+    (without_address, remove_account, DECIDE),
+    (without_messenger, nothing, {"decide in a messenger"}),
+    (without_site, nothing, {*DECIDE, "decide in a messenger", *ACCEPT}),
+    (unchanged, remove_account, {"answer"}),
+    (unchanged, lower_role, DECIDE),
+    (unchanged, other_site, DECIDE),
+    (unchanged, other_address, {"answer"}),
+    (unchanged, end_subscriptions, ACCEPT),
+]
+
+
+def prepared(service: Served) -> None:
+    """Store a comment that waits, the account mo, and an address that was asked for its consent."""
+    service.submit("Hello", email="ann@mail.example", notify=True)
+    now = service.clock.now_ms()
+    write = service.database.write_now
+    for name in ("mo", "jo"):
+        write(accounts.add, name, "hash", now)
+    write(profiles.assign, "jo", "owner", ())
+    write(profiles.verify, service.database.read_now(profiles.named, "mo"), MO)
+    write(follows.request, ("blog", "/p/"), "bob@mail.example", "en", now)
+
+
+@pytest.mark.parametrize("link", LINKS)
+@pytest.mark.parametrize(("change", "revoke", "ended"), TABLE)
+def test_a_link_ends_with_what_it_came_from(
+    tmp_path: Path, link: str, change: Change, revoke: Revoke, ended: set[str]
+) -> None:
+    with served(tmp_path, PUBLIC) as service:
+        prepared(service)
+        revoke(service)
+    with served(tmp_path, change(PUBLIC)) as service:
+        page, content = LINKS[link]
+        token = service.links.make(page, *content, expires=service.clock.now_ms() + HOUR)
+        target = f"/mail/{page}?t={token}"
+        asked, done = service.get(target).status, service.form(target, "message=Yes").status
+        assert done == (410 if link in ended else 200)
+        if link not in ACCEPT:  # those say after the press of the button that it was used
+            assert asked == done
+        if link in ended:
+            assert service.stored()[-1].comment.status == "pending"
+            subscriber = service.database.read_now(subscriptions.subscriber, 1)
+            assert subscriber is None or subscriber[2] != CONFIRMED
