@@ -5,6 +5,7 @@ from collections.abc import Iterable
 import msgspec
 
 from commentsvc.http.router import Route
+from commentsvc.settings.schema import Site
 from tests.unit.app_fixture import Served
 
 # Parameters without which a route shows less, or nothing.
@@ -28,7 +29,19 @@ OF_ROUTE = {
     "/waline/api/comment": {"path": "/p/", "pageSize": "1000"},
     "/comment": {"path": "/p/", "pageSize": "1000"},
 }
+# A site with everything that public reads show.
+SITE = Site(
+    name="blog",
+    origins=("https://blog.example",),
+    isso=True,
+    artalk=True,
+    waline=True,
+    views=True,
+    math=True,
+    reactions=("👍",),
+)
 NUMBER = "1"  # in place of {id}
+STREAM = "/api/comments/stream"
 BELOW = {"/static/{path}": "comments.js"}  # in place of {path}, by the route
 
 
@@ -40,6 +53,11 @@ def public(service: Served) -> list[Route]:
         if each.method == "GET" and not (each.operation and each.operation.permission)
     ]
     return list({each.pattern: each for each in reads}.values())
+
+
+def requests(service: Served) -> list[tuple[Route, str]]:
+    """Return the public reads that end, which live updates do not, each with a target."""
+    return [(route, target(route)) for route in public(service) if route.pattern != STREAM]
 
 
 def target(route: Route) -> str:

@@ -15,7 +15,7 @@ from commentsvc.http.router import Route, target_rules
 from commentsvc.pages.embed import THREAD
 from commentsvc.settings.schema import ServerSettings, Site
 from tests.unit.app_fixture import SETTINGS, Served, data, faults, served
-from tests.unit.public_reads import public, target
+from tests.unit.public_reads import SITE, requests
 
 
 def strict(service: Served) -> list[Route]:
@@ -49,15 +49,6 @@ def test_what_is_no_tag_is_no_language(service: Served, lang: str) -> None:
     assert data(answer)["error"]["fields"].keys() == {"lang"}
 
 
-SITE = Site(
-    name="blog",
-    origins=("https://blog.example",),
-    isso=True,
-    artalk=True,
-    waline=True,
-    views=True,
-    reactions=("👍",),
-)
 OTHER = Site(name="notes", isso=True, artalk=True, waline=True, token="9fb3fc042c572cb8")
 IGNORED = ("utm_source=1", "fbclid=2&x", "%75tm=3&&_=4", "token=5", "lang=xx", "site_name=6")
 PATIENCE = 30  # seconds
@@ -116,10 +107,7 @@ def test_a_parameter_that_a_route_does_not_know_makes_no_miss(everything: Served
     stored = []
 
     def work(client: Client) -> None:
-        for route in public(everything):
-            if route.pattern == "/api/comments/stream":  # it does not end
-                continue
-            plain = target(route)
+        for route, plain in requests(everything):
             first = client.ask("GET", plain)
             client.ask("GET", plain)
             misses, entries = client.misses(), client.entries()
