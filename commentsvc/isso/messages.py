@@ -229,6 +229,10 @@ def _check_length(text: str) -> None:
         raise HttpError(400, "invalid", "The text is too short: it has at least 3 characters.")
 
 
+# Hashes that the client would read as a number in `data-isso-page-author-hashes`, and then fail.
+_is_number: Final = re.compile(r"[0-9]+(?:e[0-9]+)?").fullmatch
+
+
 class IssoSerializer:
     """Makes the JSON of comments for Isso's clients."""
 
@@ -320,7 +324,8 @@ class IssoSerializer:
         """Return the hash of an author's address, or of the name if there is no address."""
         email = comment.email.strip().lower()
         known = f"email {email}" if email else f"name {comment.author}"
-        return hashlib.blake2b(known.encode(), key=self._key, digest_size=HASH_BYTES).hexdigest()
+        digest = hashlib.blake2b(known.encode(), key=self._key, digest_size=HASH_BYTES).hexdigest()
+        return f"f{digest[1:]}" if _is_number(digest) else digest
 
 
 def tally(votes: int, dislikes: int) -> IssoVotes:

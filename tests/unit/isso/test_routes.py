@@ -1,6 +1,7 @@
 """The API for Isso's clients, compared with the recorded answers of a real Isso."""
 
 import json
+import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, Literal
@@ -534,6 +535,19 @@ def test_the_files_of_isso_are_asked_for_at_the_blog(service: Served) -> None:
     assert fields(answer)["Location"] == f"{BLOG}/isso-client/embed.min.js"
     assert fields(service.get("/isso/css/isso.css"))["Location"] == f"{BLOG}/isso-client/isso.css"
     assert service.get("/isso/js/../../x").status == 404
+
+
+def test_no_hash_of_an_author_is_a_number_for_the_client(service: Served) -> None:
+    """Isso's client reads `data-isso-page-author-hashes` as JSON, where it can."""
+    written(service)
+    [entry] = service.stored()
+    serializer = messages.IssoSerializer(b"secret", "")
+    for number in range(2_000):
+        comment = msgspec.structs.replace(entry.comment, author=f"reader {number}")
+        shown = serializer.comment(comment).hash
+        assert re.fullmatch("[0-9a-f]{12}", shown)
+        with pytest.raises(json.JSONDecodeError):
+            json.loads(shown)
 
 
 def test_an_imported_sum_of_votes_is_split_without_a_rest() -> None:
