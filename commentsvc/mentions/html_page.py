@@ -26,8 +26,14 @@ from commentsvc.util.http_client import Fetched
 from commentsvc.util.origin import host_of
 from commentsvc.util.text import decoded, one_line
 
-# "<" in HTML: nh3 takes quadratic time for deep nesting, a second for as many.
+# "<" in HTML, most of which are tags.
 TAGS: Final = 20_000
+# Elements that nh3 makes of HTML: it needs 10 µs for each.
+ELEMENTS: Final = 6_000
+# Elements that are open at once: nh3 takes quadratic time for nested ones, 0.7 s for 16,000.
+OPEN: Final = 500
+# Elements that mf2py reads: it needs 25 µs for each.
+ITEM_ELEMENTS: Final = 1_500
 # "&" in HTML: nh3 takes quadratic time for those that begin no reference, 8 seconds for a million.
 REFERENCES: Final = 20_000
 # Quotes, slashes and line breaks in HTML: each costs nh3 a step of its own, in tags or as a line.
@@ -74,6 +80,29 @@ _ATTRIBUTES: Final = {
     "source": {"src"},
     "time": {"datetime"},
     "video": {"src", "poster"},
+}
+_TAG: Final = re.compile(r"<(/?)([A-Za-z][^\s/>]*)").findall
+_WITHOUT_END: Final = {
+    *("area", "base", "br", "col", "dd", "dt", "embed", "hr", "img", "input", "li", "link", "meta"),
+    *(
+        "option",
+        "p",
+        "param",
+        "source",
+        "tbody",
+        "td",
+        "tfoot",
+        "th",
+        "thead",
+        "tr",
+        "track",
+        "wbr",
+    ),
+}
+# Those that HTML opens anew in each block until they end.
+_FORMATTING: Final = {
+    *("a", "b", "big", "code", "em", "font", "i", "nobr", "s", "small", "strike", "strong", "tt"),
+    "u",
 }
 # The classes of these elements describe the page, but nh3 removes them.
 _ROOT: Final = re.compile(r"<(/?)(?:html|body)\b", re.IGNORECASE)
@@ -144,12 +173,14 @@ class _Links(HTMLParser):
         self.base = ""
         self.title = ""
         self.found: list[tuple[str, str, str]] = []  # tag, rel, address
+        self.elements = 0
         self._open = [_OpenElement()]
         self._work = 0
         self._in_title = False
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
         given = dict(attrs)
+        self.elements += 1
         self._read(self.get_starttag_text() or "")
         if tag not in self._VOID:
             self._open.append(self._open[-1].inside((given.get("class") or "").split()))
@@ -190,6 +221,7 @@ class _Html(NamedTuple):
     url: str
     title: str
     links: list[tuple[str, str, str]]
+    elements: int
 
 
 def endpoint(page: Fetched) -> str:
@@ -266,6 +298,7 @@ def sanitized(html: str, tags: set[str], attributes: dict[str, set[str]]) -> str
     ):
         if number > most:
             raise UnreadablePage(f"its HTML has more than {most} {what}")
+    _count_elements(html)
     text = nh3.clean(
         html.translate(_HARMLESS),
         tags=tags,
@@ -279,6 +312,31 @@ def sanitized(html: str, tags: set[str], attributes: dict[str, set[str]]) -> str
     return text
 
 
+def _count_elements(html: str) -> None:
+    """Raise UnreadablePage if a parser makes too many elements of HTML, or nests too many."""
+    opened: dict[str, int] = {}
+    made = nested = formatting = 0
+    for end, name in _TAG(html):
+        tag = name.lower()
+        if not end:
+            made += 1 + formatting
+            change = int(tag not in _WITHOUT_END)
+        elif opened.get(tag):
+            made += formatting
+            change = -1
+        else:  # it may make one, as </p> does
+            made += 1 + formatting
+            change = 0
+        opened[tag] = opened.get(tag, 0) + change
+        nested += change
+        if tag in _FORMATTING:
+            formatting += change
+        if made > ELEMENTS:
+            raise UnreadablePage(f"its HTML has more than {ELEMENTS} elements")
+        if nested > OPEN:
+            raise UnreadablePage(f"its HTML has more than {OPEN} elements that do not end")
+
+
 def _cleaned(page: Fetched) -> _Html:
     html = _text(page)
     if len(set(html.translate(_BETWEEN_WORDS).split())) > WORDS:
@@ -288,7 +346,12 @@ def _cleaned(page: Fetched) -> _Html:
     parser.feed(text)
     parser.close()
     return _Html(
-        text, page.url, _absolute(page.url, parser.base), one_line(parser.title), parser.found
+        text,
+        page.url,
+        _absolute(page.url, parser.base),
+        one_line(parser.title),
+        parser.found,
+        parser.elements,
     )
 
 
@@ -305,6 +368,8 @@ def _html_mention(html: _Html, leads: Leads) -> FoundMention | None:
         return None
     if len(html.text) > HTML_SIZE:
         raise UnreadablePage(f"its HTML has more than {HTML_SIZE} characters")
+    if html.elements > ITEM_ELEMENTS:  # only its title is shown, as for a long text
+        return _said(MENTION, html, {"properties": {}}, [])
     try:
         parsed = mf2py.parse(doc=html.text, url=html.url, html_parser="html.parser")
     except (ValueError, RecursionError) as error:

@@ -98,6 +98,33 @@ def test_a_mebibyte_of_one_character_or_piece_takes_less_than_100_ms(name: str) 
     assert not slow
 
 
+HTML = ("a page", "a page with a link", "an entry", "a page of the blog", "a page with an endpoint")
+TAGS = """
+    <p> <a> <b> <div> <li> <dd> <table> <h1> <nobr> <span> <svg> <select> <option> <tr> </p> </br>
+    <p></p> <a></a> <i><p> <p><a> <b><p> <p><i></p> <a><div> <b><div></b> </i><i><p> <ul><li> <br>
+    <i></b><p> <table><tr><td> <div></div> <p>a <img> <form> <button> <section>
+""".split()  # noqa: SIM905 - as above
+# Distinct attributes make elements of which each one is opened anew in each block.
+OPENED = "".join(f"<i class=a{number}>" for number in range(90))
+
+
+@pytest.mark.parametrize("name", HTML)
+def test_as_many_tags_as_are_read_take_less_than_100_ms(name: str) -> None:
+    """A mebibyte of tags is refused at once; fewer have to be read as quickly."""
+    slow = {}
+    for size in (20_000, 40_000, 80_000):
+        for piece in TAGS:
+            for before in ("", OPENED):
+                text = before + piece * (size // len(piece))
+                took = cost(READERS[name], text)
+                for _ in range(TRIES):
+                    if took >= MOST:
+                        took = min(took, cost(READERS[name], text))
+                if took >= MOST:
+                    slow[before[:2], piece, size] = round(took, 3)
+    assert slow == {}
+
+
 def test_pages_of_strangers_hold_up_neither_previews_nor_passwords() -> None:
     """Regression: eight webmentions held all threads, and signing in waited for a minute."""
 
