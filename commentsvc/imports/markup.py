@@ -63,7 +63,7 @@ _BLOCKS: Final = re.compile(r"<(?!/?(?:p|br|a|strong|em|del)\b)")
 # The plain paragraphs of most comments: the sanitizer changes nothing in them. It writes a no-break
 # space as an entity.
 _PARAGRAPHS: Final = re.compile(
-    r"(?:<p>(?:[^<>&\xa0\n]++|<br>|&(?:amp|lt|gt);)*+</p>\n?+)++"
+    r"(?:<p>(?:[^<>&\xa0\n]++|<br>|&(?:amp|lt|gt);)*</p>\n?+)+"
 ).fullmatch
 # One paragraph without anything that is special in Markdown.
 _PLAIN_PARAGRAPH: Final = re.compile(r"<p>([^<>&\xa0\\`*\[~_\n]++)</p>").fullmatch

@@ -12,16 +12,16 @@ from typing import Final, NamedTuple
 PARTS_LIMIT: Final = 500  # of a pattern: Disqus' and WordPress' comments have 50 to 100
 
 _SPACE: Final = rb"[ \t\n]*+"
-_NAME: Final = rb"[A-Za-z_][\w.-]*+(?::[A-Za-z_][\w.-]*+)?+"
+_NAME: Final = rb"[A-Za-z_][\w.-]*+(?::[A-Za-z_][\w.-]*+)?"
 _VALUE: Final = rb"[^<&\"\t\n]*+"
 _TEXT: Final = rb"[^<&\]]*+"
-_CDATA: Final = rb"<!\[CDATA\[([^\]]*+(?:\](?!\]>)[^\]]*+)*+)\]\]>"
+_CDATA: Final = rb"<!\[CDATA\[([^\]]*+(?:\](?!\]>)[^\]]*+)*)\]\]>"
 _ATTRIBUTE: Final = re.compile(rb"[ \t\n]++(%s)=\"%s\"" % (_NAME, _VALUE))
 # An end tag, an empty element, an element with a text, or else a start tag.
 _PART: Final = re.compile(
     rb"%(space)s<(?:/(?P<end>%(name)s)%(space)s>|(?P<start>%(name)s)"
-    rb"(?P<attributes>(?:[ \t\n]++%(name)s=\"%(value)s\")*+)%(space)s(?:(?P<empty>/)>|>"
-    rb"(?:(?:(?P<cdata>%(cdata)s)|%(text)s)</(?P<same>%(name)s)%(space)s>)?+))"
+    rb"(?P<attributes>(?:[ \t\n]++%(name)s=\"%(value)s\")*)%(space)s(?:(?P<empty>/)>|>"
+    rb"(?:(?:(?P<cdata>%(cdata)s)|%(text)s)</(?P<same>%(name)s)%(space)s>)?))"
     % {b"space": _SPACE, b"name": _NAME, b"value": _VALUE, b"cdata": _CDATA, b"text": _TEXT}
 ).match
 
