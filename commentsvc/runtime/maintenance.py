@@ -25,7 +25,8 @@ PAUSE: Final = 1.0
 PIECE: Final = 200
 # Days in which a deleted comment that is restored has its pictures again.
 DELETED_DAYS: Final = 30
-# Seconds between two searches for old spam if there was none; a search takes a reader's thread.
+# Seconds between two searches for unused images, and for old spam if there was none; a search takes
+# a reader's thread.
 ROUND: Final = 600.0
 
 
@@ -44,7 +45,6 @@ async def run(database: Database, settings: Settings, clock: Clock, pause: float
                 last = database.read_now(search.last)
             if last == before:
                 await _forget(database, _ago(settings.privacy.keep_network_days, clock.now_ms()))
-                await _drop_images(database, _ago(1, clock.now_ms()))
                 if rest <= 0:
                     more = await _remove(database, settings.spam.keep_spam_days, clock.now_ms())
                     rest = 0 if more else ROUND
@@ -66,17 +66,14 @@ async def _forget(database: Database, before: int) -> None:
             await database.write(networks.drop, before, PIECE)
 
 
-async def _drop_images(database: Database, before: int) -> None:
-    """Delete a batch of the images from before that time that no comment names."""
-    if database.read_now(images.is_due, before):
-        await database.write(images.drop_unused, before, PIECE)
-
-
 async def _remove(database: Database, spam_days: int, now_ms: int) -> bool:
-    """Delete a batch of the spam of so many days ago, and of the images of deleted comments.
+    """Delete a batch of unused images, those of deleted comments, and spam of so many days ago.
 
     Return whether there may be more spam. With 0 days all spam stays.
     """
+    unused = _ago(1, now_ms)
+    if await database.read(images.is_due, unused):  # it reads the rows of all images
+        await database.write(images.drop_unused, unused, PIECE)
     deleted = _ago(DELETED_DAYS, now_ms)
     if await database.read(retention.has_deleted_images, deleted):
         await database.write(retention.drop_deleted_images, deleted, PIECE)

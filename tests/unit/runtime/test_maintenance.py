@@ -1,6 +1,7 @@
 """Maintenance: done in a pause, interrupted by a submission, retried after a failure."""
 
 import asyncio
+import threading
 from pathlib import Path
 
 import pytest
@@ -153,6 +154,35 @@ def test_images_without_a_comment_and_of_deleted_comments_are_removed(
         if deleted:
             add(database, NOW, source=f"![x](image:{name})", status="deleted")
         asyncio.run(scene(database))
+
+
+def test_what_reads_all_images_is_asked_once_a_round_and_not_on_the_event_loop(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked, rounds = [], 0
+
+    def is_due(reader: Reader, before: int) -> bool:
+        asked.append(threading.current_thread() is threading.main_thread())
+        return False
+
+    def last(reader: Reader) -> int:
+        nonlocal rounds
+        rounds += 1
+        return 0
+
+    monkeypatch.setattr(images, "is_due", is_due)
+    monkeypatch.setattr(search, "last", last)
+
+    async def scene(database: Database) -> None:
+        doing = asyncio.create_task(maintenance.run(database, Settings(), Clock(), 0))
+        async with asyncio.timeout(20):
+            while rounds < 50:  # noqa: ASYNC110 - nothing tells of it
+                await asyncio.sleep(PAUSE)
+        doing.cancel()
+
+    with opened(tmp_path) as database:
+        asyncio.run(scene(database))
+    assert asked == [False]
 
 
 def test_spam_is_removed_after_its_days_and_counted(
