@@ -182,10 +182,10 @@ export class Thread {
     this.#leaving = new AbortController();
     const { signal } = this.#leaving;
     if (getComputedStyle(this.host).color == "rgb(0, 0, 0)") {
-      import("./contrast.js").then(({ keepContrast }) => keepContrast(this.#element, signal));
+      import("./thread/contrast.js").then(({ keepContrast }) => keepContrast(this.#element, signal));
     }
     setTimeout(() => {
-      if (!signal.aborted) import("./live.js").then(({ follow }) => follow(this, signal), () => {});
+      if (!signal.aborted) import("./thread/live.js").then(({ follow }) => follow(this, signal), () => {});
     }, 5000);
   }
 
@@ -199,7 +199,7 @@ export class Thread {
     this.pause();
     this.hasEnded = true;
     const built = this.host.querySelector("section[dir]");
-    if (built) import("./prerendered.js").then(({ keepDraft }) => keepDraft(this, built));
+    if (built) import("./thread/prerendered.js").then(({ keepDraft }) => keepDraft(this, built));
     this.host.querySelector(".commentsvc-thread")?.replaceWith(...this.#fallback);
     this.#element.append(this.#loading, this.error, this.#more);
   }
@@ -229,7 +229,7 @@ export class Thread {
     const sort = this.#order.value || this.#sort;
     const path = this.path("comments", { sort, limit: 100, ...(after && { after }) });
     const built = host.querySelector("section[dir]");
-    const prerendered = built && (await import("./prerendered.js").catch(() => null));
+    const prerendered = built && (await import("./thread/prerendered.js").catch(() => null));
     const answer = prerendered ? prerendered.fetchChanges(built, path, sort) : get(path);
     const own = storage.get("own-comments") && this.loadOwn();
     const loaded = Promise.allSettled([answer, own]);
@@ -240,10 +240,10 @@ export class Thread {
     await loaded;
     const page = await answer.catch(() => {});
     if (page?.deleted?.length) {
-      await import("./deleted.js").then(({ placeDeleted }) => placeDeleted(page), () => {});
+      await import("./thread/deleted.js").then(({ placeDeleted }) => placeDeleted(page), () => {});
     }
     const wasPressed = document.activeElement == this.#more;
-    const folds = wasPressed && (await import("./reveal.js").catch(() => null));
+    const folds = wasPressed && (await import("./thread/reveal.js").catch(() => null));
     this.#loading.remove();
     if (this.hasEnded) return;
     host.classList.toggle("commentsvc-failed", !page);
@@ -263,11 +263,11 @@ export class Thread {
     const growth = host.getBoundingClientRect().bottom - end;
     if (top < 0 && end < innerHeight - 9) scrollBy({ top: growth, behavior: "instant" });
     if (wasPressed) (folds?.reveal(this.tree, first?.id) ?? this.#heading).focus();
-    if (this.target) (await import("./target.js")).seekTarget(this);
+    if (this.target) (await import("./thread/target.js")).seekTarget(this);
   }
 
   async loadOwn() {
-    this.own ??= new (await import("./own_comments.js")).OwnComments(this.url);
+    this.own ??= new (await import("./thread/own_comments.js")).OwnComments(this.url);
   }
 
   #build(sort, isFocused) {
@@ -302,7 +302,7 @@ export class Thread {
       storage.set(draft, { ...storage.get(draft), message: control.value });
     }
     try {
-      const { act } = await import("./actions.js").catch(again("actions"));
+      const { act } = await import("./thread/actions.js").catch(again("thread/actions"));
       await act(this, control, event);
     } catch {
       control.after(this.error);
@@ -319,8 +319,8 @@ export class Thread {
     const item = this.tree.element.contains(active) && active.closest("li");
     this.tree.update(this.all(), this);
     this.own?.addButtons(this);
-    if (likes || reposts) import("./likes.js").then(({ showLikes }) => showLikes(this));
-    if (storage.get("moderator")) import("./moderate.js").then(({ addLinks }) => addLinks(this));
+    if (likes || reposts) import("./thread/likes.js").then(({ showLikes }) => showLikes(this));
+    if (storage.get("moderator")) import("./thread/moderate.js").then(({ addLinks }) => addLinks(this));
     if (item) [active, item, this.#heading].find((element) => element.isConnected).focus();
     this.host.dispatchEvent(new Event("comments-shown", { bubbles: true }));
   }

@@ -14,6 +14,6 @@ async function follow(thread, target) {
   const [, id] = /^#(commentsvc-\d+)$/.exec(target.closest("a")?.getAttribute("href")) ?? [];
   if (!id || document.getElementById(id)) return;
   thread.target = id;
-  const { seekTarget } = await import("./target.js");
+  const { seekTarget } = await import("./thread/target.js");
   seekTarget(thread);
 }

@@ -9,7 +9,9 @@ export PATH
 
 content=$(mktemp -d)
 trap 'rm -rf "$content"' EXIT
-cp -R static/*.js static/*.css static/types.d.ts static/themes config/npm/README.md LICENSE "$content"
+cp -R static/*.js static/*.css static/types.d.ts "$content"
+cp -R static/form static/pictures static/reader static/themes static/thread "$content"
+cp config/npm/README.md LICENSE "$content"
 version=$(sed -n 's/^version = "\(.*\)"$/\1/p' pyproject.toml)
 sed "s/^  \"name\".*/&\n  \"version\": \"$version\",/" config/npm/package.json >"$content/package.json"
 sh config/typescript/tsc.sh --noEmit false --declaration --emitDeclarationOnly --declarationDir "$content"

@@ -18,6 +18,15 @@ from tests.background import background
 
 ROOT = Path(__file__).parents[2]
 WIDGET = ROOT / "static"
+# The widget's scripts, without those of the moderation pages and of pages made for other systems.
+SCRIPTS = [
+    *WIDGET.glob("*.js"),
+    *(
+        file
+        for part in ("form", "pictures", "reader", "thread")
+        for file in (WIDGET / part).glob("*.js")
+    ),
+]
 SERVICE = "https://comments.test"  # answered by Playwright's routes; the name does not resolve
 POST = "/posts/wet-wood/"
 NOW = "2026-11-21T12:00:00Z"  # in the browser
@@ -36,7 +45,7 @@ RICH = (
 # a comment is begun. Everything else is loaded when it is used.
 COUNTING = ("count.js",)
 READING = ("comments.css", "comments.js", "common.js")
-WRITING = ("actions.js", "form.css", "form.js")
+WRITING = ("form.css", "form/form.js", "thread/actions.js")
 
 TYPES = {".js": "text/javascript", ".css": "text/css", ".json": "application/json"}
 

@@ -8,7 +8,7 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from commentsvc.util.i18n import find_language, gettext, languages, translate
-from tests.widget.browser import POST, WIDGET, Answers, comment, open_form
+from tests.widget.browser import POST, SCRIPTS, Answers, comment, open_form
 from tests.widget.test_counts import show
 
 CODES = sorted(languages())
@@ -19,7 +19,7 @@ OpenThread = Callable[..., Page]
 
 
 def test_every_text_is_used_and_every_text_used_is_there() -> None:
-    code = "".join(file.read_text() for file in WIDGET.glob("*.js"))
+    code = "".join(file.read_text() for file in SCRIPTS)
     texts = find_language("en").widget.keys()
     direct = set(re.findall(r"\bmessages\.(\w+)", code)) - {"tag"}
     unpacked = re.findall(r"\{ tag, ([\w, ]+) \}", code)

@@ -71,7 +71,7 @@ def test_a_restart_in_the_middle_loses_and_doubles_nothing(start: Start, tab: Pa
 def test_what_could_not_be_loaded_is_loaded_under_another_address(start: Start, tab: Page) -> None:
     """Many browsers remember that a module could not be loaded, until the page is reloaded."""
     service = start(COMMENTSVC_MODERATION_POLICY="none")
-    tab.route("**/static/sending.js", lambda route: route.abort())
+    tab.route("**/static/form/sending.js", lambda route: route.abort())
     tab.goto(POST)
     tab.locator("comment-thread").scroll_into_view_if_needed()
     form = open_form(tab)

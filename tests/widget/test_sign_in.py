@@ -233,7 +233,7 @@ def test_a_link_without_a_word_or_token_signs_nobody_in(strict: Browser, blog: B
               localStorage["commentsvc:word"] = '"our-own-word"';
               return [taken, keep(good)];
             }""",
-            [f"{blog.service}/static/reader_token.js", good, NOTHINGS],
+            [f"{blog.service}/static/reader/reader_token.js", good, NOTHINGS],
         )
         assert taken == [[], True]
 

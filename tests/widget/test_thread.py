@@ -91,7 +91,7 @@ def test_a_script_that_fails_leaves_the_focus_of_a_press_in_the_thread(
     answers.part = 1
     answers.comments = [comment(1, "One."), comment(2, "Two.")]
     page = open_post()
-    page.route("**/static/reveal.js", lambda route: route.abort())
+    page.route("**/static/thread/reveal.js", lambda route: route.abort())
     page.get_by_role("button", name="Show more comments").click()
     expect(page.locator("#commentsvc-2")).to_be_visible()
     expect(page.get_by_role("heading", name="2 comments")).to_be_focused()

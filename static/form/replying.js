@@ -1,6 +1,6 @@
 // Forms below a comment: for a reply, and for changing one's own comment
 
-import { commentOf } from "./actions.js";
+import { commentOf } from "../thread/actions.js";
 import { CommentForm } from "./form.js";
 
 export function reply(thread, button) {

@@ -1,6 +1,6 @@
 // Scrolls to the comment in the page's address, also by its id in an old system
 
-import "./rich.js"; // its styles
+import "../rich.js"; // its styles
 
 /** Ids of the whole thread in other systems */
 const THREADS = /^(disqus_thread|isso-thread|remark42|commento|comentario|schnack|cusdis_thread)$/;
@@ -9,7 +9,7 @@ const THREADS = /^(disqus_thread|isso-thread|remark42|commento|comentario|schnac
 export async function seekTarget(thread) {
   if (thread.target.endsWith("?moderate")) (await import("./moderate.js")).begin(thread);
   if (thread.target.startsWith("commentsvc-reader=")) {
-    return (await import("./reader_token.js")).takeToken(thread);
+    return (await import("../reader/reader_token.js")).takeToken(thread);
   }
   const { target, page, tree } = thread;
   const own = /^comment(?:svc)?-(\d+)$/.exec(target);

@@ -1,6 +1,6 @@
 // The widget on a page into which the blog's build has put the thread
 
-import { get, storage } from "./common.js";
+import { get, storage } from "../common.js";
 
 /** Return the thread at `path`; only what is newer than what was `built` is fetched. */
 export async function fetchChanges(built, path, sort) {

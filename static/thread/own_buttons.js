@@ -1,6 +1,6 @@
 // Buttons on the reader's own comments
 
-import { actionButton, base, FEED, h, icon } from "./common.js";
+import { actionButton, base, FEED, h, icon } from "../common.js";
 
 const ICONS = {
   edit: "M3 13l.7-3L10.5 3.2a1.3 1.3 0 0 1 2 0l.3.3a1.3 1.3 0 0 1 0 2L6 12.3z",

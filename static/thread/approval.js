@@ -1,6 +1,6 @@
 // The reader's own comments that wait for approval
 
-import { get, loadMessages } from "./common.js";
+import { get, loadMessages } from "../common.js";
 
 /** Ask whether some were published meanwhile; if so, show and announce it. */
 export async function checkApproval(thread) {

@@ -1,8 +1,8 @@
 // Uploading a picture for a comment
 
-import { h } from "./common.js";
-import { replace } from "./formatting.js";
-import { send } from "./send.js";
+import { h } from "../common.js";
+import { replace } from "../form/formatting.js";
+import { send } from "../send.js";
 
 const SIDE = 1600; // pixels that the service keeps; more need not be sent
 

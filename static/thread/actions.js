@@ -1,28 +1,28 @@
 // The actions of buttons and of the box to write: each loads its module at the first use
 
-import { again, loadMessages, storage } from "./common.js";
+import { again, loadMessages, storage } from "../common.js";
 
-const menu = () => import("./menu.js").catch(again("menu"));
-const replying = () => import("./replying.js").catch(again("replying"));
+const menu = () => import("./menu.js").catch(again("thread/menu"));
+const replying = () => import("../form/replying.js").catch(again("form/replying"));
 
 /** The module for each name; it exports a function of that name. */
 const MODULES = {
   copy: menu,
-  delete: () => import("./deletion.js").catch(again("deletion")),
+  delete: () => import("./deletion.js").catch(again("thread/deletion")),
   edit: replying,
   menu,
   reply: replying,
   report: menu,
   share: menu,
-  vote: () => import("./voting.js").catch(again("voting")),
-  write: () => import("./form.js").catch(again("form")),
+  vote: () => import("./voting.js").catch(again("thread/voting")),
+  write: () => import("../form/form.js").catch(again("form/form")),
 };
 
 /** Handle an event of `control`; show a failure below it. */
 export async function act(thread, control, { type, detail }) {
   const { name } = control;
   if (type == "comment-submitted") {
-    const { showSubmitted } = await import("./submitted.js").catch(again("submitted"));
+    const { showSubmitted } = await import("./submitted.js").catch(again("thread/submitted"));
     showSubmitted(thread, detail);
   } else if (name == "sort" && type == "input") {
     storage.set("sort", control.value);
@@ -41,7 +41,7 @@ async function use(thread, control) {
   try {
     await module[control.name](thread, control);
   } catch (failure) {
-    const { errorText } = await import("./send.js").catch(again("send"));
+    const { errorText } = await import("../send.js").catch(again("send"));
     control.closest(".commentsvc-actions").after(error);
     error.textContent = errorText(messages, failure);
   }

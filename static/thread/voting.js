@@ -1,8 +1,8 @@
 // Votes on comments: one per browser and comment
 
 import { commentOf } from "./actions.js";
-import { storage } from "./common.js";
-import { readerWord, send } from "./send.js";
+import { storage } from "../common.js";
+import { readerWord, send } from "../send.js";
 
 /** Vote, or take the vote back. */
 export async function vote(thread, button) {

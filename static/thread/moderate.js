@@ -1,6 +1,6 @@
 // Links to the moderation pages, for a browser that once followed a link from there to the blog
 
-import { base, h, loadMessages, storage } from "./common.js";
+import { base, h, loadMessages, storage } from "../common.js";
 
 /** Show the links in this browser from now on; remove that request from `thread.target`. */
 export function begin(thread) {

@@ -1,8 +1,8 @@
 // Updates of an open page: relative dates, new comments, approvals of the reader's own
 
-import { base, showRelativeTime } from "./common.js";
-import { showCounts } from "./counts.js";
-import "./rich.js";
+import { base, showRelativeTime } from "../common.js";
+import { showCounts } from "../counts.js";
+import "../rich.js";
 
 /** Offer new comments, once. */
 function announce(thread, count) {

@@ -1,6 +1,6 @@
 // How often the page was liked and shared on other sites
 
-import { h } from "./common.js";
+import { h } from "../common.js";
 
 /** Show it next to the heading of `thread`. */
 export function showLikes(thread) {

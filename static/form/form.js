@@ -1,7 +1,7 @@
 // The form to write a comment
 
-import { again, get, h, loadStylesheet, storage } from "./common.js";
-/** @import { About, FormToken } from "./types.d.ts" */
+import { again, get, h, loadStylesheet, storage } from "../common.js";
+/** @import { About, FormToken } from "../types.d.ts" */
 
 /** Formats by the key pressed with Control. */
 const KEYS = { b: "bold", i: "italic", k: "link", e: "code" };
@@ -167,7 +167,7 @@ export class CommentForm {
   async #format(name, url) {
     const field = this.element.message;
     try {
-      const { format } = await import("./formatting.js").catch(again("formatting"));
+      const { format } = await import("./formatting.js").catch(again("form/formatting"));
       format(field, name, url);
     } catch {
       if (!url) return;
@@ -177,7 +177,7 @@ export class CommentForm {
   }
 
   async #toggleToolbar() {
-    const { toggleToolbar } = await import("./toolbar.js").catch(again("toolbar"));
+    const { toggleToolbar } = await import("./toolbar.js").catch(again("form/toolbar"));
     toggleToolbar(this.element.message, this.#formatButton);
   }
 
@@ -232,14 +232,14 @@ export class CommentForm {
     }
     this.#countCharacters();
     if (!token.proof_of_work) return;
-    const { solve } = await import("./proof_of_work.js").catch(again("proof_of_work"));
+    const { solve } = await import("./proof_of_work.js").catch(again("form/proof_of_work"));
     token.solution = await solve(token.proof_of_work);
   }
 
   async #togglePreview() {
     if (!this.element.message.reportValidity()) return;
     try {
-      const { Preview } = await import("./preview.js").catch(again("preview"));
+      const { Preview } = await import("./preview.js").catch(again("form/preview"));
       this.#preview ??= new Preview(this, this.#previewButton);
       await this.#preview.toggle();
     } catch {
@@ -264,7 +264,7 @@ export class CommentForm {
     let answer;
     try {
       const patience = new Promise((done) => setTimeout(done, PATIENCE_MS));
-      const { submit } = await import("./sending.js").catch(again("sending"));
+      const { submit } = await import("./sending.js").catch(again("form/sending"));
       answer = await submit(this, patience);
     } catch {
       this.#sayUnreached();

@@ -1,6 +1,6 @@
 // The reader's own comments: for a while they can be changed, and seen before approval
 
-import { storage } from "./common.js";
+import { storage } from "../common.js";
 import { addButtons } from "./own_buttons.js";
 
 /** The own comments on the page `url`. */
@@ -60,7 +60,7 @@ export class OwnComments {
   addButtons(thread) {
     if (!this.#isRestored && storage.get("reader")) {
       this.#isRestored = true;
-      import("./reader_token.js").then(({ loadComments }) => loadComments(thread)).catch(() => {});
+      import("../reader/reader_token.js").then(({ loadComments }) => loadComments(thread)).catch(() => {});
     }
     addButtons(thread, Object.values(this.#byId));
   }

@@ -1,8 +1,8 @@
 // The menu of rare actions on a comment
 
 import { commentOf } from "./actions.js";
-import { actionButton, anchorOf, loadMessages } from "./common.js";
-import { readerWord, send } from "./send.js";
+import { actionButton, anchorOf, loadMessages } from "../common.js";
+import { readerWord, send } from "../send.js";
 
 const ICONS = {
   copy: "M6.5 9.5l3-3M7 5l1.8-1.8a2.8 2.8 0 0 1 4 4L11 9M5 7 3.2 8.8a2.8 2.8 0 0 0 4 4L9 11",

@@ -1,7 +1,7 @@
 // The token of a reader who has signed in
 
-import { loadMessages, storage } from "./common.js";
-import { send } from "./send.js";
+import { loadMessages, storage } from "../common.js";
+import { send } from "../send.js";
 
 const MARK = "commentsvc-reader="; // before a token in the page's address
 

@@ -1,6 +1,6 @@
 // The button for pictures in a comment; they can be pasted and dropped too
 
-import { actionButton, again, h, loadMessages } from "./common.js";
+import { actionButton, again, h, loadMessages } from "../common.js";
 
 const KINDS = "image/jpeg,image/png,image/webp,image/gif";
 const PICTURE = "M2 3h12v10H2zM2 11l3.5-4 3 3 2-2L14 12M10.5 6h0";
@@ -14,7 +14,7 @@ export async function attach(form) {
   const texts = { ...form.about.messages, ...(await loadMessages(element, "-images")) };
   let panel;
   const open = async (file) => {
-    const { PicturePanel } = await import("./picture_panel.js").catch(again("picture_panel"));
+    const { PicturePanel } = await import("./picture_panel.js").catch(again("pictures/picture_panel"));
     panel ??= new PicturePanel(form, texts);
     panel.open(file);
   };

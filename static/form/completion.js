@@ -1,8 +1,8 @@
 // Completes the names of people in the thread behind an "@"
 
-import { h } from "./common.js";
+import { h } from "../common.js";
 import { replace } from "./formatting.js";
-import "./rich.js"; // its styles
+import "../rich.js"; // its styles
 
 const MOST = 5;
 const BEGUN = /(?<![\p{L}\p{N}_@/.])@([^@\n]{0,40})$/u;

@@ -1,9 +1,9 @@
 // What is shown below the text between choosing a picture and inserting it
 
-import { h } from "./common.js";
-import { errorText } from "./send.js";
+import { h } from "../common.js";
+import { errorText } from "../send.js";
 import { draw, upload } from "./uploading.js";
-import "./rich.js"; // its styles
+import "../rich.js"; // its styles
 
 const THUMBNAIL = 160; // pixels
 

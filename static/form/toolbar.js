@@ -1,8 +1,8 @@
 // The toolbar of a form: buttons that write Markdown
 
-import { h, icon, loadMessages, storage } from "./common.js";
+import { h, icon, loadMessages, storage } from "../common.js";
 import { format } from "./formatting.js";
-import "./rich.js"; // its styles
+import "../rich.js"; // its styles
 
 const ICONS = {
   bold: "M4.5 3h4a2.5 2.5 0 0 1 0 5h-4zm0 5h5a2.5 2.5 0 0 1 0 5h-5z",

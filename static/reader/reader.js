@@ -1,8 +1,8 @@
 // A reader who signs in: nobody else has the name, and comments can be changed on any device
 
-import { base, h, loadMessages, storage } from "./common.js";
+import { base, h, loadMessages, storage } from "../common.js";
 import { keep } from "./reader_token.js";
-import { randomId, send } from "./send.js";
+import { randomId, send } from "../send.js";
 
 /** Offer to sign in or out in `form`. */
 export async function offerSignIn(form) {

@@ -1,9 +1,9 @@
 // The preview of a comment, updated while its author types
 
-import { again, h, setHTML } from "./common.js";
+import { again, h, setHTML } from "../common.js";
 import { explain } from "./refusal.js";
-import { enrich } from "./rich.js";
-import { send } from "./send.js";
+import { enrich } from "../rich.js";
+import { send } from "../send.js";
 
 const PAUSE_MS = 700; // without typing, before the preview is updated
 
@@ -45,7 +45,7 @@ export class Preview {
       explain(this.#form, failure);
     }
     const { pictures } = this.#form.element;
-    const uploading = pictures?.size && (await import("./uploading.js").catch(again("uploading")));
+    const uploading = pictures?.size && (await import("../pictures/uploading.js").catch(again("pictures/uploading")));
     enrich(setHTML(this.#element, html), this.#form.about.thread);
     if (uploading) uploading.showPictures(this.#element, pictures);
     this.#button.ariaExpanded = String(this.#isOpen);

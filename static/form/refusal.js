@@ -1,7 +1,7 @@
 // What a form says when its text was not taken
 
-import { storage } from "./common.js";
-import { errorText } from "./send.js";
+import { storage } from "../common.js";
+import { errorText } from "../send.js";
 
 /** Return what the browser says about faulty fields, by name, or undefined. The service knows more. */
 export function faultsOf({ element, errors }) {

@@ -1,9 +1,9 @@
 // Sending the comment in a form
 
-import { storage } from "./common.js";
+import { storage } from "../common.js";
 import { CommentForm } from "./form.js";
 import { explain, faultsOf } from "./refusal.js";
-import { randomId, send } from "./send.js";
+import { randomId, send } from "../send.js";
 
 /**
  * Send the comment in `form`; return the service's answer, or undefined if it refuses. The comment

@@ -1,8 +1,8 @@
 // Deleting one's own comment, which can be undone for a few seconds
 
 import { commentOf } from "./actions.js";
-import { h, loadMessages } from "./common.js";
-import { errorText, send } from "./send.js";
+import { h, loadMessages } from "../common.js";
+import { errorText, send } from "../send.js";
 import { reload } from "./submitted.js";
 
 const UNDO_MS = 8000;

@@ -1,9 +1,9 @@
 // Updates of a thread after the reader has changed it
 
-import { loadMessages } from "./common.js";
-import { showCounts } from "./counts.js";
+import { loadMessages } from "../common.js";
+import { showCounts } from "../counts.js";
 import { reveal } from "./reveal.js";
-import "./rich.js"; // its styles
+import "../rich.js"; // its styles
 
 /** Store the reader's new comment from the service's answer; show it if its page is still shown. */
 export async function showSubmitted(thread, answer) {
