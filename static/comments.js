@@ -263,7 +263,11 @@ export class Thread {
     const growth = host.getBoundingClientRect().bottom - end;
     if (top < 0 && end < innerHeight - 9) scrollBy({ top: growth, behavior: "instant" });
     if (wasPressed) (folds?.reveal(this.tree, first?.id) ?? this.#heading).focus();
-    if (this.target) (await import("./thread/target.js")).seekTarget(this);
+    if (this.target) this.seek();
+  }
+
+  async seek() {
+    (await import("./thread/target.js")).seekTarget(this);
   }
 
   async loadOwn() {

@@ -10,10 +10,9 @@ export function enrich(body, thread) {
   body.addEventListener("click", ({ target }) => follow(thread, target));
 }
 
-async function follow(thread, target) {
+function follow(thread, target) {
   const [, id] = /^#(commentsvc-\d+)$/.exec(target.closest("a")?.getAttribute("href")) ?? [];
   if (!id || document.getElementById(id)) return;
   thread.target = id;
-  const { seekTarget } = await import("./thread/target.js");
-  seekTarget(thread);
+  thread.seek();
 }

@@ -555,24 +555,57 @@ def test_lines_of_c_keep_their_budget() -> None:
     )
 
 
-def scripts_imported_by(script: Path) -> list[Path]:
-    """Return the scripts that load together with `script`, without those by ``import()``."""
-    names = re.findall(r"^import (?:[^;]+ from )?\"(.+)\";$", script.read_text(), re.MULTILINE)
-    return [(script.parent / name).resolve() for name in names]
+# The widget's scripts: each imports only scripts further down, also with `import()`, so that
+# imports cannot be circular. The map in static/README.md has the same order.
+SCRIPTS = (
+    "old/stacosys old/disqus-count comments thread/actions thread/deletion thread/menu thread/voting "
+    "thread/submitted thread/reveal thread/live thread/approval thread/target thread/moderate "
+    "thread/own_comments thread/own_buttons thread/prerendered thread/contrast thread/deleted "
+    "thread/likes form/replying form/form form/sending form/preview form/refusal form/offers "
+    "reader/reader reader/reader_token reader/signed_in pictures/attaching pictures/picture_panel "
+    "pictures/uploading form/toolbar form/completion form/formatting form/proof_of_work rich "
+    "reactions views latest popular reacting lists count counts send common"
+).split()
+IMPORTED = re.compile(r'^import [^;"]*"([^"]+)"|\bimport\("([^"]+)"\)', re.MULTILINE)
 
 
-def test_imports_of_scripts_make_no_circle_and_stay_below_the_elements() -> None:
-    graph = {script: scripts_imported_by(script) for script in STATIC.glob("*.js")}
-    assert graph[STATIC / "comments.js"], "the imports were not found"
-    list(TopologicalSorter(graph).static_order())  # raises CycleError
-    names = ("comments", "count", "reactions", "views", "latest", "popular")
-    elements = {STATIC / f"{name}.js" for name in names}
-    # The elements with lists request their data through the class of the count.
-    above = STATIC / "lists.js"
-    imported = {name for script, names in graph.items() for name in names if script != above}
-    assert not elements & imported
-    assert elements & set(graph[above]) == {STATIC / "count.js"}
-    assert not graph[STATIC / "common.js"], "it is for all, and knows none"
+def scripts_imported_by(script: str) -> set[str]:
+    """Return the names of the scripts that `script` imports, at once or when they are used."""
+    path = STATIC / f"{script}.js"
+    found = {now or later for now, later in IMPORTED.findall(path.read_text())}
+    paths = {(path.parent / name).resolve() for name in found}
+    return {path.relative_to(STATIC).with_suffix("").as_posix() for path in paths}
+
+
+def test_each_script_of_the_widget_has_its_place_in_one_order() -> None:
+    folders = {path.parent for path in STATIC.rglob("*.js")} - {STATIC / "admin"}
+    folders = {path for path in folders if path.relative_to(STATIC).parts[:1] != ("demo",)}
+    found = [path for folder in folders for path in folder.glob("*.js")]
+    assert {path.relative_to(STATIC).with_suffix("").as_posix() for path in found} == {*SCRIPTS}
+    table = (STATIC / "README.md").read_text().partition("| file |")[2].partition("\n\n")[0]
+    cells = "".join(row.split("|")[1] for row in table.splitlines() if row.startswith("|"))
+    assert re.findall(r"`([\w/-]+)\.js`", cells) == SCRIPTS
+
+
+def test_scripts_of_the_widget_import_only_scripts_further_down() -> None:
+    graph = {script: scripts_imported_by(script) for script in SCRIPTS}
+    assert {"common", "thread/actions"} < graph["comments"], "the imports were not found"
+    upward = [
+        f"{script} imports {name}"
+        for number, script in enumerate(SCRIPTS)
+        for name in graph[script]
+        if name not in SCRIPTS[number + 1 :]
+    ]
+    assert not upward
+    assert not graph["count"] - {"counts"}, "a list of pages loads nothing else"
+
+
+def test_a_script_that_failed_to_load_is_tried_again_by_its_own_address() -> None:
+    for script in SCRIPTS:
+        path = STATIC / f"{script}.js"
+        pairs = re.findall(r'import\("([^"]+)"\)\.catch\(again\("([^"]+)"\)\)', path.read_text())
+        for address, again in pairs:
+            assert (path.parent / address).resolve() == STATIC / f"{again}.js", script
 
 
 # Imports the whole package and prints all exception objects that exist then, as an attribute, a

@@ -17,6 +17,7 @@ const IDENTITY = {
 };
 
 let lastId = 0;
+let writer = storage.get("writer"); // of the last comment
 
 await loadStylesheet("form.css");
 
@@ -31,8 +32,6 @@ export function write(thread, box) {
 
 /** A form for a new comment, a reply or a change. */
 export class CommentForm {
-  static writer = storage.get("writer"); // of the last comment
-
   /** @type {any} its fields are properties */
   element = h("form.form", { noValidate: true }); // sending.js checks it
   about;
@@ -102,7 +101,7 @@ export class CommentForm {
   #addIdentity(kept) {
     const { messages } = this.about;
     for (const name in IDENTITY) {
-      this.#addField(this.identity, name, kept[name] || CommentForm.writer?.[name], IDENTITY[name]);
+      this.#addField(this.identity, name, kept[name] || writer?.[name], IDENTITY[name]);
     }
     this.element.append(this.identity, this.#known);
     const checked = Boolean(storage.get("writer"));
@@ -110,7 +109,6 @@ export class CommentForm {
     this.identity.append(h("label", {}, remember, " ", messages.remember));
     const trap = h("input", { name: "subject", hidden: true }); // for bots
     this.element.append(trap, h("p.hint", {}, messages.hint));
-    const { writer } = CommentForm;
     const isOther = (name) => this.element[name].value != (writer[name] ?? "");
     this.showIdentity(!writer || Object.keys(IDENTITY).some(isOther));
   }
@@ -181,6 +179,13 @@ export class CommentForm {
     toggleToolbar(this.element.message, this.#formatButton);
   }
 
+  /** Fill in these fields of the next form too; in later visits, if the author wishes so. */
+  keepWriter({ author, email, site, remember }) {
+    writer = { author, email, site };
+    storage.set("writer", remember && writer);
+    this.showIdentity(false);
+  }
+
   /** Store and return all fields. */
   keep() {
     const fields = Object.fromEntries(new FormData(this.element));
@@ -197,7 +202,8 @@ export class CommentForm {
     this.#preview?.update();
     this.keep();
     this.#countCharacters();
-    if (/@/.test(field.value)) import("./completion.js").then(({ complete }) => complete(field, this.about.thread));
+    if (!field.value.includes("@")) return;
+    import("./completion.js").then(({ complete }) => complete(field, this.about.thread));
   }
 
   /** Show an error below a field, or none. */

@@ -5,7 +5,9 @@ import { h, loadMessages } from "../common.js";
 /** Add to `form` what the service offers. */
 export async function offer(form) {
   const { notify, images, sign_in: mayEnter } = form.token;
-  if (mayEnter) import("../reader/reader.js").then(({ offerSignIn }) => offerSignIn(form)).catch(() => {});
+  if (mayEnter) {
+    import("../reader/reader.js").then(({ offerSignIn }) => offerSignIn(form)).catch(() => {});
+  }
   if (images) import("../pictures/attaching.js").then(({ attach }) => attach(form)).catch(() => {});
   if (notify) await offerMails(form);
 }

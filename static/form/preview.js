@@ -45,7 +45,8 @@ export class Preview {
       explain(this.#form, failure);
     }
     const { pictures } = this.#form.element;
-    const uploading = pictures?.size && (await import("../pictures/uploading.js").catch(again("pictures/uploading")));
+    const load = () => import("../pictures/uploading.js").catch(again("pictures/uploading"));
+    const uploading = pictures?.size && (await load());
     enrich(setHTML(this.#element, html), this.#form.about.thread);
     if (uploading) uploading.showPictures(this.#element, pictures);
     this.#button.ariaExpanded = String(this.#isOpen);

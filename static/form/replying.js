@@ -1,10 +1,8 @@
 // Forms below a comment: for a reply, and for changing one's own comment
 
-import { commentOf } from "../thread/actions.js";
 import { CommentForm } from "./form.js";
 
-export function reply(thread, button) {
-  const parent = commentOf(thread, button);
+export function reply(thread, button, parent) {
   const title = thread.messages.replyTo.replace("#", parent.author);
   const message = quotation(button.closest("article").querySelector(".commentsvc-body"));
   return toggleForm(button, { thread, title, parent, message });
@@ -18,8 +16,7 @@ function quotation(body) {
   return text && isOurs ? text.replace(/^/gm, "> ") + "\n\n" : "";
 }
 
-export function edit(thread, button) {
-  const parent = commentOf(thread, button);
+export function edit(thread, button, parent) {
   const title = thread.messages.edit;
   return toggleForm(button, { thread, title, parent, own: parent.own });
 }

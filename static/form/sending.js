@@ -1,7 +1,6 @@
 // Sending the comment in a form
 
 import { storage } from "../common.js";
-import { CommentForm } from "./form.js";
 import { explain, faultsOf } from "./refusal.js";
 import { randomId, send } from "../send.js";
 
@@ -31,12 +30,8 @@ function completeSite(field) {
 }
 
 /** Clear the form after the comment was sent, and keep the author. */
-function forget(form, { author, email, site, remember }) {
-  if (!form.about.own) {
-    CommentForm.writer = { author, email, site };
-    storage.set("writer", remember ? CommentForm.writer : undefined);
-    form.showIdentity(false);
-  }
+function forget(form, fields) {
+  if (!form.about.own) form.keepWriter(fields);
   storage.set(form.draft, undefined);
   form.key = undefined;
   form.element.message.value = "";

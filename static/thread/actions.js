@@ -5,7 +5,7 @@ import { again, loadMessages, storage } from "../common.js";
 const menu = () => import("./menu.js").catch(again("thread/menu"));
 const replying = () => import("../form/replying.js").catch(again("form/replying"));
 
-/** The module for each name; it exports a function of that name. */
+/** The module for each name; it exports a function of that name, which gets the button's comment. */
 const MODULES = {
   copy: menu,
   delete: () => import("./deletion.js").catch(again("thread/deletion")),
@@ -38,16 +38,12 @@ async function use(thread, control) {
   const loading = [MODULES[control.name](), loadMessages(thread.host, "-form")];
   const [module, more] = await Promise.all(loading);
   Object.assign(messages, more);
+  const { commentId } = control.closest(".commentsvc-comment") ?? {};
   try {
-    await module[control.name](thread, control);
+    await module[control.name](thread, control, thread.all().get(commentId));
   } catch (failure) {
     const { errorText } = await import("../send.js").catch(again("send"));
     control.closest(".commentsvc-actions").after(error);
     error.textContent = errorText(messages, failure);
   }
-}
-
-/** Return the comment that a button belongs to. */
-export function commentOf(thread, button) {
-  return thread.all().get(button.closest(".commentsvc-comment").commentId);
 }

@@ -1,6 +1,5 @@
 // Deleting one's own comment, which can be undone for a few seconds
 
-import { commentOf } from "./actions.js";
 import { h, loadMessages } from "../common.js";
 import { errorText, send } from "../send.js";
 import { reload } from "./submitted.js";
@@ -8,8 +7,7 @@ import { reload } from "./submitted.js";
 const UNDO_MS = 8000;
 
 /** Hide a comment; delete it after a while, or when its author leaves, unless it is undone. */
-async function remove(thread, button) {
-  const comment = commentOf(thread, button);
+async function remove(thread, button, comment) {
   const { deleted, undo } = await loadMessages(thread.host, "-tools");
   const article = button.closest("article");
   const note = h("p.hint", {}, deleted, " ");

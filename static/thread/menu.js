@@ -1,6 +1,5 @@
 // The menu of rare actions on a comment
 
-import { commentOf } from "./actions.js";
 import { actionButton, anchorOf, loadMessages } from "../common.js";
 import { readerWord, send } from "../send.js";
 
@@ -11,13 +10,12 @@ const ICONS = {
 };
 
 /** Show or hide the menu's buttons. */
-export async function menu(thread, button) {
+export async function menu(thread, button, { own }) {
   const isOpen = button.ariaExpanded == "true";
   button.ariaExpanded = String(!isOpen);
   for (const name in ICONS) button.parentNode.querySelector(`[name=${name}]`)?.remove();
   if (isOpen) return;
   const messages = await loadMessages(thread.host, "-tools");
-  const { own } = commentOf(thread, button);
   const isOffered = { copy: true, report: !own, share: Boolean(navigator.share) };
   const names = Object.keys(ICONS).filter((name) => isOffered[name]);
   const buttons = names.map((name) => actionButton(name, ICONS[name], messages[name]));
@@ -25,18 +23,15 @@ export async function menu(thread, button) {
   buttons[0].focus();
 }
 
-function addressOf(thread, button) {
-  return new URL("#" + anchorOf(commentOf(thread, button)), location.href).href;
-}
+const addressOf = (comment) => new URL("#" + anchorOf(comment), location.href).href;
 
-export async function copy(thread, button) {
-  await navigator.clipboard.writeText(addressOf(thread, button));
+export async function copy(thread, button, comment) {
+  await navigator.clipboard.writeText(addressOf(comment));
   const { copied } = await loadMessages(thread.host, "-tools");
   say(thread, button, copied);
 }
 
-export async function report(thread, button) {
-  const { id } = commentOf(thread, button);
+export async function report(thread, button, { id }) {
   await send("POST", `comments/${id}/reports`, { reporter: readerWord() });
   const { reported } = await loadMessages(thread.host, "-tools");
   say(thread, button, reported);
@@ -48,7 +43,7 @@ function say(thread, button, text) {
   button.replaceChildren(button.firstChild, text);
 }
 
-export async function share(thread, button) {
-  const url = addressOf(thread, button);
+export async function share(_thread, _button, comment) {
+  const url = addressOf(comment);
   await navigator.share({ title: document.title, url }).catch(() => {}); // the reader cancelled
 }

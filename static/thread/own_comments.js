@@ -60,7 +60,8 @@ export class OwnComments {
   addButtons(thread) {
     if (!this.#isRestored && storage.get("reader")) {
       this.#isRestored = true;
-      import("../reader/reader_token.js").then(({ loadComments }) => loadComments(thread)).catch(() => {});
+      const load = import("../reader/reader_token.js");
+      load.then(({ loadComments }) => loadComments(thread)).catch(() => {});
     }
     addButtons(thread, Object.values(this.#byId));
   }

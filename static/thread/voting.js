@@ -1,12 +1,10 @@
 // Votes on comments: one per browser and comment
 
-import { commentOf } from "./actions.js";
 import { storage } from "../common.js";
 import { readerWord, send } from "../send.js";
 
 /** Vote, or take the vote back. */
-export async function vote(thread, button) {
-  const { id } = commentOf(thread, button);
+export async function vote(_thread, button, { id }) {
   const value = button.ariaPressed == "true" ? 0 : Number(button.value);
   const body = { vote: value, voter: readerWord() };
   const { votes } = await send("POST", `comments/${id}/votes`, body);
