@@ -17,7 +17,7 @@ const IDENTITY = {
 };
 
 let lastId = 0;
-let writer = storage.get("writer"); // of the last comment
+const writer = storage.get("writer") ?? {}; // of the last comment
 
 await loadStylesheet("form.css");
 
@@ -35,6 +35,7 @@ export class CommentForm {
   /** @type {any} its fields are properties */
   element = h("form.form", { noValidate: true }); // sending.js checks it
   about;
+  writer = writer; // of all forms
   key; // sent twice, the comment is stored once
   /** @type {FormToken} */
   token = {};
@@ -101,7 +102,7 @@ export class CommentForm {
   #addIdentity(kept) {
     const { messages } = this.about;
     for (const name in IDENTITY) {
-      this.#addField(this.identity, name, kept[name] || writer?.[name], IDENTITY[name]);
+      this.#addField(this.identity, name, kept[name] || writer[name], IDENTITY[name]);
     }
     this.element.append(this.identity, this.#known);
     const checked = Boolean(storage.get("writer"));
@@ -110,7 +111,7 @@ export class CommentForm {
     const trap = h("input", { name: "subject", hidden: true }); // for bots
     this.element.append(trap, h("p.hint", {}, messages.hint));
     const isOther = (name) => this.element[name].value != (writer[name] ?? "");
-    this.showIdentity(!writer || Object.keys(IDENTITY).some(isOther));
+    this.showIdentity(!writer.author || Object.keys(IDENTITY).some(isOther));
   }
 
   /** Show the author's fields, or only the name. */
@@ -177,13 +178,6 @@ export class CommentForm {
   async #toggleToolbar() {
     const { toggleToolbar } = await import("./toolbar.js").catch(again("form/toolbar"));
     toggleToolbar(this.element.message, this.#formatButton);
-  }
-
-  /** Fill in these fields of the next form too; in later visits, if the author wishes so. */
-  keepWriter({ author, email, site, remember }) {
-    writer = { author, email, site };
-    storage.set("writer", remember && writer);
-    this.showIdentity(false);
   }
 
   /** Store and return all fields. */

@@ -30,8 +30,12 @@ function completeSite(field) {
 }
 
 /** Clear the form after the comment was sent, and keep the author. */
-function forget(form, fields) {
-  if (!form.about.own) form.keepWriter(fields);
+function forget(form, { author, email, site, remember }) {
+  if (!form.about.own) {
+    Object.assign(form.writer, { author, email, site });
+    storage.set("writer", remember ? form.writer : undefined);
+    form.showIdentity(false);
+  }
   storage.set(form.draft, undefined);
   form.key = undefined;
   form.element.message.value = "";
