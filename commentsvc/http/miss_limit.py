@@ -60,11 +60,13 @@ class MissLimiter:
 
     def handle(self, request: Request) -> Response | Deferred | Awaitable[Response]:
         """Return the router's answer, or 429."""
-        method, path = request.method, request.decoded_path()
-        if method not in self._limited and (method != "POST" or path not in self._questions):
+        method = request.method
+        if method not in self._limited and (
+            method != "POST" or request.decoded_path() not in self._questions
+        ):
             return self._handle(request)
         place = network(self._proxies.client(request))
-        is_moderation = f"{path}/".startswith(MODERATION)
+        is_moderation = f"{request.decoded_path()}/".startswith(MODERATION)
         limiter = self._moderation if is_moderation else self._public
         cost = BASE + (len(request.query) + len(request.body)) / QUERY_SIZE
         if wait := limiter.take(place, self._clock.monotonic_ms(), cost):

@@ -59,7 +59,9 @@ def route(operation: Operation[Any], handler: Handler) -> Route:
 def target_rules(routes: Iterable[Route]) -> bytes:
     """Return the rules by which the core drops parameters that a path does not know.
 
-    See core/http/target.h. Reads alone are cached, and a few POST requests of foreign clients.
+    See core/http/target.h. Reads alone are cached, and a few POST requests of foreign clients. The
+    core looks through the rules at each miss, so those that drop nothing are left out, unless a
+    later one would match their path.
     """
     rules = [
         (each.pattern.replace("{id}", "#").replace("{path}", "*"), each.method, each.target_rule)
@@ -67,7 +69,16 @@ def target_rules(routes: Iterable[Route]) -> bytes:
         if each.method == "GET" or (each.method == "POST" and each.target_rule.startswith("only"))
     ]
     rules.sort(key=lambda rule: (rule[0].endswith("*"), -len(rule[0])))  # as the Router finds them
-    return "".join(f"{method} {path} {rule}\n" for path, method, rule in rules).encode()
+    kept: list[tuple[str, str, str]] = []
+    for path, method, rule in reversed(rules):
+        if rule != "without" or any(_is_below(path, method, other) for other in kept):
+            kept.append((path, method, rule))
+    return "".join(f"{method} {path} {rule}\n" for path, method, rule in reversed(kept)).encode()
+
+
+def _is_below(path: str, method: str, rule: tuple[str, str, str]) -> bool:
+    """Return whether a rule that ends with "*" matches a path too."""
+    return rule[1] == method and rule[0].endswith("*") and path.startswith(rule[0][:-1])
 
 
 def _allow(methods: Iterable[str]) -> str:

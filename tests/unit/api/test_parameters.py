@@ -11,6 +11,7 @@ import pytest
 
 from commentsvc.api.static_files import ROOT
 from commentsvc.http.bridge import Bridge
+from commentsvc.http.messages import Request, Response
 from commentsvc.http.router import Route, target_rules
 from commentsvc.pages.embed import THREAD
 from commentsvc.settings.schema import ServerSettings, Site
@@ -173,3 +174,17 @@ def test_the_rules_are_in_the_order_in_which_routes_are_found(everything: Served
     paths = [path for _, path in rules]
     assert paths.index("/static/*") > paths.index("/api/comments/count")
     assert target_rules([]) == b""
+
+
+def test_a_rule_that_drops_nothing_is_left_out_unless_a_later_one_matches_its_path() -> None:
+    def handler(_: Request) -> Response:
+        raise AssertionError("nothing is asked here")
+
+    routes = [
+        Route("GET", "/blog/{path}", handler, target_rule="only"),
+        Route("GET", "/blog/search", handler),
+        Route("GET", "/elsewhere", handler),
+        Route("GET", "/list", handler, target_rule="without token"),
+    ]
+    expected = b"GET /blog/search without\nGET /list without token\nGET /blog/* only\n"
+    assert target_rules(routes) == expected
