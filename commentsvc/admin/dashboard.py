@@ -4,14 +4,13 @@ Secret settings are shown as set or not set.
 """
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import msgspec
 
 from commentsvc.admin import chart, render
 from commentsvc.admin.access import RequestContext, page_operation
 from commentsvc.admin.layout import AdminContext
-from commentsvc.cluster.membership import InstanceState
 from commentsvc.comments import search
 from commentsvc.comments.search import Day
 from commentsvc.db import outbox
@@ -24,6 +23,9 @@ from commentsvc.moderation.permissions import Permission
 from commentsvc.settings.schema import SECTIONS, Settings
 from commentsvc.util.i18n import gettext as _
 from commentsvc.util.timestamps import DAY_MS
+
+if TYPE_CHECKING:
+    from commentsvc.cluster.membership import InstanceState
 
 SPANS: Final = (14, 30, 90)  # days on the chart
 
@@ -48,7 +50,7 @@ class Figures(NamedTuple):
 
     core: Callable[[], dict[str, int]]
     backups: ScheduledBackup
-    instance: Callable[[], InstanceState | None]
+    instance: "Callable[[], InstanceState | None]"
 
 
 class Dashboard:

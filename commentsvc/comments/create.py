@@ -22,7 +22,7 @@ from typing import Final, NamedTuple
 
 import msgspec
 
-from commentsvc.comments import follows, images, subscriptions, titles, two_levels
+from commentsvc.comments import follows, images, subscriptions, titles
 from commentsvc.comments.errors import (
     CommentsError,
     KeyConflict,
@@ -251,6 +251,8 @@ def _placed(tx: Transaction, new: NewComment, ref: ThreadRef) -> NewComment | No
         return new
     if not new.any_parent:
         return None
+    from commentsvc.comments import two_levels  # only clients of other systems need it
+
     is_listed = two_levels.is_listed(tx, new.parent, ref.thread_id)
     return new if is_listed else msgspec.structs.replace(new, parent=None)
 

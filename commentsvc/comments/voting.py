@@ -18,7 +18,6 @@ from typing import Any, Final
 
 from peewee import fn
 
-from commentsvc.comments import two_levels
 from commentsvc.comments.create import ThreadRef, add_to_counts
 from commentsvc.comments.errors import TooManyVotes, UnknownComment
 from commentsvc.db import statements
@@ -142,7 +141,7 @@ def _thread_of(reader: Reader, comment_id: int, *, also_deleted: bool) -> Thread
     """
     row = reader.execute(statements.FIND_COMMENT, (comment_id,)).fetchone()
     if row is None or not (
-        row[4] == APPROVED or (also_deleted and two_levels.is_listed(reader, comment_id, row[3]))
+        row[4] == APPROVED or (also_deleted and _is_listed(reader, comment_id, row[3]))
     ):
         raise UnknownComment([comment_id])
     return ThreadRef(*row[:4])
@@ -151,3 +150,9 @@ def _thread_of(reader: Reader, comment_id: int, *, also_deleted: bool) -> Thread
 def _votes_of(tx: Transaction, comment_id: int, networks: Sequence[bytes]) -> int:
     [(number,)] = tx.query(count_of_network, comment_id, networks[0], networks[-1])
     return int(number)
+
+
+def _is_listed(reader: Reader, comment_id: int, thread_id: int) -> bool:
+    from commentsvc.comments import two_levels  # only clients of other systems need it
+
+    return two_levels.is_listed(reader, comment_id, thread_id)

@@ -22,8 +22,6 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Final, NamedTuple
 
-from commentsvc.db import backup
-from commentsvc.db.backup import PART
 from commentsvc.db.backup_result import BackupError
 from commentsvc.db.engine import Location
 from commentsvc.db.sqlite import DatabaseError
@@ -125,12 +123,16 @@ class ScheduledBackup:
         return not any(now_ms - self._period_ms < _moment(path) <= now_ms for path in _made(folder))
 
     def _make(self, folder: Path) -> None:
+        from commentsvc.db import backup  # 3 ms of each start, for a backup a day at most
+
         try:
             folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         except OSError as error:
             reason = f"{folder} cannot be made: {error.strerror}."
             raise BackupError(f"{reason} Look at backup.directory and its owner.") from error
-        for left in folder.glob(f".comments-*{PART}"):  # by a crash: only one process works here
+        for left in folder.glob(
+            f".comments-*{backup.PART}"
+        ):  # by a crash: only one process works here
             left.unlink()
         moment = time.strftime(_MOMENT, time.gmtime(self._clock.now_ms() // 1_000))
         target = folder / f"{moment}.{'sqlite3' if isinstance(self._database, Path) else 'dump'}"

@@ -9,7 +9,6 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from commentsvc.api.serialize import Client, State
-from commentsvc.cluster.membership import InstanceState
 from commentsvc.context import ServiceContext
 from commentsvc.db.scheduled_backup import ScheduledBackup
 from commentsvc.db.schema.comments import SiteTable
@@ -30,6 +29,7 @@ from commentsvc.http.router import NOTHING_HERE, Route, route
 from commentsvc.util.timestamps import rfc3339
 
 if TYPE_CHECKING:
+    from commentsvc.cluster.membership import InstanceState
     from commentsvc.monitoring.metrics import Metrics
 
 
@@ -64,7 +64,7 @@ class Health:
         stats: Callable[[], dict[str, int]],
         outbox: OutboxWorker,
         backups: ScheduledBackup,
-        instance: Callable[[], InstanceState | None],
+        instance: "Callable[[], InstanceState | None]",
     ) -> None:
         """Take the core's `stats`, and the other parts with metrics.
 

@@ -8,7 +8,7 @@ Those of one kind have names with the same first word: `refused_STATUS`, `closed
 import re
 from collections.abc import Callable, Iterable, Mapping
 from itertools import accumulate
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from prometheus_client import CONTENT_TYPE_LATEST, ProcessCollector, generate_latest
 from prometheus_client.core import (
@@ -20,10 +20,12 @@ from prometheus_client.core import (
 )
 from prometheus_client.registry import Collector
 
-from commentsvc.cluster.membership import InstanceState
 from commentsvc.db.database import Database
 from commentsvc.db.scheduled_backup import ScheduledBackup
 from commentsvc.delivery.worker import OutboxWorker
+
+if TYPE_CHECKING:
+    from commentsvc.cluster.membership import InstanceState
 
 Stats = Mapping[str, int]
 
@@ -157,7 +159,7 @@ class BackupCollector(Collector):
 class InstanceCollector(Collector):
     """The metrics of the instances that share a PostgreSQL; there are none with a file."""
 
-    def __init__(self, state: Callable[[], InstanceState | None]) -> None:
+    def __init__(self, state: "Callable[[], InstanceState | None]") -> None:
         self._state = state
 
     def collect(self) -> Iterable[Metric]:
@@ -190,7 +192,7 @@ class Metrics:
         database: Database,
         outbox: OutboxWorker,
         backups: ScheduledBackup,
-        instance: Callable[[], InstanceState | None],
+        instance: "Callable[[], InstanceState | None]",
     ) -> None:
         self._registry = CollectorRegistry(auto_describe=False)
         self._registry.register(CoreCollector(stats))

@@ -15,7 +15,6 @@ from commentsvc.comments import errors, queries, reactions, site_names, threads,
 from commentsvc.db import inbox
 from commentsvc.db.schema.inbox import ReceivedMail
 from commentsvc.db.sqlite import Transaction
-from commentsvc.imports import staging_reader, store
 from commentsvc.moderation import actions, decisions, pins, profiles, retention
 from commentsvc.settings.schema import Settings
 from commentsvc.spam import bans
@@ -390,6 +389,8 @@ class BeginImport(ControlCommand, frozen=True):
 
     def apply(self, tx: Transaction, now: int) -> CommandResult:
         """Run the command at the time `now`."""
+        from commentsvc.imports import store  # 5 ms of each start, for commands that are rare
+
         queries.sync_sites(tx, self.sites)
         return CommandResult(changed=(store.begin(tx, self.source, self.files, self.digest, now),))
 
@@ -404,6 +405,8 @@ class StoreImported(ControlCommand, frozen=True):
 
     def apply(self, tx: Transaction, now: int) -> CommandResult:
         """Run the command at the time `now`."""
+        from commentsvc.imports import staging_reader, store  # as in BeginImport
+
         pieces = staging_reader.ready(Path(self.staging), self.first, self.last)
         return CommandResult(moved=store.add(tx, self.id, pieces, now))
 
@@ -422,6 +425,8 @@ class StoreImportedRecords(ControlCommand, frozen=True):
 
     def apply(self, tx: Transaction, _now: int) -> CommandResult:
         """Run the command."""
+        from commentsvc.imports import store  # as in BeginImport
+
         store.add_others(tx, self.id, Path(self.staging), self.first, self.last, self.site)
         return CommandResult()
 
@@ -434,6 +439,8 @@ class LearnImport(ControlCommand, frozen=True):
 
     def apply(self, tx: Transaction, _now: int) -> CommandResult:
         """Run the command."""
+        from commentsvc.imports import store  # as in BeginImport
+
         return CommandResult(moved=store.learn(tx, self.id, self.label))
 
 
@@ -444,6 +451,8 @@ class FinishImport(ControlCommand, frozen=True):
 
     def apply(self, tx: Transaction, now: int) -> CommandResult:
         """Run the command at the time `now`."""
+        from commentsvc.imports import store  # as in BeginImport
+
         store.finish(tx, self.id, now)
         return CommandResult()
 
@@ -460,6 +469,8 @@ class UndoImport(ControlCommand, frozen=True):
 
     def apply(self, tx: Transaction, now: int) -> CommandResult:
         """Run the command at the time `now`."""
+        from commentsvc.imports import store  # as in BeginImport
+
         moved, before = store.remove(tx, self.id, self.before, self.most, now)
         return CommandResult(moved=moved, changed=(before,) if before else ())
 
