@@ -11,6 +11,8 @@ import unicodedata
 
 from msgspec import Meta
 
+from commentsvc.util.ip_ranges import has_local
+
 
 def whole(low: int, high: int, unit: str = "") -> Meta:
     """Return the type of whole numbers from `low` to `high`; `unit` is for the description."""
@@ -255,8 +257,6 @@ DATABASE_URL = text(
 
 def _without_local(networks: tuple[str, ...]) -> tuple[str, ...]:
     """Return networks in their normal form. Raise ValueError for one with local addresses."""
-    from commentsvc.util.ip_ranges import has_local  # 2 ms of each start, for a rare setting
-
     found = tuple(map(ipaddress.ip_network, networks))
     if any(map(has_local, found)):
         raise ValueError(networks)
