@@ -47,11 +47,11 @@ from commentsvc.context import ServiceContext
 from commentsvc.db import outbox as outbox_queue
 from commentsvc.db.database import Database
 from commentsvc.db.engine import Location, describe, load_postgresql
+from commentsvc.db.errors import DatabaseError
 from commentsvc.db.lock import Lock
 from commentsvc.db.migrations import upgrade
 from commentsvc.db.scheduled_backup import ScheduledBackup
 from commentsvc.db.schema.outbox import WEBMENTIONS
-from commentsvc.db.sqlite import DatabaseError
 from commentsvc.delivery import builds, channels
 from commentsvc.delivery.builds import ChangedSites
 from commentsvc.delivery.channel import Channel

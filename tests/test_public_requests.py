@@ -37,8 +37,8 @@ from commentsvc.comments import (
 from commentsvc.comments.defuse import defuse
 from commentsvc.comments.markdown import links, render
 from commentsvc.db import inbox, outbox
+from commentsvc.db.connection import Transaction
 from commentsvc.db.schema.postgresql import TABLES
-from commentsvc.db.sqlite import Transaction
 from commentsvc.delivery import mail
 from commentsvc.exports import disqus, snapshot, wordpress, xml_text
 from commentsvc.exports.output import Output

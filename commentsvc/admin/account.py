@@ -27,8 +27,8 @@ from commentsvc.auth.attempts import AttemptLimiter, Bucket, Rate
 from commentsvc.auth.signed_links import LinkError, LinkExpired, SignedLinks
 from commentsvc.comments.errors import NotPermitted, ProfileRefused
 from commentsvc.comments.submission import is_email
+from commentsvc.db.connection import Reader, Transaction
 from commentsvc.db.outbox import MailAddress
-from commentsvc.db.sqlite import Reader, Transaction
 from commentsvc.http.forms import Form
 from commentsvc.http.messages import Request, Response, first
 from commentsvc.http.router import Route

@@ -25,7 +25,7 @@ from commentsvc.auth.invitations import AccountInvitation
 from commentsvc.auth.sessions import Lifetime
 from commentsvc.comments.submission import is_email
 from commentsvc.context import ServiceContext
-from commentsvc.db.sqlite import Reader, Transaction
+from commentsvc.db.connection import Reader, Transaction
 from commentsvc.http.messages import HttpError, Request, Response
 from commentsvc.http.operation import NOTHING, json_of
 from commentsvc.http.router import Route

@@ -11,7 +11,7 @@ from commentsvc.auth.invitations import OVER, AccountInvitation, InvitationOver
 from commentsvc.auth.signed_links import LinkError, SignedLinks
 from commentsvc.comments.errors import ProfileRefused
 from commentsvc.comments.submission import is_email
-from commentsvc.db.sqlite import Reader, Transaction
+from commentsvc.db.connection import Reader, Transaction
 from commentsvc.http.forms import Form
 from commentsvc.http.messages import Request, Response, TrustedProxies, first
 from commentsvc.http.router import Route

@@ -12,7 +12,7 @@ from commentsvc.admin.review_queue import (
     unreadable_decision,
 )
 from commentsvc.comments import errors
-from commentsvc.db.sqlite import Reader
+from commentsvc.db.connection import Reader
 from commentsvc.http.forms import Form
 from commentsvc.http.messages import Request, Response, first
 from commentsvc.http.router import Route

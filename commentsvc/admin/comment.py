@@ -11,7 +11,7 @@ from commentsvc.api.images import HEADERS as IMAGE_HEADERS
 from commentsvc.comments import images, reports
 from commentsvc.comments.errors import UnknownComment
 from commentsvc.comments.submission import SubmissionError, message_from_text
-from commentsvc.db.sqlite import Reader
+from commentsvc.db.connection import Reader
 from commentsvc.http.forms import Form
 from commentsvc.http.messages import NOT_STORED, HttpError, Request, Response, first
 from commentsvc.http.router import Route

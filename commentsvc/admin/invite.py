@@ -8,8 +8,8 @@ from commentsvc.auth.invitations import AccountInvitation
 from commentsvc.auth.signed_links import SignedLinks
 from commentsvc.context import ServiceContext
 from commentsvc.db import outbox
+from commentsvc.db.connection import Transaction
 from commentsvc.db.outbox import MailAddress
-from commentsvc.db.sqlite import Transaction
 from commentsvc.http.messages import Request
 from commentsvc.moderation import profiles
 from commentsvc.util.i18n import spoken

@@ -19,8 +19,8 @@ from commentsvc.comments.submission import MessageBody, message_from_json
 from commentsvc.comments.threads import ThreadSummary
 from commentsvc.context import ServiceContext
 from commentsvc.db import outbox
+from commentsvc.db.connection import Reader, Transaction
 from commentsvc.db.schema.outbox import OutboxRow
-from commentsvc.db.sqlite import Reader, Transaction
 from commentsvc.http.messages import NOT_STORED, HttpError, Request, Response
 from commentsvc.http.operation import NOTHING, Operation, Query, json_of
 from commentsvc.http.router import Route

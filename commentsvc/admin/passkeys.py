@@ -11,7 +11,7 @@ from commentsvc.admin.render import browser, redirect
 from commentsvc.auth import account_mails, passkeys, signed_links
 from commentsvc.auth.passkeys import NewCredential, PasskeyRefused, RelyingParty
 from commentsvc.auth.signed_links import LinkError, SignedLinks
-from commentsvc.db.sqlite import Transaction
+from commentsvc.db.connection import Transaction
 from commentsvc.http.forms import Form
 from commentsvc.http.messages import Request, Response, first
 from commentsvc.http.router import Route

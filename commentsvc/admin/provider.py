@@ -23,7 +23,7 @@ from commentsvc.auth import account_mails, identities, oidc, signed_links
 from commentsvc.auth.accounts import Moderator
 from commentsvc.auth.oidc import Attempt, Identity, OidcProvider, OidcRefused, OidcUnavailable
 from commentsvc.auth.signed_links import LinkError, SignedLinks
-from commentsvc.db.sqlite import Transaction
+from commentsvc.db.connection import Transaction
 from commentsvc.http.messages import HttpError, Request, Response, TrustedProxies, first
 from commentsvc.http.router import Route
 from commentsvc.moderation.permissions import Permission

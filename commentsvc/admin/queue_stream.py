@@ -15,7 +15,8 @@ from commentsvc.admin.token_access import TokenAccess, actor_of, refused
 from commentsvc.api.stream import Publisher
 from commentsvc.auth import api_tokens
 from commentsvc.context import ServiceContext
-from commentsvc.db.sqlite import DatabaseError, Reader
+from commentsvc.db.connection import Reader
+from commentsvc.db.errors import DatabaseError
 from commentsvc.http.messages import NO_SNIFFING, NOT_STORED, Headers, Request, Response
 from commentsvc.http.operation import Content, Operation, Query
 from commentsvc.http.router import Route, route

@@ -21,7 +21,7 @@ from commentsvc.auth.accounts import Moderator
 from commentsvc.auth.passkeys import Passkey, PasskeyRefused, RelyingParty
 from commentsvc.auth.signed_links import LinkError, SignedLinks
 from commentsvc.auth.two_factor import WRONG_CODE
-from commentsvc.db.sqlite import Reader, Transaction
+from commentsvc.db.connection import Reader, Transaction
 from commentsvc.http.forms import Form
 from commentsvc.http.messages import Request, Response, TrustedProxies, first
 from commentsvc.http.router import Route, route

@@ -9,7 +9,7 @@ from commentsvc.admin.render import number, redirect
 from commentsvc.admin.review_queue import unreadable_decision
 from commentsvc.auth import account_mails, api_tokens
 from commentsvc.auth.api_tokens import DAYS, NAME_LENGTH, TOKEN_SIZE
-from commentsvc.db.sqlite import Transaction
+from commentsvc.db.connection import Transaction
 from commentsvc.http.forms import Form
 from commentsvc.http.messages import Request, Response, first
 from commentsvc.http.router import Route

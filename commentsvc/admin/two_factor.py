@@ -9,7 +9,7 @@ from commentsvc.admin.reauthentication import WRONG_PASSWORD
 from commentsvc.admin.render import redirect
 from commentsvc.auth import account_mails, totp, two_factor
 from commentsvc.auth.two_factor import RECOVERY_CODES, RECOVERY_SIZE, SECRET_SIZE, WRONG_CODE
-from commentsvc.db.sqlite import Reader, Transaction
+from commentsvc.db.connection import Reader, Transaction
 from commentsvc.http.forms import Form
 from commentsvc.http.messages import Request, Response, first
 from commentsvc.http.router import Route

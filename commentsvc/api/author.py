@@ -33,7 +33,7 @@ from commentsvc.comments.submission import (
     message_from_text,
 )
 from commentsvc.context import ServiceContext
-from commentsvc.db.sqlite import Reader
+from commentsvc.db.connection import Reader
 from commentsvc.http.messages import (
     JSON,
     NO_SNIFFING,

@@ -52,7 +52,7 @@ from commentsvc.comments.submission import (
     message_from_json,
 )
 from commentsvc.context import ServiceContext
-from commentsvc.db.sqlite import Reader
+from commentsvc.db.connection import Reader
 from commentsvc.http.messages import (
     ANY_ORIGIN,
     JSON,

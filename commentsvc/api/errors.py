@@ -6,7 +6,7 @@ This is the only such list. The router and the pages use `as_http`.
 from commentsvc.comments import errors
 from commentsvc.comments.page_urls import UnknownSiteError, UrlError
 from commentsvc.comments.submission import MalformedError, SubmissionError
-from commentsvc.db.sqlite import DatabaseError, DatabaseFull
+from commentsvc.db.errors import DatabaseError, DatabaseFull
 from commentsvc.http.messages import HttpError, too_many
 from commentsvc.util.i18n import gettext as _
 from commentsvc.util.i18n import pgettext

@@ -25,7 +25,7 @@ from commentsvc.auth.edit_tokens import ReplyFeedWords
 from commentsvc.comments import pagination, queries
 from commentsvc.comments.page_urls import PageRef
 from commentsvc.context import ServiceContext
-from commentsvc.db.sqlite import Reader
+from commentsvc.db.connection import Reader
 from commentsvc.http.messages import (
     ANY_ORIGIN,
     NO_SNIFFING,

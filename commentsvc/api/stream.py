@@ -24,7 +24,7 @@ from commentsvc.api.parameters import PageQuery
 from commentsvc.comments import queries
 from commentsvc.comments.queries import Thread
 from commentsvc.context import ServiceContext
-from commentsvc.db.sqlite import DatabaseError
+from commentsvc.db.errors import DatabaseError
 from commentsvc.http.messages import (
     ANY_ORIGIN,
     NO_SNIFFING,

@@ -16,7 +16,7 @@ from commentsvc.comments.page_urls import PageRef
 from commentsvc.comments.readers import SignedReader
 from commentsvc.comments.submission import Submission, avatar
 from commentsvc.context import ServiceContext
-from commentsvc.db.sqlite import DatabaseError
+from commentsvc.db.errors import DatabaseError
 from commentsvc.http.messages import (
     CorsPolicy,
     Deferred,

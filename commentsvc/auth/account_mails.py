@@ -8,9 +8,9 @@ from typing import Final, NamedTuple
 
 from commentsvc.auth import credentials
 from commentsvc.db import outbox
+from commentsvc.db.connection import Reader, Transaction
 from commentsvc.db.outbox import MailAddress
 from commentsvc.db.schema.comments import ModeratorTable
-from commentsvc.db.sqlite import Reader, Transaction
 from commentsvc.util.i18n import Message
 from commentsvc.util.i18n import gettext as _
 from commentsvc.util.timestamps import DAY_MS

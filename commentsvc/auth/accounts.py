@@ -15,6 +15,7 @@ from typing import Final
 import msgspec
 from peewee import fn
 
+from commentsvc.db.connection import Reader, Transaction
 from commentsvc.db.query import Select
 from commentsvc.db.schema.comments import (
     ApiTokenTable,
@@ -24,7 +25,6 @@ from commentsvc.db.schema.comments import (
     SessionTable,
     is_called,
 )
-from commentsvc.db.sqlite import Reader, Transaction
 from commentsvc.model import MODERATOR, MODERATORS_TAG, OWNER
 
 _NAME: Final = re.compile(r"[\w@.+-]{1,40}")

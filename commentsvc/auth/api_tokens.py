@@ -11,9 +11,9 @@ from typing import Final
 
 import msgspec
 
+from commentsvc.db.connection import Reader, Transaction
 from commentsvc.db.query import Param, Select, prepared
 from commentsvc.db.schema.comments import ApiTokenTable, ModeratorTable
-from commentsvc.db.sqlite import Reader, Transaction
 from commentsvc.util.timestamps import DAY_MS
 
 PREFIX: Final = "cs_"  # so that scanners find leaked tokens

@@ -12,10 +12,10 @@ from typing import NamedTuple
 
 from peewee import Case
 
+from commentsvc.db.connection import Transaction
 from commentsvc.db.database import Database
 from commentsvc.db.query import Param, Select, prepared
 from commentsvc.db.schema.comments import SignInAttemptTable
-from commentsvc.db.sqlite import Transaction
 from commentsvc.util.client_network import wide_network
 from commentsvc.util.ratelimit import WIDE
 

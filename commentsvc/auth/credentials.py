@@ -11,6 +11,7 @@ import msgspec
 
 from commentsvc.auth import api_tokens, passkeys, sessions
 from commentsvc.auth.sessions import Lifetime
+from commentsvc.db.connection import Reader, Transaction
 from commentsvc.db.schema.comments import (
     ApiTokenTable,
     IdentityTable,
@@ -18,7 +19,6 @@ from commentsvc.db.schema.comments import (
     PasskeyTable,
     SessionTable,
 )
-from commentsvc.db.sqlite import Reader, Transaction
 
 SESSION: Final = "session"
 TOKEN: Final = "token"  # noqa: S105 - a kind of credentials

@@ -9,8 +9,8 @@ account.
 from commentsvc.auth import accounts
 from commentsvc.auth.accounts import Moderator
 from commentsvc.auth.oidc import Identity
+from commentsvc.db.connection import Reader, Transaction
 from commentsvc.db.schema.comments import IdentityTable, ModeratorTable
-from commentsvc.db.sqlite import Reader, Transaction
 from commentsvc.util.origin import address_key
 
 

@@ -14,9 +14,9 @@ import msgspec
 
 from commentsvc.auth import accounts
 from commentsvc.auth.accounts import Moderator, ModeratorError
+from commentsvc.db.connection import Reader, Transaction
 from commentsvc.db.query import Select
 from commentsvc.db.schema.comments import InvitationTable, ModeratorTable
-from commentsvc.db.sqlite import Reader, Transaction
 from commentsvc.model import OWNER
 from commentsvc.util.i18n import gettext as _
 from commentsvc.util.timestamps import DAY_MS

@@ -18,9 +18,9 @@ from urllib.parse import urlsplit
 import msgspec
 
 from commentsvc.auth.signed_links import SignedLinks
+from commentsvc.db.connection import Reader, Transaction
 from commentsvc.db.query import Select
 from commentsvc.db.schema.comments import ModeratorTable, PasskeyTable
-from commentsvc.db.sqlite import Reader, Transaction
 from commentsvc.util.text import one_line
 from commentsvc.util.timestamps import HOUR_MS
 

@@ -25,9 +25,9 @@ import msgspec
 from itsdangerous import BadSignature, Signer
 
 from commentsvc.auth.accounts import Moderator
+from commentsvc.db.connection import Reader, Transaction
 from commentsvc.db.query import Param, Select, prepared
 from commentsvc.db.schema.comments import ModeratorTable, SessionTable
-from commentsvc.db.sqlite import Reader, Transaction
 from commentsvc.settings.schema import ModerationSettings
 from commentsvc.util.timestamps import DAY_MS, HOUR_MS, MINUTE_MS
 

@@ -17,8 +17,8 @@ from typing import Any, Final
 
 from itsdangerous import BadData, URLSafeSerializer
 
+from commentsvc.db.connection import Transaction
 from commentsvc.db.schema.outbox import UsedLinkTable
-from commentsvc.db.sqlite import Transaction
 from commentsvc.util.i18n import Message
 from commentsvc.util.i18n import gettext as _
 

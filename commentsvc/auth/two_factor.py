@@ -15,9 +15,9 @@ from typing import Final
 from peewee import fn
 
 from commentsvc.auth import totp
+from commentsvc.db.connection import Reader, Transaction
 from commentsvc.db.query import Param, Select, prepared
 from commentsvc.db.schema.comments import RecoveryCodeTable, TwoFactorTable
-from commentsvc.db.sqlite import Reader, Transaction
 from commentsvc.util.i18n import gettext as _
 
 SECRET_SIZE: Final = 20  # bytes, as long as the digest (RFC 4226, 4)

@@ -16,7 +16,7 @@ import msgspec
 from commentsvc.comments import queries, threads
 from commentsvc.comments.page_urls import Sites, UrlError
 from commentsvc.comments.queries import Thread
-from commentsvc.db.sqlite import Reader
+from commentsvc.db.connection import Reader
 from commentsvc.model import CLOSED
 from commentsvc.runtime.control_commands import Alias, Close, Move
 

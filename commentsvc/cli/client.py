@@ -25,12 +25,14 @@ from commentsvc.comments import queries, search, site_names, threads
 from commentsvc.comments.page_urls import Sites
 from commentsvc.comments.search import SearchResult
 from commentsvc.comments.threads import ThreadSummary
-from commentsvc.db import integrity, sqlite, writer
+from commentsvc.db import integrity, writer
+from commentsvc.db.connection import Reader, Transaction
 from commentsvc.db.database import Database
 from commentsvc.db.engine import Location, load_postgresql
+from commentsvc.db.errors import DatabaseBusy, DatabaseError, DatabaseUnusable
 from commentsvc.db.lock import Lock
 from commentsvc.db.migrations import upgrade
-from commentsvc.db.sqlite import DatabaseBusy, DatabaseError, DatabaseUnusable, Reader, Transaction
+from commentsvc.db.sqlite import connection as sqlite
 from commentsvc.exports import snapshot
 from commentsvc.imports import authors, store
 from commentsvc.imports.authors import AuthorRules

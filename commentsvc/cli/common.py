@@ -118,7 +118,7 @@ def _fault(error: Exception) -> Exception | None:
 
     A connection may be lost, or a disk full, at every statement of a command.
     """
-    loaded = map(sys.modules.get, ("commentsvc.db.sqlite", "commentsvc.db.postgresql"))
+    loaded = map(sys.modules.get, ("commentsvc.db.sqlite.connection", "commentsvc.db.postgresql"))
     known = (module.fault(error) for module in loaded if module)
     return next(filter(None, known), None)
 
@@ -162,7 +162,7 @@ def expected() -> tuple[type[Exception], ...]:
     from commentsvc.comments.errors import CommentsError
     from commentsvc.comments.page_urls import UrlError
     from commentsvc.db.backup_result import BackupError
-    from commentsvc.db.sqlite import DatabaseError
+    from commentsvc.db.errors import DatabaseError
     from commentsvc.exports.hugo import DataFilesError
     from commentsvc.imports.records import ImportFailed
     from commentsvc.runtime.control import ControlError

@@ -106,7 +106,7 @@ def export(
         return
 
     from commentsvc.cli import client
-    from commentsvc.db.sqlite import Reader
+    from commentsvc.db.connection import Reader
     from commentsvc.exports import disqus, isso, ndjson, snapshot, wordpress
     from commentsvc.exports.output import Output
 
@@ -135,7 +135,7 @@ def export(
 
 def _write_data_files(data: Path, site: str, folder: Path) -> None:
     from commentsvc.cli import client
-    from commentsvc.db.sqlite import Reader
+    from commentsvc.db.connection import Reader
     from commentsvc.exports import hugo
     from commentsvc.exports.hugo import DataFilesResult
 

@@ -35,7 +35,8 @@ import psycopg
 
 from commentsvc.cluster.leader import Work, meanwhile
 from commentsvc.db import postgresql
-from commentsvc.db.sqlite import DatabaseBusy, DatabaseError, DatabaseUnusable, Row
+from commentsvc.db.connection import Row
+from commentsvc.db.errors import DatabaseBusy, DatabaseError, DatabaseUnusable
 from commentsvc.settings.schema import Settings
 from commentsvc.util.clock import SYSTEM_CLOCK, Clock
 from commentsvc.util.timestamps import MINUTE_MS

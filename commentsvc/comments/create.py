@@ -31,7 +31,7 @@ from commentsvc.comments.errors import (
     UnknownSite,
 )
 from commentsvc.db import outbox, statements
-from commentsvc.db.sqlite import Row, Transaction
+from commentsvc.db.connection import Row, Transaction
 from commentsvc.db.writer import BatchOperation
 from commentsvc.model import AGING, APPROVED, CLOSED, Comment, site_tag, thread_tag
 from commentsvc.util.timestamps import HOUR_MS

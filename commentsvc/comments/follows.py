@@ -15,6 +15,7 @@ from peewee import JOIN, fn
 
 from commentsvc.comments.errors import UnknownSite
 from commentsvc.db import outbox, statements
+from commentsvc.db.connection import Reader, Row, Transaction
 from commentsvc.db.outbox import PATIENCE, MailAddress
 from commentsvc.db.query import Param, Select, literal, prepared
 from commentsvc.db.schema.comments import CommentTable, SiteTable, ThreadTable
@@ -27,7 +28,6 @@ from commentsvc.db.schema.outbox import (
     FollowWishTable,
     OutboxTable,
 )
-from commentsvc.db.sqlite import Reader, Row, Transaction
 from commentsvc.model import APPROVED
 from commentsvc.util.timestamps import DAY_MS, HOUR_MS
 

@@ -21,6 +21,7 @@ from typing import Any, Final, NamedTuple
 from peewee import fn
 
 from commentsvc.comments.errors import ImagesFull, ImagesWait
+from commentsvc.db.connection import Reader, Transaction
 from commentsvc.db.query import Param, Select, literal, prepared
 from commentsvc.db.schema.comments import (
     CommentImageTable,
@@ -29,7 +30,6 @@ from commentsvc.db.schema.comments import (
     SiteTable,
     ThreadTable,
 )
-from commentsvc.db.sqlite import Reader, Transaction
 from commentsvc.model import APPROVED
 from commentsvc.util.timestamps import DAY_MS
 

@@ -13,9 +13,9 @@ from peewee import fn
 
 from commentsvc.comments import queries
 from commentsvc.comments.page_urls import PageRef
+from commentsvc.db.connection import Reader
 from commentsvc.db.query import literal
 from commentsvc.db.schema.comments import CommentTable
-from commentsvc.db.sqlite import Reader
 from commentsvc.model import APPROVED, fragment
 
 MOST: Final = 20  # mentions of a comment that are looked up

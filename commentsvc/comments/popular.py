@@ -4,9 +4,9 @@ from typing import Final, Literal, NamedTuple
 
 from peewee import fn
 
+from commentsvc.db.connection import Reader, Transaction
 from commentsvc.db.query import Param, Select, literal, prepared
 from commentsvc.db.schema.comments import CommentTable, SiteTable, ThreadTable
-from commentsvc.db.sqlite import Reader, Transaction
 from commentsvc.model import APPROVED
 from commentsvc.util.timestamps import DAY_MS
 

@@ -22,9 +22,9 @@ from commentsvc.comments.errors import TooManyReactions, UnknownSite
 from commentsvc.comments.page_urls import PageRef
 from commentsvc.comments.voting import CROWD, DIGEST
 from commentsvc.db import statements
+from commentsvc.db.connection import Reader, Transaction
 from commentsvc.db.query import Param, Select, insertion, prepared
 from commentsvc.db.schema.comments import ReactionCountTable, ReactionTable
-from commentsvc.db.sqlite import Reader, Transaction
 
 
 class Reaction(NamedTuple):

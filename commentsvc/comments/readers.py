@@ -19,6 +19,7 @@ from typing import Final
 import msgspec
 
 from commentsvc.db import outbox
+from commentsvc.db.connection import Reader, Transaction
 from commentsvc.db.outbox import MailAddress
 from commentsvc.db.query import Param, Select, prepared
 from commentsvc.db.schema.comments import CommentTable, SiteTable, ThreadTable
@@ -28,7 +29,6 @@ from commentsvc.db.schema.readers import (
     ReaderTable,
     SignInLinkTable,
 )
-from commentsvc.db.sqlite import Reader, Transaction
 from commentsvc.util.timestamps import DAY_MS, HOUR_MS
 
 BY_MAIL: Final = "mail"

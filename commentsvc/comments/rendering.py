@@ -1,9 +1,9 @@
 """Rendering: makes the HTML of a comment in its thread, as the comment's site wants it."""
 
 from commentsvc.comments import markdown, people
+from commentsvc.db.connection import Reader
 from commentsvc.db.query import Param, Select, prepared
 from commentsvc.db.schema.comments import SiteTable, ThreadTable
-from commentsvc.db.sqlite import Reader
 
 
 @prepared

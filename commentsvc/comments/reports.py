@@ -17,6 +17,7 @@ from commentsvc.comments import queries
 from commentsvc.comments.errors import UnknownComment
 from commentsvc.comments.voting import DIGEST
 from commentsvc.db import statements
+from commentsvc.db.connection import Reader, Transaction
 from commentsvc.db.query import (
     Among,
     Param,
@@ -27,7 +28,6 @@ from commentsvc.db.query import (
     prepared,
 )
 from commentsvc.db.schema.comments import CommentTable, ReportTable, SiteTable, ThreadTable
-from commentsvc.db.sqlite import Reader, Transaction
 from commentsvc.model import APPROVED, Entry
 
 MOST: Final = 20  # reports of one comment

@@ -22,11 +22,11 @@ import msgspec
 from peewee import fn
 
 from commentsvc.comments import queries
+from commentsvc.db.connection import Reader, Transaction
 from commentsvc.db.query import Select, prepared
 from commentsvc.db.schema import search
 from commentsvc.db.schema.comments import CommentTable, SiteTable, ThreadTable, schema
 from commentsvc.db.schema.search import DailyStatsTable, SearchStateTable
-from commentsvc.db.sqlite import Reader, Transaction
 from commentsvc.model import Entry
 
 LOOK: Final = 1_000  # comments that are examined for one page of results

@@ -12,6 +12,7 @@ import peewee
 
 from commentsvc.comments import threads
 from commentsvc.comments.errors import CommentsError
+from commentsvc.db.connection import Reader, Transaction
 from commentsvc.db.query import Select
 from commentsvc.db.schema.comments import (
     ApiTokenTable,
@@ -28,7 +29,6 @@ from commentsvc.db.schema.mentions import FollowedPostTable, MentionTable
 from commentsvc.db.schema.outbox import FollowerTable, SubscriberTable, SubscriptionTable
 from commentsvc.db.schema.readers import ReaderLookTable, ReaderTable, SignInLinkTable
 from commentsvc.db.schema.search import DailyStatsTable
-from commentsvc.db.sqlite import Reader, Transaction
 from commentsvc.model import EVERY_TAG
 
 NAMES: Final[dict[Any, tuple[str, ...]]] = {

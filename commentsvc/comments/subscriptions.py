@@ -14,6 +14,7 @@ from typing import Final
 
 from peewee import fn
 
+from commentsvc.db.connection import Reader, Row, Transaction
 from commentsvc.db.outbox import PATIENCE
 from commentsvc.db.query import Param, Select, literal, prepared
 from commentsvc.db.schema.comments import CommentTable, SiteTable
@@ -28,7 +29,6 @@ from commentsvc.db.schema.outbox import (
     SubscriberTable,
     SubscriptionTable,
 )
-from commentsvc.db.sqlite import Reader, Row, Transaction
 from commentsvc.model import APPROVED
 from commentsvc.util.timestamps import DAY_MS
 

@@ -23,10 +23,10 @@ from commentsvc.comments.create import ThreadRef, add_to_counts, changed
 from commentsvc.comments.errors import UnknownThread, UrlTaken
 from commentsvc.comments.submission import page_title
 from commentsvc.db import statements
+from commentsvc.db.connection import Reader, Transaction
 from commentsvc.db.query import Select, literal
 from commentsvc.db.schema.comments import CommentTable, ProposedTitleTable, SiteTable, ThreadTable
 from commentsvc.db.schema.moderation import ChangeTable
-from commentsvc.db.sqlite import Reader, Transaction
 from commentsvc.model import (
     AGING,
     APPROVED,

@@ -9,9 +9,9 @@ from collections.abc import Iterable, Sequence
 
 from peewee import Case, fn
 
+from commentsvc.db.connection import Transaction
 from commentsvc.db.query import Param, Select, literal, prepared
 from commentsvc.db.schema.comments import CommentTable, ProposedTitleTable, ThreadTable
-from commentsvc.db.sqlite import Transaction
 from commentsvc.model import APPROVED
 
 

@@ -18,9 +18,9 @@ from msgspec.structs import replace
 from commentsvc.comments import pagination, queries
 from commentsvc.comments.page_urls import PageRef
 from commentsvc.comments.queries import Thread
+from commentsvc.db.connection import Reader
 from commentsvc.db.query import Param, Select, literal, prepared
 from commentsvc.db.schema.comments import CommentTable, VoteTable
-from commentsvc.db.sqlite import Reader
 from commentsvc.model import APPROVED, DELETED, Comment
 
 Order = Literal["newest", "oldest", "upvotes"]

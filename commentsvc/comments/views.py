@@ -21,10 +21,11 @@ from commentsvc.comments import queries
 from commentsvc.comments.create import ThreadRef
 from commentsvc.comments.page_urls import PageRef
 from commentsvc.db import background
+from commentsvc.db.connection import Reader, Transaction
 from commentsvc.db.database import Database
+from commentsvc.db.errors import DatabaseError
 from commentsvc.db.query import Param, Select, literal, prepared
 from commentsvc.db.schema.comments import CommentTable, PageViewTable, SiteTable, ThreadTable
-from commentsvc.db.sqlite import DatabaseError, Reader, Transaction
 from commentsvc.model import APPROVED, views_tag
 
 PAUSE: Final = 60.0  # seconds between two writes

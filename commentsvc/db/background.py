@@ -4,7 +4,7 @@ import asyncio
 import logging
 from collections.abc import Awaitable, Callable
 
-from commentsvc.db.sqlite import DatabaseError
+from commentsvc.db.errors import DatabaseError
 
 _log = logging.getLogger(__name__)
 

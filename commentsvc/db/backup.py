@@ -28,12 +28,14 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Final, TypeVar
 
-from commentsvc.db import integrity, outbox, sqlite
+from commentsvc.db import integrity, outbox
 from commentsvc.db.backup_result import ARCHIVE, HELD, BackupError, RestoreResult
+from commentsvc.db.connection import Reader, Transaction
 from commentsvc.db.engine import Location, load_postgresql
+from commentsvc.db.errors import DatabaseBusy, DatabaseError, DatabaseFull
 from commentsvc.db.lock import BY_SYSTEMD, Lock
 from commentsvc.db.migrations import moved, upgrade
-from commentsvc.db.sqlite import DatabaseBusy, DatabaseError, Reader, Transaction
+from commentsvc.db.sqlite import connection as sqlite
 from commentsvc.settings import data_dir
 from commentsvc.util.clock import SYSTEM_CLOCK
 
@@ -165,7 +167,7 @@ def _reason(error: sqlite3.Error, database: Path, part: Path) -> Exception:
     if code == sqlite3.SQLITE_INTERRUPT:
         return BackupError("The copy was not finished, because the program is stopping.")
     known = sqlite.fault(error)
-    if isinstance(known, sqlite.DatabaseFull):
+    if isinstance(known, DatabaseFull):
         return BackupError(
             f"{part.parent} cannot hold the copy ({error}): free some space there, check its "
             "permissions, or name another folder."

@@ -14,16 +14,11 @@ from functools import partial
 from typing import Any, Concatenate, Final, ParamSpec
 
 from commentsvc.db import writer
+from commentsvc.db.connection import Reader, Transaction
 from commentsvc.db.engine import Location, engine_for
+from commentsvc.db.errors import DatabaseBusy, DatabaseClosed, DatabaseUnusable
 from commentsvc.db.peers import Peers
-from commentsvc.db.sqlite import (
-    DatabaseBusy,
-    DatabaseClosed,
-    DatabaseUnusable,
-    Reader,
-    Transaction,
-    is_damaged_text,
-)
+from commentsvc.db.sqlite.connection import is_damaged_text
 from commentsvc.db.writer import (
     BatchOperation,
     Caches,

@@ -11,7 +11,7 @@ import sqlite3
 from pathlib import Path
 from typing import Any, Final
 
-from commentsvc.db.sqlite import DatabaseFull
+from commentsvc.db.errors import DatabaseFull
 
 ENDS: Final = ("", "-wal", "-shm")
 WRITTEN: Final = (

@@ -5,10 +5,11 @@ from types import ModuleType
 from typing import Any, Final, Protocol, TypeAlias
 from urllib.parse import parse_qs, unquote, urlsplit
 
-from commentsvc.db import sqlite
+from commentsvc.db.connection import Reader, Transaction
 from commentsvc.db.database_file import DatabaseFile, DatabaseReplaced
+from commentsvc.db.errors import DatabaseError, DatabaseUnusable
 from commentsvc.db.peers import NoPeers, Peers
-from commentsvc.db.sqlite import DatabaseError, DatabaseUnusable, Reader, Transaction
+from commentsvc.db.sqlite import connection as sqlite
 from commentsvc.settings.schema import DatabaseSettings
 from commentsvc.util.installation import how_to_install
 

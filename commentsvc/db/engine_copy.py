@@ -26,9 +26,10 @@ from typing import Any, Final, NamedTuple, Protocol
 import msgspec
 import peewee
 
-from commentsvc.db import sqlite
 from commentsvc.db.backup import PART, finish_file
+from commentsvc.db.connection import Reader, Row, Transaction
 from commentsvc.db.engine import Location, describe, load_postgresql
+from commentsvc.db.errors import DatabaseBusy, DatabaseError, DatabaseUnusable
 from commentsvc.db.lock import BY_SYSTEMD, Lock
 from commentsvc.db.migrations import moved, upgrade
 from commentsvc.db.query import Select
@@ -37,14 +38,7 @@ from commentsvc.db.schema import search
 from commentsvc.db.schema.comments import CommentTable, SiteTable
 from commentsvc.db.schema.outbox import TargetTable
 from commentsvc.db.schema.search import SearchStateTable
-from commentsvc.db.sqlite import (
-    DatabaseBusy,
-    DatabaseError,
-    DatabaseUnusable,
-    Reader,
-    Row,
-    Transaction,
-)
+from commentsvc.db.sqlite import connection as sqlite
 from commentsvc.settings import data_dir
 
 # Each table comes after those that it refers to.

@@ -7,6 +7,7 @@ arrives again.
 
 from typing import Final
 
+from commentsvc.db.connection import Reader, Transaction
 from commentsvc.db.query import Param, Select, prepared
 from commentsvc.db.schema.inbox import (
     MailboxProgress,
@@ -14,7 +15,6 @@ from commentsvc.db.schema.inbox import (
     ReceivedMail,
     ReceivedMailTable,
 )
-from commentsvc.db.sqlite import Reader, Transaction
 from commentsvc.util.timestamps import DAY_MS, HOUR_MS
 
 # Mails accepted from one address within an hour: more than people write, and a bound for programs

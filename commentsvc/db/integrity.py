@@ -11,6 +11,8 @@ from typing import Any, Final
 import peewee
 from peewee import JOIN, fn
 
+from commentsvc.db.connection import Reader
+from commentsvc.db.errors import DatabaseUnusable
 from commentsvc.db.query import Select, literal
 from commentsvc.db.schema.comments import (
     CommentTable,
@@ -19,7 +21,7 @@ from commentsvc.db.schema.comments import (
     SiteTable,
     ThreadTable,
 )
-from commentsvc.db.sqlite import DatabaseUnusable, Reader, fault
+from commentsvc.db.sqlite.connection import fault
 from commentsvc.model import APPROVED
 
 FAULTS: Final = 100  # the most rows that are listed for each kind of fault

@@ -5,7 +5,7 @@ import os
 from pathlib import Path
 from typing import Final
 
-from commentsvc.db.sqlite import DatabaseBusy, DatabaseFull
+from commentsvc.db.errors import DatabaseBusy, DatabaseFull
 from commentsvc.settings import data_dir
 
 # A service that only systemd's service unit stops is started by the socket at the next request.

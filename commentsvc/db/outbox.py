@@ -24,6 +24,7 @@ from typing import Any, Final, NamedTuple
 import msgspec
 from peewee import JOIN, Case, fn
 
+from commentsvc.db.connection import Reader, Transaction
 from commentsvc.db.query import Param, Select, literal, prepared
 from commentsvc.db.schema.comments import CommentTable
 from commentsvc.db.schema.outbox import (
@@ -37,7 +38,6 @@ from commentsvc.db.schema.outbox import (
     Target,
     TargetTable,
 )
-from commentsvc.db.sqlite import Reader, Transaction
 from commentsvc.model import CLASSIFIER, SPAM
 from commentsvc.util.timestamps import DAY_MS, HOUR_MS, MINUTE_MS
 

@@ -7,8 +7,8 @@ SQLite: what it has read stays true until its COMMIT. It tells the others what i
 from collections.abc import Callable, Sequence
 from typing import Final, Protocol
 
+from commentsvc.db.connection import Transaction
 from commentsvc.db.notices import CHANNEL, PurgeNotice, encode
-from commentsvc.db.sqlite import Transaction
 
 # The advisory lock of whoever changes the database: the beginning of the SHA-256 of "commentsvc".
 LOCK: Final = 0x74E8_2C24_FC9C_6FC0

@@ -27,20 +27,13 @@ from psycopg.conninfo import conninfo_to_dict
 from psycopg.types.numeric import Int4Dumper, Int8Dumper
 
 from commentsvc.db import postgresql_statements
+from commentsvc.db.connection import Reader, Row, Transaction
+from commentsvc.db.errors import DatabaseBusy, DatabaseError, DatabaseFull, DatabaseUnusable
 from commentsvc.db.peers import LOCK, Peers, UnawaitedPeers
 from commentsvc.db.postgresql_prepared import MOST, PreparedStatements
 from commentsvc.db.postgresql_statements import FOR_MANY
 from commentsvc.db.query import Prepared, Query
 from commentsvc.db.schema.postgresql import ENGINE, SCHEMA
-from commentsvc.db.sqlite import (
-    DatabaseBusy,
-    DatabaseError,
-    DatabaseFull,
-    DatabaseUnusable,
-    Reader,
-    Row,
-    Transaction,
-)
 from commentsvc.settings.schema import DatabaseSettings
 from commentsvc.util.clock import SYSTEM_CLOCK
 

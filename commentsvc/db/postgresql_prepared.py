@@ -19,7 +19,7 @@ import psycopg
 from psycopg.adapt import PyFormat, Transformer
 from psycopg.pq import ExecStatus
 
-from commentsvc.db.sqlite import DatabaseBusy
+from commentsvc.db.errors import DatabaseBusy
 from commentsvc.util.clock import SYSTEM_CLOCK
 
 # Statements that a connection keeps: all of ours, many times over.

@@ -24,7 +24,7 @@ from typing import Final, NamedTuple
 
 from commentsvc.db.backup_result import BackupError
 from commentsvc.db.engine import Location
-from commentsvc.db.sqlite import DatabaseError
+from commentsvc.db.errors import DatabaseError
 from commentsvc.settings.schema import BackupSettings
 from commentsvc.util.clock import Clock
 from commentsvc.util.timestamps import DAY_MS, HOUR_MS

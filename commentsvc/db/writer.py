@@ -39,15 +39,11 @@ from typing import Any, Concatenate, Final, Generic, ParamSpec, TypeVar
 
 import msgspec
 
+from commentsvc.db.connection import Transaction
 from commentsvc.db.engine import Engine
+from commentsvc.db.errors import DatabaseBusy, DatabaseClosed, DatabaseError
 from commentsvc.db.peers import Peers
-from commentsvc.db.sqlite import (
-    DatabaseBusy,
-    DatabaseClosed,
-    DatabaseError,
-    Transaction,
-    is_damaged_text,
-)
+from commentsvc.db.sqlite.connection import is_damaged_text
 from commentsvc.util.clock import SYSTEM_CLOCK, Clock
 from commentsvc.util.timestamps import MINUTE_MS
 

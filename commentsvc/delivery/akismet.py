@@ -16,9 +16,9 @@ from typing import Final, NamedTuple
 from urllib.parse import urlencode
 
 from commentsvc.comments import queries
+from commentsvc.db.connection import Reader, Transaction
 from commentsvc.db.database import Database
 from commentsvc.db.schema.outbox import OutboxRow
-from commentsvc.db.sqlite import Reader, Transaction
 from commentsvc.delivery.channel import ServerUnreachable, TemporaryFailure
 from commentsvc.model import AKISMET, APPROVED, AUTHOR, PENDING, SPAM, STATUS, Entry
 from commentsvc.moderation import actions

@@ -11,8 +11,8 @@ What an operator can correct is never a DeliveryRejected.
 from contextlib import AbstractAsyncContextManager
 from typing import Any, Protocol
 
+from commentsvc.db.connection import Reader
 from commentsvc.db.schema.outbox import OutboxRow
-from commentsvc.db.sqlite import Reader
 
 
 class DeliveryError(Exception):

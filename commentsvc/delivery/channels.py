@@ -14,9 +14,9 @@ from typing import TYPE_CHECKING, Final
 from urllib.parse import urlsplit
 
 from commentsvc.auth.signed_links import SignedLinks
+from commentsvc.db.connection import Reader
 from commentsvc.db.database import Database
 from commentsvc.db.schema.outbox import MAIL, WEBMENTIONS, OutboxRow, Target
-from commentsvc.db.sqlite import Reader
 from commentsvc.delivery import builds
 from commentsvc.delivery import webhooks as hooks
 from commentsvc.delivery.akismet import Akismet

@@ -22,10 +22,10 @@ from typing import Final, Literal, NamedTuple
 import msgspec
 
 from commentsvc.comments import queries
+from commentsvc.db.connection import Reader, Transaction
 from commentsvc.db.database import Database
 from commentsvc.db.schema.comments import CommentTable
 from commentsvc.db.schema.outbox import OutboxRow
-from commentsvc.db.sqlite import Reader, Transaction
 from commentsvc.delivery.channel import DeliveryRejected, TemporaryFailure
 from commentsvc.delivery.webhooks import Notification, WebhookRequest, exchange, webhook
 from commentsvc.model import APPROVED, AUTHOR, CLASSIFIER, PENDING, SPAM, STATUS, Entry

@@ -27,9 +27,9 @@ from commentsvc.auth.signed_links import OWN_DAYS, SignedLinks
 from commentsvc.comments import follows, queries, readers, subscriptions
 from commentsvc.comments.follows import Follower
 from commentsvc.comments.submission import TITLE_LENGTH
+from commentsvc.db.connection import Reader
 from commentsvc.db.schema.comments import CommentTable
 from commentsvc.db.schema.outbox import ASKED, CONFIRMED, OutboxRow
-from commentsvc.db.sqlite import Reader
 from commentsvc.delivery.channel import DeliveryRejected
 from commentsvc.delivery.decision_links import DecisionLink, DecisionLinks
 from commentsvc.delivery.smtp import Envelope

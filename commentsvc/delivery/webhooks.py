@@ -23,8 +23,8 @@ from typing import Any, Final, NamedTuple, Self
 import msgspec
 
 from commentsvc.comments import queries
+from commentsvc.db.connection import Reader
 from commentsvc.db.schema.outbox import OutboxRow
-from commentsvc.db.sqlite import Reader
 from commentsvc.delivery.channel import ServerUnreachable, TemporaryFailure
 from commentsvc.delivery.decision_links import DecisionLink, DecisionLinks
 from commentsvc.model import APPROVED, DELETED, PENDING, SPAM, Entry

@@ -30,10 +30,11 @@ from typing import Final
 
 from commentsvc.comments import follows
 from commentsvc.db import background, outbox
+from commentsvc.db.connection import Transaction
 from commentsvc.db.database import Database
+from commentsvc.db.errors import DatabaseError
 from commentsvc.db.outbox import ChannelBacklog
 from commentsvc.db.schema.outbox import MAIL, OutboxRow
-from commentsvc.db.sqlite import DatabaseError, Transaction
 from commentsvc.delivery.channel import (
     Channel,
     Connection,

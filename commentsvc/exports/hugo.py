@@ -21,10 +21,10 @@ from commentsvc.comments import queries
 from commentsvc.comments.page_urls import UnknownSiteError
 from commentsvc.comments.queries import DeletedComment
 from commentsvc.comments.tree import Branch, build_tree
+from commentsvc.db.connection import Reader
 from commentsvc.db.query import Param, Select, literal, prepared
 from commentsvc.db.schema.comments import CommentTable, SiteTable, ThreadTable
 from commentsvc.db.schema.imports import ImportedCommentTable
-from commentsvc.db.sqlite import Reader
 from commentsvc.model import APPROVED, CLOSED
 from commentsvc.util.timestamps import rfc3339
 

@@ -20,6 +20,7 @@ from peewee import JOIN, Case, fn
 
 from commentsvc.comments import reactions
 from commentsvc.comments.page_urls import UnknownSiteError, UrlError
+from commentsvc.db.connection import Reader, Row
 from commentsvc.db.query import Param, Select, prepared
 from commentsvc.db.schema.comments import (
     CommentImageTable,
@@ -47,7 +48,6 @@ from commentsvc.db.schema.outbox import (
     SubscriptionTable,
 )
 from commentsvc.db.schema.readers import ReaderTable
-from commentsvc.db.sqlite import Reader, Row
 from commentsvc.exports.records import (
     FORMAT,
     VERSION,

@@ -40,7 +40,7 @@ from commentsvc.comments.submission import (
 )
 from commentsvc.comments.two_levels import OneLevel, Order, Shown, TwoLevels, TwoLevelSelection
 from commentsvc.context import ServiceContext
-from commentsvc.db.sqlite import Reader
+from commentsvc.db.connection import Reader
 from commentsvc.http.messages import (
     ANY_ORIGIN,
     JSON,

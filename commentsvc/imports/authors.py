@@ -14,7 +14,7 @@ from typing import Final, TypeAlias
 
 from commentsvc.comments import readers
 from commentsvc.comments.submission import avatar
-from commentsvc.db.sqlite import Reader
+from commentsvc.db.connection import Reader
 from commentsvc.imports.records import ImportedComment
 from commentsvc.moderation import profiles
 from commentsvc.moderation.profiles import Profile

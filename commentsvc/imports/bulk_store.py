@@ -15,8 +15,8 @@ from contextlib import ExitStack, closing, contextmanager
 from pathlib import Path
 from typing import Final
 
-from commentsvc.db import sqlite
-from commentsvc.db.sqlite import Transaction
+from commentsvc.db.connection import Transaction
+from commentsvc.db.sqlite import connection as sqlite
 from commentsvc.imports import store
 from commentsvc.imports.staging_reader import COLUMNS, ReadyPage
 from commentsvc.imports.store import ThreadFinder

@@ -19,6 +19,7 @@ from typing import Final
 
 from peewee import fn
 
+from commentsvc.db.connection import Transaction
 from commentsvc.db.query import Param, Select, prepared
 from commentsvc.db.schema.comments import (
     CommentTable,
@@ -32,7 +33,6 @@ from commentsvc.db.schema.imports import ImportedRecordTable, ImportedThreadTabl
 from commentsvc.db.schema.moderation import BanTable
 from commentsvc.db.schema.outbox import FollowerTable, SubscriberTable, SubscriptionTable
 from commentsvc.db.schema.readers import ReaderSessionTable, ReaderTable
-from commentsvc.db.sqlite import Transaction
 from commentsvc.model import AGING, views_tag
 from commentsvc.spam import bans
 

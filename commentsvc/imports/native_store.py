@@ -16,6 +16,7 @@ from commentsvc.comments import follows, images, queries, reactions, readers
 from commentsvc.comments.create import ThreadRef, changed
 from commentsvc.comments.readers import SignedReader
 from commentsvc.db import statements
+from commentsvc.db.connection import Transaction
 from commentsvc.db.query import Param, Select, insertion, prepared
 from commentsvc.db.schema.comments import (
     CommentTable,
@@ -41,7 +42,6 @@ from commentsvc.db.schema.outbox import (
     SubscriberTable,
     SubscriptionTable,
 )
-from commentsvc.db.sqlite import Transaction
 from commentsvc.exports import records as exported
 from commentsvc.exports.records import (
     BanRecord,

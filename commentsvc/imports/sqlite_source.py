@@ -9,7 +9,8 @@ from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from typing import Any, Final
 
-from commentsvc.db.sqlite import connect_reading, decode
+from commentsvc.db.connection import decode
+from commentsvc.db.sqlite.connection import connect_reading
 from commentsvc.imports.files import SourceFile
 from commentsvc.imports.records import ImportFailed
 

@@ -17,9 +17,9 @@ from typing import Final, NamedTuple, Protocol
 
 import msgspec
 
+from commentsvc.db.connection import Reader
 from commentsvc.db.schema.comments import CommentTable
 from commentsvc.db.schema.imports import ImportedCommentTable
-from commentsvc.db.sqlite import Reader
 from commentsvc.exports.records import ThreadRecord
 from commentsvc.imports import staging_writer
 from commentsvc.imports.convert import Converter

@@ -21,7 +21,7 @@ from typing import Final, TypeAlias
 import msgspec
 
 from commentsvc.comments.submission import page_title
-from commentsvc.db.sqlite import register_adapters
+from commentsvc.db.sqlite.connection import register_adapters
 from commentsvc.imports.convert import ConvertedComment, Converter
 from commentsvc.imports.records import ImportedComment, ImportedPage, OtherRecord
 from commentsvc.imports.staging_reader import COLUMNS, ReadyPiece, decode_piece, encoded, ready

@@ -19,10 +19,11 @@ from commentsvc.comments.errors import CommentsError, KeyConflict, NotPermitted
 from commentsvc.comments.submission import Submission, SubmissionError, avatar, message_from_text
 from commentsvc.context import ServiceContext
 from commentsvc.db import background, inbox, outbox
+from commentsvc.db.connection import Transaction
+from commentsvc.db.errors import DatabaseError
 from commentsvc.db.outbox import MailAddress
 from commentsvc.db.schema.inbox import QUOTING, UNCERTAIN, UNREADABLE, ReceivedMail
 from commentsvc.db.schema.outbox import CONFIRMED
-from commentsvc.db.sqlite import DatabaseError, Transaction
 from commentsvc.inbox.commands import Meaning, Wish, meaning
 from commentsvc.inbox.message import MailReader, Unwanted
 from commentsvc.model import APPROVED, PENDING

@@ -54,7 +54,7 @@ from commentsvc.comments.queries import Thread
 from commentsvc.comments.submission import SubmissionFields
 from commentsvc.comments.two_levels import Order, TwoLevelSelection
 from commentsvc.context import ServiceContext
-from commentsvc.db.sqlite import Reader, Transaction
+from commentsvc.db.connection import Reader, Transaction
 from commentsvc.http.messages import (
     JSON,
     NO_SNIFFING,

@@ -14,7 +14,7 @@ from commentsvc.comments import queries
 from commentsvc.comments.errors import UnknownComment
 from commentsvc.comments.submission import Submission
 from commentsvc.context import ServiceContext
-from commentsvc.db.sqlite import Transaction
+from commentsvc.db.connection import Transaction
 from commentsvc.mentions.html_page import FoundMention
 from commentsvc.mentions.store import Mention
 from commentsvc.model import ANCHOR, DELETED

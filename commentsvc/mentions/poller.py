@@ -12,8 +12,9 @@ from commentsvc.comments.errors import CommentsError
 from commentsvc.comments.page_urls import PageRef, Sites, UrlError
 from commentsvc.context import ServiceContext
 from commentsvc.db import background
+from commentsvc.db.connection import Transaction
+from commentsvc.db.errors import DatabaseError
 from commentsvc.db.schema.mentions import REPLY
-from commentsvc.db.sqlite import DatabaseError, Transaction
 from commentsvc.mentions import store
 from commentsvc.mentions.comments import MentionComments, delete_comment
 from commentsvc.mentions.html_page import FoundMention

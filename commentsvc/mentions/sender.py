@@ -18,8 +18,8 @@ from commentsvc.comments import queries
 from commentsvc.comments.markdown import render
 from commentsvc.comments.page_urls import UrlError
 from commentsvc.context import ServiceContext
+from commentsvc.db.connection import Reader
 from commentsvc.db.schema.outbox import OutboxRow
-from commentsvc.db.sqlite import Reader
 from commentsvc.delivery.channel import TemporaryFailure
 from commentsvc.mentions import html_page
 from commentsvc.mentions.html_page import UnreadablePage

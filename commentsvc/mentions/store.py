@@ -12,10 +12,10 @@ from commentsvc.comments import queries
 from commentsvc.comments.create import ThreadRef, add_to_counts
 from commentsvc.comments.page_urls import PageRef
 from commentsvc.db import statements
+from commentsvc.db.connection import Reader, Transaction
 from commentsvc.db.query import Param, Select, prepared
 from commentsvc.db.schema.comments import SiteTable, ThreadTable
 from commentsvc.db.schema.mentions import LIKE, REPLY, REPOST, FollowedPostTable, MentionTable
-from commentsvc.db.sqlite import Reader, Transaction
 
 # The most mentions that wait for their first check; further ones are refused.
 MOST_WAITING: Final = 1_000

@@ -15,8 +15,9 @@ from commentsvc.comments.errors import CommentsError
 from commentsvc.comments.page_urls import UrlError
 from commentsvc.context import ServiceContext
 from commentsvc.db import background
+from commentsvc.db.connection import Transaction
+from commentsvc.db.errors import DatabaseError
 from commentsvc.db.schema.mentions import LIKE, REPOST
-from commentsvc.db.sqlite import DatabaseError, Transaction
 from commentsvc.mentions import html_page, store
 from commentsvc.mentions.comments import MentionComments, delete_comment
 from commentsvc.mentions.html_page import FoundMention, UnreadablePage

@@ -13,7 +13,7 @@ from commentsvc.comments.create import NewComment
 from commentsvc.comments.errors import NotAnswerable
 from commentsvc.comments.rendering import render
 from commentsvc.comments.submission import avatar
-from commentsvc.db.sqlite import Transaction
+from commentsvc.db.connection import Transaction
 from commentsvc.model import APPROVED, PENDING, Comment
 from commentsvc.moderation import actions
 from commentsvc.moderation.profiles import Profile

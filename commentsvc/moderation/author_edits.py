@@ -12,8 +12,8 @@ import msgspec
 
 from commentsvc.comments.errors import UnknownComment
 from commentsvc.db import outbox, statements
+from commentsvc.db.connection import Reader, Transaction
 from commentsvc.db.schema.comments import CommentTable
-from commentsvc.db.sqlite import Reader, Transaction
 from commentsvc.model import APPROVED, AUTHOR, DELETED, PENDING, SPAM, Comment
 from commentsvc.moderation import actions
 from commentsvc.moderation.actions import Signature

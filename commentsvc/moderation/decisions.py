@@ -13,8 +13,8 @@ from commentsvc.comments import queries, reactions, threads, views
 from commentsvc.comments.errors import NothingToUndo, NotPermitted, UnknownComment, UnknownThread
 from commentsvc.comments.page_urls import Sites, UrlError
 from commentsvc.comments.threads import ThreadSummary
+from commentsvc.db.connection import Reader, Transaction
 from commentsvc.db.schema.moderation import ChangeTable
-from commentsvc.db.sqlite import Reader, Transaction
 from commentsvc.model import APPROVED, Entry
 from commentsvc.moderation import actions, answers, lists, permissions, pins, profiles
 from commentsvc.moderation.actions import ChangeResult

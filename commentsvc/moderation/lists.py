@@ -20,6 +20,7 @@ from peewee import fn
 
 from commentsvc.comments import queries
 from commentsvc.comments.errors import BadCursor
+from commentsvc.db.connection import Reader, Row
 from commentsvc.db.query import (
     Among,
     Param,
@@ -37,7 +38,6 @@ from commentsvc.db.schema.comments import (
     schema,
 )
 from commentsvc.db.schema.search import found_or_new
-from commentsvc.db.sqlite import Reader, Row
 from commentsvc.model import APPROVED, PENDING, SPAM, Comment, Entry
 from commentsvc.moderation.permissions import site_ids
 from commentsvc.spam.bans import Ban

@@ -13,8 +13,8 @@ from typing import Final
 import msgspec
 
 from commentsvc.comments.errors import UnknownComment
+from commentsvc.db.connection import Reader
 from commentsvc.db.schema.comments import CommentTable, SiteTable
-from commentsvc.db.sqlite import Reader
 from commentsvc.model import MODERATOR, OWNER, VIEWER
 
 

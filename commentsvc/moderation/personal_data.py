@@ -12,12 +12,12 @@ import msgspec
 from peewee import JOIN, fn
 
 from commentsvc.comments import images, queries
+from commentsvc.db.connection import Reader
 from commentsvc.db.query import Select
 from commentsvc.db.schema.comments import CommentTable, SiteTable, ThreadTable
 from commentsvc.db.schema.outbox import FollowerTable, SubscriberTable
 from commentsvc.db.schema.readers import ReaderTable
 from commentsvc.db.schema.search import found_or_new
-from commentsvc.db.sqlite import Reader
 from commentsvc.model import Entry
 from commentsvc.util.timestamps import rfc3339
 

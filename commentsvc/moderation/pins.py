@@ -2,8 +2,8 @@
 
 from commentsvc.comments import queries
 from commentsvc.comments.errors import NotPinnable
+from commentsvc.db.connection import Reader, Transaction
 from commentsvc.db.schema.comments import CommentTable, ThreadTable
-from commentsvc.db.sqlite import Reader, Transaction
 from commentsvc.model import APPROVED, Entry, thread_tag
 from commentsvc.util.i18n import gettext as _
 

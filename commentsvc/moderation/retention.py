@@ -17,6 +17,7 @@ import peewee
 from peewee import fn
 
 from commentsvc.comments import follows, images, readers
+from commentsvc.db.connection import Reader, Transaction
 from commentsvc.db.query import Param, Prepared, Select, literal, prepared
 from commentsvc.db.schema.comments import (
     CommentImageTable,
@@ -32,7 +33,6 @@ from commentsvc.db.schema.outbox import (
     SubscriberTable,
     SubscriptionTable,
 )
-from commentsvc.db.sqlite import Reader, Transaction
 from commentsvc.model import APPROVED, DELETED, SPAM
 from commentsvc.moderation import actions, personal_data
 from commentsvc.spam import training

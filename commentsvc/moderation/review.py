@@ -5,7 +5,7 @@ from typing import Final
 import msgspec
 
 from commentsvc.comments import reports, search
-from commentsvc.db.sqlite import Reader
+from commentsvc.db.connection import Reader
 from commentsvc.model import PENDING, Entry
 from commentsvc.moderation import actions, lists
 from commentsvc.moderation.lists import ParentQuote, StoredVerdict

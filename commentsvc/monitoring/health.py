@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING
 
 from commentsvc.api.serialize import Client, State
 from commentsvc.context import ServiceContext
+from commentsvc.db.connection import Reader, Transaction
 from commentsvc.db.scheduled_backup import ScheduledBackup
 from commentsvc.db.schema.comments import SiteTable
-from commentsvc.db.sqlite import Reader, Transaction
 from commentsvc.delivery.worker import OutboxWorker
 from commentsvc.http.messages import (
     JSON,

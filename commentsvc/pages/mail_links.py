@@ -18,7 +18,7 @@ from commentsvc.auth.signed_links import LinkError, LinkExpired, SignedLinks
 from commentsvc.comments import queries, subscriptions
 from commentsvc.comments.submission import MessageText, SubmissionError, message_from_text
 from commentsvc.context import ServiceContext
-from commentsvc.db.sqlite import Reader, Transaction
+from commentsvc.db.connection import Reader, Transaction
 from commentsvc.delivery.channels import recipients
 from commentsvc.http.messages import NO_SNIFFING, NOT_STORED, HttpError, Request, Response, first
 from commentsvc.http.operation import HTML, Operation, form_of

@@ -19,8 +19,8 @@ from commentsvc.auth.signed_links import OWN_DAYS, SignedLinks
 from commentsvc.comments.submission import EMAIL_LENGTH, PLAIN_EMAIL, is_email
 from commentsvc.context import ServiceContext
 from commentsvc.db import outbox
+from commentsvc.db.connection import Reader, Transaction
 from commentsvc.db.outbox import MailAddress
-from commentsvc.db.sqlite import Reader, Transaction
 from commentsvc.http.messages import (
     NO_SNIFFING,
     NOT_STORED,

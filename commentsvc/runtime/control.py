@@ -37,7 +37,7 @@ import msgspec
 
 from commentsvc.auth import accounts
 from commentsvc.comments import errors
-from commentsvc.db.sqlite import DatabaseError
+from commentsvc.db.errors import DatabaseError
 from commentsvc.delivery.channel import DeliveryError
 from commentsvc.runtime.control_commands import CommandResult, Order
 

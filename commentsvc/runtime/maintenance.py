@@ -13,7 +13,7 @@ from typing import Final
 
 from commentsvc.comments import images, popular, search
 from commentsvc.db.database import Database
-from commentsvc.db.sqlite import DatabaseError
+from commentsvc.db.errors import DatabaseError
 from commentsvc.moderation import retention
 from commentsvc.settings.schema import Settings
 from commentsvc.util.clock import Clock

@@ -16,11 +16,12 @@ from commentsvc.comments.create import ThreadRef, add_to_counts
 from commentsvc.comments.markdown import ALLOWANCE, EXPANSION, clean
 from commentsvc.comments.rendering import render
 from commentsvc.db import statements
+from commentsvc.db.connection import Reader, Transaction
 from commentsvc.db.database import Database
+from commentsvc.db.errors import DatabaseError
 from commentsvc.db.query import Param, Select, prepared
 from commentsvc.db.schema.comments import CommentTable
 from commentsvc.db.schema.imports import ImportedCommentTable
-from commentsvc.db.sqlite import DatabaseError, Reader, Transaction
 from commentsvc.util.clock import SYSTEM_CLOCK
 
 _log = logging.getLogger(__name__)

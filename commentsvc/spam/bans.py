@@ -26,9 +26,9 @@ from peewee import fn
 
 from commentsvc.comments.errors import BanRefused, UnknownBan
 from commentsvc.comments.submission import Submission
+from commentsvc.db.connection import Reader, Transaction
 from commentsvc.db.schema.comments import CommentTable
 from commentsvc.db.schema.moderation import BanTable
-from commentsvc.db.sqlite import Reader, Transaction
 from commentsvc.model import is_purged
 from commentsvc.spam import score
 from commentsvc.spam.reasons import Reason

@@ -10,8 +10,9 @@ from contextlib import suppress
 from typing import Final
 
 from commentsvc.comments.submission import Submission
+from commentsvc.db.connection import Reader
 from commentsvc.db.database import Database
-from commentsvc.db.sqlite import DatabaseError, Reader
+from commentsvc.db.errors import DatabaseError
 from commentsvc.spam import training
 from commentsvc.spam.bayes import Bayes
 from commentsvc.spam.score import Signal

@@ -11,10 +11,10 @@ only when the limit is reached, at most every RECOUNT_MS: so a submission costs 
 
 from typing import Final, NamedTuple
 
+from commentsvc.db.connection import Reader
 from commentsvc.db.database import Database
 from commentsvc.db.query import Param, Select, literal, prepared
 from commentsvc.db.schema.comments import CommentTable, SiteTable
-from commentsvc.db.sqlite import Reader
 from commentsvc.model import APPROVED, PENDING
 from commentsvc.settings.schema import SpamSettings
 from commentsvc.util.i18n import Message

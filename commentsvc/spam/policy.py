@@ -15,10 +15,10 @@ import msgspec
 
 from commentsvc.comments import readers
 from commentsvc.comments.submission import Submission
+from commentsvc.db.connection import Reader
 from commentsvc.db.database import Database
 from commentsvc.db.query import Param, Select, literal, prepared
 from commentsvc.db.schema.comments import CommentTable, SiteTable
-from commentsvc.db.sqlite import Reader
 from commentsvc.model import APPROVED
 from commentsvc.settings.schema import Settings
 from commentsvc.spam.bans import Bans

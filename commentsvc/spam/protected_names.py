@@ -18,8 +18,8 @@ from string import ascii_lowercase
 from typing import Final
 
 from commentsvc.comments.submission import avatar
+from commentsvc.db.connection import Reader
 from commentsvc.db.schema.comments import ModeratorTable
-from commentsvc.db.sqlite import Reader
 from commentsvc.model import MODERATORS_TAG, is_purged
 from commentsvc.settings.schema import Settings
 from commentsvc.spam.score import Signal

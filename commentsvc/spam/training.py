@@ -15,6 +15,7 @@ from typing import Final
 
 from peewee import JOIN, Case, fn
 
+from commentsvc.db.connection import Reader, Transaction
 from commentsvc.db.query import Param, Select, prepared
 from commentsvc.db.schema.comments import CommentTable
 from commentsvc.db.schema.moderation import (
@@ -23,7 +24,6 @@ from commentsvc.db.schema.moderation import (
     TrainingTokenTable,
     TrainingTotalTable,
 )
-from commentsvc.db.sqlite import Reader, Transaction
 from commentsvc.model import AKISMET, APPROVED, AUTHOR, CLASSIFIER, SPAM, STATUS
 from commentsvc.spam.bayes import tokens
 

@@ -12,9 +12,9 @@ from pathlib import Path
 
 from commentsvc.auth import accounts, edit_tokens, passwords, sessions
 from commentsvc.auth.sessions import Cookies
+from commentsvc.db.connection import Transaction
 from commentsvc.db.database import Database
 from commentsvc.db.engine import Location
-from commentsvc.db.sqlite import Transaction
 from commentsvc.settings import data_dir
 from commentsvc.settings.schema import DatabaseSettings
 

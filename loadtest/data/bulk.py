@@ -9,9 +9,9 @@ from pathlib import Path
 from typing import Final
 
 from commentsvc.comments import queries, search
+from commentsvc.db.connection import Transaction
 from commentsvc.db.database import Database
 from commentsvc.db.migrations import upgrade
-from commentsvc.db.sqlite import Transaction
 from commentsvc.settings.schema import DatabaseSettings
 
 SITES: Final = ("blog", "notes")  # the second has a hundredth of the comments

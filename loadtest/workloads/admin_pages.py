@@ -13,8 +13,8 @@ from typing import Any, Final
 import click
 
 from commentsvc.comments import popular, queries, search, threads
+from commentsvc.db.connection import Reader
 from commentsvc.db.database import Database
-from commentsvc.db.sqlite import Reader
 from commentsvc.moderation import actions, lists
 from commentsvc.settings import data_dir
 from commentsvc.settings.schema import DatabaseSettings

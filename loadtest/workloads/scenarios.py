@@ -16,7 +16,7 @@ from typing import Final
 import click
 
 from commentsvc.db import integrity
-from commentsvc.db.sqlite import Reader
+from commentsvc.db.connection import Reader
 from commentsvc.settings import data_dir
 from loadtest.data.blog import COMMENTS
 from loadtest.harness import client, machine, programs

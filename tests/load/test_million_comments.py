@@ -15,8 +15,8 @@ from pathlib import Path
 
 import pytest
 
-from commentsvc.db import sqlite
-from commentsvc.db.sqlite import Reader
+from commentsvc.db.connection import Reader
+from commentsvc.db.sqlite import connection as sqlite
 from loadtest.data import bulk
 from loadtest.workloads import admin_pages
 

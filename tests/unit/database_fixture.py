@@ -15,11 +15,11 @@ from msgspec.structs import replace
 
 from commentsvc.comments import create, queries
 from commentsvc.comments.create import NewComment
+from commentsvc.db.connection import Reader, Transaction
 from commentsvc.db.database import DEFAULTS, Database
 from commentsvc.db.migrations import upgrade
 from commentsvc.db.postgresql import PostgresqlConnection
 from commentsvc.db.query import Query, bound
-from commentsvc.db.sqlite import Reader, Transaction
 from commentsvc.model import Comment
 from commentsvc.moderation import actions
 from commentsvc.settings.schema import DatabaseSettings

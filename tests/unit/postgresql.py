@@ -15,9 +15,10 @@ from typing import Final
 import psycopg
 import pytest
 
-from commentsvc.db import query, sqlite
+from commentsvc.db import query
 from commentsvc.db.query import Prepared, Query
 from commentsvc.db.schema.postgresql import ENGINE, SCHEMA
+from commentsvc.db.sqlite import connection as sqlite
 from tests.postgresql_server import server
 
 TYPES: Final = {

@@ -16,7 +16,7 @@ from commentsvc.cli import running
 from commentsvc.cli.doctor import remote
 from commentsvc.cli.doctor.remote import Finding, ProbeClient
 from commentsvc.db.engine import load_postgresql
-from commentsvc.db.sqlite import DatabaseError
+from commentsvc.db.errors import DatabaseError
 from commentsvc.runtime import control
 from commentsvc.runtime.control import ControlError, Ping
 from commentsvc.runtime.control_commands import CommandResult

@@ -13,10 +13,10 @@ from contextlib import closing
 from pathlib import Path
 from typing import Any, Final
 
-from commentsvc.db import sqlite
 from commentsvc.db.engine import Location, describe, load_postgresql
+from commentsvc.db.errors import DatabaseUnusable
 from commentsvc.db.migrations.steps import HISTORY
-from commentsvc.db.sqlite import DatabaseUnusable
+from commentsvc.db.sqlite import connection as sqlite
 
 PREFIX: Final = "moved: "
 COPIED: Final = "copied to "

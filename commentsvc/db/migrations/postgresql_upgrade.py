@@ -13,10 +13,10 @@ from typing import Any, Final, NamedTuple, TypeAlias
 import psycopg
 
 from commentsvc.db import postgresql
+from commentsvc.db.errors import DatabaseUnusable
 from commentsvc.db.migrations import moved
 from commentsvc.db.migrations.steps import HISTORY
 from commentsvc.db.schema import postgresql as schema
-from commentsvc.db.sqlite import DatabaseUnusable
 from commentsvc.util.clock import SYSTEM_CLOCK
 
 VERIFIED_ADDRESS: Final = (

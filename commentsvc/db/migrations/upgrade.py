@@ -24,16 +24,10 @@ from typing import Any, Final
 import peewee
 
 from commentsvc.db.engine import Location, load_postgresql
+from commentsvc.db.errors import DatabaseBusy, DatabaseError, DatabaseFull, DatabaseUnusable
 from commentsvc.db.migrations import moved, steps
 from commentsvc.db.migrations.steps import HISTORY
-from commentsvc.db.sqlite import (
-    DatabaseBusy,
-    DatabaseError,
-    DatabaseFull,
-    DatabaseUnusable,
-    connect_reading,
-    fault,
-)
+from commentsvc.db.sqlite.connection import connect_reading, fault
 from commentsvc.settings.data_dir import SECRET_KEY, create_file
 
 MAGIC: Final = b"SQLite format 3\0"

@@ -12,8 +12,8 @@ from commentsvc.cluster.membership import InstanceState
 from commentsvc.comments import search
 from commentsvc.comments.search import Day
 from commentsvc.db import outbox
+from commentsvc.db.errors import DatabaseFull
 from commentsvc.db.schema.outbox import Target
-from commentsvc.db.sqlite import DatabaseFull
 from commentsvc.settings import loader
 from commentsvc.settings.schema import SECTIONS, AuthSettings, BackupSettings, Settings
 from tests.unit.admin_client import seated, text

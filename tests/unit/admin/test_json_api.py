@@ -9,7 +9,7 @@ import pytest
 
 from commentsvc.auth import accounts, api_tokens
 from commentsvc.comments import search
-from commentsvc.db.sqlite import DatabaseBusy
+from commentsvc.db.errors import DatabaseBusy
 from commentsvc.http.messages import Response
 from commentsvc.moderation import profiles
 from commentsvc.util.timestamps import DAY_MS

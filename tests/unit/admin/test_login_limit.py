@@ -10,9 +10,9 @@ import pytest
 from commentsvc.admin import login_limit
 from commentsvc.admin.login_limit import LoginLimiter
 from commentsvc.auth import passwords
+from commentsvc.db.connection import Reader, Row
 from commentsvc.db.database import Database
 from commentsvc.db.schema.comments import SignInAttemptTable
-from commentsvc.db.sqlite import Reader, Row
 from commentsvc.http.messages import HttpError
 from tests.unit.admin_client import HASH, PASSWORD
 from tests.unit.database_fixture import NOW, opened

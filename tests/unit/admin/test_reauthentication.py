@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from commentsvc.auth import accounts
+from commentsvc.db.connection import Reader, Transaction
 from commentsvc.db.schema.comments import (
     ApiTokenTable,
     IdentityTable,
@@ -19,7 +20,6 @@ from commentsvc.db.schema.comments import (
     SessionTable,
     TwoFactorTable,
 )
-from commentsvc.db.sqlite import Reader, Transaction
 from commentsvc.moderation import profiles
 from commentsvc.moderation.permissions import Permission
 from tests.unit.admin.test_json_api import SCOPES, TABLE, Program

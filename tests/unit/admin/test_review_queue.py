@@ -9,7 +9,7 @@ import pytest
 from commentsvc.admin import review_queue
 from commentsvc.admin.review_queue import MOST
 from commentsvc.comments import reports, search
-from commentsvc.db.sqlite import Reader
+from commentsvc.db.connection import Reader
 from tests.unit.admin_client import Seat, header, seated, text
 from tests.unit.app_fixture import NOW, Served
 from tests.unit.database_fixture import add

@@ -12,7 +12,7 @@ import pytest
 
 from commentsvc.comments import create, pagination, queries, threads
 from commentsvc.comments.markdown import render
-from commentsvc.db.sqlite import Transaction
+from commentsvc.db.connection import Transaction
 from commentsvc.settings.schema import CommentsSettings, FeedSettings, ModerationSettings, Site
 from tests.unit.app_fixture import SETTINGS, Served, data, faults, served
 from tests.unit.database_fixture import NOW, new

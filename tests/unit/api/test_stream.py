@@ -8,7 +8,7 @@ import pytest
 
 from commentsvc import model
 from commentsvc.api import stream
-from commentsvc.db.sqlite import DatabaseBusy
+from commentsvc.db.errors import DatabaseBusy
 from commentsvc.settings.schema import ServerSettings
 from tests.unit.app_fixture import Served
 

@@ -11,7 +11,7 @@ import pytest
 from commentsvc.comments.errors import SubmissionRefused, TooManyPending, UnknownParent
 from commentsvc.comments.markdown import render
 from commentsvc.comments.submission import Submission
-from commentsvc.db.sqlite import DatabaseBusy, DatabaseFull
+from commentsvc.db.errors import DatabaseBusy, DatabaseFull
 from commentsvc.db.writer import Job
 from commentsvc.settings.schema import ModerationSettings, PrivacySettings, SpamSettings
 from tests.unit.app_fixture import SETTINGS, Served, data, faults, served

@@ -10,8 +10,8 @@ from msgspec.structs import replace
 from commentsvc.auth import account_mails, accounts, credentials
 from commentsvc.auth.sessions import Lifetime
 from commentsvc.db import outbox
+from commentsvc.db.connection import Transaction
 from commentsvc.db.schema.comments import IdentityTable, PasskeyTable
-from commentsvc.db.sqlite import Transaction
 from commentsvc.delivery.mail import MailComposer
 from commentsvc.moderation import profiles
 from commentsvc.moderation.profiles import Profile

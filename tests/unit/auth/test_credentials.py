@@ -4,8 +4,8 @@ from pathlib import Path
 
 from commentsvc.auth import accounts, credentials
 from commentsvc.auth.sessions import Lifetime
+from commentsvc.db.connection import Transaction
 from commentsvc.db.schema.comments import IdentityTable, ModeratorTable, PasskeyTable
-from commentsvc.db.sqlite import Transaction
 from tests.unit.database_fixture import opened
 
 LIFETIME = Lifetime(1 << 40, 1 << 40)

@@ -12,7 +12,7 @@ from click.testing import CliRunner, Result
 from commentsvc import app
 from commentsvc.cli import main
 from commentsvc.cli.common import ask_for, progress, whole
-from commentsvc.db.sqlite import DatabaseUnusable
+from commentsvc.db.errors import DatabaseUnusable
 from commentsvc.runtime import control
 from commentsvc.settings import data_dir
 from tests.unit.database_fixture import add, opened

@@ -17,8 +17,8 @@ from commentsvc.auth import edit_tokens
 from commentsvc.cluster import election
 from commentsvc.cluster.election import Disagreement, Election, agreement
 from commentsvc.cluster.leader import meanwhile
+from commentsvc.db.errors import DatabaseBusy
 from commentsvc.db.migrations import postgresql_upgrade
-from commentsvc.db.sqlite import DatabaseBusy
 from commentsvc.settings.schema import MailSettings, ServerSettings, Settings, Site
 from tests.postgresql_server import Server
 

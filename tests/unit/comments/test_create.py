@@ -12,6 +12,7 @@ from msgspec.structs import replace
 from commentsvc.comments import create, threads
 from commentsvc.comments.create import InsertResult, NewComment, add
 from commentsvc.db import integrity
+from commentsvc.db.connection import Reader, Transaction
 from commentsvc.db.database import Database
 from commentsvc.db.schema.comments import (
     CommentTable,
@@ -19,7 +20,6 @@ from commentsvc.db.schema.comments import (
     SiteTable,
     ThreadTable,
 )
-from commentsvc.db.sqlite import Reader, Transaction
 from commentsvc.db.writer import BatchOperation
 from tests.unit.database_fixture import HOUR, NOW, forget, held, new, opened
 

@@ -13,8 +13,8 @@ from commentsvc.comments import pagination, queries, reports
 from commentsvc.comments.errors import BadCursor
 from commentsvc.comments.pagination import Sort
 from commentsvc.comments.queries import entry
+from commentsvc.db.connection import Row
 from commentsvc.db.database import Database
-from commentsvc.db.sqlite import Row
 from commentsvc.model import Comment, Entry
 from commentsvc.moderation import pins
 from tests.unit.database_fixture import NOW, add, opened

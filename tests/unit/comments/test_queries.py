@@ -15,8 +15,8 @@ from commentsvc.comments.errors import KeyConflict, ThreadClosed, UnknownParent,
 from commentsvc.comments.pagination import Sort
 from commentsvc.comments.queries import DeletedComment
 from commentsvc.db import integrity
+from commentsvc.db.connection import Reader, Transaction
 from commentsvc.db.database import Database
-from commentsvc.db.sqlite import Reader, Transaction
 from commentsvc.model import Comment, thread_tag
 from commentsvc.moderation import actions
 from tests.unit.database_fixture import HOUR, NOW, add, decide, new, opened

@@ -12,10 +12,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from commentsvc.comments import errors, queries, search, threads
+from commentsvc.db.connection import Reader
 from commentsvc.db.database import Database
 from commentsvc.db.schema import postgresql
 from commentsvc.db.schema import search as search_schema
-from commentsvc.db.sqlite import Reader
 from commentsvc.moderation import actions
 from commentsvc.util.timestamps import DAY_MS
 from tests.unit.database_fixture import NOW, add, decide, opened

@@ -10,8 +10,8 @@ from commentsvc.comments import errors, queries, reactions, threads
 from commentsvc.comments.errors import UnknownThread, UrlTaken
 from commentsvc.comments.page_urls import PageRef
 from commentsvc.db import integrity
+from commentsvc.db.connection import Transaction
 from commentsvc.db.database import Database
-from commentsvc.db.sqlite import Transaction
 from commentsvc.moderation import actions, pins
 from tests.unit.database_fixture import NOW, add, decide, opened
 

@@ -10,8 +10,8 @@ import pytest
 from commentsvc.comments import queries, threads, views
 from commentsvc.comments.page_urls import PageRef
 from commentsvc.comments.views import PageWithViews, ViewCounter
+from commentsvc.db.connection import Transaction
 from commentsvc.db.database import Database
-from commentsvc.db.sqlite import Transaction
 from tests.unit.database_fixture import NOW, add, opened
 
 

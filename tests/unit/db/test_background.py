@@ -6,7 +6,7 @@ import logging
 import pytest
 
 from commentsvc.db import background
-from commentsvc.db.sqlite import DatabaseError
+from commentsvc.db.errors import DatabaseError
 
 
 def test_work_is_repeated_after_errors_and_only_unexpected_ones_are_logged(

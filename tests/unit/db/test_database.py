@@ -10,16 +10,10 @@ from typing import Literal
 import psycopg
 import pytest
 
+from commentsvc.db.connection import Reader, Transaction
 from commentsvc.db.database import Database
+from commentsvc.db.errors import DatabaseBusy, DatabaseClosed, DatabaseFull, DatabaseUnusable
 from commentsvc.db.migrations import upgrade
-from commentsvc.db.sqlite import (
-    DatabaseBusy,
-    DatabaseClosed,
-    DatabaseFull,
-    DatabaseUnusable,
-    Reader,
-    Transaction,
-)
 from commentsvc.settings.schema import DatabaseSettings
 from tests.unit.database_fixture import held, in_use, opened, site, sites
 

@@ -19,10 +19,10 @@ from commentsvc.comments import search
 from commentsvc.db import engine_copy
 from commentsvc.db.database import Database
 from commentsvc.db.engine_copy import CopyError
+from commentsvc.db.errors import DatabaseBusy, DatabaseError, DatabaseUnusable
 from commentsvc.db.lock import Lock
 from commentsvc.db.migrations import moved, upgrade
 from commentsvc.db.schema.search import INDEX
-from commentsvc.db.sqlite import DatabaseBusy, DatabaseError, DatabaseUnusable
 from commentsvc.settings.data_dir import DATABASE
 from tests.postgresql_server import Server
 from tests.unit.database_fixture import NOW, add, opened

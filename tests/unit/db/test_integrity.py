@@ -14,8 +14,8 @@ from hypothesis.stateful import Bundle, RuleBasedStateMachine, initialize, invar
 from commentsvc.comments import create, errors, queries
 from commentsvc.comments.create import NewComment
 from commentsvc.db import integrity
+from commentsvc.db.connection import Reader
 from commentsvc.db.database import Database
-from commentsvc.db.sqlite import Reader
 from tests.unit.database_fixture import HOUR, NOW, add, connected, decide, new, opened
 
 

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from commentsvc.db.errors import DatabaseBusy
 from commentsvc.db.lock import Lock
-from commentsvc.db.sqlite import DatabaseBusy
 
 HOLDER = """
 import sys, pathlib

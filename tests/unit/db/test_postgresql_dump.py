@@ -12,10 +12,10 @@ from commentsvc.comments import search
 from commentsvc.db import backup, outbox, postgresql_dump
 from commentsvc.db.backup_result import BackupError
 from commentsvc.db.database import Database
+from commentsvc.db.errors import DatabaseBusy, DatabaseUnusable
 from commentsvc.db.migrations import upgrade
 from commentsvc.db.scheduled_backup import ScheduledBackup
 from commentsvc.db.schema.outbox import Target
-from commentsvc.db.sqlite import DatabaseBusy, DatabaseUnusable
 from commentsvc.settings.schema import BackupSettings
 from tests.postgresql_server import Server
 from tests.unit.database_fixture import NOW, add, opened

@@ -7,8 +7,9 @@ import psycopg
 import pytest
 
 from commentsvc.db import postgresql, postgresql_prepared
+from commentsvc.db.connection import Row
+from commentsvc.db.errors import DatabaseBusy
 from commentsvc.db.postgresql_prepared import PreparedStatements
-from commentsvc.db.sqlite import DatabaseBusy, Row
 from tests.postgresql_server import Server
 
 pytestmark = pytest.mark.postgresql_only("SQLite's module keeps prepared statements by itself")

@@ -11,12 +11,12 @@ import pytest
 from commentsvc import model
 from commentsvc.comments import create, queries
 from commentsvc.db import outbox, statements
+from commentsvc.db.connection import Reader
 from commentsvc.db.database import Database
 from commentsvc.db.postgresql_statements import FOR_MANY
 from commentsvc.db.schema.comments import CommentTable, SiteTable, ThreadTable
 from commentsvc.db.schema.imports import ImportedCommentTable
 from commentsvc.db.schema.moderation import ChangeTable
-from commentsvc.db.sqlite import Reader
 from tests.unit.database_fixture import NOW, add, decide, opened
 
 C, T, S = CommentTable.alias("c"), ThreadTable.alias("t"), SiteTable.alias("s")

@@ -11,8 +11,8 @@ from commentsvc.auth.signed_links import SignedLinks
 from commentsvc.cluster.leader import meanwhile
 from commentsvc.db import outbox as outbox_queue
 from commentsvc.db.database import Database
+from commentsvc.db.errors import DatabaseFull
 from commentsvc.db.schema.outbox import OutboxRow, Target
-from commentsvc.db.sqlite import DatabaseFull
 from commentsvc.delivery import worker
 from commentsvc.delivery.channels import MailChannel, targets
 from commentsvc.delivery.mail import MailComposer

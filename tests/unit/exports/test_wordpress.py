@@ -15,8 +15,8 @@ import pytest
 
 from commentsvc.comments import threads
 from commentsvc.comments.page_urls import UrlError
+from commentsvc.db.connection import Reader
 from commentsvc.db.database import Database
-from commentsvc.db.sqlite import Reader
 from commentsvc.exports import disqus, isso, snapshot, wordpress
 from commentsvc.exports.output import Output
 from commentsvc.exports.snapshot import Page, Selection

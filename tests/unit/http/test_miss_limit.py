@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
+from commentsvc.db.connection import Reader
 from commentsvc.db.database import Database
-from commentsvc.db.sqlite import Reader
 from commentsvc.http.messages import CorsPolicy, Deferred, HttpError, Request, Response
 from commentsvc.http.miss_limit import LATER, SIZE, MissLimiter
 from commentsvc.http.router import Route, Router

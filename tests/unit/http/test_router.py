@@ -9,7 +9,7 @@ from commentsvc.api.errors import as_http
 from commentsvc.comments import errors
 from commentsvc.comments.page_urls import UnknownSiteError, UrlError
 from commentsvc.comments.submission import MalformedError, SubmissionError
-from commentsvc.db.sqlite import DatabaseBusy, DatabaseFull
+from commentsvc.db.errors import DatabaseBusy, DatabaseFull
 from commentsvc.http.messages import CorsPolicy, Deferred, HttpError, Request, Response
 from commentsvc.http.operation import Operation, Query
 from commentsvc.http.router import Route, Router, route

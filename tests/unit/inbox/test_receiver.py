@@ -12,8 +12,8 @@ from msgspec.structs import replace
 from commentsvc.auth import accounts
 from commentsvc.comments import queries, readers, subscriptions
 from commentsvc.db import inbox, outbox
+from commentsvc.db.connection import Transaction
 from commentsvc.db.schema.outbox import OutboxRow
-from commentsvc.db.sqlite import Transaction
 from commentsvc.delivery.mail import MailComposer
 from commentsvc.model import OWNER, Comment
 from commentsvc.moderation import actions, lists, profiles

@@ -9,8 +9,8 @@ import pytest
 from commentsvc.comments import queries, search
 from commentsvc.comments.page_urls import PageRef
 from commentsvc.db import integrity
+from commentsvc.db.connection import Transaction
 from commentsvc.db.database import Database
-from commentsvc.db.sqlite import Transaction
 from commentsvc.moderation import actions, retention
 from commentsvc.moderation.retention import COMMENTS, IMAGES, REACTIONS, VOTES, StoredNetworks
 from commentsvc.util.timestamps import DAY_MS

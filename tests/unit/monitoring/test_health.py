@@ -10,7 +10,7 @@ import pytest
 from msgspec.structs import replace
 
 from commentsvc.api.static_files import TAG, blog_paths
-from commentsvc.db.sqlite import DatabaseBusy, DatabaseFull
+from commentsvc.db.errors import DatabaseBusy, DatabaseFull
 from commentsvc.http.messages import Response
 from commentsvc.settings.schema import BackupSettings, ServerSettings
 from tests.e2e.program import holding_lock

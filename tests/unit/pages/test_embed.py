@@ -10,7 +10,7 @@ import msgspec
 import pytest
 
 from commentsvc.comments.threads import set_state
-from commentsvc.db.sqlite import Transaction
+from commentsvc.db.connection import Transaction
 from commentsvc.moderation import actions
 from commentsvc.settings.schema import CommentsSettings, ModerationSettings, SpamSettings
 from tests.unit.app_fixture import SETTINGS, Served, data, faults, served

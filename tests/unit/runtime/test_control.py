@@ -10,8 +10,8 @@ from typing import TypeVar
 import pytest
 
 from commentsvc.comments import create, queries
+from commentsvc.db.connection import Transaction
 from commentsvc.db.database import Database
-from commentsvc.db.sqlite import Transaction
 from commentsvc.runtime import control
 from commentsvc.runtime.control import (
     Control,

@@ -7,8 +7,9 @@ from pathlib import Path
 import pytest
 
 from commentsvc.comments import images, search
+from commentsvc.db.connection import Reader, Transaction
 from commentsvc.db.database import Database
-from commentsvc.db.sqlite import DatabaseFull, Reader, Transaction
+from commentsvc.db.errors import DatabaseFull
 from commentsvc.moderation import retention
 from commentsvc.runtime import maintenance
 from commentsvc.settings.schema import PrivacySettings, Settings, SpamSettings

@@ -8,8 +8,9 @@ import msgspec
 import pytest
 
 from commentsvc.comments.submission import Submission
+from commentsvc.db.connection import Reader
 from commentsvc.db.database import Database
-from commentsvc.db.sqlite import DatabaseBusy, Reader
+from commentsvc.db.errors import DatabaseBusy
 from commentsvc.spam import score, training
 from commentsvc.spam.model_cache import PAUSE_MS, ModelCache
 from commentsvc.spam.score import Signal

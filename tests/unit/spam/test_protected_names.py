@@ -13,9 +13,9 @@ from msgspec.structs import replace
 
 from commentsvc.auth import accounts
 from commentsvc.comments import readers
+from commentsvc.db.connection import Reader
 from commentsvc.db.database import Database
 from commentsvc.db.schema.mentions import REPLY
-from commentsvc.db.sqlite import Reader
 from commentsvc.mentions.comments import MentionComments
 from commentsvc.mentions.html_page import FoundMention
 from commentsvc.mentions.store import Mention

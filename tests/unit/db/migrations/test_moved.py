@@ -9,8 +9,8 @@ import pytest
 
 from commentsvc.db import backup, engine_copy, postgresql_dump
 from commentsvc.db.engine import describe
+from commentsvc.db.errors import DatabaseUnusable
 from commentsvc.db.migrations import moved, upgrade
-from commentsvc.db.sqlite import DatabaseUnusable
 from commentsvc.settings import data_dir
 from tests.postgresql_server import Server
 from tests.unit.database_fixture import add, opened

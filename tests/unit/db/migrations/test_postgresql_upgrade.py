@@ -6,9 +6,9 @@ from collections.abc import Callable, Iterator
 import psycopg
 import pytest
 
+from commentsvc.db.errors import DatabaseBusy, DatabaseUnusable
 from commentsvc.db.migrations import postgresql_upgrade, steps, upgrade
 from commentsvc.db.schema import postgresql as schema
-from commentsvc.db.sqlite import DatabaseBusy, DatabaseUnusable
 from tests.postgresql_server import Server
 from tests.unit.settable_clock import SettableClock
 

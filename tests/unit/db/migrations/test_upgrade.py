@@ -11,6 +11,7 @@ from pathlib import Path
 import peewee
 import pytest
 
+from commentsvc.db.errors import DatabaseBusy, DatabaseUnusable
 from commentsvc.db.migrations import steps, upgrade
 from commentsvc.db.schema import (
     comments,
@@ -22,7 +23,6 @@ from commentsvc.db.schema import (
     readers,
     search,
 )
-from commentsvc.db.sqlite import DatabaseBusy, DatabaseUnusable
 from tests.unit.database_fixture import add, opened
 
 # A hash of each migration's schema when it was released. Never change a line here: append one.

@@ -5,8 +5,8 @@ from pathlib import Path
 import pytest
 
 from commentsvc.comments import search
+from commentsvc.db.connection import Reader
 from commentsvc.db.database import Database
-from commentsvc.db.sqlite import Reader
 from tests.unit.database_fixture import add, opened
 
 pytestmark = pytest.mark.sqlite_only("PostgreSQL has a column for it, and no table")

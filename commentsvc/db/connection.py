@@ -1,23 +1,12 @@
-"""SQLite connections: how they are opened, what may be run on them, what their errors mean.
+"""What runs on a connection: a `Reader` its queries, a `Transaction` its changes as well.
 
-SQLite up to 3.51.2 can damage a WAL file when two connections write or checkpoint at the same
-instant. Therefore exactly one connection does either (see `database`), all others are `query_only`,
-and memory mapping stays off. Litestream may make the checkpoints instead, but then all of them: the
-bug affects the program that makes a checkpoint, and Litestream is free of it since 0.5.17.
-
-    DatabaseError
-      DatabaseBusy       the queue is full, or another program holds a lock: try again soon
-        DatabaseClosed   the database was closed, or never opened
-      DatabaseFull       no space, I/O error, read-only file: nothing was stored
-      DatabaseUnusable   missing, damaged, foreign or newer file: for the operator, at start
+Both are for SQLite; `postgresql.connection` has those of PostgreSQL.
 """
 
 import logging
 import sqlite3
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import closing
 from operator import methodcaller
-from pathlib import Path
 from typing import Any, Concatenate, Final, ParamSpec, TypeVar
 
 from commentsvc.db.query import Prepared, Query, bound
@@ -27,103 +16,6 @@ _log = logging.getLogger(__name__)
 P = ParamSpec("P")
 T = TypeVar("T")
 Row = tuple[Any, ...]  # Any: Python cannot know the types of SQLite's columns
-
-STATEMENTS: Final = 256  # prepared statements cached per connection, many more than there are
-
-_BUSY = {sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED}
-_FULL = {
-    sqlite3.SQLITE_FULL,
-    sqlite3.SQLITE_IOERR,
-    sqlite3.SQLITE_READONLY,
-    sqlite3.SQLITE_CANTOPEN,
-    sqlite3.SQLITE_NOMEM,
-}
-_UNUSABLE = {sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB}
-
-
-class DatabaseError(Exception):
-    """The database cannot do what was asked. The message is one line for the operator."""
-
-
-class DatabaseBusy(DatabaseError):
-    """The same request may succeed a moment later."""
-
-
-class DatabaseClosed(DatabaseBusy):
-    """The database is not open: the program is stopping, or never started it."""
-
-
-class DatabaseFull(DatabaseError):
-    """The file cannot be written: no space, an I/O error, or a read-only file."""
-
-
-class DatabaseUnusable(DatabaseError):
-    """The file cannot be used; the operator has to act."""
-
-
-def fault(error: Exception) -> DatabaseError | None:
-    """Return the DatabaseError for an error of SQLite; None if it is an error of the program."""
-    code = getattr(error, "sqlite_errorcode", 0) & 0xFF  # the low byte is the primary code
-    if code in _BUSY:
-        return DatabaseBusy(f"another program holds the database ({error})")
-    if code in _FULL:
-        return DatabaseFull(
-            f"the database cannot be written ({error}): make room on its disk, or look at its"
-            " permissions"
-        )
-    if code in _UNUSABLE:
-        return DatabaseUnusable(f"the database is damaged ({error}): restore a backup")
-    return None
-
-
-def register_adapters() -> None:
-    """Register adapters for bytes and None, so that all connections bind them faster.
-
-    Without them, the sqlite3 module searches for an adapter of each such value in several places,
-    and finds none.
-    """
-    sqlite3.register_adapter(bytes, bytes)
-    sqlite3.register_adapter(type(None), {None: None}.get)  # a C function that returns None
-
-
-def connect(path: Path, patience: float, *pragmas: str) -> sqlite3.Connection:
-    """Open an existing file in autocommit mode; `patience` is in seconds. Raise sqlite3.Error."""
-    connection = sqlite3.connect(
-        path.absolute().as_uri() + "?mode=rw",
-        uri=True,
-        timeout=patience,
-        isolation_level=None,
-        check_same_thread=False,  # opened here, used by one thread only from then on
-        cached_statements=STATEMENTS,
-    )
-    try:
-        for pragma in ("mmap_size=0", "temp_store=MEMORY", *pragmas):
-            connection.execute(f"PRAGMA {pragma}").fetchall()
-    except sqlite3.Error:
-        connection.close()
-        raise
-    return connection
-
-
-def connect_reading(path: Path, patience: float, *, idle: bool = False) -> sqlite3.Connection:
-    """Open a file so that neither using nor closing it writes anything or makes a checkpoint.
-
-    With `idle`, the caller guarantees that nobody writes to it meanwhile; if there is no log,
-    reading then takes no locks and makes no file. Raise sqlite3.Error.
-    """
-    journals = any(path.with_name(path.name + end).exists() for end in ("-wal", "-journal"))
-    how = "immutable=1" if idle and not journals else "mode=ro"
-    return sqlite3.connect(
-        f"{path.absolute().as_uri()}?{how}", uri=True, timeout=patience, isolation_level=None
-    )
-
-
-def is_damaged_text(error: Exception) -> bool:
-    """Return whether an error means a text that is not UTF-8; sqlite3 has no code for it."""
-    return isinstance(error, sqlite3.OperationalError) and str(error).startswith(
-        "Could not decode to UTF-8"
-    )
-
 
 # Decode a text of the database, with U+FFFD for damaged bytes. This is a C function, since an
 # export decodes ten million texts.
@@ -191,25 +83,6 @@ class Reader:
     def each(self, query: Query, *values: object) -> Iterator[Row]:
         """Run a peewee query and return an iterator, which fetches each row when it is needed."""
         return self.execute(*bound(query, values))
-
-
-def ask(
-    path: Path,
-    dial: Callable[[], sqlite3.Connection],
-    work: Callable[Concatenate[Reader, P], T],
-    *args: P.args,
-    **kwargs: P.kwargs,
-) -> T:
-    """Return the result of `work` on the file at `path`, through a connection opened by `dial`.
-
-    Raise DatabaseError and what `work` raises.
-    """
-    try:
-        with closing(dial()) as connection:
-            connection.text_factory = decode
-            return work(Reader(connection), *args, **kwargs)
-    except sqlite3.Error as error:
-        raise fault(error) or DatabaseUnusable(f"{path}: {error}") from error
 
 
 class Transaction(Reader):

@@ -7,19 +7,16 @@ from pathlib import Path
 
 import pytest
 
-from commentsvc.db.schema.comments import SiteTable
-from commentsvc.db.sqlite import (
+from commentsvc.db.connection import Reader, Transaction
+from commentsvc.db.errors import (
     DatabaseBusy,
     DatabaseClosed,
     DatabaseError,
     DatabaseFull,
     DatabaseUnusable,
-    Reader,
-    Transaction,
-    connect,
-    fault,
-    register_adapters,
 )
+from commentsvc.db.schema.comments import SiteTable
+from commentsvc.db.sqlite.connection import connect, fault, register_adapters
 
 
 def test_importing_the_program_registers_no_adapter() -> None:
