@@ -305,7 +305,7 @@ def _leader(location: Location, settings: Settings, keys: Sequence[bytes]) -> It
         return
     load_postgresql()  # says what is missing without its driver
     from commentsvc.cluster.election import Election, agreement
-    from commentsvc.db.migrations import postgresql_upgrade
+    from commentsvc.db.postgresql import upgrade as postgresql_upgrade
 
     with Election(location, agreement(settings, keys)) as election:
         upgrade.upgrade(location)

@@ -13,7 +13,7 @@ from typing import Any, Final
 import psycopg
 from psycopg.pq import TransactionStatus
 
-from commentsvc.db.migrations import postgresql_upgrade
+from commentsvc.db.postgresql import upgrade as postgresql_upgrade
 from tests.conftest import cannot_run
 from tests.e2e.program import wait_for
 

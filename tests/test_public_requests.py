@@ -38,7 +38,7 @@ from commentsvc.comments.defuse import defuse
 from commentsvc.comments.markdown import links, render
 from commentsvc.db import inbox, outbox
 from commentsvc.db.connection import Transaction
-from commentsvc.db.schema.postgresql import TABLES
+from commentsvc.db.postgresql.schema import TABLES
 from commentsvc.delivery import mail
 from commentsvc.exports import disqus, snapshot, wordpress, xml_text
 from commentsvc.exports.output import Output

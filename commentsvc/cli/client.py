@@ -193,7 +193,7 @@ def hidden_sites(data: Path, settings: Settings | None) -> list[str]:
 def server_state(url: str) -> list[str]:
     """Return what a PostgreSQL is, and what is wrong with its settings. Raise DatabaseError."""
     load_postgresql()
-    from commentsvc.db.migrations import postgresql_upgrade
+    from commentsvc.db.postgresql import upgrade as postgresql_upgrade
 
     version, problems = postgresql_upgrade.examine(url)
     return [f"PostgreSQL {version}", *problems]
@@ -309,7 +309,7 @@ def _ask_postgresql(
     url: str, work: Callable[Concatenate[Reader, P], T], *args: P.args, **kwargs: P.kwargs
 ) -> T:
     postgresql = load_postgresql()
-    from commentsvc.db.migrations import postgresql_upgrade
+    from commentsvc.db.postgresql import upgrade as postgresql_upgrade
 
     if not postgresql_upgrade.is_current(url):
         raise DatabaseUnusable(

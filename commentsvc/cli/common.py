@@ -118,7 +118,8 @@ def _fault(error: Exception) -> Exception | None:
 
     A connection may be lost, or a disk full, at every statement of a command.
     """
-    loaded = map(sys.modules.get, ("commentsvc.db.sqlite.connection", "commentsvc.db.postgresql"))
+    names = (f"commentsvc.db.{engine}.connection" for engine in ("sqlite", "postgresql"))
+    loaded = map(sys.modules.get, names)
     known = (module.fault(error) for module in loaded if module)
     return next(filter(None, known), None)
 

@@ -34,9 +34,9 @@ import msgspec
 import psycopg
 
 from commentsvc.cluster.leader import Work, meanwhile
-from commentsvc.db import postgresql
 from commentsvc.db.connection import Row
 from commentsvc.db.errors import DatabaseBusy, DatabaseError, DatabaseUnusable
+from commentsvc.db.postgresql import connection as postgresql
 from commentsvc.settings.schema import Settings
 from commentsvc.util.clock import SYSTEM_CLOCK, Clock
 from commentsvc.util.timestamps import MINUTE_MS

@@ -13,8 +13,9 @@ from typing import Any, Final, Protocol
 
 import psycopg
 
-from commentsvc.db import notices, postgresql
+from commentsvc.db import notices
 from commentsvc.db.notices import CHANNEL, Notice
+from commentsvc.db.postgresql import connection as postgresql
 
 _log = logging.getLogger(__name__)
 

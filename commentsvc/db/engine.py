@@ -6,10 +6,10 @@ from typing import Any, Final, Protocol, TypeAlias
 from urllib.parse import parse_qs, unquote, urlsplit
 
 from commentsvc.db.connection import Reader, Transaction
-from commentsvc.db.database_file import DatabaseFile, DatabaseReplaced
 from commentsvc.db.errors import DatabaseError, DatabaseUnusable
 from commentsvc.db.peers import NoPeers, Peers
 from commentsvc.db.sqlite import connection as sqlite
+from commentsvc.db.sqlite.database_file import DatabaseFile, DatabaseReplaced
 from commentsvc.settings.schema import DatabaseSettings
 from commentsvc.util.installation import how_to_install
 
@@ -89,7 +89,7 @@ def _parts(url: str) -> tuple[str, str, str]:
 def load_postgresql() -> ModuleType:
     """Load what is needed for PostgreSQL alone. Raises DatabaseUnusable without its driver."""
     try:
-        from commentsvc.db import postgresql
+        from commentsvc.db.postgresql import connection as postgresql
     except ImportError as error:
         raise DatabaseUnusable(WITHOUT_DRIVER.format(how_to_install("postgres"))) from error
     return postgresql

@@ -32,8 +32,8 @@ from commentsvc.db.engine import Location, describe, load_postgresql
 from commentsvc.db.errors import DatabaseBusy, DatabaseError, DatabaseUnusable
 from commentsvc.db.lock import BY_SYSTEMD, Lock
 from commentsvc.db.migrations import moved, upgrade
+from commentsvc.db.postgresql import schema as schema
 from commentsvc.db.query import Select
-from commentsvc.db.schema import postgresql as schema
 from commentsvc.db.schema import search
 from commentsvc.db.schema.comments import CommentTable, SiteTable
 from commentsvc.db.schema.outbox import TargetTable
@@ -254,7 +254,7 @@ def _reading(place: Location) -> Iterator[Reader]:
             yield reader
         return
     postgresql = load_postgresql()
-    from commentsvc.db.migrations import postgresql_upgrade
+    from commentsvc.db.postgresql import upgrade as postgresql_upgrade
 
     refuse = partial(postgresql.refuse_others, purpose="copy")
     with contextlib.closing(
@@ -320,7 +320,7 @@ def _writing(place: Location) -> Iterator[_Target]:
             yield file
         return
     postgresql = load_postgresql()
-    from commentsvc.db.migrations import postgresql_upgrade
+    from commentsvc.db.postgresql import upgrade as postgresql_upgrade
 
     refuse = partial(postgresql.refuse_others, purpose="copy")
     with (

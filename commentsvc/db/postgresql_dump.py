@@ -26,15 +26,17 @@ import peewee
 import psycopg
 from psycopg.conninfo import conninfo_to_dict, make_conninfo
 
-from commentsvc.db import integrity, outbox, postgresql
+from commentsvc.db import integrity, outbox
 from commentsvc.db.backup_result import ARCHIVE, HELD, BackupError, RestoreResult
 from commentsvc.db.errors import DatabaseUnusable
-from commentsvc.db.migrations import moved, postgresql_upgrade
+from commentsvc.db.migrations import moved
 from commentsvc.db.migrations.steps import HISTORY
 from commentsvc.db.migrations.upgrade import MAGIC
-from commentsvc.db.postgresql import PostgresqlConnection, PostgresqlTransaction
+from commentsvc.db.postgresql import connection as postgresql
+from commentsvc.db.postgresql import upgrade as postgresql_upgrade
+from commentsvc.db.postgresql.connection import PostgresqlConnection, PostgresqlTransaction
+from commentsvc.db.postgresql.schema import ANALYZE, SCHEMA, TABLES
 from commentsvc.db.schema.comments import CommentTable
-from commentsvc.db.schema.postgresql import ANALYZE, SCHEMA, TABLES
 from commentsvc.util.clock import SYSTEM_CLOCK
 
 # Seconds between two checks whether to go on.

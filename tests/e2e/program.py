@@ -75,7 +75,7 @@ def holding_lock(other: Any) -> Iterator[None]:  # Any: as above
 
 def _connected(data: Path, url: str, *, read_only: bool) -> Any:  # Any: as above
     if url:
-        from commentsvc.db.postgresql import PostgresqlConnection  # it needs psycopg
+        from commentsvc.db.postgresql.connection import PostgresqlConnection  # it needs psycopg
 
         return PostgresqlConnection(url, read_only=read_only)
     path = (data / "comments.sqlite3").as_uri()

@@ -7,7 +7,7 @@ from pathlib import Path
 import psycopg
 import pytest
 
-from commentsvc.db import postgresql as driver
+from commentsvc.db.postgresql import connection as driver
 from tests.postgresql_server import KeptConnection, Server
 from tests.unit import database_fixture, postgresql
 from tests.unit.admin_client import Seat, seated

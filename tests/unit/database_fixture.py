@@ -18,7 +18,7 @@ from commentsvc.comments.create import NewComment
 from commentsvc.db.connection import Reader, Transaction
 from commentsvc.db.database import DEFAULTS, Database
 from commentsvc.db.migrations import upgrade
-from commentsvc.db.postgresql import PostgresqlConnection
+from commentsvc.db.postgresql.connection import PostgresqlConnection
 from commentsvc.db.query import Query, bound
 from commentsvc.model import Comment
 from commentsvc.moderation import actions

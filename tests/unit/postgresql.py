@@ -16,8 +16,8 @@ import psycopg
 import pytest
 
 from commentsvc.db import query
+from commentsvc.db.postgresql.schema import ENGINE, SCHEMA
 from commentsvc.db.query import Prepared, Query
-from commentsvc.db.schema.postgresql import ENGINE, SCHEMA
 from commentsvc.db.sqlite import connection as sqlite
 from tests.postgresql_server import server
 

@@ -49,7 +49,7 @@ def database(url: str) -> Finding:
     """Check that PostgreSQL can be used, and is configured so that nothing is lost."""
     try:
         load_postgresql()
-        from commentsvc.db.migrations import postgresql_upgrade
+        from commentsvc.db.postgresql import upgrade as postgresql_upgrade
 
         version, problems = postgresql_upgrade.examine(url)
     except DatabaseError as error:

@@ -62,7 +62,7 @@ def _change(place: Location, work: Callable[[Callable[..., Any]], Any]) -> None:
             raise sqlite.fault(error) or DatabaseUnusable(f"{place}: {error}") from error
         return
     load_postgresql()
-    from commentsvc.db.postgresql import PostgresqlConnection
+    from commentsvc.db.postgresql.connection import PostgresqlConnection
 
     with closing(PostgresqlConnection(place)) as connection:
         work(connection.execute)

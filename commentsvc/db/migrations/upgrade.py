@@ -67,7 +67,7 @@ def upgrade(location: Location) -> None:
         upgrade_file(location)
         return
     load_postgresql()
-    from commentsvc.db.migrations import postgresql_upgrade
+    from commentsvc.db.postgresql import upgrade as postgresql_upgrade
 
     postgresql_upgrade.upgrade(location)
 
@@ -75,7 +75,7 @@ def upgrade(location: Location) -> None:
 def is_current(url: str) -> bool:
     """Return whether PostgreSQL has the tables, up to date. Raise DatabaseError."""
     load_postgresql()
-    from commentsvc.db.migrations import postgresql_upgrade
+    from commentsvc.db.postgresql import upgrade as postgresql_upgrade
 
     return postgresql_upgrade.is_current(url)
 

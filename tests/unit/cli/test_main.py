@@ -15,7 +15,7 @@ from commentsvc import app, cli
 from commentsvc.auth import accounts
 from commentsvc.cli import client, main, reload
 from commentsvc.comments import queries
-from commentsvc.db.migrations import postgresql_upgrade
+from commentsvc.db.postgresql import upgrade as postgresql_upgrade
 from commentsvc.moderation import profiles
 from commentsvc.settings import data_dir, loader
 from commentsvc.settings.schema import Settings

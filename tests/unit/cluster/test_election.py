@@ -18,7 +18,7 @@ from commentsvc.cluster import election
 from commentsvc.cluster.election import Disagreement, Election, agreement
 from commentsvc.cluster.leader import meanwhile
 from commentsvc.db.errors import DatabaseBusy
-from commentsvc.db.migrations import postgresql_upgrade
+from commentsvc.db.postgresql import upgrade as postgresql_upgrade
 from commentsvc.settings.schema import MailSettings, ServerSettings, Settings, Site
 from tests.postgresql_server import Server
 

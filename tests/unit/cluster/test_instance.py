@@ -11,11 +11,11 @@ import pytest
 
 from commentsvc.cluster.instance import PAST, Instance
 from commentsvc.cluster.membership import MOST_OTHERS, SILENCE_MS
-from commentsvc.db import postgresql
 from commentsvc.db.connection import Transaction
 from commentsvc.db.database import Database
 from commentsvc.db.errors import DatabaseBusy
 from commentsvc.db.peers import LOCK
+from commentsvc.db.postgresql import connection as postgresql
 from commentsvc.model import EVERY_TAG
 from tests.postgresql_server import Server
 from tests.unit.database_fixture import location, site, sites

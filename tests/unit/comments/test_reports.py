@@ -6,9 +6,9 @@ from typing import Any
 import pytest
 
 from commentsvc.comments import reports
+from commentsvc.db.postgresql.schema import ENGINE
 from commentsvc.db.query import ids_text
 from commentsvc.db.schema.comments import CommentTable
-from commentsvc.db.schema.postgresql import ENGINE
 from tests.unit.database_fixture import add, opened
 
 COPIED = [

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from commentsvc.comments import errors, queries, search, threads
 from commentsvc.db.connection import Reader
 from commentsvc.db.database import Database
-from commentsvc.db.schema import postgresql
+from commentsvc.db.postgresql import schema as postgresql
 from commentsvc.db.schema import search as search_schema
 from commentsvc.moderation import actions
 from commentsvc.util.timestamps import DAY_MS

@@ -10,6 +10,7 @@ from commentsvc.comments.site_names import HiddenSite, SiteRefused
 from commentsvc.db import integrity
 from commentsvc.db.connection import Reader, Transaction
 from commentsvc.db.database import Database
+from commentsvc.db.postgresql.schema import TABLES
 from commentsvc.db.schema.comments import (
     ModeratorTable,
     PageViewTable,
@@ -17,7 +18,6 @@ from commentsvc.db.schema.comments import (
     ThreadTable,
 )
 from commentsvc.db.schema.mentions import MentionTable
-from commentsvc.db.schema.postgresql import TABLES
 from tests.unit.database_fixture import NOW, add, opened
 
 # Columns with such names that hold no name of our site: a website, what a search finds.

@@ -273,7 +273,7 @@ def test_what_is_in_use_damaged_or_no_database_is_not_copied(empty: Empty, tmp_p
 def test_a_service_on_the_target_or_source_is_in_the_way(
     empty: Empty, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("commentsvc.db.postgresql.PATIENCE", 1)
+    monkeypatch.setattr("commentsvc.db.postgresql.connection.PATIENCE", 1)
     url = empty()
     with opened(tmp_path) as database:
         add(database)

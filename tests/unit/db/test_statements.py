@@ -13,7 +13,7 @@ from commentsvc.comments import create, queries
 from commentsvc.db import outbox, statements
 from commentsvc.db.connection import Reader
 from commentsvc.db.database import Database
-from commentsvc.db.postgresql_statements import FOR_MANY
+from commentsvc.db.postgresql.statements import FOR_MANY
 from commentsvc.db.schema.comments import CommentTable, SiteTable, ThreadTable
 from commentsvc.db.schema.imports import ImportedCommentTable
 from commentsvc.db.schema.moderation import ChangeTable

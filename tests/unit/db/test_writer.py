@@ -15,10 +15,10 @@ from typing import Any
 
 import pytest
 
-from commentsvc.db import postgresql
 from commentsvc.db.connection import Transaction
 from commentsvc.db.database import Database
 from commentsvc.db.errors import DatabaseBusy, DatabaseClosed, DatabaseFull
+from commentsvc.db.postgresql import connection as postgresql
 from commentsvc.db.writer import BATCH, BatchOperation, Job, WorkQueue, WriteHealth, hand_back
 from commentsvc.settings.schema import DatabaseSettings
 from tests.conftest import cannot_run

@@ -11,7 +11,7 @@ from commentsvc.comments import queries
 from commentsvc.comments.errors import NothingToUndo, UnknownComment
 from commentsvc.db import integrity
 from commentsvc.db.database import Database
-from commentsvc.db.schema.postgresql import ENGINE
+from commentsvc.db.postgresql.schema import ENGINE
 from commentsvc.moderation import actions
 from commentsvc.moderation.actions import ChangeResult
 from tests.unit.database_fixture import NOW, add, decide, opened, plan

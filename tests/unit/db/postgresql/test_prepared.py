@@ -6,10 +6,11 @@ from collections.abc import Iterator
 import psycopg
 import pytest
 
-from commentsvc.db import postgresql, postgresql_prepared
 from commentsvc.db.connection import Row
 from commentsvc.db.errors import DatabaseBusy
-from commentsvc.db.postgresql_prepared import PreparedStatements
+from commentsvc.db.postgresql import connection as postgresql
+from commentsvc.db.postgresql import prepared
+from commentsvc.db.postgresql.prepared import PreparedStatements
 from tests.postgresql_server import Server
 
 pytestmark = pytest.mark.postgresql_only("SQLite's module keeps prepared statements by itself")
@@ -61,7 +62,7 @@ def test_a_statement_is_prepared_once_for_the_types_of_its_values(
 def test_the_statement_that_was_prepared_first_makes_room(
     connection: psycopg.Connection[Row], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(postgresql_prepared, "MOST", 2)
+    monkeypatch.setattr(prepared, "MOST", 2)
     statements = PreparedStatements(connection)
     for number in (1, 2, 3, 1):
         assert statements.run(f"SELECT {number}", ()).fetchone() == (number,)

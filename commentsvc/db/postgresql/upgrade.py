@@ -12,11 +12,11 @@ from typing import Any, Final, NamedTuple, TypeAlias
 
 import psycopg
 
-from commentsvc.db import postgresql
 from commentsvc.db.errors import DatabaseUnusable
 from commentsvc.db.migrations import moved
 from commentsvc.db.migrations.steps import HISTORY
-from commentsvc.db.schema import postgresql as schema
+from commentsvc.db.postgresql import connection as postgresql
+from commentsvc.db.postgresql import schema as schema
 from commentsvc.util.clock import SYSTEM_CLOCK
 
 VERIFIED_ADDRESS: Final = (

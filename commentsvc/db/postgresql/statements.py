@@ -11,7 +11,8 @@ import re
 from typing import Final, NamedTuple
 
 from commentsvc.db import statements
-from commentsvc.db.schema import postgresql, search
+from commentsvc.db.postgresql import schema as postgresql
+from commentsvc.db.schema import search
 
 TWINS: Final = {
     statements.NEXT_ACT: (

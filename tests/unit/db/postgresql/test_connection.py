@@ -13,11 +13,12 @@ import pytest
 
 from commentsvc.cluster import notifications
 from commentsvc.comments import create, queries
-from commentsvc.db import integrity, postgresql
+from commentsvc.db import integrity
 from commentsvc.db.connection import Transaction
 from commentsvc.db.database import Database
 from commentsvc.db.errors import DatabaseBusy, DatabaseUnusable
-from commentsvc.db.migrations import postgresql_upgrade
+from commentsvc.db.postgresql import connection as postgresql
+from commentsvc.db.postgresql import upgrade as postgresql_upgrade
 from commentsvc.db.schema.comments import SiteTable
 from commentsvc.settings.schema import DatabaseSettings
 from tests.e2e.program import wait_for

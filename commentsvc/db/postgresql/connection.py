@@ -26,14 +26,14 @@ from psycopg.adapt import Loader
 from psycopg.conninfo import conninfo_to_dict
 from psycopg.types.numeric import Int4Dumper, Int8Dumper
 
-from commentsvc.db import postgresql_statements
 from commentsvc.db.connection import Reader, Row, Transaction
 from commentsvc.db.errors import DatabaseBusy, DatabaseError, DatabaseFull, DatabaseUnusable
 from commentsvc.db.peers import LOCK, Peers, UnawaitedPeers
-from commentsvc.db.postgresql_prepared import MOST, PreparedStatements
-from commentsvc.db.postgresql_statements import FOR_MANY
+from commentsvc.db.postgresql import statements as postgresql_statements
+from commentsvc.db.postgresql.prepared import MOST, PreparedStatements
+from commentsvc.db.postgresql.schema import ENGINE, SCHEMA
+from commentsvc.db.postgresql.statements import FOR_MANY
 from commentsvc.db.query import Prepared, Query
-from commentsvc.db.schema.postgresql import ENGINE, SCHEMA
 from commentsvc.settings.schema import DatabaseSettings
 from commentsvc.util.clock import SYSTEM_CLOCK
 

@@ -14,7 +14,7 @@ from commentsvc.comments import queries
 from commentsvc.db import backup
 from commentsvc.db.connection import Transaction
 from commentsvc.db.database import Database
-from commentsvc.db.database_file import RESCUED, DatabaseReplaced
+from commentsvc.db.sqlite.database_file import RESCUED, DatabaseReplaced
 from commentsvc.settings.data_dir import DATABASE
 from commentsvc.settings.schema import DatabaseSettings
 from tests.unit.database_fixture import add, opened

@@ -7,8 +7,9 @@ import psycopg
 import pytest
 
 from commentsvc.db.errors import DatabaseBusy, DatabaseUnusable
-from commentsvc.db.migrations import postgresql_upgrade, steps, upgrade
-from commentsvc.db.schema import postgresql as schema
+from commentsvc.db.migrations import steps, upgrade
+from commentsvc.db.postgresql import schema as schema
+from commentsvc.db.postgresql import upgrade as postgresql_upgrade
 from tests.postgresql_server import Server
 from tests.unit.settable_clock import SettableClock
 
@@ -196,7 +197,7 @@ def test_what_is_unsafe_or_too_narrow_is_told(
 
 
 def test_an_older_server_is_refused(make: Make, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("commentsvc.db.postgresql.OLDEST", 99)
+    monkeypatch.setattr("commentsvc.db.postgresql.connection.OLDEST", 99)
     with pytest.raises(DatabaseUnusable, match=r"PostgreSQL \d+.* is too old: 99 or newer"):
         postgresql_upgrade.upgrade(make("SELECT 1"))
 
@@ -204,7 +205,7 @@ def test_an_older_server_is_refused(make: Make, monkeypatch: pytest.MonkeyPatch)
 def test_only_one_program_upgrades_the_database(
     make: Make, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from commentsvc.db import postgresql
+    from commentsvc.db.postgresql import connection as postgresql
 
     url = make("SELECT 1")
     monkeypatch.setattr(postgresql, "PATIENCE", 1)
