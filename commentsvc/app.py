@@ -39,23 +39,18 @@ from commentsvc.api.submit import HttpSubmissions
 from commentsvc.api.views import PageViews
 from commentsvc.auth import edit_tokens
 from commentsvc.auth.signed_links import SignedLinks
+from commentsvc.backup.scheduled import ScheduledBackup
 from commentsvc.cluster.leader import Leader, SoleLeader, Work, meanwhile
 from commentsvc.comments import queries, site_names
 from commentsvc.comments.page_urls import Sites
 from commentsvc.comments.views import ViewCounter
 from commentsvc.context import ServiceContext
-from commentsvc.db import outbox as outbox_queue
 from commentsvc.db.database import Database
 from commentsvc.db.engine import Location, describe, load_postgresql
 from commentsvc.db.errors import DatabaseError
 from commentsvc.db.lock import Lock
 from commentsvc.db.migrations import upgrade
-from commentsvc.db.scheduled_backup import ScheduledBackup
 from commentsvc.db.schema.outbox import WEBMENTIONS
-from commentsvc.delivery import builds, channels
-from commentsvc.delivery.builds import ChangedSites
-from commentsvc.delivery.channel import Channel
-from commentsvc.delivery.worker import OutboxWorker
 from commentsvc.http.bridge import Bridge
 from commentsvc.http.messages import CorsPolicy
 from commentsvc.http.miss_limit import MissLimiter
@@ -63,6 +58,11 @@ from commentsvc.http.router import Route, Router
 from commentsvc.inbox.hook import InboxHook
 from commentsvc.mentions.endpoint import WebmentionEndpoint
 from commentsvc.monitoring.health import Health
+from commentsvc.outbox import builds, channels
+from commentsvc.outbox import outbox as outbox_queue
+from commentsvc.outbox.builds import ChangedSites
+from commentsvc.outbox.channel import Channel
+from commentsvc.outbox.worker import OutboxWorker
 from commentsvc.pages.comment_forms import CommentForms
 from commentsvc.pages.comment_page import CommentPermalink
 from commentsvc.pages.embed import Embed
@@ -227,7 +227,7 @@ async def _compose(
                 case ShowSettings():
                     return CommandResult(settings=settings)
                 case TryMail():
-                    from commentsvc.delivery.mail_trial import try_mail  # mail may never be used
+                    from commentsvc.outbox.mail_trial import try_mail  # mail may never be used
 
                     await try_mail(settings, request.recipient, clock.now_ms())
                     return CommandResult()

@@ -83,11 +83,11 @@ ROWS = tuple(name for name in ALLOWED if "." in name)
 ONLY_IMPORTERS: dict[str, frozenset[str]] = {
     "commentsvc._core": frozenset({"http.bridge"}),
 }
-# `db.postgresql_dump` passes it on to pg_dump, with the password.
+# `backup.postgresql_dump` passes it on to pg_dump, with the password.
 # Who sends requests to addresses of the settings, to addresses of strangers, or to both.
 SETTINGS_CLIENTS = frozenset({
-    "admin.provider", "api.avatars", "auth.oidc", "cli.imports", "delivery.akismet",
-    "delivery.builds", "delivery.classifier", "delivery.webhooks", "imports.blog_pages",
+    "admin.provider", "api.avatars", "auth.oidc", "cli.imports", "outbox.akismet",
+    "outbox.builds", "outbox.classifier", "outbox.webhooks", "imports.blog_pages",
     "mentions.page_posts", "mentions.polite_client", "mentions.poller", "pages.reader_sign_in",
 })  # fmt: skip
 STRANGER_CLIENTS = frozenset(
@@ -108,14 +108,14 @@ THREADS: dict[str, set[str]] = {
     },
 }  # fmt: skip
 # Pools of one thread or process for one long work, which they own.
-OWN_POOLS = {"db.scheduled_backup", "imports.bulk_store", "imports.staging_writer", "util.threads"}
+OWN_POOLS = {"backup.scheduled", "imports.bulk_store", "imports.staging_writer", "util.threads"}
 OUTGOING = {"httpx2", "httpx", "aiohttp", "requests", "smtplib", "imaplib", "aiosmtplib"}
 # Who connects without these clients: to servers of the settings, and to our own sockets.
 CONNECTS = frozenset({
-    "cli.client", "cli.doctor.remote", "cli.doctor.local", "delivery.smtp", "inbox.imap",
+    "cli.client", "cli.doctor.remote", "cli.doctor.local", "outbox.smtp", "inbox.imap",
     "runtime.control", "runtime.processes", "util.http_client",
 })  # fmt: skip
-ENVIRONMENT_READERS = frozenset({"settings.loader", "runtime.systemd", "db.postgresql_dump"})
+ENVIRONMENT_READERS = frozenset({"settings.loader", "runtime.systemd", "backup.postgresql_dump"})
 
 # Parameters other than `self` and `cls`.
 MOST_PARAMETERS = 6
@@ -144,7 +144,7 @@ TESTED_ELSEWHERE: dict[str, str] = {
     "cli.doctor.hints": "tests/proxy/test_doctor.py: the line is told for each fault",
     "cli.doctor.command": "tests/proxy/test_doctor.py",
     "cli.running": "e2e/test_commands_and_server: every command beside a server, and without one",
-    "delivery.mail_trial": "cli/test_mail: a mail server that works, and others",
+    "outbox.mail_trial": "cli/test_mail: a mail server that works, and others",
     "comments.footnotes": "comments/test_markdown: their ids, and hostile ones",
     "comments.rendering": "comments/test_people: mentions and formulas in a thread",
     "comments.follows": "pages/test_follow: from the form to the mails",
@@ -160,10 +160,10 @@ TESTED_ELSEWHERE: dict[str, str] = {
     "db.errors": "everywhere: what each means is tested where it is raised",
     "db.connection": "db/sqlite/test_connection and db/test_database: with each engine",
     "db.peers": "cluster/test_instance: instances, commands, and what a COMMIT tells",
-    "db.backup_result": "db/test_backup and test_postgresql_dump: why nothing was restored",
+    "backup.result": "backup/test_archive and test_postgresql_dump: why nothing was restored",
     "db.postgresql.statements": "comments/test_queries and moderation: on both engines",
     "db.postgresql.schema": "db/postgresql/test_upgrade: the tables of the models",
-    "db.inbox": "inbox/test_receiver: each mail once, and a bound for each address",
+    "inbox.inbox": "inbox/test_receiver: each mail once, and a bound for each address",
     "pages.comment_page": "mentions/test_sender: as the source of a webmention",
     "mentions.comments": "mentions/test_verifier and test_poller: what becomes of a mention",
     "mentions.networks": "mentions/test_poller: servers that answer like real ones",
@@ -179,9 +179,9 @@ TESTED_ELSEWHERE: dict[str, str] = {
     "db.schema.imports": "db/migrations: the steps give the schema of the models",
     "db.schema.outbox": "db/migrations: the steps give the schema of the models",
     "db.migrations.steps": "test_upgrade: each from the schema before it, and none edited",
-    "spam.opinion": "delivery/test_classifier: what an opinion changes",
-    "delivery.decision_links": "delivery/test_mail and test_webhooks: where each link leads",
-    "delivery.channel": "test_smtp and test_worker: what each failure means",
+    "spam.opinion": "outbox/test_classifier: what an opinion changes",
+    "outbox.decision_links": "outbox/test_mail and test_webhooks: where each link leads",
+    "outbox.channel": "test_smtp and test_worker: what each failure means",
     "imports.dates": "test_detect: the dates of each format",
     "imports.disqus": "test_detect: each format by a file of it",
     "imports.encodings": "test_detect and test_xml_records: files in several encodings",

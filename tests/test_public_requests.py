@@ -36,18 +36,18 @@ from commentsvc.comments import (
 )
 from commentsvc.comments.defuse import defuse
 from commentsvc.comments.markdown import links, render
-from commentsvc.db import inbox, outbox
 from commentsvc.db.connection import Transaction
 from commentsvc.db.postgresql.schema import TABLES
-from commentsvc.delivery import mail
 from commentsvc.exports import disqus, snapshot, wordpress, xml_text
 from commentsvc.exports.output import Output
 from commentsvc.exports.snapshot import Selection
 from commentsvc.http.compression import compressed
 from commentsvc.http.messages import Response, encode
+from commentsvc.inbox import inbox
 from commentsvc.mentions import store as mentions
 from commentsvc.model import APPROVED, SPAM
 from commentsvc.moderation import retention
+from commentsvc.outbox import mail, outbox
 from commentsvc.pages import reader_sign_in
 from commentsvc.settings.schema import CommentsSettings, FeedSettings, Site, SpamSettings
 from commentsvc.util.text import excerpt, one_line

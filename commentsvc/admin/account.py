@@ -28,13 +28,13 @@ from commentsvc.auth.signed_links import LinkError, LinkExpired, SignedLinks
 from commentsvc.comments.errors import NotPermitted, ProfileRefused
 from commentsvc.comments.submission import is_email
 from commentsvc.db.connection import Reader, Transaction
-from commentsvc.db.outbox import MailAddress
 from commentsvc.http.forms import Form
 from commentsvc.http.messages import Request, Response, first
 from commentsvc.http.router import Route
 from commentsvc.moderation import profiles
 from commentsvc.moderation.permissions import Permission
 from commentsvc.moderation.profiles import Profile
+from commentsvc.outbox.outbox import MailAddress
 from commentsvc.util.i18n import Text, moderators_tags, spoken
 from commentsvc.util.i18n import gettext as _
 from commentsvc.util.origin import address_key

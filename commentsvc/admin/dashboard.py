@@ -11,15 +11,15 @@ import msgspec
 from commentsvc.admin import chart, render
 from commentsvc.admin.access import RequestContext, page_operation
 from commentsvc.admin.layout import AdminContext
+from commentsvc.backup.scheduled import ScheduledBackup
 from commentsvc.comments import search
 from commentsvc.comments.search import Day
-from commentsvc.db import outbox
-from commentsvc.db.scheduled_backup import ScheduledBackup
 from commentsvc.http.messages import Request, Response, first
 from commentsvc.http.router import Route
 from commentsvc.model import STATUSES
 from commentsvc.moderation import retention
 from commentsvc.moderation.permissions import Permission
+from commentsvc.outbox import outbox
 from commentsvc.settings.schema import SECTIONS, Settings
 from commentsvc.util.i18n import gettext as _
 from commentsvc.util.timestamps import DAY_MS

@@ -7,11 +7,11 @@ from commentsvc.auth import invitations
 from commentsvc.auth.invitations import AccountInvitation
 from commentsvc.auth.signed_links import SignedLinks
 from commentsvc.context import ServiceContext
-from commentsvc.db import outbox
 from commentsvc.db.connection import Transaction
-from commentsvc.db.outbox import MailAddress
 from commentsvc.http.messages import Request
 from commentsvc.moderation import profiles
+from commentsvc.outbox import outbox
+from commentsvc.outbox.outbox import MailAddress
 from commentsvc.util.i18n import spoken
 
 

@@ -18,7 +18,6 @@ from commentsvc.comments import search, threads
 from commentsvc.comments.submission import MessageBody, message_from_json
 from commentsvc.comments.threads import ThreadSummary
 from commentsvc.context import ServiceContext
-from commentsvc.db import outbox
 from commentsvc.db.connection import Reader, Transaction
 from commentsvc.db.schema.outbox import OutboxRow
 from commentsvc.http.messages import NOT_STORED, HttpError, Request, Response
@@ -31,6 +30,7 @@ from commentsvc.moderation.decisions import TAKE_BACK
 from commentsvc.moderation.lists import CURSOR, StoredVerdict
 from commentsvc.moderation.permissions import Actor, Permission
 from commentsvc.moderation.review import ReviewQuery
+from commentsvc.outbox import outbox
 from commentsvc.spam import bans
 from commentsvc.spam.bans import Ban
 from commentsvc.util.timestamps import DAY_MS, rfc3339

@@ -6,12 +6,12 @@ from commentsvc.admin.access import RequestContext, page_operation
 from commentsvc.admin.layout import AdminContext
 from commentsvc.admin.render import number, redirect
 from commentsvc.admin.review_queue import address
-from commentsvc.db import outbox
 from commentsvc.db.schema.outbox import STATES
 from commentsvc.http.forms import Form
 from commentsvc.http.messages import Request, Response, first
 from commentsvc.http.router import Route
 from commentsvc.moderation.permissions import Permission
+from commentsvc.outbox import outbox
 from commentsvc.util.i18n import gettext as _
 
 MOST: Final = 50  # rows on one page

@@ -7,10 +7,10 @@ somebody else's. The change of an address is mailed to the former one too.
 from typing import Final, NamedTuple
 
 from commentsvc.auth import credentials
-from commentsvc.db import outbox
 from commentsvc.db.connection import Reader, Transaction
-from commentsvc.db.outbox import MailAddress
 from commentsvc.db.schema.comments import ModeratorTable
+from commentsvc.outbox import outbox
+from commentsvc.outbox.outbox import MailAddress
 from commentsvc.util.i18n import Message
 from commentsvc.util.i18n import gettext as _
 from commentsvc.util.timestamps import DAY_MS

@@ -25,8 +25,8 @@ def backup(data: Path, file: Path, force: bool) -> None:
     the secret key are separate files in the data folder: back them up too. With PostgreSQL, FILE is
     an archive made by pg_dump, which must be installed.
     """
+    from commentsvc.backup import archive as copying
     from commentsvc.cli import client
-    from commentsvc.db import backup as copying
     from commentsvc.db.engine import describe
     from commentsvc.db.migrations import upgrade
 
@@ -52,8 +52,8 @@ def restore(data: Path, file: Path, force: bool, send: bool) -> None:
     waiting in FILE are not sent, because they may have been sent after the backup: moderators find
     them on the mail page and can send each of them.
     """
+    from commentsvc.backup import archive as copying
     from commentsvc.cli import running
-    from commentsvc.db import backup as copying
     from commentsvc.db.engine import load_postgresql
     from commentsvc.util import timestamps
 
@@ -61,7 +61,7 @@ def restore(data: Path, file: Path, force: bool, send: bool) -> None:
     with progress("restoring the database") as on_progress:
         if isinstance(place, str):
             load_postgresql()
-            from commentsvc.db import postgresql_dump
+            from commentsvc.backup import postgresql_dump
 
             done = postgresql_dump.restore(
                 place, file, force=force, send=send, on_progress=on_progress
@@ -118,7 +118,7 @@ def copy_(source: "Location", target: "Location | None", undo: bool) -> None:
     interrupted, the target stays empty. Afterwards, set database.url and start the server. No
     server uses the source again, unless you undo that with --undo --from PLACE.
     """
-    from commentsvc.db import engine_copy
+    from commentsvc.backup import engine_copy
     from commentsvc.db.engine import describe
     from commentsvc.db.migrations import moved
 

@@ -20,12 +20,13 @@ from commentsvc.auth.accounts import Moderator
 from commentsvc.auth.api_tokens import ApiToken
 from commentsvc.auth.credentials import Credential
 from commentsvc.auth.sessions import Lifetime
+from commentsvc.backup import integrity
 from commentsvc.cli import alias_import, running
 from commentsvc.comments import queries, search, site_names, threads
 from commentsvc.comments.page_urls import Sites
 from commentsvc.comments.search import SearchResult
 from commentsvc.comments.threads import ThreadSummary
-from commentsvc.db import integrity, writer
+from commentsvc.db import writer
 from commentsvc.db.connection import Reader, Transaction
 from commentsvc.db.database import Database
 from commentsvc.db.engine import Location, load_postgresql

@@ -160,9 +160,9 @@ def expected() -> tuple[type[Exception], ...]:
     from commentsvc.auth.accounts import ModeratorError
     from commentsvc.auth.edit_tokens import KeyUnusable
     from commentsvc.auth.passwords import PasswordRefused
+    from commentsvc.backup.result import BackupError
     from commentsvc.comments.errors import CommentsError
     from commentsvc.comments.page_urls import UrlError
-    from commentsvc.db.backup_result import BackupError
     from commentsvc.db.errors import DatabaseError
     from commentsvc.exports.hugo import DataFilesError
     from commentsvc.imports.records import ImportFailed

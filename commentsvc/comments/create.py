@@ -30,10 +30,11 @@ from commentsvc.comments.errors import (
     UnknownParent,
     UnknownSite,
 )
-from commentsvc.db import outbox, statements
+from commentsvc.db import statements
 from commentsvc.db.connection import Row, Transaction
 from commentsvc.db.writer import BatchOperation
 from commentsvc.model import AGING, APPROVED, CLOSED, Comment, site_tag, thread_tag
+from commentsvc.outbox import outbox
 from commentsvc.util.timestamps import HOUR_MS
 
 RETRY: Final = HOUR_MS  # milliseconds in which the same content counts as a retry

@@ -14,9 +14,8 @@ import msgspec
 from peewee import JOIN, fn
 
 from commentsvc.comments.errors import UnknownSite
-from commentsvc.db import outbox, statements
+from commentsvc.db import statements
 from commentsvc.db.connection import Reader, Row, Transaction
-from commentsvc.db.outbox import PATIENCE, MailAddress
 from commentsvc.db.query import Param, Select, literal, prepared
 from commentsvc.db.schema.comments import CommentTable, SiteTable, ThreadTable
 from commentsvc.db.schema.outbox import (
@@ -29,6 +28,8 @@ from commentsvc.db.schema.outbox import (
     OutboxTable,
 )
 from commentsvc.model import APPROVED
+from commentsvc.outbox import outbox
+from commentsvc.outbox.outbox import PATIENCE, MailAddress
 from commentsvc.util.timestamps import DAY_MS, HOUR_MS
 
 # Milliseconds between two questions to an address, by its consent.

@@ -18,9 +18,7 @@ from typing import Final
 
 import msgspec
 
-from commentsvc.db import outbox
 from commentsvc.db.connection import Reader, Transaction
-from commentsvc.db.outbox import MailAddress
 from commentsvc.db.query import Param, Select, prepared
 from commentsvc.db.schema.comments import CommentTable, SiteTable, ThreadTable
 from commentsvc.db.schema.readers import (
@@ -29,6 +27,8 @@ from commentsvc.db.schema.readers import (
     ReaderTable,
     SignInLinkTable,
 )
+from commentsvc.outbox import outbox
+from commentsvc.outbox.outbox import MailAddress
 from commentsvc.util.timestamps import DAY_MS, HOUR_MS
 
 BY_MAIL: Final = "mail"

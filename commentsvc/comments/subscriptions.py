@@ -15,7 +15,6 @@ from typing import Final
 from peewee import fn
 
 from commentsvc.db.connection import Reader, Row, Transaction
-from commentsvc.db.outbox import PATIENCE
 from commentsvc.db.query import Param, Select, literal, prepared
 from commentsvc.db.schema.comments import CommentTable, SiteTable
 from commentsvc.db.schema.outbox import (
@@ -30,6 +29,7 @@ from commentsvc.db.schema.outbox import (
     SubscriptionTable,
 )
 from commentsvc.model import APPROVED
+from commentsvc.outbox.outbox import PATIENCE
 from commentsvc.util.timestamps import DAY_MS
 
 # Milliseconds until the question may be repeated, since the first mail may have been lost.

@@ -21,9 +21,9 @@ from typing import Any, Final, TypeVar
 
 from imapclient import SEEN, IMAPClient  # type: ignore[import-untyped]  # it has no types
 
-from commentsvc.db import inbox
 from commentsvc.db.database import Database
 from commentsvc.db.schema.inbox import MailboxProgress
+from commentsvc.inbox import inbox
 from commentsvc.inbox.message import MAIL_SIZE
 from commentsvc.settings.schema import InboxSettings
 from commentsvc.util.clock import Clock

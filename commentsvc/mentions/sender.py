@@ -20,11 +20,11 @@ from commentsvc.comments.page_urls import UrlError
 from commentsvc.context import ServiceContext
 from commentsvc.db.connection import Reader
 from commentsvc.db.schema.outbox import OutboxRow
-from commentsvc.delivery.channel import TemporaryFailure
 from commentsvc.mentions import html_page
 from commentsvc.mentions.html_page import UnreadablePage
 from commentsvc.model import TEXT, Comment
 from commentsvc.moderation import actions
+from commentsvc.outbox.channel import TemporaryFailure
 from commentsvc.util.http_client import RemoteError, StrangerClient
 from commentsvc.util.threads import FOREIGN, run_in
 

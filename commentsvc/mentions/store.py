@@ -1,6 +1,6 @@
 """The stored mentions: which pages have to be checked, and what was found there.
 
-As in `db.inbox`, a mention is stored first and processed afterwards, so a stop loses nothing. A
+As in `inbox.inbox`, a mention is stored first and processed afterwards, so a stop loses nothing. A
 mention that is received several times is one row.
 """
 

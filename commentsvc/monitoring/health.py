@@ -9,11 +9,10 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from commentsvc.api.serialize import Client, State
+from commentsvc.backup.scheduled import ScheduledBackup
 from commentsvc.context import ServiceContext
 from commentsvc.db.connection import Reader, Transaction
-from commentsvc.db.scheduled_backup import ScheduledBackup
 from commentsvc.db.schema.comments import SiteTable
-from commentsvc.delivery.worker import OutboxWorker
 from commentsvc.http.messages import (
     JSON,
     NOT_STORED,
@@ -26,6 +25,7 @@ from commentsvc.http.messages import (
 )
 from commentsvc.http.operation import TEXT, Content, Operation, Query, json_of
 from commentsvc.http.router import NOTHING_HERE, Route, route
+from commentsvc.outbox.worker import OutboxWorker
 from commentsvc.util.timestamps import rfc3339
 
 if TYPE_CHECKING:

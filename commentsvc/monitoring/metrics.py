@@ -20,9 +20,9 @@ from prometheus_client.core import (
 )
 from prometheus_client.registry import Collector
 
+from commentsvc.backup.scheduled import ScheduledBackup
 from commentsvc.db.database import Database
-from commentsvc.db.scheduled_backup import ScheduledBackup
-from commentsvc.delivery.worker import OutboxWorker
+from commentsvc.outbox.worker import OutboxWorker
 
 if TYPE_CHECKING:
     from commentsvc.cluster.membership import InstanceState

@@ -19,7 +19,6 @@ from commentsvc.comments import queries, subscriptions
 from commentsvc.comments.submission import MessageText, SubmissionError, message_from_text
 from commentsvc.context import ServiceContext
 from commentsvc.db.connection import Reader, Transaction
-from commentsvc.delivery.channels import recipients
 from commentsvc.http.messages import NO_SNIFFING, NOT_STORED, HttpError, Request, Response, first
 from commentsvc.http.operation import HTML, Operation, form_of
 from commentsvc.http.router import Handler, Route, route
@@ -27,6 +26,7 @@ from commentsvc.model import APPROVED, DELETED, MOVES, PENDING, SPAM, Entry, fra
 from commentsvc.moderation import actions, decisions, profiles
 from commentsvc.moderation.answers import AnswerResult
 from commentsvc.moderation.profiles import Profile
+from commentsvc.outbox.channels import recipients
 from commentsvc.util.i18n import gettext as _
 from commentsvc.util.i18n import speaking, spoken
 from commentsvc.util.origin import address_key

@@ -18,9 +18,7 @@ from commentsvc.auth.attempts import AttemptLimiter, Bucket, Rate, buckets_of_ne
 from commentsvc.auth.signed_links import OWN_DAYS, SignedLinks
 from commentsvc.comments.submission import EMAIL_LENGTH, PLAIN_EMAIL, is_email
 from commentsvc.context import ServiceContext
-from commentsvc.db import outbox
 from commentsvc.db.connection import Reader, Transaction
-from commentsvc.db.outbox import MailAddress
 from commentsvc.http.messages import (
     NO_SNIFFING,
     NOT_STORED,
@@ -35,6 +33,8 @@ from commentsvc.http.operation import HTML, Operation, Query, form_of, json_of
 from commentsvc.http.router import Route, route
 from commentsvc.model import AUTHOR
 from commentsvc.moderation import personal_data, retention
+from commentsvc.outbox import outbox
+from commentsvc.outbox.outbox import MailAddress
 from commentsvc.pages.mail_links import errors_as_pages, link_operation, rendered
 from commentsvc.util.client_network import network
 from commentsvc.util.i18n import Text, ngettext

@@ -12,9 +12,9 @@ import msgspec
 
 from commentsvc.auth import account_mails, accounts, api_tokens, two_factor
 from commentsvc.comments import errors, queries, reactions, site_names, threads, views
-from commentsvc.db import inbox
 from commentsvc.db.connection import Transaction
 from commentsvc.db.schema.inbox import ReceivedMail
+from commentsvc.inbox import inbox
 from commentsvc.moderation import actions, decisions, pins, profiles, retention
 from commentsvc.settings.schema import Settings
 from commentsvc.spam import bans

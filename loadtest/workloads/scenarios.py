@@ -15,7 +15,7 @@ from typing import Final
 
 import click
 
-from commentsvc.db import integrity
+from commentsvc.backup import integrity
 from commentsvc.db.connection import Reader
 from commentsvc.settings import data_dir
 from loadtest.data.blog import COMMENTS

@@ -56,7 +56,7 @@ NOT_RUN = {
     "curl -H ": "tests/unit/inbox/test_receiver.py asks this",
     "commentsvc import auto export.xml --data DIR --dry-run --pages ": "it asks a public name",
     "psql ": "another vendor's server",
-    "commentsvc copy ": "tests/unit/db/test_engine_copy.py copies to a server of its own",
+    "commentsvc copy ": "tests/unit/backup/test_engine_copy.py copies to a server of its own",
     "npm install ./commentsvc": "tests/widget/test_generators.py installs the package",
     "createuser ": "tests/e2e/test_postgresql.py uses a server of its own",
     "gh api ": "another vendor's server",

@@ -24,17 +24,14 @@ from commentsvc.api.stream import CommentStream
 from commentsvc.api.submit import HttpSubmissions
 from commentsvc.api.views import PageViews
 from commentsvc.auth.signed_links import SignedLinks
+from commentsvc.backup.scheduled import ScheduledBackup
 from commentsvc.cluster.membership import InstanceState
 from commentsvc.comments import queries
 from commentsvc.comments.page_urls import Sites
 from commentsvc.comments.views import ViewCounter
 from commentsvc.context import ServiceContext
-from commentsvc.db import outbox
 from commentsvc.db.database import Database
-from commentsvc.db.scheduled_backup import ScheduledBackup
 from commentsvc.db.schema.outbox import OutboxRow
-from commentsvc.delivery import channels
-from commentsvc.delivery.worker import OutboxWorker
 from commentsvc.foreign import artalk, waline
 from commentsvc.http.messages import CorsPolicy, Deferred, Request, Response
 from commentsvc.http.router import Route, Router
@@ -44,6 +41,8 @@ from commentsvc.isso import routes as isso
 from commentsvc.mentions.endpoint import WebmentionEndpoint
 from commentsvc.model import Entry
 from commentsvc.monitoring.health import Health
+from commentsvc.outbox import channels, outbox
+from commentsvc.outbox.worker import OutboxWorker
 from commentsvc.pages.comment_forms import CommentForms
 from commentsvc.pages.comment_page import CommentPermalink
 from commentsvc.pages.embed import Embed

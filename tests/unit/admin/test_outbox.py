@@ -3,10 +3,10 @@
 import re
 
 from commentsvc.admin.outbox import MOST
-from commentsvc.db import outbox
-from commentsvc.db.outbox import MailAddress
 from commentsvc.db.schema.outbox import Target
-from commentsvc.delivery.mail import TEMPLATES
+from commentsvc.outbox import outbox
+from commentsvc.outbox.mail import TEMPLATES
+from commentsvc.outbox.outbox import MailAddress
 from tests.unit.admin_client import Seat, header, text
 from tests.unit.app_fixture import NOW, Served
 from tests.unit.database_fixture import add

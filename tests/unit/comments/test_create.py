@@ -9,9 +9,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
+from commentsvc.backup import integrity
 from commentsvc.comments import create, threads
 from commentsvc.comments.create import InsertResult, NewComment, add
-from commentsvc.db import integrity
 from commentsvc.db.connection import Reader, Transaction
 from commentsvc.db.database import Database
 from commentsvc.db.schema.comments import (

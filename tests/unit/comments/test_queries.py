@@ -9,12 +9,12 @@ from random import Random
 import pytest
 from msgspec.structs import replace
 
+from commentsvc.backup import integrity
 from commentsvc.comments import create, errors, queries, threads, voting
 from commentsvc.comments.create import NewComment
 from commentsvc.comments.errors import KeyConflict, ThreadClosed, UnknownParent, UnknownSite
 from commentsvc.comments.pagination import Sort
 from commentsvc.comments.queries import DeletedComment
-from commentsvc.db import integrity
 from commentsvc.db.connection import Reader, Transaction
 from commentsvc.db.database import Database
 from commentsvc.model import Comment, thread_tag

@@ -5,12 +5,12 @@ from pathlib import Path
 
 import pytest
 
+from commentsvc.backup import integrity
 from commentsvc.comments import queries, reactions, threads
 from commentsvc.comments.errors import TooManyReactions, UnknownSite
 from commentsvc.comments.page_urls import PageRef
 from commentsvc.comments.reactions import Reaction
 from commentsvc.comments.voting import CROWD
-from commentsvc.db import integrity
 from commentsvc.db.database import Database
 from commentsvc.db.query import Prepared
 from commentsvc.moderation.retention import REACTIONS

@@ -5,9 +5,9 @@ from pathlib import Path
 import peewee
 import pytest
 
+from commentsvc.backup import integrity
 from commentsvc.comments import queries, site_names, threads
 from commentsvc.comments.site_names import HiddenSite, SiteRefused
-from commentsvc.db import integrity
 from commentsvc.db.connection import Reader, Transaction
 from commentsvc.db.database import Database
 from commentsvc.db.postgresql.schema import TABLES

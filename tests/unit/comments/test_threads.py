@@ -6,10 +6,10 @@ from typing import Any
 
 import pytest
 
+from commentsvc.backup import integrity
 from commentsvc.comments import errors, queries, reactions, threads
 from commentsvc.comments.errors import UnknownThread, UrlTaken
 from commentsvc.comments.page_urls import PageRef
-from commentsvc.db import integrity
 from commentsvc.db.connection import Transaction
 from commentsvc.db.database import Database
 from commentsvc.moderation import actions, pins

@@ -5,10 +5,10 @@ from pathlib import Path
 
 import pytest
 
+from commentsvc.backup import integrity
 from commentsvc.comments import queries, voting
 from commentsvc.comments.errors import TooManyVotes, UnknownComment
 from commentsvc.comments.voting import CROWD
-from commentsvc.db import integrity
 from commentsvc.db.database import Database
 from commentsvc.db.query import Prepared
 from commentsvc.model import SPAM

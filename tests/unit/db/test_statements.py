@@ -10,13 +10,14 @@ import pytest
 
 from commentsvc import model
 from commentsvc.comments import create, queries
-from commentsvc.db import outbox, statements
+from commentsvc.db import statements
 from commentsvc.db.connection import Reader
 from commentsvc.db.database import Database
 from commentsvc.db.postgresql.statements import FOR_MANY
 from commentsvc.db.schema.comments import CommentTable, SiteTable, ThreadTable
 from commentsvc.db.schema.imports import ImportedCommentTable
 from commentsvc.db.schema.moderation import ChangeTable
+from commentsvc.outbox import outbox
 from tests.unit.database_fixture import NOW, add, decide, opened
 
 C, T, S = CommentTable.alias("c"), ThreadTable.alias("t"), SiteTable.alias("s")

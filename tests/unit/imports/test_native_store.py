@@ -12,6 +12,7 @@ from click.testing import CliRunner, Result
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from commentsvc.backup import integrity
 from commentsvc.cli import client, main, running
 from commentsvc.comments import (
     create,
@@ -28,7 +29,6 @@ from commentsvc.comments import (
 from commentsvc.comments.errors import CommentsError
 from commentsvc.comments.page_urls import PageRef, UrlError
 from commentsvc.comments.reactions import Reaction
-from commentsvc.db import integrity
 from commentsvc.db.database import Database
 from commentsvc.exports import ndjson, snapshot
 from commentsvc.exports.output import Output

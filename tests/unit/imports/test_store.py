@@ -12,10 +12,10 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from commentsvc.auth import accounts
+from commentsvc.backup import integrity
 from commentsvc.comments import queries, threads
 from commentsvc.comments.errors import CommentsError, ProfileRefused
 from commentsvc.comments.submission import avatar
-from commentsvc.db import integrity
 from commentsvc.db.database import Database
 from commentsvc.imports import authors, bulk_store, report, staging_reader, staging_writer, store
 from commentsvc.imports.convert import Converter

@@ -11,12 +11,13 @@ from msgspec.structs import replace
 
 from commentsvc.auth import accounts
 from commentsvc.comments import queries, readers, subscriptions
-from commentsvc.db import inbox, outbox
 from commentsvc.db.connection import Transaction
 from commentsvc.db.schema.outbox import OutboxRow
-from commentsvc.delivery.mail import MailComposer
+from commentsvc.inbox import inbox
 from commentsvc.model import OWNER, Comment
 from commentsvc.moderation import actions, lists, profiles
+from commentsvc.outbox import outbox
+from commentsvc.outbox.mail import MailComposer
 from commentsvc.settings.schema import (
     InboxSettings,
     MailSettings,

@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 
 from commentsvc import model
+from commentsvc.backup import integrity
 from commentsvc.comments import queries
 from commentsvc.comments.errors import NothingToUndo, UnknownComment
-from commentsvc.db import integrity
 from commentsvc.db.database import Database
 from commentsvc.db.postgresql.schema import ENGINE
 from commentsvc.moderation import actions

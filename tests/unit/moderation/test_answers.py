@@ -10,11 +10,11 @@ from msgspec.structs import replace
 from commentsvc.auth import accounts
 from commentsvc.comments import subscriptions, threads
 from commentsvc.comments.errors import NotAnswerable, UnknownComment
-from commentsvc.db import outbox
 from commentsvc.db.database import Database
 from commentsvc.db.schema.outbox import Target
 from commentsvc.moderation import actions, answers, profiles, retention
 from commentsvc.moderation.answers import AnswerResult
+from commentsvc.outbox import outbox
 from tests.unit.app_fixture import SETTINGS, data, served
 from tests.unit.database_fixture import NOW, add, decide, opened
 

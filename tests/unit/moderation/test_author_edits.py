@@ -5,14 +5,15 @@ from pathlib import Path
 
 import pytest
 
+from commentsvc.backup import integrity
 from commentsvc.comments import queries
 from commentsvc.comments.errors import UnknownComment
-from commentsvc.db import integrity, outbox
 from commentsvc.db.database import Database
 from commentsvc.db.schema.outbox import Target
-from commentsvc.delivery.channels import targets
 from commentsvc.model import APPROVED, AUTHOR, DELETED, PENDING, SPAM, Comment
 from commentsvc.moderation import actions, author_edits
+from commentsvc.outbox import outbox
+from commentsvc.outbox.channels import targets
 from commentsvc.settings.schema import Settings
 from commentsvc.spam import training
 from commentsvc.spam.score import Verdict

@@ -10,11 +10,11 @@ import pytest
 from msgspec.structs import replace
 
 from commentsvc.comments import follows, threads
-from commentsvc.db import outbox
 from commentsvc.db.schema.outbox import OutboxRow
-from commentsvc.delivery.mail import MailComposer
-from commentsvc.delivery.smtp import Envelope
 from commentsvc.moderation import retention
+from commentsvc.outbox import outbox
+from commentsvc.outbox.mail import MailComposer
+from commentsvc.outbox.smtp import Envelope
 from commentsvc.settings.schema import MailSettings, ServerSettings
 from tests.unit.app_fixture import SETTINGS, Served, faults, served, waiting
 from tests.unit.database_fixture import decide

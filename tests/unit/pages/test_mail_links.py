@@ -8,10 +8,10 @@ import pytest
 from msgspec.structs import replace
 
 from commentsvc.auth import accounts
-from commentsvc.db import outbox
-from commentsvc.delivery.mail import MailComposer
 from commentsvc.http.messages import Response
 from commentsvc.moderation import actions, profiles
+from commentsvc.outbox import outbox
+from commentsvc.outbox.mail import MailComposer
 from commentsvc.settings.schema import ServerSettings
 from tests.unit.app_fixture import SETTINGS, Served, served
 from tests.unit.database_fixture import HOUR

@@ -20,9 +20,9 @@ from msgspec.structs import replace
 
 from commentsvc.auth import blog_tokens
 from commentsvc.comments import readers
-from commentsvc.delivery.mail import MailComposer
 from commentsvc.http.messages import Response
 from commentsvc.moderation import retention
+from commentsvc.outbox.mail import MailComposer
 from commentsvc.settings.schema import (
     HooksSettings,
     MailSettings,

@@ -7,7 +7,8 @@ from pathlib import Path
 import psycopg
 import pytest
 
-from commentsvc.db import backup, engine_copy, postgresql_dump
+from commentsvc.backup import archive as backup
+from commentsvc.backup import engine_copy, postgresql_dump
 from commentsvc.db.engine import describe
 from commentsvc.db.errors import DatabaseUnusable
 from commentsvc.db.migrations import moved, upgrade

@@ -11,9 +11,9 @@ from typing import Any, Literal
 import psycopg
 import pytest
 
+from commentsvc.backup import integrity
 from commentsvc.cluster import notifications
 from commentsvc.comments import create, queries
-from commentsvc.db import integrity
 from commentsvc.db.connection import Transaction
 from commentsvc.db.database import Database
 from commentsvc.db.errors import DatabaseBusy, DatabaseUnusable

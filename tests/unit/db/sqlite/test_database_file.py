@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
+from commentsvc.backup import archive as backup
 from commentsvc.comments import queries
-from commentsvc.db import backup
 from commentsvc.db.connection import Transaction
 from commentsvc.db.database import Database
 from commentsvc.db.sqlite.database_file import RESCUED, DatabaseReplaced

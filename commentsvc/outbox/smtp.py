@@ -28,7 +28,7 @@ from typing import Final, NamedTuple
 
 import aiosmtplib
 
-from commentsvc.delivery.channel import (
+from commentsvc.outbox.channel import (
     DeliveryError,
     DeliveryRejected,
     ServerUnreachable,

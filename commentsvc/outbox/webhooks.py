@@ -25,9 +25,9 @@ import msgspec
 from commentsvc.comments import queries
 from commentsvc.db.connection import Reader
 from commentsvc.db.schema.outbox import OutboxRow
-from commentsvc.delivery.channel import ServerUnreachable, TemporaryFailure
-from commentsvc.delivery.decision_links import DecisionLink, DecisionLinks
 from commentsvc.model import APPROVED, DELETED, PENDING, SPAM, Entry
+from commentsvc.outbox.channel import ServerUnreachable, TemporaryFailure
+from commentsvc.outbox.decision_links import DecisionLink, DecisionLinks
 from commentsvc.settings.schema import HooksSettings, Settings, Site
 from commentsvc.util.clock import Clock
 from commentsvc.util.http_client import DEADLINE, HttpResponse, RemoteError, SettingsClient

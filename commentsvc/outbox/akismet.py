@@ -19,9 +19,9 @@ from commentsvc.comments import queries
 from commentsvc.db.connection import Reader, Transaction
 from commentsvc.db.database import Database
 from commentsvc.db.schema.outbox import OutboxRow
-from commentsvc.delivery.channel import ServerUnreachable, TemporaryFailure
 from commentsvc.model import AKISMET, APPROVED, AUTHOR, PENDING, SPAM, STATUS, Entry
 from commentsvc.moderation import actions
+from commentsvc.outbox.channel import ServerUnreachable, TemporaryFailure
 from commentsvc.settings.schema import Settings, origins
 from commentsvc.util.clock import Clock
 from commentsvc.util.http_client import RemoteError, SettingsClient

@@ -6,12 +6,12 @@ from pathlib import Path
 import pytest
 
 from commentsvc.comments import create
-from commentsvc.db import outbox
 from commentsvc.db.connection import Transaction
 from commentsvc.db.database import Database
-from commentsvc.db.outbox import PATIENCE, ChannelBacklog
 from commentsvc.db.query import Query
 from commentsvc.db.schema.outbox import OutboxRow, Target
+from commentsvc.outbox import outbox
+from commentsvc.outbox.outbox import PATIENCE, ChannelBacklog
 from commentsvc.util.timestamps import DAY_MS, HOUR_MS
 from tests.unit.database_fixture import NOW, add, new, opened, plan
 

@@ -26,8 +26,8 @@ import peewee
 import psycopg
 from psycopg.conninfo import conninfo_to_dict, make_conninfo
 
-from commentsvc.db import integrity, outbox
-from commentsvc.db.backup_result import ARCHIVE, HELD, BackupError, RestoreResult
+from commentsvc.backup import integrity
+from commentsvc.backup.result import ARCHIVE, HELD, BackupError, RestoreResult
 from commentsvc.db.errors import DatabaseUnusable
 from commentsvc.db.migrations import moved
 from commentsvc.db.migrations.steps import HISTORY
@@ -37,6 +37,7 @@ from commentsvc.db.postgresql import upgrade as postgresql_upgrade
 from commentsvc.db.postgresql.connection import PostgresqlConnection, PostgresqlTransaction
 from commentsvc.db.postgresql.schema import ANALYZE, SCHEMA, TABLES
 from commentsvc.db.schema.comments import CommentTable
+from commentsvc.outbox import outbox
 from commentsvc.util.clock import SYSTEM_CLOCK
 
 # Seconds between two checks whether to go on.

@@ -28,14 +28,15 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Final, TypeVar
 
-from commentsvc.db import integrity, outbox
-from commentsvc.db.backup_result import ARCHIVE, HELD, BackupError, RestoreResult
+from commentsvc.backup import integrity
+from commentsvc.backup.result import ARCHIVE, HELD, BackupError, RestoreResult
 from commentsvc.db.connection import Reader, Transaction
 from commentsvc.db.engine import Location, load_postgresql
 from commentsvc.db.errors import DatabaseBusy, DatabaseError, DatabaseFull
 from commentsvc.db.lock import BY_SYSTEMD, Lock
 from commentsvc.db.migrations import moved, upgrade
 from commentsvc.db.sqlite import connection as sqlite
+from commentsvc.outbox import outbox
 from commentsvc.settings import data_dir
 from commentsvc.util.clock import SYSTEM_CLOCK
 
@@ -90,7 +91,7 @@ def write(
                 )
         else:
             load_postgresql()
-            from commentsvc.db import postgresql_dump
+            from commentsvc.backup import postgresql_dump
 
             postgresql_dump.dump(database, part, unwanted, on_progress)
         _sync(part)

@@ -26,7 +26,7 @@ from typing import Any, Final, NamedTuple, Protocol
 import msgspec
 import peewee
 
-from commentsvc.db.backup import PART, finish_file
+from commentsvc.backup.archive import PART, finish_file
 from commentsvc.db.connection import Reader, Row, Transaction
 from commentsvc.db.engine import Location, describe, load_postgresql
 from commentsvc.db.errors import DatabaseBusy, DatabaseError, DatabaseUnusable

@@ -15,10 +15,10 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from commentsvc.backup import engine_copy
+from commentsvc.backup.engine_copy import CopyError
 from commentsvc.comments import search
-from commentsvc.db import engine_copy
 from commentsvc.db.database import Database
-from commentsvc.db.engine_copy import CopyError
 from commentsvc.db.errors import DatabaseBusy, DatabaseError, DatabaseUnusable
 from commentsvc.db.lock import Lock
 from commentsvc.db.migrations import moved, upgrade

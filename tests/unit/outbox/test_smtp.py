@@ -13,13 +13,13 @@ import idna
 import pytest
 import trustme
 
-from commentsvc.delivery.channel import (
+from commentsvc.outbox.channel import (
     DeliveryError,
     DeliveryRejected,
     ServerUnreachable,
     TemporaryFailure,
 )
-from commentsvc.delivery.smtp import PATIENT, Deadlines, Envelope, Smtp
+from commentsvc.outbox.smtp import PATIENT, Deadlines, Envelope, Smtp
 from tests.unit.mail_server import PASSWORD, MailServer, mail_server, mail_settings
 
 QUICK = Deadlines(connect=0.5, send=0.2)  # for a server that hangs

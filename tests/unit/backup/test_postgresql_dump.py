@@ -8,14 +8,16 @@ from pathlib import Path
 import psycopg
 import pytest
 
+from commentsvc.backup import archive as backup
+from commentsvc.backup import postgresql_dump
+from commentsvc.backup.result import BackupError
+from commentsvc.backup.scheduled import ScheduledBackup
 from commentsvc.comments import search
-from commentsvc.db import backup, outbox, postgresql_dump
-from commentsvc.db.backup_result import BackupError
 from commentsvc.db.database import Database
 from commentsvc.db.errors import DatabaseBusy, DatabaseUnusable
 from commentsvc.db.migrations import upgrade
-from commentsvc.db.scheduled_backup import ScheduledBackup
 from commentsvc.db.schema.outbox import Target
+from commentsvc.outbox import outbox
 from commentsvc.settings.schema import BackupSettings
 from tests.postgresql_server import Server
 from tests.unit.database_fixture import NOW, add, opened

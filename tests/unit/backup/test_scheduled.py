@@ -9,9 +9,10 @@ from pathlib import Path
 
 import pytest
 
-from commentsvc.db import backup, scheduled_backup
-from commentsvc.db.backup_result import BackupError
-from commentsvc.db.scheduled_backup import ScheduledBackup
+from commentsvc.backup import archive as backup
+from commentsvc.backup import scheduled
+from commentsvc.backup.result import BackupError
+from commentsvc.backup.scheduled import ScheduledBackup
 from commentsvc.settings.schema import BackupSettings
 from tests.unit.database_fixture import add, opened
 from tests.unit.settable_clock import SettableClock
@@ -180,7 +181,7 @@ def test_rounds_go_on(tmp_path: Path, database: Path, clock: SettableClock) -> N
 
     async def pause(seconds: float) -> None:
         nonlocal pauses
-        assert seconds == scheduled_backup.ROUND
+        assert seconds == scheduled.ROUND
         clock.now += 24 * HOUR
         pauses += 1
         if pauses == 3:

@@ -30,13 +30,13 @@ from commentsvc.comments.submission import TITLE_LENGTH
 from commentsvc.db.connection import Reader
 from commentsvc.db.schema.comments import CommentTable
 from commentsvc.db.schema.outbox import ASKED, CONFIRMED, OutboxRow
-from commentsvc.delivery.channel import DeliveryRejected
-from commentsvc.delivery.decision_links import DecisionLink, DecisionLinks
-from commentsvc.delivery.smtp import Envelope
 from commentsvc.model import APPROVED, DELETED, PENDING, SPAM, Entry, fragment
 from commentsvc.moderation import personal_data, profiles
 from commentsvc.moderation.permissions import site_ids
 from commentsvc.moderation.profiles import Profile
+from commentsvc.outbox.channel import DeliveryRejected
+from commentsvc.outbox.decision_links import DecisionLink, DecisionLinks
+from commentsvc.outbox.smtp import Envelope
 from commentsvc.settings.schema import Settings, Site
 from commentsvc.util.i18n import (
     Message,

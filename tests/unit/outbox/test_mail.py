@@ -20,8 +20,8 @@ from commentsvc.comments import queries, subscriptions
 from commentsvc.comments.markdown import render
 from commentsvc.db.database import Database
 from commentsvc.db.schema.outbox import OutboxRow
-from commentsvc.delivery.mail import MailComposer
 from commentsvc.moderation import profiles
+from commentsvc.outbox.mail import MailComposer
 from commentsvc.settings.schema import ServerSettings, Settings, Site
 from commentsvc.util import i18n
 from commentsvc.util.i18n import gettext

@@ -11,9 +11,9 @@ from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import Bundle, RuleBasedStateMachine, initialize, invariant, rule
 
+from commentsvc.backup import integrity
 from commentsvc.comments import create, errors, queries
 from commentsvc.comments.create import NewComment
-from commentsvc.db import integrity
 from commentsvc.db.connection import Reader
 from commentsvc.db.database import Database
 from tests.unit.database_fixture import HOUR, NOW, add, connected, decide, new, opened

@@ -26,10 +26,10 @@ from commentsvc.db.connection import Reader, Transaction
 from commentsvc.db.database import Database
 from commentsvc.db.schema.comments import CommentTable
 from commentsvc.db.schema.outbox import OutboxRow
-from commentsvc.delivery.channel import DeliveryRejected, TemporaryFailure
-from commentsvc.delivery.webhooks import Notification, WebhookRequest, exchange, webhook
 from commentsvc.model import APPROVED, AUTHOR, CLASSIFIER, PENDING, SPAM, STATUS, Entry
 from commentsvc.moderation import actions
+from commentsvc.outbox.channel import DeliveryRejected, TemporaryFailure
+from commentsvc.outbox.webhooks import Notification, WebhookRequest, exchange, webhook
 from commentsvc.settings.schema import Settings, origins
 from commentsvc.spam import opinion
 from commentsvc.util.clock import Clock

@@ -29,13 +29,13 @@ from functools import partial
 from typing import Final
 
 from commentsvc.comments import follows
-from commentsvc.db import background, outbox
+from commentsvc.db import background
 from commentsvc.db.connection import Transaction
 from commentsvc.db.database import Database
 from commentsvc.db.errors import DatabaseError
-from commentsvc.db.outbox import ChannelBacklog
 from commentsvc.db.schema.outbox import MAIL, OutboxRow
-from commentsvc.delivery.channel import (
+from commentsvc.outbox import outbox
+from commentsvc.outbox.channel import (
     Channel,
     Connection,
     DeliveryError,
@@ -43,6 +43,7 @@ from commentsvc.delivery.channel import (
     ServerUnreachable,
     TemporaryFailure,
 )
+from commentsvc.outbox.outbox import ChannelBacklog
 from commentsvc.util.clock import Clock
 
 _log = logging.getLogger(__name__)
