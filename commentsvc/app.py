@@ -41,9 +41,8 @@ from commentsvc.auth import edit_tokens
 from commentsvc.auth.signed_links import SignedLinks
 from commentsvc.backup.scheduled import ScheduledBackup
 from commentsvc.cluster.leader import Leader, SoleLeader, Work, meanwhile
-from commentsvc.comments import queries, site_names
+from commentsvc.comments import queries
 from commentsvc.comments.page_urls import Sites
-from commentsvc.comments.views import ViewCounter
 from commentsvc.context import ServiceContext
 from commentsvc.db.database import Database
 from commentsvc.db.engine import Location, describe, load_postgresql
@@ -51,12 +50,14 @@ from commentsvc.db.errors import DatabaseError
 from commentsvc.db.lock import Lock
 from commentsvc.db.migrations import upgrade
 from commentsvc.db.schema.outbox import WEBMENTIONS
+from commentsvc.feedback.views import ViewCounter
 from commentsvc.http.bridge import Bridge
 from commentsvc.http.messages import CorsPolicy
 from commentsvc.http.miss_limit import MissLimiter
 from commentsvc.http.router import Route, Router
 from commentsvc.inbox.hook import InboxHook
 from commentsvc.mentions.endpoint import WebmentionEndpoint
+from commentsvc.moderation import site_names
 from commentsvc.monitoring.health import Health
 from commentsvc.outbox import builds, channels
 from commentsvc.outbox import outbox as outbox_queue
@@ -80,7 +81,7 @@ from commentsvc.settings import data_dir
 from commentsvc.settings.schema import ServerSettings, Settings
 from commentsvc.spam.bans import Bans
 from commentsvc.spam.protected_names import ProtectedNames
-from commentsvc.submission_service import SubmissionService
+from commentsvc.submissions.service import SubmissionService
 from commentsvc.util.clock import Clock
 from commentsvc.util.threads import PROCESS, run_in, stop_all
 

@@ -21,46 +21,37 @@ import pytest
 
 from commentsvc.api import feeds
 from commentsvc.auth import attempts, signed_links
-from commentsvc.comments import (
-    create,
-    follows,
-    images,
-    people,
-    reactions,
-    readers,
-    reports,
-    subscriptions,
-    threads,
-    views,
-    voting,
-)
-from commentsvc.comments.defuse import defuse
-from commentsvc.comments.markdown import links, render
+from commentsvc.comments import create, images
 from commentsvc.db.connection import Transaction
 from commentsvc.db.postgresql.schema import TABLES
 from commentsvc.exports import disqus, snapshot, wordpress, xml_text
 from commentsvc.exports.output import Output
 from commentsvc.exports.snapshot import Selection
+from commentsvc.feedback import reactions, reports, views, votes
 from commentsvc.http.compression import compressed
 from commentsvc.http.messages import Response, encode
 from commentsvc.inbox import inbox
+from commentsvc.markup import people
+from commentsvc.markup.defuse import defuse
+from commentsvc.markup.markdown import links, render
 from commentsvc.mentions import store as mentions
 from commentsvc.model import APPROVED, SPAM
-from commentsvc.moderation import retention
+from commentsvc.moderation import retention, threads
 from commentsvc.outbox import mail, outbox
 from commentsvc.pages import reader_sign_in
+from commentsvc.readers import accounts, follows, subscriptions
 from commentsvc.settings.schema import CommentsSettings, FeedSettings, Site, SpamSettings
 from commentsvc.util.text import excerpt, one_line
 from tests.unit.admin_client import seated
 from tests.unit.app_fixture import NOW, SETTINGS, Served, data, served
-from tests.unit.comments.test_markdown import (
+from tests.unit.database_fixture import add, decide, new
+from tests.unit.markup.test_markdown import (
     ATTACKS,
     IMAGE_ATTACKS,
     LINE_ENDS,
     RENDERED,
     sanitized_again,
 )
-from tests.unit.database_fixture import add, decide, new
 from tests.unit.public_reads import SITE, requests
 from tests.unit.worst_texts import SIZE, SOURCES
 
@@ -322,7 +313,7 @@ def test_moderators_remove_each_word_of_a_stranger_from_each_public_answer(tmp_p
 STRANGERS: dict[str, tuple[object, object]] = {
     "comment": (SpamSettings.pending_limit, retention.drop_spam),
     "proposed_title": ("comment", "comment"),
-    "vote": (voting.CROWD, "comment"),
+    "vote": (votes.CROWD, "comment"),
     "report": (reports.MOST, "comment"),
     "comment_image": ("comment", "comment"),
     "subscription": ("comment", "comment"),
@@ -330,15 +321,15 @@ STRANGERS: dict[str, tuple[object, object]] = {
     "training_comment": ("comment", "comment"),
     # Not public without a title or an approved comment.
     "thread": (SpamSettings.vote_limit, threads.merge),
-    "reaction": (voting.CROWD, reactions.remove),
+    "reaction": (votes.CROWD, reactions.remove),
     "reaction_count": (Site.reactions, reactions.remove),
     "page_view": (views.STORED, views.remove),
     "image": (images.SHARE, images.drop_unused),
     "mention": (mentions.MOST_WAITING, mentions.remove),
-    "reader": (reader_sign_in.PER_ADDRESS, readers.forget),
+    "reader": (reader_sign_in.PER_ADDRESS, accounts.forget),
     "reader_look": ("reader", "reader"),
-    "reader_session": (readers.SESSIONS, "reader"),
-    "sign_in_link": (reader_sign_in.PER_ADDRESS, readers.LINK),  # deleted with later links
+    "reader_session": (accounts.SESSIONS, "reader"),
+    "sign_in_link": (reader_sign_in.PER_ADDRESS, accounts.LINK),  # deleted with later links
     "sign_in_attempt": (attempts.Rate, attempts.take),  # deletes those that are full again
     "outbox": (outbox.HOURLY, outbox.drop_expired),
     "used_link": (signed_links.LinkExpired, signed_links.mark_used),  # deletes expired ones

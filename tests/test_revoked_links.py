@@ -8,9 +8,9 @@ import pytest
 from msgspec.structs import replace
 
 from commentsvc.auth import accounts
-from commentsvc.comments import follows, subscriptions
 from commentsvc.db.schema.outbox import CONFIRMED
 from commentsvc.moderation import profiles
+from commentsvc.readers import follows, subscriptions
 from commentsvc.settings.schema import HooksSettings, ServerSettings, Settings
 from tests.unit.app_fixture import SETTINGS, Served, served
 from tests.unit.database_fixture import HOUR

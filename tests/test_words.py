@@ -30,7 +30,7 @@ TECHNICAL = {
     "api/openapi.py", "auth/edit_tokens.py",
     "admin/json_api.py", "admin/account_api.py", "admin/queue_stream.py", "admin/token_access.py",
     "mentions", "http/forms.py", "http/operation.py", "http/refusals.py", "util/http_client.py",
-    "comments/site_names.py",
+    "moderation/site_names.py",
 }  # fmt: skip
 SPEAKING = sorted(
     path

@@ -30,8 +30,8 @@ from commentsvc.api.errors import as_http
 from commentsvc.auth import sessions
 from commentsvc.auth.sessions import Cookies, Lifetime, Session
 from commentsvc.auth.two_factor import TwoFactor
-from commentsvc.comments.errors import NotPermitted
 from commentsvc.context import ServiceContext
+from commentsvc.errors import NotPermitted
 from commentsvc.http.forms import Form
 from commentsvc.http.messages import Headers, HttpError, Request, Response, first
 from commentsvc.http.operation import Operation, Query

@@ -25,9 +25,9 @@ from commentsvc.auth import (
 from commentsvc.auth.account_mails import AskedAddress
 from commentsvc.auth.attempts import AttemptLimiter, Bucket, Rate
 from commentsvc.auth.signed_links import LinkError, LinkExpired, SignedLinks
-from commentsvc.comments.errors import NotPermitted, ProfileRefused
 from commentsvc.comments.submission import is_email
 from commentsvc.db.connection import Reader, Transaction
+from commentsvc.errors import NotPermitted, ProfileRefused
 from commentsvc.http.forms import Form
 from commentsvc.http.messages import Request, Response, first
 from commentsvc.http.router import Route

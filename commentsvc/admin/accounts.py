@@ -9,9 +9,9 @@ from commentsvc.auth import invitations, passwords, sessions
 from commentsvc.auth.accounts import Moderator, ModeratorError, NameRefused, NameTaken
 from commentsvc.auth.invitations import OVER, AccountInvitation, InvitationOver
 from commentsvc.auth.signed_links import LinkError, SignedLinks
-from commentsvc.comments.errors import ProfileRefused
 from commentsvc.comments.submission import is_email
 from commentsvc.db.connection import Reader, Transaction
+from commentsvc.errors import ProfileRefused
 from commentsvc.http.forms import Form
 from commentsvc.http.messages import Request, Response, TrustedProxies, first
 from commentsvc.http.router import Route

@@ -2,6 +2,7 @@
 
 from typing import Final
 
+from commentsvc import errors
 from commentsvc.admin.access import RequestContext, page_operation
 from commentsvc.admin.layout import AdminContext
 from commentsvc.admin.render import number, redirect
@@ -11,7 +12,6 @@ from commentsvc.admin.review_queue import (
     flash_message,
     unreadable_decision,
 )
-from commentsvc.comments import errors
 from commentsvc.db.connection import Reader
 from commentsvc.http.forms import Form
 from commentsvc.http.messages import Request, Response, first

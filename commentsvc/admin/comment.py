@@ -8,10 +8,11 @@ from commentsvc.admin.layout import AdminContext
 from commentsvc.admin.render import number, redirect, target
 from commentsvc.admin.review_queue import flash_message, with_flash
 from commentsvc.api.images import HEADERS as IMAGE_HEADERS
-from commentsvc.comments import images, reports
-from commentsvc.comments.errors import UnknownComment
+from commentsvc.comments import images
 from commentsvc.comments.submission import SubmissionError, message_from_text
 from commentsvc.db.connection import Reader
+from commentsvc.errors import UnknownComment
+from commentsvc.feedback import reports
 from commentsvc.http.forms import Form
 from commentsvc.http.messages import NOT_STORED, HttpError, Request, Response, first
 from commentsvc.http.router import Route

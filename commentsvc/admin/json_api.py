@@ -14,9 +14,8 @@ from msgspec.structs import asdict
 from commentsvc.admin.dashboard import settings_sections
 from commentsvc.admin.token_access import TokenAccess, answered, body
 from commentsvc.api.serialize import Answer, Moment
-from commentsvc.comments import search, threads
+from commentsvc.comments import search
 from commentsvc.comments.submission import MessageBody, message_from_json
-from commentsvc.comments.threads import ThreadSummary
 from commentsvc.context import ServiceContext
 from commentsvc.db.connection import Reader, Transaction
 from commentsvc.db.schema.outbox import OutboxRow
@@ -24,12 +23,13 @@ from commentsvc.http.messages import NOT_STORED, HttpError, Request, Response
 from commentsvc.http.operation import NOTHING, Operation, Query, json_of
 from commentsvc.http.router import Route
 from commentsvc.model import STATES, Entry
-from commentsvc.moderation import actions, decisions, lists, review
+from commentsvc.moderation import actions, decisions, lists, review, threads
 from commentsvc.moderation.actions import ChangeResult, HistoryEntry
 from commentsvc.moderation.decisions import TAKE_BACK
 from commentsvc.moderation.lists import CURSOR, StoredVerdict
 from commentsvc.moderation.permissions import Actor, Permission
 from commentsvc.moderation.review import ReviewQuery
+from commentsvc.moderation.threads import ThreadSummary
 from commentsvc.outbox import outbox
 from commentsvc.spam import bans
 from commentsvc.spam.bans import Ban

@@ -1,6 +1,6 @@
 """Rendering: the templates of the moderation pages, and the headers of their answers.
 
-jinja2 escapes all texts of a page; the only HTML from readers comes from `comments.markdown`, which
+jinja2 escapes all texts of a page; the only HTML from readers comes from `markup.markdown`, which
 sanitizes it. The Content-Security-Policy allows only our own style sheets, scripts and pictures, as
 files, and nothing inline; no other page can frame or open ours. All addresses are relative, so that
 the pages work under any path prefix of a proxy.
@@ -15,8 +15,8 @@ from datetime import UTC, datetime
 from functools import lru_cache
 from typing import Any, Final
 
-from commentsvc.comments import images
 from commentsvc.http.messages import NO_SNIFFING, NOT_STORED, Headers, HttpError, Response
+from commentsvc.markup import image_names
 from commentsvc.model import Comment
 from commentsvc.spam import reasons
 from commentsvc.util.i18n import Message, ngettext, pgettext, spoken
@@ -98,7 +98,8 @@ def exactly(moment: int) -> str:
 
 def pictures(comment: Comment) -> list[str]:
     """Return the names of the images in a comment, which moderators see before others do."""
-    return [name for name in images.names(comment.source) if f"/images/{name}." in comment.html]
+    named = image_names.names(comment.source)
+    return [name for name in named if f"/images/{name}." in comment.html]
 
 
 def machine(moment: int) -> str:

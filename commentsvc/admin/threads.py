@@ -7,17 +7,17 @@ from commentsvc.admin.layout import AdminContext
 from commentsvc.admin.render import number, redirect
 from commentsvc.admin.review_queue import address, unreadable_decision
 from commentsvc.api.errors import as_http
-from commentsvc.comments import reactions, threads, views
-from commentsvc.comments.errors import UnknownThread
 from commentsvc.comments.submission import TITLE_LENGTH
-from commentsvc.comments.threads import ThreadSummary
+from commentsvc.errors import UnknownThread
+from commentsvc.feedback import reactions, views
 from commentsvc.http.forms import Form
 from commentsvc.http.messages import HttpError, Request, Response, first
 from commentsvc.http.router import Route
 from commentsvc.model import STATES
-from commentsvc.moderation import decisions
+from commentsvc.moderation import decisions, threads
 from commentsvc.moderation.decisions import ThreadChange
 from commentsvc.moderation.permissions import Permission
+from commentsvc.moderation.threads import ThreadSummary
 from commentsvc.settings.schema import origins
 from commentsvc.util.i18n import Text
 from commentsvc.util.i18n import gettext as _

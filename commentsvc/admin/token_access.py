@@ -14,9 +14,9 @@ from commentsvc.api.errors import as_http
 from commentsvc.api.submit import CHALLENGE
 from commentsvc.auth import api_tokens, sessions
 from commentsvc.auth.api_tokens import ApiToken
-from commentsvc.comments.errors import NotPermitted
 from commentsvc.comments.submission import MalformedError
 from commentsvc.context import ServiceContext
+from commentsvc.errors import NotPermitted
 from commentsvc.http.messages import (
     JSON,
     NO_SNIFFING,

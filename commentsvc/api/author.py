@@ -22,8 +22,7 @@ from commentsvc.api.serialize import (
 from commentsvc.api.submit import CHALLENGE, HttpSubmissions
 from commentsvc.api.vote_limit import VoteLimit, VoterNetwork
 from commentsvc.auth.edit_tokens import EditTokens
-from commentsvc.comments import queries, readers, reports, voting
-from commentsvc.comments.errors import TooManyVotes, UnknownComment
+from commentsvc.comments import queries
 from commentsvc.comments.submission import (
     KEY,
     MalformedError,
@@ -34,6 +33,9 @@ from commentsvc.comments.submission import (
 )
 from commentsvc.context import ServiceContext
 from commentsvc.db.connection import Reader
+from commentsvc.errors import TooManyVotes, UnknownComment
+from commentsvc.feedback import reports
+from commentsvc.feedback import votes as voting
 from commentsvc.http.messages import (
     JSON,
     NO_SNIFFING,
@@ -52,6 +54,7 @@ from commentsvc.http.router import Route, route
 from commentsvc.model import DELETED, Comment, Entry
 from commentsvc.moderation import author_edits
 from commentsvc.moderation.author_edits import EditCredentials
+from commentsvc.readers import accounts
 from commentsvc.util.client_network import network, wide_network
 from commentsvc.util.i18n import Message
 from commentsvc.util.i18n import gettext as _
@@ -363,7 +366,7 @@ class AuthorActions:
         def work(reader: Reader) -> list[tuple[Entry, int]]:
             url = queries.thread(reader, *place).url
             found = []
-            for number in readers.own_comments(reader, who, url):
+            for number in accounts.own_comments(reader, who, url):
                 entry, own = queries.find(reader, number), author_edits.authorize(reader, number)
                 if entry and own and entry.comment.status != DELETED:
                     found.append((entry, own.token_expires_at))
@@ -390,9 +393,9 @@ class AuthorActions:
         headers = self._cors.check(request, site)
         who = self._submissions.reader(request, site)
         if query.everywhere:
-            await self._database.write(readers.end_sessions, who.id)
+            await self._database.write(accounts.end_sessions, who.id)
         else:
-            await self._database.write(readers.end_session, request.bearer())
+            await self._database.write(accounts.end_session, request.bearer())
         return Response(204, (NOT_STORED, *headers), b"")
 
     def _find(self, request: Request, number: int) -> FoundComment:
@@ -429,7 +432,7 @@ class AuthorActions:
         """Return whether a token is that of the reader who signed in and wrote a comment."""
         if entry.comment.reader_id is None:
             return False
-        who = self._database.read_now(readers.of_token, token, self._clock.now_ms())
+        who = self._database.read_now(accounts.of_token, token, self._clock.now_ms())
         return who is not None and who.id == entry.comment.reader_id
 
     def _check(self, request: Request, entry: Entry) -> Headers:

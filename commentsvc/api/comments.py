@@ -40,7 +40,7 @@ from commentsvc.api.serialize import (
 )
 from commentsvc.api.submit import HttpSubmissions
 from commentsvc.auth.edit_tokens import ReplyFeedWords
-from commentsvc.comments import popular, queries, reactions, views
+from commentsvc.comments import popular, queries
 from commentsvc.comments.page_urls import PageRef
 from commentsvc.comments.pagination import Sort
 from commentsvc.comments.popular import DAYS, DiscussedPage, Period
@@ -53,6 +53,7 @@ from commentsvc.comments.submission import (
 )
 from commentsvc.context import ServiceContext
 from commentsvc.db.connection import Reader
+from commentsvc.feedback import reactions, views
 from commentsvc.http.messages import (
     ANY_ORIGIN,
     JSON,
@@ -69,7 +70,7 @@ from commentsvc.http.messages import (
 from commentsvc.http.operation import TEXT, Operation, Query, json_of
 from commentsvc.http.router import Route, route
 from commentsvc.model import APPROVED, fragment, site_tag, thread_tag, views_tag
-from commentsvc.submission_service import Accepted
+from commentsvc.submissions.service import Accepted
 from commentsvc.util.text import excerpt
 from commentsvc.util.timestamps import read, rfc3339
 

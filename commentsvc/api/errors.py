@@ -3,7 +3,7 @@
 This is the only such list. The router and the pages use `as_http`.
 """
 
-from commentsvc.comments import errors
+from commentsvc import errors
 from commentsvc.comments.page_urls import UnknownSiteError, UrlError
 from commentsvc.comments.submission import MalformedError, SubmissionError
 from commentsvc.db.errors import DatabaseError, DatabaseFull

@@ -26,7 +26,7 @@ from commentsvc.http.messages import JSON, Headers, HttpError, Request, Response
 from commentsvc.http.operation import Operation
 from commentsvc.http.router import Handler, HandlerResult, Route
 from commentsvc.settings.schema import CommentsSettings, Site
-from commentsvc.submission_service import Accepted
+from commentsvc.submissions.service import Accepted
 from commentsvc.util.i18n import translate
 
 WEBSITE_LENGTH: Final = 254  # characters

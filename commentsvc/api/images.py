@@ -18,9 +18,9 @@ from msgspec import Meta
 from commentsvc.api.parameters import LanguageTag, PageQuery
 from commentsvc.api.serialize import UploadedImage
 from commentsvc.comments import images
-from commentsvc.comments.errors import ImagesFull, ImagesWait
 from commentsvc.comments.submission import SubmissionError
 from commentsvc.context import ServiceContext
+from commentsvc.errors import ImagesFull, ImagesWait
 from commentsvc.http.messages import (
     ANY_ORIGIN,
     JSON,
@@ -37,6 +37,7 @@ from commentsvc.http.messages import (
 )
 from commentsvc.http.operation import Content, Operation, Query, json_of
 from commentsvc.http.router import Route, route
+from commentsvc.markup import image_names
 from commentsvc.model import thread_tag
 from commentsvc.spam.pending_limit import NETWORK_FULL
 from commentsvc.util.client_network import NetworkHashes, network, wide_network
@@ -99,7 +100,7 @@ IMAGE = Operation(
     path="/images/{path}",
     summary="A picture of an approved comment",
     query=Query,
-    path_type=Annotated[str, Meta(description="Its name.", pattern=rf"^{images.NAME}\.webp$")],
+    path_type=Annotated[str, Meta(description="Its name.", pattern=rf"^{image_names.NAME}\.webp$")],
     answers={200: Content("image/webp")},
     errors=(400, 404, 503),
 )
@@ -173,7 +174,7 @@ class CommentImages:
         match = _MADE(made)
         if match is None:
             raise SubmissionError({"image": OVERSIZED if made == TOO_LARGE else UNUSABLE})
-        name = images.name(match[3], int(match[1]), int(match[2]))
+        name = image_names.name(match[3], int(match[1]), int(match[2]))
         now = self._clock.now_ms()
         quota = images.Quota(self._total, self._hashes.hashes(client, now))
         try:

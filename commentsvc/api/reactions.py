@@ -1,4 +1,4 @@
-"""Reactions: one click says what a reader thinks of a page. See `comments.reactions`."""
+"""Reactions: one click says what a reader thinks of a page. See `feedback.reactions`."""
 
 from typing import Annotated, Final
 
@@ -9,12 +9,12 @@ from commentsvc.api.author import Word, read_small
 from commentsvc.api.parameters import WriteQuery
 from commentsvc.api.serialize import Reactions
 from commentsvc.api.vote_limit import VoteLimit
-from commentsvc.comments import reactions
-from commentsvc.comments.errors import TooManyReactions
 from commentsvc.comments.page_urls import PageRef
-from commentsvc.comments.reactions import Reaction
 from commentsvc.comments.submission import Url
 from commentsvc.context import ServiceContext
+from commentsvc.errors import TooManyReactions
+from commentsvc.feedback import reactions
+from commentsvc.feedback.reactions import Reaction
 from commentsvc.http.messages import (
     JSON,
     NOT_STORED,

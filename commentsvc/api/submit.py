@@ -1,7 +1,7 @@
 """HTTP submissions: CORS, the client's network and rate limits, before a submission is judged.
 
 JSON, our form and Stacosys' forms are read and answered in different ways; this module has what
-they share. `commentsvc.submission_service` judges and stores a submission.
+they share. `commentsvc.submissions.service` judges and stores a submission.
 """
 
 from collections.abc import Callable
@@ -11,9 +11,7 @@ from typing import Final, TypeVar
 import msgspec
 
 from commentsvc.api.serialize import FormOptions
-from commentsvc.comments import readers
 from commentsvc.comments.page_urls import PageRef
-from commentsvc.comments.readers import SignedReader
 from commentsvc.comments.submission import Submission, avatar
 from commentsvc.context import ServiceContext
 from commentsvc.db.errors import DatabaseError
@@ -28,8 +26,10 @@ from commentsvc.http.messages import (
     too_fast,
     too_many,
 )
+from commentsvc.readers import accounts
+from commentsvc.readers.accounts import SignedReader
 from commentsvc.spam.score import Verdict
-from commentsvc.submission_service import Accepted, SubmissionService
+from commentsvc.submissions.service import Accepted, SubmissionService
 from commentsvc.util.client_network import network
 from commentsvc.util.i18n import gettext as _
 from commentsvc.util.i18n import requested_language
@@ -163,7 +163,7 @@ class HttpSubmissions:
     def reader(self, request: Request, site: str) -> SignedReader:
         """Return the reader of the session whose token a request has. Raise HttpError 401."""
         if token := request.bearer():
-            who = self._database.read_now(readers.of_token, token, self._clock.now_ms())
+            who = self._database.read_now(accounts.of_token, token, self._clock.now_ms())
             if who is not None and who.site == site and who.name:
                 return who
         raise HttpError(401, "signed_out", SIGNED_OUT, headers=CHALLENGE)

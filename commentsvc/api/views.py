@@ -1,11 +1,11 @@
-"""Page views: a page tells that it was opened. See `comments.views`."""
+"""Page views: a page tells that it was opened. See `feedback.views`."""
 
 import re
 from typing import Final
 
 from commentsvc.api.parameters import PageQuery
-from commentsvc.comments.views import ViewCounter
 from commentsvc.context import ServiceContext
+from commentsvc.feedback.views import ViewCounter
 from commentsvc.http.messages import (
     NOT_STORED,
     CorsPolicy,

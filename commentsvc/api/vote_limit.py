@@ -4,8 +4,8 @@ import hashlib
 from collections.abc import Callable
 from typing import Final, NamedTuple
 
-from commentsvc.comments.voting import CROWD, DIGEST
 from commentsvc.context import ServiceContext
+from commentsvc.feedback.votes import CROWD, DIGEST
 from commentsvc.http.messages import Request, TrustedProxies, too_many
 from commentsvc.util.client_network import NetworkHashes, network, wide_network
 from commentsvc.util.i18n import Message

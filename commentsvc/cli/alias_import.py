@@ -13,11 +13,12 @@ from typing import Final
 
 import msgspec
 
-from commentsvc.comments import queries, threads
+from commentsvc.comments import queries
 from commentsvc.comments.page_urls import Sites, UrlError
 from commentsvc.comments.queries import Thread
 from commentsvc.db.connection import Reader
 from commentsvc.model import CLOSED
+from commentsvc.moderation import threads
 from commentsvc.runtime.control_commands import Alias, Close, Move
 
 # Bytes of a list: enough for a blog of 20,000 pages with five old addresses each.

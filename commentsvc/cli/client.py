@@ -22,10 +22,9 @@ from commentsvc.auth.credentials import Credential
 from commentsvc.auth.sessions import Lifetime
 from commentsvc.backup import integrity
 from commentsvc.cli import alias_import, running
-from commentsvc.comments import queries, search, site_names, threads
+from commentsvc.comments import queries, search
 from commentsvc.comments.page_urls import Sites
 from commentsvc.comments.search import SearchResult
-from commentsvc.comments.threads import ThreadSummary
 from commentsvc.db import writer
 from commentsvc.db.connection import Reader, Transaction
 from commentsvc.db.database import Database
@@ -39,9 +38,10 @@ from commentsvc.imports import authors, store
 from commentsvc.imports.authors import AuthorRules
 from commentsvc.imports.store import ImportRun
 from commentsvc.model import TEXT, Entry
-from commentsvc.moderation import actions, profiles
+from commentsvc.moderation import actions, profiles, site_names, threads
 from commentsvc.moderation.actions import HistoryEntry
 from commentsvc.moderation.profiles import Profile
+from commentsvc.moderation.threads import ThreadSummary
 from commentsvc.runtime import control
 from commentsvc.runtime.control import ControlError, NoServer, Ping
 from commentsvc.runtime.control_commands import Alias, Close, CommandResult, Move, Order

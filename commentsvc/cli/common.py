@@ -161,9 +161,9 @@ def expected() -> tuple[type[Exception], ...]:
     from commentsvc.auth.edit_tokens import KeyUnusable
     from commentsvc.auth.passwords import PasswordRefused
     from commentsvc.backup.result import BackupError
-    from commentsvc.comments.errors import CommentsError
     from commentsvc.comments.page_urls import UrlError
     from commentsvc.db.errors import DatabaseError
+    from commentsvc.errors import CommentsError
     from commentsvc.exports.hugo import DataFilesError
     from commentsvc.imports.records import ImportFailed
     from commentsvc.runtime.control import ControlError

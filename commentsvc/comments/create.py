@@ -22,19 +22,20 @@ from typing import Final, NamedTuple
 
 import msgspec
 
-from commentsvc.comments import follows, images, subscriptions, titles
-from commentsvc.comments.errors import (
+from commentsvc.comments import images, titles
+from commentsvc.db import statements
+from commentsvc.db.connection import Row, Transaction
+from commentsvc.db.writer import BatchOperation
+from commentsvc.errors import (
     CommentsError,
     KeyConflict,
     ThreadClosed,
     UnknownParent,
     UnknownSite,
 )
-from commentsvc.db import statements
-from commentsvc.db.connection import Row, Transaction
-from commentsvc.db.writer import BatchOperation
 from commentsvc.model import AGING, APPROVED, CLOSED, Comment, site_tag, thread_tag
 from commentsvc.outbox import outbox
+from commentsvc.readers import follows, subscriptions
 from commentsvc.util.timestamps import HOUR_MS
 
 RETRY: Final = HOUR_MS  # milliseconds in which the same content counts as a retry

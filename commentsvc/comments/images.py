@@ -4,23 +4,19 @@ An image is stored as a row when it arrives, and belongs to nobody. A comment th
 Markdown, as in ``![alt](image:NAME)``, is linked with it; `markdown.render` makes it an ``<img>``.
 An image is shown only while an approved comment is linked with it. One that no comment names for a
 day is removed. Images of a network that no approved comment shows, or that are newer than a day,
-take at most its share of the site's room, so that others can still upload theirs. The name is a
-digest of the content with its width and height, so the content behind a name never changes, and the
-same picture is stored once per site.
+take at most its share of the site's room, so that others can still upload theirs. The same
+picture is stored once per site: see `image_names`.
 
     CommentsError
       ImagesFull   the site has no room for another image
       ImagesWait   that network has all the images that may wait for approval
 """
 
-import hashlib
-import re
 from collections.abc import Sequence
 from typing import Any, Final, NamedTuple
 
 from peewee import fn
 
-from commentsvc.comments.errors import ImagesFull, ImagesWait
 from commentsvc.db.connection import Reader, Transaction
 from commentsvc.db.query import Param, Select, literal, prepared
 from commentsvc.db.schema.comments import (
@@ -30,12 +26,11 @@ from commentsvc.db.schema.comments import (
     SiteTable,
     ThreadTable,
 )
+from commentsvc.errors import ImagesFull, ImagesWait
+from commentsvc.markup import image_names
 from commentsvc.model import APPROVED
 from commentsvc.util.timestamps import DAY_MS
 
-NAME: Final = r"[0-9a-f]{32}-[0-9]{1,4}x[0-9]{1,4}"
-_NAMED: Final = re.compile(rf"\bimage:({NAME})(?![0-9])").findall
-DIGEST: Final = 16  # bytes
 # A network's share of a site's bytes: a tenth, so that a moderator notices long before the site is
 # full, but always room for the largest image that `api.image_worker` makes.
 SHARE: Final = 10
@@ -58,30 +53,6 @@ class Quota(NamedTuple):
 
     most: int
     networks: Sequence[bytes] = ()
-
-
-def name(content: bytes, width: int, height: int) -> str:
-    """Return the name of an image with that content and size in pixels."""
-    return f"{_digest(content)}-{width}x{height}"
-
-
-def size(image: str) -> list[str]:
-    """Return the width and height in pixels that an image's name contains."""
-    return image.rpartition("-")[2].split("x")
-
-
-def is_named_so(image: str, content: bytes) -> bool:
-    """Return whether an image of that content may have the name `image`."""
-    return image.startswith(f"{_digest(content)}-") and re.fullmatch(NAME, image) is not None
-
-
-def _digest(content: bytes) -> str:
-    return hashlib.blake2b(content, digest_size=DIGEST).hexdigest()
-
-
-def names(source: str) -> list[str]:
-    """Return the names of the images in the Markdown `source`, each once."""
-    return list(dict.fromkeys(_NAMED(source))) if "image:" in source else []
 
 
 @prepared
@@ -212,7 +183,7 @@ def put(tx: Transaction, site: str, image: str, content: bytes, now: int, quota:
 def link(tx: Transaction, comment_id: int, source: str) -> None:
     """Link a comment with the images that its text names, and with no others."""
     tx.change(_unlink, comment_id)
-    tx.change_each(_link, [(comment_id, image) for image in names(source)])
+    tx.change_each(_link, [(comment_id, image) for image in image_names.names(source)])
 
 
 def remove(tx: Transaction, comment_id: int) -> None:

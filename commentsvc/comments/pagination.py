@@ -17,7 +17,7 @@ from collections.abc import Iterable
 from itertools import accumulate
 from typing import Final, Literal
 
-from commentsvc.comments.errors import BadCursor
+from commentsvc.errors import BadCursor
 from commentsvc.model import Comment
 
 Sort = Literal["oldest", "newest", "top"]

@@ -11,12 +11,12 @@ import msgspec
 from peewee import Case
 
 from commentsvc.comments import pagination
-from commentsvc.comments.errors import UnknownComment
 from commentsvc.comments.pagination import Sort
 from commentsvc.db import statements
 from commentsvc.db.connection import Reader, Row, Transaction
 from commentsvc.db.query import Param, Select, literal, prepared
 from commentsvc.db.schema.comments import CommentTable, SiteTable, ThreadTable
+from commentsvc.errors import UnknownComment
 from commentsvc.model import AGING, APPROVED, CLOSED, OPEN, PENDING, Comment, Entry
 
 

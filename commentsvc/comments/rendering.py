@@ -1,9 +1,39 @@
 """Rendering: makes the HTML of a comment in its thread, as the comment's site wants it."""
 
-from commentsvc.comments import markdown, people
+from peewee import fn
+
+from commentsvc.comments import queries
+from commentsvc.comments.page_urls import PageRef
 from commentsvc.db.connection import Reader
-from commentsvc.db.query import Param, Select, prepared
-from commentsvc.db.schema.comments import SiteTable, ThreadTable
+from commentsvc.db.query import Param, Select, literal, prepared
+from commentsvc.db.schema.comments import CommentTable, SiteTable, ThreadTable
+from commentsvc.markup import markdown, people
+from commentsvc.model import APPROVED
+
+
+def find_people(
+    reader: Reader, thread_id: int, source: str, before: int | None = None
+) -> dict[str, int]:
+    """Return the people whom `source` mentions, with the id of the last comment of each.
+
+    For a stored comment, only those with ids below its own, `before`, count.
+    """
+    named = people.names(source) if "@" in source else set()
+    if not named or not thread_id:
+        return {}
+    query = CommentTable.select(CommentTable.author, fn.MAX(CommentTable.id)).where(
+        CommentTable.thread == thread_id,
+        CommentTable.status == literal(APPROVED),
+        CommentTable.author.in_(sorted(named)),
+    )
+    if before is not None:
+        query = query.where(CommentTable.id < before)
+    return dict(reader.query(query.group_by(CommentTable.author)))
+
+
+def find_people_on(reader: Reader, place: PageRef, source: str) -> dict[str, int]:
+    """Return the people whom a new comment on the page `place` mentions; see `find_people`."""
+    return find_people(reader, queries.thread(reader, *place).id, source)
 
 
 @prepared
@@ -13,8 +43,8 @@ def _features(thread_id: Param) -> Select:
 
 
 def render(reader: Reader, thread_id: int, source: str, before: int | None = None) -> str:
-    """Return the HTML of `source` in a thread; see `markdown.render`, and `people.find`."""
+    """Return the HTML of `source` in a thread; see `markdown.render`, and `find_people`."""
     may_have_more = "$" in source or "math" in source or "image:" in source
     math, images = (may_have_more and reader.first(_features, thread_id)) or (0, "")
-    named = people.find(reader, thread_id, source, before)
+    named = find_people(reader, thread_id, source, before)
     return markdown.render(source, bool(math), named, images)

@@ -18,7 +18,6 @@ from typing import Final, Generic, Literal, NamedTuple, TypeVar
 import msgspec
 from peewee import JOIN, Case, fn
 
-from commentsvc.comments import reactions
 from commentsvc.comments.page_urls import UnknownSiteError, UrlError
 from commentsvc.db.connection import Reader, Row
 from commentsvc.db.query import Param, Select, prepared
@@ -70,6 +69,7 @@ from commentsvc.exports.records import (
     ViewsRecord,
     VoteRecord,
 )
+from commentsvc.feedback import reactions
 from commentsvc.model import AKISMET, APPROVED, AUTHOR, CLASSIFIER, PENDING
 from commentsvc.util.timestamps import rfc3339_ms
 

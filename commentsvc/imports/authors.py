@@ -12,12 +12,12 @@ no moderator has approved, and those of moderators who have another address here
 from collections.abc import Mapping, Sequence
 from typing import Final, TypeAlias
 
-from commentsvc.comments import readers
 from commentsvc.comments.submission import avatar
 from commentsvc.db.connection import Reader
 from commentsvc.imports.records import ImportedComment
 from commentsvc.moderation import profiles
 from commentsvc.moderation.profiles import Profile
+from commentsvc.readers import accounts
 from commentsvc.settings.schema import Settings
 from commentsvc.spam.protected_names import ProtectedNames, looks
 from commentsvc.spam.reasons import line
@@ -38,7 +38,7 @@ class AuthorRules:
     ) -> None:
         """Take the loaded protected names, and the moderators.
 
-        `taken` is as in `comments.readers.looks_taken`: who signed in under a name with each look.
+        `taken` is as in `readers.accounts.looks_taken`: who signed in under a name with each look.
         `known` has moderators by what identifies them in the source: an address, an account or
         `ADMINS`.
         """
@@ -90,4 +90,4 @@ def read(reader: Reader, settings: Settings, known: Sequence[tuple[str, str]]) -
     names = ProtectedNames(settings)
     names.load(reader)
     found = {who: profiles.named(reader, name) for who, name in known}
-    return AuthorRules(names, readers.looks_taken(reader), profiles.everyone(reader), found)
+    return AuthorRules(names, accounts.looks_taken(reader), profiles.everyone(reader), found)

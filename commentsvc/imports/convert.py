@@ -4,12 +4,11 @@ import hashlib
 from collections.abc import Sequence
 from typing import Any, Final, NamedTuple
 
-from commentsvc.comments import markdown
 from commentsvc.comments.submission import avatar, is_email, is_site
-from commentsvc.imports import markup
 from commentsvc.imports.authors import AuthorRules
-from commentsvc.imports.markup import CommentText
 from commentsvc.imports.records import SHORT_LIMIT, TEXT_LIMIT, ImportedComment
+from commentsvc.markup import html_to_markdown, markdown
+from commentsvc.markup.html_to_markdown import CommentText
 from commentsvc.model import APPROVED, DELETED, PENDING, SPAM
 from commentsvc.spam.reasons import said
 from commentsvc.util.text import one_line
@@ -72,7 +71,11 @@ class Converter:
         dropped = self._dropped(comment)
         text = _NO_TEXT
         if not dropped:
-            text = _our_text(comment) if comment.ours else markup.read(comment.text, comment.markup)
+            text = (
+                _our_text(comment)
+                if comment.ours
+                else html_to_markdown.read(comment.text, comment.markup)
+            )
             dropped = "" if text.source or comment.ours else "it has no text"
         if dropped:  # its place may be needed for replies
             row = _row((created, None, None, 0))

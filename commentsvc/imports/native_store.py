@@ -12,9 +12,8 @@ import msgspec
 from msgspec.structs import replace
 from peewee import Value
 
-from commentsvc.comments import follows, images, queries, reactions, readers
+from commentsvc.comments import images, queries
 from commentsvc.comments.create import ThreadRef, changed
-from commentsvc.comments.readers import SignedReader
 from commentsvc.db import statements
 from commentsvc.db.connection import Transaction
 from commentsvc.db.query import Param, Select, insertion, prepared
@@ -54,8 +53,12 @@ from commentsvc.exports.records import (
     TrainingTotalRecord,
     ViewsRecord,
 )
+from commentsvc.feedback import reactions
 from commentsvc.imports import dates, imported_records
+from commentsvc.markup import image_names
 from commentsvc.model import AGING, site_tag, thread_tag, views_tag
+from commentsvc.readers import accounts, follows
+from commentsvc.readers.accounts import SignedReader
 from commentsvc.spam.protected_names import looks
 
 _decode = msgspec.json.Decoder(exported.Record).decode
@@ -180,7 +183,7 @@ def add_details(
     )  # fmt: skip
     created = dates.moment(record.created)
     for image in record.images:
-        if images.is_named_so(image.name, image.content):
+        if image_names.is_named_so(image.name, image.content):
             tx.change(images.put_row, ref.site, image.name, image.content, created, None)
     images.link(tx, comment_id, record.message)
     if record.training and keeps_ids:
@@ -329,18 +332,18 @@ def _add_follower(tx: Transaction, record: FollowerRecord, site: str, import_id:
 def _put_reader(tx: Transaction, record: ReaderRecord, import_id: int) -> int | None:
     """Store a reader; return the id, None if another reader of the site has the name."""
     identity, alike = (record.issuer, record.subject), looks(record.name)
-    who = readers.known(tx, record.site, identity)
+    who = accounts.known(tx, record.site, identity)
     if who is None or not who.name:
         new = SignedReader(who.id if who else 0, record.site, record.name, record.email)
-        if not record.name or readers.holds(tx, record.site, alike, new):
+        if not record.name or accounts.holds(tx, record.site, alike, new):
             return None
-        who = readers.identified(tx, record.site, identity, record.email, 0)
-        readers.choose_name(tx, who, record.name, alike)
+        who = accounts.identified(tx, record.site, identity, record.email, 0)
+        accounts.choose_name(tx, who, record.name, alike)
         tx.change(imported_records.note, import_id, imported_records.READER, who.id, "", 0)
     elif who.email != record.email and tx.first(
         imported_records.is_noted, import_id, imported_records.READER, who.id
     ):
-        readers.change_address(tx, who, record.email)
+        accounts.change_address(tx, who, record.email)
     return who.id
 
 

@@ -14,8 +14,8 @@ from zoneinfo import ZoneInfo
 
 import msgspec
 
-# The markup of a text; html_lines is HTML with line breaks and blank lines between paragraphs.
-Markup: TypeAlias = Literal["html", "html_lines", "markdown", "text"]
+from commentsvc.markup.html_to_markdown import Markup
+
 # The status of an imported comment.
 ImportStatus: TypeAlias = Literal["approved", "pending", "spam", "deleted"]
 

@@ -15,7 +15,6 @@ from peewee import JOIN, fn
 
 from commentsvc.comments import images
 from commentsvc.comments.create import ThreadRef, add_to_counts, changed
-from commentsvc.comments.errors import CommentsError, UnknownSite
 from commentsvc.db import statements
 from commentsvc.db.connection import Reader, Transaction
 from commentsvc.db.query import Param, Prepared, Select, insertion, prepared
@@ -28,6 +27,7 @@ from commentsvc.db.schema.comments import (
 from commentsvc.db.schema.imports import ImportedCommentTable, ImportedThreadTable, ImportTable
 from commentsvc.db.schema.moderation import ChangeTable
 from commentsvc.db.schema.outbox import FollowerTable, FollowWishTable, SubscriptionTable
+from commentsvc.errors import CommentsError, UnknownSite
 from commentsvc.imports import imported_records, native_store, staging_reader
 from commentsvc.imports.staging_reader import ReadyComment, ReadyPage, ReadyPiece
 from commentsvc.model import AGING, APPROVED, CLOSED, DELETED, site_tag

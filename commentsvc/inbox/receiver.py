@@ -14,8 +14,7 @@ from typing import Final
 from commentsvc.auth import signed_links
 from commentsvc.auth.reply_addresses import MODERATE, ReplyAddresses, digest
 from commentsvc.auth.signed_links import LinkExpired
-from commentsvc.comments import queries, subscriptions
-from commentsvc.comments.errors import CommentsError, KeyConflict, NotPermitted
+from commentsvc.comments import queries
 from commentsvc.comments.submission import Submission, SubmissionError, avatar, message_from_text
 from commentsvc.context import ServiceContext
 from commentsvc.db import background
@@ -23,6 +22,7 @@ from commentsvc.db.connection import Transaction
 from commentsvc.db.errors import DatabaseError
 from commentsvc.db.schema.inbox import QUOTING, UNCERTAIN, UNREADABLE, ReceivedMail
 from commentsvc.db.schema.outbox import CONFIRMED
+from commentsvc.errors import CommentsError, KeyConflict, NotPermitted
 from commentsvc.inbox import inbox
 from commentsvc.inbox.commands import Meaning, Wish, meaning
 from commentsvc.inbox.message import MailReader, Unwanted
@@ -30,7 +30,8 @@ from commentsvc.model import APPROVED, PENDING
 from commentsvc.moderation import actions, decisions, profiles
 from commentsvc.outbox import outbox
 from commentsvc.outbox.outbox import MailAddress
-from commentsvc.submission_service import SubmissionService
+from commentsvc.readers import subscriptions
+from commentsvc.submissions.service import SubmissionService
 from commentsvc.util.threads import MAILS, run_in
 from commentsvc.util.timestamps import DAY_MS
 

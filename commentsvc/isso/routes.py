@@ -47,14 +47,15 @@ from commentsvc.api.parameters import FORMER, PageUrl
 from commentsvc.api.submit import HttpSubmissions
 from commentsvc.auth.edit_tokens import EditTokens
 from commentsvc.auth.sessions import cookie_value
-from commentsvc.comments import queries, submission, two_levels, voting
-from commentsvc.comments.errors import TooManyVotes, UnknownComment
+from commentsvc.comments import queries, submission, two_levels
 from commentsvc.comments.page_urls import PageRef
 from commentsvc.comments.queries import Thread
 from commentsvc.comments.submission import SubmissionFields
 from commentsvc.comments.two_levels import Order, TwoLevelSelection
 from commentsvc.context import ServiceContext
 from commentsvc.db.connection import Reader, Transaction
+from commentsvc.errors import TooManyVotes, UnknownComment
+from commentsvc.feedback import votes as voting
 from commentsvc.http.messages import (
     JSON,
     NO_SNIFFING,

@@ -11,15 +11,15 @@ from typing import Final
 from urllib.parse import urlsplit
 
 from commentsvc.comments import queries
-from commentsvc.comments.errors import UnknownComment
 from commentsvc.comments.submission import Submission
 from commentsvc.context import ServiceContext
 from commentsvc.db.connection import Transaction
+from commentsvc.errors import UnknownComment
 from commentsvc.mentions.html_page import FoundMention
 from commentsvc.mentions.store import Mention
 from commentsvc.model import ANCHOR, DELETED
 from commentsvc.moderation import author_edits
-from commentsvc.submission_service import SubmissionService
+from commentsvc.submissions.service import SubmissionService
 
 _PARENT: Final = re.compile(rf"{ANCHOR}([0-9]{{1,18}})")
 

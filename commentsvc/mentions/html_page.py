@@ -20,8 +20,8 @@ from mf2py import backcompat, mf2_classes
 
 from commentsvc.comments.submission import is_site
 from commentsvc.db.schema.mentions import LIKE, MENTION, REPLY, REPOST
-from commentsvc.imports import markup
-from commentsvc.imports.records import Markup
+from commentsvc.markup import html_to_markdown
+from commentsvc.markup.html_to_markdown import Markup
 from commentsvc.util.http_client import Fetched
 from commentsvc.util.origin import host_of
 from commentsvc.util.text import decoded, one_line
@@ -423,14 +423,14 @@ def _said(
         text = _markdown(str(content), "text")
     if not text or (kind == MENTION and len(text) > ARTICLE):
         title = one_line(_plain(_values(entry, "name"))) or html.title or host
-        label = markup.read(title[:ARTICLE], "text").source.replace("]", "\\]")
+        label = html_to_markdown.read(title[:ARTICLE], "text").source.replace("]", "\\]")
         text = f"[{label}](<{html.source}>)"
     return FoundMention(kind, (name or host)[:NAME_LENGTH], site if is_site(site) else "", text)
 
 
 def _markdown(text: str, language: Markup) -> str:
     """Return a text as Markdown; "" for one that takes long and no comment is as long as."""
-    return markup.read(text, language).source if len(text) <= CONTENT else ""
+    return html_to_markdown.read(text, language).source if len(text) <= CONTENT else ""
 
 
 def _author(card: Any) -> tuple[str, str]:  # Any: as above

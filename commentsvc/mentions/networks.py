@@ -13,8 +13,8 @@ from typing import Any, Final, NamedTuple
 from urllib.parse import quote
 
 from commentsvc.comments.submission import is_site
-from commentsvc.imports import markup
-from commentsvc.imports.records import Markup
+from commentsvc.markup import html_to_markdown
+from commentsvc.markup.html_to_markdown import Markup
 from commentsvc.mentions.polite_client import MEMORY, JsonAnswer, PoliteClient
 from commentsvc.util.http_client import RemoteError
 from commentsvc.util.origin import origin
@@ -304,7 +304,7 @@ def _author(name: Any, account: Any, site: Any) -> tuple[str, str]:  # Any: JSON
 
 async def _markdown(text: str, language: Markup) -> str:
     """Return a text as Markdown; hostile HTML may take a tenth of a second."""
-    return (await run_in(FOREIGN, markup.read, text[:TEXT], language)).source
+    return (await run_in(FOREIGN, html_to_markdown.read, text[:TEXT], language)).source
 
 
 def _text(value: Any) -> str:  # Any: JSON of others

@@ -8,13 +8,13 @@ import asyncio
 import logging
 from typing import Final
 
-from commentsvc.comments.errors import CommentsError
 from commentsvc.comments.page_urls import PageRef, Sites, UrlError
 from commentsvc.context import ServiceContext
 from commentsvc.db import background
 from commentsvc.db.connection import Transaction
 from commentsvc.db.errors import DatabaseError
 from commentsvc.db.schema.mentions import REPLY
+from commentsvc.errors import CommentsError
 from commentsvc.mentions import store
 from commentsvc.mentions.comments import MentionComments, delete_comment
 from commentsvc.mentions.html_page import FoundMention
@@ -23,7 +23,7 @@ from commentsvc.mentions.polite_client import LeaveAlone, PoliteClient
 from commentsvc.mentions.store import FollowedPost, Mention
 from commentsvc.model import fragment
 from commentsvc.settings.schema import Site
-from commentsvc.submission_service import SubmissionService
+from commentsvc.submissions.service import SubmissionService
 from commentsvc.util.http_client import RemoteError, SettingsClient, StrangerClient
 from commentsvc.util.timestamps import DAY_MS, MINUTE_MS
 

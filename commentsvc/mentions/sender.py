@@ -15,11 +15,11 @@ from typing import Final, NamedTuple
 from urllib.parse import urlencode
 
 from commentsvc.comments import queries
-from commentsvc.comments.markdown import render
 from commentsvc.comments.page_urls import UrlError
 from commentsvc.context import ServiceContext
 from commentsvc.db.connection import Reader
 from commentsvc.db.schema.outbox import OutboxRow
+from commentsvc.markup.markdown import render
 from commentsvc.mentions import html_page
 from commentsvc.mentions.html_page import UnreadablePage
 from commentsvc.model import TEXT, Comment

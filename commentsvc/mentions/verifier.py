@@ -11,18 +11,18 @@ import logging
 from functools import partial
 from typing import Final
 
-from commentsvc.comments.errors import CommentsError
 from commentsvc.comments.page_urls import UrlError
 from commentsvc.context import ServiceContext
 from commentsvc.db import background
 from commentsvc.db.connection import Transaction
 from commentsvc.db.errors import DatabaseError
 from commentsvc.db.schema.mentions import LIKE, REPOST
+from commentsvc.errors import CommentsError
 from commentsvc.mentions import html_page, store
 from commentsvc.mentions.comments import MentionComments, delete_comment
 from commentsvc.mentions.html_page import FoundMention, UnreadablePage
 from commentsvc.mentions.store import Mention
-from commentsvc.submission_service import SubmissionService
+from commentsvc.submissions.service import SubmissionService
 from commentsvc.util.http_client import RemoteError, StrangerClient
 from commentsvc.util.origin import host_of
 from commentsvc.util.threads import FOREIGN, run_in

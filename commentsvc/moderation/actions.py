@@ -21,17 +21,19 @@ from typing import Final, NamedTuple
 
 import msgspec
 
-from commentsvc.comments import follows, images, reports, subscriptions, titles
+from commentsvc.comments import images, titles
 from commentsvc.comments.create import ThreadRef, add_to_counts, last_published
-from commentsvc.comments.errors import NothingToUndo, UnknownComment
 from commentsvc.comments.rendering import render
 from commentsvc.db import statements
 from commentsvc.db.connection import Reader, Row, Transaction
 from commentsvc.db.query import Param, Select, prepared
 from commentsvc.db.schema.comments import CommentTable
 from commentsvc.db.schema.moderation import ChangeTable
+from commentsvc.errors import NothingToUndo, UnknownComment
+from commentsvc.feedback import reports
 from commentsvc.model import APPROVED, CLASSIFIER, MOVES, STATUS, TEXT
 from commentsvc.outbox import outbox
+from commentsvc.readers import follows, subscriptions
 from commentsvc.spam import training
 from commentsvc.util.i18n import gettext as _
 

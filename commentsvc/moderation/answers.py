@@ -10,10 +10,10 @@ import msgspec
 
 from commentsvc.comments import create, queries
 from commentsvc.comments.create import NewComment
-from commentsvc.comments.errors import NotAnswerable
 from commentsvc.comments.rendering import render
 from commentsvc.comments.submission import avatar
 from commentsvc.db.connection import Transaction
+from commentsvc.errors import NotAnswerable
 from commentsvc.model import APPROVED, PENDING, Comment
 from commentsvc.moderation import actions
 from commentsvc.moderation.profiles import Profile

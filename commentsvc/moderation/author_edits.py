@@ -10,10 +10,10 @@ from typing import Final
 
 import msgspec
 
-from commentsvc.comments.errors import UnknownComment
 from commentsvc.db import statements
 from commentsvc.db.connection import Reader, Transaction
 from commentsvc.db.schema.comments import CommentTable
+from commentsvc.errors import UnknownComment
 from commentsvc.model import APPROVED, AUTHOR, DELETED, PENDING, SPAM, Comment
 from commentsvc.moderation import actions
 from commentsvc.moderation.actions import Signature

@@ -9,17 +9,18 @@ from typing import Final
 
 import msgspec
 
-from commentsvc.comments import queries, reactions, threads, views
-from commentsvc.comments.errors import NothingToUndo, NotPermitted, UnknownComment, UnknownThread
+from commentsvc.comments import queries
 from commentsvc.comments.page_urls import Sites, UrlError
-from commentsvc.comments.threads import ThreadSummary
 from commentsvc.db.connection import Reader, Transaction
 from commentsvc.db.schema.moderation import ChangeTable
+from commentsvc.errors import NothingToUndo, NotPermitted, UnknownComment, UnknownThread
+from commentsvc.feedback import reactions, views
 from commentsvc.model import APPROVED, Entry
-from commentsvc.moderation import actions, answers, lists, permissions, pins, profiles
+from commentsvc.moderation import actions, answers, lists, permissions, pins, profiles, threads
 from commentsvc.moderation.actions import ChangeResult
 from commentsvc.moderation.answers import AnswerResult
 from commentsvc.moderation.permissions import Actor, Permission
+from commentsvc.moderation.threads import ThreadSummary
 from commentsvc.spam import bans
 from commentsvc.util.i18n import gettext as _
 

@@ -19,7 +19,6 @@ import peewee
 from peewee import fn
 
 from commentsvc.comments import queries
-from commentsvc.comments.errors import BadCursor
 from commentsvc.db.connection import Reader, Row
 from commentsvc.db.query import (
     Among,
@@ -38,6 +37,7 @@ from commentsvc.db.schema.comments import (
     schema,
 )
 from commentsvc.db.schema.search import found_or_new
+from commentsvc.errors import BadCursor
 from commentsvc.model import APPROVED, PENDING, SPAM, Comment, Entry
 from commentsvc.moderation.permissions import site_ids
 from commentsvc.spam.bans import Ban

@@ -12,9 +12,9 @@ from typing import Final
 
 import msgspec
 
-from commentsvc.comments.errors import UnknownComment
 from commentsvc.db.connection import Reader
 from commentsvc.db.schema.comments import CommentTable, SiteTable
+from commentsvc.errors import UnknownComment
 from commentsvc.model import MODERATOR, OWNER, VIEWER
 
 

@@ -1,9 +1,9 @@
 """Pins: a page can have one pinned comment, which is shown first in every order."""
 
 from commentsvc.comments import queries
-from commentsvc.comments.errors import NotPinnable
 from commentsvc.db.connection import Reader, Transaction
 from commentsvc.db.schema.comments import CommentTable, ThreadTable
+from commentsvc.errors import NotPinnable
 from commentsvc.model import APPROVED, Entry, thread_tag
 from commentsvc.util.i18n import gettext as _
 

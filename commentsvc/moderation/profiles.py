@@ -15,7 +15,6 @@ from msgspec.structs import replace
 from peewee import fn
 
 from commentsvc.comments.create import ThreadRef, changed
-from commentsvc.comments.errors import ProfileRefused
 from commentsvc.comments.submission import avatar, is_email, is_site
 from commentsvc.db.connection import Reader, Transaction
 from commentsvc.db.query import Select
@@ -26,6 +25,7 @@ from commentsvc.db.schema.comments import (
     ThreadTable,
     is_called,
 )
+from commentsvc.errors import ProfileRefused
 from commentsvc.model import BADGES, MODERATORS_TAG, OWNER, ROLES, site_tag
 from commentsvc.moderation import permissions
 from commentsvc.moderation.permissions import Actor, Permission

@@ -16,7 +16,7 @@ from typing import Final
 import peewee
 from peewee import fn
 
-from commentsvc.comments import follows, images, readers
+from commentsvc.comments import images
 from commentsvc.db.connection import Reader, Transaction
 from commentsvc.db.query import Param, Prepared, Select, literal, prepared
 from commentsvc.db.schema.comments import (
@@ -35,6 +35,7 @@ from commentsvc.db.schema.outbox import (
 )
 from commentsvc.model import APPROVED, DELETED, SPAM
 from commentsvc.moderation import actions, personal_data
+from commentsvc.readers import accounts, follows
 from commentsvc.spam import training
 from commentsvc.util.timestamps import DAY_MS
 
@@ -195,7 +196,7 @@ def forget(tx: Transaction, email: str, who: str, now: int) -> tuple[int, ...]:
     training.update(tx, ids)  # nobody has decided on them any more
     address = fn.LOWER(email)
     follows.forget(tx, email)
-    readers.forget(tx, email)
+    accounts.forget(tx, email)
     tx.change(SubscriberTable.delete().where(fn.LOWER(SubscriberTable.email) == address))
     tx.change(OutboxTable.delete().where(fn.LOWER(OutboxTable.recipient) == address))
     return ids

@@ -4,8 +4,9 @@ from typing import Final
 
 import msgspec
 
-from commentsvc.comments import reports, search
+from commentsvc.comments import search
 from commentsvc.db.connection import Reader
+from commentsvc.feedback import reports
 from commentsvc.model import PENDING, Entry
 from commentsvc.moderation import actions, lists
 from commentsvc.moderation.lists import ParentQuote, StoredVerdict

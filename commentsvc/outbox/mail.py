@@ -1,7 +1,7 @@
 """Mail: turns a row of the outbox into a mail, as plain text and HTML.
 
 The content is looked up when the mail is sent. All words of readers are quoted: in the text with
-">", in the HTML inside a frame, after `comments.markdown` has sanitized them. A mail loads no
+">", in the HTML inside a frame, after `markup.markdown` has sanitized them. A mail loads no
 pictures, so nobody learns when it is read. The standard library's email policy makes the headers.
 It refuses line breaks, but decodes encoded words (RFC 2047), which can contain some. So names and
 titles are made one line, and `=?`, the beginning of an encoded word, is broken up, before it gets
@@ -24,8 +24,7 @@ import msgspec
 from commentsvc.auth import account_mails, invitations
 from commentsvc.auth.reply_addresses import MODERATE, REPLY, ReplyAddresses
 from commentsvc.auth.signed_links import OWN_DAYS, SignedLinks
-from commentsvc.comments import follows, queries, readers, subscriptions
-from commentsvc.comments.follows import Follower
+from commentsvc.comments import queries
 from commentsvc.comments.submission import TITLE_LENGTH
 from commentsvc.db.connection import Reader
 from commentsvc.db.schema.comments import CommentTable
@@ -37,6 +36,8 @@ from commentsvc.moderation.profiles import Profile
 from commentsvc.outbox.channel import DeliveryRejected
 from commentsvc.outbox.decision_links import DecisionLink, DecisionLinks
 from commentsvc.outbox.smtp import Envelope
+from commentsvc.readers import accounts, follows, subscriptions
+from commentsvc.readers.follows import Follower
 from commentsvc.settings.schema import Settings, Site
 from commentsvc.util.i18n import (
     Message,
@@ -393,10 +394,10 @@ class MailComposer:
 
     def _sign_in(self, reader: Reader, post: OutboxRow) -> Envelope | None:
         """Return the mail with a link that signs a reader in."""
-        link = readers.link_mailed(reader, post.recipient, post.created_at)
+        link = accounts.link_mailed(reader, post.recipient, post.created_at)
         if link is None:
             return None
-        token = self._links.make("sign-in", link.id, expires=post.created_at + readers.LINK)
+        token = self._links.make("sign-in", link.id, expires=post.created_at + accounts.LINK)
         return self._letter(
             "sign-in",
             post.recipient,

@@ -28,7 +28,6 @@ from collections.abc import Awaitable, Callable, Mapping
 from functools import partial
 from typing import Final
 
-from commentsvc.comments import follows
 from commentsvc.db import background
 from commentsvc.db.connection import Transaction
 from commentsvc.db.database import Database
@@ -44,6 +43,7 @@ from commentsvc.outbox.channel import (
     TemporaryFailure,
 )
 from commentsvc.outbox.outbox import ChannelBacklog
+from commentsvc.readers import follows
 from commentsvc.util.clock import Clock
 
 _log = logging.getLogger(__name__)

@@ -6,8 +6,8 @@ public, the page answers 410, so that other sites remove what they made of it.
 
 from commentsvc.api.serialize import CommentSerializer
 from commentsvc.comments import queries
-from commentsvc.comments.errors import UnknownComment
 from commentsvc.context import ServiceContext
+from commentsvc.errors import UnknownComment
 from commentsvc.http.messages import ANY_ORIGIN, NO_SNIFFING, HttpError, Request, Response
 from commentsvc.http.operation import HTML as PAGE
 from commentsvc.http.operation import Operation, Query

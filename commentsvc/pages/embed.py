@@ -29,7 +29,7 @@ from commentsvc.api.reactions import PageReactions
 from commentsvc.api.serialize import CommentSerializer, Item, status
 from commentsvc.api.submit import HttpSubmissions
 from commentsvc.auth.edit_tokens import ReplyFeedWords
-from commentsvc.comments import queries, reactions
+from commentsvc.comments import queries
 from commentsvc.comments.page_urls import PageRef, UrlError
 from commentsvc.comments.queries import CommentList, DeletedComment
 from commentsvc.comments.submission import (
@@ -49,6 +49,7 @@ from commentsvc.comments.submission import (
 )
 from commentsvc.comments.tree import build_tree
 from commentsvc.context import ServiceContext
+from commentsvc.feedback import reactions
 from commentsvc.http.messages import (
     ANY_ORIGIN,
     NO_SNIFFING,
@@ -62,7 +63,7 @@ from commentsvc.http.operation import HTML as PAGE
 from commentsvc.http.operation import NOTHING, Operation, form_of, read_fields
 from commentsvc.http.router import Route, route
 from commentsvc.model import APPROVED, fragment, thread_tag
-from commentsvc.submission_service import Accepted
+from commentsvc.submissions.service import Accepted
 from commentsvc.util.i18n import (
     ENGLISH,
     Language,

@@ -15,8 +15,6 @@ from commentsvc.api.parameters import LanguageTag, PageOrSiteQuery
 from commentsvc.auth import signed_links
 from commentsvc.auth.attempts import Rate
 from commentsvc.auth.signed_links import LinkExpired, SignedLinks
-from commentsvc.comments import follows
-from commentsvc.comments.follows import Follower
 from commentsvc.comments.page_urls import PageRef
 from commentsvc.comments.submission import SubmissionError, is_email
 from commentsvc.context import ServiceContext
@@ -25,6 +23,8 @@ from commentsvc.http.operation import HTML, NOTHING, Operation, form_of, json_of
 from commentsvc.http.router import Route, route
 from commentsvc.pages.mail_links import errors_as_pages, link_operation, rendered
 from commentsvc.pages.personal_data import Address, AddressForm, RequestLimiter, typed_address
+from commentsvc.readers import follows
+from commentsvc.readers.follows import Follower
 from commentsvc.util.i18n import Text
 from commentsvc.util.i18n import gettext as _
 from commentsvc.util.timestamps import DAY_MS

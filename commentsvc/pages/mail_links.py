@@ -15,7 +15,7 @@ from commentsvc.api.errors import as_http
 from commentsvc.api.parameters import FORMER, LinkQuery
 from commentsvc.auth import signed_links
 from commentsvc.auth.signed_links import LinkError, LinkExpired, SignedLinks
-from commentsvc.comments import queries, subscriptions
+from commentsvc.comments import queries
 from commentsvc.comments.submission import MessageText, SubmissionError, message_from_text
 from commentsvc.context import ServiceContext
 from commentsvc.db.connection import Reader, Transaction
@@ -27,6 +27,7 @@ from commentsvc.moderation import actions, decisions, profiles
 from commentsvc.moderation.answers import AnswerResult
 from commentsvc.moderation.profiles import Profile
 from commentsvc.outbox.channels import recipients
+from commentsvc.readers import subscriptions
 from commentsvc.util.i18n import gettext as _
 from commentsvc.util.i18n import speaking, spoken
 from commentsvc.util.origin import address_key

@@ -29,8 +29,6 @@ from commentsvc.auth.attempts import AttemptLimiter, Rate, buckets_of_network
 from commentsvc.auth.blog_tokens import BlogTokenRefused
 from commentsvc.auth.oidc import Attempt, OidcProvider, OidcRefused, OidcUnavailable
 from commentsvc.auth.signed_links import LinkError, LinkExpired, SignedLinks
-from commentsvc.comments import readers
-from commentsvc.comments.readers import BY_BLOG, BY_MAIL, ReaderNameTaken, SignedReader
 from commentsvc.comments.submission import KEY, avatar, is_email, is_key
 from commentsvc.context import ServiceContext
 from commentsvc.http.messages import (
@@ -47,6 +45,8 @@ from commentsvc.http.operation import HTML, NOTHING, Operation, Query, form_of
 from commentsvc.http.router import Route, route
 from commentsvc.pages.mail_links import TEMPLATES, errors_as_pages, link_operation
 from commentsvc.pages.personal_data import NO_MAIL, AddressForm, RequestLimiter, typed_address
+from commentsvc.readers import accounts
+from commentsvc.readers.accounts import BY_BLOG, BY_MAIL, ReaderNameTaken, SignedReader
 from commentsvc.settings.schema import Site
 from commentsvc.spam.protected_names import ProtectedNames, looks
 from commentsvc.util.client_network import network
@@ -199,7 +199,7 @@ class SignInPages:
         await self._mails.count(request, email)
         place, tag = (back.site.name, back.page, back.word), spoken().tag
         now = self._clock.now_ms()
-        await self._database.write(readers.ask_by_mail, place, email.lower(), tag, now)
+        await self._database.write(accounts.ask_by_mail, place, email.lower(), tag, now)
         return _shown(200, title=_("Please check your mailbox"), text=NO_MAIL)
 
     async def go(self, request: Request) -> Response:
@@ -256,7 +256,7 @@ class SignInPages:
 
     async def ask_link(self, request: Request) -> Response:
         """GET /reader/link?t=T: 200 with a page that asks whether to sign in. 404, 410."""
-        link = await self._database.read(readers.find_link, self._link(request))
+        link = await self._database.read(accounts.find_link, self._link(request))
         if link is None:
             raise LinkExpired(signed_links.USED)
         title = spoken().form["signInAs"].replace("#", link.email)
@@ -264,7 +264,7 @@ class SignInPages:
 
     async def use_link(self, request: Request) -> Response:
         """POST /reader/link?t=T: 200, signed in; the link does not work any more. 404, 410."""
-        link = await self._database.write(readers.use_link, self._link(request))
+        link = await self._database.write(accounts.use_link, self._link(request))
         if link is None:
             raise LinkExpired(signed_links.USED)
         back = self._known(link.site, link.page, link.word)
@@ -278,7 +278,7 @@ class SignInPages:
         """
         token, now = NAME.read(request).t, self._clock.now_ms()
         number, page, word = self._links.read(NAMING, token, now)
-        who = await self._database.read(readers.find, number)
+        who = await self._database.read(accounts.find, number)
         if who is None or who.name:
             raise LinkExpired(signed_links.USED)
         back = self._known(who.site, page, word)
@@ -293,7 +293,7 @@ class SignInPages:
         if not is_email(email):
             email = ""
         write = self._database.write
-        who = await write(readers.identified, back.site.name, who_says, email.lower(), now)
+        who = await write(accounts.identified, back.site.name, who_says, email.lower(), now)
         if who.name:
             return await self._pass_token(back, who)
         asking = self._ask_name(back, who, named, is_new=True)
@@ -307,7 +307,7 @@ class SignInPages:
         if not 0 < len(name) <= self._longest or self._is_protected(name):
             return asking
         try:
-            who = await self._database.write(readers.choose_name, who, name, looks(name))
+            who = await self._database.write(accounts.choose_name, who, name, looks(name))
         except ReaderNameTaken:
             return asking
         return await self._pass_token(back, who)
@@ -320,7 +320,7 @@ class SignInPages:
     async def _pass_token(self, back: Return, who: SignedReader) -> Response:
         """Return the page that passes a new session's token to the blog's page."""
         now = self._clock.now_ms()
-        token = await self._database.write(readers.begin_session, who.id, now)
+        token = await self._database.write(accounts.begin_session, who.id, now)
         handed = {"word": back.word, "token": token, "name": who.name}
         return _shown(
             200,

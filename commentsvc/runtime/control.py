@@ -35,8 +35,8 @@ from typing import Any, Final
 
 import msgspec
 
+from commentsvc import errors
 from commentsvc.auth import accounts
-from commentsvc.comments import errors
 from commentsvc.db.errors import DatabaseError
 from commentsvc.outbox.channel import DeliveryError
 from commentsvc.runtime.control_commands import CommandResult, Order

@@ -10,12 +10,14 @@ from typing import Annotated, Final, Literal
 
 import msgspec
 
+from commentsvc import errors
 from commentsvc.auth import account_mails, accounts, api_tokens, two_factor
-from commentsvc.comments import errors, queries, reactions, site_names, threads, views
+from commentsvc.comments import queries
 from commentsvc.db.connection import Transaction
 from commentsvc.db.schema.inbox import ReceivedMail
+from commentsvc.feedback import reactions, views
 from commentsvc.inbox import inbox
-from commentsvc.moderation import actions, decisions, pins, profiles, retention
+from commentsvc.moderation import actions, decisions, pins, profiles, retention, site_names, threads
 from commentsvc.settings.schema import Settings
 from commentsvc.spam import bans
 

@@ -13,7 +13,6 @@ from typing import Final, NamedTuple
 from peewee import JOIN, Case, fn
 
 from commentsvc.comments.create import ThreadRef, add_to_counts
-from commentsvc.comments.markdown import ALLOWANCE, EXPANSION, clean
 from commentsvc.comments.rendering import render
 from commentsvc.db import statements
 from commentsvc.db.connection import Reader, Transaction
@@ -22,6 +21,7 @@ from commentsvc.db.errors import DatabaseError
 from commentsvc.db.query import Param, Select, prepared
 from commentsvc.db.schema.comments import CommentTable
 from commentsvc.db.schema.imports import ImportedCommentTable
+from commentsvc.markup.markdown import ALLOWANCE, EXPANSION, clean
 from commentsvc.util.clock import SYSTEM_CLOCK
 
 _log = logging.getLogger(__name__)

@@ -24,11 +24,11 @@ from urllib.parse import unquote
 import msgspec
 from peewee import fn
 
-from commentsvc.comments.errors import BanRefused, UnknownBan
 from commentsvc.comments.submission import Submission
 from commentsvc.db.connection import Reader, Transaction
 from commentsvc.db.schema.comments import CommentTable
 from commentsvc.db.schema.moderation import BanTable
+from commentsvc.errors import BanRefused, UnknownBan
 from commentsvc.model import is_purged
 from commentsvc.spam import score
 from commentsvc.spam.reasons import Reason

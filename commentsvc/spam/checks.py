@@ -12,8 +12,8 @@ form is shown again with one.
 from collections.abc import Sequence
 from typing import Any
 
-from commentsvc.comments.markdown import links
 from commentsvc.comments.submission import Submission
+from commentsvc.markup.markdown import links
 from commentsvc.settings.schema import Settings
 from commentsvc.spam import opinion, score
 from commentsvc.spam.duplicates import Duplicates

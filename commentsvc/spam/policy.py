@@ -13,13 +13,13 @@ from typing import Final
 
 import msgspec
 
-from commentsvc.comments import readers
 from commentsvc.comments.submission import Submission
 from commentsvc.db.connection import Reader
 from commentsvc.db.database import Database
 from commentsvc.db.query import Param, Select, literal, prepared
 from commentsvc.db.schema.comments import CommentTable, SiteTable
 from commentsvc.model import APPROVED
+from commentsvc.readers import accounts
 from commentsvc.settings.schema import Settings
 from commentsvc.spam.bans import Bans
 from commentsvc.spam.model_cache import ModelCache
@@ -104,7 +104,7 @@ class SpamPolicy:
         site, author = submission.place[0], submission.author
         if submission.reader_id is not None:
             return None
-        taken = self._database.read_now(readers.holds, site, looks(author), None)
+        taken = self._database.read_now(accounts.holds, site, looks(author), None)
         return Signal(0, "protected-name", author) if taken else None
 
     def _trusts(self, submission: Submission) -> bool:

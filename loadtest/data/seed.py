@@ -9,11 +9,11 @@ import msgspec
 
 from commentsvc.comments import create, queries
 from commentsvc.comments.create import NewComment
-from commentsvc.comments.markdown import render
 from commentsvc.comments.submission import avatar
 from commentsvc.db.connection import Transaction
 from commentsvc.db.database import Database
 from commentsvc.db.migrations import upgrade
+from commentsvc.markup.markdown import render
 from commentsvc.model import APPROVED, PENDING
 from commentsvc.settings import data_dir
 from commentsvc.settings.schema import DatabaseSettings, Site

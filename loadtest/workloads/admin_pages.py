@@ -12,10 +12,10 @@ from typing import Any, Final
 
 import click
 
-from commentsvc.comments import popular, queries, search, threads
+from commentsvc.comments import popular, queries, search
 from commentsvc.db.connection import Reader
 from commentsvc.db.database import Database
-from commentsvc.moderation import actions, lists
+from commentsvc.moderation import actions, lists, threads
 from commentsvc.settings import data_dir
 from commentsvc.settings.schema import DatabaseSettings
 from commentsvc.spam import bans

@@ -13,10 +13,10 @@ from playwright.sync_api import Browser, Page, expect
 
 from commentsvc.auth import edit_tokens
 from commentsvc.auth.signed_links import SignedLinks
-from commentsvc.comments import subscriptions
 from commentsvc.db.database import Database
 from commentsvc.db.schema.outbox import OutboxRow
 from commentsvc.outbox.mail import MailComposer
+from commentsvc.readers import subscriptions
 from commentsvc.settings import data_dir
 from commentsvc.settings.schema import ServerSettings, Settings, Site
 from tests.admin_e2e.moderator_browser import Scheme, looked_at, looks

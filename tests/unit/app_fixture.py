@@ -28,10 +28,10 @@ from commentsvc.backup.scheduled import ScheduledBackup
 from commentsvc.cluster.membership import InstanceState
 from commentsvc.comments import queries
 from commentsvc.comments.page_urls import Sites
-from commentsvc.comments.views import ViewCounter
 from commentsvc.context import ServiceContext
 from commentsvc.db.database import Database
 from commentsvc.db.schema.outbox import OutboxRow
+from commentsvc.feedback.views import ViewCounter
 from commentsvc.foreign import artalk, waline
 from commentsvc.http.messages import CorsPolicy, Deferred, Request, Response
 from commentsvc.http.router import Route, Router
@@ -61,7 +61,7 @@ from commentsvc.settings.schema import (
 )
 from commentsvc.spam.bans import Bans
 from commentsvc.spam.protected_names import ProtectedNames
-from commentsvc.submission_service import SubmissionService
+from commentsvc.submissions.service import SubmissionService
 from tests.core_server import core_server
 from tests.unit.database_fixture import location
 from tests.unit.settable_clock import SettableClock

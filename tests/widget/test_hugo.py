@@ -15,11 +15,11 @@ import pytest
 
 from commentsvc.cli import alias_import
 from commentsvc.cli.alias_import import AliasedPage
-from commentsvc.comments import threads
 from commentsvc.exports import hugo as exports_hugo
 from commentsvc.imports import blog_pages
 from commentsvc.mentions import page_posts
 from commentsvc.model import DELETED
+from commentsvc.moderation import threads
 from commentsvc.util.timestamps import rfc3339
 from loadtest.harness.running import free_ports
 from tests.conftest import cannot_run, find_program

@@ -151,7 +151,7 @@ class CommentTable(Table):
     The long texts come last, so that SQLite reads the columns before them without overflow pages.
     `score` and `reasons` are the verdict of the spam checks, for moderators; `network` is a keyed
     hash. `permalink` is the address of a reply from elsewhere, "" for what was written here.
-    `reader_id` is set if the author had signed in: see `comments.readers`.
+    `reader_id` is set if the author had signed in: see `readers.accounts`.
     """
 
     id = peewee.AutoField(constraints=[peewee.SQL("AUTOINCREMENT")])

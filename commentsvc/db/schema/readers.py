@@ -1,4 +1,4 @@
-"""The tables of readers who signed in: see `comments.readers`.
+"""The tables of readers who signed in: see `readers.accounts`.
 
 The column `reader_id` of a comment has no foreign key, so that storing a comment costs no further
 look-up; ids are never used again.

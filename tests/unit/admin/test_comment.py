@@ -3,6 +3,7 @@
 import pytest
 
 from commentsvc.comments import images
+from commentsvc.markup import image_names
 from commentsvc.moderation import actions
 from tests.unit.admin_client import Seat, header, seated, text
 from tests.unit.app_fixture import Served, data
@@ -66,7 +67,7 @@ def test_the_same_text_changes_nothing(service: Served, seat: Seat) -> None:
 
 
 def test_moderators_see_an_image_before_others(service: Served, seat: Seat) -> None:
-    name = images.name(b"RIFF red", 4, 3)
+    name = image_names.name(b"RIFF red", 4, 3)
     service.database.write_now(images.put, "blog", name, b"RIFF red", 0, images.Quota(99))
     html = f'<p><img src="https://comments.example/images/{name}.webp" alt="Red"></p>'
     add(service.database, status="pending", source=f"![Red](image:{name})", html=html)

@@ -8,8 +8,9 @@ import pytest
 
 from commentsvc.admin import review_queue
 from commentsvc.admin.review_queue import MOST
-from commentsvc.comments import reports, search
+from commentsvc.comments import search
 from commentsvc.db.connection import Reader
+from commentsvc.feedback import reports
 from tests.unit.admin_client import Seat, header, seated, text
 from tests.unit.app_fixture import NOW, Served
 from tests.unit.database_fixture import add

@@ -5,9 +5,9 @@ import re
 import pytest
 
 from commentsvc.admin.threads import MOST
-from commentsvc.comments import reactions, views
 from commentsvc.comments.page_urls import PageRef
-from commentsvc.comments.reactions import Reaction
+from commentsvc.feedback import reactions, views
+from commentsvc.feedback.reactions import Reaction
 from tests.unit.admin_client import Seat, header, seated, text
 from tests.unit.app_fixture import Served, data
 from tests.unit.database_fixture import add

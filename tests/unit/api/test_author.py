@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
-from commentsvc.comments import reports
+from commentsvc.feedback import reports
 from commentsvc.http.messages import Response
 from commentsvc.settings.schema import CommentsSettings, ModerationSettings, SpamSettings
 from tests.unit.app_fixture import SETTINGS, Served, data, faults, served

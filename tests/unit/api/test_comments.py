@@ -10,9 +10,10 @@ import altcha
 import msgspec
 import pytest
 
-from commentsvc.comments import create, pagination, queries, threads
-from commentsvc.comments.markdown import render
+from commentsvc.comments import create, pagination, queries
 from commentsvc.db.connection import Transaction
+from commentsvc.markup.markdown import render
+from commentsvc.moderation import threads
 from commentsvc.settings.schema import CommentsSettings, FeedSettings, ModerationSettings, Site
 from tests.unit.app_fixture import SETTINGS, Served, data, faults, served
 from tests.unit.database_fixture import NOW, new

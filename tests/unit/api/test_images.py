@@ -14,8 +14,9 @@ from PIL import Image
 from commentsvc.api import image_worker
 from commentsvc.api import images as api_images
 from commentsvc.comments import images
-from commentsvc.comments.errors import ImagesFull
+from commentsvc.errors import ImagesFull
 from commentsvc.http.messages import Response
+from commentsvc.markup import image_names
 from commentsvc.model import APPROVED, DELETED, PENDING, SPAM
 from commentsvc.moderation import actions, personal_data, retention
 from commentsvc.settings.schema import (
@@ -99,7 +100,7 @@ def test_an_image_is_sent_as_nothing_else_and_is_cached(service: Served) -> None
     assert headers["Content-Disposition"] == f'inline; filename="{name}.webp"'
     assert headers["Access-Control-Allow-Origin"] == "*"
     assert answer.tags == ("thread:blog:/p/",)
-    assert images.is_named_so(name, answer.body)
+    assert image_names.is_named_so(name, answer.body)
     assert Image.open(BytesIO(answer.body)).size == (40, 30)
     service.purged.clear()
     decide(service, DELETED)

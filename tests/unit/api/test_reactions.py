@@ -7,7 +7,8 @@ from urllib.parse import quote
 import pytest
 from msgspec.structs import replace
 
-from commentsvc.comments import queries, reactions
+from commentsvc.comments import queries
+from commentsvc.feedback import reactions
 from commentsvc.http.messages import Response
 from commentsvc.settings.schema import Site, SpamSettings
 from tests.unit.app_fixture import FORM, SETTINGS, Served, data, faults, served

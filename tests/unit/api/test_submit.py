@@ -8,11 +8,11 @@ from typing import Any
 import msgspec
 import pytest
 
-from commentsvc.comments.errors import SubmissionRefused, TooManyPending, UnknownParent
-from commentsvc.comments.markdown import render
 from commentsvc.comments.submission import Submission
 from commentsvc.db.errors import DatabaseBusy, DatabaseFull
 from commentsvc.db.writer import Job
+from commentsvc.errors import SubmissionRefused, TooManyPending, UnknownParent
+from commentsvc.markup.markdown import render
 from commentsvc.settings.schema import ModerationSettings, PrivacySettings, SpamSettings
 from tests.unit.app_fixture import SETTINGS, Served, data, faults, served
 
@@ -201,7 +201,7 @@ def test_what_comes_in_one_turn_is_rendered_in_one_go_and_fails_alone(
         begin_each(*values)
 
     begin_each = service.database.begin_each
-    monkeypatch.setattr("commentsvc.comments.render_queue.render", noted)
+    monkeypatch.setattr("commentsvc.submissions.render_queue.render", noted)
     monkeypatch.setattr(service.database, "begin_each", begun)
     hi: dict[str, object] = {"url": "/p/", "author": "Ann", "message": "Hi"}
     answers = service.submit_at_once(hi, hi | {"subject": "filled"})
@@ -217,7 +217,7 @@ def test_a_message_that_cannot_be_rendered_costs_its_neighbours_nothing(
             raise UnknownParent("ours")
         return render(text)
 
-    monkeypatch.setattr("commentsvc.comments.render_queue.render", fails)
+    monkeypatch.setattr("commentsvc.submissions.render_queue.render", fails)
     hi: dict[str, object] = {"url": "/p/", "author": "Ann", "message": "Hi"}
     answers = service.submit_at_once(hi | {"message": "bad"}, hi)
     assert [answer.status for answer in answers] == [400, 201]

@@ -20,8 +20,8 @@ from commentsvc.auth.reply_addresses import ReplyAddresses
 from commentsvc.auth.sessions import Cookies, Lifetime
 from commentsvc.auth.signed_links import LinkError, SignedLinks
 from commentsvc.auth.two_factor import TwoFactor
-from commentsvc.comments import readers
 from commentsvc.db.database import Database
+from commentsvc.readers import accounts as readers
 from commentsvc.spam.form_tokens import FormTokens
 from commentsvc.spam.proof_of_work import ProofOfWork
 from tests.unit.database_fixture import opened
@@ -80,7 +80,7 @@ GUARDS: dict[str, Guard] = {
     "auth/passwords.py verify": lambda sent, _: any(
         passwords.verify(sent, stored) for stored in ("", sent, passwords.NOBODY)
     ),
-    "comments/readers.py of_token": lambda sent, database: database.read_now(
+    "readers/accounts.py of_token": lambda sent, database: database.read_now(
         readers.of_token, sent, 1
     ),
     "spam/form_tokens.py check": lambda sent, _: FormTokens(KEYS).check(sent, "", 0, 1).usable,

@@ -11,8 +11,9 @@ from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import Bundle, RuleBasedStateMachine, initialize, invariant, rule
 
+from commentsvc import errors
 from commentsvc.backup import integrity
-from commentsvc.comments import create, errors, queries
+from commentsvc.comments import create, queries
 from commentsvc.comments.create import NewComment
 from commentsvc.db.connection import Reader
 from commentsvc.db.database import Database

@@ -8,9 +8,9 @@ import pytest
 from commentsvc.backup import integrity
 from commentsvc.cli import alias_import
 from commentsvc.cli.alias_import import AliasedPage, Clash, InvalidAliasList
-from commentsvc.comments import threads
 from commentsvc.comments.page_urls import Sites, UrlError
 from commentsvc.db.database import Database
+from commentsvc.moderation import threads
 from commentsvc.runtime.control_commands import Alias, Close, Move
 from commentsvc.settings.schema import Site
 from tests.unit.database_fixture import NOW, add, opened

@@ -18,10 +18,10 @@ from msgspec.structs import replace
 
 from commentsvc.cli import client
 from commentsvc.comments import create
-from commentsvc.comments.errors import UnknownComment
 from commentsvc.db.connection import Transaction
 from commentsvc.db.errors import DatabaseBusy, DatabaseUnusable
 from commentsvc.db.lock import Lock
+from commentsvc.errors import UnknownComment
 from commentsvc.model import Comment, Entry
 from commentsvc.runtime import control
 from commentsvc.runtime.control import ControlError

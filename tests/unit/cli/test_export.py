@@ -16,11 +16,13 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from commentsvc.cli.main import main
-from commentsvc.comments import follows, queries, threads, voting
-from commentsvc.comments.errors import CommentsError
-from commentsvc.comments.markdown import render
+from commentsvc.comments import queries
 from commentsvc.db.database import Database
-from commentsvc.moderation import actions, retention
+from commentsvc.errors import CommentsError
+from commentsvc.feedback import votes
+from commentsvc.markup.markdown import render
+from commentsvc.moderation import actions, retention, threads
+from commentsvc.readers import follows
 from commentsvc.settings.data_dir import DATABASE
 from commentsvc.spam import bans
 from tests.unit.database_fixture import HOUR, NOW, add, environ, forget, opened
@@ -207,7 +209,7 @@ def happen(database: Database, draw: random.Random, now: int) -> None:
         lambda: write(actions.change, [number], "deleted", "Mo", now),
         lambda: write(actions.undo_last, [number], "Jo", now),
         lambda: write(actions.edit, number, word, "Mo", now),
-        lambda: write(voting.vote, number, word, draw.choice([1, -1]), [b"network2"], now),
+        lambda: write(votes.vote, number, word, draw.choice([1, -1]), [b"network2"], now),
         lambda: write(follows.request, draw.choice(PLACES), draw.choice(FOLLOWERS), "fr", now),
         lambda: write(follows.confirm, draw.randrange(1, 5), now),
         lambda: write(follows.stop, draw.randrange(1, 5), now),

@@ -8,7 +8,7 @@ from click.testing import CliRunner, Result
 
 from commentsvc.cli import client, main
 from commentsvc.cli.alias_import import Clash
-from commentsvc.comments.threads import ThreadSummary
+from commentsvc.moderation.threads import ThreadSummary
 from commentsvc.runtime.control_commands import (
     Alias,
     Close,

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 
 from commentsvc.backup import integrity
-from commentsvc.comments import create, threads
+from commentsvc.comments import create
 from commentsvc.comments.create import InsertResult, NewComment, add
 from commentsvc.db.connection import Reader, Transaction
 from commentsvc.db.database import Database
@@ -21,6 +21,7 @@ from commentsvc.db.schema.comments import (
     ThreadTable,
 )
 from commentsvc.db.writer import BatchOperation
+from commentsvc.moderation import threads
 from tests.unit.database_fixture import HOUR, NOW, forget, held, new, opened
 
 Outcome = InsertResult | Exception

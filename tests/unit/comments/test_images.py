@@ -8,8 +8,9 @@ import pytest
 
 from commentsvc.api.image_worker import BYTES
 from commentsvc.comments import images, queries
-from commentsvc.comments.errors import ImagesFull, ImagesWait
 from commentsvc.db.database import Database
+from commentsvc.errors import ImagesFull, ImagesWait
+from commentsvc.markup import image_names
 from commentsvc.model import APPROVED, DELETED, PENDING
 from commentsvc.moderation import actions, retention
 from tests.unit.database_fixture import NOW, add, decide, opened, plan
@@ -19,7 +20,7 @@ DAY = 86_400_000
 
 
 def named(content: bytes) -> str:
-    return images.name(content, 40, 30)
+    return image_names.name(content, 40, 30)
 
 
 def put(
@@ -171,11 +172,11 @@ def test_removed_spam_leaves_no_image(database: Database) -> None:
 
 def test_names_are_found_in_markdown() -> None:
     name = named(RED)
-    assert images.names(f"![a](image:{name}) [b](image:{name}) image:{'0' * 32}-1x2") == [
+    assert image_names.names(f"![a](image:{name}) [b](image:{name}) image:{'0' * 32}-1x2") == [
         name,
         f"{'0' * 32}-1x2",
     ]
-    assert images.names(f"image:{name}000 image:x noimage:{name}") == []
-    assert images.is_named_so(name, RED)
-    assert not images.is_named_so(name, BLUE)
-    assert not images.is_named_so(f"{name}/x", RED)
+    assert image_names.names(f"image:{name}000 image:x noimage:{name}") == []
+    assert image_names.is_named_so(name, RED)
+    assert not image_names.is_named_so(name, BLUE)
+    assert not image_names.is_named_so(f"{name}/x", RED)

@@ -9,12 +9,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from commentsvc.comments import pagination, queries, reports
-from commentsvc.comments.errors import BadCursor
+from commentsvc.comments import pagination, queries
 from commentsvc.comments.pagination import Sort
 from commentsvc.comments.queries import entry
 from commentsvc.db.connection import Row
 from commentsvc.db.database import Database
+from commentsvc.errors import BadCursor
+from commentsvc.feedback import reports
 from commentsvc.model import Comment, Entry
 from commentsvc.moderation import pins
 from tests.unit.database_fixture import NOW, add, opened

@@ -9,16 +9,18 @@ from random import Random
 import pytest
 from msgspec.structs import replace
 
+from commentsvc import errors
 from commentsvc.backup import integrity
-from commentsvc.comments import create, errors, queries, threads, voting
+from commentsvc.comments import create, queries
 from commentsvc.comments.create import NewComment
-from commentsvc.comments.errors import KeyConflict, ThreadClosed, UnknownParent, UnknownSite
 from commentsvc.comments.pagination import Sort
 from commentsvc.comments.queries import DeletedComment
 from commentsvc.db.connection import Reader, Transaction
 from commentsvc.db.database import Database
+from commentsvc.errors import KeyConflict, ThreadClosed, UnknownParent, UnknownSite
+from commentsvc.feedback import votes as voting
 from commentsvc.model import Comment, thread_tag
-from commentsvc.moderation import actions
+from commentsvc.moderation import actions, threads
 from tests.unit.database_fixture import HOUR, NOW, add, decide, new, opened
 
 

@@ -11,12 +11,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from commentsvc.comments import errors, queries, search, threads
+from commentsvc import errors
+from commentsvc.comments import queries, search
 from commentsvc.db.connection import Reader
 from commentsvc.db.database import Database
 from commentsvc.db.postgresql import schema as postgresql
 from commentsvc.db.schema import search as search_schema
-from commentsvc.moderation import actions
+from commentsvc.moderation import actions, threads
 from commentsvc.util.timestamps import DAY_MS
 from tests.unit.database_fixture import NOW, add, decide, opened
 

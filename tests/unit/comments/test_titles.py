@@ -5,9 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from commentsvc.comments import threads
 from commentsvc.db.database import Database
-from commentsvc.moderation import actions
+from commentsvc.moderation import actions, threads
 from tests.unit.database_fixture import NOW, add, decide, opened
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from commentsvc.comments import queries, threads
+from commentsvc.comments import queries
 from commentsvc.comments.page_urls import UnknownSiteError
 from commentsvc.db.database import Database
 from commentsvc.exports import hugo
@@ -19,7 +19,7 @@ from commentsvc.exports.hugo import (
     file_name,
 )
 from commentsvc.model import APPROVED, DELETED
-from commentsvc.moderation import pins, retention
+from commentsvc.moderation import pins, retention, threads
 from tests.unit.database_fixture import HOUR, NOW, add, decide, opened
 
 

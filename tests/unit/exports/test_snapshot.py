@@ -8,20 +8,8 @@ import msgspec
 import pytest
 from msgspec.structs import replace
 
-from commentsvc.comments import (
-    follows,
-    images,
-    queries,
-    reactions,
-    readers,
-    subscriptions,
-    threads,
-    views,
-    voting,
-)
+from commentsvc.comments import images, queries
 from commentsvc.comments.page_urls import PageRef, UnknownSiteError
-from commentsvc.comments.reactions import Reaction
-from commentsvc.comments.readers import SignedReader
 from commentsvc.db.database import Database
 from commentsvc.exports import records, snapshot
 from commentsvc.exports.records import (
@@ -39,8 +27,13 @@ from commentsvc.exports.records import (
     ViewsRecord,
 )
 from commentsvc.exports.snapshot import Selection
+from commentsvc.feedback import reactions, views, votes
+from commentsvc.feedback.reactions import Reaction
+from commentsvc.markup import image_names
 from commentsvc.model import APPROVED, SPAM
-from commentsvc.moderation import actions, retention
+from commentsvc.moderation import actions, retention, threads
+from commentsvc.readers import accounts, follows, subscriptions
+from commentsvc.readers.accounts import SignedReader
 from commentsvc.spam import bans
 from commentsvc.spam.protected_names import looks
 from commentsvc.util.timestamps import rfc3339_ms
@@ -62,8 +55,8 @@ PERSONAL = (
 def sign_in(database: Database, site: str, name: str, email: str) -> SignedReader:
     """Return a new reader of a site, whom a provider has identified by the address."""
     identity = ("https://id.example", email)
-    who = database.write_now(readers.identified, site, identity, email, NOW)
-    return database.write_now(readers.choose_name, who, name, looks(name))
+    who = database.write_now(accounts.identified, site, identity, email, NOW)
+    return database.write_now(accounts.choose_name, who, name, looks(name))
 
 
 def fill(database: Database) -> None:
@@ -85,7 +78,7 @@ def fill(database: Database) -> None:
         reasons="common +1",
         token_hash=b"secret of an edit token",
     )
-    image = images.name(b"RIFF red", 4, 3)
+    image = image_names.name(b"RIFF red", 4, 3)
     database.write_now(images.put, "blog", image, b"RIFF red", NOW, images.Quota(99))
     reply = {"author": "Bob", "email": "bob@blog.example", "source": f"![Red](image:{image})"}
     add(database, now=NOW + HOUR, parent=1, status="pending", **reply)
@@ -101,8 +94,8 @@ def fill(database: Database) -> None:
         database.write_now(follows.confirm, number, NOW + HOUR)
     database.write_now(follows.stop, 2, NOW + 2 * HOUR)
     database.write_now(actions.edit, 1, "Hello **you**", "Mo", NOW + 5 * HOUR)
-    database.write_now(voting.vote, 1, "a reader", 1, [b"\x01\x02"], NOW)
-    database.write_now(voting.vote, 1, "another", -1, [], NOW + 6 * HOUR)
+    database.write_now(votes.vote, 1, "a reader", 1, [b"\x01\x02"], NOW)
+    database.write_now(votes.vote, 1, "another", -1, [], NOW + 6 * HOUR)
     for reader, networks in (("a reader", [b"\x01\x02"]), ("another", [])):
         given = Reaction("👍", reader)
         database.write_now(reactions.react, PageRef("blog", "/post/"), given, networks, NOW)

@@ -13,7 +13,6 @@ from xml.etree import ElementTree
 import msgspec
 import pytest
 
-from commentsvc.comments import threads
 from commentsvc.comments.page_urls import UrlError
 from commentsvc.db.connection import Reader
 from commentsvc.db.database import Database
@@ -21,6 +20,7 @@ from commentsvc.exports import disqus, isso, snapshot, wordpress
 from commentsvc.exports.output import Output
 from commentsvc.exports.snapshot import Page, Selection
 from commentsvc.model import SPAM
+from commentsvc.moderation import threads
 from tests.unit.database_fixture import HOUR, NOW, add, decide, opened
 
 ORIGINS = {"blog": "https://blog.example"}

@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
-from commentsvc.comments.threads import set_state
 from commentsvc.http.messages import Response
+from commentsvc.moderation.threads import set_state
 from commentsvc.settings.schema import ServerSettings
 from tests.unit.app_fixture import Served, data, served
 from tests.unit.foreign.test_waline import BLOG, FOREIGN, delete

@@ -5,8 +5,8 @@ import json
 
 import pytest
 
+from commentsvc import errors
 from commentsvc.api.errors import as_http
-from commentsvc.comments import errors
 from commentsvc.comments.page_urls import UnknownSiteError, UrlError
 from commentsvc.comments.submission import MalformedError, SubmissionError
 from commentsvc.db.errors import DatabaseBusy, DatabaseFull

@@ -14,27 +14,19 @@ from hypothesis import strategies as st
 
 from commentsvc.backup import integrity
 from commentsvc.cli import client, main, running
-from commentsvc.comments import (
-    create,
-    follows,
-    images,
-    queries,
-    reactions,
-    readers,
-    subscriptions,
-    threads,
-    views,
-    voting,
-)
-from commentsvc.comments.errors import CommentsError
+from commentsvc.comments import create, images, queries
 from commentsvc.comments.page_urls import PageRef, UrlError
-from commentsvc.comments.reactions import Reaction
 from commentsvc.db.database import Database
+from commentsvc.errors import CommentsError
 from commentsvc.exports import ndjson, snapshot
 from commentsvc.exports.output import Output
+from commentsvc.feedback import reactions, views, votes
+from commentsvc.feedback.reactions import Reaction
 from commentsvc.imports import store
+from commentsvc.markup import image_names
 from commentsvc.model import APPROVED, DELETED
-from commentsvc.moderation import actions, pins, retention
+from commentsvc.moderation import actions, pins, retention, threads
+from commentsvc.readers import accounts, follows, subscriptions
 from commentsvc.settings.schema import DatabaseSettings
 from commentsvc.spam import bans
 from commentsvc.spam.protected_names import looks
@@ -44,7 +36,7 @@ from tests.unit.exports.test_snapshot import fill, sign_in
 from tests.unit.imports.import_samples import DISQUS, GISCUS
 from tests.unit.imports.test_store import add_moderator, whose
 
-IMAGE = images.name(b"RIFF red", 4, 3)
+IMAGE = image_names.name(b"RIFF red", 4, 3)
 SETTINGS = '[[site]]\norigins = ["https://blog.example"]\n[[site]]\nname = "other"\n'
 
 
@@ -147,9 +139,9 @@ class Service:
         same = [number for number, other in enumerate(self.places, 1) if other == place]
         who = None
         if author == "Ann" and more % 3 == 0:
-            who = self.do(readers.identified, place.site, ("mail", email), email, self.now)
+            who = self.do(accounts.identified, place.site, ("mail", email), email, self.now)
             if not who.name:
-                who = self.do(readers.choose_name, who, author, looks(author))
+                who = self.do(accounts.choose_name, who, author, looks(author))
         self.do(
             create.add,
             new(
@@ -192,7 +184,7 @@ class Service:
                 self.do(pins.pin, number)
             case 1:
                 value = (1, -1, 0)[more % 3]
-                self.do(voting.vote, number, f"reader {more}", value, [b"\1\2"], self.now)
+                self.do(votes.vote, number, f"reader {more}", value, [b"\1\2"], self.now)
             case 2 if comment.email and comment.status == "pending" and number not in self.wishes:
                 self.wishes.add(number)
                 self.do(follows.request_at_comment, number, "fr")

@@ -13,10 +13,10 @@ from hypothesis import strategies as st
 
 from commentsvc.auth import accounts
 from commentsvc.backup import integrity
-from commentsvc.comments import queries, threads
-from commentsvc.comments.errors import CommentsError, ProfileRefused
+from commentsvc.comments import queries
 from commentsvc.comments.submission import avatar
 from commentsvc.db.database import Database
+from commentsvc.errors import CommentsError, ProfileRefused
 from commentsvc.imports import authors, bulk_store, report, staging_reader, staging_writer, store
 from commentsvc.imports.convert import Converter
 from commentsvc.imports.pages import PageFinder
@@ -24,7 +24,7 @@ from commentsvc.imports.records import ImportedComment, ImportedPage, Record
 from commentsvc.imports.staging import StagingDatabase
 from commentsvc.imports.staging_writer import Part, StagingWriter
 from commentsvc.imports.store import UnknownImport
-from commentsvc.moderation import profiles, retention
+from commentsvc.moderation import profiles, retention, threads
 from commentsvc.settings import data_dir
 from commentsvc.settings.schema import DatabaseSettings, Settings, Site
 from tests.unit.database_fixture import NOW, add, decide, forget, opened

@@ -10,7 +10,7 @@ import pytest
 from msgspec.structs import replace
 
 from commentsvc.auth import accounts
-from commentsvc.comments import queries, readers, subscriptions
+from commentsvc.comments import queries
 from commentsvc.db.connection import Transaction
 from commentsvc.db.schema.outbox import OutboxRow
 from commentsvc.inbox import inbox
@@ -18,6 +18,8 @@ from commentsvc.model import OWNER, Comment
 from commentsvc.moderation import actions, lists, profiles
 from commentsvc.outbox import outbox
 from commentsvc.outbox.mail import MailComposer
+from commentsvc.readers import accounts as readers
+from commentsvc.readers import subscriptions
 from commentsvc.settings.schema import (
     InboxSettings,
     MailSettings,

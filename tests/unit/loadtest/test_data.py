@@ -11,8 +11,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from commentsvc.comments.markdown import render
 from commentsvc.comments.submission import SubmissionFields, check
+from commentsvc.markup.markdown import render
 from commentsvc.settings.schema import CommentsSettings
 from loadtest.data import bulk
 from loadtest.data.blog import COMMENTS, PAGES, pages, shares

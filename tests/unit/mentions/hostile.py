@@ -7,7 +7,7 @@ from xml.etree import ElementTree as ET
 import comrak
 
 from tests.unit.app_fixture import Served, data
-from tests.unit.comments.test_markdown import judge
+from tests.unit.markup.test_markdown import judge
 
 # HTML with which others may try to run scripts, load things, or change the page around a comment.
 HOSTILE = (

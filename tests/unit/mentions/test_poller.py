@@ -12,7 +12,7 @@ import pytest
 from msgspec.structs import replace
 
 from commentsvc.db.schema.mentions import FollowedPostTable
-from commentsvc.imports.markup import CommentText
+from commentsvc.markup.html_to_markdown import CommentText
 from commentsvc.mentions.polite_client import PoliteClient
 from commentsvc.mentions.poller import PostPoller
 from commentsvc.model import APPROVED, DELETED, PENDING, Comment
@@ -365,7 +365,7 @@ def test_a_reply_that_answers_itself_many_times_is_read_once(
     for address, path in ((note, "/note"), (reply, "/reply")):
         put(server, path, {"id": address, "content": "It rained", "replies": again}, ACTIVITY)
     texts = Mock(return_value=CommentText("x", "x", False))
-    monkeypatch.setattr("commentsvc.imports.markup.read", texts)
+    monkeypatch.setattr("commentsvc.markup.html_to_markdown.read", texts)
     with served(tmp_path, settings(server, social_posts=(f"/wet-wood/ {note}",))) as service:
         assert {each.permalink for each in Following(service).look()} == {note, reply}
     assert texts.call_count == 2

@@ -23,8 +23,8 @@ from commentsvc.settings.schema import (
 from commentsvc.util.http_client import Fetched
 from commentsvc.util.timestamps import DAY_MS
 from tests.unit.app_fixture import SETTINGS, Served, data, served
-from tests.unit.comments.test_markdown import ATTACKS
 from tests.unit.database_fixture import decide
+from tests.unit.markup.test_markdown import ATTACKS
 from tests.unit.mentions.hostile import HOSTILE, assert_harmless
 from tests.unit.mentions.other_site import OtherSite, Page, other_site
 

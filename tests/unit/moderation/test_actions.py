@@ -9,9 +9,9 @@ import pytest
 from commentsvc import model
 from commentsvc.backup import integrity
 from commentsvc.comments import queries
-from commentsvc.comments.errors import NothingToUndo, UnknownComment
 from commentsvc.db.database import Database
 from commentsvc.db.postgresql.schema import ENGINE
+from commentsvc.errors import NothingToUndo, UnknownComment
 from commentsvc.moderation import actions
 from commentsvc.moderation.actions import ChangeResult
 from tests.unit.database_fixture import NOW, add, decide, opened, plan

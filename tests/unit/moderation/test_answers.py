@@ -8,13 +8,13 @@ import pytest
 from msgspec.structs import replace
 
 from commentsvc.auth import accounts
-from commentsvc.comments import subscriptions, threads
-from commentsvc.comments.errors import NotAnswerable, UnknownComment
 from commentsvc.db.database import Database
 from commentsvc.db.schema.outbox import Target
-from commentsvc.moderation import actions, answers, profiles, retention
+from commentsvc.errors import NotAnswerable, UnknownComment
+from commentsvc.moderation import actions, answers, profiles, retention, threads
 from commentsvc.moderation.answers import AnswerResult
 from commentsvc.outbox import outbox
+from commentsvc.readers import subscriptions
 from tests.unit.app_fixture import SETTINGS, data, served
 from tests.unit.database_fixture import NOW, add, decide, opened
 

@@ -7,9 +7,9 @@ import pytest
 
 from commentsvc.backup import integrity
 from commentsvc.comments import queries
-from commentsvc.comments.errors import UnknownComment
 from commentsvc.db.database import Database
 from commentsvc.db.schema.outbox import Target
+from commentsvc.errors import UnknownComment
 from commentsvc.model import APPROVED, AUTHOR, DELETED, PENDING, SPAM, Comment
 from commentsvc.moderation import actions, author_edits
 from commentsvc.outbox import outbox

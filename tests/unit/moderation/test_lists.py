@@ -10,10 +10,10 @@ import pytest
 
 from commentsvc import model
 from commentsvc.comments import pagination, queries
-from commentsvc.comments.errors import BadCursor
 from commentsvc.db.database import Database
 from commentsvc.db.postgresql.schema import ENGINE
 from commentsvc.db.query import Prepared
+from commentsvc.errors import BadCursor
 from commentsvc.moderation import lists
 from commentsvc.moderation.lists import StoredVerdict
 from tests.unit.database_fixture import NOW, add, opened, plan

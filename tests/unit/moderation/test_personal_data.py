@@ -6,10 +6,11 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from commentsvc.comments import follows, search, subscriptions
+from commentsvc.comments import search
 from commentsvc.comments.page_urls import PageRef
 from commentsvc.db.database import Database
 from commentsvc.moderation import personal_data
+from commentsvc.readers import follows, subscriptions
 from tests.unit.database_fixture import NOW, add, opened, plan
 from tests.unit.exports.test_snapshot import sign_in
 

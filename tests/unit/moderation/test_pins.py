@@ -6,11 +6,11 @@ from pathlib import Path
 
 import pytest
 
-from commentsvc.comments import queries, threads
-from commentsvc.comments.errors import NotPinnable, UnknownComment
+from commentsvc.comments import queries
 from commentsvc.comments.pagination import Sort
 from commentsvc.db.database import Database
-from commentsvc.moderation import pins
+from commentsvc.errors import NotPinnable, UnknownComment
+from commentsvc.moderation import pins, threads
 from tests.unit.admin_client import header, seated, text
 from tests.unit.app_fixture import SETTINGS, Served, data, served
 from tests.unit.database_fixture import NOW, add, decide, opened

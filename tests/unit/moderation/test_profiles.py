@@ -8,9 +8,9 @@ from msgspec.structs import replace
 
 from commentsvc.auth import accounts
 from commentsvc.comments import queries
-from commentsvc.comments.errors import ProfileRefused
 from commentsvc.comments.submission import avatar
 from commentsvc.db.database import Database
+from commentsvc.errors import ProfileRefused
 from commentsvc.moderation import answers, profiles
 from commentsvc.moderation.profiles import Profile
 from tests.unit.database_fixture import NOW, add, opened

@@ -10,10 +10,11 @@ import pytest
 from msgspec.structs import replace
 
 from commentsvc.auth.signed_links import SignedLinks
-from commentsvc.comments import queries, threads
+from commentsvc.comments import queries
 from commentsvc.db.database import Database
 from commentsvc.db.schema.outbox import OutboxRow
 from commentsvc.model import APPROVED, EVERY_TAG
+from commentsvc.moderation import threads
 from commentsvc.outbox import builds, outbox
 from commentsvc.outbox.builds import ChangedSites
 from commentsvc.outbox.channels import channels

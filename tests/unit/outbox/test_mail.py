@@ -16,12 +16,13 @@ from msgspec.structs import replace
 
 from commentsvc.auth import account_mails, accounts
 from commentsvc.auth.signed_links import SignedLinks
-from commentsvc.comments import queries, subscriptions
-from commentsvc.comments.markdown import render
+from commentsvc.comments import queries
 from commentsvc.db.database import Database
 from commentsvc.db.schema.outbox import OutboxRow
+from commentsvc.markup.markdown import render
 from commentsvc.moderation import profiles
 from commentsvc.outbox.mail import MailComposer
+from commentsvc.readers import subscriptions
 from commentsvc.settings.schema import ServerSettings, Settings, Site
 from commentsvc.util import i18n
 from commentsvc.util.i18n import gettext

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from msgspec.structs import replace
 
-from commentsvc.comments import reports
+from commentsvc.feedback import reports
 from commentsvc.http.messages import Response
 from commentsvc.model import APPROVED, DELETED
 from commentsvc.settings.schema import CommentsSettings, PrivacySettings

@@ -9,9 +9,9 @@ from urllib.parse import urlencode
 import msgspec
 import pytest
 
-from commentsvc.comments.threads import set_state
 from commentsvc.db.connection import Transaction
 from commentsvc.moderation import actions
+from commentsvc.moderation.threads import set_state
 from commentsvc.settings.schema import CommentsSettings, ModerationSettings, SpamSettings
 from tests.unit.app_fixture import SETTINGS, Served, data, faults, served
 

@@ -19,10 +19,10 @@ from joserfc.jwk import OctKey
 from msgspec.structs import replace
 
 from commentsvc.auth import blog_tokens
-from commentsvc.comments import readers
 from commentsvc.http.messages import Response
 from commentsvc.moderation import retention
 from commentsvc.outbox.mail import MailComposer
+from commentsvc.readers import accounts
 from commentsvc.settings.schema import (
     HooksSettings,
     MailSettings,
@@ -147,8 +147,8 @@ def test_the_address_of_the_form_for_a_name_works_once(service: Served) -> None:
 def test_a_reader_has_so_many_sessions_and_sees_so_many_own_comments(
     service: Served, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(readers, "SESSIONS", 2)
-    monkeypatch.setattr(readers, "OWN", 2)
+    monkeypatch.setattr(accounts, "SESSIONS", 2)
+    monkeypatch.setattr(accounts, "OWN", 2)
     first = sign_in(service, "Ann Bo")
     link = mailed_link(service, "ann@home.example")
     second = handed(service.form(link, ""))["token"]
@@ -245,7 +245,7 @@ def test_sessions_end_by_signing_out_and_after_their_time(service: Served) -> No
     assert service.stored() == []
     service.now += 86_400
     last = handed(service.form(mailed_link(service, "ann@home.example"), ""))["token"]
-    service.now += readers.SESSION / 1_000 - 1
+    service.now += accounts.SESSION / 1_000 - 1
     assert works(last)
     service.now += 1
     assert not works(last)
@@ -481,7 +481,7 @@ def test_an_address_that_no_mail_can_be_sent_to_is_left_out(service: Served) -> 
     sent = to_blog(service)
     address = "x@y.example>\r\nBcc: all@y.example"
     handed(from_blog(service, sent, blog_token(sent["nonce"], name="Ann Bo", email=address)))
-    assert service.database.read_now(readers.find, 1).email == ""  # type: ignore[union-attr]  # it is there
+    assert service.database.read_now(accounts.find, 1).email == ""  # type: ignore[union-attr]  # it is there
 
 
 def test_what_anybody_can_send_is_not_logged(

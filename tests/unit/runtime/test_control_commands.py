@@ -6,11 +6,13 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from commentsvc.comments import errors, queries, reactions, views
-from commentsvc.comments.errors import UnknownThread
+from commentsvc import errors
+from commentsvc.comments import queries
 from commentsvc.comments.page_urls import PageRef
-from commentsvc.comments.reactions import Reaction
 from commentsvc.db.database import Database
+from commentsvc.errors import UnknownThread
+from commentsvc.feedback import reactions, views
+from commentsvc.feedback.reactions import Reaction
 from commentsvc.runtime.control_commands import (
     AddBan,
     Alias,

@@ -10,6 +10,7 @@ from commentsvc.comments import images, search
 from commentsvc.db.connection import Reader, Transaction
 from commentsvc.db.database import Database
 from commentsvc.db.errors import DatabaseFull
+from commentsvc.markup import image_names
 from commentsvc.moderation import retention
 from commentsvc.runtime import maintenance
 from commentsvc.settings.schema import PrivacySettings, Settings, SpamSettings
@@ -140,7 +141,7 @@ def test_what_is_told_of_the_last_days_is_purged_when_one_is_over(tmp_path: Path
 def test_images_without_a_comment_and_of_deleted_comments_are_removed(
     tmp_path: Path, deleted: bool, days: int
 ) -> None:
-    name = images.name(b"RIFF red", 4, 3)
+    name = image_names.name(b"RIFF red", 4, 3)
 
     async def scene(database: Database) -> None:
         clock = SettableClock(NOW + days * DAY_MS)

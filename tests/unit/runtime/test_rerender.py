@@ -6,10 +6,10 @@ from pathlib import Path
 import pytest
 
 from commentsvc.comments import queries
-from commentsvc.comments.markdown import render
 from commentsvc.db.connection import Reader
 from commentsvc.db.database import Database
 from commentsvc.db.errors import DatabaseFull
+from commentsvc.markup.markdown import render
 from commentsvc.runtime import rerender
 from commentsvc.runtime.rerender import Outdated, find_outdated, store
 from tests.unit.database_fixture import add, opened

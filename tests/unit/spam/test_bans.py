@@ -7,10 +7,10 @@ from typing import Any
 import msgspec
 import pytest
 
-from commentsvc.comments.errors import BanRefused, UnknownBan
-from commentsvc.comments.markdown import render
 from commentsvc.comments.submission import Submission
 from commentsvc.db.database import Database
+from commentsvc.errors import BanRefused, UnknownBan
+from commentsvc.markup.markdown import render
 from commentsvc.spam import bans
 from commentsvc.spam.bans import Bans
 from tests.unit.database_fixture import NOW, add, opened

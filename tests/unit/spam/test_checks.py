@@ -6,8 +6,8 @@ import altcha
 import msgspec
 import pytest
 
-from commentsvc.comments.markdown import render
 from commentsvc.comments.submission import Submission
+from commentsvc.markup.markdown import render
 from commentsvc.settings.schema import Settings, SpamSettings
 from commentsvc.spam.checks import SpamChecker
 from commentsvc.spam.policy import PolicyResult

@@ -12,7 +12,6 @@ import pytest
 from msgspec.structs import replace
 
 from commentsvc.auth import accounts
-from commentsvc.comments import readers
 from commentsvc.db.connection import Reader
 from commentsvc.db.database import Database
 from commentsvc.db.schema.mentions import REPLY
@@ -20,6 +19,7 @@ from commentsvc.mentions.comments import MentionComments
 from commentsvc.mentions.html_page import FoundMention
 from commentsvc.mentions.store import Mention
 from commentsvc.moderation import lists, profiles
+from commentsvc.readers import accounts as readers
 from commentsvc.settings.schema import MailSettings, ModerationSettings, Settings, Site
 from commentsvc.spam import protected_names
 from commentsvc.spam.protected_names import ProtectedNames, looks

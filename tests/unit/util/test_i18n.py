@@ -9,11 +9,11 @@ import pytest
 from babel.messages.catalog import Catalog
 from babel.messages.catalog import Message as CatalogEntry
 
-from commentsvc import submission_service
 from commentsvc.api.errors import as_http
-from commentsvc.comments.errors import ThreadClosed, UnknownParent
 from commentsvc.comments.submission import SubmissionError, from_form
+from commentsvc.errors import ThreadClosed, UnknownParent
 from commentsvc.settings.schema import CommentsSettings
+from commentsvc.submissions import service
 from commentsvc.util.i18n import (
     Language,
     Message,
@@ -108,7 +108,7 @@ def faults(tag: str, catalog: Catalog) -> list[str]:
 
 def refusals() -> list[Text]:
     """Return every error that a reader can get who sends a form."""
-    texts: list[Text] = [text for _, text in submission_service.REFUSED.values()]
+    texts: list[Text] = [text for _, text in service.REFUSED.values()]
     for values in WRONG.values():
         with pytest.raises(SubmissionError) as caught:
             from_form(values, CommentsSettings(), lambda url: ("", "/p/"))

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from commentsvc.comments.defuse import defuse
+from commentsvc.markup.defuse import defuse
 
 
 @pytest.mark.parametrize(

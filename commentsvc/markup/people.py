@@ -9,14 +9,7 @@ from collections.abc import Mapping
 from html import escape
 from typing import Final
 
-from peewee import fn
-
-from commentsvc.comments import queries
-from commentsvc.comments.page_urls import PageRef
-from commentsvc.db.connection import Reader
-from commentsvc.db.query import literal
-from commentsvc.db.schema.comments import CommentTable
-from commentsvc.model import APPROVED, fragment
+from commentsvc.model import fragment
 
 MOST: Final = 20  # mentions of a comment that are looked up
 NAME: Final = 80  # characters of a name
@@ -40,29 +33,6 @@ def names(source: str) -> set[str]:
         ]
         found.update(text[:end].rstrip() for end in ends if end)
     return found
-
-
-def find(reader: Reader, thread_id: int, source: str, before: int | None = None) -> dict[str, int]:
-    """Return the people whom `source` mentions, with the id of the last comment of each.
-
-    For a stored comment, only those with ids below its own, `before`, count.
-    """
-    named = names(source) if "@" in source else set()
-    if not named or not thread_id:
-        return {}
-    query = CommentTable.select(CommentTable.author, fn.MAX(CommentTable.id)).where(
-        CommentTable.thread == thread_id,
-        CommentTable.status == literal(APPROVED),
-        CommentTable.author.in_(sorted(named)),
-    )
-    if before is not None:
-        query = query.where(CommentTable.id < before)
-    return dict(reader.query(query.group_by(CommentTable.author)))
-
-
-def find_on(reader: Reader, place: PageRef, source: str) -> dict[str, int]:
-    """Return the people whom a new comment on the page `place` mentions; see `find`."""
-    return find(reader, queries.thread(reader, *place).id, source)
 
 
 def link(html: str, named: Mapping[str, int]) -> str:

@@ -6,13 +6,15 @@ from pathlib import Path
 import pytest
 
 from commentsvc.backup import integrity
-from commentsvc.comments import queries, reactions, threads
-from commentsvc.comments.errors import TooManyReactions, UnknownSite
+from commentsvc.comments import queries
 from commentsvc.comments.page_urls import PageRef
-from commentsvc.comments.reactions import Reaction
-from commentsvc.comments.voting import CROWD
 from commentsvc.db.database import Database
 from commentsvc.db.query import Prepared
+from commentsvc.errors import TooManyReactions, UnknownSite
+from commentsvc.feedback import reactions
+from commentsvc.feedback.reactions import Reaction
+from commentsvc.feedback.votes import CROWD
+from commentsvc.moderation import threads
 from commentsvc.moderation.retention import REACTIONS
 from tests.unit.database_fixture import HOUR, NOW, add, opened, plan
 

@@ -19,11 +19,11 @@ from typing import Any, Final
 from peewee import fn
 
 from commentsvc.comments.create import ThreadRef, add_to_counts
-from commentsvc.comments.errors import TooManyVotes, UnknownComment
 from commentsvc.db import statements
 from commentsvc.db.connection import Reader, Transaction
 from commentsvc.db.query import Param, Select, insertion, prepared
 from commentsvc.db.schema.comments import CommentTable, VoteTable
+from commentsvc.errors import TooManyVotes, UnknownComment
 from commentsvc.model import APPROVED
 
 CROWD: Final = 20  # votes of one network, a /24 or /56, on one comment

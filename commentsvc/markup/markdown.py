@@ -30,7 +30,7 @@ from typing import Final
 import comrak
 import nh3
 
-from commentsvc.comments import footnotes, formulas, images, people
+from commentsvc.markup import footnotes, formulas, image_names, people
 
 # The HTML of a text has at most EXPANSION times its bytes, and ALLOWANCE bytes more.
 EXPANSION: Final = 8
@@ -71,7 +71,7 @@ _IMAGE: Final = re.compile(r'<img src="([^"]*)" alt="([^"]*)"( title="[^"]*")? /
 _LINK_TO_IMAGE: Final = re.compile(
     r'<a href="image:[^"]*"(?: title="[^"]*")?>(.*?)</a>', re.DOTALL
 ).sub
-_OWN_IMAGE: Final = re.compile(rf"image:({images.NAME})").fullmatch
+_OWN_IMAGE: Final = re.compile(rf"image:({image_names.NAME})").fullmatch
 _BOX: Final = re.compile(
     r'<input type="checkbox" class="task-list-item-checkbox"( checked="")? disabled="" />'
 ).sub
@@ -113,7 +113,7 @@ _TAGS = (
 def _attribute_filter(service: str) -> Callable[[str, str, str], str | None]:
     """Return the filter that keeps the values above, and pictures of ours at `service` alone."""
     of_image = {
-        "src": re.compile(rf"{re.escape(service)}/images/{images.NAME}\.webp").fullmatch,
+        "src": re.compile(rf"{re.escape(service)}/images/{image_names.NAME}\.webp").fullmatch,
         "width": re.compile("[0-9]{1,4}").fullmatch,
         "height": re.compile("[0-9]{1,4}").fullmatch,
         "loading": re.compile("lazy").fullmatch,
@@ -230,7 +230,7 @@ def _shown_image(image: re.Match[str], service: str) -> str:
     own = _OWN_IMAGE(url)
     if not own or not service:
         return alt
-    width, height = images.size(own[1])
+    width, height = image_names.size(own[1])
     return (
         f'<img src="{escape(service)}/images/{own[1]}.webp" alt="{alt}"'
         f' width="{width}" height="{height}" loading="lazy">'

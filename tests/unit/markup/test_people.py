@@ -5,9 +5,10 @@ from pathlib import Path
 
 import pytest
 
-from commentsvc.comments import people, queries, rendering
+from commentsvc.comments import queries, rendering
 from commentsvc.comments.page_urls import PageRef
 from commentsvc.db.database import Database
+from commentsvc.markup import people
 from commentsvc.model import DELETED, PENDING
 from tests.unit.database_fixture import add, decide, opened
 
@@ -21,7 +22,7 @@ def database(tmp_path: Path) -> Iterator[Database]:
 
 
 def named(database: Database, source: str) -> dict[str, int]:
-    return database.read_now(people.find_on, PAGE, source)
+    return database.read_now(rendering.find_people_on, PAGE, source)
 
 
 @pytest.mark.parametrize(

@@ -10,8 +10,6 @@ from typing import Any, Final, NamedTuple
 
 import peewee
 
-from commentsvc.comments import threads
-from commentsvc.comments.errors import CommentsError
 from commentsvc.db.connection import Reader, Transaction
 from commentsvc.db.query import Select
 from commentsvc.db.schema.comments import (
@@ -29,7 +27,9 @@ from commentsvc.db.schema.mentions import FollowedPostTable, MentionTable
 from commentsvc.db.schema.outbox import FollowerTable, SubscriberTable, SubscriptionTable
 from commentsvc.db.schema.readers import ReaderLookTable, ReaderTable, SignInLinkTable
 from commentsvc.db.schema.search import DailyStatsTable
+from commentsvc.errors import CommentsError
 from commentsvc.model import EVERY_TAG
+from commentsvc.moderation import threads
 
 NAMES: Final[dict[Any, tuple[str, ...]]] = {
     MentionTable: ("source", "url"),

@@ -8,12 +8,14 @@ is rendered with the HTML, and then handled as HTML.
 import re
 from collections.abc import Iterator
 from html import escape, unescape
-from typing import Final, NamedTuple
+from typing import Final, Literal, NamedTuple, TypeAlias
 
 import comrak
 
-from commentsvc.comments import markdown
-from commentsvc.imports.records import Markup
+from commentsvc.markup import markdown
+
+# The markup of a text; html_lines is HTML with line breaks and blank lines between paragraphs.
+Markup: TypeAlias = Literal["html", "html_lines", "markdown", "text"]
 
 # Tags of other systems, and the tags of our HTML that replace them.
 _RENAMED: Final = {

@@ -13,7 +13,7 @@ from typing import Final
 
 import msgspec
 
-from commentsvc.comments.markdown import NOBODY, render
+from commentsvc.markup.markdown import NOBODY, render
 from commentsvc.util.clock import Clock
 from commentsvc.util.threads import RENDERING
 

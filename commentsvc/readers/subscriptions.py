@@ -3,7 +3,7 @@
 Authors subscribe with a submission, where anybody can enter somebody else's address. So the owner
 of the address is asked to confirm it, once for each site, and only after the comment was published.
 Where comments are published without a moderator, a limit for each network keeps programs from
-mailing strangers by it (see `submission_service`). Until the owner has confirmed, no other mail is
+mailing strangers by it (see `submissions.service`). Until the owner has confirmed, no other mail is
 sent there, and the question is repeated at most once a day. After a "no" it is never asked again.
 
     asked ──▸ confirmed ──▸ stopped

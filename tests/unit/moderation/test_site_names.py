@@ -6,8 +6,7 @@ import peewee
 import pytest
 
 from commentsvc.backup import integrity
-from commentsvc.comments import queries, site_names, threads
-from commentsvc.comments.site_names import HiddenSite, SiteRefused
+from commentsvc.comments import queries
 from commentsvc.db.connection import Reader, Transaction
 from commentsvc.db.database import Database
 from commentsvc.db.postgresql.schema import TABLES
@@ -18,6 +17,8 @@ from commentsvc.db.schema.comments import (
     ThreadTable,
 )
 from commentsvc.db.schema.mentions import MentionTable
+from commentsvc.moderation import site_names, threads
+from commentsvc.moderation.site_names import HiddenSite, SiteRefused
 from tests.unit.database_fixture import NOW, add, opened
 
 # Columns with such names that hold no name of our site: a website, what a search finds.

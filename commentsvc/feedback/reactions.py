@@ -18,13 +18,13 @@ from typing import Any, Final, NamedTuple
 from peewee import Value, fn
 
 from commentsvc.comments.create import ThreadRef, changed
-from commentsvc.comments.errors import TooManyReactions, UnknownSite
 from commentsvc.comments.page_urls import PageRef
-from commentsvc.comments.voting import CROWD, DIGEST
 from commentsvc.db import statements
 from commentsvc.db.connection import Reader, Transaction
 from commentsvc.db.query import Param, Select, insertion, prepared
 from commentsvc.db.schema.comments import ReactionCountTable, ReactionTable
+from commentsvc.errors import TooManyReactions, UnknownSite
+from commentsvc.feedback.votes import CROWD, DIGEST
 
 
 class Reaction(NamedTuple):

@@ -13,7 +13,6 @@ from typing import Final
 import msgspec
 from peewee import JOIN, fn
 
-from commentsvc.comments.errors import UnknownSite
 from commentsvc.db import statements
 from commentsvc.db.connection import Reader, Row, Transaction
 from commentsvc.db.query import Param, Select, literal, prepared
@@ -27,6 +26,7 @@ from commentsvc.db.schema.outbox import (
     FollowWishTable,
     OutboxTable,
 )
+from commentsvc.errors import UnknownSite
 from commentsvc.model import APPROVED
 from commentsvc.outbox import outbox
 from commentsvc.outbox.outbox import PATIENCE, MailAddress

@@ -6,11 +6,12 @@ from pathlib import Path
 import pytest
 
 from commentsvc.backup import integrity
-from commentsvc.comments import queries, voting
-from commentsvc.comments.errors import TooManyVotes, UnknownComment
-from commentsvc.comments.voting import CROWD
+from commentsvc.comments import queries
 from commentsvc.db.database import Database
 from commentsvc.db.query import Prepared
+from commentsvc.errors import TooManyVotes, UnknownComment
+from commentsvc.feedback import votes as voting
+from commentsvc.feedback.votes import CROWD
 from commentsvc.model import SPAM
 from commentsvc.moderation.retention import VOTES
 from tests.unit.database_fixture import HOUR, NOW, add, decide, opened, plan

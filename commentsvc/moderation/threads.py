@@ -18,15 +18,15 @@ from collections.abc import Sequence
 import msgspec
 from peewee import fn
 
-from commentsvc.comments import follows, reactions, views
 from commentsvc.comments.create import ThreadRef, add_to_counts, changed
-from commentsvc.comments.errors import UnknownThread, UrlTaken
 from commentsvc.comments.submission import page_title
 from commentsvc.db import statements
 from commentsvc.db.connection import Reader, Transaction
 from commentsvc.db.query import Select, literal
 from commentsvc.db.schema.comments import CommentTable, ProposedTitleTable, SiteTable, ThreadTable
 from commentsvc.db.schema.moderation import ChangeTable
+from commentsvc.errors import UnknownThread, UrlTaken
+from commentsvc.feedback import reactions, views
 from commentsvc.model import (
     AGING,
     APPROVED,
@@ -37,6 +37,7 @@ from commentsvc.model import (
     site_tag,
     thread_tag,
 )
+from commentsvc.readers import follows
 from commentsvc.util.i18n import gettext as _
 
 

@@ -6,8 +6,8 @@ import sys
 
 import pytest
 
-from commentsvc.comments.formulas import LENGTH
-from commentsvc.comments.markdown import render
+from commentsvc.markup.formulas import LENGTH
+from commentsvc.markup.markdown import render
 
 FRACTION = "<mfrac><mn>1</mn><mn>2</mn></mfrac></math>"
 

@@ -14,8 +14,6 @@ from typing import Final
 from peewee import fn
 
 from commentsvc.comments import queries
-from commentsvc.comments.errors import UnknownComment
-from commentsvc.comments.voting import DIGEST
 from commentsvc.db import statements
 from commentsvc.db.connection import Reader, Transaction
 from commentsvc.db.query import (
@@ -28,6 +26,8 @@ from commentsvc.db.query import (
     prepared,
 )
 from commentsvc.db.schema.comments import CommentTable, ReportTable, SiteTable, ThreadTable
+from commentsvc.errors import UnknownComment
+from commentsvc.feedback.votes import DIGEST
 from commentsvc.model import APPROVED, Entry
 
 MOST: Final = 20  # reports of one comment

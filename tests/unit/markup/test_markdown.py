@@ -11,9 +11,9 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from commentsvc.comments import formulas
-from commentsvc.comments.formulas import LENGTH
-from commentsvc.comments.markdown import (
+from commentsvc.markup import formulas
+from commentsvc.markup.formulas import LENGTH
+from commentsvc.markup.markdown import (
     ALLOWANCE,
     CONTAINERS,
     EXPANSION,

@@ -5,8 +5,8 @@ import threading
 
 import pytest
 
-from commentsvc.comments import render_queue
-from commentsvc.comments.render_queue import LONG, TURN_MS, RenderJob, RenderQueue
+from commentsvc.submissions import render_queue
+from commentsvc.submissions.render_queue import LONG, TURN_MS, RenderJob, RenderQueue
 from tests.unit.settable_clock import SettableClock
 
 

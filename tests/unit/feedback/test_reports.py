@@ -5,10 +5,10 @@ from typing import Any
 
 import pytest
 
-from commentsvc.comments import reports
 from commentsvc.db.postgresql.schema import ENGINE
 from commentsvc.db.query import ids_text
 from commentsvc.db.schema.comments import CommentTable
+from commentsvc.feedback import reports
 from tests.unit.database_fixture import add, opened
 
 COPIED = [

@@ -7,11 +7,13 @@ from pathlib import Path
 
 import pytest
 
-from commentsvc.comments import queries, threads, views
+from commentsvc.comments import queries
 from commentsvc.comments.page_urls import PageRef
-from commentsvc.comments.views import PageWithViews, ViewCounter
 from commentsvc.db.connection import Transaction
 from commentsvc.db.database import Database
+from commentsvc.feedback import views
+from commentsvc.feedback.views import PageWithViews, ViewCounter
+from commentsvc.moderation import threads
 from tests.unit.database_fixture import NOW, add, opened
 
 

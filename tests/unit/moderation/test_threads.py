@@ -6,13 +6,15 @@ from typing import Any
 
 import pytest
 
+from commentsvc import errors
 from commentsvc.backup import integrity
-from commentsvc.comments import errors, queries, reactions, threads
-from commentsvc.comments.errors import UnknownThread, UrlTaken
+from commentsvc.comments import queries
 from commentsvc.comments.page_urls import PageRef
 from commentsvc.db.connection import Transaction
 from commentsvc.db.database import Database
-from commentsvc.moderation import actions, pins
+from commentsvc.errors import UnknownThread, UrlTaken
+from commentsvc.feedback import reactions
+from commentsvc.moderation import actions, pins, threads
 from tests.unit.database_fixture import NOW, add, decide, opened
 
 

@@ -16,15 +16,16 @@ from typing import Any, Final
 import msgspec
 
 from commentsvc.auth.edit_tokens import EditTokens
-from commentsvc.comments import create, images, people, subscriptions
+from commentsvc.comments import create, rendering
 from commentsvc.comments.create import InsertResult, NewComment
-from commentsvc.comments.errors import SubmissionRefused, TooManyPending
 from commentsvc.comments.page_urls import PageRef
-from commentsvc.comments.render_queue import Rendered, RenderJob, RenderQueue
 from commentsvc.comments.submission import Submission, SubmissionError
 from commentsvc.context import ServiceContext
 from commentsvc.db.writer import Job
+from commentsvc.errors import SubmissionRefused, TooManyPending
+from commentsvc.markup import image_names, people
 from commentsvc.model import APPROVED, PENDING, SPAM, Comment
+from commentsvc.readers import subscriptions
 from commentsvc.spam import opinion, score
 from commentsvc.spam.bans import Bans
 from commentsvc.spam.checks import SpamChecker
@@ -32,6 +33,7 @@ from commentsvc.spam.pending_limit import PendingLimit
 from commentsvc.spam.policy import SpamPolicy
 from commentsvc.spam.protected_names import ProtectedNames
 from commentsvc.spam.score import Verdict
+from commentsvc.submissions.render_queue import Rendered, RenderJob, RenderQueue
 from commentsvc.util.client_network import NetworkHashes
 from commentsvc.util.i18n import gettext as _
 from commentsvc.util.ratelimit import NetworkLimiter
@@ -146,7 +148,7 @@ class SubmissionService:
         site = self._sites.options[place[0]]
         job = RenderJob(message, site.math, images=site.images)
         if "@" in message and people.names(message):
-            found = self._database.read(people.find_on, PageRef(*place), message)
+            found = self._database.read(rendering.find_people_on, PageRef(*place), message)
             reading = asyncio.ensure_future(found)
             reading.add_done_callback(partial(self._render_with_people, job, done))
         else:
@@ -224,7 +226,7 @@ class SubmissionService:
         return self._questions.take(network, monotonic_ms) > 0
 
     def _check_images(self, message: str) -> None:
-        number = len(images.names(message))
+        number = len(image_names.names(message))
         if number > self._images:
             raise SubmissionError(
                 {

@@ -7,9 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from commentsvc.comments.markdown import clean, render
-from commentsvc.imports.markup import CommentText, paragraphs, read, to_markdown
-from commentsvc.imports.records import Markup
+from commentsvc.markup.html_to_markdown import CommentText, Markup, paragraphs, read, to_markdown
+from commentsvc.markup.markdown import clean, render
 
 
 def words(html: str) -> str:
