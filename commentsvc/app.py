@@ -32,7 +32,6 @@ from commentsvc.api.images import CommentImages
 from commentsvc.api.openapi import ApiDescription
 from commentsvc.api.reactions import PageReactions
 from commentsvc.api.serialize import CommentSerializer
-from commentsvc.api.stacosys import CommentsXmlFile, Stacosys, below_web
 from commentsvc.api.static_files import Files
 from commentsvc.api.stream import CommentStream
 from commentsvc.api.submit import HttpSubmissions
@@ -43,6 +42,7 @@ from commentsvc.backup.scheduled import ScheduledBackup
 from commentsvc.cluster.leader import Leader, SoleLeader, Work, meanwhile
 from commentsvc.comments import queries
 from commentsvc.comments.page_urls import Sites
+from commentsvc.compat.stacosys import CommentsXmlFile, Stacosys, below_web
 from commentsvc.context import ServiceContext
 from commentsvc.db.database import Database
 from commentsvc.db.engine import Location, describe, load_postgresql
@@ -514,7 +514,7 @@ def _isso(
     sites = service.settings.sites
     if not any(site.isso for site in sites):
         return (), frozenset()
-    from commentsvc.isso import routes
+    from commentsvc.compat.isso import routes
 
     handlers = routes.Handlers(submissions, actions, feeds, cors)
     return routes.routes(service, handlers), routes.questions(sites)
@@ -526,11 +526,11 @@ def _foreign(
     """Return the routes for clients of Waline and Artalk, imported only if a site has such."""
     sites, routes = service.settings.sites, []
     if any(site.waline for site in sites):
-        from commentsvc.foreign import waline
+        from commentsvc.compat import waline
 
         routes += waline.routes(service, submissions, serializer)
     if any(site.artalk for site in sites):
-        from commentsvc.foreign import artalk
+        from commentsvc.compat import artalk
 
         routes += artalk.routes(service, submissions, serializer)
     return routes

@@ -40,17 +40,16 @@ from commentsvc.api import (
     images,
     openapi,
     reactions,
-    stacosys,
     static_files,
     stream,
     views,
 )
 from commentsvc.api.openapi import Json
+from commentsvc.compat import artalk, stacosys, waline
+from commentsvc.compat.isso import routes as isso
 from commentsvc.exports import records
-from commentsvc.foreign import artalk, waline
 from commentsvc.http.operation import Operation
 from commentsvc.inbox import hook
-from commentsvc.isso import routes as isso
 from commentsvc.mentions import endpoint as webmentions
 from commentsvc.monitoring import health
 from commentsvc.pages import (

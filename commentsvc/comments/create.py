@@ -22,7 +22,7 @@ from typing import Final, NamedTuple
 
 import msgspec
 
-from commentsvc.comments import images, titles
+from commentsvc.comments import images, titles, tree
 from commentsvc.db import statements
 from commentsvc.db.connection import Row, Transaction
 from commentsvc.db.writer import BatchOperation
@@ -253,9 +253,8 @@ def _placed(tx: Transaction, new: NewComment, ref: ThreadRef) -> NewComment | No
         return new
     if not new.any_parent:
         return None
-    from commentsvc.comments import two_levels  # only clients of other systems need it
 
-    is_listed = two_levels.is_listed(tx, new.parent, ref.thread_id)
+    is_listed = tree.is_listed(tx, new.parent, ref.thread_id)
     return new if is_listed else msgspec.structs.replace(new, parent=None)
 
 

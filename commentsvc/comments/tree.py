@@ -4,6 +4,41 @@ from collections.abc import Sequence
 from typing import Final, Protocol, TypeAlias, TypeVar
 
 from commentsvc.comments.queries import DeletedComment
+from commentsvc.db.connection import Reader
+from commentsvc.db.query import Param, Select, literal, prepared
+from commentsvc.db.schema.comments import CommentTable
+from commentsvc.model import APPROVED, DELETED
+
+
+@prepared
+def _find_deleted(comment_id: Param, thread_id: Param) -> Select:
+    return CommentTable.select(CommentTable.id).where(
+        CommentTable.id == comment_id,
+        CommentTable.thread == thread_id,
+        CommentTable.status == literal(DELETED),
+    )
+
+
+@prepared
+def _find_reply(comment_id: Param) -> Select:
+    query = CommentTable.select(CommentTable.id).where(
+        CommentTable.parent == comment_id, CommentTable.status == literal(APPROVED)
+    )
+    return query.limit(1)
+
+
+def has_replies(reader: Reader, comment_id: int) -> bool:
+    """Return whether a comment has visible replies."""
+    return reader.first(_find_reply, comment_id) is not None
+
+
+def is_listed(reader: Reader, comment_id: int, thread_id: int) -> bool:
+    """Return whether a comment of a thread was deleted and is listed for its replies."""
+    return (
+        reader.first(_find_deleted, comment_id, thread_id) is not None
+        and reader.first(_find_reply, comment_id) is not None
+    )
+
 
 DEPTH: Final = 8  # levels of replies that are indented; deeper ones stand on the last level
 

@@ -18,6 +18,7 @@ from typing import Any, Final
 
 from peewee import fn
 
+from commentsvc.comments import tree
 from commentsvc.comments.create import ThreadRef, add_to_counts
 from commentsvc.db import statements
 from commentsvc.db.connection import Reader, Transaction
@@ -153,6 +154,5 @@ def _votes_of(tx: Transaction, comment_id: int, networks: Sequence[bytes]) -> in
 
 
 def _is_listed(reader: Reader, comment_id: int, thread_id: int) -> bool:
-    from commentsvc.comments import two_levels  # only clients of other systems need it
 
-    return two_levels.is_listed(reader, comment_id, thread_id)
+    return tree.is_listed(reader, comment_id, thread_id)

@@ -18,7 +18,6 @@ from commentsvc.api.images import CommentImages
 from commentsvc.api.openapi import ApiDescription
 from commentsvc.api.reactions import PageReactions
 from commentsvc.api.serialize import CommentSerializer
-from commentsvc.api.stacosys import Stacosys, below_web
 from commentsvc.api.static_files import Files
 from commentsvc.api.stream import CommentStream
 from commentsvc.api.submit import HttpSubmissions
@@ -28,16 +27,17 @@ from commentsvc.backup.scheduled import ScheduledBackup
 from commentsvc.cluster.membership import InstanceState
 from commentsvc.comments import queries
 from commentsvc.comments.page_urls import Sites
+from commentsvc.compat import artalk, waline
+from commentsvc.compat.isso import routes as isso
+from commentsvc.compat.stacosys import Stacosys, below_web
 from commentsvc.context import ServiceContext
 from commentsvc.db.database import Database
 from commentsvc.db.schema.outbox import OutboxRow
 from commentsvc.feedback.views import ViewCounter
-from commentsvc.foreign import artalk, waline
 from commentsvc.http.messages import CorsPolicy, Deferred, Request, Response
 from commentsvc.http.router import Route, Router
 from commentsvc.inbox.hook import InboxHook
 from commentsvc.inbox.receiver import MailReceiver
-from commentsvc.isso import routes as isso
 from commentsvc.mentions.endpoint import WebmentionEndpoint
 from commentsvc.model import Entry
 from commentsvc.monitoring.health import Health

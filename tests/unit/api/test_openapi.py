@@ -8,8 +8,8 @@ import pytest
 
 from commentsvc.api.openapi import Json, document, url_pattern
 from commentsvc.comments.submission import SubmissionFields
-from commentsvc.foreign import artalk, waline
-from commentsvc.isso import routes as isso
+from commentsvc.compat import artalk, waline
+from commentsvc.compat.isso import routes as isso
 from commentsvc.settings.schema import Site
 from docs.generate import MODERATORS, PARTS, operations
 from tests.unit.app_fixture import SETTINGS, Served, data

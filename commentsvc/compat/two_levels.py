@@ -21,7 +21,7 @@ from commentsvc.comments.queries import Thread
 from commentsvc.db.connection import Reader
 from commentsvc.db.query import Param, Select, literal, prepared
 from commentsvc.db.schema.comments import CommentTable, VoteTable
-from commentsvc.model import APPROVED, DELETED, Comment
+from commentsvc.model import APPROVED, Comment
 
 Order = Literal["newest", "oldest", "upvotes"]
 
@@ -50,23 +50,6 @@ def _find_top(comment_id: Param) -> Select:
     step = upper.select(upper.id, upper.parent).join(above, on=(upper.id == above.c.parent_id))
     whole = above.union_all(step)
     return whole.select_from(whole.c.id).where(whole.c.parent_id.is_null())
-
-
-@prepared
-def _find_deleted(comment_id: Param, thread_id: Param) -> Select:
-    return CommentTable.select(CommentTable.id).where(
-        CommentTable.id == comment_id,
-        CommentTable.thread == thread_id,
-        CommentTable.status == literal(DELETED),
-    )
-
-
-@prepared
-def _find_reply(comment_id: Param) -> Select:
-    query = CommentTable.select(CommentTable.id).where(
-        CommentTable.parent == comment_id, CommentTable.status == literal(APPROVED)
-    )
-    return query.limit(1)
 
 
 class Position(NamedTuple):
@@ -194,19 +177,6 @@ def top_of(reader: Reader, comment_id: int | None) -> int | None:
         return None
     row = reader.first(_find_top, comment_id)
     return row[0] if row else comment_id
-
-
-def has_replies(reader: Reader, comment_id: int) -> bool:
-    """Return whether a comment has visible replies."""
-    return reader.first(_find_reply, comment_id) is not None
-
-
-def is_listed(reader: Reader, comment_id: int, thread_id: int) -> bool:
-    """Return whether a comment of a thread was deleted and is listed for its replies."""
-    return (
-        reader.first(_find_deleted, comment_id, thread_id) is not None
-        and reader.first(_find_reply, comment_id) is not None
-    )
 
 
 def dislikes(reader: Reader, ids: Sequence[int]) -> dict[int, int]:

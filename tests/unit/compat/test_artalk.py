@@ -11,7 +11,7 @@ from commentsvc.http.messages import Response
 from commentsvc.moderation.threads import set_state
 from commentsvc.settings.schema import ServerSettings
 from tests.unit.app_fixture import Served, data, served
-from tests.unit.foreign.test_waline import BLOG, FOREIGN, delete
+from tests.unit.compat.test_waline import BLOG, FOREIGN, delete
 
 HERE = "https://comments.example"
 API = "/artalk/api/v2"

@@ -18,7 +18,6 @@ import msgspec
 from msgspec import UNSET, Meta, UnsetType
 
 from commentsvc.api.avatars import NOBODY
-from commentsvc.api.foreign_clients import WEBSITE_LENGTH, Website, read_json, with_scheme
 from commentsvc.api.serialize import is_digest
 from commentsvc.comments.submission import (
     BIGGEST_ID,
@@ -29,7 +28,8 @@ from commentsvc.comments.submission import (
     Title,
     is_email,
 )
-from commentsvc.comments.two_levels import Level, Shown, TwoLevels
+from commentsvc.compat.common import WEBSITE_LENGTH, Website, read_json, with_scheme
+from commentsvc.compat.two_levels import Level, Shown, TwoLevels
 from commentsvc.http.messages import HttpError
 from commentsvc.model import APPROVED, Comment, Entry
 from commentsvc.util.text import one_line

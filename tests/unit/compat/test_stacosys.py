@@ -9,7 +9,7 @@ from urllib.parse import urljoin
 import msgspec
 import pytest
 
-from commentsvc.api.stacosys import CommentsXmlFile, stacosys_site
+from commentsvc.compat.stacosys import CommentsXmlFile, stacosys_site
 from commentsvc.settings.schema import MailSettings, Site, StacosysSettings
 from commentsvc.util.timestamps import local
 from tests.unit.admin_client import employ

@@ -11,9 +11,9 @@ import pytest
 
 from commentsvc.comments import pagination
 from commentsvc.comments.submission import avatar
+from commentsvc.compat.isso import messages, routes
 from commentsvc.db.schema.comments import CommentTable
 from commentsvc.http.messages import Response
-from commentsvc.isso import messages, routes
 from commentsvc.model import DELETED, PENDING, SPAM
 from commentsvc.settings.schema import (
     CommentsSettings,

@@ -12,7 +12,22 @@ import msgspec
 from msgspec import Meta
 
 from commentsvc.api.avatars import NEUTRAL, SVG
-from commentsvc.api.foreign_clients import (
+from commentsvc.api.parameters import PageUrl
+from commentsvc.api.serialize import CommentSerializer
+from commentsvc.api.submit import HttpSubmissions
+from commentsvc.comments import queries, submission
+from commentsvc.comments.page_urls import PageRef
+from commentsvc.comments.queries import Thread
+from commentsvc.comments.submission import (
+    Author,
+    Email,
+    MessageText,
+    SubmissionFields,
+    Title,
+    Url,
+)
+from commentsvc.compat import two_levels
+from commentsvc.compat.common import (
     Guarded,
     Website,
     error_text,
@@ -24,21 +39,7 @@ from commentsvc.api.foreign_clients import (
     submit,
     with_scheme,
 )
-from commentsvc.api.parameters import PageUrl
-from commentsvc.api.serialize import CommentSerializer
-from commentsvc.api.submit import HttpSubmissions
-from commentsvc.comments import queries, submission, two_levels
-from commentsvc.comments.page_urls import PageRef
-from commentsvc.comments.queries import Thread
-from commentsvc.comments.submission import (
-    Author,
-    Email,
-    MessageText,
-    SubmissionFields,
-    Title,
-    Url,
-)
-from commentsvc.comments.two_levels import OneLevel, Order, Shown, TwoLevels, TwoLevelSelection
+from commentsvc.compat.two_levels import OneLevel, Order, Shown, TwoLevels, TwoLevelSelection
 from commentsvc.context import ServiceContext
 from commentsvc.db.connection import Reader
 from commentsvc.http.messages import (

@@ -34,7 +34,16 @@ from msgspec import UNSET, Meta, UnsetType
 from commentsvc.api import feeds
 from commentsvc.api.author import VALUES, AuthorActions, with_text
 from commentsvc.api.feeds import Feeds
-from commentsvc.api.foreign_clients import (
+from commentsvc.api.parameters import FORMER, PageUrl
+from commentsvc.api.submit import HttpSubmissions
+from commentsvc.auth.edit_tokens import EditTokens
+from commentsvc.auth.sessions import cookie_value
+from commentsvc.comments import queries, submission, tree
+from commentsvc.comments.page_urls import PageRef
+from commentsvc.comments.queries import Thread
+from commentsvc.comments.submission import SubmissionFields
+from commentsvc.compat import two_levels
+from commentsvc.compat.common import (
     Guarded,
     error_text,
     guarded,
@@ -43,15 +52,22 @@ from commentsvc.api.foreign_clients import (
     site_routes,
     submit,
 )
-from commentsvc.api.parameters import FORMER, PageUrl
-from commentsvc.api.submit import HttpSubmissions
-from commentsvc.auth.edit_tokens import EditTokens
-from commentsvc.auth.sessions import cookie_value
-from commentsvc.comments import queries, submission, two_levels
-from commentsvc.comments.page_urls import PageRef
-from commentsvc.comments.queries import Thread
-from commentsvc.comments.submission import SubmissionFields
-from commentsvc.comments.two_levels import Order, TwoLevelSelection
+from commentsvc.compat.isso import messages
+from commentsvc.compat.isso.messages import (
+    IssoComment,
+    IssoConfig,
+    IssoEdit,
+    IssoHtml,
+    IssoPages,
+    IssoPreview,
+    IssoSerializer,
+    IssoSettings,
+    IssoSubmission,
+    IssoThread,
+    IssoVotes,
+    tally,
+)
+from commentsvc.compat.two_levels import Order, TwoLevelSelection
 from commentsvc.context import ServiceContext
 from commentsvc.db.connection import Reader, Transaction
 from commentsvc.errors import TooManyVotes, UnknownComment
@@ -72,21 +88,6 @@ from commentsvc.http.messages import (
 )
 from commentsvc.http.operation import NOTHING, TEXT, Content, Operation, Query, json_of
 from commentsvc.http.router import NOTHING_HERE, Route
-from commentsvc.isso import messages
-from commentsvc.isso.messages import (
-    IssoComment,
-    IssoConfig,
-    IssoEdit,
-    IssoHtml,
-    IssoPages,
-    IssoPreview,
-    IssoSerializer,
-    IssoSettings,
-    IssoSubmission,
-    IssoThread,
-    IssoVotes,
-    tally,
-)
 from commentsvc.model import APPROVED, DELETED, Comment, Entry, site_tag, thread_tag
 from commentsvc.moderation import author_edits
 from commentsvc.moderation.actions import Signature
@@ -486,9 +487,7 @@ class IssoApi:
         comment = self._claim(request, unknown=403).comment
         await self._database.write(author_edits.delete, comment.id, self._clock.now_ms())
         left = None
-        if comment.parent_id is None and await self._database.read(
-            two_levels.has_replies, comment.id
-        ):
+        if comment.parent_id is None and await self._database.read(tree.has_replies, comment.id):
             votes = await self._database.read(_votes, comment)
             left = self._serializer.emptied(comment.id, comment.created_at / 1_000, votes)
         headers = (*self._written(cors), *self._cookies(comment.id, "", 0))

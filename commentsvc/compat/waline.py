@@ -14,7 +14,21 @@ from typing import Annotated, Any, Final, Literal
 import msgspec
 from msgspec import UNSET, Meta, UnsetType
 
-from commentsvc.api.foreign_clients import (
+from commentsvc.api.parameters import PageUrl
+from commentsvc.api.serialize import CommentSerializer
+from commentsvc.api.submit import HttpSubmissions
+from commentsvc.comments import queries
+from commentsvc.comments.queries import Thread
+from commentsvc.comments.submission import (
+    Author,
+    Email,
+    MessageText,
+    ParentId,
+    SubmissionFields,
+    Url,
+)
+from commentsvc.compat import two_levels
+from commentsvc.compat.common import (
     Guarded,
     Website,
     error_text,
@@ -27,20 +41,7 @@ from commentsvc.api.foreign_clients import (
     submit,
     with_scheme,
 )
-from commentsvc.api.parameters import PageUrl
-from commentsvc.api.serialize import CommentSerializer
-from commentsvc.api.submit import HttpSubmissions
-from commentsvc.comments import queries, two_levels
-from commentsvc.comments.queries import Thread
-from commentsvc.comments.submission import (
-    Author,
-    Email,
-    MessageText,
-    ParentId,
-    SubmissionFields,
-    Url,
-)
-from commentsvc.comments.two_levels import Order, Shown, TwoLevels, TwoLevelSelection
+from commentsvc.compat.two_levels import Order, Shown, TwoLevels, TwoLevelSelection
 from commentsvc.context import ServiceContext
 from commentsvc.db.connection import Reader
 from commentsvc.http.messages import (
