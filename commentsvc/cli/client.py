@@ -34,9 +34,10 @@ from commentsvc.db.lock import Lock
 from commentsvc.db.migrations import upgrade
 from commentsvc.db.sqlite import connection as sqlite
 from commentsvc.exports import snapshot
-from commentsvc.imports import authors, store
-from commentsvc.imports.authors import AuthorRules
-from commentsvc.imports.store import ImportRun
+from commentsvc.imports.staging import authors
+from commentsvc.imports.staging.authors import AuthorRules
+from commentsvc.imports.store import store
+from commentsvc.imports.store.store import ImportRun
 from commentsvc.model import TEXT, Entry
 from commentsvc.moderation import actions, profiles, site_names, threads
 from commentsvc.moderation.actions import HistoryEntry

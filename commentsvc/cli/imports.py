@@ -30,9 +30,9 @@ if TYPE_CHECKING:
     from click._termui_impl import ProgressBar
 
     from commentsvc.cli.client import Writer
-    from commentsvc.imports.pages import PageFinder
     from commentsvc.imports.prepare import ImportSource
-    from commentsvc.imports.staging import StagingDatabase
+    from commentsvc.imports.staging.pages import PageFinder
+    from commentsvc.imports.staging.staging import StagingDatabase
     from commentsvc.settings.schema import Settings
 
 # Comments stored in one transaction. While a server runs, readers and submissions wait for it.
@@ -202,9 +202,10 @@ def import_(
     if source is None or not files:
         raise click.UsageError("Give a FORMAT (or auto) and at least one FILE.")
     from commentsvc.cli import client, running
-    from commentsvc.imports import pages, prepare, report
-    from commentsvc.imports.convert import Converter
-    from commentsvc.imports.staging import StagingDatabase
+    from commentsvc.imports import prepare, report
+    from commentsvc.imports.staging import pages
+    from commentsvc.imports.staging.convert import Converter
+    from commentsvc.imports.staging.staging import StagingDatabase
 
     os.nice(NICE)
     settings = running.settings_for(data, settings_file, "site")
@@ -258,7 +259,7 @@ def _has_news(data: Path, found: "ImportSource", staging: "StagingDatabase") -> 
 
 def _pages_on_blog(place: str, settings: "Settings", locate: "PageFinder") -> set[str]:
     """Return the pages of the blog at `place`, in the form of reports."""
-    from commentsvc.imports import blog_pages
+    from commentsvc.imports.sources import blog_pages
     from commentsvc.util.http_client import SettingsClient
 
     urls = blog_pages.read(place, SettingsClient(settings.hooks.allowed_networks))
@@ -360,7 +361,8 @@ def _store(
 
 def _store_alone(writer: "Writer", run: int, staging: "StagingDatabase", advance: Advance) -> None:
     """Store the staged comments in this process."""
-    from commentsvc.imports import bulk_store, staging_reader, store
+    from commentsvc.imports.staging import reading
+    from commentsvc.imports.store import bulk_store, store
     from commentsvc.util.clock import SYSTEM_CLOCK
 
     number, now = staging.ready_count(), SYSTEM_CLOCK.now_ms()
@@ -373,7 +375,7 @@ def _store_alone(writer: "Writer", run: int, staging: "StagingDatabase", advance
                 advance(last, last)
         writer.note_own_writes()
         return
-    size = min(staging_reader.PIECE, ALONE)
+    size = min(reading.PIECE, ALONE)
     pieces = staging.ready(size)
     for last in range(ALONE, number + ALONE, ALONE):
         batch = itertools.islice(pieces, ALONE // size)

@@ -2,7 +2,7 @@
 
 from typing import Final, Protocol
 
-from commentsvc.imports import (
+from commentsvc.imports.formats import (
     artalk,
     commento,
     cusdis,
@@ -17,8 +17,8 @@ from commentsvc.imports import (
     waline,
     wordpress,
 )
-from commentsvc.imports.files import SourceFile
 from commentsvc.imports.records import ImportFailed, ParseOptions, Records
+from commentsvc.imports.sources.files import SourceFile
 
 AUTO: Final = "auto"
 

@@ -7,11 +7,12 @@ from zoneinfo import ZoneInfo
 
 import msgspec
 
-from commentsvc.imports import detect, files
+from commentsvc.imports import detect
 from commentsvc.imports.detect import Format
-from commentsvc.imports.files import SourceFile
 from commentsvc.imports.records import InvalidInput, ParseOptions
-from commentsvc.imports.staging import StagingDatabase
+from commentsvc.imports.sources import files
+from commentsvc.imports.sources.files import SourceFile
+from commentsvc.imports.staging.staging import StagingDatabase
 
 
 class ImportSource(msgspec.Struct, frozen=True):

@@ -5,7 +5,7 @@ from collections.abc import Container, Iterable, Iterator
 from pathlib import Path
 from typing import Final
 
-from commentsvc.imports.staging import LEFT_OUT, MERGED, PRESENT, StagedRow, StagingDatabase
+from commentsvc.imports.staging.staging import LEFT_OUT, MERGED, PRESENT, StagedRow, StagingDatabase
 from commentsvc.model import APPROVED, DELETED, PENDING, SPAM
 
 LINES: Final = 20  # lines of reasons; the file of --report has all

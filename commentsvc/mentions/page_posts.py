@@ -14,9 +14,9 @@ from urllib.parse import urljoin
 from commentsvc.comments.submission import is_site
 from commentsvc.context import ServiceContext
 from commentsvc.db import background
-from commentsvc.imports import blog_pages
-from commentsvc.imports.blog_pages import SitemapEntry
 from commentsvc.imports.records import ImportFailed
+from commentsvc.imports.sources import blog_pages
+from commentsvc.imports.sources.blog_pages import SitemapEntry
 from commentsvc.mentions import html_page, store
 from commentsvc.mentions.html_page import UnreadablePage
 from commentsvc.mentions.polite_client import Disallowed, LeaveAlone, PoliteClient

@@ -16,7 +16,7 @@ import pytest
 from commentsvc.cli import alias_import
 from commentsvc.cli.alias_import import AliasedPage
 from commentsvc.exports import hugo as exports_hugo
-from commentsvc.imports import blog_pages
+from commentsvc.imports.sources import blog_pages
 from commentsvc.mentions import page_posts
 from commentsvc.model import DELETED
 from commentsvc.moderation import threads

@@ -62,7 +62,7 @@ class ImportedThreadTable(Table):
 
 
 class ImportedRecordTable(Table):
-    """Another record that an import added: see `imports.imported_records`."""
+    """Another record that an import added: see `imports.store.imported_records`."""
 
     import_id = peewee.IntegerField()
     kind = peewee.TextField()

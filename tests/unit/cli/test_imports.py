@@ -18,7 +18,7 @@ from commentsvc.auth import accounts
 from commentsvc.cli import client, imports, main, running
 from commentsvc.comments import queries
 from commentsvc.db.schema.moderation import TrainingTotalTable
-from commentsvc.imports import bulk_store
+from commentsvc.imports.store import bulk_store
 from commentsvc.runtime.control import ShowSettings
 from commentsvc.runtime.control_commands import CommandResult
 from commentsvc.settings.schema import Settings

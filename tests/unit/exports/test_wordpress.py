@@ -1,6 +1,6 @@
 """Exports for WordPress, Disqus and Isso, read as the importers of other programs read them.
 
-Isso's own importer reads them in imports/test_isso.py. Remark42's importer was compared with the
+Isso's own importer reads them in imports/formats/test_isso.py. Remark42's importer was compared with the
 same files by hand.
 """
 

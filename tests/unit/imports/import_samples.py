@@ -5,7 +5,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from zoneinfo import ZoneInfo
 
-from commentsvc.imports import detect, files
+from commentsvc.imports import detect
 from commentsvc.imports.records import (
     ImportedComment,
     ImportedPage,
@@ -13,6 +13,7 @@ from commentsvc.imports.records import (
     ParseOptions,
     Record,
 )
+from commentsvc.imports.sources import files
 
 DISQUS = """<?xml version="1.0" encoding="utf-8"?>
 <disqus xmlns="http://disqus.com" xmlns:dsq="http://disqus.com/disqus-internals">

@@ -18,7 +18,6 @@ from zoneinfo import ZoneInfo
 import pytest
 
 from commentsvc.imports import dates, detect
-from commentsvc.imports.files import RATIO, SourceFile, sources
 from commentsvc.imports.records import (
     ImportedComment,
     ImportedPage,
@@ -26,6 +25,7 @@ from commentsvc.imports.records import (
     InvalidInput,
     ParseOptions,
 )
+from commentsvc.imports.sources.files import RATIO, SourceFile, sources
 from tests.unit.imports.import_samples import (
     ARTALK,
     COMENTARIO,
@@ -179,7 +179,7 @@ def test_a_newer_isso_is_refused(isso: Path) -> None:
 def test_a_database_that_is_locked_or_damaged_is_named_in_one_sentence(
     isso: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("commentsvc.imports.sqlite_source.PATIENCE", 0.01)
+    monkeypatch.setattr("commentsvc.imports.sources.sqlite_files.PATIENCE", 0.01)
     with closing(sqlite3.connect(isso, isolation_level=None)) as other:
         other.execute("PRAGMA locking_mode = EXCLUSIVE")
         other.execute("BEGIN EXCLUSIVE")
@@ -324,7 +324,7 @@ def test_what_was_packed_twice_is_unpacked_twice(tmp_path: Path) -> None:
 
 
 def test_a_bomb_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("commentsvc.imports.files.SLACK", 1_000)
+    monkeypatch.setattr("commentsvc.imports.sources.files.SLACK", 1_000)
     text = DISQUS.replace("gone", "x" * 3_000_000)
     packed = tmp_path / "bomb.gz"
     packed.write_bytes(gzip.compress(text.encode()))

@@ -1,0 +1,84 @@
+"""Disqus: the XML file of its "Export comments".
+
+The elements ``thread`` (a page) and ``post`` (a comment) refer to each other by ``dsq:id``. A page
+may have several threads, and a reply may precede its parent.
+"""
+
+import re
+from typing import Final
+
+from commentsvc.imports import dates
+from commentsvc.imports.records import (
+    ImportedComment,
+    ImportedPage,
+    ImportStatus,
+    ParseOptions,
+    Record,
+    Records,
+)
+from commentsvc.imports.sources import xml_records
+from commentsvc.imports.sources.files import SourceFile
+from commentsvc.imports.sources.xml_records import XmlRecord
+
+NAME: Final = "disqus"
+_ROOT: Final = re.compile(rb"<(?:\w+:)?disqus\b").search
+_NESTING: Final = {"": frozenset({"thread", "post"})}
+
+
+def recognises(source: SourceFile, head: bytes) -> str:
+    """Return what shows that the file is from Disqus; "" if it is not."""
+    return "its XML namespace" if b"http://disqus.com" in head and _ROOT(head) else ""
+
+
+def parse(source: SourceFile, options: ParseOptions) -> Records:
+    """Return the pages and comments of `source`. Raise ImportFailed."""
+    deleted: set[str] = set()
+    for record in xml_records.read(source, _NESTING, options.skip):
+        if record.name == "thread":
+            if record.flag("isDeleted"):
+                deleted.add(record.text("@id"))
+            yield _page(record)
+        else:
+            yield _comment(record, deleted)
+
+
+def _page(record: XmlRecord) -> Record:
+    own = record.text("id")  # what the blog called the page: often its address
+    url = record.text("link") or (own if own.startswith(("/", "http://", "https://")) else "")
+    return ImportedPage(
+        key=record.text("@id"),
+        url=url,
+        position=record.position,
+        title=record.text("title"),
+        closed=bool(record.flag("isClosed")),
+    )
+
+
+def _comment(record: XmlRecord, deleted: set[str]) -> Record:
+    number, date = record.text("@id"), record.text("createdAt")
+    page = record.text("thread@id")
+    drop = "the page's thread was deleted at Disqus" if page in deleted else ""
+    status: ImportStatus = "approved"
+    if record.flag("isSpam"):
+        status = "spam"
+    elif record.flag("isApproved") is False:
+        status = "pending"
+    if record.flag("isDeleted"):
+        status, drop = "deleted", drop or "it was deleted at Disqus"
+    return ImportedComment(
+        position=record.position,
+        page=page,
+        id=number,
+        parent=record.text("parent@id"),
+        identity=f"{number} {date}",
+        created=dates.moment(date),
+        text=record.fields.get("message", ""),
+        markup="html",
+        author=record.text("author/name") or record.text("author/username"),
+        email=record.text("author/email"),
+        site=record.text("author/link"),
+        status=status,
+        drop=drop,
+        anchor=f"comment-{number}",
+        account=record.text("author/username"),
+    )

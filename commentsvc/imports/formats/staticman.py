@@ -1,0 +1,157 @@
+"""Staticman: a file for each comment, in YAML, JSON or as front matter, by page in folders.
+
+The fields depend on the blog's form and `staticman.yml`; those of the common themes are known. A
+reply names the id of a comment, or its number among the comments of the page's first level, in the
+order of the files' names (`replying_to`, as in Minimal Mistakes): `COUNTED` says how to tell.
+Import the folder that contains the pages' folders, such as ``data/comments``. Other programs also
+write TOML, or all comments of a page as a list into a file with the name of the page.
+"""
+
+import json
+import re
+import tomllib
+from collections.abc import Mapping
+from contextlib import suppress
+from datetime import date
+from pathlib import PurePath
+from typing import Any, Final
+
+import yaml
+
+from commentsvc.imports import dates
+from commentsvc.imports.records import (
+    COUNTED,
+    ImportedComment,
+    ImportedPage,
+    InvalidInput,
+    ParseOptions,
+    Records,
+)
+from commentsvc.imports.sources.encodings import to_utf8
+from commentsvc.imports.sources.files import SourceFile
+from commentsvc.imports.sources.json_files import Value
+
+NAME: Final = "staticman"
+LIMIT: Final = 1024 * 1024  # bytes of a file
+_ENDINGS: Final = (".yml", ".yaml", ".json", ".toml", ".md")
+_ID: Final = re.compile(rb"(?:^|[\s\"'{])_id[\"']?\s*[:=]")  # the whole name of the field
+_DIGEST: Final = re.compile("[0-9a-f]{40}").fullmatch  # a name that the first versions gave
+_TEXTS: Final = ("message", "comment", "body", "content", "text")
+# `_parent` is what a reader subscribes to: a comment, or in most themes the page.
+_PARENTS: Final = (
+    "replying_to_uid",
+    "replyID",
+    "replyId",
+    "reply_to",
+    "replyTo",
+    "replying_to",
+    "parent_id",
+    "replyThread",
+    "_parent",
+)
+_NUMBER: Final = re.compile("[1-9][0-9]{0,4}").fullmatch  # of a comment on its page
+_ROOT: Final = "comments"  # the folder of all pages
+_FENCE: Final = re.compile(r"^(?:---|\+\+\+)[ \t]*\r?$", re.MULTILINE)  # around front matter
+_NONE: Final = ("~", "null")  # in YAML
+# The names that common configurations give to files, and the fields that a comment has there.
+_FILE: Final = re.compile(r"(?:comment|entry)-?[0-9]{10,}").fullmatch
+_FIELDS: Final = re.compile(rb"^(?:name|author|date|timestamp)\s*[:=]", re.MULTILINE)
+_DATES: Final = ("date", "timestamp", "created", "createdAt")
+
+
+def recognises(source: SourceFile, head: bytes) -> str:
+    """Return what shows that the file is from Staticman; "" if it is not."""
+    path = PurePath(source.relative)
+    if path.suffix not in _ENDINGS or source.packed != source.is_member:
+        return ""
+    if head.lstrip().startswith(b"["):  # several comments are of another system
+        return ""
+    is_front_matter = head.startswith((b"---", b"+++"))
+    has_text = is_front_matter or any(text.encode() in head for text in _TEXTS)
+    if not has_text or len(head) >= LIMIT:
+        return ""
+    if _ID.search(head):
+        return "its field _id"
+    if _DIGEST(path.stem):
+        return "the digest that is its name"
+    return "its name and fields" if _FILE(path.stem) and _FIELDS.search(head) else ""
+
+
+def parse(source: SourceFile, options: ParseOptions) -> Records:
+    """Return the page and the comments of `source`. Raise ImportFailed."""
+    path = PurePath(source.relative)
+    try:
+        data = source.read_all(LIMIT)
+        found = _content(to_utf8(data)(data, True).decode(), is_toml=path.suffix == ".toml")
+    except (yaml.YAMLError, tomllib.TOMLDecodeError, RecursionError) as error:
+        reason = " ".join(str(error).split())[:120]
+        options.skip(InvalidInput("line 1", f"this is no YAML, JSON or TOML ({reason})"))
+        return
+    entries = found if isinstance(found, list) else [found]
+    folders = (path.with_suffix("") if entries is found else path.parent).parts
+    if _ROOT in folders:  # as in a zip file of the whole folder
+        folders = folders[folders.index(_ROOT) + 1 :]
+    page = "/".join(folders)
+    yield ImportedPage(page, f"/{page}/", "line 1")
+    for number, fields in enumerate(entries, 1):
+        if isinstance(fields, dict):
+            name = str(number) if entries is found else path.stem
+            yield _comment(_texts(fields), page, (f"comment {number}", name), options)
+        else:  # such as the text of a README.md
+            options.ignore(InvalidInput(f"comment {number}", "this has no fields"))
+
+
+def _content(text: str, *, is_toml: bool) -> Any:  # Any: YAML, JSON or TOML
+    """Return the content of a file: the fields of a comment, or a list of them."""
+    body = ""
+    if text.lstrip().startswith("{"):
+        with suppress(ValueError):  # it may be YAML all the same
+            return json.loads(text)
+    if fence := _FENCE.match(text):
+        is_toml = fence[0].startswith("+")
+        _, text, *bodies = _FENCE.split(text, 2)
+        body = "".join(bodies).strip()
+    if is_toml:
+        found: Any = tomllib.loads(text.replace("\r\n", "\n"))
+    else:
+        found = yaml.load(text, yaml.BaseLoader)  # noqa: S506 - texts only, no objects
+    return {"message": body} | found if body and isinstance(found, dict) else found
+
+
+def _texts(fields: Mapping[str, Any]) -> Value:  # Any: as above
+    """Return the fields that have a value, and TOML's dates as texts."""
+    return Value(
+        {
+            name: value.isoformat() if isinstance(value, date) else value
+            for name, value in fields.items()
+            if name in _TEXTS or value not in _NONE
+        }
+    )
+
+
+def _comment(
+    fields: Value, page: str, place: tuple[str, str], options: ParseOptions
+) -> ImportedComment:
+    """Return a comment; `place` is its position, and its id if it has none."""
+    position, name = place
+    number, created = fields.text("_id", "id") or name, fields.text(*_DATES)
+    email = fields.text("email", "mail")
+    digest = email.lower() if dates.is_digest(email.lower()) else ""
+    parents = (parent for name in _PARENTS if (parent := fields.text(name)) and "/" not in parent)
+    no_parents = ("0", page, page.rpartition("/")[2])
+    parent = next((parent for parent in parents if parent not in no_parents), "")
+    return ImportedComment(
+        position=position,
+        page=page,
+        id=number,
+        parent=COUNTED + parent if _NUMBER(parent) else parent,
+        identity=f"{number} {created}",
+        created=dates.moment(created, options.zone),
+        text=fields.text(*_TEXTS),
+        markup="markdown",
+        author=fields.text("name", "author", "nickname"),
+        email="" if digest else email,
+        avatar=digest,
+        site=fields.text("url", "website", "site", "link"),
+        anchor=number,
+    )

@@ -1,0 +1,431 @@
+"""Stores the parts that only our own export has: history, votes, bans, aliases, training.
+
+Comment ids, and the totals of the spam filter's training, are imported only into an empty service:
+elsewhere the ids are in use, and some of the comments may have been counted before.
+"""
+
+import struct
+from collections import Counter
+from typing import Final
+
+import msgspec
+from msgspec.structs import replace
+from peewee import Value
+
+from commentsvc.comments import images, queries
+from commentsvc.comments.create import ThreadRef, changed
+from commentsvc.db import statements
+from commentsvc.db.connection import Transaction
+from commentsvc.db.query import Param, Select, insertion, prepared
+from commentsvc.db.schema.comments import (
+    CommentTable,
+    PageViewTable,
+    ProposedTitleTable,
+    ReactionTable,
+    SiteTable,
+    ThreadTable,
+    VoteTable,
+)
+from commentsvc.db.schema.imports import ImportTable
+from commentsvc.db.schema.moderation import (
+    BanTable,
+    ChangeTable,
+    TrainingCommentTable,
+    TrainingTokenTable,
+    TrainingTotalTable,
+)
+from commentsvc.db.schema.outbox import (
+    ASKED,
+    FollowerTable,
+    FollowWishTable,
+    SubscriberTable,
+    SubscriptionTable,
+)
+from commentsvc.exports import records as exported
+from commentsvc.exports.records import (
+    BanRecord,
+    CommentRecord,
+    FollowerRecord,
+    ReaderRecord,
+    SubscriberRecord,
+    ThreadRecord,
+    TrainingTokenRecord,
+    TrainingTotalRecord,
+    ViewsRecord,
+)
+from commentsvc.feedback import reactions
+from commentsvc.imports import dates
+from commentsvc.imports.store import imported_records
+from commentsvc.markup import image_names
+from commentsvc.model import AGING, site_tag, thread_tag, views_tag
+from commentsvc.readers import accounts, follows
+from commentsvc.readers.accounts import SignedReader
+from commentsvc.spam.protected_names import looks
+
+_decode = msgspec.json.Decoder(exported.Record).decode
+
+_CHANGE: Final = (
+    ChangeTable.decision_id,
+    ChangeTable.comment,
+    ChangeTable.field,
+    ChangeTable.old,
+    ChangeTable.new,
+    ChangeTable.old_at,
+    ChangeTable.created_at,
+    ChangeTable.actor,
+    ChangeTable.undone_at,
+    ChangeTable.undone_by,
+)
+_ADD_CHANGE: Final = insertion(*_CHANGE)
+_KEEP_CHANGE: Final = insertion(ChangeTable.id, *_CHANGE)
+_ADD_VOTE: Final = insertion(
+    VoteTable.comment, VoteTable.voter, VoteTable.value, VoteTable.network, VoteTable.created_at
+)
+_ADD_REACTION: Final = insertion(
+    ReactionTable.thread,
+    ReactionTable.emoji,
+    ReactionTable.reader,
+    ReactionTable.network,
+    ReactionTable.created_at,
+)
+_ADD_TITLE: Final = insertion(ProposedTitleTable.comment, ProposedTitleTable.title)
+_ADD_WISH: Final = insertion(FollowWishTable.comment, FollowWishTable.language)
+_ADD_TRAINING: Final = insertion(
+    TrainingCommentTable.comment, TrainingCommentTable.label, TrainingCommentTable.tokens
+)
+
+
+@prepared
+def _judge(comment_id: Param, score: Param, network: Param, reader_id: Param) -> Select:
+    judged = CommentTable.update(score=score, network=network, reader_id=reader_id)
+    return judged.where(CommentTable.id == comment_id)
+
+
+@prepared
+def _add_subscriber(site_id: Param, email: Param, consent: Param, asked: Param) -> Select:
+    row = {
+        SubscriberTable.site: site_id,
+        SubscriberTable.email: email,
+        SubscriberTable.consent: consent,
+        SubscriberTable.asked_at: asked,
+    }
+    return SubscriberTable.insert(row).on_conflict(
+        conflict_target=[SubscriberTable.email, SubscriberTable.site],
+        preserve=[SubscriberTable.consent, SubscriberTable.asked_at],
+        where=SubscriberTable.asked_at == 0,
+    )
+
+
+@prepared
+def _find_subscriber(site_id: Param, email: Param) -> Select:
+    return SubscriberTable.select(SubscriberTable.id).where(
+        SubscriberTable.site == site_id, SubscriberTable.email == email
+    )
+
+
+@prepared
+def _subscribe(comment_id: Param, language: Param, site_id: Param, email: Param) -> Select:
+    subscriber = SubscriberTable.select(comment_id, SubscriberTable.id, language).where(
+        SubscriberTable.site == site_id, SubscriberTable.email == email
+    )
+    into = (SubscriptionTable.comment, SubscriptionTable.subscriber, SubscriptionTable.language)
+    return SubscriptionTable.insert_from(subscriber, into)
+
+
+@prepared
+def _learn_token(token: Param, spam: Param, good: Param) -> Select:
+    return TrainingTokenTable.insert(hash=token, spam=spam, good=good).on_conflict(
+        action="NOTHING", conflict_target=[TrainingTokenTable.hash]
+    )
+
+
+@prepared
+def _find_comment(comment_id: Param) -> Select:
+    return CommentTable.select(CommentTable.id).where(CommentTable.id == comment_id)
+
+
+@prepared
+def _find_change(change_id: Param) -> Select:
+    return ChangeTable.select(ChangeTable.id).where(ChangeTable.id == change_id)
+
+
+def is_free(tx: Transaction, comment_id: int) -> bool:
+    """Return whether no comment has that id."""
+    return not tx.first(_find_comment, comment_id)
+
+
+def add_details(
+    tx: Transaction,
+    line: bytes,
+    comment_id: int,
+    ref: ThreadRef,
+    import_id: int,
+    *,
+    keeps_ids: bool,
+) -> None:
+    """Store the remaining parts of `line`, the record of a comment that is stored already."""
+    record = _decode(line)
+    assert isinstance(record, CommentRecord), "the parser has read it before"
+    reader_id = None
+    if who := record.reader:
+        signed_in = ReaderRecord(ref.site, who.issuer, who.subject, record.author, record.email)
+        reader_id = _put_reader(tx, signed_in, import_id)
+    tx.change(_judge, comment_id, record.score, _digest(record.network), reader_id)
+    if record.proposed_title:
+        tx.change(_ADD_TITLE, comment_id, record.proposed_title)
+    _add_history(tx, record, comment_id, keeps_ids=keeps_ids)
+    tx.change_each(
+        _ADD_VOTE,
+        [
+            (comment_id, bytes.fromhex(each.voter), each.value, _digest(each.network),
+             dates.moment(each.created))
+            for each in {vote.voter: vote for vote in record.voters}.values()
+        ],
+    )  # fmt: skip
+    created = dates.moment(record.created)
+    for image in record.images:
+        if image_names.is_named_so(image.name, image.content):
+            tx.change(images.put_row, ref.site, image.name, image.content, created, None)
+    images.link(tx, comment_id, record.message)
+    if record.training and keeps_ids:
+        tokens = record.training.tokens
+        packed = struct.pack(f"<{len(tokens)}I", *tokens)
+        tx.change(_ADD_TRAINING, comment_id, record.training.label, packed)
+    if record.subscribed and record.email:
+        _put_subscriber(tx, (ref.site_id, record.email, ASKED, 0), import_id)
+        tx.change(_subscribe, comment_id, record.language, ref.site_id, record.email)
+    if record.follows and record.email:
+        tx.change(_ADD_WISH, comment_id, record.language)
+
+
+def _digest(text: str | None) -> bytes | None:
+    return bytes.fromhex(text) if text else None
+
+
+def _moment(text: str | None) -> int | None:
+    return dates.moment(text) if text else None
+
+
+def _add_history(
+    tx: Transaction, record: CommentRecord, comment_id: int, *, keeps_ids: bool
+) -> None:
+    if not record.history:
+        return
+    ids = {each.id for each in record.history}
+    is_taken = len(ids) < len(record.history) or any(tx.first(_find_change, each) for each in ids)
+    keeps_ids = keeps_ids and not is_taken  # else the file has changes with the same id
+    [(act,)] = tx.execute(statements.NEXT_ACT).fetchall()
+    decisions: dict[int, int] = {}
+    rows = []
+    for each in record.history:
+        decision = decisions.setdefault(each.decision, act + len(decisions))
+        rows.append(
+            (
+                *((each.id,) if keeps_ids else ()),
+                each.decision if keeps_ids else decision,
+                comment_id,
+                each.field,
+                each.old,
+                each.new,
+                _moment(each.old_at),
+                dates.moment(each.created),
+                each.actor,
+                _moment(each.undone),
+                each.undone_by,
+            )
+        )
+    tx.change_each(_KEEP_CHANGE if keeps_ids else _ADD_CHANGE, rows)
+    if keeps_ids:
+        tx.advance_ids("change", max(each.id for each in record.history))
+
+
+def add_other(tx: Transaction, line: bytes, site: str, import_id: int, *, keeps_ids: bool) -> None:
+    """Store a record that is not a comment, unless it is there; `site` "" means its own site."""
+    record = _decode(line)
+    match record:
+        case ThreadRecord():
+            _add_thread(tx, record, site or record.site, import_id)
+        case SubscriberRecord():
+            _take_subscriber(tx, record, site or record.site, import_id)
+        case FollowerRecord():
+            _add_follower(tx, record, site or record.site, import_id)
+        case ReaderRecord():
+            record = replace(record, site=site or record.site)
+            if tx.first(SiteTable.select(SiteTable.id).where(SiteTable.name == record.site)):
+                _put_reader(tx, record, import_id)
+        case BanRecord():
+            _add_ban(tx, record, import_id)
+        case ViewsRecord():
+            _add_views(tx, record, site or record.site, import_id)
+        case TrainingTotalRecord() if keeps_ids:
+            total = TrainingTotalTable.insert(id=1, spam=record.spam, good=record.good, version=1)
+            tx.change(total.on_conflict(action="NOTHING", conflict_target=[TrainingTotalTable.id]))
+        case TrainingTokenRecord() if keeps_ids:
+            tx.change(_learn_token, record.hash, record.spam, record.good)
+
+
+def _add_ban(tx: Transaction, record: BanRecord, import_id: int) -> None:
+    created = dates.moment(record.created)
+    ban = BanTable.insert(
+        kind=record.kind,
+        value=record.value,
+        created_at=created,
+        actor=record.actor,
+        expires_at=_moment(record.expires),
+    )
+    added = tx.query(
+        ban.on_conflict(
+            action="NOTHING", conflict_target=[BanTable.kind, BanTable.value]
+        ).returning(BanTable.id)
+    )
+    for (ban_id,) in added:
+        tx.change(imported_records.note, import_id, imported_records.BAN, ban_id, "", created)
+
+
+def _take_subscriber(tx: Transaction, record: SubscriberRecord, site: str, import_id: int) -> None:
+    """Store an address if its site is known."""
+    for (site_id,) in tx.query(SiteTable.select(SiteTable.id).where(SiteTable.name == site)):
+        asked = _moment(record.asked) or 0
+        _put_subscriber(tx, (site_id, record.email, record.consent, asked), import_id)
+
+
+def _put_subscriber(tx: Transaction, row: tuple[int, str, str, int], import_id: int) -> None:
+    """Store an address: its site, the address, the consent, and when it was asked for."""
+    site_id, email, consent, _ = row
+    is_new = tx.first(_find_subscriber, site_id, email) is None
+    tx.change(_add_subscriber, *row)
+    found = tx.first(_find_subscriber, site_id, email)
+    if is_new and found is not None:
+        tx.change(
+            imported_records.note, import_id, imported_records.SUBSCRIBER, found[0], consent, 0
+        )
+
+
+def _add_follower(tx: Transaction, record: FollowerRecord, site: str, import_id: int) -> None:
+    """Add a follower, unless the address was asked here about the page before.
+
+    The follower is mailed what is published after the beginning of the import.
+    """
+    row = tx.execute(statements.FIND_THREAD, (record.url, site)).fetchone()
+    if row is None:
+        return  # no such site
+    place = row[0], row[2] if row[5] is None else row[5]
+    if (record.url and place[1] is None) or follows.known(tx, place, record.email):
+        return
+    run = ImportTable.select(ImportTable.started_at).where(ImportTable.id == import_id)
+    [(started,)] = tx.query(run)
+    follower = FollowerTable.insert(
+        site=place[0],
+        thread=place[1],
+        email=record.email,
+        consent=record.consent,
+        asked_at=dates.moment(record.asked),
+        language=record.language,
+        since_at=started,
+        until_at=started,
+    )
+    [(follower_id,)] = tx.query(follower.returning(FollowerTable.id))
+    tx.change(
+        imported_records.note, import_id, imported_records.FOLLOWER, follower_id, record.consent, 0
+    )
+
+
+def _put_reader(tx: Transaction, record: ReaderRecord, import_id: int) -> int | None:
+    """Store a reader; return the id, None if another reader of the site has the name."""
+    identity, alike = (record.issuer, record.subject), looks(record.name)
+    who = accounts.known(tx, record.site, identity)
+    if who is None or not who.name:
+        new = SignedReader(who.id if who else 0, record.site, record.name, record.email)
+        if not record.name or accounts.holds(tx, record.site, alike, new):
+            return None
+        who = accounts.identified(tx, record.site, identity, record.email, 0)
+        accounts.choose_name(tx, who, record.name, alike)
+        tx.change(imported_records.note, import_id, imported_records.READER, who.id, "", 0)
+    elif who.email != record.email and tx.first(
+        imported_records.is_noted, import_id, imported_records.READER, who.id
+    ):
+        accounts.change_address(tx, who, record.email)
+    return who.id
+
+
+def _add_reactions(tx: Transaction, record: ThreadRecord, thread_id: int, import_id: int) -> None:
+    """Add the reactions of a thread, unless it has some, which may come from an earlier import."""
+    if reactions.counts(tx, thread_id):
+        return
+    known = {(each.emoji, each.reader): each for each in record.reacted}
+    given = Counter(emoji for emoji, _ in known)
+    numbers = {
+        emoji: max(record.reactions.get(emoji, 0), given[emoji])
+        for emoji in {**record.reactions, **given}
+    }
+    reactions.add_counts(tx, thread_id, numbers)
+    tx.change_each(
+        imported_records.note,
+        [
+            (import_id, imported_records.REACTION, thread_id, emoji, number)
+            for emoji, number in numbers.items()
+        ],
+    )
+    tx.change_each(
+        _ADD_REACTION,
+        [
+            (thread_id, each.emoji, bytes.fromhex(each.reader), _digest(each.network),
+             dates.moment(each.created))
+            for each in known.values()
+        ],
+    )  # fmt: skip
+
+
+def _add_views(tx: Transaction, record: ViewsRecord, site: str, import_id: int) -> None:
+    """Set the views of a page, unless it has some, which may come from an earlier import."""
+    url = queries.thread(tx, site, record.url).url
+    row = SiteTable.select(SiteTable.id, Value(url), Value(record.views))
+    viewed = PageViewTable.insert_from(
+        row.where(SiteTable.name == site),
+        (PageViewTable.site, PageViewTable.url, PageViewTable.views),
+    )
+    added = tx.query(
+        viewed.on_conflict(
+            action="NOTHING", conflict_target=[PageViewTable.site, PageViewTable.url]
+        ).returning(PageViewTable.id)
+    )
+    for (row_id,) in added:
+        tx.change(
+            imported_records.note, import_id, imported_records.VIEWS, row_id, "", record.views
+        )
+        tx.purge(views_tag(site))
+
+
+def _add_thread(tx: Transaction, record: ThreadRecord, site: str, import_id: int) -> None:
+    """Set the state and aliases of a thread, also if it has no comments."""
+    row = tx.execute(statements.FIND_THREAD, (record.url, site)).fetchone()
+    if row is None or row[5] is not None:
+        return  # no such site, or the page has another url here
+    site_id, _, thread_id, title, state, _ = row
+    is_new = thread_id is None
+    if is_new:
+        thread_id = tx.insert(statements.INSERT_THREAD, (site_id, record.url))
+        title, state = "", AGING
+    tx.change(imported_records.note_thread, import_id, thread_id, int(is_new))
+    if record.title and not title:
+        title = record.title
+        tx.change(imported_records.note, import_id, imported_records.TITLE, thread_id, title, 0)
+    if state == AGING and record.state != AGING:
+        state = record.state
+        tx.change(imported_records.note, import_id, imported_records.STATE, thread_id, state, 0)
+    described = ThreadTable.update(title=title, state=state)
+    tx.change(described.where(ThreadTable.id == thread_id))
+    _add_reactions(tx, record, thread_id, import_id)
+    for url in record.aliases:
+        alias = ThreadTable.insert(site=site_id, url=url, title="", aliased=thread_id)
+        added = tx.query(
+            alias.on_conflict(
+                action="NOTHING", conflict_target=[ThreadTable.site, ThreadTable.url]
+            ).returning(ThreadTable.id)
+        )
+        for (alias_id,) in added:
+            tx.change(
+                imported_records.note, import_id, imported_records.ALIAS, alias_id, "", thread_id
+            )
+    changed(tx, ThreadRef(site, record.url, site_id, thread_id))
+    tx.purge(site_tag(site), *(thread_tag(site, alias) for alias in record.aliases))
