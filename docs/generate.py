@@ -16,22 +16,20 @@ from msgspec import Meta
 
 from commentsvc.admin import (
     account,
-    account_api,
     accounts,
     bans,
     comment,
     dashboard,
-    json_api,
     outbox,
     passkeys,
     provider,
-    queue_stream,
     review_queue,
     sign_in,
     threads,
     tokens,
     two_factor,
 )
+from commentsvc.admin.api import account_api, json_api, queue_stream
 from commentsvc.api import (
     author,
     avatars,

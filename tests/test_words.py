@@ -26,16 +26,18 @@ TEMPLATES = sorted(
 # Whole packages and modules whose texts are for operators and programmers only, in English. What
 # Isso's clients are told appears in a browser's console.
 TECHNICAL = {
-    "cli", "db", "exports", "imports", "inbox", "isso", "monitoring", "runtime", "settings",
+    "backup", "cli", "compat/isso", "db", "exports", "imports", "inbox", "monitoring", "runtime",
+    "settings",
     "api/openapi.py", "auth/edit_tokens.py",
-    "admin/json_api.py", "admin/account_api.py", "admin/queue_stream.py", "admin/token_access.py",
+    "admin/api",
     "mentions", "http/forms.py", "http/operation.py", "http/refusals.py", "util/http_client.py",
     "moderation/site_names.py",
 }  # fmt: skip
 SPEAKING = sorted(
     path
     for path in PACKAGE.rglob("*.py")
-    if not {str(path.relative_to(PACKAGE)), path.relative_to(PACKAGE).parts[0]} & TECHNICAL
+    if not {str(each) for each in (path.relative_to(PACKAGE), *path.relative_to(PACKAGE).parents)}
+    & TECHNICAL
 )
 MARKS = {"_", "gettext", "ngettext", "pgettext"}
 # The arguments of these are for programmers, operators or machines.

@@ -1,21 +1,21 @@
 """All routes of the moderation pages and of the JSON API, for `app`."""
 
 from commentsvc.admin.account import Account
-from commentsvc.admin.account_api import AccountApi
 from commentsvc.admin.accounts import AccountPages
+from commentsvc.admin.api.account_api import AccountApi
+from commentsvc.admin.api.json_api import ModerationApi
+from commentsvc.admin.api.queue_stream import QueueStream
+from commentsvc.admin.api.token_access import TokenAccess
 from commentsvc.admin.bans import BanPages
 from commentsvc.admin.comment import CommentPage
 from commentsvc.admin.dashboard import Dashboard, Figures
-from commentsvc.admin.json_api import ModerationApi
 from commentsvc.admin.layout import AdminContext
 from commentsvc.admin.outbox import OutboxPages
 from commentsvc.admin.passkeys import PasskeyPages
 from commentsvc.admin.provider import ProviderPages
-from commentsvc.admin.queue_stream import QueueStream
 from commentsvc.admin.review_queue import ReviewPages
 from commentsvc.admin.sign_in import SignIn
 from commentsvc.admin.threads import ThreadPages
-from commentsvc.admin.token_access import TokenAccess
 from commentsvc.admin.tokens import TokenPages
 from commentsvc.admin.two_factor import FactorPages
 from commentsvc.api.stream import Publisher

@@ -1,4 +1,4 @@
-"""API tokens for programs that moderate in an account's name: see `admin.token_access`.
+"""API tokens for programs that moderate in an account's name: see `admin.api.token_access`.
 
 A token is 256 random bits, shown once; the table has its digest. It gives its account's
 permissions, within its scope and on its sites. It ends with the account, when it expires, or when

@@ -1,7 +1,7 @@
 """Exports for WordPress, Disqus and Isso, read as the importers of other programs read them.
 
-Isso's own importer reads them in imports/formats/test_isso.py. Remark42's importer was compared with the
-same files by hand.
+Isso's own importer reads them in imports/formats/test_isso.py. Remark42's importer was compared
+with the same files by hand.
 """
 
 import io

@@ -26,8 +26,8 @@ from commentsvc.util.timestamps import MINUTE_MS
 from docs.generate import operations
 from tests.unit.admin_client import employ
 from tests.unit.app_fixture import SETTINGS, Served, data, served, waiting
+from tests.unit.compat.isso.pairs import Player, Reply, recorded
 from tests.unit.database_fixture import decide
-from tests.unit.isso.pairs import Player, Reply, recorded
 
 BLOG = "https://blog.example"
 SITES = (

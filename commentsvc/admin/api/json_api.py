@@ -11,8 +11,8 @@ import msgspec
 from msgspec import Meta
 from msgspec.structs import asdict
 
+from commentsvc.admin.api.token_access import TokenAccess, answered, body
 from commentsvc.admin.dashboard import settings_sections
-from commentsvc.admin.token_access import TokenAccess, answered, body
 from commentsvc.api.serialize import Answer, Moment
 from commentsvc.comments import search
 from commentsvc.comments.submission import MessageBody, message_from_json

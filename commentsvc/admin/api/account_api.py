@@ -12,11 +12,11 @@ import msgspec
 from msgspec import UNSET, Meta, UnsetType
 from msgspec.structs import asdict, replace
 
+from commentsvc.admin.api.json_api import DONE, operation_of
+from commentsvc.admin.api.token_access import TokenAccess, answered, body
 from commentsvc.admin.invite import Inviter
-from commentsvc.admin.json_api import DONE, operation_of
 from commentsvc.admin.login_limit import LoginLimiter
 from commentsvc.admin.reauthentication import Reauthentication
-from commentsvc.admin.token_access import TokenAccess, answered, body
 from commentsvc.api.serialize import Answer, Moment
 from commentsvc.auth import account_mails, api_tokens, credentials, invitations, passwords
 from commentsvc.auth.api_tokens import NAME_LENGTH, TOKEN_SIZE, ApiToken

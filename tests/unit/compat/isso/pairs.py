@@ -1,6 +1,7 @@
 """Requests to Isso, and what a real one answered: `recorded.jsonl.gz` holds a pair in each line.
 
-To record it anew by the Isso that the tests have installed: ``python -m tests.unit.isso.pairs``.
+To record it anew by the Isso that the tests have installed:
+``python -m tests.unit.compat.isso.pairs``.
 
 Ids are named by the order of the comments (``$1``), since Isso gives some twice. Left out are
 dates, hashes and texts of errors, which are another program's, and what `ignored` says.

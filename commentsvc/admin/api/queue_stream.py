@@ -11,7 +11,7 @@ from typing import Final
 
 import msgspec
 
-from commentsvc.admin.token_access import TokenAccess, actor_of, refused
+from commentsvc.admin.api.token_access import TokenAccess, actor_of, refused
 from commentsvc.api.stream import Publisher
 from commentsvc.auth import api_tokens
 from commentsvc.context import ServiceContext
