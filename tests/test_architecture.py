@@ -220,7 +220,6 @@ TESTED_ELSEWHERE: dict[str, str] = {
     "settings.schema": "test_loader: each value in and out of its bounds",
     "settings.types": "test_loader: each value in and out of its bounds",
     "exports.disqus": "exports/test_wordpress: all formats of other programs",
-    "exports.isso": "exports/test_wordpress: all formats of other programs",
     "exports.output": "exports/test_ndjson",
     "exports.xml_text": "exports/test_wordpress: hostile texts",
     "compat.isso.messages": "compat/isso/test_routes: requests go in, responses come out",

@@ -52,7 +52,7 @@ def _as_moment(_ctx: click.Context, _param: click.Parameter, value: str | None) 
 @click.option(
     "--format",
     "form",
-    type=click.Choice(["commentsvc", "wordpress", "disqus", "isso-json"]),
+    type=click.Choice(["commentsvc", *ABSOLUTE]),
     default="commentsvc",
     show_default=True,
     help="The program that will read the file.",
@@ -107,7 +107,7 @@ def export(
 
     from commentsvc.cli import client
     from commentsvc.db.connection import Reader
-    from commentsvc.exports import disqus, isso, ndjson, snapshot, wordpress
+    from commentsvc.exports import disqus, ndjson, snapshot, wordpress
     from commentsvc.exports.output import Output
 
     selection = snapshot.Selection(site, since, anonymous)
@@ -117,8 +117,6 @@ def export(
             output = Output(file, advance)
             if form == "commentsvc":
                 ndjson.write(snapshot.records(reader, selection), output)
-            elif form == "isso-json":
-                isso.write(snapshot.pages(reader, selection), output)
             elif form == "disqus":
                 disqus.write(snapshot.pages(reader, selection), origins, output)
             else:
