@@ -131,9 +131,9 @@ def thread_change(sites: Sites, thread: ThreadSummary, verb: str, value: str) ->
 def change_thread(
     tx: Transaction, who: Actor, thread_id: int, change: ThreadChange, now: int
 ) -> int:
-    """Change a thread by a verb of THREAD_VERBS; return the id of the thread to show next.
+    """Change a thread; return its id, or that of the thread that it was merged into.
 
-    Raise UnknownThread, UrlTaken.
+    Raise UnknownThread, UrlTaken, and ValueError for an unknown verb.
     """
     thread = find_thread(tx, who, thread_id)
     site, url, value = thread.site, thread.url, change.value
@@ -152,7 +152,9 @@ def change_thread(
             reactions.remove(tx, threads.find(tx, site, url))
         case "remove_views":
             views.remove(tx, threads.find(tx, site, url))
-        case _:
+        case "merge":  # cannot be undone
             threads.merge(tx, site, url, value, who.name, now)
             return threads.find(tx, site, value).thread_id
+        case verb:
+            raise ValueError(f"a page cannot be changed by {verb!r}")
     return thread_id
