@@ -10,6 +10,7 @@ import subprocess
 import sys
 from functools import cache
 from graphlib import CycleError, TopologicalSorter
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
@@ -372,6 +373,54 @@ def test_a_guarded_module_is_imported_only_where_it_may_be(name: str) -> None:
 
 def text_of(constant: str | bytes) -> str:
     return constant.decode("latin-1") if isinstance(constant, bytes) else constant
+
+
+# In backquotes or capitals, but no names of this project's.
+NAMES_OF_OTHERS = {
+    "CAP_SYS_ADMIN", "MSG_CMSG_CLOEXEC", "SCM_RIGHTS", "SO_REUSEPORT", "WIDTHxHEIGHT", "_core.pyi",
+    "closed_REASON", "fass.de", "faß.de", "latency_MICROSECONDS", "location.pathname",
+    "module.function", "refused_STATUS", "spam.5", "text.N",
+}  # fmt: skip
+
+
+def split_prose(text: str) -> tuple[str, str]:
+    """Return the code of a module, and its docstrings and comments."""
+    lines, prose = text.splitlines(), []
+    for node in ast.walk(ast.parse(text)):
+        kinds = ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef
+        if isinstance(node, kinds) and ast.get_docstring(node):
+            part = slice(node.body[0].lineno - 1, node.body[0].end_lineno)
+            prose += lines[part]
+            lines[part] = [""] * len(lines[part])
+    comment = re.compile(r"(?m)(?:^|\s)#.*")
+    code = "\n".join(lines)
+    return comment.sub("", code), "\n".join([*prose, *comment.findall(code)])
+
+
+def test_what_docstrings_and_comments_name_exists() -> None:
+    """Names in backquotes with a dot or a capital, and constants; also keys as `spam.max_links`."""
+    named = re.compile(r"`([^\W\d]\w*(?:\.\w+)*)(?:\(\))?`|\b([A-Z][A-Z\d]*_[A-Z\d_]*[A-Z\d])\b")
+    modules = {path: split_prose(path.read_text()) for path in python_files(PACKAGE)}
+    settings = set(re.findall(r"\w+", modules[PACKAGE / "settings/schema.py"][0]))
+    words: dict[str, set[str]] = {"": set()}  # by package and module; "" is for all of them
+    for path, (code, _prose) in modules.items():
+        *packages, name = path.relative_to(PACKAGE).with_suffix("").parts
+        inside = set(re.findall(r"\w+", code))
+        for above, below in zip(("", *packages), (*packages, name), strict=True):
+            words.setdefault(above, set()).add(below)
+        words[""] |= inside
+        words.setdefault(name, set()).update(inside)
+    wrong = []
+    for path, (_code, prose) in modules.items():
+        for match in named.finditer(prose):
+            name = match[1] or match[2]
+            parts = ["", *name.split(".")]
+            is_known = all(
+                part in settings or part in words.get(of, words[""]) for of, part in pairwise(parts)
+            )
+            if re.search(r"[A-Z.]", name) and name not in NAMES_OF_OTHERS and not is_known:
+                wrong.append(f"{relative(path)}: {name}")
+    assert wrong == []
 
 
 def test_no_group_of_a_pattern_is_possessive_or_atomic() -> None:

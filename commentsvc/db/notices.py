@@ -2,7 +2,7 @@
 
 PostgreSQL delivers a notification after the COMMIT of its transaction, in the order of the commits,
 or not at all. Each is a JSON array on the channel `CHANNEL`, which all instances listen to; a
-`Seen` goes to the channel of one instance.
+`SeenNotice` goes to the channel of one instance.
 """
 
 from typing import Annotated, Final

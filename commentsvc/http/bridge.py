@@ -147,7 +147,7 @@ class Bridge:
     """
 
     def __init__(self, settings: ServerSettings, trace_lines: int = 0) -> None:
-        """Make the core; raise OSError if `settings.listen` cannot be listened on.
+        """Make the core; raise OSError if `server.listen` cannot be listened on.
 
         Each of its workers keeps the last `trace_lines` lines for `take_trace`.
         """

@@ -24,7 +24,7 @@ ANONYMOUS: Final = "Anonymous"
 class ConvertedComment(NamedTuple):
     """A converted comment. `dropped` is why it is not stored, "" if it is.
 
-    `key` is a digest that identifies it; `row` has the values of `staging_reader.COLUMNS`.
+    `key` is a digest that identifies it; `row` has the values of `reading.COLUMNS`.
     `is_html` is as in `imported_comment`; `notes` are for the report.
     """
 
@@ -185,7 +185,7 @@ def _row(
     text: CommentText = _NO_TEXT,
     permalink: str = "",
 ) -> tuple[object, ...]:
-    """Return the values of a comment's columns: see `staging_reader.COLUMNS`.
+    """Return the values of a comment's columns: see `reading.COLUMNS`.
 
     `numbers` are when it was created, published and edited, and the sum of its votes.
     """
