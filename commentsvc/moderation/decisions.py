@@ -156,5 +156,5 @@ def change_thread(
             threads.merge(tx, site, url, value, who.name, now)
             return threads.find(tx, site, value).thread_id
         case verb:
-            raise ValueError(f"a page cannot be changed by {verb!r}")
+            raise ValueError(verb)
     return thread_id
