@@ -29,7 +29,10 @@ from commentsvc.admin import (
     tokens,
     two_factor,
 )
-from commentsvc.admin.api import account_api, json_api, queue_stream
+from commentsvc.admin.api import accounts as accounts_api
+from commentsvc.admin.api import comments as comments_api
+from commentsvc.admin.api import queue_stream, service
+from commentsvc.admin.api import threads as threads_api
 from commentsvc.api import (
     author,
     avatars,
@@ -46,7 +49,7 @@ from commentsvc.api.openapi import Json
 from commentsvc.compat import artalk, stacosys, waline
 from commentsvc.compat.isso import routes as isso
 from commentsvc.exports import records
-from commentsvc.http.operation import Operation
+from commentsvc.http.operation import Operation, declared
 from commentsvc.inbox import hook
 from commentsvc.mentions import endpoint as webmentions
 from commentsvc.monitoring import health
@@ -165,7 +168,7 @@ PARTS = (
         " [Moderating](moderating.md#for-programs). A token may do what its account may, within its"
         " scope (read, decide, administer) and on its sites. No answer is cached or has CORS"
         " headers. To get the next part of a list, send its `next` as `after`.",
-        (json_api, account_api, queue_stream),
+        (comments_api, threads_api, service, accounts_api, queue_stream),
     ),
     ("Operation", "", (health, openapi, static_files)),
 )
@@ -189,13 +192,15 @@ MODERATORS = (
 
 
 def operations(modules: Iterable[ModuleType]) -> list[Operation[Any]]:
-    """Return the operations that the modules declare."""
-    return [
-        value
-        for module in modules
-        for value in vars(module).values()
-        if isinstance(value, Operation)
-    ]
+    """Return the operations that the modules and the handlers of their classes declare."""
+    found: list[Operation[Any]] = []
+    for module in modules:
+        for value in vars(module).values():
+            if isinstance(value, Operation):
+                found.append(value)
+            elif isinstance(value, type) and value.__module__ == module.__name__:
+                found += [operation for operation, _handler in declared(value)]
+    return found
 
 
 def page() -> str:

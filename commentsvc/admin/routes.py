@@ -2,9 +2,11 @@
 
 from commentsvc.admin.account import Account
 from commentsvc.admin.accounts import AccountPages
-from commentsvc.admin.api.account_api import AccountApi
-from commentsvc.admin.api.json_api import ModerationApi
+from commentsvc.admin.api.accounts import AccountsApi
+from commentsvc.admin.api.comments import ModerationApi
 from commentsvc.admin.api.queue_stream import QueueStream
+from commentsvc.admin.api.service import ServiceApi
+from commentsvc.admin.api.threads import ThreadsApi
 from commentsvc.admin.api.token_access import TokenAccess
 from commentsvc.admin.bans import BanPages
 from commentsvc.admin.comment import CommentPage
@@ -56,10 +58,12 @@ class ProgramInterface:
 
     def __init__(self, service: ServiceContext, publisher: Publisher) -> None:
         """Take the core as `publisher`, which sends the streams' events."""
-        access = TokenAccess(service)
-        self.queue = QueueStream(service, access, publisher)
-        self._parts = (ModerationApi(service, access), AccountApi(service, access), self.queue)
+        self._access = TokenAccess(service)
+        self.queue = QueueStream(service, self._access, publisher)
+        kinds = (ModerationApi, ThreadsApi, ServiceApi, AccountsApi)
+        self._parts = [kind(service) for kind in kinds]
 
     def routes(self) -> list[Route]:
         """Return the table of routes."""
-        return [route for part in self._parts for route in part.routes()]
+        endpoints = [route for part in self._parts for route in self._access.routes(part)]
+        return endpoints + self.queue.routes()

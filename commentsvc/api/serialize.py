@@ -5,7 +5,7 @@ import re
 from collections.abc import Iterable, Mapping
 from functools import lru_cache
 from types import MappingProxyType
-from typing import Annotated, Any, Final, Literal
+from typing import Annotated, Any, Final, Literal, TypeVar
 
 import msgspec
 from msgspec import UNSET, Meta, UnsetType
@@ -30,6 +30,27 @@ Number = Annotated[int, Meta(ge=0)]
 
 class Answer(msgspec.Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True):
     """A JSON object with no members except its fields."""
+
+
+A = TypeVar("A", bound=Answer)
+
+
+def answer_of(kind: type[A], row: object, **others: object) -> A:
+    """Return an answer with the values of a `row` of the database, and the `others`.
+
+    Its field `created` is the moment `created_at`, null for 0 and None; `comment` may be the number
+    `comment_id`. Sites are lines of a text.
+    """
+    for name in kind.__struct_fields__:
+        if name in others:
+            continue
+        if hasattr(row, f"{name}_at"):
+            moment = getattr(row, f"{name}_at")
+            others[name] = rfc3339(moment) if moment else None
+        else:
+            value = getattr(row, f"{name}_id" if hasattr(row, f"{name}_id") else name)
+            others[name] = [*filter(None, value.split("\n"))] if name == "sites" else value
+    return kind(**others)
 
 
 class Item(Answer, frozen=True, gc=False):

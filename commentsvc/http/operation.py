@@ -5,7 +5,7 @@ are generated from the operations, so that they cannot contradict the code. A qu
 struct: its fields are the parameters, and their types define the accepted values.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from types import UnionType
@@ -118,6 +118,27 @@ class Operation(Generic[Q]):
         lists = list_fields(self.query)
         names = sorted(self._names.difference(self.without_effect))
         return " ".join(["only", *(name + "*" * (name in lists) for name in names)])
+
+
+H = TypeVar("H", bound=Callable[..., Any])  # Any: whatever a handler takes and returns
+
+
+def declare(handler: H, operation: Operation[Any]) -> H:  # Any: the type of its query
+    """Return the handler with the operation that it answers: see `declared`."""
+    handler.operation = operation  # type: ignore[attr-defined]  # a function takes any attribute
+    return handler
+
+
+def summary_of(handler: Callable[..., object]) -> str:
+    """Return the first paragraph of a handler's docstring, without its full stop."""
+    return " ".join((handler.__doc__ or "").partition("\n\n")[0].split()).removesuffix(".")
+
+
+def declared(owner: object) -> Iterator[tuple[Operation[Any], Any]]:  # Any: as in declare
+    """Yield the operations that methods of an object or class answer, each with its handler."""
+    for name, method in vars(owner if isinstance(owner, type) else type(owner)).items():
+        if isinstance(operation := getattr(method, "operation", None), Operation):
+            yield operation, getattr(owner, name)
 
 
 def list_fields(declared: type[msgspec.Struct]) -> set[str]:

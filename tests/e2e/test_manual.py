@@ -50,7 +50,7 @@ NOT_RUN = {
     "commentsvc restore --data /srv/comments /tmp/": "likewise: the file is Litestream's",
     "make setup": "it is part of ./test",
     ".venv/bin/python po/": "it changes the sources",
-    "curl https://comments.example/api/moderation/": "unit/admin/api/test_json_api.py asks this",
+    "curl https://comments.example/api/moderation/": "unit/admin/api/test_token_access.py asks it",
     "curl -s https://blog.example/": "it needs a blog; tests/widget/test_hugo.py runs it",
     "curl -i https://comments.example/webmention": "tests/unit/mentions/test_verifier.py asks this",
     "curl -H ": "tests/unit/inbox/test_receiver.py asks this",

@@ -1,12 +1,15 @@
 """Access of API clients: by a token of an account, in `Authorization: Bearer`.
 
-`TokenAccess.routes` makes every route of the JSON API. Its operation names the permission that it
-requires, like those of the pages. Tokens in URLs are refused, since logs contain URLs. Answers are
-never stored and have no CORS headers: a token must not be used in a web page.
+A handler of the JSON API declares its operation: `endpoint` names the path and the permission that
+it requires, the types of `call` and of the result are those of the query, the body and the answer,
+and the docstring begins with the summary. `TokenAccess.routes` makes the routes. Tokens in URLs are
+refused, since logs contain URLs. Answers are never stored and have no CORS headers: a token must
+not be used in a web page.
 """
 
-from collections.abc import Callable, Coroutine, Sequence
-from typing import Any, Final, TypeVar
+from collections.abc import Callable, Coroutine
+from dataclasses import dataclass
+from typing import Any, Final, Generic, TypeVar, get_args
 
 import msgspec
 
@@ -29,19 +32,92 @@ from commentsvc.http.messages import (
     refusal,
     too_many,
 )
-from commentsvc.http.operation import Operation, read_fields
+from commentsvc.http.operation import (
+    NOTHING,
+    Operation,
+    Query,
+    declare,
+    declared,
+    json_of,
+    read_fields,
+    summary_of,
+)
 from commentsvc.http.router import Route, route
 from commentsvc.moderation import permissions
-from commentsvc.moderation.permissions import Actor
+from commentsvc.moderation.permissions import Actor, Permission
 from commentsvc.util.client_network import network
 from commentsvc.util.ratelimit import NetworkLimiter
 
-S = TypeVar("S", bound=msgspec.Struct)
-# Any: what a coroutine yields to the event loop does not matter
-Handler = Callable[[Request, Actor], Coroutine[Any, Any, Response]]
+BASE: Final = "/api/moderation"
 WRONG_TOKENS: Final = "20/hour"  # from one network, at each instance: nobody guesses one
 IN_ADDRESS: Final = ("token=", "access_token=", "api_key=")
 NO_CORS: Final = ("Access-Control-Allow-Origin", "Access-Control-Expose-Headers")
+DONE: Final = Response(204, (NOT_STORED,), b"")
+
+Q = TypeVar("Q", bound=Query)
+B = TypeVar("B")
+
+
+@dataclass(frozen=True, slots=True)
+class Call(Generic[Q, B]):
+    """A valid request for the account `who`, at the time `now` (Unix milliseconds).
+
+    `body` is None for an operation without one.
+    """
+
+    request: Request
+    who: Actor
+    now: int
+    query: Q
+    body: B
+
+    @property
+    def number(self) -> int:
+        """The number in the path."""
+        return self.request.number()
+
+
+Plain = Call[Query, None]
+Asked = Call[Q, None]
+Sent = Call[Query, B]
+# Any: what a coroutine yields to the event loop does not matter; the query and body of any call
+Handler = Callable[[Any], Coroutine[Any, Any, object]]
+H = TypeVar("H", bound=Callable[..., Coroutine[Any, Any, object]])
+
+
+def endpoint(
+    method: str,
+    path: str,
+    permission: Permission,
+    *,
+    status: int = 200,
+    errors: tuple[int, ...] = (),
+) -> Callable[[H], H]:
+    """Declare the operation of a handler. `path` is below BASE.
+
+    The `status` is 204 if the handler returns None. `errors` are those besides 400, 401, 403, 429
+    and 503, those of a path with an id, and those of a body.
+    """
+
+    def declare_it(handler: H) -> H:
+        types = handler.__annotations__
+        query, body = get_args(types["call"])
+        answer = types["return"]
+        operation = Operation(
+            method=method,
+            path=BASE + path,
+            summary=summary_of(handler),
+            query=query,
+            body=(json_of(body),) if body is not type(None) else (),
+            answers={status: json_of(answer)} if answer else {204: NOTHING},
+            errors=(400, 401, 403, 429, 503, *errors)
+            + (404,) * ("{id}" in path)
+            + (415,) * (body is not type(None)),
+            permission=permission,
+        )
+        return declare(handler, operation)
+
+    return declare_it
 
 
 def refuse(status: int, code: str, message: str) -> HttpError:
@@ -59,10 +135,11 @@ class TokenAccess:
         self._proxies = TrustedProxies(service.settings.server.trusted_proxies)
         self._guesses = NetworkLimiter(WRONG_TOKENS)
 
-    def routes(self, handlers: Sequence[tuple[Operation[Any], Handler]]) -> list[Route]:
-        """Return the routes of `handlers`, for tokens with the operation's permission."""
+    def routes(self, api: object) -> list[Route]:
+        """Return the routes of the methods of `api` that are endpoints."""
         return [
-            route(operation, self._guarded(operation, handler)) for operation, handler in handlers
+            route(operation, self._guarded(operation, handler))
+            for operation, handler in declared(api)
         ]
 
     def token(self, request: Request, permission: str) -> tuple[ApiToken, Actor]:
@@ -89,15 +166,23 @@ class TokenAccess:
     def _guarded(
         self, operation: Operation[Any], handler: Handler
     ) -> Callable[[Request], Coroutine[Any, Any, Response]]:
+        [status], [sent, *_] = operation.answers, [*operation.body, NOTHING]
+
         async def answer(request: Request) -> Response:
             try:
                 found, who = self.token(request, operation.permission)
                 now = self._clock.now_ms()
                 if now - found.used_at >= sessions.TOUCH:
                     await self._database.write(api_tokens.touch, found.id, now)
-                return await handler(request, who)
+                query = operation.read(request)
+                body = _body(request, sent.type) if sent.type else None
+                result = await handler(Call(request, who, now, query, body))
             except Exception as failure:
                 return refused(failure)
+            if result is None:
+                return DONE
+            headers = (("Content-Type", JSON), NOT_STORED, NO_SNIFFING)
+            return Response(status, headers, encode(result))
 
         return answer
 
@@ -118,12 +203,7 @@ def refused(failure: Exception) -> Response:
     return msgspec.structs.replace(answer, headers=kept)
 
 
-def answered(value: object, status: int = 200) -> Response:
-    """Return a JSON answer."""
-    return Response(status, (("Content-Type", JSON), NOT_STORED, NO_SNIFFING), encode(value))
-
-
-def body(request: Request, kind: type[S]) -> S:
+def _body(request: Request, kind: type[msgspec.Struct]) -> msgspec.Struct:
     """Return the decoded JSON body of a request. Raise HttpError, MalformedError."""
     try:
         sent = msgspec.json.decode(request.json(), type=dict[str, Any])

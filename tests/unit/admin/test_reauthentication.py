@@ -22,7 +22,7 @@ from commentsvc.db.schema.comments import (
 )
 from commentsvc.moderation import profiles
 from commentsvc.moderation.permissions import Permission
-from tests.unit.admin.api.test_json_api import SCOPES, TABLE, Program
+from tests.unit.admin.api.test_token_access import SCOPES, TABLE, Program
 from tests.unit.admin_client import HASH, PASSWORD, Seat, header
 from tests.unit.app_fixture import Served, served
 

@@ -2,10 +2,11 @@
 
 import json
 
+import msgspec
 import pytest
 from msgspec.structs import replace
 
-from commentsvc.api.serialize import CommentSerializer, status
+from commentsvc.api.serialize import Answer, CommentSerializer, Moment, answer_of, status
 from commentsvc.comments.page_urls import Sites
 from commentsvc.comments.submission import avatar
 from commentsvc.http.messages import encode
@@ -89,3 +90,26 @@ def test_a_pending_comment_has_the_date_of_its_creation() -> None:
 def test_an_author_is_told_approved_or_pending(real: str) -> None:
     assert status(replace(COMMENT, status=real)) == "pending"
     assert status(COMMENT) == "approved"
+
+
+class Row(msgspec.Struct):
+    id: int = 4
+    comment_id: int | None = None
+    sites: str = "blog\nnotes"
+    created_at: int = 1_000
+    used_at: int = 0
+
+
+class Shown(Answer, frozen=True):
+    id: int
+    comment: int | None
+    sites: list[str]
+    created: Moment
+    used: Moment | None
+    name: str
+
+
+def test_an_answer_has_the_values_of_a_row_and_of_others() -> None:
+    answer = answer_of(Shown, Row(), name="Ann")
+    assert answer == Shown(4, None, ["blog", "notes"], "1970-01-01T00:00:01Z", None, "Ann")
+    assert answer_of(Shown, Row(sites=""), name="").sites == []

@@ -7,7 +7,14 @@ import pytest
 from msgspec import UNSET, Meta, UnsetType, field
 
 from commentsvc.http.messages import HttpError, Request
-from commentsvc.http.operation import Operation, Query, read_fields
+from commentsvc.http.operation import (
+    Operation,
+    Query,
+    declare,
+    declared,
+    read_fields,
+    summary_of,
+)
 
 
 class SomeQuery(Query, frozen=True):
@@ -86,3 +93,26 @@ def test_fields_of_a_body_keep_their_types() -> None:
     with pytest.raises(HttpError) as caught:
         read_fields({"name": "x", "most": "1"}, SomeQuery)
     assert caught.value.fields == {"most": "From 1 on."}
+
+
+def test_operations_are_found_at_the_handlers_that_declare_them() -> None:
+    operation = Operation(method="GET", path="/", summary="Some", query=Query)
+
+    class Handlers:
+        def answer(self) -> int:
+            """Return the
+            answer.
+
+            It is known.
+            """
+            return 42
+
+        declare(answer, operation)
+
+        def other(self) -> None:
+            """This is no operation."""
+
+    [(found, handler)] = declared(Handlers())
+    assert (found, handler()) == (operation, 42)
+    assert [each for each, _ in declared(Handlers)] == [operation]
+    assert summary_of(Handlers.answer) == "Return the answer"
