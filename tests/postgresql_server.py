@@ -49,10 +49,6 @@ RESET: Final = """DO $$ DECLARE each record; BEGIN
 END $$"""
 
 
-# The statements that the service prepared beside psycopg.
-DIRECT: Final = "SELECT name FROM pg_prepared_statements WHERE name LIKE 'direct%'"
-
-
 class KeptConnection(psycopg.Connection[Any]):
     """A connection of a service that, once closed, waits for the next service.
 
@@ -87,8 +83,6 @@ class KeptConnection(psycopg.Connection[Any]):
                 and not self.execute("SELECT pg_listening_channels()").fetchone()
             ):
                 self.execute("SELECT pg_advisory_unlock_all(); RESET ALL")
-                for (name,) in self.execute(DIRECT).fetchall():
-                    self.pgconn.exec_(b"DEALLOCATE " + name.encode())
                 self.execute("SET application_name = kept")
                 self.waiting.append(self)
                 return

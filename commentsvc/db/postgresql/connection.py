@@ -30,9 +30,9 @@ from commentsvc.db.connection import Reader, Row, Transaction
 from commentsvc.db.errors import DatabaseBusy, DatabaseError, DatabaseFull, DatabaseUnusable
 from commentsvc.db.peers import LOCK, Peers, UnawaitedPeers
 from commentsvc.db.postgresql import statements as postgresql_statements
-from commentsvc.db.postgresql.prepared import MOST, PreparedStatements
 from commentsvc.db.postgresql.schema import ENGINE, SCHEMA
 from commentsvc.db.postgresql.statements import FOR_MANY
+from commentsvc.db.postgresql.watchdog import Watchdog
 from commentsvc.db.query import Prepared, Query
 from commentsvc.settings.schema import DatabaseSettings
 from commentsvc.util.clock import SYSTEM_CLOCK
@@ -51,12 +51,14 @@ PATIENCE: Final = 3
 SILENCE_MS: Final = 10_000
 # The same for the connection of the event loop, which a read there would block as long.
 LOOP_SILENCE_MS: Final = 2_000
-# Seconds that the event loop waits for a statement, and milliseconds that it then does without
-# PostgreSQL, so that it does other work too if each statement takes as long.
+# The event loop waits so many seconds for a statement. After a timeout it asks PostgreSQL nothing
+# for so many milliseconds, so that other requests are served.
 LOOP_READ_PATIENCE: Final = 2.0
 LOOP_REST_MS: Final = 1_000
 # Seconds that the event loop waits for a new connection; then a thread goes on to open it.
 LOOP_PATIENCE: Final = 0.1
+# Statements that a connection keeps prepared: all of ours, many times over.
+MOST: Final = 512
 # Rows that are fetched at once of a long result.
 PIECE: Final = 1_000
 # Seconds that a transaction waits for another instance's. An instance that hangs or was stopped in
@@ -317,9 +319,8 @@ class PostgresqlConnection:
     """A connection that is opened again when it was lost.
 
     `prepare` is run on each new one. Whoever uses it `on_loop`, the event loop, does not wait until
-    that is open, but gets DatabaseBusy meanwhile. With `is_direct`, PreparedStatements run all that
-    `run` takes, so that Ctrl-C waits for the end of a statement. It has the methods of sqlite3's
-    that the writer and readers use.
+    that is open, but gets DatabaseBusy meanwhile. It has the methods of sqlite3's that the writer
+    and readers use.
     """
 
     def __init__(
@@ -328,25 +329,24 @@ class PostgresqlConnection:
         *,
         read_only: bool = False,
         on_loop: bool = False,
-        is_direct: bool = False,
         prepare: Callable[[psycopg.Connection[Row]], None] = lambda _: None,
     ) -> None:
         """Open it. Raises DatabaseError."""
         self._url = url
         self._read_only = read_only
         self._on_loop = on_loop
-        self._is_direct = is_direct
         self._rest_until_ms = 0  # of the monotonic clock
         self._dialling: Future[psycopg.Connection[Row]] | None = None
         self._prepare = prepare
         self._names = count(1)
         self._has_begun = False
+        self._watchdog: Watchdog | None = None
         self._use(self._dial())
 
     def _use(self, connection: psycopg.Connection[Row]) -> None:
+        self._stop_watching()
         self._psycopg = connection
-        patience = LOOP_READ_PATIENCE if self._on_loop else None
-        self._prepared = PreparedStatements(connection, patience) if self._is_direct else None
+        self._watchdog = Watchdog(connection, LOOP_READ_PATIENCE) if self._on_loop else None
 
     def _dial(self) -> psycopg.Connection[Row]:
         silence_ms = LOOP_SILENCE_MS if self._on_loop else SILENCE_MS
@@ -404,10 +404,11 @@ class PostgresqlConnection:
         return self._send(sql, params)
 
     def _send(self, sql: str, params: Sequence[object]) -> Any:  # Any: as above
-        if self._prepared is None:
+        if self._watchdog is None:
             return self._psycopg.execute(sql, params or None)
         try:
-            return self._prepared.run(sql, params)
+            with self._watchdog.bound():
+                return self._psycopg.execute(sql, params or None)
         except DatabaseBusy:
             self._rest_until_ms = SYSTEM_CLOCK.monotonic_ms() + LOOP_REST_MS
             raise
@@ -460,9 +461,14 @@ class PostgresqlConnection:
 
     def close(self) -> None:
         """Let go of it."""
+        self._stop_watching()
         self._psycopg.close()
         if self._dialling is not None:
             self._dialling.add_done_callback(_close_result)
+
+    def _stop_watching(self) -> None:
+        if self._watchdog is not None:
+            self._watchdog.close()
 
     def _redial(self) -> None:
         """Open it again. Raises DatabaseBusy."""
@@ -623,11 +629,11 @@ class PostgresqlEngine:
 
     def writing(self, _cache: int) -> PostgresqlConnection:
         """Open the connection that writes. Raises DatabaseError."""
-        return PostgresqlConnection(self._url, is_direct=True, prepare=self._set_up)
+        return PostgresqlConnection(self._url, prepare=self._set_up)
 
     def reading(self, *, on_loop: bool) -> PostgresqlConnection:
         """Open a connection that reads. Raises DatabaseError."""
-        return PostgresqlConnection(self._url, read_only=True, on_loop=on_loop, is_direct=True)
+        return PostgresqlConnection(self._url, read_only=True, on_loop=on_loop)
 
     def _set_up(self, connection: psycopg.Connection[Row]) -> None:
         """Let COMMIT wait for the disk, or not, as `database.synchronous` says; bound all else."""
