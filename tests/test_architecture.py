@@ -111,8 +111,6 @@ THREADS: dict[str, set[str]] = {
 # Pools of one thread or process for one long work, which they own.
 OWN_POOLS = {
     "backup.scheduled",
-    "imports.store.bulk_store",
-    "imports.staging.writing",
     "util.threads",
 }
 OUTGOING = {"httpx2", "httpx", "aiohttp", "requests", "smtplib", "imaplib", "aiosmtplib"}
@@ -198,13 +196,11 @@ TESTED_ELSEWHERE: dict[str, str] = {
     "imports.sources.json_files": "test_detect: the formats that are JSON",
     "imports.formats.native": "test_native_store: an export, and its import",
     "imports.staging.pages": "test_store and cli/test_imports: maps, and pages that are merged",
-    "imports.sources.record_patterns": "test_xml_records: as the parser reads",
     "imports.prepare": "cli/test_imports: from the files to the database",
     "imports.records": "test_detect: these are what the parsers give",
     "imports.report": "cli/test_imports: what is told",
     "imports.sources.sqlite_files": "test_detect: the formats that are databases",
     "imports.staging.staging": "test_store: from the staging database into the database",
-    "imports.store.bulk_store": "test_store: as `store` stores, and interrupted",
     "imports.staging.reading": "test_store: from the staging database into the database",
     "imports.staging.authors": "test_store: whose a comment is",
     "imports.formats.artalk": "test_detect: each format by a file of it",
@@ -218,7 +214,7 @@ TESTED_ELSEWHERE: dict[str, str] = {
     "imports.formats.waline": "test_detect: each format by a file of it",
     "imports.store.imported_records": "test_native_store: an export, and an import taken back",
     "imports.staging.convert": "test_store: what comments are stored with",
-    "imports.staging.writing": "test_store: a large import in two processes",
+    "imports.staging.writing": "test_store: what comments are stored with",
     "imports.formats.wordpress": "test_detect: each format by a file of it",
     "settings.schema": "test_loader: each value in and out of its bounds",
     "settings.types": "test_loader: each value in and out of its bounds",

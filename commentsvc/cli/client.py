@@ -26,7 +26,7 @@ from commentsvc.comments import queries, search
 from commentsvc.comments.page_urls import Sites
 from commentsvc.comments.search import SearchResult
 from commentsvc.db import writer
-from commentsvc.db.connection import Reader, Transaction
+from commentsvc.db.connection import Reader
 from commentsvc.db.database import Database
 from commentsvc.db.engine import Location, load_postgresql
 from commentsvc.db.errors import DatabaseBusy, DatabaseError, DatabaseUnusable
@@ -121,21 +121,6 @@ class Writer:
                 time.sleep(PAUSE)
         now = SYSTEM_CLOCK.now_ms()
         return self._database.write_now(order.apply, now)
-
-    def write_alone(
-        self, work: Callable[Concatenate[Transaction, P], T], *args: P.args, **kwargs: P.kwargs
-    ) -> T:
-        """Run `work` in one transaction of this process, which `is_alone`. Raise DatabaseError."""
-        assert self._database is not None, "a command has run in this process before"
-        return self._database.write_now(work, *args, **kwargs)
-
-    def note_own_writes(self) -> None:
-        """Note that this process, which `is_alone`, has written the file by another connection.
-
-        Raise DatabaseError.
-        """
-        assert self._database is not None, "a command has run in this process before"
-        self._database.note_own_writes()
 
     def _open(self) -> Database:
         # The exception says the same as the log of a server would.

@@ -5,7 +5,6 @@ comments are stored in small transactions, by the running server or by this proc
 """
 
 import contextlib
-import itertools
 import os
 import sys
 import time
@@ -41,9 +40,7 @@ BESIDE_SERVER: Final = 25
 # Comments stored per second while a server runs: they take a hundredth of a core, so that the
 # slowest hundredth of the readers' requests stays as fast as before.
 RATE: Final = 250
-NICE: Final = 10  # the lower priority of the processes of an import
-# Bytes of the files from which on a second process is worth its start: some two seconds of work.
-LARGE: Final = 8 * 1024 * 1024
+NICE: Final = 10  # the lower priority of an import
 STAGING: Final = "import.sqlite3"  # in the data folder
 STATUSES: Final = ("approved", "pending", "spam")
 FORMATS: Final = (
@@ -220,7 +217,7 @@ def import_(
     rules = client.author_rules(data, settings, moderators)
     with _alone(data / f"{STAGING}.lock"), contextlib.ExitStack() as stack:
         converter = Converter(found.format.NAME, statuses, rules)
-        staging = StagingDatabase(data / STAGING, converter, is_large=found.size > LARGE)
+        staging = StagingDatabase(data / STAGING, converter)
         stack.callback(staging.close)
         with _progress("reading", found.size) as advance:
             prepare.read(found, staging, zone, keep_going=keep_going, advance=advance)
@@ -347,40 +344,13 @@ def _store(
         [run] = writer.write(begin).changed
         number = staging.ready_count()
         with _progress("storing", number) as advance:
-            if writer.is_alone:
-                _store_alone(writer, run, staging, advance)
-            else:
-                for first, last in _pieces(writer, number):
-                    writer.write(StoreImported(run, path, first, last))
-                    advance(last, last)
+            for first, last in _pieces(writer, number):
+                writer.write(StoreImported(run, path, first, last))
+                advance(last, last)
         for first, last in _pieces(writer, staging.other_count()):
             writer.write(StoreImportedRecords(run, path, first, last, chosen))
         writer.write(FinishImport(run))
     return run
-
-
-def _store_alone(writer: "Writer", run: int, staging: "StagingDatabase", advance: Advance) -> None:
-    """Store the staged comments in this process."""
-    from commentsvc.imports.staging import reading
-    from commentsvc.imports.store import bulk_store, store
-    from commentsvc.util.clock import SYSTEM_CLOCK
-
-    number, now = staging.ready_count(), SYSTEM_CLOCK.now_ms()
-    if isinstance(writer.location, Path) and not staging.is_ours:
-        staging.end_process()
-        with bulk_store.opened(writer.location, staging.path, run, now) as bulk:
-            for first in range(1, number + 1, ALONE):
-                last = min(first + ALONE - 1, number)
-                bulk.add(first, last)
-                advance(last, last)
-        writer.note_own_writes()
-        return
-    size = min(reading.PIECE, ALONE)
-    pieces = staging.ready(size)
-    for last in range(ALONE, number + ALONE, ALONE):
-        batch = itertools.islice(pieces, ALONE // size)
-        writer.write_alone(store.add, run, batch, now)
-        advance(min(last, number), min(last, number))
 
 
 def _pieces(writer: "Writer", number: int) -> Iterator[tuple[int, int]]:

@@ -178,13 +178,6 @@ class Database:
         """Whether the files at the database's path may be others; the next write finds out."""
         return self._engine.seems_replaced()
 
-    def note_own_writes(self) -> None:
-        """Note that this process has written the file by another connection, while nobody waits.
-
-        Raise DatabaseReplaced if it was written to a file that is not at the database's path.
-        """
-        self._engine.note_commit()
-
     async def close(self) -> None:
         """Finish what is queued, then close the file. Later calls raise DatabaseClosed."""
         await run_in(PROCESS, self.close_now)

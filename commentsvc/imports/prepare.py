@@ -71,15 +71,15 @@ def read(
         ignore(problem)
 
     def ignore(problem: InvalidInput) -> None:
-        staging.skipped(problem.position, problem.problem)
+        staging.writer.skipped(problem.position, problem.problem)
 
     options = ParseOptions(zone, skip, ignore)
     before = 0
     for file in source.files:
-        staging.begin_file(file.name, int(file.path.stat().st_mtime) * 1_000)
+        staging.writer.begin_file(file.name, int(file.path.stat().st_mtime) * 1_000)
         try:
             for number, record in enumerate(source.format.parse(file, options)):
-                staging.add(record)
+                staging.writer.add(record)
                 if number % 500 == 0:
                     advance(before + file.done, staging.read)
         except InvalidInput as problem:

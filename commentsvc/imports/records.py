@@ -39,7 +39,7 @@ class InvalidInput(ImportFailed):
         self.problem = problem
 
 
-class ImportedPage(msgspec.Struct, frozen=True, gc=False, tag=True, array_like=True):
+class ImportedPage(msgspec.Struct, frozen=True, gc=False):
     """A page, or thread, of the source. `key` is its identifier in the comments of the source.
 
     `site` is the name of its site, if the source knows our sites; `reactions` are the numbers of
@@ -55,7 +55,7 @@ class ImportedPage(msgspec.Struct, frozen=True, gc=False, tag=True, array_like=T
     reactions: dict[str, int] = {}
 
 
-class ImportedComment(msgspec.Struct, frozen=True, gc=False, tag=True, array_like=True):
+class ImportedComment(msgspec.Struct, frozen=True, gc=False):
     """A comment of the source.
 
     `page` is the key of its page; `id` and `parent` are the source's, and `parent` is "" on the
@@ -107,7 +107,7 @@ class ImportedComment(msgspec.Struct, frozen=True, gc=False, tag=True, array_lik
     reader: tuple[str, str] | None = None
 
 
-class OtherRecord(msgspec.Struct, frozen=True, gc=False, tag=True, array_like=True):
+class OtherRecord(msgspec.Struct, frozen=True, gc=False):
     """A line of our own export that is not a comment; `site` is "" if it is of all sites."""
 
     line: bytes

@@ -4,9 +4,6 @@ expat gets neither entities that the file defines (billion laughs attack) nor ot
 exports contain control characters, bytes in another encoding and undefined entities such as
 ``&nbsp;``: these are corrected. If the XML is invalid beyond that, reading continues with the next
 record, if the caller wants it.
-
-Most records have the same elements in the same order as one before. One pattern then finds all of
-their texts, in a quarter of the time that expat takes: see `record_patterns`.
 """
 
 import re
@@ -20,7 +17,6 @@ import msgspec
 from commentsvc.imports.records import InvalidInput
 from commentsvc.imports.sources.encodings import to_utf8
 from commentsvc.imports.sources.files import SourceFile
-from commentsvc.imports.sources.record_patterns import RecordPattern, pattern
 
 PIECE: Final = 262_144  # bytes that are read at once
 HEAD: Final = 1_024  # bytes in which the file names its encoding
@@ -28,7 +24,6 @@ DEPTH_LIMIT: Final = 200  # nesting of elements
 FIELD_LIMIT: Final = 1_000_000  # characters of one element that are kept
 SHAPE_LIMIT: Final = 10_000  # different elements per file that are kept in memory
 PATH_LIMIT: Final = 1_000  # characters of the path of an element
-PATTERN_LIMIT: Final = 8  # patterns for the records within one kind of record
 # Fields with HTML. Where a file has it as elements of its own, their tags are part of the text.
 MARKUP: Final = frozenset({"message", "comment_content"})
 VOID: Final = frozenset({"br", "hr", "img"})  # elements without an end tag in HTML
@@ -41,9 +36,6 @@ _BAD_REFERENCE: Final = re.compile(
 )
 # Attributes without quotation marks, written by other programs and by hand.
 _UNQUOTED: Final = re.compile(rb" dsq:id=([A-Za-z0-9_-]+)(?=[\s/>])")
-# expat changes these line ends, and refuses these characters.
-_CHANGED: Final = (b"\r", "\ufffe".encode(), "\uffff".encode())
-_HIDING: Final = (b"<!--", b"<?")  # the begin of what may contain tags that are none
 _ENCODING: Final = re.compile(rb"<\?xml[^>]*encoding\s*=\s*[\"']([A-Za-z0-9._-]+)")
 
 
@@ -167,7 +159,6 @@ class _Reader:
         self._skip = skip
         names = "|".join(sorted(frozenset().union(*nesting.values()))).encode()
         self._start_tag = re.compile(rb"<(?:[\w.-]+:)?(" + names + rb")[\s>/]")
-        self._end_tag = re.compile(rb"</(?:[\w.-]+:)?(?:" + names + rb")[ \t\n]*+>")
         root = _Element(_Shape(nesting), "", "", "", begins=False)
         self._elements = [root]  # the open elements
         self._open: list[_Open] = []
@@ -175,10 +166,7 @@ class _Reader:
         self._text: list[str] = []
         self._number = 0
         self._first_line = 1  # the line of the current parser's first byte
-        self._passed = self._lines = 0  # bytes and line ends passed to the current parser
-        self._done = 0  # records that have ended
-        self._between = False  # whether the last byte was the end of a record
-        self._patterns: dict[str, list[RecordPattern]] = {}  # by the enclosing record's name
+        self._passed = 0  # bytes passed to the current parser
         self._broken = False  # whether the next record is searched
         self._start_parser()
 
@@ -191,75 +179,22 @@ class _Reader:
     def feed(self, data: bytes) -> list[XmlRecord]:
         """Parse the next bytes; return the records that end in them."""
         while data:
-            if self._broken:
-                data = self._resume(data)
-                continue
-            data = data[self._parse(data) :]
+            data = self._resume(data) if self._broken else data[self._parse(data) :]
         ready, self._ready = self._ready, []
         return ready
 
     def _parse(self, data: bytes) -> int:
         """Parse `data` until its end or an error; return how many bytes that are."""
-        # Patterns know only what is the same in the text of an element and in the file.
-        is_plain = not any(map(data.__contains__, _CHANGED))
-        at = 0
-        while at < len(data):
-            if self._between and is_plain:
-                at = self._match(data, at)
-                if at == len(data):
-                    break
-            end = self._end_tag.search(data, at) if is_plain else None
-            piece = data[at : end.end() if end else len(data)]
-            done = self._done
-            try:
-                self._parser.Parse(piece, False)
-            except expat.ExpatError as error:
-                wrong = max(self._parser.ErrorByteIndex - self._passed, 0)
-                self._break(error)
-                self._first_line += piece.count(b"\n", wrong, wrong + 1)
-                return at + wrong + 1
-            self._passed += len(piece)
-            self._lines += piece.count(b"\n")
-            at += len(piece)
-            self._end_piece(piece, is_record=end is not None and self._done > done)
+        try:
+            self._parser.Parse(data, False)
+        except expat.ExpatError as error:
+            wrong = max(self._parser.ErrorByteIndex - self._passed, 0)
+            self._break(error)
+            self._first_line += data.count(b"\n", wrong, wrong + 1)
+            return wrong + 1
+        self._passed += len(data)
         self._bound()
-        return at
-
-    def _end_piece(self, piece: bytes, *, is_record: bool) -> None:
-        """Note whether `piece` ended with a record; if it was nothing else, keep its pattern."""
-        enclosing, was_between = self._elements[-1], self._between
-        self._between = (
-            is_record
-            and not enclosing.path
-            and not enclosing.is_markup
-            and not any(map(piece.__contains__, _HIDING))
-        )
-        known = self._patterns.setdefault(enclosing.record, [])
-        if self._between and was_between and len(known) < PATTERN_LIMIT:
-            found = pattern(piece, self._nesting, enclosing.record, MARKUP)
-            if found:
-                known.append(found)
-
-    def _match(self, data: bytes, at: int) -> int:
-        """Read the records of a known pattern that begin at `at`; return where the last one ends.
-
-        The parser does not get these bytes.
-        """
-        known = self._patterns.get(self._elements[-1].record, [])
-        outer = self._open[-1].number if self._open else -1
-        while True:
-            for each in known:
-                if match := each.match(data, at):
-                    break
-            else:
-                return at
-            space, *texts = match.groups()
-            line = self._first_line + self._lines + space.count(b"\n")
-            fields = dict(zip(each.paths, map(bytes.decode, texts), strict=True))
-            self._ready.append(XmlRecord(each.name, line, self._number, outer, fields))
-            self._number += 1
-            self._first_line += data.count(b"\n", at, match.end())
-            at = match.end()
+        return len(data)
 
     def close(self) -> list[XmlRecord]:
         """Return the records that the end of the file cuts off, as far as they are usable."""
@@ -282,7 +217,6 @@ class _Reader:
             del self._elements[self._open.pop().depth :]
         self._text.clear()
         self._broken = True
-        self._between = False
 
     def _resume(self, data: bytes) -> bytes:
         """Start again at the next record in `data`; return the bytes from there on."""
@@ -320,7 +254,7 @@ class _Reader:
         prefix = "".join(f"<{element.name}>" for element in self._elements[1:]).encode()
         if prefix:
             parser.Parse(prefix, False)
-        self._passed, self._lines = len(prefix), 0
+        self._passed = len(prefix)
         self._handle(parser)
 
     def _empty_file(self, context: str, *_: object) -> int:
@@ -392,7 +326,6 @@ class _Reader:
         """Complete the innermost record."""
         done = self._open.pop()
         outer = self._open[-1].number if self._open else -1
-        self._done += 1
         self._ready.append(XmlRecord(done.name, done.line, done.number, outer, done.fields))
 
     def _bound(self) -> None:

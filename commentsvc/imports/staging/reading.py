@@ -1,7 +1,6 @@
 """Reads the staging database, to store its comments.
 
-This is separate from `staging`, which prepares it: every command and the server can store, but only
-an import needs the parsers and processes for preparing it.
+This is separate from `staging`, which prepares it: the server stores too, and needs no parsers.
 """
 
 # ruff: noqa: S608 - the SQL is built from constants only
@@ -11,8 +10,6 @@ from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
 from typing import Any, Final, NamedTuple
-
-import msgspec
 
 PIECE: Final = 1_000  # comments that are read at once
 # The values that a comment is stored with, besides its status: a column of `body` for each.
@@ -46,7 +43,7 @@ _PAGES: Final = (
 )
 
 
-class ReadyPage(msgspec.Struct, frozen=True, array_like=True, gc=False):
+class ReadyPage(NamedTuple):
     """A page of comments to store."""
 
     id: int
@@ -74,15 +71,11 @@ class ReadyComment(NamedTuple):
     ours: bytes
 
 
-class ReadyPiece(msgspec.Struct, frozen=True, array_like=True, gc=False):
+class ReadyPiece(NamedTuple):
     """Some comments to store, in their order, and their pages."""
 
     pages: list[ReadyPage]
     comments: list[ReadyComment]
-
-
-encode: Final = msgspec.msgpack.Encoder().encode
-decode_piece: Final = msgspec.msgpack.Decoder(ReadyPiece).decode
 
 
 def other_lines(path: Path, first: int, last: int) -> list[bytes]:
@@ -96,27 +89,17 @@ def other_lines(path: Path, first: int, last: int) -> list[bytes]:
 
 def ready(path: Path, first: int, last: int, size: int = PIECE) -> Iterator[ReadyPiece]:
     """Yield the comments to store, from number `first` to `last`, `size` at once."""
-    for begin in range(first, last + 1, size):
-        pages, comments = _rows(path, begin, min(begin + size - 1, last))
-        yield ReadyPiece([ReadyPage(*page) for page in pages], [*map(ReadyComment._make, comments)])
-
-
-def encoded(path: Path, first: int, last: int) -> bytes:
-    """Return the comments to store, from number `first` to `last`, as an encoded ReadyPiece."""
-    return encode(_rows(path, first, last))
-
-
-def _rows(
-    path: Path, first: int, last: int
-) -> tuple[list[tuple[Any, ...]], list[tuple[Any, ...]]]:  # Any: values of SQLite
-    """Return the rows of the pages, and of the comments from number `first` to `last`."""
     with closing(_reading(path)) as connection:
-        rows = connection.execute(_READY, (first, last))
-        comments = [
-            (*row[:_BEFORE_ROW], row[_BEFORE_ROW:_AFTER_ROW], *row[_AFTER_ROW:]) for row in rows
-        ]
-        pages = connection.execute(_PAGES, (first, last)).fetchall()
-    return pages, comments
+        for begin in range(first, last + 1, size):
+            numbers = begin, min(begin + size - 1, last)
+            comments = [
+                ReadyComment._make(
+                    (*row[:_BEFORE_ROW], row[_BEFORE_ROW:_AFTER_ROW], *row[_AFTER_ROW:])
+                )
+                for row in connection.execute(_READY, numbers)
+            ]
+            pages = [ReadyPage(*row) for row in connection.execute(_PAGES, numbers)]
+            yield ReadyPiece(pages, comments)
 
 
 def _reading(path: Path) -> sqlite3.Connection:

@@ -21,21 +21,12 @@ from commentsvc.db.connection import Reader
 from commentsvc.db.schema.comments import CommentTable
 from commentsvc.db.schema.imports import ImportedCommentTable
 from commentsvc.exports.records import ThreadRecord
-from commentsvc.imports.records import COUNTED, ImportedComment, Record
+from commentsvc.imports.records import COUNTED
 from commentsvc.imports.staging import writing
 from commentsvc.imports.staging.convert import Converter
-from commentsvc.imports.staging.reading import COLUMNS, ReadyPiece
-from commentsvc.imports.staging.writing import (
-    FileBegin,
-    Part,
-    SkippedPart,
-    StagingWriter,
-    StagingWriterProcess,
-    decode_reactions,
-)
+from commentsvc.imports.staging.reading import COLUMNS
+from commentsvc.imports.staging.writing import StagingWriter, decode_reactions
 
-BATCH: Final = 1_000  # records that are inserted at once
-BATCH_TEXT: Final = 1_000_000  # characters in their texts, after which there are no more
 CACHE: Final = 16_384  # KiB, for the decisions about all rows; sorting them takes as much again
 
 _SCHEMA: Final = """
@@ -122,50 +113,29 @@ Ask = Callable[[Callable[[Reader], None]], None]
 class StagingDatabase:
     """The staging database at `path`, which is created, in the data folder or a temporary one."""
 
-    def __init__(self, path: Path, converter: Converter, *, is_large: bool = False) -> None:
-        """Take how comments are converted, and whether another process is worth its start."""
+    def __init__(self, path: Path, converter: Converter) -> None:
+        """Take how comments are converted."""
         path.unlink(missing_ok=True)
         os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
         self.path = path
         self._db = writing.connect(path)
         self._db.executescript(f"{_SCHEMA}{_BODY}")
-        self._filler = (StagingWriterProcess if is_large else StagingWriter)(path, converter)
-        self._batch: list[Part] = []
-        self._text = 0  # characters in the texts of the batch
-        self.read = 0  # comments so far
+        self._db.execute("BEGIN")
+        self.writer = StagingWriter(self._db, converter)
         self.reactions = 0  # of other systems
-        self.is_ours = False  # whether they are from our own export
         self._ready = 0  # comments to store
 
-    def begin_file(self, name: str, modified: int) -> None:
-        """Begin the file `name`, last changed at `modified` (Unix milliseconds)."""
-        self._add(FileBegin(name, modified))
-
-    def add(self, record: Record) -> None:
-        """Add a record."""
-        if isinstance(record, ImportedComment):
-            self.read += 1
-            self.is_ours = bool(record.ours)
-            self._text += len(record.text) + len(record.ours)
-        self._add(record)
-
-    def skipped(self, position: str, problem: str) -> None:
-        """Note a part of the file that cannot be read."""
-        self._add(SkippedPart(position, problem))
-
-    def _add(self, part: Part) -> None:
-        self._batch.append(part)
-        if len(self._batch) >= BATCH or self._text >= BATCH_TEXT:
-            self._filler.add(self._batch)
-            self._batch, self._text = [], 0
+    @property
+    def read(self) -> int:
+        """The number of comments in the files, so far."""
+        return self.writer.comments
 
     def resolve(self, locate: Locate, ask: Ask) -> int:
         """Decide about all rows; return how many will be stored.
 
         `ask` is for finding out which of them are stored already.
         """
-        self._filler.add(self._batch)
-        self._filler.close()
+        self._db.execute("COMMIT")
         self._db.execute(f"PRAGMA cache_size=-{CACHE}")
         self._db.execute("BEGIN")
         self._find_pages(locate)
@@ -345,7 +315,7 @@ class StagingDatabase:
             " AND key IN (SELECT key FROM imported)",
             (PRESENT,),
         )
-        if not self.is_ours:
+        if not self._any("body WHERE length(ours) > 0"):
             return
         ask(self._note_present)
         self._db.execute(
@@ -398,10 +368,6 @@ class StagingDatabase:
     def ready_count(self) -> int:
         """Return how many comments will be stored, after `resolve`."""
         return self._ready
-
-    def ready(self, size: int) -> Iterator[ReadyPiece]:
-        """Yield the comments to store, `size` at once, after `resolve`."""
-        return self._filler.ready(self.ready_count(), size)
 
     def other_count(self) -> int:
         """Return how many records are not comments."""
@@ -474,12 +440,7 @@ class StagingDatabase:
         ):
             yield StagedRow(*row)
 
-    def end_process(self) -> None:
-        """End the other process, if there is one: nothing is read ahead any more."""
-        self._filler.end()
-
     def close(self) -> None:
         """Delete the staging database."""
-        self._filler.end()
         self._db.close()
         self.path.unlink(missing_ok=True)

@@ -18,7 +18,6 @@ from commentsvc.auth import accounts
 from commentsvc.cli import client, imports, main, running
 from commentsvc.comments import queries
 from commentsvc.db.schema.moderation import TrainingTotalTable
-from commentsvc.imports.store import bulk_store
 from commentsvc.runtime.control import ShowSettings
 from commentsvc.runtime.control_commands import CommandResult
 from commentsvc.settings.schema import Settings
@@ -232,7 +231,7 @@ def test_two_imports_at_once_are_one_too_many(run: Run, disqus: Path, tmp_path: 
 KILLED = """
 import os, signal, sys
 from commentsvc.cli import imports, main
-from commentsvc.imports import bulk_store, store
+from commentsvc.imports.store import store
 
 calls = iter(range(100))
 
@@ -245,7 +244,6 @@ def killing(store_batch):
 
 imports.ALONE = 10
 store.add_to_counts = killing(store.add_to_counts)
-bulk_store.BulkStore._add = killing(bulk_store.BulkStore._add)
 main.main(sys.argv[1:])
 """
 
@@ -310,12 +308,3 @@ def test_what_root_imports_belongs_to_the_owner_of_the_folder(
     owners = {path.name: path.stat().st_uid for path in data.iterdir()}
     assert {"comments.sqlite3", "lock"} <= owners.keys()
     assert set(owners.values()) == {10_001}, owners
-
-
-@pytest.mark.sqlite_only("PostgreSQL has no such file")
-def test_an_import_that_copies_the_log_into_the_file_is_no_other_program(
-    run: Run, disqus: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """The comments of a large import are stored by another connection of the command."""
-    monkeypatch.setattr(bulk_store, "CHECKPOINT", 1)
-    assert run("disqus", disqus).exit_code == 0

@@ -1,8 +1,7 @@
 """From the staged records to the database: nothing is lost or duplicated; all can be undone."""
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import closing, contextmanager
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -19,15 +18,13 @@ from commentsvc.db.database import Database
 from commentsvc.errors import CommentsError, ProfileRefused
 from commentsvc.imports import report
 from commentsvc.imports.records import ImportedComment, ImportedPage, Record
-from commentsvc.imports.staging import authors, reading, writing
+from commentsvc.imports.staging import authors, reading
 from commentsvc.imports.staging.convert import Converter
 from commentsvc.imports.staging.pages import PageFinder
 from commentsvc.imports.staging.staging import StagingDatabase
-from commentsvc.imports.staging.writing import Part, StagingWriter
-from commentsvc.imports.store import bulk_store, store
+from commentsvc.imports.store import store
 from commentsvc.imports.store.store import UnknownImport
 from commentsvc.moderation import profiles, retention, threads
-from commentsvc.settings import data_dir
 from commentsvc.settings.schema import DatabaseSettings, Settings, Site
 from tests.unit.database_fixture import NOW, add, decide, forget, opened
 
@@ -60,8 +57,6 @@ class Importer:
     def __init__(self, folder: Path, database: Database) -> None:
         self.database = database
         self.staging_path = folder / "import.sqlite3"
-        self.is_large = False
-        self.in_bulk = False
         self.known: list[tuple[str, str]] = []  # which author is which moderator
         self.made: list[StagingDatabase] = []
 
@@ -79,16 +74,16 @@ class Importer:
     ) -> tuple[StagingDatabase, int]:
         rules = self.database.read_now(authors.read, Settings(), self.known)
         converter = Converter("test", statuses, rules)
-        staging = StagingDatabase(self.staging_path, converter, is_large=self.is_large)
+        staging = StagingDatabase(self.staging_path, converter)
         self.made.append(staging)
-        staging.begin_file("file", NOW - DAY)
+        staging.writer.begin_file("file", NOW - DAY)
         for record in records:
             if isinstance(record, str):
-                staging.begin_file(record, NOW - DAY)
+                staging.writer.begin_file(record, NOW - DAY)
             else:
-                staging.add(record)
+                staging.writer.add(record)
         if skipped:
-            staging.skipped(skipped, "it is broken")
+            staging.writer.skipped(skipped, "it is broken")
         return staging, staging.resolve(PageFinder((SITE,), site, {}), self.database.read_now)
 
     def run(
@@ -98,27 +93,13 @@ class Importer:
         staging, number = self.staging(*records, **options)
         if number:
             run = self.database.write_now(store.begin, "test", "file", b"1", NOW)
-            with self.storing(run) as add:
-                for first in range(1, min(number, most) + 1, piece):
-                    add(first, min(first + piece - 1, number))
+            for first in range(1, min(number, most) + 1, piece):
+                last = min(first + piece - 1, number)
+                pieces = reading.ready(self.staging_path, first, last)
+                self.database.write_now(store.add, run, pieces, NOW)
             if most >= number:
                 self.database.write_now(store.finish, run, NOW)
         return staging
-
-    @contextmanager
-    def storing(self, run: int) -> Iterator[Callable[[int, int], None]]:
-        """Yield the function that stores the comments from a number to another."""
-        if self.in_bulk:
-            file = self.staging_path.with_name(data_dir.DATABASE)
-            with bulk_store.opened(file, self.staging_path, run, NOW) as bulk:
-                yield bulk.add
-            return
-
-        def add(first: int, last: int) -> None:
-            pieces = reading.ready(self.staging_path, first, last)
-            self.database.write_now(store.add, run, pieces, NOW)
-
-        yield add
 
     def tables(self) -> list[list[Any]]:
         """Return all rows that an import changes."""
@@ -191,59 +172,6 @@ def test_comments_are_stored_with_what_they_had(importer: Importer, purged: list
     assert importer.database.read_now(queries.site_count, "blog") == 1
     assert {"thread:blog:/a/", "site:blog"} <= {*purged}
     assert importer.faults() == []
-
-
-def test_a_large_import_in_two_processes_is_like_one_in_one_process(
-    importer: Importer, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """The other process converts the comments without a date, and this one all others."""
-    monkeypatch.setattr("commentsvc.imports.staging.staging.BATCH", 10)
-    made = [
-        comment(
-            n,
-            n // 2 or "",
-            drop="gone" if n % 7 == 0 else "",
-            created=None if n % 9 == 0 else n,
-            author="" if n % 5 == 0 else f"Reader {n}",
-            email="none",
-        )
-        for n in range(1, 96)
-    ]
-    stages = []
-    for importer.is_large in (False, True):
-        with monkeypatch.context() as behind:
-            behind.setattr(writing, "AHEAD", 0)
-            staging, _ = importer.staging(PAGE, *made, ImportedPage("2", "/b/", "row 2"))
-        stages.append(
-            (
-                [*staging.ready(10)],
-                [*staging.rows(importer.database.read_now)],
-                staging.counts(),
-                staging.reasons(),
-            )
-        )
-        staging.close()
-    alone, beside = stages
-    assert len(alone[0]) > writing.AHEAD, "pieces are read ahead"
-    assert alone == beside
-
-
-def test_long_texts_are_converted_in_smaller_batches(
-    importer: Importer, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """So that the memory does not grow with their length."""
-    batches: list[int] = []
-    add = StagingWriter.add
-
-    def noting(self: StagingWriter, parts: Sequence[Part]) -> None:
-        batches.append(len(parts))
-        add(self, parts)
-
-    monkeypatch.setattr("commentsvc.imports.staging.staging.BATCH_TEXT", 1_000)
-    monkeypatch.setattr(StagingWriter, "add", noting)
-    importer.run(PAGE, *(comment(n, text="x" * 400) for n in range(10)))
-    assert max(batches) < 6
-    assert sum(batches) == 12, "the begin of the file, the page and the comments"
 
 
 def test_a_second_run_changes_nothing(importer: Importer) -> None:
@@ -690,23 +618,20 @@ def sources(draw: st.DrawFn) -> list[ImportedComment]:
 
 
 @settings(max_examples=20, suppress_health_check=[HealthCheck.function_scoped_fixture])
-@given(sources(), st.integers(1, 10), st.integers(1, 30), st.booleans())
+@given(sources(), st.integers(1, 10), st.integers(1, 30))
 def test_any_tree_is_stored_whole_however_often_it_is_interrupted(
-    engine: str,
     tmp_path_factory: pytest.TempPathFactory,
     made: list[ImportedComment],
     piece: int,
     most: int,
-    in_bulk_too: bool,
 ) -> None:
     records: list[Record] = [PAGE, ImportedPage("2", "/b", "row 2"), *made]
-    trees, tables = [], []
+    trees = []
     forget()
-    for stops, in_bulk in (([], False), ([], True), ([most, 2 * most], in_bulk_too)):
+    for stops in ([], [most, 2 * most]):
         folder = tmp_path_factory.mktemp("import")
         with opened(folder, settings=DatabaseSettings(synchronous="normal")) as database:
             importer = Importer(folder, database)
-            importer.in_bulk = in_bulk and engine == "sqlite"
             for stop in stops:
                 importer.run(*records, piece=piece, most=stop).close()
             staging = importer.run(*records, piece=piece)
@@ -715,12 +640,10 @@ def test_any_tree_is_stored_whole_however_often_it_is_interrupted(
             staging.close()
             tree = importer.tree()
             trees.append(tree)
-            tables.append(importer.tables())
             assert importer.faults() == []
             assert outcomes.total() == len(made)
             assert counts["stored"] + counts["already there"] == len(tree)
-    assert tables[0] == tables[1]
-    assert trees[0] == trees[2]
+    assert trees[0] == trees[1]
     ids = {each.id: each for each in made}
     for each in ids.values():
         if each.page == "3" or each.drop:
@@ -733,18 +656,3 @@ def test_any_tree_is_stored_whole_however_often_it_is_interrupted(
             assert wanted
             assert wanted.page == each.page
             assert wanted.drop or parent == wanted.id
-
-
-@pytest.mark.sqlite_only("PostgreSQL has no file")
-def test_rows_go_from_one_file_to_the_other_without_a_copy(importer: Importer) -> None:
-    """A copy of all rows in memory, or of all pages that they change, would be large."""
-    importer.run(PAGE, comment(1))
-    file = importer.staging_path.with_name(data_dir.DATABASE)
-    with bulk_store.opened(file, importer.staging_path, 1, NOW) as bulk:
-        sql = f"EXPLAIN {bulk_store._COMMENTS}"
-        plan = bulk._tx.execute(sql, (1, 1, 1, NOW)).fetchall()
-    steps = Counter(row[1] for row in plan)
-    assert not steps["OpenEphemeral"]
-    assert not steps["Function"]
-    halts = {row[3] for row in plan if row[1] in ("Halt", "HaltIfNull") and row[2]}
-    assert halts == {1}, "ROLLBACK"
