@@ -3,6 +3,7 @@
 from commentsvc.admin.access import RequestContext, page_operation
 from commentsvc.admin.invite import Inviter
 from commentsvc.admin.layout import AdminContext
+from commentsvc.admin.reauthentication import NEEDS_PASSWORD, WRONG_PASSWORD
 from commentsvc.admin.render import number, redirect, render
 from commentsvc.admin.review_queue import unreadable_decision
 from commentsvc.auth import invitations, passwords, sessions
@@ -63,6 +64,7 @@ class AccountPages:
         self._layout = context.layout
         self._cookies = context.authentication.cookies
         self._limiter = context.authentication.limiter
+        self._reauthentication = context.reauthentication
 
     def routes(self) -> list[Route]:
         """Return the table of routes."""
@@ -82,41 +84,52 @@ class AccountPages:
     async def change(self, request: Request, context: RequestContext, form: Form) -> Response:
         """POST /moderation/accounts: 303 to the page; `do` is role, remove or revoke, of an `id`.
 
-        A role comes with `role` and `sites`. 404, and 422 for what would leave no owner.
+        A role comes with `role` and `sites`; one with more rights than before takes the `password`
+        of who gives it. 403, 404, 429, and 422 for what would leave no owner.
         """
         verb, which = first(form, "do"), number(first(form, "id"))
         role, sites = first(form, "role"), self._chosen(form)
         if verb not in DONE or (verb == "role" and role not in ROLES):
             raise unreadable_decision()
+        has_password = verb == "role" and bool(first(form, "password"))
+        if has_password and not await self._authenticate(context, form):
+            return await self._show(context, 403, problem=WRONG_PASSWORD)
 
-        def work(tx: Transaction) -> None:
+        def work(tx: Transaction) -> bool:
             if verb == "revoke":
                 invitations.revoke(tx, which)
-                return
+                return True
             profile = profiles.find(tx, which)
             if profile is None:
-                return  # somebody else has removed it
+                return True  # somebody else has removed it
             if verb == "remove":
                 profiles.remove(tx, profile.name)
-            else:
+            elif has_password or profile.covers(role, sites):
                 profiles.assign(tx, profile.name, role, sites)
+            else:
+                return False
+            return True
 
         try:
-            await self._database.write(work)
+            if not await self._database.write(work):
+                return await self._show(context, 403, problem=NEEDS_PASSWORD)
         except ProfileRefused as error:
             problem = _("This cannot be saved: %(reason)s.", reason=error)
             return await self._show(context, 422, problem=problem)
         return redirect(f"accounts?done={verb}")
 
     async def invite(self, request: Request, context: RequestContext, form: Form) -> Response:
-        """POST /moderation/invite: 200 with a new link, which is shown once; 400, 422.
+        """POST /moderation/invite: 200 with a new link, which is shown once; 400, 403, 422, 429.
 
         The account will have `role` and `sites`; the link is mailed to `email`, if it is given.
+        It takes the `password` of who invites.
         """
         role, email = first(form, "role"), first(form, "email").strip()
         if role not in ROLES or (email and not is_email(email)):
             raise unreadable_decision()
         owner, sites = context.moderator.moderator_id, self._chosen(form)
+        if not await self._authenticate(context, form):
+            return await self._show(context, 403, problem=WRONG_PASSWORD)
         _made, link = await self._inviter.invite(request, owner, role, sites, email)
         return await self._show(context, link=link)
 
@@ -180,6 +193,11 @@ class AccountPages:
             return account
 
         return await self._database.write(work), cookie
+
+    async def _authenticate(self, context: RequestContext, form: Form) -> bool:
+        """Return whether a form has the password of who sends it. Raise HttpError 429."""
+        who, password = context.moderator.name, first(form, "password")
+        return await self._reauthentication.passes(who, password, context.now)
 
     def _read(self, token: str, context: RequestContext) -> tuple[int, str]:
         """Return the id of the invitation that a link is for, and the address it was mailed to.

@@ -1,8 +1,8 @@
-"""Reauthentication: what gives lasting access to an account asks for its password again.
+"""Reauthentication: what gives lasting access asks for the account's password again.
 
 Whoever finds a signed-in browser, or a token, knows no password. So they can neither change the
-address, the password, the second factor or a passkey, nor make a token. Every account has a
-password, also one whose owner signs in in other ways.
+address, the password, the second factor or a passkey, nor make a token, invite somebody, or give an
+account more rights. Every account has a password, also one whose owner signs in in other ways.
 """
 
 from typing import Final
@@ -13,6 +13,7 @@ from commentsvc.db.database import Database
 from commentsvc.util.i18n import gettext as _
 
 WRONG_PASSWORD: Final = _("This is not your current password.")
+NEEDS_PASSWORD: Final = _("A higher role or more sites need your current password.")
 
 
 class Reauthentication:

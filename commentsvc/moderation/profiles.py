@@ -71,6 +71,12 @@ class Profile(msgspec.Struct, frozen=True):
         """The account's permissions."""
         return permissions.actor(self.id, self.name, self.role, self.sites)
 
+    def covers(self, role: str, sites: Iterable[str]) -> bool:
+        """Return whether the account already has all rights of a role on sites, on all for none."""
+        own, given = {*filter(None, self.sites.split("\n"))}, {*sites}
+        is_lower = ROLES.index(role) >= ROLES.index(self.role)  # the highest is the first
+        return is_lower and (not own or (bool(given) and given <= own))
+
     @property
     def author(self) -> str:
         """The name shown with its comments."""

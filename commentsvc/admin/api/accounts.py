@@ -1,7 +1,7 @@
 """The JSON API for accounts: roles, invitations, tokens, and one's own profile.
 
-No token changes its account's address, password, second factor, passkeys or identities, or makes
-another token, without the account's password.
+No token changes its account's address, password, second factor, passkeys or identities, makes
+another token, invites somebody, or gives an account more rights, without the account's password.
 """
 
 from os import urandom
@@ -52,15 +52,23 @@ class ListedAccounts(Answer, frozen=True):
 
 
 class RoleBody(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """The role of an account on `sites`, or on all sites if there are none."""
+    """The role of an account on `sites`, or on all sites if there are none.
+
+    A higher role or more sites than before take the password of the token's account.
+    """
 
     role: Role
     sites: list[str] = []
+    password: Password = ""
 
 
 class InvitationBody(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """The role of a new account, on `sites` or on all; a link is mailed to `email`, if given."""
+    """The role of a new account, on `sites` or on all; a link is mailed to `email`, if given.
 
+    It takes the password of the token's account.
+    """
+
+    password: Password
     role: Role
     sites: list[str] = []
     email: Annotated[str, Meta(max_length=254)] = ""
@@ -204,9 +212,14 @@ class AccountsApi:
     async def role(self, call: Sent[RoleBody]) -> None:
         """Give an account a role."""
         number, sent = call.number, call.body
+        if sent.password:
+            await self._authenticate(call, sent.password)
 
         def work(tx: Transaction) -> None:
-            profiles.assign(tx, _found(tx, number).name, sent.role, sent.sites)
+            profile = _found(tx, number)
+            if not sent.password and not profile.covers(sent.role, sent.sites):
+                raise _needs_password()
+            profiles.assign(tx, profile.name, sent.role, sent.sites)
 
         await self._database.write(work)
 
@@ -233,6 +246,7 @@ class AccountsApi:
         if sent.email and not is_email(sent.email):
             problem = "This is not an email address."
             raise HttpError(400, "invalid", "Please look at: email.", {"email": problem})
+        await self._authenticate(call, sent.password)
         made, link = await self._inviter.invite(
             call.request, call.who.account_id, sent.role, sent.sites, sent.email
         )
@@ -296,7 +310,7 @@ class AccountsApi:
     async def _authenticate(self, call: Call[Any, Any], password: str) -> None:
         """Raise HttpError 403 unless it is the password of the token's account; 429, 503."""
         if not await self._reauthentication.passes(call.who.name, password, call.now):
-            raise HttpError(403, "password", "This needs the password of the token's account.")
+            raise _needs_password()
 
     @endpoint("GET", "/profile", READ)
     async def profile(self, call: Plain) -> OwnProfile:
@@ -321,6 +335,10 @@ def _found(reader: Reader, number: int) -> Profile:
     if profile is None:
         raise _unknown(f"There is no account with the id {number}.")
     return profile
+
+
+def _needs_password() -> HttpError:
+    return HttpError(403, "password", "This needs the password of the token's account.")
 
 
 def _unknown(message: str) -> HttpError:

@@ -13,7 +13,7 @@ from commentsvc.outbox import outbox
 from commentsvc.outbox.mail import MailComposer
 from commentsvc.settings.schema import MailSettings
 from commentsvc.util.timestamps import DAY_MS
-from tests.unit.admin_client import Seat, employ, header, seated, text
+from tests.unit.admin_client import PASSWORD, Seat, employ, header, seated, text
 from tests.unit.app_fixture import SETTINGS, Served, served, waiting
 
 MAIL = MailSettings(host="mail.example", sender="c@mail.example")
@@ -34,7 +34,8 @@ def owner(service: Served) -> Seat:
 
 def invited(owner: Seat, **fields: object) -> str:
     """Make an invitation; return the address of its page."""
-    page = owner.send("invite", **{"role": "moderator", "email": "", **fields})
+    sent = {"role": "moderator", "email": "", "password": PASSWORD, **fields}
+    page = owner.send("invite", **sent)
     assert page.status == 200
     link = re.findall(r"<code>https://comments.example/moderation/(\S+?)</code>", text(page))
     return unescape(link[0])

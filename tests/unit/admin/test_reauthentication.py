@@ -1,4 +1,4 @@
-"""What gives lasting access to an account asks for its password, on every route and in every way.
+"""What gives lasting access asks for the account's password, on every route and in every way.
 
 The tables have all routes of the pages and the API, so a new route has to say what it does.
 """
@@ -28,7 +28,14 @@ from tests.unit.app_fixture import Served, served
 
 NEW = "four words are better"
 OTHER = "thief@else.example"
-# What a thief sends to each of an account's own pages; those of HARMLESS do without the password.
+# Rights that kim, a moderator of one site, does not have.
+MORE_RIGHTS: list[dict[str, object]] = [
+    {"role": "owner", "sites": ["blog"]},
+    {"role": "moderator", "sites": ["blog", "notes"]},
+    {"role": "moderator", "sites": ["notes"]},
+    {"role": "viewer", "sites": []},
+]
+# What a thief sends to each of an account's own pages, and to those for managing accounts.
 FORMS: dict[str, list[dict[str, object]]] = {
     "profile": [{"public_name": "Ann", "email": OTHER, "verified_email": OTHER, "may_link": 1}],
     "language": [{"language": "de", "email": OTHER}],
@@ -45,15 +52,18 @@ FORMS: dict[str, list[dict[str, object]]] = {
     "passkeys": [{"name": "x", "challenge": "x", "credential": "{}"}, {"remove": "1"}],
     "tokens": [{"name": "x", "scope": "read", "days": "7"}],
     "sign-out": [{}],
+    "accounts": [{"do": "role", "id": 2, **more} for more in MORE_RIGHTS],
+    "invite": [{"role": "viewer", "email": OTHER}],
 }
 # What a program sends, with a token alone, to each operation that changes an account.
 BODIES: dict[str, list[dict[str, object]]] = {
     "PATCH /profile": [{"email": OTHER}, {"email": ""}, {"verified": True}, {"site": ""}],
     "POST /tokens": [{"name": "x", "scope": "administer", "days": 365}],
     "POST /credentials/remove": [{"kind": "passkey", "id": 1}, {"kind": "identity", "id": 1}],
-    "PUT /accounts/{id}/role": [{"role": "owner", "email": OTHER}, {"role": "owner"}],
+    "PUT /accounts/{id}/role": [{"role": "owner", "email": OTHER}, *MORE_RIGHTS],
+    "POST /invitations": [{"role": "viewer", "email": OTHER}],
 }
-# Operations that concern no account, or an owner's management of others: test_accounts.
+# Operations that give no access.
 OTHERS = {
     "PATCH /comments/{id}",
     "POST /comments/{id}/answers",
@@ -67,15 +77,16 @@ OTHERS = {
     "POST /bans/{id}/comments",
     "POST /outbox/{id}/retry",
     "DELETE /accounts/{id}",
-    "POST /invitations",
     "DELETE /invitations/{id}",
     "DELETE /tokens/{id}",
 }
 
 
 def furnish(tx: Transaction) -> None:
-    """Make the account ann, with an address, a second factor, a passkey and an identity."""
-    accounts.add(tx, "ann", HASH, 1)
+    """Make ann, with an address, a second factor, a passkey and an identity; and kim."""
+    for name in ("ann", "kim"):
+        accounts.add(tx, name, HASH, 1)
+    profiles.assign(tx, "kim", "moderator", ["blog"])
     profiles.verify(tx, profiles.named(tx, "ann"), "ann@blog.example")
     tx.change(TwoFactorTable.insert(moderator=1, totp_salt=b"s" * 20, last_step=0, confirmed=0))
     tx.change(
@@ -89,6 +100,8 @@ def access(reader: Reader) -> list[object]:
     """Return all that says who may sign in, except sessions."""
     of_account = [
         ModeratorTable.name,
+        ModeratorTable.role,
+        ModeratorTable.sites,
         ModeratorTable.password_hash,
         ModeratorTable.email,
         ModeratorTable.verified_email,
@@ -128,7 +141,8 @@ def test_no_form_of_an_account_changes_who_may_sign_in_without_its_password(
     own = {
         route.pattern.removeprefix("/moderation/")
         for route in service.pages
-        if route.operation and route.operation.permission == Permission.ACCOUNT
+        if route.operation
+        if route.operation.permission in (Permission.ACCOUNT, Permission.ADMINISTER)
         if route.method == "POST"
     }
     assert own == {*FORMS}
@@ -138,7 +152,8 @@ def test_no_form_of_an_account_changes_who_may_sign_in_without_its_password(
             seat.send(page, **fields)
             assert service.database.read_now(access) == before, (page, fields)
             if page != "sign-out":
-                seat.send(page, **fields, password="not this one")
+                refused = seat.send(page, **fields, password="not this one")
+                assert refused.status != 429, "the password was not looked at"
             assert service.database.read_now(access) == before, (page, fields)
 
 
@@ -148,11 +163,11 @@ def test_no_token_changes_who_may_sign_in_whatever_its_scope(service: Served) ->
     programs = [Program(service, scope, name="ann") for scope in dict.fromkeys(SCOPES.values())]
     before = service.database.read_now(access)
     for line, bodies in BODIES.items():
-        method, path = line.replace("{id}", "1").split()
+        method, path = line.replace("{id}", "2").split()
         for sent in bodies:
             for program in programs:
                 for more in ({}, {"password": ""}, {"password": "not this one"}):
-                    program.ask(method, path, **sent, **more)
+                    assert program.ask(method, path, **sent, **more).status != 429, line
                     assert service.database.read_now(access) == before, (line, sent)
 
 
@@ -165,6 +180,26 @@ def test_with_its_password_a_program_removes_what_opens_its_account(service: Ser
         sent = {"kind": kind, "id": known[kind]["id"], "password": PASSWORD}
         assert program.ask("POST", "/credentials/remove", **sent).status == 204
     assert program.ask("GET", "/credentials").status == 401
+
+
+@pytest.mark.parametrize("by_program", [False, True])
+@pytest.mark.parametrize("more", MORE_RIGHTS)
+def test_with_their_password_owners_give_more_rights_and_without_it_fewer(
+    service: Served, seat: Seat, more: dict[str, object], by_program: bool
+) -> None:
+    program = Program(service, "administer", name="ann")
+
+    def change(**fields: object) -> int:
+        if by_program:
+            return program.ask("PUT", "/accounts/2/role", **fields).status
+        return seat.send("accounts", do="role", id=2, **fields).status
+
+    done = 204 if by_program else 303
+    assert change(**more) == 403
+    assert change(**more, password=PASSWORD) == done
+    assert change(**more) == done, "the same rights as before"
+    assert change(role="viewer", sites=more["sites"] or ["blog"]) == done
+    assert program.ask("DELETE", "/accounts/2").status == 204
 
 
 def test_guesses_of_a_program_at_the_password_are_limited(service: Served) -> None:
