@@ -17,9 +17,9 @@ from commentsvc.http.forms import Form
 from commentsvc.http.messages import Request, Response, first
 from commentsvc.http.router import Route
 from commentsvc.model import BANS, SPAM
-from commentsvc.moderation import actions, decisions, lists
+from commentsvc.moderation import authorized, lists, undo
 from commentsvc.moderation.permissions import Permission
-from commentsvc.moderation.review import MANY
+from commentsvc.moderation.queue import MANY
 from commentsvc.spam import bans
 from commentsvc.spam.bans import Ban
 from commentsvc.util.i18n import Text
@@ -104,7 +104,7 @@ class BanPages:
         ban_id = number(first(form, "id"))
 
         outcome = await self._database.write(
-            decisions.ban_comments, context.actor, ban_id, MANY, context.now
+            authorized.ban_comments, context.actor, ban_id, MANY, context.now
         )
         return redirect(f"bans?done={done_text(SPAM, outcome)}")
 
@@ -129,7 +129,7 @@ class BanPages:
             known = bans.listing(reader)
             newest = [ban for ban in known if ban.id == added]
             ids = [each for ban in newest for each in lists.ids_of_banned(reader, ban, MANY)]
-            last_act = actions.last_act(reader, context.moderator.name)
+            last_act = undo.last_act(reader, context.moderator.name)
             return known, ids, flash_message(first(form, "done"), last_act)
 
         known, also, marked = await self._database.read(work)

@@ -17,8 +17,8 @@ from commentsvc.http.forms import Form
 from commentsvc.http.messages import NOT_STORED, HttpError, Request, Response, first
 from commentsvc.http.router import Route
 from commentsvc.model import Entry
-from commentsvc.moderation import actions, decisions, lists, pins, profiles
-from commentsvc.moderation.actions import HistoryEntry
+from commentsvc.moderation import authorized, history, lists, pins, profiles, undo
+from commentsvc.moderation.history import HistoryEntry
 from commentsvc.moderation.permissions import Permission
 from commentsvc.moderation.profiles import Profile
 from commentsvc.settings.schema import origins
@@ -109,7 +109,7 @@ class CommentPage:
             return await self._show(context, comment_id, 422, problem=problem, answer=text)
 
         result = await self._database.write(
-            decisions.answer, context.actor, comment_id, message, context.now
+            authorized.answer, context.actor, comment_id, message, context.now
         )
         approved = 1 if result.decision_id else 0
         done = f"answered.{approved}.0.{result.decision_id}"
@@ -118,7 +118,7 @@ class CommentPage:
     async def pin(self, request: Request, context: RequestContext, form: Form) -> Response:
         """POST /moderation/pin: 303 to the comment `pin` or `unpin`, which is changed. 404, 409."""
         comment_id = number(first(form, "pin") or first(form, "unpin"))
-        await self._database.write(decisions.pin, context.actor, comment_id, pinned="pin" in form)
+        await self._database.write(authorized.pin, context.actor, comment_id, pinned="pin" in form)
         return redirect(f"comment?id={comment_id}")
 
     async def edit(self, request: Request, context: RequestContext, form: Form) -> Response:
@@ -131,7 +131,7 @@ class CommentPage:
             problem = " ".join(map(str, error.problems.values()))
             return await self._show(context, comment_id, 422, problem=problem, text=text)
         outcome = await self._database.write(
-            decisions.edit, context.actor, comment_id, message, context.now
+            authorized.edit, context.actor, comment_id, message, context.now
         )
         return redirect(
             f"comment?id={comment_id}&done=edited.{len(outcome.changed)}.0.{outcome.decision_id}"
@@ -149,7 +149,7 @@ class CommentPage:
         """Show a comment; `typed` has a `problem` and the typed `text` or `answer`."""
 
         def work(reader: Reader) -> CommentDetails:
-            entry = decisions.find_comment(reader, context.actor, comment_id)
+            entry = authorized.find_comment(reader, context.actor, comment_id)
             viewer = Viewer(
                 now=context.now,
                 origins=self._origins,
@@ -161,8 +161,8 @@ class CommentPage:
             return CommentDetails(
                 entry,
                 viewer,
-                actions.history(reader, comment_id, actions.SHOWN),
-                actions.last_act(reader, context.moderator.name),
+                history.entries(reader, comment_id, history.SHOWN),
+                undo.last_act(reader, context.moderator.name),
                 bans.network_of(reader, comment_id),
                 profiles.find(reader, context.moderator.moderator_id),
                 pins.is_pinned(reader, comment_id),

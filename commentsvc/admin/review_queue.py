@@ -21,11 +21,11 @@ from commentsvc.http.forms import Form
 from commentsvc.http.messages import HttpError, Request, Response, first
 from commentsvc.http.router import Route
 from commentsvc.model import APPROVED, DELETED, PENDING, SPAM, STATUSES
-from commentsvc.moderation import decisions, review
-from commentsvc.moderation.actions import ChangeResult
-from commentsvc.moderation.decisions import TAKE_BACK
+from commentsvc.moderation import authorized, queue
+from commentsvc.moderation.authorized import TAKE_BACK
+from commentsvc.moderation.changes import ChangeResult
 from commentsvc.moderation.permissions import Permission
-from commentsvc.moderation.review import MANY, ReviewQuery
+from commentsvc.moderation.queue import MANY, ReviewQuery
 from commentsvc.settings.schema import origins
 from commentsvc.util.i18n import gettext as _
 from commentsvc.util.text import whole_number
@@ -114,10 +114,10 @@ class ReviewPages:
         site, after = first(form, "site"), first(form, "after")
         place = {"status": "" if here == "queue" else status, "q": query, "site": site}
         who, chosen = context.actor, ReviewQuery(status, query, site, after)
-        part = await self._database.read(review.piece, who, chosen, MOST)
+        part = await self._database.read(queue.piece, who, chosen, MOST)
         every = []
         if part.next or after:
-            every = await self._database.read(review.whole, who, chosen)
+            every = await self._database.read(queue.whole, who, chosen)
         tick = first(form, "tick")
         others = set(every[:MANY]) if tick == "every" else set()
         sites = [name for name in self._sites if who.sees(name)]
@@ -165,7 +165,7 @@ class ReviewPages:
         if not ids:
             return redirect(target(first(form, "back")))
         outcome = await self._database.write(
-            decisions.decide, context.actor, ids, verb, context.now
+            authorized.decide, context.actor, ids, verb, context.now
         )
         return _back(form, verb, outcome)
 
@@ -174,7 +174,9 @@ class ReviewPages:
         act = whole_number(first(form, "act"))
         if act is None:
             raise unreadable_decision()
-        outcome = await self._database.write(decisions.undo, context.actor, act, context.now)
+        outcome = await self._database.write(
+            authorized.undo_decision, context.actor, act, context.now
+        )
         return _back(form, TAKE_BACK, outcome)
 
 

@@ -14,8 +14,8 @@ from commentsvc.http.forms import Form
 from commentsvc.http.messages import HttpError, Request, Response, first
 from commentsvc.http.router import Route
 from commentsvc.model import STATES
-from commentsvc.moderation import decisions, threads
-from commentsvc.moderation.decisions import ThreadChange
+from commentsvc.moderation import authorized, threads
+from commentsvc.moderation.authorized import ThreadChange
 from commentsvc.moderation.permissions import Permission
 from commentsvc.moderation.threads import ThreadSummary
 from commentsvc.settings.schema import origins
@@ -110,7 +110,7 @@ class ThreadPages:
         try:
             change = self._change(thread, form)
             thread_id = await self._database.write(
-                decisions.change_thread, context.actor, thread.id, change, context.now
+                authorized.change_thread, context.actor, thread.id, change, context.now
             )
         except Exception as failure:
             error = as_http(failure)
@@ -126,12 +126,12 @@ class ThreadPages:
             raise unreadable_decision()
         if verb == "merge" and not first(form, "sure"):
             raise HttpError(400, "invalid", _("This cannot be undone. Tick the box to continue."))
-        return decisions.thread_change(self._sites, thread, verb, value)
+        return authorized.thread_change(self._sites, thread, verb, value)
 
     async def _find(self, context: RequestContext, text: str) -> ThreadSummary:
         """Return the thread of that id. Raise HttpError 404."""
         try:
-            return await self._database.read(decisions.find_thread, context.actor, number(text))
+            return await self._database.read(authorized.find_thread, context.actor, number(text))
         except UnknownThread as error:
             gone = _("There is no such page, or it was merged.")
             raise HttpError(404, "not_found", gone) from error

@@ -39,8 +39,8 @@ from commentsvc.imports.staging.authors import AuthorRules
 from commentsvc.imports.store import store
 from commentsvc.imports.store.store import ImportRun
 from commentsvc.model import TEXT, Entry
-from commentsvc.moderation import actions, profiles, site_names, threads
-from commentsvc.moderation.actions import HistoryEntry
+from commentsvc.moderation import profiles, site_names, threads
+from commentsvc.moderation.history import HistoryEntry, entries
 from commentsvc.moderation.profiles import Profile
 from commentsvc.moderation.threads import ThreadSummary
 from commentsvc.runtime import control
@@ -193,7 +193,7 @@ def listing(data: Path, status: str | None, limit: int) -> list[Entry]:
 
 def history(data: Path, comment_id: int) -> list[HistoryEntry]:
     """Return the history of a comment, the newest change first. Raise DatabaseError."""
-    return _read(data, actions.history, comment_id)
+    return _read(data, entries, comment_id)
 
 
 def everyone(data: Path) -> list[Moderator]:

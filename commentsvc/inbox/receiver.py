@@ -27,7 +27,7 @@ from commentsvc.inbox import inbox
 from commentsvc.inbox.commands import Meaning, Wish, meaning
 from commentsvc.inbox.message import MailReader, Unwanted
 from commentsvc.model import APPROVED, PENDING
-from commentsvc.moderation import actions, decisions, profiles
+from commentsvc.moderation import authorized, changes, profiles
 from commentsvc.outbox import outbox
 from commentsvc.outbox.outbox import MailAddress
 from commentsvc.readers import subscriptions
@@ -121,7 +121,7 @@ class MailReceiver:
         wants = _meaning(mail)
         about, kind = mail.comment_id, "decided"
         if wants.status:
-            actions.change(tx, [mail.comment_id], wants.status, address, now)
+            changes.change(tx, [mail.comment_id], wants.status, address, now)
         if wants.text != Wish.NOTHING:
             if profile is None:
                 raise CommentsError(f"no account has the address {address}")
@@ -129,7 +129,7 @@ class MailReceiver:
             text = self._reader.without_addresses(mail.words) if is_held else mail.words
             message = message_from_text(text, self._bounds)
             status = PENDING if is_held else APPROVED
-            answer = decisions.answer(
+            answer = authorized.answer(
                 tx, profile.actor, mail.comment_id, message, now, status=status
             )
             about, kind = answer.comment.id, "held" if is_held else "answered"

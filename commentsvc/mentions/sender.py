@@ -23,7 +23,7 @@ from commentsvc.markup.markdown import render
 from commentsvc.mentions import html_page
 from commentsvc.mentions.html_page import UnreadablePage
 from commentsvc.model import TEXT, Comment
-from commentsvc.moderation import actions
+from commentsvc.moderation import history
 from commentsvc.outbox.channel import TemporaryFailure
 from commentsvc.util.http_client import RemoteError, StrangerClient
 from commentsvc.util.threads import FOREIGN, run_in
@@ -62,7 +62,7 @@ class WebmentionSender:
 
     def _linked(self, reader: Reader, comment: Comment) -> Iterator[str]:
         """Yield the pages of others that a comment, or a former text of it, links to, each once."""
-        former = actions.last_changes(reader, comment.id, TEXT)
+        former = history.last_changes(reader, comment.id, TEXT)
         htmls = chain([comment.html], (render(each.old) for each in former))
         links = chain.from_iterable(map(_LINK, htmls))
         seen: set[str] = set()

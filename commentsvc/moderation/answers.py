@@ -15,7 +15,7 @@ from commentsvc.comments.submission import avatar
 from commentsvc.db.connection import Transaction
 from commentsvc.errors import NotAnswerable
 from commentsvc.model import APPROVED, PENDING, Comment
-from commentsvc.moderation import actions
+from commentsvc.moderation import changes
 from commentsvc.moderation.profiles import Profile
 
 
@@ -47,7 +47,7 @@ def answer(
     kind, decision_id = "held answer", 0
     if status == APPROVED:
         kind = "answer"
-        decision_id = actions.change(tx, [comment_id], APPROVED, profile.name, now).decision_id
+        decision_id = changes.change(tx, [comment_id], APPROVED, profile.name, now).decision_id
     new = NewComment(
         site=entry.site,
         url=entry.url,

@@ -15,8 +15,8 @@ from commentsvc.db.connection import Reader, Transaction
 from commentsvc.db.schema.comments import CommentTable
 from commentsvc.errors import UnknownComment
 from commentsvc.model import APPROVED, AUTHOR, DELETED, PENDING, SPAM, Comment
-from commentsvc.moderation import actions
-from commentsvc.moderation.actions import Signature
+from commentsvc.moderation import changes
+from commentsvc.moderation.changes import Signature
 from commentsvc.outbox import outbox
 from commentsvc.spam import opinion
 from commentsvc.spam.score import Verdict
@@ -64,9 +64,9 @@ def edit(
     if row is None or row[0] == DELETED:
         raise UnknownComment([comment_id])
     status, stored = row
-    revised = bool(actions.edit(tx, comment_id, source, AUTHOR, now).changed)
+    revised = bool(changes.edit(tx, comment_id, source, AUTHOR, now).changed)
     if signature is not None:
-        revised |= actions.sign(tx, comment_id, signature, now)
+        revised |= changes.sign(tx, comment_id, signature, now)
     if revised:
         lines = verdict.reasons
         if status != APPROVED and not opinion.waits(stored.splitlines()):
@@ -75,7 +75,7 @@ def edit(
         tx.change(judged.where(CommentTable.id == comment_id))
         becomes = BECOMES.get((status, verdict.decision))
         if becomes:
-            actions.change(tx, [comment_id], becomes, AUTHOR, now)
+            changes.change(tx, [comment_id], becomes, AUTHOR, now)
         if becomes == PENDING:
             outbox.submitted(tx, comment_id, comment_id, now)
     [found] = tx.execute(statements.ENTRY_BY_ID, (comment_id,)).fetchall()
@@ -88,4 +88,4 @@ def delete(tx: Transaction, comment_id: int, now: int) -> None:
 
     Replies to it stay. Raise UnknownComment.
     """
-    actions.change(tx, [comment_id], DELETED, AUTHOR, now)
+    changes.change(tx, [comment_id], DELETED, AUTHOR, now)

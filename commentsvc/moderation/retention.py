@@ -34,7 +34,7 @@ from commentsvc.db.schema.outbox import (
     SubscriptionTable,
 )
 from commentsvc.model import APPROVED, DELETED, SPAM
-from commentsvc.moderation import actions, personal_data
+from commentsvc.moderation import changes, personal_data
 from commentsvc.readers import accounts, follows
 from commentsvc.spam import training
 from commentsvc.util.timestamps import DAY_MS
@@ -184,10 +184,10 @@ def removed(reader: Reader, since: int) -> int:
 def forget(tx: Transaction, email: str, who: str, now: int) -> tuple[int, ...]:
     """Empty and delete all comments with that address at the time `now` (Unix milliseconds).
 
-    Return their ids. This cannot be undone. `who` is a name as in `actions`.
+    Return their ids. This cannot be undone. `who` is a name as in `changes`.
     """
     ids = tuple(personal_data.ids(tx, email))
-    actions.change(tx, ids, DELETED, who, now)
+    changes.change(tx, ids, DELETED, who, now)
     for comment_id in ids:
         for table in (ChangeTable, SubscriptionTable, FollowWishTable, OutboxTable):
             tx.change(table.delete().where(table.comment == comment_id))

@@ -20,7 +20,7 @@ from commentsvc.db.connection import Reader, Transaction
 from commentsvc.db.database import Database
 from commentsvc.db.schema.outbox import OutboxRow
 from commentsvc.model import AKISMET, APPROVED, AUTHOR, PENDING, SPAM, STATUS, Entry
-from commentsvc.moderation import actions
+from commentsvc.moderation import changes, history
 from commentsvc.outbox.channel import ServerUnreachable, TemporaryFailure
 from commentsvc.settings.schema import Settings, origins
 from commentsvc.util.clock import Clock
@@ -105,12 +105,12 @@ class Akismet:
 
 def _method(reader: Reader, kind: str, entry: Entry) -> str:
     """Return what to report about a comment, "" for nothing."""
-    changes = actions.last_changes(reader, entry.comment.id, STATUS)
+    changes = history.last_changes(reader, entry.comment.id, STATUS)
     is_decided = any(one.undone_at is None and one.actor != AUTHOR for one in changes)
     asked = any(one.actor == AKISMET for one in changes)
     if kind == "submitted":
         return "" if is_decided or entry.comment.status not in (PENDING, APPROVED) else CHECK
-    last = actions.history(reader, entry.comment.id, 1)
+    last = history.entries(reader, entry.comment.id, 1)
     if not last or last[0].field != STATUS or last[0].actor == AUTHOR:
         return ""  # the text or the page was changed, or no moderator did it
     if asked and entry.comment.status in (PENDING, APPROVED):
@@ -122,4 +122,4 @@ def _file(tx: Transaction, comment_id: int, now: int) -> None:
     """File a comment as spam, unless a moderator has decided on it."""
     entry = queries.find(tx, comment_id)
     if entry and _method(tx, "submitted", entry):
-        actions.change(tx, [comment_id], SPAM, AKISMET, now)
+        changes.change(tx, [comment_id], SPAM, AKISMET, now)

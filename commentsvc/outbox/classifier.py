@@ -27,7 +27,7 @@ from commentsvc.db.database import Database
 from commentsvc.db.schema.comments import CommentTable
 from commentsvc.db.schema.outbox import OutboxRow
 from commentsvc.model import APPROVED, AUTHOR, CLASSIFIER, PENDING, SPAM, STATUS, Entry
-from commentsvc.moderation import actions
+from commentsvc.moderation import changes, history
 from commentsvc.outbox.channel import DeliveryRejected, TemporaryFailure
 from commentsvc.outbox.webhooks import Notification, WebhookRequest, exchange, webhook
 from commentsvc.settings.schema import Settings, origins
@@ -101,7 +101,7 @@ def _is_open(reader: Reader, entry: Entry, reasons: tuple[str, ...]) -> bool:
         return False
     if opinion.is_given(reasons):
         return False
-    changes = actions.last_changes(reader, comment.id, STATUS)
+    changes = history.last_changes(reader, comment.id, STATUS)
     decision = next((each for each in changes if each.undone_at is None), None)
     return decision is None or decision.actor == AUTHOR
 
@@ -129,6 +129,6 @@ def _apply(
     judged = CommentTable.update(reasons="\n".join(lines))
     tx.change(judged.where(CommentTable.id == number))
     if answer.decision == "spam":
-        actions.change(tx, [number], SPAM, CLASSIFIER, now)
+        changes.change(tx, [number], SPAM, CLASSIFIER, now)
     elif answer.decision == "accept" and opinion.waits(stored):
-        actions.change(tx, [number], APPROVED, CLASSIFIER, now)
+        changes.change(tx, [number], APPROVED, CLASSIFIER, now)

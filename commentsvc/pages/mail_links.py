@@ -23,7 +23,7 @@ from commentsvc.http.messages import NO_SNIFFING, NOT_STORED, HttpError, Request
 from commentsvc.http.operation import HTML, Operation, form_of
 from commentsvc.http.router import Handler, Route, route
 from commentsvc.model import APPROVED, DELETED, MOVES, PENDING, SPAM, Entry, fragment
-from commentsvc.moderation import actions, decisions, profiles
+from commentsvc.moderation import authorized, changes, profiles
 from commentsvc.moderation.answers import AnswerResult
 from commentsvc.moderation.profiles import Profile
 from commentsvc.outbox.channels import recipients
@@ -145,7 +145,7 @@ class LinkPages:
         def work(tx: Transaction) -> None:
             self._check(tx, who, entry)
             signed_links.mark_used(tx, f"{action} {comment_id} {post_id}", now, self._kept)
-            actions.change(tx, [comment_id], action, who, now)
+            changes.change(tx, [comment_id], action, who, now)
 
         entry = await self._find(comment_id)
         await self._database.write(work)
@@ -174,7 +174,7 @@ class LinkPages:
 
         def work(tx: Transaction) -> AnswerResult:
             signed_links.mark_used(tx, f"answer {comment_id} {to.post_id}", now, self._kept)
-            return decisions.answer(tx, to.profile.actor, comment_id, message, now)
+            return authorized.answer(tx, to.profile.actor, comment_id, message, now)
 
         answer = (await self._database.write(work)).comment
         back = self._address(to.entry) + fragment(answer.id)

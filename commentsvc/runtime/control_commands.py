@@ -17,7 +17,16 @@ from commentsvc.db.connection import Transaction
 from commentsvc.db.schema.inbox import ReceivedMail
 from commentsvc.feedback import reactions, views
 from commentsvc.inbox import inbox
-from commentsvc.moderation import actions, decisions, pins, profiles, retention, site_names, threads
+from commentsvc.moderation import (
+    authorized,
+    changes,
+    pins,
+    profiles,
+    retention,
+    site_names,
+    threads,
+    undo,
+)
 from commentsvc.settings.schema import Settings
 from commentsvc.spam import bans
 
@@ -63,7 +72,7 @@ class ChangeStatus(ControlCommand, frozen=True):
     def apply(self, tx: Transaction, now: int) -> CommandResult:
         """Run the command at the time `now` (Unix milliseconds)."""
         ids = queries.pending_ids(tx) if self.all else self.ids
-        return _command_result(actions.change(tx, ids, self.to, COMMAND_LINE, now))
+        return _command_result(changes.change(tx, ids, self.to, COMMAND_LINE, now))
 
 
 class UndoChange(ControlCommand, frozen=True):
@@ -74,11 +83,11 @@ class UndoChange(ControlCommand, frozen=True):
     def apply(self, tx: Transaction, now: int) -> CommandResult:
         """Run the command at the time `now`."""
         if self.ids:
-            return _command_result(actions.undo_last(tx, self.ids, COMMAND_LINE, now))
-        act = actions.last_act(tx, COMMAND_LINE)
+            return _command_result(undo.last(tx, self.ids, COMMAND_LINE, now))
+        act = undo.last_act(tx, COMMAND_LINE)
         if not act:
             raise errors.NothingToUndo("there is no command to undo")
-        return _command_result(actions.undo(tx, act, COMMAND_LINE, now))
+        return _command_result(undo.decision(tx, act, COMMAND_LINE, now))
 
 
 class EditText(ControlCommand, frozen=True):
@@ -89,7 +98,7 @@ class EditText(ControlCommand, frozen=True):
 
     def apply(self, tx: Transaction, now: int) -> CommandResult:
         """Run the command at the time `now`."""
-        return _command_result(actions.edit(tx, self.id, self.message, COMMAND_LINE, now))
+        return _command_result(changes.edit(tx, self.id, self.message, COMMAND_LINE, now))
 
 
 class Close(ControlCommand, frozen=True):
@@ -232,7 +241,7 @@ class AnswerComment(ControlCommand, frozen=True):
     def apply(self, tx: Transaction, now: int) -> CommandResult:
         """Run the command at the time `now`; `changed` has the id of the answer."""
         who = profiles.named(tx, self.name).actor
-        answer = decisions.answer(tx, who, self.id, self.message, now)
+        answer = authorized.answer(tx, who, self.id, self.message, now)
         return CommandResult(changed=(answer.comment.id,))
 
 
@@ -510,5 +519,5 @@ Order = (
 )
 
 
-def _command_result(outcome: actions.ChangeResult) -> CommandResult:
+def _command_result(outcome: changes.ChangeResult) -> CommandResult:
     return CommandResult(outcome.changed, outcome.unchanged)

@@ -15,7 +15,7 @@ import click
 from commentsvc.comments import popular, queries, search
 from commentsvc.db.connection import Reader
 from commentsvc.db.database import Database
-from commentsvc.moderation import actions, lists, threads
+from commentsvc.moderation import changes, history, lists, threads, undo
 from commentsvc.settings import data_dir
 from commentsvc.settings.schema import DatabaseSettings
 from commentsvc.spam import bans
@@ -59,9 +59,9 @@ def _lists(number: int) -> dict[str, Ask]:
         "deleted of a small site": partial(sheet, status="deleted", sites=["notes"]),
         "numbers in the heading": lists.numbers,
         "a comment": partial(queries.find, comment_id=number // 2),
-        "its history": partial(actions.history, comment_id=number // 2),
-        "the last act": partial(actions.last_act, who="Mo"),
-        "the last act of somebody new": partial(actions.last_act, who="Nobody"),
+        "its history": partial(history.entries, comment_id=number // 2),
+        "the last act": partial(undo.last_act, who="Mo"),
+        "the last act of somebody new": partial(undo.last_act, who="Nobody"),
         "pages": partial(pages, containing=""),
         "pages with a text": partial(
             threads.listing, containing="post-17", limit=PAGE_SIZE, before=None
@@ -117,10 +117,10 @@ def decide(database: Database, number: int) -> Iterator[tuple[str, float]]:
     queue = partial(lists.list_page, status="pending", sites=None, limit=100, after=None)
     some = [entry.comment.id for entry in database.read_now(queue).items]
     steps: dict[str, Callable[..., Any]] = {  # Any: what each one gives
-        "approve one": lambda tx: actions.change(tx, some[:1], "approved", "Mo", now),
-        "approve 99": lambda tx: actions.change(tx, some[1:], "approved", "Mo", now),
-        "undo these": lambda tx: actions.undo(tx, actions.last_act(tx, "Mo"), "Mo", now),
-        "edit one": lambda tx: actions.edit(tx, some[0], "Better", "Mo", now),
+        "approve one": lambda tx: changes.change(tx, some[:1], "approved", "Mo", now),
+        "approve 99": lambda tx: changes.change(tx, some[1:], "approved", "Mo", now),
+        "undo these": lambda tx: undo.decision(tx, undo.last_act(tx, "Mo"), "Mo", now),
+        "edit one": lambda tx: changes.edit(tx, some[0], "Better", "Mo", now),
         "close a page": lambda tx: threads.set_state(tx, "blog", "/2001/post-1/", "closed"),
         "move the largest page": lambda tx: threads.move(tx, "blog", "/2001/post-1/", "/moved/"),
         "merge the two largest": lambda tx: threads.merge(

@@ -21,7 +21,7 @@ from commentsvc.db.migrations import upgrade
 from commentsvc.db.postgresql.connection import PostgresqlConnection
 from commentsvc.db.query import Query, bound
 from commentsvc.model import Comment
-from commentsvc.moderation import actions
+from commentsvc.moderation import changes
 from commentsvc.settings.schema import DatabaseSettings
 from tests.postgresql_server import Server
 
@@ -141,9 +141,9 @@ def add(
 
 def decide(
     database: Database, to: str, *ids: int, who: str = "Mo", now: int = NOW
-) -> actions.ChangeResult:
+) -> changes.ChangeResult:
     """Have the moderator `who` give comments the status `to`."""
-    return database.write_now(actions.change, ids, to, who, now)
+    return database.write_now(changes.change, ids, to, who, now)
 
 
 def site(name: str, *tags: str) -> Callable[[Transaction], str]:

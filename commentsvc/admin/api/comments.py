@@ -1,6 +1,6 @@
 """The JSON API of moderation: comments, and the decisions on them.
 
-The work is done by `moderation.decisions` and `moderation.review`, as for the pages.
+The work is done by `moderation.authorized` and `moderation.queue`, as for the pages.
 """
 
 from typing import Annotated, Final, Literal
@@ -15,12 +15,12 @@ from commentsvc.context import ServiceContext
 from commentsvc.db.connection import Reader
 from commentsvc.http.operation import Query
 from commentsvc.model import Entry
-from commentsvc.moderation import actions, decisions, lists, review
-from commentsvc.moderation.actions import ChangeResult
-from commentsvc.moderation.decisions import TAKE_BACK
+from commentsvc.moderation import authorized, history, lists, queue
+from commentsvc.moderation.authorized import TAKE_BACK
+from commentsvc.moderation.changes import ChangeResult
 from commentsvc.moderation.lists import CURSOR, StoredVerdict
 from commentsvc.moderation.permissions import Permission
-from commentsvc.moderation.review import ReviewQuery
+from commentsvc.moderation.queue import ReviewQuery
 
 READ, DECIDE = Permission.READ, Permission.DECIDE
 STATUS_OF: Final = {"approve": "approved", "spam": "spam", "delete": "deleted"}
@@ -135,7 +135,7 @@ class AnswerResultBody(Answer, frozen=True):
 
 
 class ModerationApi:
-    """The handlers of comments and decisions."""
+    """The handlers of comments and authorized."""
 
     def __init__(self, service: ServiceContext) -> None:
         self._database = service.database
@@ -149,7 +149,7 @@ class ModerationApi:
         self._sites.named(asked.site)  # or it raises UnknownSiteError
         status = asked.status or ("" if asked.q.strip() else "pending")
         chosen = ReviewQuery(status, asked.q.strip(), asked.site, asked.after)
-        piece = await self._database.read(review.piece, call.who, chosen, asked.limit)
+        piece = await self._database.read(queue.piece, call.who, chosen, asked.limit)
         data = [_comment(entry, piece.verdicts.get(entry.comment.id)) for entry in piece.items]
         return ModeratedComments(data, piece.next or None)
 
@@ -159,9 +159,9 @@ class ModerationApi:
         number = call.number
 
         def work(reader: Reader) -> CommentWithHistory:
-            entry = decisions.find_comment(reader, call.who, number)
+            entry = authorized.find_comment(reader, call.who, number)
             verdict = lists.verdicts_of(reader, [number]).get(number)
-            changes = actions.history(reader, number, actions.SHOWN)
+            changes = history.entries(reader, number, history.SHOWN)
             return CommentWithHistory(
                 _comment(entry, verdict), [answer_of(HistoryItem, each) for each in changes]
             )
@@ -173,37 +173,37 @@ class ModerationApi:
         """Change the text of a comment."""
         text = message_from_text(call.body.message, self._bounds)
         return result_of(
-            await self._database.write(decisions.edit, call.who, call.number, text, call.now)
+            await self._database.write(authorized.edit, call.who, call.number, text, call.now)
         )
 
     @endpoint("POST", "/comments/{id}/answers", DECIDE, status=201, errors=(409,))
     async def answer(self, call: Sent[MessageBody]) -> AnswerResultBody:
         """Answer a comment, and approve it if it waits."""
         text = message_from_text(call.body.message, self._bounds)
-        made = await self._database.write(decisions.answer, call.who, call.number, text, call.now)
+        made = await self._database.write(authorized.answer, call.who, call.number, text, call.now)
         return AnswerResultBody(made.comment.id, made.decision_id)
 
     @endpoint("PUT", "/comments/{id}/pin", DECIDE, errors=(409,))
     async def pin(self, call: Plain) -> None:
         """Pin a comment to the top of its page."""
-        await self._database.write(decisions.pin, call.who, call.number, pinned=True)
+        await self._database.write(authorized.pin, call.who, call.number, pinned=True)
 
     @endpoint("DELETE", "/comments/{id}/pin", DECIDE)
     async def unpin(self, call: Plain) -> None:
         """Unpin a comment."""
-        await self._database.write(decisions.pin, call.who, call.number, pinned=False)
+        await self._database.write(authorized.pin, call.who, call.number, pinned=False)
 
     @endpoint("POST", "/decisions", DECIDE, errors=(404, 409))
     async def decide(self, call: Sent[DecisionBody]) -> DecisionResult:
         """Approve, mark as spam, delete or restore comments."""
         ids, to = call.body.ids, STATUS_OF.get(call.body.action, TAKE_BACK)
-        return result_of(await self._database.write(decisions.decide, call.who, ids, to, call.now))
+        return result_of(await self._database.write(authorized.decide, call.who, ids, to, call.now))
 
     @endpoint("DELETE", "/decisions/{id}", DECIDE, errors=(409,))
     async def undo(self, call: Plain) -> DecisionResult:
         """Undo a decision."""
         return result_of(
-            await self._database.write(decisions.undo, call.who, call.number, call.now)
+            await self._database.write(authorized.undo_decision, call.who, call.number, call.now)
         )
 
 

@@ -13,7 +13,7 @@ from commentsvc.db.connection import Transaction
 from commentsvc.http.messages import HttpError
 from commentsvc.http.operation import Query
 from commentsvc.model import STATES
-from commentsvc.moderation import decisions, threads
+from commentsvc.moderation import authorized, threads
 from commentsvc.moderation.permissions import Permission
 from commentsvc.moderation.threads import ThreadSummary
 
@@ -91,11 +91,11 @@ class ThreadsApi:
         if sent.do == "state" and sent.value not in STATES:
             problem = f"This must be one of {', '.join(STATES)}."
             raise HttpError(400, "invalid", "Please look at: value.", {"value": problem})
-        thread = await self._database.read(decisions.find_thread, who, number)
-        change = decisions.thread_change(self._sites, thread, sent.do, sent.value)
+        thread = await self._database.read(authorized.find_thread, who, number)
+        change = authorized.thread_change(self._sites, thread, sent.do, sent.value)
 
         def work(tx: Transaction) -> ThreadSummary:
-            shown = decisions.change_thread(tx, who, number, change, call.now)
-            return decisions.find_thread(tx, who, shown)
+            shown = authorized.change_thread(tx, who, number, change, call.now)
+            return authorized.find_thread(tx, who, shown)
 
         return answer_of(ModeratedThread, await self._database.write(work))

@@ -90,7 +90,7 @@ from commentsvc.http.operation import NOTHING, TEXT, Content, Operation, Query, 
 from commentsvc.http.router import NOTHING_HERE, Route
 from commentsvc.model import APPROVED, DELETED, Comment, Entry, site_tag, thread_tag
 from commentsvc.moderation import author_edits
-from commentsvc.moderation.actions import Signature
+from commentsvc.moderation.changes import Signature
 from commentsvc.settings.schema import Site
 
 PREFIX: Final = "/isso"

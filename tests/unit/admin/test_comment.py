@@ -4,7 +4,7 @@ import pytest
 
 from commentsvc.comments import images
 from commentsvc.markup import image_names
-from commentsvc.moderation import actions
+from commentsvc.moderation import history
 from tests.unit.admin_client import Seat, header, seated, text
 from tests.unit.app_fixture import Served, data
 from tests.unit.database_fixture import add
@@ -40,7 +40,7 @@ def test_the_history_tells_who_did_what_and_what_was_undone(seat: Seat) -> None:
 def test_the_page_of_a_comment_that_was_edited_often_is_short(
     seat: Seat, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(actions, "SHOWN", 2)
+    monkeypatch.setattr(history, "SHOWN", 2)
     for number in range(4):
         seat.send("edit", id="1", message=f"Text {number}")
     html = text(seat.get("comment?id=1"))

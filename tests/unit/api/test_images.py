@@ -18,7 +18,7 @@ from commentsvc.errors import ImagesFull
 from commentsvc.http.messages import Response
 from commentsvc.markup import image_names
 from commentsvc.model import APPROVED, DELETED, PENDING, SPAM
-from commentsvc.moderation import actions, personal_data, retention
+from commentsvc.moderation import changes, personal_data, retention, undo
 from commentsvc.settings.schema import (
     CommentsSettings,
     PrivacySettings,
@@ -67,7 +67,7 @@ def look(service: Served, name: str) -> Response:
 
 
 def decide(service: Served, to: str, comment_id: int = 1) -> None:
-    service.database.write_now(actions.change, [comment_id], to, "bob", 0)
+    service.database.write_now(changes.change, [comment_id], to, "bob", 0)
 
 
 def test_an_image_is_shown_while_its_comment_is(service: Served) -> None:
@@ -293,9 +293,9 @@ def test_an_erased_comment_takes_its_images_along(service: Served) -> None:
 def test_an_image_that_was_edited_out_is_shown_no_more(service: Served) -> None:
     name = uploaded(service)
     service.submit(f"![Red](image:{name})")
-    service.database.write_now(actions.edit, 1, "Nothing", "bob", 0)
+    service.database.write_now(changes.edit, 1, "Nothing", "bob", 0)
     assert look(service, name).status == 404
-    service.database.write_now(actions.undo_last, [1], "bob", 1)
+    service.database.write_now(undo.last, [1], "bob", 1)
     assert look(service, name).status == 200
 
 

@@ -21,7 +21,7 @@ from commentsvc.db.database import Database
 from commentsvc.errors import CommentsError
 from commentsvc.feedback import votes
 from commentsvc.markup.markdown import render
-from commentsvc.moderation import actions, retention, threads
+from commentsvc.moderation import changes, retention, threads, undo
 from commentsvc.readers import follows
 from commentsvc.settings.data_dir import DATABASE
 from commentsvc.spam import bans
@@ -203,11 +203,11 @@ def happen(database: Database, draw: random.Random, now: int) -> None:
     write = database.write_now
     steps: list[Callable[[], object]] = [
         *[lambda: comment_on(database, draw, now)] * 6,
-        *[lambda: write(actions.change, [number], draw.choice(["approved", "spam"]), "Mo", now)]
+        *[lambda: write(changes.change, [number], draw.choice(["approved", "spam"]), "Mo", now)]
         * 2,
-        lambda: write(actions.change, [number], "deleted", "Mo", now),
-        lambda: write(actions.undo_last, [number], "Jo", now),
-        lambda: write(actions.edit, number, word, "Mo", now),
+        lambda: write(changes.change, [number], "deleted", "Mo", now),
+        lambda: write(undo.last, [number], "Jo", now),
+        lambda: write(changes.edit, number, word, "Mo", now),
         lambda: write(votes.vote, number, word, draw.choice([1, -1]), [b"network2"], now),
         lambda: write(follows.request, draw.choice(PLACES), draw.choice(FOLLOWERS), "fr", now),
         lambda: write(follows.confirm, draw.randrange(1, 5), now),

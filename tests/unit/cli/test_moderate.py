@@ -9,7 +9,7 @@ from click.testing import CliRunner, Result
 from commentsvc.cli import client, main
 from commentsvc.comments.search import SearchResult
 from commentsvc.model import Entry
-from commentsvc.moderation.actions import HistoryEntry as Changed
+from commentsvc.moderation.history import HistoryEntry as Changed
 from commentsvc.runtime.control_commands import (
     AnswerComment,
     ChangeStatus,

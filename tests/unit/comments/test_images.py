@@ -12,7 +12,7 @@ from commentsvc.db.database import Database
 from commentsvc.errors import ImagesFull, ImagesWait
 from commentsvc.markup import image_names
 from commentsvc.model import APPROVED, DELETED, PENDING
-from commentsvc.moderation import actions, retention
+from commentsvc.moderation import changes, retention
 from tests.unit.database_fixture import NOW, add, decide, opened, plan
 
 RED, BLUE = b"RIFF red", b"RIFF blue\x00\xff"
@@ -136,7 +136,7 @@ def test_pictures_of_comments_that_were_deleted_long_ago_are_removed(database: D
     add(database, source=red)
     add(database, source=f"{red} {blue}")
     for now, status in ((NOW, APPROVED), (NOW + DAY, DELETED)):
-        database.write_now(actions.change, [2], status, "bob", now)
+        database.write_now(changes.change, [2], status, "bob", now)
     for before, left in ((NOW + DAY, ["blog"]), (NOW + DAY + 1, [])):
         assert database.read_now(retention.has_deleted_images, before) is (left == [])
         database.write_now(retention.drop_deleted_images, before, 9)

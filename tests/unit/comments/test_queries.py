@@ -20,7 +20,7 @@ from commentsvc.db.database import Database
 from commentsvc.errors import KeyConflict, ThreadClosed, UnknownParent, UnknownSite
 from commentsvc.feedback import votes as voting
 from commentsvc.model import Comment, thread_tag
-from commentsvc.moderation import actions, threads
+from commentsvc.moderation import changes, threads, undo
 from tests.unit.database_fixture import HOUR, NOW, add, decide, new, opened
 
 
@@ -298,7 +298,7 @@ def test_what_was_added_or_changed_is_all_that_is_needed(database: Database) -> 
     later = NOW + HOUR
     add(database, now=later)
     decide(database, "approved", waiting, now=later)
-    database.write_now(actions.edit, 2, "New", "Mo", later)
+    database.write_now(changes.edit, 2, "New", "Mo", later)
     database.write_now(voting.vote, 1, "a voter", 1, [], later)
     changed = database.read_now(queries.changed, ("blog", "/post/"), later, 100)
     assert {each.id for each in changed.items} == {2, waiting, 5}
@@ -316,7 +316,7 @@ def test_whatever_happens_nobody_is_shown_what_is_not_true(database: Database, s
     for number in range(4):
         add(database, now=NOW + number)
     for number in (2, 3):  # which may be undone later
-        edit = partial(actions.edit, comment_id=number, source="Old", who="Mo", now=NOW + 3)
+        edit = partial(changes.edit, comment_id=number, source="Old", who="Mo", now=NOW + 3)
         database.write_now(edit)
     decide(database, "spam", 4, now=NOW + 3)
     before, since = shown(database).items, NOW + 4
@@ -328,16 +328,16 @@ def test_whatever_happens_nobody_is_shown_what_is_not_true(database: Database, s
         def act(tx: Transaction, moment: int = moment, chosen: int = chosen) -> object:
             match random.randrange(5):
                 case 0:
-                    return actions.edit(tx, chosen, f"Text {moment}", "Mo", moment)
+                    return changes.edit(tx, chosen, f"Text {moment}", "Mo", moment)
                 case 1:
-                    return actions.undo_last(tx, [chosen], "Mo", moment)
+                    return undo.last(tx, [chosen], "Mo", moment)
                 case 2:
                     return create.add(tx, new(), moment)
                 case 3:
                     return threads.merge(tx, "blog", "/other/", "/post/", "Mo", moment)
                 case _:
                     to = random.choice(["approved", "deleted", "spam"])
-                    return actions.change(tx, [chosen], to, "Mo", moment)
+                    return changes.change(tx, [chosen], to, "Mo", moment)
 
         with contextlib.suppress(errors.UrlTaken, errors.NothingToUndo):
             database.write_now(act)
@@ -365,7 +365,7 @@ def test_what_is_deleted_is_named_while_it_has_replies(database: Database) -> No
     decided = decide(database, "deleted", 2, 3, 5)
     assert [comment.id for comment in shown(database).items] == [1, 4, 6]
     assert shown(database).deleted == [DeletedComment(2, 1), DeletedComment(3, 2)]
-    database.write_now(actions.undo, decided.decision_id, "Mo", NOW)
+    database.write_now(undo.decision, decided.decision_id, "Mo", NOW)
     assert shown(database).deleted == []
 
 

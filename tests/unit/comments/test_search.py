@@ -17,7 +17,7 @@ from commentsvc.db.connection import Reader
 from commentsvc.db.database import Database
 from commentsvc.db.postgresql import schema as postgresql
 from commentsvc.db.schema import search as search_schema
-from commentsvc.moderation import actions, threads
+from commentsvc.moderation import changes, threads, undo
 from commentsvc.util.timestamps import DAY_MS
 from tests.unit.database_fixture import NOW, add, decide, opened
 
@@ -190,10 +190,10 @@ def test_a_piece_goes_on_where_the_one_before_ended(database: Database) -> None:
 
 
 def test_a_changed_comment_is_found_by_its_new_words_alone(three: Database) -> None:
-    three.write_now(actions.edit, 1, "Black soup", "Mo", NOW)
+    three.write_now(changes.edit, 1, "Black soup", "Mo", NOW)
     assert find(three, "green") == []
     assert find(three, "soup") == [1]
-    three.write_now(actions.undo_last, [1], "Mo", NOW)
+    three.write_now(undo.last, [1], "Mo", NOW)
     assert find(three, "green") == [1]
 
 

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from commentsvc.db.database import Database
-from commentsvc.moderation import actions, threads
+from commentsvc.moderation import threads, undo
 from tests.unit.database_fixture import NOW, add, decide, opened
 
 
@@ -61,7 +61,7 @@ def test_a_comment_that_turns_out_to_be_spam_takes_its_title_along(database: Dat
     assert title(database) == "Pills"
     act = decide(database, "spam", first).decision_id
     assert title(database) == "Post"
-    database.write_now(actions.undo, act, "Mo", NOW)
+    database.write_now(undo.decision, act, "Mo", NOW)
     assert title(database) == "Post", "the page has a name"
     decide(database, "deleted", third)
     assert title(database) == "Pills"
@@ -74,7 +74,7 @@ def test_a_comment_that_turns_out_to_be_spam_takes_its_title_along(database: Dat
 def test_taking_back_an_approval_takes_back_the_title(database: Database) -> None:
     pending = add(database, title="Post", status="pending").comment.id
     act = decide(database, "approved", pending).decision_id
-    database.write_now(actions.undo, act, "Mo", NOW)
+    database.write_now(undo.decision, act, "Mo", NOW)
     assert title(database) == ""
 
 

@@ -9,7 +9,7 @@ import pytest
 
 from commentsvc.http.messages import Response
 from commentsvc.model import DELETED
-from commentsvc.moderation import actions, decisions, profiles
+from commentsvc.moderation import authorized, changes, profiles
 from commentsvc.settings.schema import CommentsSettings, Site
 from commentsvc.util.timestamps import rfc3339
 from tests.unit.admin_client import employ
@@ -50,7 +50,7 @@ def listed(service: Served, query: str = "", page: str = "/p/") -> Any:
 
 
 def delete(service: Served, number: int) -> None:
-    service.database.write_now(actions.change, [number], DELETED, "meg", NOW_MS)
+    service.database.write_now(changes.change, [number], DELETED, "meg", NOW_MS)
 
 
 def test_a_thread_is_listed_in_two_levels(service: Served) -> None:
@@ -159,7 +159,7 @@ def test_an_answer_of_a_moderator_has_a_mark(service: Served) -> None:
     employ(service, "meg")
     first = written(service)
     meg = service.database.read_now(profiles.named, "meg").actor
-    service.database.write_now(decisions.answer, meg, first, "From the owner", NOW_MS)
+    service.database.write_now(authorized.answer, meg, first, "From the owner", NOW_MS)
     [top] = listed(service)["data"]
     assert top["children"][0]["type"] == "administrator"
     assert "type" not in top

@@ -31,7 +31,7 @@ from commentsvc.feedback import reactions, views, votes
 from commentsvc.feedback.reactions import Reaction
 from commentsvc.markup import image_names
 from commentsvc.model import APPROVED, SPAM
-from commentsvc.moderation import actions, retention, threads
+from commentsvc.moderation import changes, retention, threads, undo
 from commentsvc.readers import accounts, follows, subscriptions
 from commentsvc.readers.accounts import SignedReader
 from commentsvc.spam import bans
@@ -86,14 +86,14 @@ def fill(database: Database) -> None:
     old = {"author": "Cleo", "email": "cleo@old.example", "reader_id": cleo.id}
     add(database, now=NOW + HOUR, site="other", url="/elsewhere/", **old)
     decide(database, APPROVED, 2, now=NOW + 2 * HOUR)
-    database.write_now(actions.undo_last, [2], "Mo", NOW + 3 * HOUR)
+    database.write_now(undo.last, [2], "Mo", NOW + 3 * HOUR)
     decide(database, SPAM, 2, now=NOW + 4 * HOUR)
     database.write_now(follows.request_at_comment, 2, "fr")
     for number, url in enumerate(("/post/", ""), start=1):
         database.write_now(follows.request, ("blog", url), "flo@blog.example", "nl", NOW + number)
         database.write_now(follows.confirm, number, NOW + HOUR)
     database.write_now(follows.stop, 2, NOW + 2 * HOUR)
-    database.write_now(actions.edit, 1, "Hello **you**", "Mo", NOW + 5 * HOUR)
+    database.write_now(changes.edit, 1, "Hello **you**", "Mo", NOW + 5 * HOUR)
     database.write_now(votes.vote, 1, "a reader", 1, [b"\x01\x02"], NOW)
     database.write_now(votes.vote, 1, "another", -1, [], NOW + 6 * HOUR)
     for reader, networks in (("a reader", [b"\x01\x02"]), ("another", [])):
@@ -262,7 +262,7 @@ def test_what_was_erased_is_in_no_later_export(tmp_path: Path) -> None:
     with opened(tmp_path) as database:
         add(database, email="ann@blog.example", source="My *secret*", html="<p>My secret</p>")
         add(database, parent=1, author="Bob")
-        database.write_now(actions.edit, 1, "My other secret", "Mo", NOW)
+        database.write_now(changes.edit, 1, "My other secret", "Mo", NOW)
         database.write_now(bans.add, "author", "ann@blog.example", "Mo", NOW)
         database.write_now(follows.request, ("blog", "/post/"), "Ann@blog.example", "", NOW)
         assert b"secret" in msgspec.json.encode(read(database))

@@ -15,7 +15,7 @@ from commentsvc.db.connection import Transaction
 from commentsvc.db.schema.outbox import OutboxRow
 from commentsvc.inbox import inbox
 from commentsvc.model import OWNER, Comment
-from commentsvc.moderation import actions, lists, profiles
+from commentsvc.moderation import changes, lists, profiles
 from commentsvc.outbox import outbox
 from commentsvc.outbox.mail import MailComposer
 from commentsvc.readers import accounts as readers
@@ -383,7 +383,7 @@ def test_words_that_may_not_be_meant_for_the_page_wait_for_their_moderator(
 def test_a_held_answer_is_published_by_its_moderator(service: Served) -> None:
     receive(service, plain(asked(service), "Nein."))
     [row] = send_all(service)
-    service.database.write_now(actions.change, [2], "approved", "mo", 5)
+    service.database.write_now(changes.change, [2], "approved", "mo", 5)
     shown = service.get("/api/comments?url=/p/").body
     assert b"Nein." in shown
     assert "Your answer is published." in body_of(service, row)

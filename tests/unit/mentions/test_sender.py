@@ -12,7 +12,7 @@ from msgspec.structs import replace
 from commentsvc.db.schema.outbox import WEBMENTIONS
 from commentsvc.mentions.sender import WebmentionSender
 from commentsvc.model import APPROVED, DELETED, PENDING
-from commentsvc.moderation import actions
+from commentsvc.moderation import changes, history
 from commentsvc.outbox import outbox
 from commentsvc.outbox.worker import OutboxWorker
 from commentsvc.settings.schema import MentionsSettings, ServerSettings, Site
@@ -142,7 +142,7 @@ def test_an_edit_is_told_to_pages_old_and_new_and_a_deletion_to_all(
     number = said(service, f"see {other.url('/1')}")
     other.got.clear()
     service.database.write_now(
-        actions.edit, number, f"see {other.url('/2')}", "Mo", service.clock.now_ms()
+        changes.edit, number, f"see {other.url('/2')}", "Mo", service.clock.now_ms()
     )
     deliver(service)
     assert sorted(path for path, _, _ in told(other)) == ["/end/1", "/end/2"]
@@ -158,13 +158,13 @@ def test_of_many_edits_the_last_ones_are_read(
     service: Served, other: OtherSite, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Each edit by an author keeps its former text, and each was rendered after each change."""
-    monkeypatch.setattr(actions, "SHOWN", 2)
+    monkeypatch.setattr(history, "SHOWN", 2)
     for number in range(5):
         other.pages[f"/{number}"] = Page(f'<link rel="webmention" href="/end/{number}">')
     edited = said(service, f"see {other.url('/0')}")
     for number in range(1, 5):
         text, now = f"see {other.url(f'/{number}')}", service.clock.now_ms()
-        service.database.write_now(actions.edit, edited, text, "Mo", now)
+        service.database.write_now(changes.edit, edited, text, "Mo", now)
     other.got.clear()
     deliver(service)
     assert sorted(path for path, _, _ in told(other)) == ["/end/2", "/end/3", "/end/4"]

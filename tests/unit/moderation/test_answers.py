@@ -11,7 +11,14 @@ from commentsvc.auth import accounts
 from commentsvc.db.database import Database
 from commentsvc.db.schema.outbox import Target
 from commentsvc.errors import NotAnswerable, UnknownComment
-from commentsvc.moderation import actions, answers, profiles, retention, threads
+from commentsvc.moderation import (
+    answers,
+    history,
+    profiles,
+    retention,
+    threads,
+    undo,
+)
 from commentsvc.moderation.answers import AnswerResult
 from commentsvc.outbox import outbox
 from commentsvc.readers import subscriptions
@@ -58,8 +65,8 @@ def test_an_answer_approves_what_it_answers_and_is_shown_at_once(database: Datab
     )
     assert (comment.author, comment.role) == ("rosa", "owner")
     assert count(database) == 2
-    assert [each.actor for each in database.read_now(actions.history, 1)] == ["rosa"]
-    database.write_now(actions.undo, result.decision_id, "rosa", NOW + 2)
+    assert [each.actor for each in database.read_now(history.entries, 1)] == ["rosa"]
+    database.write_now(undo.decision, result.decision_id, "rosa", NOW + 2)
     assert count(database) == 1
 
 

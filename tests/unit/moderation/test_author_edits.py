@@ -11,7 +11,7 @@ from commentsvc.db.database import Database
 from commentsvc.db.schema.outbox import Target
 from commentsvc.errors import UnknownComment
 from commentsvc.model import APPROVED, AUTHOR, DELETED, PENDING, SPAM, Comment
-from commentsvc.moderation import actions, author_edits
+from commentsvc.moderation import author_edits, history
 from commentsvc.outbox import outbox
 from commentsvc.outbox.channels import targets
 from commentsvc.settings.schema import Settings
@@ -64,7 +64,7 @@ def test_an_edit_never_shows_what_was_not_shown(
 def test_the_history_has_the_old_text_and_says_who_changed_it(database: Database) -> None:
     number = add(database).comment.id
     revise(database, number, "New", HOLD)
-    changes = database.read_now(actions.history, number)
+    changes = database.read_now(history.entries, number)
     assert [(change.field, change.old, change.new, change.actor) for change in changes] == [
         ("status", APPROVED, PENDING, AUTHOR),
         ("text", "Hello *you*", "New", AUTHOR),
@@ -81,7 +81,7 @@ def test_the_verdict_is_the_one_on_the_new_text(database: Database) -> None:
 def test_the_same_text_changes_nothing(database: Database) -> None:
     number = add(database).comment.id
     assert revise(database, number, "Hello *you*", FILE).status == APPROVED
-    assert database.read_now(actions.history, number) == []
+    assert database.read_now(history.entries, number) == []
 
 
 def test_what_waits_again_comes_back_to_its_place(database: Database) -> None:
@@ -120,7 +120,7 @@ def test_a_withdrawn_comment_is_deleted_once(database: Database) -> None:
     found = database.read_now(queries.find, number)
     assert found is not None
     assert found.comment.status == DELETED
-    assert len(database.read_now(actions.history, number)) == 1
+    assert len(database.read_now(history.entries, number)) == 1
     shown = database.read_now(queries.latest, "blog", "/post/", 9)
     assert [entry.comment.id for entry in shown] == [answer]
 

@@ -11,7 +11,7 @@ from commentsvc.comments import queries, search
 from commentsvc.comments.page_urls import PageRef
 from commentsvc.db.connection import Transaction
 from commentsvc.db.database import Database
-from commentsvc.moderation import actions, retention
+from commentsvc.moderation import changes, history, retention, undo
 from commentsvc.moderation.retention import COMMENTS, IMAGES, REACTIONS, VOTES, StoredNetworks
 from commentsvc.util.timestamps import DAY_MS
 from tests.unit.database_fixture import NOW, add, decide, opened, plan
@@ -53,13 +53,13 @@ def test_all_of_an_author_is_erased_and_nothing_of_others(
     answer = add(database, source="An answer", parent=first.id).comment
     other = add(database, **(rosa | {"email": EMAIL.lower(), "status": "pending"})).comment
     database.write_now(search.index_pending, 10)
-    database.write_now(actions.edit, first.id, "dry wood", "Mo", NOW)
+    database.write_now(changes.edit, first.id, "dry wood", "Mo", NOW)
     assert forget(database) == (first.id, other.id)
     page = database.read_now(queries.list_comments, PageRef("blog", "/post/"), "oldest", 9, None, 0)
     assert [(item.id, item.parent_id) for item in page.items] == [(answer.id, first.id)]
     assert page.thread.count == 1
     assert database.read_now(integrity.check) == []
-    found = database.read_now(actions.history, first.id)
+    found = database.read_now(history.entries, first.id)
     assert found == []
     database.write_now(merge_index)
     database.close_now()
@@ -128,7 +128,7 @@ def test_spam_is_old_when_nobody_has_decided_on_it_or_answered_it_since(
     spam = [add(database, NOW + n, status="spam").comment.id for n in range(4)]
     add(database, NOW + 5, parent=spam[1])
     act = decide(database, "approved", spam[2], now=NOW + 6).decision_id
-    database.write_now(actions.undo, act, "Mo", NOW + 20)
+    database.write_now(undo.decision, act, "Mo", NOW + 20)
     assert old_spam(database, NOW + 3) == [spam[0]], "one is too young"
     assert old_spam(database, NOW + 10) == [spam[0], spam[3]]
     assert old_spam(database, NOW + 21) == [spam[0], spam[2], spam[3]]

@@ -14,7 +14,7 @@ from commentsvc.db.connection import Transaction
 from commentsvc.db.database import Database
 from commentsvc.errors import UnknownThread, UrlTaken
 from commentsvc.feedback import reactions
-from commentsvc.moderation import actions, pins, threads
+from commentsvc.moderation import changes, history, pins, threads, undo
 from tests.unit.database_fixture import NOW, add, decide, opened
 
 
@@ -78,7 +78,7 @@ def test_a_moved_page_is_found_under_both_addresses(database: Database, purged: 
         lambda tx: threads.merge(tx, "blog", "/b/", "/a/", "bob", NOW),
         lambda tx: pins.pin(tx, 1),
         lambda tx: reactions.react_once(tx, PageRef("blog", "/a/"), "👍", (), NOW),
-        lambda tx: actions.change(tx, [1], "spam", "bob", NOW),
+        lambda tx: changes.change(tx, [1], "spam", "bob", NOW),
     ],
 )
 def test_each_change_that_readers_see_gives_the_thread_a_new_version(
@@ -164,13 +164,13 @@ def test_a_merge_stands_in_each_history_and_is_not_undone(database: Database) ->
     [pending] = database.read_now(queries.pending_ids)
     act = decide(database, "approved", pending).decision_id
     do(database, threads.merge, "/a/", "/b/", "Mo", NOW + 5)
-    [moved, approved] = database.read_now(actions.history, pending)
+    [moved, approved] = database.read_now(history.entries, pending)
     assert (moved.field, moved.old, moved.new, moved.actor) == ("thread", "/a/", "/b/", "Mo")
     assert approved.decision_id == act
-    assert database.read_now(actions.last_act, "Mo") == act
+    assert database.read_now(undo.last_act, "Mo") == act
     with pytest.raises(errors.NothingToUndo):
-        database.write_now(actions.undo, moved.decision_id, "Mo", NOW)
-    database.write_now(actions.undo_last, [pending], "Mo", NOW)
+        database.write_now(undo.decision, moved.decision_id, "Mo", NOW)
+    database.write_now(undo.last, [pending], "Mo", NOW)
     assert counts(database, "/b/") == [3]
 
 

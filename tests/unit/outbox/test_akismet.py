@@ -13,7 +13,7 @@ from urllib.parse import parse_qsl
 import pytest
 from msgspec.structs import replace
 
-from commentsvc.moderation import actions, author_edits
+from commentsvc.moderation import author_edits, changes, history, undo
 from commentsvc.outbox import outbox as outbox_queue
 from commentsvc.outbox.akismet import Akismet
 from commentsvc.outbox.worker import OutboxWorker
@@ -106,7 +106,7 @@ def test_what_it_calls_spam_is_filed_as_such_and_the_rest_left_alone(asking: Ask
     assert asking.deliver() == [("comment-check", SPAMMER), ("comment-check", "Ann")]
     assert asking.statuses() == ["spam", "approved"]
     assert asking.service.purged == ["thread:blog:/p/", "site:blog"]
-    [change] = asking.service.database.read_now(actions.history, 1)
+    [change] = asking.service.database.read_now(history.entries, 1)
     assert change.actor == "Akismet"
     assert asking.deliver() == [], "what it did itself is not told it"
     assert waiting(asking.service) == []
@@ -140,7 +140,7 @@ def test_it_is_told_where_a_moderator_decides_otherwise(asking: Asking) -> None:
     decide(asking.service.database, "spam", 2)
     assert sorted(asking.deliver()) == [("submit-ham", SPAMMER), ("submit-spam", "Ann")]
     database = asking.service.database
-    database.write_now(actions.edit, 1, "Other", "Mo", 5)
+    database.write_now(changes.edit, 1, "Other", "Mo", 5)
     assert asking.deliver() == [], "an edited text is no decision"
 
 
@@ -148,7 +148,7 @@ def test_undoing_what_it_did_is_a_decision_too(asking: Asking) -> None:
     asking.service.submit("Buy", author=SPAMMER)
     asking.deliver()
     asking.deliver()
-    asking.service.database.write_now(actions.undo_last, [1], "Mo", 5)
+    asking.service.database.write_now(undo.last, [1], "Mo", 5)
     assert asking.deliver() == [("submit-ham", SPAMMER)]
     assert asking.statuses() == ["approved"]
 
@@ -159,7 +159,7 @@ def test_who_has_decided_meanwhile_is_not_overruled(asking: Asking) -> None:
     decide(asking.service.database, "approved", 1)
     asking.service.submit("Buy more", author=SPAMMER)
     decide(asking.service.database, "spam", 2)
-    asking.service.database.write_now(actions.undo_last, [2], "Mo", 5)
+    asking.service.database.write_now(undo.last, [2], "Mo", 5)
     assert ("comment-check", SPAMMER) in asking.deliver(), "undone, it is open again"
     assert asking.statuses() == ["deleted", "spam"]
 

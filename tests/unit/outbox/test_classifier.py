@@ -21,7 +21,7 @@ import pytest
 from msgspec.structs import replace
 
 from commentsvc.model import CLASSIFIER
-from commentsvc.moderation import actions, author_edits
+from commentsvc.moderation import author_edits, history
 from commentsvc.outbox import outbox as outbox_queue
 from commentsvc.outbox.classifier import Classifier
 from commentsvc.outbox.worker import FIRST_REST, LONGEST_REST, OutboxWorker
@@ -128,7 +128,7 @@ def test_a_comment_is_shown_when_the_classifier_has_accepted_it(asking: Asking) 
     assert "thread:blog:/p/" in asking.service.purged
     assert asking.reasons(2) == "classifier +0 hold, 0.5, it says hold"
     assert asking.reasons(4) == "classifier +0 accept"
-    [change] = asking.service.database.read_now(actions.history, 3)
+    [change] = asking.service.database.read_now(history.entries, 3)
     assert change.actor == CLASSIFIER
     assert asking.ask() == [], "nobody is asked for the same text twice"
     assert waiting(asking.service) == []

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
-from commentsvc.moderation import actions
+from commentsvc.moderation import changes, history, undo
 from commentsvc.outbox import webhooks
 from commentsvc.outbox.channel import DeliveryError, ServerUnreachable, TemporaryFailure
 from commentsvc.outbox.channels import channels, targets
@@ -96,17 +96,17 @@ def test_any_text_may_be_the_secret(service: Served, secret: str) -> None:
 def test_a_webhook_alone_is_told_of_changes_and_once_for_several(service: Served) -> None:
     service.submit()
     for to in ("spam", "approved"):
-        service.database.write_now(actions.change, [1], to, "Mo", 5)
-    service.database.write_now(actions.undo_last, [1], "Mo", 6)
-    changes = [post for post in waiting(service) if post.kind == "changed"]
-    assert [post.channel.split()[:2] for post in changes] == [["webhook", "hooks.example"]]
+        service.database.write_now(changes.change, [1], to, "Mo", 5)
+    service.database.write_now(undo.last, [1], "Mo", 6)
+    queued = [post for post in waiting(service) if post.kind == "changed"]
+    assert [post.channel.split()[:2] for post in queued] == [["webhook", "hooks.example"]]
     _, event = messages(service)["webhook"]
     assert (event["type"], event["data"]["status"]) == ("comment.changed", "spam")
 
 
 def test_a_webhook_is_told_of_an_edit(service: Served) -> None:
     service.submit()
-    service.database.write_now(actions.edit, 1, "Better", "Mo", 5)
+    service.database.write_now(changes.edit, 1, "Better", "Mo", 5)
     _, event = messages(service)["webhook"]
     assert (event["type"], event["data"]["message"]) == ("comment.changed", "Better")
 
@@ -189,7 +189,7 @@ def test_a_decision_by_a_messenger_stands_under_its_name(tmp_path: Path) -> None
         service.submit()
         url = messages(service, settings)["slack"][1]["blocks"][1]["elements"][0]["url"]
         assert service.ask("POST", url.removeprefix(PUBLIC)).status == 200
-        [change] = service.database.read_now(actions.history, 1)
+        [change] = service.database.read_now(history.entries, 1)
         assert (change.new, change.actor) == ("spam", "slack")
         assert service.ask("POST", url.removeprefix(PUBLIC)).status == 410
 

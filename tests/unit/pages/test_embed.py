@@ -10,7 +10,7 @@ import msgspec
 import pytest
 
 from commentsvc.db.connection import Transaction
-from commentsvc.moderation import actions
+from commentsvc.moderation import changes
 from commentsvc.moderation.threads import set_state
 from commentsvc.settings.schema import CommentsSettings, ModerationSettings, SpamSettings
 from tests.unit.app_fixture import SETTINGS, Served, data, faults, served
@@ -402,7 +402,7 @@ def test_who_sends_too_much_is_told_so_in_the_language_of_the_page(tmp_path: Pat
 def test_a_deleted_comment_with_replies_leaves_a_word(service: Served) -> None:
     for text, parent in (("One", None), ("Two", 1), ("Three", 2), ("Four", None)):
         assert service.submit(text, parent=parent).status == 201
-    service.database.write_now(actions.change, [2], "deleted", "Mo", 1)
+    service.database.write_now(changes.change, [2], "deleted", "Mo", 1)
     html = service.get("/embed/thread?url=/p/").body.decode()
     assert "3 comments" in html
     assert html.index('id="commentsvc-1"') < html.index("This comment was deleted.")

@@ -9,7 +9,7 @@ from msgspec.structs import replace
 
 from commentsvc.auth import accounts
 from commentsvc.http.messages import Response
-from commentsvc.moderation import actions, profiles
+from commentsvc.moderation import history, profiles, undo
 from commentsvc.outbox import outbox
 from commentsvc.outbox.mail import MailComposer
 from commentsvc.settings.schema import ServerSettings
@@ -67,7 +67,7 @@ def test_the_button_does_what_the_link_is_for(service: Served, action: str) -> N
     assert answer.status == 200
     assert "comment is" in title(answer)
     assert status(service) == action
-    [change] = service.database.read_now(actions.history, 1)
+    [change] = service.database.read_now(history.entries, 1)
     assert change.actor == "mo@blog.example"
 
 
@@ -79,7 +79,7 @@ def test_a_publication_is_seen_at_once(service: Served) -> None:
 
 def test_a_link_works_once(service: Served) -> None:
     service.form(link(service, "approved"), "")
-    service.database.write_now(actions.undo_last, [1], "Mo", 5)
+    service.database.write_now(undo.last, [1], "Mo", 5)
     answer = service.form(link(service, "approved"), "")
     assert answer.status == 410
     assert b"already been used" in answer.body

@@ -11,7 +11,7 @@ from msgspec.structs import replace
 
 from commentsvc.db.schema.outbox import CONFIRMED, SubscriberTable
 from commentsvc.model import CLASSIFIER
-from commentsvc.moderation import actions
+from commentsvc.moderation import changes
 from commentsvc.outbox.mail import MailComposer
 from commentsvc.settings.schema import ServerSettings, SpamSettings
 from commentsvc.util.timestamps import DAY_MS
@@ -129,7 +129,7 @@ def test_the_question_comes_when_a_moderator_has_approved(tmp_path: Path) -> Non
         service.submit(**WISH)
         assert kinds(service) == []
         now = int(service.now * 1_000)
-        service.database.write_now(actions.change, [1], "approved", "Mo", now)
+        service.database.write_now(changes.change, [1], "approved", "Mo", now)
         assert kinds(service) == [("confirm", 1)]
 
 
@@ -139,7 +139,7 @@ def test_an_answer_is_mailed_when_it_is_approved_and_not_again(tmp_path: Path) -
 
         def decide(number: int, to: str) -> None:
             now = int(service.now * 1_000)
-            service.database.write_now(actions.change, [number], to, "Mo", now)
+            service.database.write_now(changes.change, [number], to, "Mo", now)
 
         service.submit(**WISH)
         decide(1, "approved")
@@ -161,7 +161,7 @@ def test_an_author_who_confirmed_is_told_once_when_a_waiting_comment_is_publishe
 
         def decide(number: int, to: str, who: str = "Mo") -> None:
             now = int(service.now * 1_000)
-            service.database.write_now(actions.change, [number], to, who, now)
+            service.database.write_now(changes.change, [number], to, who, now)
 
         service.submit(**WISH)
         decide(1, "approved")

@@ -5,7 +5,7 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from commentsvc.moderation import actions
+from commentsvc.moderation import changes
 from commentsvc.settings.schema import ModerationSettings
 from commentsvc.spam import bans, training
 from commentsvc.spam.policy import approved_of
@@ -70,7 +70,7 @@ def test_a_site_may_have_a_policy_of_its_own(tmp_path: Path) -> None:
 
 def decide(service: Served, to: str) -> None:
     ids = [service.stored()[0].comment.id]
-    service.database.write_now(actions.change, ids=ids, to=to, who="Mo", now=0)
+    service.database.write_now(changes.change, ids=ids, to=to, who="Mo", now=0)
 
 
 def test_trust_is_earned_by_approved_comments_of_the_same_author(tmp_path: Path) -> None:
@@ -89,8 +89,8 @@ def test_trust_is_earned_by_approved_comments_of_the_same_author(tmp_path: Path)
         assert send(service, "I know Ann", author="Eve", email="ann@a.example") == "pending"
         on_notes(service, "Hello", **ann)
         assert service.stored()[0].comment.status == "pending", "on this site she is new"
-        service.database.write_now(actions.change, ids=[1], to="spam", who="Mo", now=0)
-        service.database.write_now(actions.change, ids=[3], to="spam", who="Mo", now=0)
+        service.database.write_now(changes.change, ids=[1], to="spam", who="Mo", now=0)
+        service.database.write_now(changes.change, ids=[3], to="spam", who="Mo", now=0)
         assert send(service, "And again", **ann) == "pending"
 
 

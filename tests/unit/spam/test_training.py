@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from commentsvc.db.database import Database
-from commentsvc.moderation import actions, retention
+from commentsvc.moderation import changes, retention, undo
 from commentsvc.spam import training
 from commentsvc.spam.bayes import tokens
 from tests.unit.database_fixture import NOW, add, decide, opened
@@ -64,9 +64,9 @@ def test_undoing_takes_back_what_was_taught_and_teaches_what_was_before(database
     decide(database, "approved", number)
     act = decide(database, "spam", number).decision_id
     assert counted(database, "pills") == {"pills": (1, 0)}
-    database.write_now(actions.undo, act, "Mo", NOW)
+    database.write_now(undo.decision, act, "Mo", NOW)
     assert counted(database, "pills") == {"pills": (0, 1)}
-    database.write_now(actions.undo_last, [number], "Mo", NOW)
+    database.write_now(undo.last, [number], "Mo", NOW)
     assert (counted(database, "pills"), totals(database)) == (NOTHING, (0, 0))
 
 
@@ -75,7 +75,7 @@ def test_what_is_taken_back_is_what_was_counted_whatever_the_text_is_now(
 ) -> None:
     number = said(database, "cheap pills")
     decide(database, "approved", number)
-    database.write_now(actions.edit, number, "other words", "Mo", NOW)
+    database.write_now(changes.edit, number, "other words", "Mo", NOW)
     decide(database, "spam", number)
     assert counted(database, "pills", "other") == {"other": (1, 0)}
 
@@ -121,7 +121,7 @@ def test_one_act_teaches_a_bounded_number_of_comments(
     ids = [said(database, f"text {n}") for n in range(5)]
     act = decide(database, "spam", *ids).decision_id
     assert totals(database) == (3, 0)
-    database.write_now(actions.undo, act, "Mo", NOW)
+    database.write_now(undo.decision, act, "Mo", NOW)
     assert totals(database) == (0, 0)
 
 

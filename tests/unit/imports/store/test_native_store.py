@@ -25,7 +25,7 @@ from commentsvc.feedback.reactions import Reaction
 from commentsvc.imports.store import store
 from commentsvc.markup import image_names
 from commentsvc.model import APPROVED, DELETED
-from commentsvc.moderation import actions, pins, retention, threads
+from commentsvc.moderation import changes, pins, retention, threads, undo
 from commentsvc.readers import accounts, follows, subscriptions
 from commentsvc.settings.schema import DatabaseSettings
 from commentsvc.spam import bans
@@ -170,11 +170,11 @@ class Service:
         match how % 4:
             case 0 | 1:
                 to = ("approved", "spam", "deleted", "pending")[more % 4]
-                self.do(actions.change, [number], to, "Jo", self.now)
+                self.do(changes.change, [number], to, "Jo", self.now)
             case 2:
-                self.do(actions.undo_last, [number], "Jo", self.now)
+                self.do(undo.last, [number], "Jo", self.now)
             case 3:
-                self.do(actions.edit, number, TEXTS[more % 5], "Jo", self.now)
+                self.do(changes.edit, number, TEXTS[more % 5], "Jo", self.now)
 
     def change(self, which: int, how: int, more: int) -> None:
         number = which % max(len(self.places), 1) + 1

@@ -1,4 +1,4 @@
-"""Decisions: what an account does with comments and pages, on its own sites only.
+"""What an account does with comments and pages, on its own sites only.
 
 Both the moderation pages and the JSON API call these functions. A comment or page of another site
 is treated like one that does not exist.
@@ -16,9 +16,18 @@ from commentsvc.db.schema.moderation import ChangeTable
 from commentsvc.errors import NothingToUndo, NotPermitted, UnknownComment, UnknownThread
 from commentsvc.feedback import reactions, views
 from commentsvc.model import APPROVED, Entry
-from commentsvc.moderation import actions, answers, lists, permissions, pins, profiles, threads
-from commentsvc.moderation.actions import ChangeResult
+from commentsvc.moderation import (
+    answers,
+    changes,
+    lists,
+    permissions,
+    pins,
+    profiles,
+    threads,
+    undo,
+)
 from commentsvc.moderation.answers import AnswerResult
+from commentsvc.moderation.changes import ChangeResult
 from commentsvc.moderation.permissions import Actor, Permission
 from commentsvc.moderation.threads import ThreadSummary
 from commentsvc.spam import bans
@@ -42,11 +51,11 @@ def decide(tx: Transaction, who: Actor, ids: Sequence[int], to: str, now: int) -
     """
     permissions.confine(tx, who, ids)
     if to == TAKE_BACK:
-        return actions.undo_last(tx, ids, who.name, now)
-    return actions.change(tx, ids, to, who.name, now)
+        return undo.last(tx, ids, who.name, now)
+    return changes.change(tx, ids, to, who.name, now)
 
 
-def undo(tx: Transaction, who: Actor, decision_id: int, now: int) -> ChangeResult:
+def undo_decision(tx: Transaction, who: Actor, decision_id: int, now: int) -> ChangeResult:
     """Take back a decision. Raise NothingToUndo."""
     ids = tx.query(
         ChangeTable.select(ChangeTable.comment).where(ChangeTable.decision_id == decision_id)
@@ -57,13 +66,13 @@ def undo(tx: Transaction, who: Actor, decision_id: int, now: int) -> ChangeResul
         raise NothingToUndo(
             _("decision %(number)s does not exist, or has been undone", number=decision_id)
         ) from error
-    return actions.undo(tx, decision_id, who.name, now)
+    return undo.decision(tx, decision_id, who.name, now)
 
 
 def edit(tx: Transaction, who: Actor, comment_id: int, message: str, now: int) -> ChangeResult:
     """Replace the text of a comment. Raise UnknownComment."""
     permissions.confine(tx, who, [comment_id])
-    return actions.edit(tx, comment_id, message, who.name, now)
+    return changes.edit(tx, comment_id, message, who.name, now)
 
 
 def answer(

@@ -1,4 +1,4 @@
-"""Review: a page of a list of comments, with everything that a moderator needs to decide."""
+"""A page of the queue or another list, with everything that a moderator needs to decide."""
 
 from typing import Final
 
@@ -8,7 +8,7 @@ from commentsvc.comments import search
 from commentsvc.db.connection import Reader
 from commentsvc.feedback import reports
 from commentsvc.model import PENDING, Entry
-from commentsvc.moderation import actions, lists
+from commentsvc.moderation import lists, undo
 from commentsvc.moderation.lists import ParentQuote, StoredVerdict
 from commentsvc.moderation.permissions import Actor
 
@@ -68,7 +68,7 @@ def piece(reader: Reader, who: Actor, chosen: ReviewQuery, limit: int) -> Review
         unindexed,
         lists.verdicts_of(reader, ids),
         lists.parents_of(reader, (entry.comment for entry in shown)),
-        actions.last_act(reader, who.name),
+        undo.last_act(reader, who.name),
     )
 
 

@@ -12,8 +12,8 @@ from commentsvc.comments import queries
 from commentsvc.db.database import Database
 from commentsvc.db.postgresql.schema import ENGINE
 from commentsvc.errors import NothingToUndo, UnknownComment
-from commentsvc.moderation import actions
-from commentsvc.moderation.actions import ChangeResult
+from commentsvc.moderation import changes, history, undo
+from commentsvc.moderation.changes import ChangeResult
 from tests.unit.database_fixture import NOW, add, decide, opened, plan
 
 TAGS = {"thread:blog:/post/", "site:blog"}
@@ -42,12 +42,12 @@ def shown(database: Database) -> list[int]:
     return [comment.id for comment in page.items]
 
 
-def undo(database: Database, act: int, who: str = "Mo", now: int = NOW) -> ChangeResult:
-    return database.write_now(actions.undo, act, who, now)
+def take_back(database: Database, act: int, who: str = "Mo", now: int = NOW) -> ChangeResult:
+    return database.write_now(undo.decision, act, who, now)
 
 
 def undo_last(database: Database, *ids: int) -> ChangeResult:
-    return database.write_now(actions.undo_last, ids, "Mo", NOW + 9)
+    return database.write_now(undo.last, ids, "Mo", NOW + 9)
 
 
 def test_approving_shows_a_comment_raises_the_counts_and_purges(
@@ -93,7 +93,7 @@ def test_a_status_changes_as_the_table_of_moves_says_and_undoing_restores_it(
     if status in model.MOVES[to]:
         assert outcome.changed == (comment,)
         assert state(database)[0][1] == to
-        assert undo(database, outcome.decision_id).changed == (comment,)
+        assert take_back(database, outcome.decision_id).changed == (comment,)
     else:
         assert outcome == ChangeResult(0, (), {comment: status})
     assert state(database) == before
@@ -107,7 +107,7 @@ def test_unknown_ids_are_all_named_and_nothing_is_changed(
         decide(database, "approved", pending, 77, 88)
     assert info.value.ids == (77, 88)
     assert database.read_now(queries.pending_ids) == [pending]
-    assert database.read_now(actions.history, pending) == []
+    assert database.read_now(history.entries, pending) == []
     assert purged == []
 
 
@@ -124,7 +124,7 @@ def test_a_decision_on_several_threads_and_sites_counts_each(database: Database)
 def test_a_comment_comes_back_to_its_old_place(database: Database) -> None:
     ids = [add(database, NOW + number).comment.id for number in range(3)]
     act = decide(database, "deleted", ids[1], now=NOW + 9).decision_id
-    undo(database, act, now=NOW + 10)
+    take_back(database, act, now=NOW + 10)
     assert shown(database) == ids
     decide(database, "spam", ids[1], now=NOW + 11)
     decide(database, "approved", ids[1], now=NOW + 12)
@@ -135,24 +135,24 @@ def test_a_decision_is_undone_as_one_and_only_once(database: Database, purged: l
     ids = [added(database) for _ in range(3)]
     first = decide(database, "approved", *ids)
     purged.clear()
-    assert undo(database, first.decision_id).changed == tuple(ids)
+    assert take_back(database, first.decision_id).changed == tuple(ids)
     assert shown(database) == []
     assert set(purged) == TAGS
     with pytest.raises(
         NothingToUndo, match=f"decision {first.decision_id} does not exist, or has been undone"
     ):
-        undo(database, first.decision_id)
+        take_back(database, first.decision_id)
     with pytest.raises(NothingToUndo):
-        undo(database, 0)
+        take_back(database, 0)
 
 
 def test_a_later_decision_is_not_overruled_by_undoing_an_earlier_one(database: Database) -> None:
     ids = [added(database) for _ in range(2)]
     first = decide(database, "approved", *ids)
     second = decide(database, "spam", ids[0])
-    assert undo(database, first.decision_id) == ChangeResult(0, (ids[1],), {ids[0]: "spam"})
-    assert undo(database, second.decision_id).changed == (ids[0],)
-    assert undo(database, first.decision_id).changed == (ids[0],)
+    assert take_back(database, first.decision_id) == ChangeResult(0, (ids[1],), {ids[0]: "spam"})
+    assert take_back(database, second.decision_id).changed == (ids[0],)
+    assert take_back(database, first.decision_id).changed == (ids[0],)
     assert [row[1:] for row in state(database)] == [("pending", None)] * 2
 
 
@@ -173,18 +173,18 @@ def test_the_last_act_is_that_of_the_moderator_who_asks(database: Database) -> N
     ids = [added(database) for _ in range(2)]
 
     def last(who: str) -> int:
-        return database.read_now(actions.last_act, who)
+        return database.read_now(undo.last_act, who)
 
     first = decide(database, "approved", *ids, who="Ann").decision_id
     second = decide(database, "spam", ids[0], who="Bob").decision_id
     assert (last("Ann"), last("Bob"), last("Eve")) == (first, second, 0)
-    undo(database, second, who="Ann")
+    take_back(database, second, who="Ann")
     assert (last("Ann"), last("Bob")) == (first, 0)
 
 
 @pytest.mark.sqlite_only("it looks at SQLite's plan")
 def test_the_last_act_is_the_first_row_of_an_index(database: Database) -> None:
-    steps = plan(database, actions.newest_act, "Eve")
+    steps = plan(database, undo.newest_act, "Eve")
     assert len(steps) == 1
     assert "INDEX change_by_actor (actor>? AND actor<?)" in steps[0]
 
@@ -193,7 +193,7 @@ def test_the_last_act_is_the_first_row_of_an_index(database: Database) -> None:
 def test_who_has_decided_nothing_reads_no_changes_of_others(database: Database) -> None:
     """Regression: PostgreSQL read all changes for it, 0.2 s of a million comments' queue."""
     decide(database, "approved", *(added(database) for _ in range(200)))
-    sql, _ = actions.newest_act.made_for(ENGINE)
+    sql, _ = undo.newest_act.made_for(ENGINE)
 
     def explain(tx: Any) -> list[str]:  # Any: psycopg's connection is behind it
         tx._connection.run("ANALYZE change")
@@ -209,8 +209,8 @@ def test_the_history_says_who_changed_what_when_and_who_took_it_back(database: D
     comment = added(database)
     first = decide(database, "approved", comment, who="Ann", now=NOW + 1)
     second = decide(database, "spam", comment, who="Bob", now=NOW + 2)
-    undo(database, second.decision_id, who="Eve", now=NOW + 3)
-    changes = database.read_now(actions.history, comment)
+    take_back(database, second.decision_id, who="Eve", now=NOW + 3)
+    changes = database.read_now(history.entries, comment)
     assert [
         (
             each.decision_id,
@@ -226,14 +226,14 @@ def test_the_history_says_who_changed_what_when_and_who_took_it_back(database: D
         (second.decision_id, "approved", "spam", "Bob", NOW + 2, NOW + 3, "Eve"),
         (first.decision_id, "pending", "approved", "Ann", NOW + 1, None, None),
     ]
-    assert database.read_now(actions.history, comment, 1) == changes[:1]
+    assert database.read_now(history.entries, comment, 1) == changes[:1]
 
 
 def test_the_history_of_an_erased_comment_goes_with_it(database: Database) -> None:
     comment = added(database)
     act = decide(database, "deleted", comment).decision_id
     database.write_now(lambda tx: tx.execute("DELETE FROM comment WHERE id = ?", (comment,)))
-    assert database.read_now(actions.history, comment) == []
+    assert database.read_now(history.entries, comment) == []
     assert decide(database, "deleted", added(database)).decision_id > act, (
         "no act is numbered twice"
     )
@@ -245,7 +245,7 @@ def text(database: Database) -> tuple[str, str, int | None]:
 
 
 def edit(database: Database, comment_id: int, source: str, now: int = NOW) -> ChangeResult:
-    return database.write_now(actions.edit, comment_id, source, "Mo", now)
+    return database.write_now(changes.edit, comment_id, source, "Mo", now)
 
 
 def test_an_edit_changes_what_is_shown_and_is_undone(database: Database, purged: list[str]) -> None:
@@ -261,7 +261,7 @@ def test_an_edit_changes_what_is_shown_and_is_undone(database: Database, purged:
     )
     assert set(purged) == TAGS
     purged.clear()
-    assert undo(database, outcome.decision_id).changed == (comment,)
+    assert take_back(database, outcome.decision_id).changed == (comment,)
     assert text(database) == (before[0], "<p>Hello <em>you</em></p>\n", None)
     assert set(purged) == TAGS
 
@@ -276,7 +276,7 @@ def test_an_edit_of_what_nobody_sees_purges_nothing(database: Database, purged: 
 def test_the_same_text_is_no_change(database: Database) -> None:
     comment = added(database)
     assert edit(database, comment, text(database)[0]) == ChangeResult(0, (), {comment: "pending"})
-    assert database.read_now(actions.history, comment) == []
+    assert database.read_now(history.entries, comment) == []
     with pytest.raises(UnknownComment):
         edit(database, 77, "Better")
 
@@ -285,6 +285,6 @@ def test_a_text_and_a_status_are_undone_each_by_itself(database: Database) -> No
     comment = added(database)
     first = edit(database, comment, "Better")
     second = decide(database, "approved", comment)
-    assert undo(database, first.decision_id).changed == (comment,)
-    assert undo(database, second.decision_id).changed == (comment,)
+    assert take_back(database, first.decision_id).changed == (comment,)
+    assert take_back(database, second.decision_id).changed == (comment,)
     assert (text(database)[0], state(database)) == ("Hello *you*", [(comment, "pending", None)])

@@ -1,0 +1,139 @@
+"""Changes of the status or text of comments, each with its row in the history.
+
+Only this module and `undo` change a comment's status, and its text for a moderator. `model.MOVES`
+lists the allowed changes of status; a comment for which a change is not allowed, or changes
+nothing, is left alone and reported. Every change is a row of the table `change` in the same
+transaction. All rows of one decision have the same `decision_id`, so that a decision on a hundred
+comments is undone as one. What a decision teaches the spam filter is stored with it.
+"""
+
+from collections import Counter
+from collections.abc import Iterable
+from typing import NamedTuple
+
+import msgspec
+
+from commentsvc.comments import images, titles
+from commentsvc.comments.create import ThreadRef, add_to_counts, last_published
+from commentsvc.comments.rendering import render
+from commentsvc.db import statements
+from commentsvc.db.connection import Transaction
+from commentsvc.db.schema.comments import CommentTable
+from commentsvc.errors import UnknownComment
+from commentsvc.feedback import reports
+from commentsvc.model import APPROVED, CLASSIFIER, MOVES, STATUS, TEXT
+from commentsvc.outbox import outbox
+from commentsvc.readers import follows, subscriptions
+from commentsvc.spam import training
+
+
+class ChangeResult(msgspec.Struct, frozen=True, gc=False):
+    """The result of a decision: its id (0 if it changed nothing), and the changed comments.
+
+    `unchanged` are the ids of the comments that it left alone, with their status.
+    """
+
+    decision_id: int
+    changed: tuple[int, ...]
+    unchanged: dict[int, str]
+
+
+class Signature(NamedTuple):
+    """The name and the web site of a comment's author."""
+
+    author: str
+    site: str
+
+
+def change(tx: Transaction, ids: Iterable[int], to: str, who: str, now: int) -> ChangeResult:
+    """Set the status of the comments `ids` to `to` at the time `now` (Unix milliseconds).
+
+    `who` is a moderator's name or a constant such as AUTHOR. Comments that may not become `to` (see
+    MOVES) stay unchanged. The reports on all of them are deleted. Raise UnknownComment with all
+    unknown ids; then nothing is changed.
+    """
+    [(act,)] = tx.execute(statements.NEXT_ACT).fetchall()
+    changed, unchanged, shown = [], {}, Counter[ThreadRef]()
+    waited = []
+    found = find(tx, ids)
+    reports.delete(tx, (comment_id for comment_id, *_rest in found))
+    for comment_id, ref, status, published in found:
+        if status not in MOVES[to]:
+            unchanged[comment_id] = status
+            continue
+        row = (act, comment_id, STATUS, status, to, published, now, who)
+        tx.execute(statements.INSERT_CHANGE, row)
+        if to == APPROVED and published is None:
+            published = max(now, last_published(tx, ref.site_id))
+            waited.append(comment_id)
+        tx.execute(statements.SET_STATUS, (to, published, comment_id))
+        count_change(shown, ref, status, to)
+        changed.append(comment_id)
+    titles.refresh(tx, changed)
+    add_to_counts(tx, shown)
+    for comment_id in changed if to == APPROVED else ():
+        subscriptions.published(tx, comment_id, comment_id, now)
+        follows.published(tx, comment_id, comment_id, now)
+    for comment_id in waited if who != CLASSIFIER else ():  # its answer takes a second
+        subscriptions.approved(tx, comment_id, now)
+    training.update(tx, changed)
+    outbox.changed(tx, changed, now)
+    return ChangeResult(act if changed else 0, tuple(changed), unchanged)
+
+
+def edit(tx: Transaction, comment_id: int, source: str, who: str, now: int) -> ChangeResult:
+    """Replace the text of a comment, Markdown of an allowed length, at the time `now`.
+
+    The old text stays in the history. Raise UnknownComment.
+    """
+    [(_, ref, status, _)] = find(tx, [comment_id])
+    [(was, edited)] = tx.execute(statements.TEXT_OF, (comment_id,)).fetchall()
+    if was == source:
+        return ChangeResult(0, (), {comment_id: status})
+    [(act,)] = tx.execute(statements.NEXT_ACT).fetchall()
+    row = (act, comment_id, TEXT, was, source, edited, now, who)
+    tx.execute(statements.INSERT_CHANGE, row)
+    html = render(tx, ref.thread_id, source, comment_id)
+    tx.execute(statements.SET_TEXT, (source, html, now, comment_id))
+    images.link(tx, comment_id, source)
+    if status == APPROVED:
+        add_to_counts(tx, {ref: 0})
+    outbox.changed(tx, [comment_id], now)
+    return ChangeResult(act, (comment_id,), {})
+
+
+def sign(tx: Transaction, comment_id: int, signature: Signature, now: int) -> bool:
+    """Change the name and web site of a comment at the time `now`; return whether they differed.
+
+    The old ones are in no history. Raise UnknownComment.
+    """
+    [(_, ref, status, _)] = find(tx, [comment_id])
+    author, site = signature
+    differs = (CommentTable.author != author) | (CommentTable.author_site != site)
+    changed = CommentTable.update(author=author, author_site=site, edited_at=now)
+    if not tx.change(changed.where(CommentTable.id == comment_id, differs)):
+        return False
+    if status == APPROVED:
+        add_to_counts(tx, {ref: 0})
+    outbox.changed(tx, [comment_id], now)
+    return True
+
+
+def find(tx: Transaction, ids: Iterable[int]) -> list[tuple[int, ThreadRef, str, int | None]]:
+    """Return id, thread, status and publication time of each comment, each once."""
+    found, unknown = [], []
+    for comment_id in dict.fromkeys(ids):
+        row = tx.execute(statements.FIND_COMMENT, (comment_id,)).fetchone()
+        if row is None:
+            unknown.append(comment_id)
+        else:
+            found.append((comment_id, ThreadRef(*row[:4]), *row[4:]))
+    if unknown:
+        raise UnknownComment(unknown)
+    return found
+
+
+def count_change(shown: Counter[ThreadRef], ref: ThreadRef, was: str, becomes: str) -> None:
+    """Add to `shown` how the number of visible comments changes from `was` to `becomes`."""
+    if APPROVED in (was, becomes):
+        shown[ref] += 1 if becomes == APPROVED else -1
