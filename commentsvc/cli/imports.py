@@ -23,6 +23,7 @@ from commentsvc.cli.common import (
     data_option,
     must_have_folder,
 )
+from commentsvc.imports import detect, formats
 from commentsvc.settings import data_dir
 
 if TYPE_CHECKING:
@@ -43,22 +44,6 @@ RATE: Final = 250
 NICE: Final = 10  # the lower priority of an import
 STAGING: Final = "import.sqlite3"  # in the data folder
 STATUSES: Final = ("approved", "pending", "spam")
-FORMATS: Final = (
-    "auto",
-    "disqus",
-    "wordpress",
-    "isso",
-    "remark42",
-    "commento",
-    "stacosys",
-    "artalk",
-    "waline",
-    "cusdis",
-    "giscus",
-    "staticman",
-    "schnack",
-    "commentsvc",
-)
 
 
 def _zone(_ctx: click.Context, _param: click.Parameter, value: str) -> ZoneInfo:
@@ -96,7 +81,9 @@ Advance = Callable[[int, int], None]
 @click.command("import")
 @data_option
 @config_option
-@click.argument("source", metavar="FORMAT", type=click.Choice(FORMATS), required=False)
+@click.argument(
+    "source", metavar="FORMAT", type=click.Choice([detect.AUTO, *formats.NAMES]), required=False
+)
 @click.argument("files", metavar="FILE...", nargs=-1, type=click.Path(exists=True, path_type=Path))
 @click.option(
     "--site", default="", metavar="NAME", help="The site to import into. Default: that of each URL."
@@ -211,12 +198,12 @@ def import_(
     on_blog = _pages_on_blog(blog, settings, locate) if blog else None
     found = prepare.open_source(source, files)
     if found.recognised_by:
-        click.echo(f"{found.format.NAME}: recognised by {found.recognised_by}")
+        click.echo(f"{found.format}: recognised by {found.recognised_by}")
     client.ensure_database(data)
     ask = partial(client.read_snapshot, data)
     rules = client.author_rules(data, settings, moderators)
     with _alone(data / f"{STAGING}.lock"), contextlib.ExitStack() as stack:
-        converter = Converter(found.format.NAME, statuses, rules)
+        converter = Converter(found.format, statuses, rules)
         staging = StagingDatabase(data / STAGING, converter)
         stack.callback(staging.close)
         with _progress("reading", found.size) as advance:
@@ -250,7 +237,7 @@ def _has_news(data: Path, found: "ImportSource", staging: "StagingDatabase") -> 
     """Return whether there are new records that are not comments."""
     from commentsvc.cli import client
 
-    name, digest = found.format.NAME, found.digest()
+    name, digest = found.format, found.digest()
     return bool(staging.other_count()) and not client.is_imported(data, name, digest)
 
 
@@ -340,7 +327,7 @@ def _store(
     path = str(staging.path.absolute())
     names = ", ".join(file.name for file in found.files)[:500]
     with client.Writer(data) as writer:
-        begin = BeginImport(found.format.NAME, names, found.digest(), known)
+        begin = BeginImport(found.format, names, found.digest(), known)
         [run] = writer.write(begin).changed
         number = staging.ready_count()
         with _progress("storing", number) as advance:

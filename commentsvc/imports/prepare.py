@@ -7,8 +7,7 @@ from zoneinfo import ZoneInfo
 
 import msgspec
 
-from commentsvc.imports import detect
-from commentsvc.imports.detect import Format
+from commentsvc.imports import detect, formats
 from commentsvc.imports.records import InvalidInput, ParseOptions
 from commentsvc.imports.sources import files
 from commentsvc.imports.sources.files import SourceFile
@@ -16,12 +15,12 @@ from commentsvc.imports.staging.staging import StagingDatabase
 
 
 class ImportSource(msgspec.Struct, frozen=True):
-    """The files of an import, and their format.
+    """The files of an import, and the name of their format.
 
     `recognised_by` is what showed the format, "" if it was named.
     """
 
-    format: Format
+    format: str
     files: list[SourceFile]
     recognised_by: str
 
@@ -78,7 +77,7 @@ def read(
     for file in source.files:
         staging.writer.begin_file(file.name, int(file.path.stat().st_mtime) * 1_000)
         try:
-            for number, record in enumerate(source.format.parse(file, options)):
+            for number, record in enumerate(formats.load(source.format).parse(file, options)):
                 staging.writer.add(record)
                 if number % 500 == 0:
                     advance(before + file.done, staging.read)

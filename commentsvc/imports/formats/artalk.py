@@ -1,15 +1,12 @@
 """Artalk: its "Artrans" export, a JSON array of comments with texts as values, or one per line."""
 
 from collections.abc import Iterator
-from typing import Final
 
 from commentsvc.imports import dates
 from commentsvc.imports.records import ImportedComment, ImportedPage, ParseOptions, Records
 from commentsvc.imports.sources import json_files
 from commentsvc.imports.sources.files import SourceFile
 from commentsvc.imports.sources.json_files import Value
-
-NAME: Final = "artalk"
 
 
 def recognises(_source: SourceFile, head: bytes) -> str:

@@ -18,7 +18,6 @@ from commentsvc.imports.records import (
 from commentsvc.imports.sources import json_files
 from commentsvc.imports.sources.files import SourceFile
 
-NAME: Final = "commento"
 _STATES: Final[dict[str, ImportStatus]] = {
     "approved": "approved",
     "unapproved": "pending",

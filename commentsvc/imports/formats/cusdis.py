@@ -1,7 +1,6 @@
 """Cusdis: its SQLite database, or the rows of its tables `pages` and `comments` as JSON."""
 
 from collections.abc import Callable, Iterator
-from typing import Final
 
 from commentsvc.imports import dates
 from commentsvc.imports.records import (
@@ -14,8 +13,6 @@ from commentsvc.imports.records import (
 from commentsvc.imports.sources import json_files, sqlite_files
 from commentsvc.imports.sources.files import SourceFile
 from commentsvc.imports.sources.json_files import Value
-
-NAME: Final = "cusdis"
 
 
 def recognises(source: SourceFile, head: bytes) -> str:

@@ -20,7 +20,6 @@ from commentsvc.imports.sources import xml_records
 from commentsvc.imports.sources.files import SourceFile
 from commentsvc.imports.sources.xml_records import XmlRecord
 
-NAME: Final = "disqus"
 _ROOT: Final = re.compile(rb"<(?:\w+:)?disqus\b").search
 _NESTING: Final = {"": frozenset({"thread", "post"})}
 

@@ -26,7 +26,6 @@ from commentsvc.imports.sources import json_files
 from commentsvc.imports.sources.files import SourceFile
 from commentsvc.imports.sources.json_files import Value
 
-NAME: Final = "giscus"
 _LINK: Final = re.compile(r"https?://[^\s<>()\[\]\"']+")
 _DEPTH: Final = 20  # levels of objects around the discussions
 _FOR, _AGAINST = "\N{THUMBS UP SIGN}", "\N{THUMBS DOWN SIGN}"

@@ -20,7 +20,6 @@ from commentsvc.imports.sources.files import SourceFile
 from commentsvc.imports.sources.json_files import Value
 from commentsvc.imports.sources.sqlite_files import Columns, text
 
-NAME: Final = "isso"
 _STATUSES: Final[dict[int, ImportStatus]] = {1: "approved", 2: "pending", 4: "deleted"}
 NEWEST: Final = 5  # the user_version of Isso 0.14
 

@@ -23,7 +23,6 @@ from commentsvc.imports.sources import json_files
 from commentsvc.imports.sources.files import SourceFile
 from commentsvc.imports.sources.json_files import Value
 
-NAME: Final = "remark42"
 VERSION: Final = 1
 # The beginning of a file that is one object.
 _ONE: Final = re.compile(rb'\s*\{\s*"(?:info"\s*:|version"\s*:\s*\d+\s*,\s*"comments"\s*:)').match

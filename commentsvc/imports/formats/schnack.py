@@ -17,7 +17,6 @@ from commentsvc.imports.sources import sqlite_files
 from commentsvc.imports.sources.files import SourceFile
 from commentsvc.imports.sources.sqlite_files import Columns, text
 
-NAME: Final = "schnack"
 _OURS: Final = frozenset({"user_id", "slug", "comment", "rejected", "approved"})
 # The columns of users that are read; some versions lack some of them.
 _USER: Final = ("name", "display_name", "blocked", "trusted", "url")

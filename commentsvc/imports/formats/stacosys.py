@@ -12,7 +12,6 @@ from commentsvc.imports.sources import sqlite_files
 from commentsvc.imports.sources.files import SourceFile
 from commentsvc.imports.sources.sqlite_files import Columns, text
 
-NAME: Final = "stacosys"
 _OURS: Final = frozenset({"url", "published", "author_name", "author_site", "content"})
 _SITES: Final = (
     "SELECT c.*, s.url AS site_url FROM comment AS c LEFT JOIN site AS s ON s.id = c.site_id"

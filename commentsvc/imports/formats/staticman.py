@@ -31,7 +31,6 @@ from commentsvc.imports.sources.encodings import to_utf8
 from commentsvc.imports.sources.files import SourceFile
 from commentsvc.imports.sources.json_files import Value
 
-NAME: Final = "staticman"
 LIMIT: Final = 1024 * 1024  # bytes of a file
 _ENDINGS: Final = (".yml", ".yaml", ".json", ".toml", ".md")
 _ID: Final = re.compile(rb"(?:^|[\s\"'{])_id[\"']?\s*[:=]")  # the whole name of the field

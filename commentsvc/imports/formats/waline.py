@@ -27,7 +27,6 @@ from commentsvc.imports.sources.files import SourceFile
 from commentsvc.imports.sources.json_files import Value
 from commentsvc.imports.sources.sqlite_files import SourceDatabase
 
-NAME: Final = "waline"
 VERSION: Final = 1
 _STATUSES: Final[dict[str, ImportStatus]] = {
     "": "approved",

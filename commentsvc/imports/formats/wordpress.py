@@ -21,7 +21,6 @@ from commentsvc.imports.sources import xml_records
 from commentsvc.imports.sources.files import SourceFile
 from commentsvc.imports.sources.xml_records import XmlRecord
 
-NAME: Final = "wordpress"
 _NESTING: Final = {"": frozenset({"author", "item"}), "item": frozenset({"comment"})}
 _STATUSES: Final[dict[str, ImportStatus]] = {
     "1": "approved",

@@ -5,7 +5,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from zoneinfo import ZoneInfo
 
-from commentsvc.imports import detect
+from commentsvc.imports import detect, formats
 from commentsvc.imports.records import (
     ImportedComment,
     ImportedPage,
@@ -112,7 +112,7 @@ def parsed(
     options = ParseOptions(ZoneInfo(zone), skip, skip)
     found = files.sources([path])
     chosen, _ = detect.choose(name, found)
-    return [record for source in found for record in chosen.parse(source, options)]
+    return [record for source in found for record in formats.load(chosen).parse(source, options)]
 
 
 def comments(records: Sequence[Record]) -> list[ImportedComment]:

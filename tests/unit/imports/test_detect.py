@@ -17,7 +17,7 @@ from zoneinfo import ZoneInfo
 
 import pytest
 
-from commentsvc.imports import dates, detect
+from commentsvc.imports import dates, formats
 from commentsvc.imports.records import (
     ImportedComment,
     ImportedPage,
@@ -297,7 +297,7 @@ def test_the_memory_does_not_grow_with_the_file(name: str, file: EndlessFile) ->
     skipped: list[InvalidInput] = []
     tracemalloc.start()
     try:
-        records = detect.FORMATS[name].parse(
+        records = formats.load(name).parse(
             file, ParseOptions(ZoneInfo("UTC"), skipped.append, skipped.append)
         )
         number = sum(isinstance(record, ImportedComment) for record in records)

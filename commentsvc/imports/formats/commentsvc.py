@@ -22,8 +22,6 @@ from commentsvc.imports.sources import json_files
 from commentsvc.imports.sources.files import SourceFile
 from commentsvc.model import APPROVED
 
-NAME: Final = "commentsvc"
-
 _decode = msgspec.json.Decoder(exported.Record).decode
 _TYPES: Final = frozenset(each.__struct_config__.tag for each in get_args(exported.Record))
 _NUL: Final = re.compile(rb"(?<!\\)(?:\\\\)*\\u0000")

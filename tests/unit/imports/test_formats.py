@@ -1,0 +1,62 @@
+"""Each format that can be imported has its module, its chapter of the manual, and a file here."""
+
+from inspect import signature
+from pathlib import Path
+
+import pytest
+
+import commentsvc.imports.formats
+from commentsvc.imports import formats
+from commentsvc.imports.formats import Format
+from tests.unit.imports import import_samples as samples
+from tests.unit.imports.test_detect import SCHNACK, STACOSYS, database
+
+MANUAL = Path(__file__).parents[3] / "docs/migrating.md"
+FOLDER = Path(commentsvc.imports.formats.__file__).parent
+SQL = ("stacosys", "schnack")
+# A name and a text, or the SQL that makes a database.
+FILES = {
+    "disqus": ("blog.xml", samples.DISQUS),
+    "wordpress": ("wordpress.xml", samples.WORDPRESS),
+    "isso": ("isso.json", samples.ISSO_JSON),
+    "remark42": ("backup", samples.REMARK42),
+    "commento": ("blog.json", samples.COMMENTO),
+    "stacosys": ("db.sqlite", STACOSYS.format(more="", value="")),
+    "artalk": ("artrans.json", samples.ARTALK),
+    "waline": ("waline.json", samples.WALINE),
+    "cusdis": ("cusdis.json", samples.CUSDIS),
+    "giscus": ("giscus.json", samples.GISCUS),
+    "staticman": (
+        "comments/a/entry1367402400.yml",
+        samples.STANZA.format(parent="a", date="1367402400"),
+    ),
+    "schnack": ("comments.db", SCHNACK),
+    "commentsvc": (
+        "comments.ndjson",
+        '{"type":"header","format":"commentsvc","version":1}\n'
+        '{"type":"comment","id":1,"site":"blog","url":"/a/","status":"approved",'
+        '"created":"2026-11-18T11:06:40.000Z","message":"One","html":"<p>One</p>"}\n'
+        '{"type":"end","comments":1}\n',
+    ),
+}
+
+
+def test_every_module_is_listed() -> None:
+    modules = {path.stem for path in FOLDER.glob("*.py")} - {"__init__"}
+    assert sorted(formats.NAMES) == sorted(modules)
+
+
+@pytest.mark.parametrize("name", formats.NAMES)
+def test_a_format_is_recognised_read_and_described(tmp_path: Path, name: str) -> None:
+    module = formats.load(name)
+    for function in ("recognises", "parse"):
+        [_self, *wanted] = signature(getattr(Format, function)).parameters.values()
+        found = signature(getattr(module, function)).parameters.values()
+        assert [each.annotation for each in found] == [each.annotation for each in wanted]
+    assert f"\ncommentsvc import {name} " in MANUAL.read_text(), "its chapter has an example"
+    file, text = FILES[name]
+    path = tmp_path / file
+    path.parent.mkdir(parents=True, exist_ok=True)
+    database(path, text) if name in SQL else path.write_text(text)
+    assert samples.comments(samples.parsed(path)), f"auto finds {name}"
+    assert samples.parsed(path) == samples.parsed(path, name)
