@@ -5,7 +5,7 @@ config/commentsvc.toml, and the JSON Schema of an export.
 """
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from textwrap import fill
 from types import ModuleType
@@ -110,6 +110,29 @@ Or set environment variables, for example in a container:
 variable whose name ends with `_FILE` holds the path of a file with the value, which keeps secrets
 out of the environment. Variables override the file.
 """
+
+# The settings that most operators want, in the order in which they need them.
+FIRST_SETTINGS = (
+    "site.name",
+    "site.origins",
+    "site.language",
+    "server.public_url",
+    "server.listen",
+    "moderation.policy",
+    "mail.host",
+    "mail.sender",
+    "mail.moderators",
+    "backup.directory",
+)
+# Each subject of the other settings, with its sections.
+SUBJECTS = (
+    ("Blogs", ("site",)),
+    ("Comments and moderation", ("comments", "moderation", "spam", "privacy")),
+    ("Mail and notifications", ("mail", "inbox", "hooks")),
+    ("Signing in", ("readers", "oidc")),
+    ("Replies from elsewhere, and other systems", ("mentions", "stacosys")),
+    ("The server and its data", ("server", "database", "backup", "auth")),
+)
 
 MODERATION = """\
 ## Moderation pages
@@ -227,20 +250,38 @@ def page() -> str:
 def configuring() -> str:
     """Return docs/configuring.md. Raise KeyError for a setting without a comment in the file."""
     settings = dict(_shipped_settings(SETTINGS_FILE.read_text()))
-    lines = [SETTINGS_INTRODUCTION]
-    for section in ("site", *(name for name in SECTIONS if name != "site")):
-        struct = SECTIONS[section]
-        heading = f"[[{section}]]" if section == "site" else f"[{section}]"
-        lines += [f"## {heading}\n", _wrapped(struct.__doc__ or "") + "\n"]
-        for field in msgspec.structs.fields(struct):
-            allowed = next(
-                each.description for each in field.type.__metadata__ if isinstance(each, Meta)
-            )
-            default, comment = settings[f"{section}.{field.name}"]
-            text = f"- `{default}`: {comment} Allowed: {allowed}."
-            lines.append(_wrapped(text, "  "))
-        lines.append("")
-    return "\n".join(lines)
+    assert {section for _, sections in SUBJECTS for section in sections} == {*SECTIONS}
+    lines = [SETTINGS_INTRODUCTION, "## The ten settings that most blogs need\n"]
+    for name in FIRST_SETTINGS:
+        section, _, key = name.partition(".")
+        lines.append(_setting(section, key, settings, f"`{_header(section)}` "))
+    for subject, sections in SUBJECTS:
+        lines.append(f"\n## {subject}")
+        for section in sections:
+            struct = SECTIONS[section]
+            above = [name for name in FIRST_SETTINGS if name.startswith(f"{section}.")]
+            names = ", ".join(f"`{name.partition('.')[2]}`" for name in above)
+            text = (struct.__doc__ or "") + (f" Described above: {names}." if above else "")
+            lines += [f"\n### {_header(section)}\n", _wrapped(text) + "\n"]
+            lines += [
+                _setting(section, field, settings)
+                for field in struct.__struct_fields__
+                if f"{section}.{field}" not in FIRST_SETTINGS
+            ]
+    return "\n".join(lines) + "\n"
+
+
+def _header(section: str) -> str:
+    return f"[[{section}]]" if section == "site" else f"[{section}]"
+
+
+def _setting(
+    section: str, key: str, settings: Mapping[str, tuple[str, str]], before: str = ""
+) -> str:
+    field = next(each for each in msgspec.structs.fields(SECTIONS[section]) if each.name == key)
+    allowed = next(each.description for each in field.type.__metadata__ if isinstance(each, Meta))
+    default, comment = settings[f"{section}.{key}"]
+    return _wrapped(f"- {before}`{default}`: {comment} Allowed: {allowed}.", "  ")
 
 
 def _shipped_settings(text: str) -> Iterator[tuple[str, tuple[str, str]]]:

@@ -40,7 +40,7 @@ from commentsvc.moderation import retention, threads
 from commentsvc.outbox import mail, outbox
 from commentsvc.pages import reader_sign_in
 from commentsvc.readers import accounts, follows, subscriptions
-from commentsvc.settings.schema import CommentsSettings, FeedSettings, Site, SpamSettings
+from commentsvc.settings.schema import CommentsSettings, Site, SpamSettings
 from commentsvc.util.text import excerpt, one_line
 from tests.unit.admin_client import seated
 from tests.unit.app_fixture import NOW, SETTINGS, Served, data, served
@@ -137,9 +137,7 @@ def quickest(work: Callable[[], object], most: float) -> float:
 
 @pytest.fixture
 def service(tmp_path: Path) -> Iterator[Served]:
-    settings = msgspec.structs.replace(
-        SETTINGS, sites=(SITE,), comments=CommentsSettings(), feed=FeedSettings(entries=1_000)
-    )
+    settings = msgspec.structs.replace(SETTINGS, sites=(SITE,), comments=CommentsSettings())
     with served(tmp_path, settings) as service:
         yield service
 

@@ -42,6 +42,8 @@ from commentsvc.util.i18n import gettext as _
 from commentsvc.util.templates import Templates
 from commentsvc.util.timestamps import rfc3339
 
+# Comments in a feed. A program that reads it once a day misses none of a lively blog.
+ENTRIES: Final = 50
 REPLIES_FEED: Final = "feed/replies.atom?t="  # and the word of a comment
 JSON_FEED = "https://jsonfeed.org/version/1.1"
 
@@ -211,11 +213,11 @@ class Feeds:
         WORD came with the answer to the submission.
         """
         word = REPLIES.read(request).t
-        number, limit = self._feed_words.read(word), self._settings.feed.entries
+        number = self._feed_words.read(word)
 
         def work(reader: Reader) -> tuple[Entry | None, list[Entry]]:
             own = None if number is None else queries.find(reader, number)
-            return own, queries.replies(reader, own.comment.id, limit) if own else []
+            return own, queries.replies(reader, own.comment.id, ENTRIES) if own else []
 
         own, entries = await self._database.read_for_public(work)
         source = self._source(own.site, own.url) if own else None
@@ -253,10 +255,10 @@ class Feeds:
     async def read(self, place: PageRef, most: int = 0) -> tuple[Source, list[Entry]]:
         """Return the source of a feed, for a page or the whole site, and its comments.
 
-        There are `most` comments at most, by default as many as the settings say.
+        There are `most` comments at most, by default ENTRIES.
         """
         site, url = place
-        limit = most or self._settings.feed.entries
+        limit = most or ENTRIES
         now_at, entries = await self._database.read_for_public(_latest, site, url, limit)
         source = self._source(site, now_at)
         assert source is not None, "a place has a configured site"

@@ -46,6 +46,8 @@ from commentsvc.util.installation import how_to_install
 from commentsvc.util.ratelimit import RateLimiter
 from commentsvc.util.text import one_line
 
+# Pictures from one network: those of five comments.
+UPLOADS: Final = "20/day"
 AT_ONCE: Final = 2  # processes that read pictures
 WAITING: Final = 8  # uploads that wait for one; each has the bytes of its picture in memory
 PATIENCE: Final = 20.0  # seconds for one picture
@@ -117,7 +119,7 @@ class CommentImages:
         self._cors = cors
         self._bytes = settings.comments.image_kib << 10
         self._total = settings.comments.images_mib << 20
-        self._limiter = RateLimiter(settings.spam.image_limit)
+        self._limiter = RateLimiter("off" if settings.spam.rate_limit == "off" else UPLOADS)
         self._hashes = NetworkHashes(service.keys[0], settings.privacy.keep_network_days)
         self._proxies = TrustedProxies(settings.server.trusted_proxies)
         self._headers = (

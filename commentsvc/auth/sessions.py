@@ -29,7 +29,7 @@ from commentsvc.db.connection import Reader, Transaction
 from commentsvc.db.query import Param, Select, prepared
 from commentsvc.db.schema.comments import ModeratorTable, SessionTable
 from commentsvc.settings.schema import ModerationSettings
-from commentsvc.util.timestamps import DAY_MS, HOUR_MS, MINUTE_MS
+from commentsvc.util.timestamps import DAY_MS, MINUTE_MS
 
 # The prefix makes browsers insist on Secure, on the path / and on this very host (RFC 6265bis).
 COOKIE: Final = "__Host-commentsvc"
@@ -40,6 +40,7 @@ KNOWN_SECONDS: Final = 365 * DAY_MS // 1_000  # for which a browser is recognise
 TOKEN_SIZE: Final = 32  # random bytes
 COOKIE_LENGTH: Final = 256  # characters; ours have 90
 AGENT_LENGTH: Final = 120  # characters kept of a User-Agent
+IDLE: Final = 7 * DAY_MS  # without a visit; a browser that nobody used for a week may be lost
 TOUCH: Final = 5 * MINUTE_MS  # between two updates of `seen_at`, to write rarely
 
 
@@ -52,7 +53,7 @@ class Lifetime(msgspec.Struct, frozen=True):
     @classmethod
     def of(cls, settings: ModerationSettings) -> "Lifetime":
         """Return what the settings say."""
-        return cls(settings.session_days * DAY_MS, settings.session_idle_hours * HOUR_MS)
+        return cls(settings.session_days * DAY_MS, IDLE)
 
 
 class Session(msgspec.Struct, frozen=True):

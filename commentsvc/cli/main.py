@@ -8,6 +8,7 @@ the web server.
 import gc
 import os
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, NoReturn
 
@@ -120,7 +121,7 @@ def serve(
     options = {"server.listen": listen, "server.workers": workers}
     if instance > 1:  # the first one listens there
         options["server.redirect_listen"] = ""
-    settings = loader.load(file, options=options)
+    settings = loader.load(file, options=options, note=_ignore if instance else _warn)
     if reload and (take_over or processes):
         raise click.UsageError("--reload cannot be used with --take-over or --processes.")
     command = [sys.executable, "-m", "commentsvc", "serve", f"--data={data}"]
@@ -143,26 +144,42 @@ def serve(
         from commentsvc.runtime import systemd
 
         data_dir.must_exist(data)
-        is_new = not settings.database.url and not (data / data_dir.DATABASE).exists()
-
-        def announce(address: str) -> None:
-            click.echo(f"commentsvc listens on {address}")
-            if is_new:
-                click.echo(f"{data} had no database, so a new one was created")
-            sys.stdout.flush()
-
+        announce = _announcement(settings, data)
         # The supervisor of several processes talks to the service manager.
         manager = systemd.Notifier({}, 0) if instance else systemd.from_environment()
         start = app.Start(data, blog, announce, manager, take_over, traced)
         if instance:
-            listeners = tuple(map(int, inherited.split(",")))
             shared, of = map(int, counts.split(","))
             start = start._replace(
-                instance=instance, listeners=listeners, counts=shared, processes=of
+                instance=instance,
+                listeners=tuple(map(int, inherited.split(","))),
+                counts=shared,
+                processes=of,
             )
         app.run(settings, start)
     finally:
         gc.enable()
+
+
+def _warn(line: str) -> None:
+    click.echo(f"note: {line}", err=True)
+
+
+def _ignore(_line: str) -> None:
+    """Say nothing in one of several processes, since their supervisor has said it."""
+
+
+def _announcement(settings: Settings, data: Path) -> Callable[[str], None]:
+    """Return what says that the server is ready, and whether it has created a database."""
+    is_new = not settings.database.url and not (data / data_dir.DATABASE).exists()
+
+    def announce(address: str) -> None:
+        click.echo(f"commentsvc listens on {address}")
+        if is_new:
+            click.echo(f"{data} had no database, so a new one was created")
+        sys.stdout.flush()
+
+    return announce
 
 
 def _supervise(
@@ -180,17 +197,13 @@ def _supervise(
             ]
         )
 
-    def announce(address: str) -> None:
-        click.echo(f"commentsvc listens on {address}")
-        sys.stdout.flush()
-
     data_dir.must_exist(data)
     plan = supervising.Plan(
         data=data,
         processes=processes,
         command=command,
         server=settings.server,
-        announce=announce,
+        announce=_announcement(settings, data),
         manager=systemd.from_environment(),
         takes_over=take_over,
     )
@@ -235,7 +248,8 @@ def check(data: Path, settings_file: Path | None) -> None:
     problems: list[str] = []
     settings = None
     try:
-        settings = loader.load(find_settings(settings_file, data))
+        file = find_settings(settings_file, data)
+        settings = loader.load(file, note=lambda line: click.echo(f"note: {line}"))
         _say_settings(settings)
     except SettingsError as error:
         problems += error.problems

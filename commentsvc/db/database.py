@@ -39,6 +39,9 @@ P = ParamSpec("P")
 READERS: Final = 2  # threads of each kind, for reads that would block the event loop for too long
 WRITER_PATIENCE: Final = 3.0  # seconds to wait for another program's lock; submissions wait too
 DEFAULTS: Final = DatabaseSettings()
+# The most writes, and the most reads of each kind, that may wait; further ones are refused. It is
+# more than a second's work, so a longer queue would only delay the refusal.
+QUEUE: Final = 10_000
 WRITER_CACHE: Final = 4_096  # KiB: holds the pages that the largest batch changes
 
 
@@ -47,10 +50,10 @@ class Database:
 
     `migrations.upgrade` has made or checked it before.
 
-    In `settings`, `queue` is the most writes, and the most reads, that may wait. After
-    `checkpoint_pages` pages the log is copied into the file, which costs two more fsyncs; 0 means
-    never. `purge` is called with the cache tags of each committed transaction, on the writer's
-    thread. `announce` is called with them before the COMMIT, and with () after the purge.
+    After `checkpoint_pages` pages in `settings`, the log is copied into the file, which costs two
+    more fsyncs; 0 means never. `purge` is called with the cache tags of each committed transaction,
+    on the writer's thread. `announce` is called with them before the COMMIT, and with () after the
+    purge.
 
     The `work` of each method is a function of a Reader or Transaction and of the arguments that
     follow, as in ``await database.read(find, comment_id)``.
@@ -69,9 +72,9 @@ class Database:
         self._engine = engine_for(location, settings, patience)
         self._purge = purge
         self._announce = announce
-        self._writes = WorkQueue(settings.queue)
-        self._reads = WorkQueue(settings.queue)
-        self._public_reads = WorkQueue(settings.queue)
+        self._writes = WorkQueue(QUEUE)
+        self._reads = WorkQueue(QUEUE)
+        self._public_reads = WorkQueue(QUEUE)
         self._runners: list[threading.Thread] = []
         self._connections: list[Any] = []  # Any: see engine.Engine
         self._inline: Reader | None = None

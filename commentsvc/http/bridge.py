@@ -37,6 +37,20 @@ IN_THREAD: Final = 262_144
 # Bytes for each process in the memory with their numbers of clients.
 COUNT_BYTES: Final = 4
 
+# Requests that may wait for an answer that is not in the cache; further ones get 503. The event
+# loop answers so many in about a second, so a longer queue would only delay the refusal.
+WAITING: Final = 1_024
+# Seconds in which a request's head, with a PROXY protocol header before it, and its body must
+# arrive. So a client that sends slowly on purpose occupies a connection for at most so long.
+HEAD_DEADLINE: Final = 10
+BODY_DEADLINE: Final = 30
+# Seconds after which a request without an answer gets 504: what answers so late has hung. The
+# proxies' configurations in config/proxy wait a little longer.
+HANDLER_DEADLINE: Final = 30
+# Seconds after which a silent live connection gets an empty event: many proxies close one that has
+# been silent for 60 s, and some after 30 s.
+HEARTBEAT: Final = 15
+
 # A shortage of file descriptors is over after so many seconds without a new one.
 RECOVERED = 60.0
 
@@ -122,16 +136,16 @@ def core_options(settings: ServerSettings, trace_lines: int = 0) -> CoreOptions:
         "workers": settings.workers,
         "cache_bytes": settings.cache_mib << 20,
         "connections": settings.max_connections,
-        "waiting": settings.max_waiting_requests,
+        "waiting": WAITING,
         "trace_lines": trace_lines,
         "streams": settings.max_streams,
         "body_bytes": settings.max_body_kib << 10,
         "client_bytes": settings.max_client_mib << 20,
         "keep_alive": settings.keep_alive,
-        "head_deadline": settings.head_timeout,
-        "body_deadline": settings.body_timeout,
-        "handler_deadline": settings.handler_timeout,
-        "heartbeat": settings.stream_heartbeat,
+        "head_deadline": HEAD_DEADLINE,
+        "body_deadline": BODY_DEADLINE,
+        "handler_deadline": HANDLER_DEADLINE,
+        "heartbeat": HEARTBEAT,
         "proxy_protocol": settings.proxy_protocol,
         "hsts": settings.hsts,
         "refusal_type": messages.JSON,

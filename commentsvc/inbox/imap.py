@@ -43,6 +43,9 @@ GRACE: Final = 5.0
 # Milliseconds before the last reading of which mails are read again if UIDs have become invalid:
 # servers search by days, of any time zone.
 OVERLAP: Final = 2 * DAY_MS
+# Seconds between two searches for new mails. A server that announces them (IDLE) may end a silent
+# connection after half an hour (RFC 3501, 5.4), and a router after less.
+PATIENCE: Final = 300.0
 # The part of a mail that is fetched: one byte more than may be read, so that a larger one is told.
 _PEEK: Final = f"BODY.PEEK[]<0.{MAIL_SIZE + 1}>"
 _BODY: Final = b"BODY[]<0>"
@@ -183,14 +186,13 @@ class ImapFetcher:
         return ["OR", ["TO", local], ["OR", ["CC", local], delivered]]
 
     def _wait(self, client: IMAPClient, idles: bool) -> None:
-        """Wait for a new mail, or for as long as the settings say."""
-        patience = 60.0 * self._settings.poll_minutes
+        """Wait for a new mail, or for PATIENCE."""
         if idles:
             client.idle()
-            client.idle_check(timeout=patience)
+            client.idle_check(timeout=PATIENCE)
             client.idle_done()
         else:
-            self._stopping.wait(patience)
+            self._stopping.wait(PATIENCE)
             client.noop()
 
 

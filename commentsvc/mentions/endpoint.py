@@ -32,6 +32,8 @@ from commentsvc.util.client_network import network
 from commentsvc.util.origin import host_of, origin
 from commentsvc.util.ratelimit import NetworkLimiter, RateLimiter
 
+# Webmentions from one network, and those that name pages of one host: each makes us fetch a page.
+RATE: Final = "60/hour"
 TAKEN: Final = b"Thank you. Your page will be checked soon.\n"
 
 
@@ -61,9 +63,10 @@ class WebmentionEndpoint:
         settings = service.settings
         self._taking = {site.name for site in settings.sites if site.webmentions}
         base = settings.server.public_url.rstrip("/")
+        rate = "off" if settings.spam.rate_limit == "off" else RATE
         self._plain = base and f"{base}/embed/thread?"
-        self._networks = NetworkLimiter(settings.mentions.rate_limit)
-        self._hosts = RateLimiter(settings.mentions.rate_limit)
+        self._networks = NetworkLimiter(rate)
+        self._hosts = RateLimiter(rate)
         self._proxies = TrustedProxies(settings.server.trusted_proxies)
         self._sites = service.sites
         self._database = service.database

@@ -23,7 +23,7 @@ from commentsvc.mentions.polite_client import Disallowed, LeaveAlone, PoliteClie
 from commentsvc.settings.schema import Site
 from commentsvc.util.http_client import RemoteError, SettingsClient
 from commentsvc.util.threads import FOREIGN, run_in
-from commentsvc.util.timestamps import DAY_MS, MINUTE_MS
+from commentsvc.util.timestamps import DAY_MS
 
 _log = logging.getLogger(__name__)
 
@@ -34,7 +34,7 @@ SITEMAPS: Final = 20  # the most sitemaps of an index that are read
 SITEMAP_SIZE: Final = 8_388_608  # bytes
 PAGE_SIZE: Final = 2_097_152  # bytes
 POSTS: Final = 5  # the most posts that a page names
-SLOWER: Final = 4  # pages and sitemaps are read this many times less often than posts
+INTERVAL: Final = 4 * store.INTERVAL  # between two readings of a sitemap, or of a new page
 YOUNGER: Final = 20  # a page is read again after this fraction of its age: 1/20
 
 _ATTRIBUTES: Final = {"comment-thread": {"data-social-posts", "url"}, "link": {"href", "rel"}}
@@ -96,8 +96,6 @@ class PageReader:
         settings = service.settings
         self._client = PoliteClient(SettingsClient(settings.hooks.allowed_networks), service.clock)
         self._blogs = [_Blog(site) for site in settings.sites if site.social_sitemap]
-        self._interval = SLOWER * settings.mentions.poll_minutes * MINUTE_MS
-        self._followed = settings.mentions.follow_days * DAY_MS
         self._sites = service.sites
         self._database = service.database
         self._clock = service.clock
@@ -112,7 +110,7 @@ class PageReader:
         for blog in self._blogs:
             try:
                 if blog.next_at <= now:
-                    blog.next_at = now + self._interval
+                    blog.next_at = now + INTERVAL
                     await self._list(blog, now)
                 due = [address for address, page in blog.pages.items() if page.next_at <= now]
                 for address in due[:AT_ONCE]:
@@ -134,7 +132,7 @@ class PageReader:
                 sitemaps.add(url)
                 answer = await self._client.fetch(url, "application/xml", SITEMAP_SIZE)
                 waiting += await run_in(FOREIGN, blog_pages.parse, answer.body, url)
-        since = now - self._followed
+        since = now - store.FOLLOWED
         young = [url for url, moment in changed.items() if not moment or moment > since]
         young.sort(key=changed.__getitem__, reverse=True)
         found = {}
@@ -147,7 +145,7 @@ class PageReader:
     async def _read(self, blog: _Blog, address: str, now: int) -> None:
         """Follow the posts that a page names. Raise RemoteError or UnreadablePage."""
         page, site = blog.pages[address], blog.site
-        next_at = now + max(self._interval, min((now - page.changed_at) // YOUNGER, DAY_MS))
+        next_at = now + max(INTERVAL, min((now - page.changed_at) // YOUNGER, DAY_MS))
         blog.pages[address] = page._replace(next_at=next_at)
         answer = await self._client.fetch(address, "text/html", PAGE_SIZE, page.etag)
         if answer.status == 200 and self._is_ours(answer.url, site):

@@ -25,7 +25,7 @@ from commentsvc.model import fragment
 from commentsvc.settings.schema import Site
 from commentsvc.submissions.service import SubmissionService
 from commentsvc.util.http_client import RemoteError, SettingsClient, StrangerClient
-from commentsvc.util.timestamps import DAY_MS, MINUTE_MS
+from commentsvc.util.timestamps import DAY_MS
 
 _log = logging.getLogger(__name__)
 
@@ -48,8 +48,6 @@ class PostPoller:
             settings.mentions.bluesky_service,
         )
         self._settings = settings
-        self._interval = settings.mentions.poll_minutes * MINUTE_MS
-        self._followed = settings.mentions.follow_days * DAY_MS
         self._comments = MentionComments(service, submissions)
         self._sites = service.sites
         self._database = service.database
@@ -93,11 +91,11 @@ class PostPoller:
             return error.pause_ms
         except (RemoteError, PostGone) as error:
             _log.info("posts of %s cannot be read: %s", account, error)
-            return 4 * self._interval
+            return 4 * store.INTERVAL
         for address, links in posts:
             for place in dict.fromkeys(_pages(self._sites, site.name, links)):
                 await self._database.write(store.follow, place, address, now)
-        return self._interval
+        return store.INTERVAL
 
     async def poll_due(self) -> int:
         """Check some due posts; return how many."""
@@ -108,18 +106,18 @@ class PostPoller:
     async def _poll(self, post: FollowedPost) -> None:
         now = self._clock.now_ms()
         seen = post._replace(attempts=post.attempts + 1)
-        pause = self._interval << min(seen.attempts, 8)
+        pause = store.INTERVAL << min(seen.attempts, 8)
         try:
             found, etag = await self._networks.read(post.address, post.etag)
             if found:
                 if found.replies is not None and not await self._take(post, found.replies, now):
                     etag = ""  # so that the next answer contains them again
                 seen = post._replace(likes=found.likes, reposts=found.reposts)
-            seen, pause = seen._replace(attempts=0, etag=etag), self._interval
+            seen, pause = seen._replace(attempts=0, etag=etag), store.INTERVAL
         except PostGone:
             for mention in (await self._database.read(store.replies, post)).values():
                 await self._database.write(_withdraw, mention, now)
-            seen, pause = post._replace(likes=0, reposts=0), self._followed
+            seen, pause = post._replace(likes=0, reposts=0), store.FOLLOWED
         except LeaveAlone as error:
             pause = error.pause_ms
         except (RemoteError, CommentsError) as error:
@@ -130,7 +128,7 @@ class PostPoller:
             _log.exception("%s cannot be followed", post.address)
         age = now - post.found_at
         next_at = now + max(pause, min(age // YOUNGER, DAY_MS))
-        done = age > self._followed
+        done = age > store.FOLLOWED
         await self._database.write(store.looked_at, post, seen, None if done else next_at)
 
     async def _take(self, post: FollowedPost, replies: list[RemoteReply], now: int) -> bool:

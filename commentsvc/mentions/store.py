@@ -16,9 +16,17 @@ from commentsvc.db.connection import Reader, Transaction
 from commentsvc.db.query import Param, Select, prepared
 from commentsvc.db.schema.comments import SiteTable, ThreadTable
 from commentsvc.db.schema.mentions import LIKE, REPLY, REPOST, FollowedPostTable, MentionTable
+from commentsvc.util.timestamps import DAY_MS, MINUTE_MS
 
 # The most mentions that wait for their first check; further ones are refused.
 MOST_WAITING: Final = 1_000
+
+# For so long, pages that sent a webmention and posts with their replies are checked again. Later
+# replies are rare, and each check burdens another's server.
+FOLLOWED: Final = 90 * DAY_MS
+# Between two checks for new posts, and for replies to recent ones: a server of Mastodon answers 300
+# requests in 5 minutes, which suffices for hundreds of posts.
+INTERVAL: Final = 15 * MINUTE_MS
 
 _MENTION: Final = (
     MentionTable.id,

@@ -44,7 +44,6 @@ class MentionVerifier:
     def __init__(self, service: ServiceContext, submissions: SubmissionService) -> None:
         settings = service.settings
         self._client = StrangerClient(settings.mentions.allowed_networks)
-        self._followed = settings.mentions.follow_days * DAY_MS
         self._sites = service.sites
         self._database = service.database
         self._clock = service.clock
@@ -96,7 +95,7 @@ class MentionVerifier:
 
     def _next(self, mention: Mention, now: int) -> int | None:
         """Return when to check a page again that links to ours; None for never."""
-        return now + AGAIN if now - mention.received_at < self._followed else None
+        return now + AGAIN if now - mention.received_at < store.FOLLOWED else None
 
     async def _find(self, mention: Mention) -> FoundMention | None:
         """Return what the page says, None if it is gone. Raise RemoteError or UnreadablePage."""

@@ -15,6 +15,9 @@ from commentsvc.util.i18n import ENGLISH, translate
 from commentsvc.util.i18n import gettext as _
 from commentsvc.util.timestamps import DAY_MS
 
+# Days for which the links in mails to moderators work: longer than most holidays, and short enough
+# that an old mailbox opens nothing.
+LINK_DAYS: Final = 14
 # The decisions that a link can make, with their names, in this order.
 ACTIONS: Final = {APPROVED: _("Approve"), SPAM: _("Spam"), DELETED: _("Delete")}
 
@@ -32,7 +35,6 @@ class DecisionLinks:
     def __init__(self, settings: Settings, links: SignedLinks) -> None:
         """Take the settings, and the signer of links."""
         self._base = settings.server.public_url.rstrip("/")
-        self._days = settings.mail.link_days
         self._links = links
 
     def page(self, purpose: str, *content: int | str, expires: int, language: str) -> str:
@@ -43,7 +45,7 @@ class DecisionLinks:
 
     def expires(self, post: OutboxRow) -> int:
         """Return when the links in a message expire, in Unix milliseconds."""
-        return post.created_at + self._days * DAY_MS
+        return post.created_at + LINK_DAYS * DAY_MS
 
     def of(self, comment: Comment, post: OutboxRow, language: str) -> list[DecisionLink]:
         """Return a link for each decision that is possible on a comment."""

@@ -34,7 +34,7 @@ from commentsvc.moderation import personal_data, profiles
 from commentsvc.moderation.permissions import site_ids
 from commentsvc.moderation.profiles import Profile
 from commentsvc.outbox.channel import DeliveryRejected
-from commentsvc.outbox.decision_links import DecisionLink, DecisionLinks
+from commentsvc.outbox.decision_links import LINK_DAYS, DecisionLink, DecisionLinks
 from commentsvc.outbox.smtp import Envelope
 from commentsvc.readers import accounts, follows, subscriptions
 from commentsvc.readers.follows import Follower
@@ -561,7 +561,7 @@ class MailComposer:
         message["X-Auto-Response-Suppress"] = "All"
         if kind in BULK:
             message["Precedence"] = "bulk"
-        values |= {"subject": one_line(str(subject)), "site": name, "days": self._mail.link_days}
+        values |= {"subject": one_line(str(subject)), "site": name, "days": LINK_DAYS}
         text, html = (
             templates.render(TEMPLATES[kind], spoken(), **values)
             for templates in (_AS_TEXT, _AS_HTML)

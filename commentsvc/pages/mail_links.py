@@ -27,6 +27,7 @@ from commentsvc.moderation import authorized, changes, profiles
 from commentsvc.moderation.answers import AnswerResult
 from commentsvc.moderation.profiles import Profile
 from commentsvc.outbox.channels import recipients
+from commentsvc.outbox.decision_links import LINK_DAYS
 from commentsvc.readers import subscriptions
 from commentsvc.util.i18n import gettext as _
 from commentsvc.util.i18n import speaking, spoken
@@ -109,7 +110,6 @@ class LinkPages:
         self._links = SignedLinks(service.keys)
         self._clock = service.clock
         self._bounds = settings.comments
-        self._kept = settings.mail.link_days * DAY_MS
         self._recipients = recipients(settings)
         self._titles = {site.name: site.title for site in settings.sites}
         self._sites = service.sites
@@ -144,7 +144,7 @@ class LinkPages:
 
         def work(tx: Transaction) -> None:
             self._check(tx, who, entry)
-            signed_links.mark_used(tx, f"{action} {comment_id} {post_id}", now, self._kept)
+            signed_links.mark_used(tx, f"{action} {comment_id} {post_id}", now, LINK_DAYS * DAY_MS)
             changes.change(tx, [comment_id], action, who, now)
 
         entry = await self._find(comment_id)
@@ -173,7 +173,7 @@ class LinkPages:
         comment_id, now = to.entry.comment.id, self._clock.now_ms()
 
         def work(tx: Transaction) -> AnswerResult:
-            signed_links.mark_used(tx, f"answer {comment_id} {to.post_id}", now, self._kept)
+            signed_links.mark_used(tx, f"answer {comment_id} {to.post_id}", now, LINK_DAYS * DAY_MS)
             return authorized.answer(tx, to.profile.actor, comment_id, message, now)
 
         answer = (await self._database.write(work)).comment

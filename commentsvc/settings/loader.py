@@ -11,7 +11,7 @@ The only error is reader.SettingsError.
 """
 
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any, Final, NamedTuple, get_args
@@ -20,6 +20,7 @@ import msgspec
 
 from commentsvc.settings.reader import SettingsError, SettingsReader
 from commentsvc.settings.schema import (
+    REMOVED,
     SECTIONS,
     DatabaseSettings,
     InboxSettings,
@@ -50,13 +51,17 @@ def load(
     path: Path | None,
     environ: Mapping[str, str] = os.environ,
     options: Mapping[str, str | None] = MappingProxyType({}),
+    note: Callable[[str], None] = lambda _: None,
 ) -> Settings:
     """Read the file at `path` (None: no file), then the variables in `environ`.
 
-    `options` of the command line ("server.workers": "2", for --workers) override both. Raise
-    SettingsError with all problems that were found.
+    `options` of the command line ("server.workers": "2", for --workers) override both. `note` is
+    called with a line for each setting of an earlier version, which is ignored. Raise SettingsError
+    with all problems that were found.
     """
     reading = _reading(path, environ)
+    for line in reading.notes:
+        note(line)
     for name, value in options.items():
         if value is not None:
             reading.override(name, value)
@@ -81,8 +86,12 @@ def load(
     return Settings(**parts, sites=sites)
 
 
+def _new_reader() -> SettingsReader:
+    return SettingsReader("COMMENTSVC_", SECTIONS, repeated="site", places=PLACES, removed=REMOVED)
+
+
 def _reading(path: Path | None, environ: Mapping[str, str]) -> SettingsReader:
-    reading = SettingsReader("COMMENTSVC_", SECTIONS, repeated="site", places=PLACES)
+    reading = _new_reader()
     if path is not None:
         reading.read_file(path)
     reading.read_environment(environ)
@@ -126,7 +135,7 @@ def database_url(path: Path | None, environ: Mapping[str, str] = os.environ) -> 
     A file that is no TOML can name none, unless it mentions one. Raise SettingsError if it does, or
     if the setting is wrong.
     """
-    reading = SettingsReader("COMMENTSVC_", SECTIONS, repeated="site", places=PLACES)
+    reading = _new_reader()
     if path is not None:
         reading.read_file(path)
         if reading.problems and not any(reading.tables.values()) and _mentions_postgresql(path):

@@ -2,16 +2,18 @@
 
 An invalid value does not stop the reading: each problem becomes one line that names the key, what
 was found, what is allowed and what to do. The caller raises all of them together, so that the
-operator can correct the file at once. The first annotation (`msgspec.Meta`) of a struct's field
-says what is allowed; in its `extra`, "tidy" is a function that returns the value in its normal form
-or raises ValueError, and "secret" keeps the value out of messages.
+operator can correct the file at once. A setting of an earlier version becomes a note instead.
+
+The first annotation (`msgspec.Meta`) of a struct's field says what is allowed; in its `extra`,
+"tidy" is a function that returns the value in its normal form or raises ValueError, and "secret"
+keeps the value out of messages.
 
 The only error is SettingsError.
 """
 
 import re
 import tomllib
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from pathlib import Path
 from typing import Any, Final, NamedTuple, TypeVar, get_args, get_origin
 
@@ -55,10 +57,11 @@ Table = dict[str, GivenValue]
 
 
 class SettingsReader:
-    """Collects the values given for `sections`, and the `problems` with them.
+    """Collects the values given for `sections`, the `problems` with them, and `notes`.
 
     The section `repeated` may occur several times in a file, as an array of tables; variables can
-    override it while there is at most one. The variables in `places` are left to the caller.
+    override it while there is at most one. The variables in `places` are left to the caller. The
+    settings in `removed` ("section.key") are ignored, with a note each.
     """
 
     def __init__(
@@ -68,14 +71,22 @@ class SettingsReader:
         *,
         repeated: str,
         places: Iterable[str],
+        removed: Collection[str] = (),
     ) -> None:
         self.problems: list[str] = []
+        self.notes: list[str] = []
         self.tables: dict[str, Table] = {name: {} for name in sections if name != repeated}
         self.repeats: list[Table] = [{}]
         self._prefix = prefix
         self._sections = sections
         self._repeated = repeated
         self._places = tuple(places)
+        self._removed = removed
+        self._removed_variables = {
+            f"{prefix}{name.replace('.', '_')}{suffix}".upper()
+            for name in removed
+            for suffix in ("", "_FILE")
+        }
         self._variables = {
             f"{prefix}{section}_{field.name}".upper(): (section, field.name)
             for section, struct in sections.items()
@@ -91,7 +102,9 @@ class SettingsReader:
             self.problems.append(f"{path} cannot be read as TOML: {reason}. Repair it there.")
             return
         for name, value in document.items():
-            if name not in self._sections:
+            if name not in self._sections and self._was_section(name):
+                self._read_table(path, name, value if isinstance(value, dict) else {})
+            elif name not in self._sections:
                 self.problems.append(
                     f"[{name}] in {path} is not a section; the most similar one is "
                     f"[{_nearest(name, self._sections)}]. Rename or remove it."
@@ -107,11 +120,18 @@ class SettingsReader:
                     f"Write {header} on a line, then its keys."
                 )
 
+    def _was_section(self, name: str) -> bool:
+        return any(removed.startswith(f"{name}.") for removed in self._removed)
+
     def _read_table(self, path: Path, section: str, table: dict[str, Any]) -> Table:
         given: Table = {}
         for key, value in table.items():
             if (section, key) in self._variables.values():
                 given[key] = GivenValue(value, f"{section}.{key} in {path}", from_text=False)
+            elif f"{section}.{key}" in self._removed:
+                self.notes.append(
+                    f"{section}.{key} in {path} is no setting any more: remove the line."
+                )
             else:
                 names = [".".join(name) for name in self._variables.values()]
                 # The right key in a wrong section is the commonest mistake.
@@ -126,6 +146,9 @@ class SettingsReader:
         """Read the variables in `environ`; they override the file."""
         for variable in sorted(environ):
             if not variable.startswith(self._prefix) or variable in self._places:
+                continue
+            if variable in self._removed_variables:
+                self.notes.append(f"{variable} is no setting any more: unset it.")
                 continue
             name = variable if variable in self._variables else variable.removesuffix("_FILE")
             section, key = self._variables.get(name, ("", ""))

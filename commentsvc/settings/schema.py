@@ -70,13 +70,8 @@ class ServerSettings(Struct, frozen=True, kw_only=True):
     max_connections: Annotated[int, whole(16, 1_000_000)] = 20_000
     max_streams: Annotated[int, whole(0, 1_000_000)] = 5_000
     max_network_streams: Annotated[int, whole(0, 1_000_000)] = 500
-    stream_heartbeat: Annotated[int, whole(1, 3_600, "seconds")] = 15
     miss_limit: Annotated[str, RATE] = "6000/minute"
-    max_waiting_requests: Annotated[int, whole(16, 65_536)] = 1_024
     keep_alive: Annotated[int, whole(1, 3_600, "seconds")] = 75
-    head_timeout: Annotated[int, whole(1, 600, "seconds")] = 10
-    body_timeout: Annotated[int, whole(1, 3_600, "seconds")] = 30
-    handler_timeout: Annotated[int, whole(1, 600, "seconds")] = 30
     stop_grace: Annotated[int, whole(0, 600, "seconds")] = 10
     max_body_kib: Annotated[int, whole(16, 65_536, "KiB")] = 256
     max_client_mib: Annotated[int, whole(1, 65_536, "MiB")] = 64
@@ -90,7 +85,6 @@ class DatabaseSettings(Struct, frozen=True, kw_only=True):
     synchronous: Annotated[Literal["full", "normal"], Meta(description='"full" or "normal"')] = (
         "full"
     )
-    queue: Annotated[int, whole(100, 1_000_000)] = 10_000
     checkpoint_pages: Annotated[int, whole(0, 1_000_000)] = 16_000
     coherence: Annotated[
         Literal["strict", "bounded"], Meta(description='"strict" or "bounded"')
@@ -155,7 +149,6 @@ class CommentsSettings(Struct, frozen=True, kw_only=True):
     author_length: Annotated[int, whole(1, 1_000, "characters")] = 80
     message_length: Annotated[int, whole(1, 100_000, "characters")] = 8_000
     list_limit: Annotated[int, whole(1, 10_000)] = 1_000
-    image_count: Annotated[int, whole(1, 20)] = 4
     image_kib: Annotated[int, whole(64, 60_000, "KiB")] = 8_192
     images_mib: Annotated[int, whole(1, 1_000_000, "MiB")] = 500
     votes: Annotated[Literal["off", "up", "both"], Meta(description='"off", "up" or "both"')] = "up"
@@ -172,7 +165,6 @@ class ModerationSettings(Struct, frozen=True, kw_only=True):
     edit_minutes: Annotated[int, whole(0, 10_080, "minutes")] = 15
     protected_names: Annotated[tuple[str, ...], PROTECTED] = ()
     session_days: Annotated[int, whole(1, 365, "days")] = 30
-    session_idle_hours: Annotated[int, whole(1, 8_760, "hours")] = 168
 
 
 class SpamSettings(Struct, frozen=True, kw_only=True):
@@ -181,11 +173,7 @@ class SpamSettings(Struct, frozen=True, kw_only=True):
     rate_limit: Annotated[str, RATE] = "10/minute"
     site_rate_limit: Annotated[str, RATE] = "60/minute"
     vote_limit: Annotated[str, RATE] = "60/hour"
-    view_limit: Annotated[str, RATE] = "300/hour"
-    image_limit: Annotated[str, RATE] = "20/day"
     pending_limit: Annotated[str, RATE] = "20/day"
-    site_pending_limit: Annotated[int, whole(0, 1_000_000)] = 10_000
-    honeypot: Annotated[bool, SWITCH] = True
     max_links: Annotated[int, whole(0, 1_000)] = 3
     blocked_words: Annotated[tuple[str, ...], UNWANTED] = ()
     scripts: Annotated[tuple[str, ...], READ] = ()
@@ -227,7 +215,6 @@ class MailSettings(Struct, frozen=True, kw_only=True):
     moderators: Annotated[tuple[str, ...], ADDRESSES] = ()
     digest: Annotated[Literal["off", "hourly", "daily"], words("off", "hourly", "daily")] = "off"
     language: Annotated[str, LANGUAGE] = "en"
-    link_days: Annotated[int, whole(1, 90, "days")] = 14
     reply_notifications: Annotated[bool, SWITCH] = True
 
     def __repr__(self) -> str:
@@ -248,7 +235,6 @@ class InboxSettings(Struct, frozen=True, kw_only=True):
     token_command: Annotated[str, COMMAND] = ""
     ca_file: Annotated[str, PATH] = ""
     folder: Annotated[str, USER] = "INBOX"
-    poll_minutes: Annotated[int, whole(1, 29, "minutes")] = 5
     hook_secret: Annotated[str, HOOK_SECRET] = ""
 
     def __repr__(self) -> str:
@@ -287,9 +273,6 @@ class OidcSettings(Struct, frozen=True, kw_only=True):
 class MentionsSettings(Struct, frozen=True, kw_only=True):
     """Limits for mentions on other sites; each `[[site]]` says which of them it accepts."""
 
-    rate_limit: Annotated[str, RATE] = "60/hour"
-    follow_days: Annotated[int, whole(1, 3_650, "days")] = 90
-    poll_minutes: Annotated[int, whole(5, 1_440, "minutes")] = 15
     bluesky_service: Annotated[str, URL] = "https://public.api.bsky.app"
     allowed_networks: Annotated[tuple[str, ...], STRANGERS] = ()
 
@@ -309,12 +292,6 @@ class StacosysSettings(Struct, frozen=True, kw_only=True):
 
     redirect: Annotated[str, REDIRECT] = "/"
     rss_file: Annotated[str, PATH] = ""
-
-
-class FeedSettings(Struct, frozen=True, kw_only=True):
-    """The feeds: Atom, RSS and JSON Feed."""
-
-    entries: Annotated[int, whole(1, 1_000)] = 50
 
 
 class AuthSettings(Struct, frozen=True, kw_only=True):
@@ -343,7 +320,6 @@ class Settings(Struct, frozen=True, kw_only=True):
     mentions: MentionsSettings = MentionsSettings()
     backup: BackupSettings = BackupSettings()
     stacosys: StacosysSettings = StacosysSettings()
-    feed: FeedSettings = FeedSettings()
     auth: AuthSettings = AuthSettings()
     sites: tuple[Site, ...] = (Site(),)
 
@@ -353,3 +329,28 @@ SECTIONS: Final[dict[str, type[Struct]]] = {
     **{f.name: f.type for f in msgspec.structs.fields(Settings) if f.name != "sites"},
     "site": Site,
 }
+
+# Settings of earlier versions, which are constants beside their use now. A file that has one is
+# still valid.
+REMOVED: Final = frozenset(
+    {
+        "comments.image_count",
+        "database.queue",
+        "feed.entries",
+        "inbox.poll_minutes",
+        "mail.link_days",
+        "mentions.follow_days",
+        "mentions.poll_minutes",
+        "mentions.rate_limit",
+        "moderation.session_idle_hours",
+        "server.body_timeout",
+        "server.handler_timeout",
+        "server.head_timeout",
+        "server.max_waiting_requests",
+        "server.stream_heartbeat",
+        "spam.honeypot",
+        "spam.image_limit",
+        "spam.site_pending_limit",
+        "spam.view_limit",
+    }
+)

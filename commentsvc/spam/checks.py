@@ -37,7 +37,6 @@ class SpamChecker:
         wanted = settings.spam
         self._spam_from = wanted.spam_score
         self._asks_classifier = bool(wanted.classifier_url)
-        self._honeypot = wanted.honeypot
         self._rules = TextRules(wanted.max_links, wanted.blocked_words, wanted.scripts)
         self._duplicates = Duplicates() if wanted.duplicates else None
         # Without a limit for each network, a limit for the whole site makes no sense.
@@ -77,7 +76,7 @@ class SpamChecker:
         monotonic_ms: int,
     ) -> Verdict:
         """Return the verdict on a submission from `network`."""
-        if submission.honeypot and self._honeypot:
+        if submission.honeypot:
             return score.TRAPPED
         look = self._token_check(submission, now_ms)
         if self._mode == "require" and not look.usable and submission.form_token is not None:

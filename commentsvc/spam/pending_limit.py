@@ -22,6 +22,9 @@ from commentsvc.util.i18n import gettext as _
 from commentsvc.util.ratelimit import NetworkLimiter
 
 RECOUNT_MS: Final = 10_000
+# Pending comments of a site; further ones are refused. Nobody reads so many, and the lists of
+# moderators stay fast.
+SITE_PENDING: Final = 10_000
 SITE_RETRY: Final = 3_600  # seconds until a moderator may have shortened the queue
 
 NETWORK_FULL: Final = _(
@@ -65,7 +68,7 @@ class PendingLimit:
         """Take the settings, and the database with the comments."""
         limited = settings.rate_limit != "off"
         self._networks = NetworkLimiter(settings.pending_limit if limited else "off")
-        self._most = settings.site_pending_limit if limited else 0
+        self._most = SITE_PENDING if limited else 0
         self._sites: dict[str, _Count] = {}
         self._database = database
 

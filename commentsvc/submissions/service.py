@@ -42,6 +42,9 @@ from commentsvc.util.timestamps import MINUTE_MS
 # How often comments of a network may have somebody, who has not agreed before, asked about mails.
 QUESTIONS: Final = "20/day"
 
+# Pictures in one comment. Each takes up to 400 KB, and readers load all of a thread.
+IMAGES: Final = 4
+
 # The status of a submission by its verdict.
 STATUS: Final = {"accept": APPROVED, "hold": PENDING, "spam": SPAM}
 
@@ -105,7 +108,6 @@ class SubmissionService:
         is_limited = settings.spam.rate_limit != "off"
         self._questions = NetworkLimiter(QUESTIONS if is_limited else "off")
         self._tokens = EditTokens(keys)
-        self._images = settings.comments.image_count
         self._rendering = RenderQueue(service.clock)
         self._database = database
         self._sites = service.sites
@@ -227,13 +229,13 @@ class SubmissionService:
 
     def _check_images(self, message: str) -> None:
         number = len(image_names.names(message))
-        if number > self._images:
+        if number > IMAGES:
             raise SubmissionError(
                 {
                     "message": _(
                         "This has %(number)s pictures; at most %(limit)s are allowed.",
                         number=number,
-                        limit=self._images,
+                        limit=IMAGES,
                     )
                 }
             )

@@ -146,11 +146,7 @@ def send_all_that_it_takes(clients: list[socket.socket], data: bytes) -> None:
 @pytest.mark.usefixtures("many_descriptors")
 def test_all_clients_together_hold_no_more_than_their_bound(data: Path, start: Start) -> None:
     """Slow bodies of 90 MiB and answers that nobody reads; then all clients leave."""
-    environ = {
-        "COMMENTSVC_SERVER_MAX_CLIENT_MIB": str(BOUND_MIB),
-        "COMMENTSVC_SERVER_BODY_TIMEOUT": str(int(PATIENCE)),  # s; the bound comes first
-    }
-    service = start(data, environ=environ)
+    service = start(data, environ={"COMMENTSVC_SERVER_MAX_CLIENT_MIB": str(BOUND_MIB)})
     assert service.count("/post/") == 0
     before = memory(service)
     with ExitStack() as stack:

@@ -53,7 +53,6 @@ from commentsvc.pages.reader_sign_in import SignInPages
 from commentsvc.settings.schema import (
     CommentsSettings,
     DatabaseSettings,
-    FeedSettings,
     ModerationSettings,
     Settings,
     Site,
@@ -72,7 +71,6 @@ SETTINGS = Settings(
     moderation=ModerationSettings(policy="suspicious"),
     spam=SpamSettings(rate_limit="off", max_links=2),
     comments=CommentsSettings(author_length=20, message_length=200, list_limit=50),
-    feed=FeedSettings(entries=2),
     sites=(
         Site(name="blog", origins=("https://blog.example",), title="A blog"),
         Site(name="notes"),

@@ -14,7 +14,7 @@ from commentsvc.comments import create, pagination, queries
 from commentsvc.db.connection import Transaction
 from commentsvc.markup.markdown import render
 from commentsvc.moderation import threads
-from commentsvc.settings.schema import CommentsSettings, FeedSettings, ModerationSettings, Site
+from commentsvc.settings.schema import CommentsSettings, ModerationSettings, Site
 from tests.unit.app_fixture import SETTINGS, Served, data, faults, served
 from tests.unit.database_fixture import NOW, new
 
@@ -73,9 +73,7 @@ LISTS = (
 
 def test_no_list_of_long_comments_is_long(tmp_path: Path) -> None:
     site = Site(name="blog", origins=("https://blog.example",), isso=True, artalk=True, waline=True)
-    settings = msgspec.structs.replace(
-        SETTINGS, sites=(site,), comments=CommentsSettings(), feed=FeedSettings(entries=1_000)
-    )
+    settings = msgspec.structs.replace(SETTINGS, sites=(site,), comments=CommentsSettings())
     number = 4 * pagination.TEXTS // 50_000
 
     def fill(tx: Transaction) -> None:

@@ -27,13 +27,14 @@ from commentsvc.settings.schema import (
     Site,
     SpamSettings,
 )
+from commentsvc.submissions import service as submissions
 from tests.unit.app_fixture import SETTINGS, Served, data, faults, served
 
 BASE = "https://comments.example"
 PICTURED: Settings = replace(
     SETTINGS,
     server=ServerSettings(public_url=BASE),
-    comments=CommentsSettings(image_kib=64, image_count=2),
+    comments=CommentsSettings(image_kib=64),
     sites=(replace(SETTINGS.sites[0], images=True), Site(name="notes")),
 )
 ORIGIN = "https://blog.example"
@@ -139,8 +140,9 @@ def test_a_picture_that_is_too_large_is_refused(service: Served) -> None:
 
 
 def test_images_have_bounds(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    settings = replace(PICTURED, spam=SpamSettings(image_limit="3/day", rate_limit="off"))
-    with served(tmp_path, settings) as service:
+    monkeypatch.setattr(api_images, "UPLOADS", "3/day")
+    monkeypatch.setattr(submissions, "IMAGES", 2)
+    with served(tmp_path, replace(PICTURED, spam=SpamSettings())) as service:
         names = [uploaded(service, colour) for colour in ("red", "green", "blue")]
         answer = upload(service)
         assert (answer.status, "Retry-After" in dict(answer.headers)) == (429, True)
@@ -173,8 +175,7 @@ def test_a_network_with_its_share_of_pictures_waits_and_others_do_not(
 ) -> None:
     monkeypatch.setattr(images, "LEAST_SHARE", 150)
     monkeypatch.setattr(images, "SHARE", 10**9)
-    spam = SpamSettings(image_limit="off")
-    with served(tmp_path, replace(PICTURED, spam=spam)) as service:
+    with served(tmp_path, PICTURED) as service:
         for peer, colour, status in (
             ("192.0.2.1", "red", 201),
             ("192.0.2.99", "green", 429),

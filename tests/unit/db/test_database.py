@@ -10,6 +10,7 @@ from typing import Literal
 import psycopg
 import pytest
 
+from commentsvc.db import database as database_module
 from commentsvc.db.connection import Reader, Transaction
 from commentsvc.db.database import Database
 from commentsvc.db.errors import DatabaseBusy, DatabaseClosed, DatabaseFull, DatabaseUnusable
@@ -31,7 +32,7 @@ def test_a_read_after_the_answer_sees_what_was_acknowledged(tmp_path: Path) -> N
         asyncio.run(main(database))
 
 
-def test_a_full_queue_refuses_at_once(tmp_path: Path) -> None:
+def test_a_full_queue_refuses_at_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     async def main(database: Database) -> None:
         go_on = held(database)
         writes = [asyncio.ensure_future(database.write(site(str(n)))) for n in range(4)]
@@ -40,7 +41,8 @@ def test_a_full_queue_refuses_at_once(tmp_path: Path) -> None:
         go_on.set()
         assert await asyncio.gather(*writes[:3]) == ["0", "1", "2"]
 
-    with opened(tmp_path, settings=DatabaseSettings(queue=3)) as database:
+    monkeypatch.setattr(database_module, "QUEUE", 3)
+    with opened(tmp_path) as database:
         asyncio.run(main(database))
 
 

@@ -15,12 +15,12 @@ from typing import Any
 
 import pytest
 
+from commentsvc.db import database as database_module
 from commentsvc.db.connection import Transaction
 from commentsvc.db.database import Database
 from commentsvc.db.errors import DatabaseBusy, DatabaseClosed, DatabaseFull
 from commentsvc.db.postgresql import connection as postgresql
 from commentsvc.db.writer import BATCH, BatchOperation, Job, WorkQueue, WriteHealth, hand_back
-from commentsvc.settings.schema import DatabaseSettings
 from tests.conftest import cannot_run
 from tests.e2e.program import holding_lock
 from tests.unit.database_fixture import BROKEN_RULE, connected, held, opened, site, sites
@@ -107,7 +107,9 @@ def test_what_queues_meanwhile_shares_a_transaction_and_a_purge(tmp_path: Path) 
     assert [len(tags) for tags in purged] == [BATCH + 1, 11]
 
 
-def test_what_queues_while_another_writes_shares_the_next_transaction(tmp_path: Path) -> None:
+def test_what_queues_while_another_writes_shares_the_next_transaction(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     purged: list[list[str]] = []
 
     async def main(database: Database, other: Any) -> None:  # Any: a connection
@@ -126,9 +128,9 @@ def test_what_queues_while_another_writes_shares_the_next_transaction(tmp_path: 
             second = await queued("second")
         await asyncio.gather(first, second)
 
-    one = DatabaseSettings(queue=1)
+    monkeypatch.setattr(database_module, "QUEUE", 1)
     with (
-        opened(tmp_path, lambda tags: purged.append(list(tags)), one) as database,
+        opened(tmp_path, lambda tags: purged.append(list(tags))) as database,
         contextlib.closing(connected(tmp_path)) as other,
     ):
         asyncio.run(main(database, other))

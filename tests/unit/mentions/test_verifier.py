@@ -9,7 +9,7 @@ import pytest
 from msgspec.structs import replace
 
 from commentsvc.db.schema.mentions import MentionTable
-from commentsvc.mentions import html_page, store, verifier
+from commentsvc.mentions import endpoint, html_page, store, verifier
 from commentsvc.mentions.html_page import UnreadablePage
 from commentsvc.mentions.verifier import MentionVerifier
 from commentsvc.model import APPROVED, DELETED, PENDING, Comment
@@ -19,6 +19,7 @@ from commentsvc.settings.schema import (
     ModerationSettings,
     ServerSettings,
     Site,
+    SpamSettings,
 )
 from commentsvc.util.http_client import Fetched
 from commentsvc.util.timestamps import DAY_MS
@@ -31,7 +32,7 @@ from tests.unit.mentions.other_site import OtherSite, Page, other_site
 WITH_MENTIONS = replace(
     SETTINGS,
     moderation=ModerationSettings(policy="all"),
-    mentions=MentionsSettings(rate_limit="off", allowed_networks=("127.0.0.0/8",)),
+    mentions=MentionsSettings(allowed_networks=("127.0.0.0/8",)),
     sites=(
         Site(name="blog", origins=("https://blog.example",), webmentions=True),
         Site(name="notes", origins=("https://notes.example",)),
@@ -367,8 +368,11 @@ def test_who_came_first_is_checked_first(service: Served, other: OtherSite) -> N
     assert left.source == f"http://127.0.1.{verifier.AT_ONCE}:1/"
 
 
-def test_one_network_and_one_host_have_a_rate(tmp_path: Path) -> None:
-    limited = replace(WITH_MENTIONS, mentions=MentionsSettings(rate_limit="20/hour"))
+def test_one_network_and_one_host_have_a_rate(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(endpoint, "RATE", "20/hour")
+    limited = replace(WITH_MENTIONS, spam=SpamSettings())
     with served(tmp_path, limited) as running:
         sent = [send(running, f"https://rosa.example/{number}") for number in range(100)]
         assert sent == [202] * 20 + [429] * 80

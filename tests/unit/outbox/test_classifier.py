@@ -26,6 +26,7 @@ from commentsvc.outbox import outbox as outbox_queue
 from commentsvc.outbox.classifier import Classifier
 from commentsvc.outbox.worker import FIRST_REST, LONGEST_REST, OutboxWorker
 from commentsvc.settings.schema import HooksSettings, Settings
+from commentsvc.spam import pending_limit
 from commentsvc.spam.score import Verdict
 from tests.background import background
 from tests.e2e.program import ROOT
@@ -214,10 +215,11 @@ def test_a_wrong_answer_leaves_the_comment_to_the_moderators(
 
 
 def test_while_it_is_away_the_queue_of_a_site_is_bounded(
-    tmp_path: Path, server: ThreadingHTTPServer
+    tmp_path: Path, server: ThreadingHTTPServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setattr(pending_limit, "SITE_PENDING", 2)
     known = settings(f"http://127.0.0.1:{server.server_address[1]}/")
-    bound = replace(known.spam, rate_limit="9/minute", pending_limit="1/day", site_pending_limit=2)
+    bound = replace(known.spam, rate_limit="9/minute", pending_limit="1/day")
     with served(tmp_path, replace(known, spam=bound)) as service:
         statuses = [service.submit(f"accept {n}", author="Bea").status for n in range(3)]
     assert statuses[:2] == [202, 202]

@@ -58,7 +58,6 @@ def test_what_several_layers_doubt_is_filed_as_spam_with_all_reasons() -> None:
 def test_a_filled_honeypot_is_refused_whatever_the_rest() -> None:
     assert verdict(layers(), honeypot="x").decision == "reject"
     assert verdict(layers(spam_score=0, rate_limit="off"), honeypot=" ").decision == "reject"
-    assert verdict(layers(honeypot=False), honeypot="x").decision == "accept", "unless it is off"
 
 
 def test_a_wave_makes_comments_wait_and_refuses_none() -> None:

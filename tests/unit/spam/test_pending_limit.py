@@ -7,6 +7,7 @@ import pytest
 
 from commentsvc.db.database import Database
 from commentsvc.settings.schema import SpamSettings
+from commentsvc.spam import pending_limit
 from commentsvc.spam.pending_limit import NETWORK_FULL, RECOUNT_MS, SITE_FULL, PendingLimit
 from commentsvc.util.client_network import network
 from commentsvc.util.i18n import Text
@@ -25,10 +26,9 @@ def database(tmp_path: Path) -> Iterator[Database]:
 def limit(
     database: Database, per_day: int = 1_000, site: int = 0, rate: str = "1/day"
 ) -> PendingLimit:
-    settings = SpamSettings(
-        rate_limit=rate, pending_limit=f"{per_day}/day", site_pending_limit=site
-    )
-    return PendingLimit(settings, database)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(pending_limit, "SITE_PENDING", site)
+        return PendingLimit(SpamSettings(rate_limit=rate, pending_limit=f"{per_day}/day"), database)
 
 
 def texts(limit: PendingLimit, number: int, network: bytes = HERE, now_ms: int = 0) -> list[Text]:

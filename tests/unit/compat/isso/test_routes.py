@@ -17,7 +17,6 @@ from commentsvc.http.messages import Response
 from commentsvc.model import DELETED, PENDING, SPAM
 from commentsvc.settings.schema import (
     CommentsSettings,
-    FeedSettings,
     MailSettings,
     PrivacySettings,
     Site,
@@ -80,7 +79,6 @@ def test_what_a_real_isso_answered_is_answered_alike(tmp_path: Path) -> None:
         SETTINGS,
         sites=(site,),
         comments=CommentsSettings(votes="both"),
-        feed=FeedSettings(),
         moderation=msgspec.structs.replace(SETTINGS.moderation, policy="none"),
     )
     pairs = recorded()
