@@ -37,13 +37,6 @@ CHANGES: Final[dict[str, Message]] = {
 }
 
 
-def subject(kind: str) -> Message:
-    """Return the subject of a mail of that kind."""
-    if kind == CONFIRM_ADDRESS:
-        return _("Confirm the address")
-    return _("Your account was changed: %(what)s", what=CHANGES[kind])
-
-
 class AskedAddress(NamedTuple):
     """An address that an account was asked to confirm at the time `at` (Unix milliseconds)."""
 

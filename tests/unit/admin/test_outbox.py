@@ -5,7 +5,7 @@ import re
 from commentsvc.admin.outbox import MOST
 from commentsvc.db.schema.outbox import Target
 from commentsvc.outbox import outbox
-from commentsvc.outbox.mail import TEMPLATES
+from commentsvc.outbox.mail_kinds import KINDS
 from commentsvc.outbox.outbox import MailAddress
 from tests.unit.admin_client import Seat, header, text
 from tests.unit.app_fixture import NOW, Served
@@ -46,13 +46,13 @@ def test_a_row_is_shown_with_what_became_of_it(service: Served, seat: Seat) -> N
 
 
 def test_each_kind_of_mail_has_a_name(service: Served, seat: Seat) -> None:
-    for kind in TEMPLATES:
+    for kind in KINDS:
         service.database.write_now(outbox.mail, kind, MailAddress("me@blog.example"), MS)
     html = text(seat.get("outbox", accept_language="de"))
     named = re.findall(r"<strong>(.*?)</strong>", html)
-    assert len(named) == len(TEMPLATES)
+    assert len(named) == len(KINDS)
     assert {"Link zum Anmelden", "Antwort auf eine E-Mail"} < set(named)
-    assert set(named) & set(TEMPLATES) == {"test"}, "which is sent at once"
+    assert set(named) & set(KINDS) == {"test"}, "which is sent at once"
 
 
 def test_what_failed_is_sent_again(service: Served, seat: Seat) -> None:

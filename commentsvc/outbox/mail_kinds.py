@@ -1,0 +1,117 @@
+"""The kinds of mails: for each its template, subject and recipient, and what it shows.
+
+A kind is the value of `kind` in a row of the outbox. The templates are in `templates/mail`; each
+writes a mail as text and as HTML.
+"""
+
+from collections.abc import Callable, Mapping
+from enum import Enum
+from typing import Final, NamedTuple
+
+from commentsvc.auth import account_mails
+from commentsvc.db.connection import Reader
+from commentsvc.db.schema.outbox import OutboxRow
+from commentsvc.model import APPROVED, DELETED, PENDING, SPAM
+from commentsvc.outbox.mail_contents import MailContent, MailContents
+from commentsvc.util.i18n import Message, ngettext
+from commentsvc.util.i18n import gettext as _
+
+
+class Recipient(Enum):
+    """Who gets a kind of mails, which decides about its language."""
+
+    MODERATOR = "an address of the settings, in the language of the settings"
+    AUTHOR = "who subscribed with a comment, in the language of that comment"
+    ASKED = "an address that was entered, or that belongs to an account: the row has the language"
+
+
+class MailKind(NamedTuple):
+    """A kind of mails.
+
+    The `subject` may depend on the current status of the comment. `is_bulk` are notices, of which
+    many may come: answering machines leave them alone. The other mails have been asked for by their
+    recipient, and must not be filed as bulk.
+    """
+
+    template: str
+    subject: Message | Mapping[str, Message]
+    recipient: Recipient
+    content: Callable[[MailContents, Reader, OutboxRow], MailContent | None]
+    is_bulk: bool = False
+
+
+_NEW_COMMENTS: Final = ngettext("%(num)s new comment", "%(num)s new comments", 0)
+_IS_NOW: Final = {
+    PENDING: _("The comment is waiting for approval."),
+    APPROVED: _("The comment is published."),
+    SPAM: _("The comment is marked as spam."),
+    DELETED: _("The comment is deleted."),
+}
+# The result of an answer by mail.
+_RECEIVED: Final[Mapping[str, Message | Mapping[str, Message]]] = {
+    "decided": _IS_NOW,
+    "answered": _IS_NOW | {APPROVED: _("Your answer is published.")},
+    "replied": _IS_NOW
+    | {
+        PENDING: _("Your reply is waiting for approval."),
+        APPROVED: _("Your reply is published."),
+    },
+    "held": _IS_NOW
+    | {
+        PENDING: _("Your answer waits for you"),
+        APPROVED: _("Your answer is published."),
+    },
+    "refused": _("Your mail had no effect"),
+}
+
+MODERATOR, AUTHOR, ASKED = Recipient
+Contents = MailContents
+KINDS: Final[Mapping[str, MailKind]] = {
+    "test": MailKind("test", _("Mail from commentsvc works"), MODERATOR, Contents.test),
+    "submitted": MailKind(
+        "submitted",
+        _("%(author)s commented on “%(title)s”"),
+        MODERATOR,
+        Contents.submitted,
+        is_bulk=True,
+    ),
+    "digest": MailKind("submitted", _NEW_COMMENTS, MODERATOR, Contents.digest, is_bulk=True),
+    "confirm": MailKind(
+        "confirm", _("Do you want a mail when someone replies to you?"), AUTHOR, Contents.confirm
+    ),
+    "published": MailKind(
+        "published",
+        _("Your comment on “%(title)s” is published"),
+        AUTHOR,
+        Contents.published,
+        is_bulk=True,
+    ),
+    "reply": MailKind(
+        "reply", _("%(author)s replied to you on “%(title)s”"), AUTHOR, Contents.reply, is_bulk=True
+    ),
+    "follow": MailKind(
+        "follow", _("Do you want mails about new comments?"), ASKED, Contents.follow
+    ),
+    "followed": MailKind("followed", _NEW_COMMENTS, ASKED, Contents.followed, is_bulk=True),
+    "own": MailKind("own", _("Your comments"), ASKED, Contents.own),
+    "sign-in": MailKind("sign_in", _("Sign in"), ASKED, Contents.sign_in),
+    "invitation": MailKind(
+        "invitation", _("An invitation to moderate comments"), ASKED, Contents.invitation
+    ),
+    account_mails.CONFIRM_ADDRESS: MailKind(
+        "account", _("Confirm the address"), ASKED, Contents.confirm_address
+    ),
+    **{
+        kind: MailKind(
+            "account",
+            _("Your account was changed: %(what)s", what=what),
+            ASKED,
+            Contents.account_changed,
+        )
+        for kind, what in account_mails.CHANGES.items()
+    },
+    **{
+        kind: MailKind("received", subject, ASKED, Contents.received)
+        for kind, subject in _RECEIVED.items()
+    },
+}
