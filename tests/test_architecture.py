@@ -87,7 +87,7 @@ ONLY_IMPORTERS: dict[str, frozenset[str]] = {
 # `backup.postgresql_dump` passes it on to pg_dump, with the password.
 # Who sends requests to addresses of the settings, to addresses of strangers, or to both.
 SETTINGS_CLIENTS = frozenset({
-    "admin.provider", "api.avatars", "auth.oidc", "cli.imports", "outbox.akismet",
+    "admin.provider", "api.avatars", "auth.oidc", "imports.importer", "outbox.akismet",
     "outbox.builds", "outbox.classifier", "outbox.webhooks", "imports.sources.blog_pages",
     "mentions.page_posts", "mentions.polite_client", "mentions.poller", "pages.reader_sign_in",
 })  # fmt: skip
@@ -196,7 +196,8 @@ TESTED_ELSEWHERE: dict[str, str] = {
     "imports.sources.files": "test_detect: packed files, and bombs",
     "imports.sources.json_files": "test_detect: the formats that are JSON",
     "imports.staging.pages": "test_store and cli/test_imports: maps, and pages that are merged",
-    "imports.prepare": "cli/test_imports: from the files to the database",
+    "imports.importer": "cli/test_imports: from the files to the database",
+    "cli.import_service": "cli/test_imports: with a server and without",
     "imports.records": "test_detect: these are what the parsers give",
     "imports.report": "cli/test_imports: what is told",
     "imports.sources.sqlite_files": "test_detect: the formats that are databases",
@@ -385,6 +386,24 @@ def split_prose(text: str) -> tuple[str, str]:
     comment = re.compile(r"(?m)(?:^|\s)#.*")
     code = "\n".join(lines)
     return comment.sub("", code), "\n".join([*prose, *comment.findall(code)])
+
+
+def test_the_folders_of_imports_use_each_other_as_their_readme_says() -> None:
+    allowed = {
+        "sources": (),
+        "formats": ("sources",),
+        "staging": (),
+        "store": ("staging.reading",),
+    }
+    wrong = []
+    for folder, others in allowed.items():
+        known = tuple(
+            f"commentsvc.imports.{each}" for each in ("records", "dates", folder, *others)
+        )
+        for path in python_files(PACKAGE / "imports" / folder):
+            found = (name for name in imports(path) if name.startswith("commentsvc.imports."))
+            wrong += [f"{relative(path)}: {name}" for name in found if not name.startswith(known)]
+    assert wrong == []
 
 
 def test_what_docstrings_and_comments_name_exists() -> None:

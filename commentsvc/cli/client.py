@@ -34,8 +34,6 @@ from commentsvc.db.lock import Lock
 from commentsvc.db.migrations import upgrade
 from commentsvc.db.sqlite import connection as sqlite
 from commentsvc.exports import snapshot
-from commentsvc.imports.staging import authors
-from commentsvc.imports.staging.authors import AuthorRules
 from commentsvc.imports.store import store
 from commentsvc.imports.store.store import ImportRun
 from commentsvc.model import TEXT, Entry
@@ -204,18 +202,6 @@ def everyone(data: Path) -> list[Moderator]:
 def import_runs(data: Path) -> list[ImportRun]:
     """Return all imports, the newest first. Raise DatabaseError."""
     return _read(data, store.runs)
-
-
-def is_imported(data: Path, source: str, digest: bytes) -> bool:
-    """Return whether files of that format and digest were imported before. Raise DatabaseError."""
-    return _read(data, store.is_done, source, digest)
-
-
-def author_rules(
-    data: Path, settings: Settings, moderators: Sequence[tuple[str, str]]
-) -> AuthorRules:
-    """Return the rules for authors of an import. Raise DatabaseError and ProfileRefused."""
-    return _read(data, authors.read, settings, moderators)
 
 
 def profiles_by_name(data: Path) -> dict[str, Profile]:

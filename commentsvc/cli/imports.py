@@ -1,16 +1,14 @@
 """The command `import`, which imports what another system has exported.
 
-The files are read and checked in this process, in a staging file beside the database. Only then the
-comments are stored in small transactions, by the running server or by this process.
+It reads options and prints the report; `imports.importer` does the work.
 """
 
 import contextlib
 import os
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from datetime import UTC
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, Literal
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
@@ -18,31 +16,18 @@ from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 import click
 
 from commentsvc.cli.common import (
-    Failure,
     config_option,
     data_option,
     must_have_folder,
 )
 from commentsvc.imports import detect, formats
-from commentsvc.settings import data_dir
 
 if TYPE_CHECKING:
     from click._termui_impl import ProgressBar
 
-    from commentsvc.cli.client import Writer
-    from commentsvc.imports.prepare import ImportSource
-    from commentsvc.imports.staging.pages import PageFinder
-    from commentsvc.imports.staging.staging import StagingDatabase
-    from commentsvc.settings.schema import Settings
+    from commentsvc.imports.importer import Advance
 
-# Comments stored in one transaction. While a server runs, readers and submissions wait for it.
-ALONE: Final = 20_000
-BESIDE_SERVER: Final = 25
-# Comments stored per second while a server runs: they take a hundredth of a core, so that the
-# slowest hundredth of the readers' requests stays as fast as before.
-RATE: Final = 250
 NICE: Final = 10  # the lower priority of an import
-STAGING: Final = "import.sqlite3"  # in the data folder
 STATUSES: Final = ("approved", "pending", "spam")
 
 
@@ -74,10 +59,6 @@ def _moderators(
     return [(who, name) for who, _, name in pairs]
 
 
-# Called with how far the work is, and with the number of comments.
-Advance = Callable[[int, int], None]
-
-
 @click.command("import")
 @data_option
 @config_option
@@ -105,6 +86,7 @@ Advance = Callable[[int, int], None]
 @click.option(
     "--pages",
     "blog",
+    default="",
     metavar="PLACE",
     help="List pages that the blog no longer has. PLACE is the URL or file of its sitemap.xml, or"
     " the folder of the built blog.",
@@ -163,7 +145,7 @@ def import_(
     dry_run: bool,
     map_file: Path | None,
     aliases: Path | None,
-    blog: str | None,
+    blog: str,
     zone: ZoneInfo,
     statuses: tuple[str, ...],
     moderators: list[tuple[str, str]],
@@ -185,38 +167,28 @@ def import_(
         return
     if source is None or not files:
         raise click.UsageError("Give a FORMAT (or auto) and at least one FILE.")
-    from commentsvc.cli import client, running
-    from commentsvc.imports import prepare, report
+    from commentsvc.cli import running
+    from commentsvc.cli.import_service import ImportService
+    from commentsvc.imports import importer
     from commentsvc.imports.staging import pages
-    from commentsvc.imports.staging.convert import Converter
-    from commentsvc.imports.staging.staging import StagingDatabase
 
     os.nice(NICE)
     settings = running.settings_for(data, settings_file, "site")
-    moved = _aliases(aliases) | (pages.read_map(map_file) if map_file else {})
-    locate = pages.PageFinder(settings.sites, site, moved)
-    on_blog = _pages_on_blog(blog, settings, locate) if blog else None
-    found = prepare.open_source(source, files)
-    if found.recognised_by:
-        click.echo(f"{found.format}: recognised by {found.recognised_by}")
-    client.ensure_database(data)
-    ask = partial(client.read_snapshot, data)
-    rules = client.author_rules(data, settings, moderators)
-    with _alone(data / f"{STAGING}.lock"), contextlib.ExitStack() as stack:
-        converter = Converter(found.format, statuses, rules)
-        staging = StagingDatabase(data / STAGING, converter)
-        stack.callback(staging.close)
-        with _progress("reading", found.size) as advance:
-            prepare.read(found, staging, zone, keep_going=keep_going, advance=advance)
-        number = staging.resolve(locate, ask)
-        run = None
-        if not dry_run and (number or _has_news(data, found, staging)):
-            sites = tuple(site.name for site in settings.sites)
-            run = _store(data, found, staging, (site, sites))
-        for line in report.summary(staging, dry=dry_run, on_blog=on_blog):
-            click.echo(line)
-        if report_file:
-            report.write(report_file, staging.rows(ask), on_blog)
+    request = importer.ImportRequest(
+        source=source,
+        files=files,
+        site=site,
+        moved=_aliases(aliases) | (pages.read_map(map_file) if map_file else {}),
+        blog=blog,
+        zone=zone,
+        statuses=statuses,
+        moderators=moderators,
+        dry_run=dry_run,
+        keep_going=keep_going,
+        report_file=report_file,
+    )
+    service = ImportService(data, [each.name for each in settings.sites])
+    run = importer.run(data, settings, request, service, click.echo, _progress)
     if run is not None:
         if learn:
             _learn(data, run, with_spam=learn == "all")
@@ -233,24 +205,6 @@ def _learn(data: Path, run: int, *, with_spam: bool) -> None:
         click.echo(f"the spam filter has learned from {number} comments: {label}")
 
 
-def _has_news(data: Path, found: "ImportSource", staging: "StagingDatabase") -> bool:
-    """Return whether there are new records that are not comments."""
-    from commentsvc.cli import client
-
-    name, digest = found.format, found.digest()
-    return bool(staging.other_count()) and not client.is_imported(data, name, digest)
-
-
-def _pages_on_blog(place: str, settings: "Settings", locate: "PageFinder") -> set[str]:
-    """Return the pages of the blog at `place`, in the form of reports."""
-    from commentsvc.imports.sources import blog_pages
-    from commentsvc.util.http_client import SettingsClient
-
-    urls = blog_pages.read(place, SettingsClient(settings.hooks.allowed_networks))
-    found = (locate(url) for url in urls)
-    return {f"{page.site}:{page.url}" for page in found if not page.reason}
-
-
 def _aliases(path: Path | None) -> dict[str, str]:
     from commentsvc.cli import alias_import
 
@@ -262,21 +216,7 @@ def _aliases(path: Path | None) -> dict[str, str]:
 
 
 @contextlib.contextmanager
-def _alone(path: Path) -> Iterator[None]:
-    """Hold the lock file `path`, so that no other import uses the same staging file."""
-    import fcntl
-
-    data_dir.create_file(path)
-    with path.open("w") as file:
-        try:
-            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError as error:
-            raise Failure(["Another import is running on this data. Wait for it."]) from error
-        yield
-
-
-@contextlib.contextmanager
-def _progress(label: str, length: int) -> Iterator[Advance]:
+def _progress(label: str, length: int) -> Iterator["Advance"]:
     """Yield a function that takes the progress, of `length`, and the number of comments.
 
     On a terminal it shows a bar with the remaining time and comments per second.
@@ -305,74 +245,12 @@ def _progress(label: str, length: int) -> Iterator[Advance]:
         yield advance
 
 
-def _store(
-    data: Path,
-    found: "ImportSource",
-    staging: "StagingDatabase",
-    sites: tuple[str, tuple[str, ...]],
-) -> int:
-    """Store the staged comments; return the id of the import.
-
-    `sites` are the site that was named, "" for none, and all sites of the settings.
-    """
-    from commentsvc.cli import client
-    from commentsvc.runtime.control_commands import (
-        BeginImport,
-        FinishImport,
-        StoreImported,
-        StoreImportedRecords,
-    )
-
-    chosen, known = sites
-    path = str(staging.path.absolute())
-    names = ", ".join(file.name for file in found.files)[:500]
-    with client.Writer(data) as writer:
-        begin = BeginImport(found.format, names, found.digest(), known)
-        [run] = writer.write(begin).changed
-        number = staging.ready_count()
-        with _progress("storing", number) as advance:
-            for first, last in _pieces(writer, number):
-                writer.write(StoreImported(run, path, first, last))
-                advance(last, last)
-        for first, last in _pieces(writer, staging.other_count()):
-            writer.write(StoreImportedRecords(run, path, first, last, chosen))
-        writer.write(FinishImport(run))
-    return run
-
-
-def _pieces(writer: "Writer", number: int) -> Iterator[tuple[int, int]]:
-    """Yield the first and the last row of each batch of `number` rows, not above the RATE."""
-    first = 1
-    while first <= number:
-        last = min(first + (ALONE if writer.is_alone else BESIDE_SERVER) - 1, number)
-        begun = time.monotonic()
-        yield first, last
-        if not writer.is_alone:
-            _wait(last - first + 1, begun)
-        first = last + 1
-
-
-def _wait(number: int, begun: float) -> None:
-    """Wait until so many rows, stored since the moment `begun`, are not above the RATE."""
-    time.sleep(max(begun + number / RATE - time.monotonic(), 0))
-
-
 def _undo(data: Path, run: int) -> None:
-    from commentsvc.cli import client
-    from commentsvc.comments.submission import BIGGEST_ID
-    from commentsvc.runtime.control_commands import UndoImport
+    from commentsvc.cli.import_service import ImportService
+    from commentsvc.imports import importer
 
-    total, before = 0, BIGGEST_ID
-    with client.Writer(data) as writer:
-        while before:
-            most = ALONE if writer.is_alone else BESIDE_SERVER
-            begun = time.monotonic()
-            answer = writer.write(UndoImport(run, before, most))
-            if not writer.is_alone:
-                _wait(answer.moved, begun)
-            total += answer.moved
-            before = answer.changed[0] if answer.changed else 0
-    click.echo(f"import {run} is taken back: {total} comments")
+    number = importer.undo(ImportService(data), run)
+    click.echo(f"import {run} is taken back: {number} comments")
 
 
 def _show_runs(data: Path) -> None:

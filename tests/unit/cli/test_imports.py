@@ -15,9 +15,10 @@ import pytest
 from click.testing import CliRunner, Result
 
 from commentsvc.auth import accounts
-from commentsvc.cli import client, imports, main, running
+from commentsvc.cli import client, main, running
 from commentsvc.comments import queries
 from commentsvc.db.schema.moderation import TrainingTotalTable
+from commentsvc.imports import importer
 from commentsvc.runtime.control import ShowSettings
 from commentsvc.runtime.control_commands import CommandResult
 from commentsvc.settings.schema import Settings
@@ -99,9 +100,9 @@ def test_it_goes_through_the_server_that_runs(
 ) -> None:
     """The server stores the comments, and purges the cached answers that have changed."""
     orders: list[object] = []
-    monkeypatch.setattr(imports, "BESIDE_SERVER", 2)
+    monkeypatch.setattr(importer, "BESIDE_SERVER", 2)
     waited: list[float] = []
-    monkeypatch.setattr("commentsvc.cli.imports.time.sleep", waited.append)
+    monkeypatch.setattr("commentsvc.imports.importer.time.sleep", waited.append)
 
     def ask(_path: Path, order: object) -> object:
         if isinstance(order, ShowSettings):
@@ -230,7 +231,8 @@ def test_two_imports_at_once_are_one_too_many(run: Run, disqus: Path, tmp_path: 
 # Kills itself with SIGKILL in the fifth transaction, before that is committed.
 KILLED = """
 import os, signal, sys
-from commentsvc.cli import imports, main
+from commentsvc.cli import main
+from commentsvc.imports import importer
 from commentsvc.imports.store import store
 
 calls = iter(range(100))
@@ -242,7 +244,7 @@ def killing(store_batch):
             os.kill(os.getpid(), signal.SIGKILL)
     return call
 
-imports.ALONE = 10
+importer.ALONE = 10
 store.add_to_counts = killing(store.add_to_counts)
 main.main(sys.argv[1:])
 """

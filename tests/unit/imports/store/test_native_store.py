@@ -93,7 +93,7 @@ def export(tmp_path_factory: pytest.TempPathFactory, engine: str) -> Path:
 def test_export_import_export_gives_the_same_bytes(
     export: Path, tmp_path: Path, name: str, piece: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("commentsvc.cli.imports.ALONE", piece)
+    monkeypatch.setattr("commentsvc.imports.importer.ALONE", piece)
     path = export.with_name(name)
     done = run(tmp_path / "new", "auto", path)
     assert done.exit_code == 0, done.output

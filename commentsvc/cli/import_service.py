@@ -1,0 +1,80 @@
+"""The database of the service, as `imports.importer` reads and writes it."""
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Concatenate, ParamSpec, TypeVar
+
+from commentsvc.cli import client
+from commentsvc.cli.client import Writer
+from commentsvc.db.connection import Reader
+from commentsvc.runtime.control_commands import (
+    BeginImport,
+    FinishImport,
+    StoreImported,
+    StoreImportedRecords,
+    UndoImport,
+)
+
+P = ParamSpec("P")
+T = TypeVar("T")
+
+
+class ImportCommands:
+    """Writes an import by commands for the server, or for this process: an `ImportWriter`."""
+
+    def __init__(self, writer: Writer, sites: Sequence[str]) -> None:
+        """Take the names of the sites of the settings, which a new database does not know yet."""
+        self._writer = writer
+        self._sites = tuple(sites)
+
+    @property
+    def is_alone(self) -> bool:
+        """Whether the last command ran in this process."""
+        return self._writer.is_alone
+
+    def begin(self, source: str, names: str, digest: bytes) -> int:
+        """Begin or continue the import of these files; return its id."""
+        [run] = self._writer.write(BeginImport(source, names, digest, self._sites)).changed
+        return run
+
+    def store(self, run: int, staging: Path, first: int, last: int) -> None:
+        """Store the staged comments from `first` to `last`."""
+        self._writer.write(StoreImported(run, str(staging), first, last))
+
+    def store_others(self, run: int, staging: Path, numbers: tuple[int, int], site: str) -> None:
+        """Store the other staged records, from a number to another."""
+        self._writer.write(StoreImportedRecords(run, str(staging), *numbers, site))
+
+    def finish(self, run: int) -> None:
+        """Note that the import is complete."""
+        self._writer.write(FinishImport(run))
+
+    def remove(self, run: int, before: int, most: int) -> tuple[int, int]:
+        """Take back a part of an import; return how many comments, and the next `before`."""
+        done = self._writer.write(UndoImport(run, before, most))
+        return done.moved, done.changed[0] if done.changed else 0
+
+
+class ImportService:
+    """The database of the service in the folder `data`: a `Service` of an import."""
+
+    def __init__(self, data: Path, sites: Sequence[str] = ()) -> None:
+        self._data = data
+        self._sites = sites
+
+    def prepare(self) -> None:
+        """Make the database if there is none."""
+        client.ensure_database(self._data)
+
+    def read(
+        self, work: Callable[Concatenate[Reader, P], T], *args: P.args, **kwargs: P.kwargs
+    ) -> T:
+        """Run `work` on one state of the database. Raise DatabaseError."""
+        return client.read_snapshot(self._data, work, *args, **kwargs)
+
+    @contextmanager
+    def writing(self) -> Iterator[ImportCommands]:
+        """Yield the writer; until the block ends, no server starts if none runs."""
+        with Writer(self._data) as writer:
+            yield ImportCommands(writer, self._sites)
