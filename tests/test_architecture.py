@@ -127,6 +127,7 @@ MOST_OF_A_CONSTRUCTOR = 5
 
 # Test files about a rule for several modules.
 TESTS_OF_RULES: dict[str, str] = {
+    "db.plans": "each query of a request is answered by an index",
     "auth.comparisons": "what each comparison of secrets, in any package, refuses",
 }
 # Modules without a test file of their own, and where they are tested instead.
@@ -166,11 +167,9 @@ TESTED_ELSEWHERE: dict[str, str] = {
     "cluster.notifications": "cluster/test_instance: what one says, the other one hears",
     "util.database_time": "http/test_miss_limit: what a slow query costs a network",
     "db.errors": "everywhere: what each means is tested where it is raised",
-    "db.connection": "db/sqlite/test_connection and db/test_database: with each engine",
     "markup.image_names": "comments/test_images: names, and what has none",
     "db.peers": "cluster/test_instance: instances, commands, and what a COMMIT tells",
     "backup.result": "backup/test_archive and test_postgresql_dump: why nothing was restored",
-    "db.postgresql.statements": "comments/test_queries and moderation: on both engines",
     "db.postgresql.schema": "db/postgresql/test_upgrade: the tables of the models",
     "inbox.inbox": "inbox/test_receiver: each mail once, and a bound for each address",
     "pages.comment_page": "mentions/test_sender: as the source of a webmention",

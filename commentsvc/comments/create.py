@@ -21,10 +21,13 @@ from collections.abc import Mapping, Sequence
 from typing import Final, NamedTuple
 
 import msgspec
+import peewee
 
 from commentsvc.comments import images, titles, tree
-from commentsvc.db import statements
+from commentsvc.comments.queries import COLUMNS, first_published
 from commentsvc.db.connection import Row, Transaction
+from commentsvc.db.query import Param, Select, insertion, prepared
+from commentsvc.db.schema.comments import CommentTable, SiteTable, ThreadTable
 from commentsvc.db.writer import BatchOperation
 from commentsvc.errors import (
     CommentsError,
@@ -33,13 +36,131 @@ from commentsvc.errors import (
     UnknownParent,
     UnknownSite,
 )
-from commentsvc.model import AGING, APPROVED, CLOSED, Comment, site_tag, thread_tag
+from commentsvc.model import AGING, APPROVED, CLOSED, DELETED, Comment, site_tag, thread_tag
 from commentsvc.outbox import outbox
 from commentsvc.readers import follows, subscriptions
 from commentsvc.util.timestamps import HOUR_MS
 
 RETRY: Final = HOUR_MS  # milliseconds in which the same content counts as a retry
 KEY_BYTES: Final = 16  # size of a key's digest: the index stays small, and two keys never collide
+
+
+_FOUND: Final = (
+    ThreadTable.url,
+    ThreadTable.id,
+    ThreadTable.title,
+    ThreadTable.state,
+    ThreadTable.aliased,
+)
+
+
+@prepared
+def find_thread(url: Param, site: Param) -> Select:
+    """Return the query for a page: the site's id, then the thread's url, id, title and state.
+
+    Last comes the id of the thread that it is an alias of, or NULL. All but the site's id are NULL
+    if there is no thread.
+    """
+    is_of_page = (ThreadTable.site == SiteTable.id) & (ThreadTable.url == url)
+    joined = SiteTable.select(SiteTable.id, *_FOUND).join(
+        ThreadTable, peewee.JOIN.LEFT_OUTER, on=is_of_page
+    )
+    return joined.where(SiteTable.name == site)
+
+
+@prepared
+def find_aliased(thread_id: Param) -> Select:
+    """Return the query for the same as `find_thread` by the id of a thread."""
+    return ThreadTable.select(ThreadTable.site, *_FOUND).where(ThreadTable.id == thread_id)
+
+
+@prepared
+def insert_thread(site_id: Param, url: Param) -> Select:
+    """Return the query that makes the thread of a page."""
+    return ThreadTable.insert(site=site_id, url=url, title="")
+
+
+@prepared
+def set_title(title: Param, thread_id: Param) -> Select:
+    """Return the query that gives a thread a title."""
+    return ThreadTable.update(title=title).where(ThreadTable.id == thread_id)
+
+
+@prepared
+def _last_published(site_id: Param) -> Select:
+    found = CommentTable.select(CommentTable.published_at).where(
+        CommentTable.site == site_id, CommentTable.status == APPROVED
+    )
+    return found.order_by(CommentTable.published_at.desc()).limit(1)
+
+
+@prepared
+def _find_parent(comment_id: Param, thread_id: Param) -> Select:
+    return CommentTable.select(CommentTable.id).where(
+        CommentTable.id == comment_id,
+        CommentTable.thread == thread_id,
+        CommentTable.status != DELETED,
+    )
+
+
+_NEW: Final = (
+    CommentTable.site,
+    CommentTable.thread,
+    CommentTable.parent,
+    CommentTable.status,
+    CommentTable.author,
+    CommentTable.email,
+    CommentTable.avatar,
+    CommentTable.author_site,
+    CommentTable.source,
+    CommentTable.html,
+    CommentTable.created_at,
+    CommentTable.published_at,
+    CommentTable.key,
+    CommentTable.token_hash,
+    CommentTable.token_expires_at,
+    CommentTable.score,
+    CommentTable.reasons,
+    CommentTable.network,
+)
+# The second is for authors whom the service knows and for replies from elsewhere: binding its four
+# further columns for each comment would make a submission 1 % dearer.
+_INSERT: Final = insertion(*_NEW, key=[CommentTable.key])
+_INSERT_KNOWN: Final = insertion(
+    *_NEW,
+    CommentTable.role,
+    CommentTable.moderator,
+    CommentTable.permalink,
+    CommentTable.reader_id,
+    key=[CommentTable.key],
+)
+
+
+@prepared
+def _raise_thread(number: Param, thread_id: Param) -> Select:
+    raised = ThreadTable.update(count=ThreadTable.count + number, version=ThreadTable.version + 1)
+    return raised.where(ThreadTable.id == thread_id)
+
+
+@prepared
+def _raise_site(number: Param, site_id: Param) -> Select:
+    return SiteTable.update(count=SiteTable.count + number).where(SiteTable.id == site_id)
+
+
+@prepared
+def _find_key(key: Param) -> Select:
+    return CommentTable.select(*COLUMNS).where(CommentTable.key == key)
+
+
+@prepared
+def _clear_key(comment_id: Param) -> Select:
+    return CommentTable.update(key=None).where(CommentTable.id == comment_id)
+
+
+@prepared
+def _renew_token(token_hash: Param, expires_at: Param, comment_id: Param) -> Select:
+    renewed = CommentTable.update(token_hash=token_hash, token_expires_at=expires_at)
+    return renewed.where(CommentTable.id == comment_id)
 
 
 class NotPlain(CommentsError):
@@ -113,19 +234,19 @@ def add(tx: Transaction, new: NewComment, now: int) -> InsertResult:
     Raise UnknownSite, UnknownParent, KeyConflict, ThreadClosed.
     """
     untitled: set[ThreadRef] = set()
-    row = tx.execute(statements.FIND_THREAD, (new.url, new.site)).fetchone()
+    row = tx.first(find_thread, new.url, new.site)
     ref, closed = _thread(tx, new, now, row, untitled)
     placed = None if closed else _placed(tx, new, ref)
     key = digest(new.key, new.derived)
     comment = _insert(tx, placed, now, ref, key) if placed else None
     if comment is None:
-        for row in tx.execute(statements.FIND_KEY, (key,)).fetchall():
+        for row in tx.query(_find_key, key):
             stored = Comment(*row)
             if not new.derived or now - stored.created_at < RETRY:
                 if stored.status == APPROVED:  # by an instance that may still wait for others
                     tx.purge(thread_tag(ref.site, ref.url), site_tag(ref.site))
                 return _repeat(tx, new, stored, ref)
-            tx.execute(statements.CLEAR_KEY, (stored.id,))
+            tx.change(_clear_key, stored.id)
         if closed:
             raise ThreadClosed(f"the thread {ref.url} takes no more comments")
         if placed is None:
@@ -148,15 +269,13 @@ def add_to_counts(tx: Transaction, shown: Mapping[ThreadRef, int]) -> None:
     for ref, number in shown.items():
         sites[ref.site_id] = sites.get(ref.site_id, 0) + number
         tx.purge(thread_tag(ref.site, ref.url), site_tag(ref.site))
-    tx.execute_many(
-        statements.RAISE_THREAD, [(number, ref.thread_id) for ref, number in shown.items()]
-    )
-    tx.execute_many(statements.RAISE_SITE, [(number, site) for site, number in sites.items()])
+    tx.change_each(_raise_thread, [(number, ref.thread_id) for ref, number in shown.items()])
+    tx.change_each(_raise_site, [(number, site) for site, number in sites.items()])
 
 
 def changed(tx: Transaction, ref: ThreadRef) -> None:
     """Note a change of a thread that leaves its count as it is, and purge its answers."""
-    tx.execute(statements.RAISE_THREAD, (0, ref.thread_id))
+    tx.change(_raise_thread, 0, ref.thread_id)
     tx.purge(thread_tag(ref.site, ref.url))
 
 
@@ -191,16 +310,16 @@ def _thread(
 ) -> tuple[ThreadRef, bool]:
     """Return the thread for `new`, and whether it is closed; note untitled ones in `untitled`.
 
-    `row` is what FIND_THREAD finds. The first submission for a page makes the thread.
+    `row` is what `find_thread` finds. The first submission for a page makes the thread.
     """
     if row is None:
         raise UnknownSite(f"no site is named {new.site}")
     if row[5] is not None:
-        row = tx.execute(statements.FIND_ALIASED, (row[5],)).fetchone()
+        row = tx.first(find_aliased, row[5])
         assert row is not None, "an alias stands for a thread"
     site_id, url, thread_id, title, state, _ = row
     if thread_id is None:
-        inserted = tx.insert(statements.INSERT_THREAD, (site_id, new.url))
+        inserted = tx.insert(insert_thread, (site_id, new.url))
         assert inserted is not None, "an INSERT gives an id"
         ref = ThreadRef(new.site, new.url, site_id, inserted)
         untitled.add(ref)
@@ -226,14 +345,14 @@ def _gives_title(
     if ref not in untitled:
         return False
     if new.status == APPROVED:
-        tx.execute(statements.TITLE_THREAD, (new.title, ref.thread_id))
+        tx.change(set_title, new.title, ref.thread_id)
         untitled.discard(ref)
     return True
 
 
 def _first_published(tx: Transaction, thread_id: int, now: int) -> int:
-    row = tx.execute(statements.FIRST_PUBLISHED, (thread_id,)).fetchone()
-    return row[0] if row else now
+    first = first_published(tx, thread_id)
+    return now if first is None else first
 
 
 def last_published(tx: Transaction, site_id: int) -> int:
@@ -241,7 +360,7 @@ def last_published(tx: Transaction, site_id: int) -> int:
 
     Later comments get at least this time, even if the clock was set back, so they come last.
     """
-    row = tx.execute(statements.LAST_PUBLISHED, (site_id,)).fetchone()
+    row = tx.first(_last_published, site_id)
     return int(row[0]) if row else 0
 
 
@@ -249,7 +368,7 @@ def _placed(tx: Transaction, new: NewComment, ref: ThreadRef) -> NewComment | No
     """Return `new` with the parent that it gets in its thread; None if it cannot get its own."""
     if new.parent is None:
         return new
-    if tx.execute(statements.FIND_PARENT, (new.parent, ref.thread_id)).fetchone():
+    if tx.first(_find_parent, new.parent, ref.thread_id):
         return new
     if not new.any_parent:
         return None
@@ -259,7 +378,7 @@ def _placed(tx: Transaction, new: NewComment, ref: ThreadRef) -> NewComment | No
 
 
 def _row(new: NewComment, now: int, published_at: int | None, ref: ThreadRef, key: bytes) -> Row:
-    """Return the parameters of INSERT_COMMENT."""
+    """Return the parameters of _INSERT."""
     return (
         ref.site_id,
         ref.thread_id,
@@ -288,7 +407,7 @@ def _is_known(new: NewComment) -> bool:
 
 
 def _known(new: NewComment) -> Row:
-    """Return the parameters of INSERT_KNOWN that follow those of INSERT_COMMENT."""
+    """Return the parameters of _INSERT_KNOWN that follow those of _INSERT."""
     return (new.role, new.moderator_id, new.permalink, new.reader_id)
 
 
@@ -306,9 +425,9 @@ def _insert(
         published_at = max(now, last_published(tx, ref.site_id))
     row = _row(new, now, published_at, ref, key)
     if _is_known(new):
-        number = tx.insert(statements.INSERT_KNOWN, row + _known(new))
+        number = tx.insert(_INSERT_KNOWN, row + _known(new))
     else:
-        number = tx.insert(statements.INSERT_COMMENT, row)
+        number = tx.insert(_INSERT, row)
     return None if number is None else _comment(number, row, new)
 
 
@@ -326,7 +445,7 @@ def _repeat(tx: Transaction, new: NewComment, stored: Comment, ref: ThreadRef) -
         stored.source,
     ):
         raise KeyConflict("the key was used before, for another comment")
-    tx.execute(statements.RENEW_TOKEN, (new.token_hash, new.token_expires_at, stored.id))
+    tx.change(_renew_token, new.token_hash, new.token_expires_at, stored.id)
     return InsertResult(stored, token_valid=True, repeated=True)
 
 
@@ -340,7 +459,7 @@ def _places(
     pages: dict[tuple[str, str], tuple[NewComment, int]] = {}
     for new, now in items:
         pages.setdefault((new.url, new.site), (new, now))
-    found = tx.first_each(statements.FIND_THREAD, [*pages])
+    found = tx.first_each(find_thread, [*pages])
     places = {}
     for (page, (new, now)), row in zip(pages.items(), found, strict=True):
         places[page], closed = _thread(tx, new, now, row, untitled)
@@ -348,7 +467,7 @@ def _places(
             raise NotPlain
     replies = [new for new, _ in items if new.parent is not None]
     parents = [(new.parent, places[new.url, new.site].thread_id) for new in replies]
-    if None in tx.first_each(statements.FIND_PARENT, parents):
+    if None in tx.first_each(_find_parent, parents):
         raise NotPlain
     return places
 
@@ -379,9 +498,9 @@ def _add_many(tx: Transaction, items: Sequence[tuple[NewComment, int]]) -> list[
     submissions = [new for new, _ in items]
     if any(map(_is_known, submissions)):
         known = [row + _known(new) for row, new in zip(rows, submissions, strict=True)]
-        ids = tx.insert_each(statements.INSERT_KNOWN, known)
+        ids = tx.insert_each(_INSERT_KNOWN, known)
     else:
-        ids = tx.insert_each(statements.INSERT_COMMENT, rows)
+        ids = tx.insert_each(_INSERT, rows)
     if ids is None:
         raise NotPlain
     add_to_counts(tx, shown)

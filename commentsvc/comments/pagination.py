@@ -48,17 +48,17 @@ def encode(sort: Sort, last: Comment | None, pinned: int = 0) -> str:
 
 
 def decode(sort: Sort, after: str | None) -> tuple[tuple[int, ...], int]:
-    """Return the parameters for `statements.LIST[sort]` from a cursor, and the pinned comment's id.
+    """Return after which votes, time and id a list begins, and the pinned comment's id.
 
     None stands for the beginning of the list, and 0 for no pinned comment. Raise BadCursor.
     """
     place = _BEGIN[sort] if after is None else _read(after)
-    return _bound(sort, *place[:3]), place[3] if len(place) > 3 else 0
+    return place[:3], place[3] if len(place) > 3 else 0
 
 
-def behind(sort: Sort, last: Comment) -> tuple[int, ...]:
-    """Return the parameters for `statements.LIST[sort]` behind the approved comment `last`."""
-    return _bound(sort, last.votes, last.published_at or 0, last.id)
+def behind(last: Comment) -> tuple[int, ...]:
+    """Return the votes, time and id after which a list goes on, behind the approved `last`."""
+    return last.votes, last.published_at or 0, last.id
 
 
 def first_part(comments: list[Comment], limit: int) -> tuple[list[Comment], bool]:
@@ -84,10 +84,6 @@ def _size(comment: Comment) -> int:
     source = comment.source
     escaped = source.count('"') + source.count("\\") + source.count("\n")
     return len(source.encode()) + len(comment.html.encode()) + 2 * escaped
-
-
-def _bound(sort: Sort, votes: int, published: int, comment_id: int) -> tuple[int, ...]:
-    return (votes, votes, published, comment_id) if sort == "top" else (published, comment_id)
 
 
 def _read(after: str) -> tuple[int, ...]:

@@ -8,14 +8,15 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Final, Literal
 
 import msgspec
-from peewee import Case
+from peewee import Case, EnclosedNodeList, fn
 
 from commentsvc.comments import pagination
 from commentsvc.comments.pagination import Sort
-from commentsvc.db import statements
 from commentsvc.db.connection import Reader, Row, Transaction
-from commentsvc.db.query import Param, Select, literal, prepared
+from commentsvc.db.query import Among, Param, Select, ids_text, literal, prepared
 from commentsvc.db.schema.comments import CommentTable, SiteTable, ThreadTable
+from commentsvc.db.schema.imports import ImportedCommentTable
+from commentsvc.db.schema.moderation import ChangeTable
 from commentsvc.errors import UnknownComment
 from commentsvc.model import AGING, APPROVED, CLOSED, OPEN, PENDING, Comment, Entry
 
@@ -32,8 +33,8 @@ def _title(thread_id: Param) -> Select:
     return ThreadTable.select(ThreadTable.title).where(ThreadTable.id == thread_id)
 
 
-# The columns of an Entry, in the order of `entry`; the query joins the three tables.
-ENTRY: Final = (
+# The columns of a Comment, in the order of its fields.
+COLUMNS: Final = (
     CommentTable.id,
     CommentTable.thread,
     CommentTable.parent,
@@ -51,10 +52,202 @@ ENTRY: Final = (
     CommentTable.role,
     CommentTable.permalink,
     CommentTable.reader_id,
-    SiteTable.name,
-    ThreadTable.url,
-    ThreadTable.title,
 )
+# The columns of an Entry, in the order of `entry`; the query joins the three tables.
+ENTRY: Final = (*COLUMNS, SiteTable.name, ThreadTable.url, ThreadTable.title)
+_THREAD: Final = (
+    ThreadTable.id,
+    ThreadTable.url,
+    ThreadTable.count,
+    ThreadTable.state,
+    ThreadTable.imported,
+    ThreadTable.pinned_id,
+    ThreadTable.likes,
+    ThreadTable.reposts,
+    ThreadTable.version,
+    ThreadTable.aliased,
+)
+_POSITION: Final = EnclosedNodeList((CommentTable.published_at, CommentTable.id))
+
+
+@prepared
+def _thread(site: Param, url: Param) -> Select:
+    joined = ThreadTable.select(*_THREAD).join(SiteTable, on=SiteTable.id == ThreadTable.site)
+    return joined.where(SiteTable.name == site, ThreadTable.url == url)
+
+
+@prepared
+def _aliased(thread_id: Param) -> Select:
+    return ThreadTable.select(*_THREAD).where(ThreadTable.id == thread_id)
+
+
+@prepared
+def _site_count(name: Param) -> Select:
+    return SiteTable.select(SiteTable.count).where(SiteTable.name == name)
+
+
+def with_thread(*columns: object) -> Select:
+    """Return the query for columns of comments, their threads and sites."""
+    return (
+        CommentTable.select(*columns)
+        .join(ThreadTable, on=ThreadTable.id == CommentTable.thread)
+        .join(SiteTable, on=SiteTable.id == CommentTable.site)
+    )
+
+
+@prepared
+def find_place(comment_id: Param) -> Select:
+    """Return the query for a comment's ThreadRef, status and time of publication."""
+    found = with_thread(
+        SiteTable.name,
+        ThreadTable.url,
+        CommentTable.site,
+        CommentTable.thread,
+        CommentTable.status,
+        CommentTable.published_at,
+    )
+    return found.where(CommentTable.id == comment_id)
+
+
+def _shown(thread_id: Param, *columns: object) -> Select:
+    """Return the query for columns of the approved comments of a thread."""
+    return CommentTable.select(*columns).where(
+        CommentTable.thread == thread_id, CommentTable.status == APPROVED
+    )
+
+
+@prepared
+def _first_published(thread_id: Param) -> Select:
+    found = _shown(thread_id, CommentTable.published_at)
+    return found.order_by(CommentTable.published_at).limit(1)
+
+
+@prepared
+def _oldest(thread_id: Param, _: Param, published: Param, comment_id: Param, most: Param) -> Select:
+    found = _shown(thread_id, *COLUMNS).where(EnclosedNodeList((published, comment_id)) < _POSITION)
+    return found.order_by(CommentTable.published_at, CommentTable.id).limit(most)
+
+
+@prepared
+def _newest(thread_id: Param, _: Param, published: Param, comment_id: Param, most: Param) -> Select:
+    found = _shown(thread_id, *COLUMNS).where(EnclosedNodeList((published, comment_id)) > _POSITION)
+    return found.order_by(CommentTable.published_at.desc(), CommentTable.id.desc()).limit(most)
+
+
+@prepared
+def _top(
+    thread_id: Param, votes: Param, published: Param, comment_id: Param, most: Param
+) -> Select:
+    behind = EnclosedNodeList((published, comment_id)) < _POSITION
+    found = _shown(thread_id, *COLUMNS).where(
+        CommentTable.votes <= votes, (CommentTable.votes < votes) | behind
+    )
+    order = CommentTable.votes.desc(), CommentTable.published_at, CommentTable.id
+    return found.order_by(*order).limit(most)
+
+
+# A list continues after the comment whose votes, time and id are bound.
+_LIST: Final = {"oldest": _oldest, "newest": _newest, "top": _top}
+
+
+@prepared
+def _changed(thread_id: Param, since: Param, most: Param) -> Select:
+    """Return the query for comments that were published, restored or changed since a time.
+
+    Like the list, it reads each comment of the thread.
+    """
+    changes = ChangeTable.select(1).where(
+        ChangeTable.comment == CommentTable.id,
+        (ChangeTable.created_at >= since) | (ChangeTable.undone_at >= since),
+    )
+    found = _shown(thread_id, *COLUMNS).where(
+        (CommentTable.published_at >= since) | fn.EXISTS(changes)
+    )
+    return found.order_by(CommentTable.published_at, CommentTable.id).limit(most)
+
+
+@prepared
+def _votes(thread_id: Param) -> Select:
+    return _shown(thread_id, CommentTable.id, CommentTable.votes).where(CommentTable.votes != 0)
+
+
+@prepared
+def _find_pinned(comment_id: Param, thread_id: Param) -> Select:
+    return _shown(thread_id, *COLUMNS).where(CommentTable.id == comment_id)
+
+
+@prepared
+def _find_anchors(ids: Param) -> Select:
+    table = ImportedCommentTable
+    found = table.select(table.comment_id, table.anchor)
+    return found.where(Among(table.comment_id, ids), table.anchor != "")
+
+
+@prepared
+def _deleted_above(ids: Param) -> Select:
+    """Return the query for those of comments, and their ancestors, up to an approved one."""
+    begun = CommentTable.select(CommentTable.id, CommentTable.parent).where(
+        Among(CommentTable.id, ids), CommentTable.status != APPROVED
+    )
+    above = begun.cte("above", recursive=True, columns=("id", "parent_id"))
+    parent = CommentTable.alias()
+    further = (
+        parent.select(parent.id, parent.parent)
+        .join(above, on=parent.id == above.c.parent_id)
+        .where(parent.status != APPROVED)
+    )
+    tree = above.union(further)
+    return tree.select_from(tree.c.id, tree.c.parent_id).order_by(tree.c.id)
+
+
+def _latest(condition: object, most: Param, skipped: Param) -> Select:
+    """Return the query for the newest of the approved comments with this condition."""
+    found = with_thread(*ENTRY).where(CommentTable.status == APPROVED, condition)
+    order = CommentTable.published_at.desc(), CommentTable.id.desc()
+    return found.order_by(*order).limit(most).offset(skipped)
+
+
+@prepared
+def _latest_of_site(site: Param, most: Param, skipped: Param) -> Select:
+    asked = SiteTable.alias()
+    site_id = asked.select(asked.id).where(asked.name == site)
+    return _latest(CommentTable.site == site_id, most, skipped)
+
+
+@prepared
+def _latest_of_thread(site: Param, url: Param, most: Param, skipped: Param) -> Select:
+    thread, of_site = ThreadTable.alias(), SiteTable.alias()
+    thread_id = (
+        thread.select(fn.COALESCE(thread.aliased, thread.id))
+        .join(of_site, on=of_site.id == thread.site)
+        .where(of_site.name == site, thread.url == url)
+    )
+    return _latest(CommentTable.thread == thread_id, most, skipped)
+
+
+@prepared
+def _find(comment_id: Param) -> Select:
+    return with_thread(*ENTRY).where(CommentTable.id == comment_id)
+
+
+@prepared
+def _listing(most: Param) -> Select:
+    return with_thread(*ENTRY).order_by(CommentTable.id.desc()).limit(most)
+
+
+@prepared
+def _listing_approved(most: Param) -> Select:
+    found = with_thread(*ENTRY).where(CommentTable.status == APPROVED)
+    return found.order_by(CommentTable.id.desc()).limit(most)
+
+
+@prepared
+def _listing_unapproved(status: Param, most: Param) -> Select:
+    found = with_thread(*ENTRY).where(
+        CommentTable.status == status,
+        CommentTable.status != APPROVED,  # lets SQLite use the index of the queue
+    )
+    return found.order_by(CommentTable.id.desc()).limit(most)
 
 
 class Thread(msgspec.Struct, frozen=True, gc=False):
@@ -135,11 +328,12 @@ def pending_ids(reader: Reader) -> list[int]:
 
 def thread(reader: Reader, site: str, url: str) -> Thread:
     """Return the thread of a page, also after a move; an empty one for an unknown page."""
-    row = reader.execute(statements.THREAD, (site, url)).fetchone()
+    row = reader.first(_thread, site, url)
     if row is None:
         return Thread(0, url, 0, AGING)
     if row[9] is not None:
-        row = reader.execute(statements.ALIASED, (row[9],)).fetchone()
+        row = reader.first(_aliased, row[9])
+        assert row is not None, "an alias stands for a thread"
     return Thread(*row[:9])
 
 
@@ -151,7 +345,7 @@ def page_title(reader: Reader, thread_id: int) -> str:
 
 def site_count(reader: Reader, site: str) -> int:
     """Return the number of approved comments of a whole site."""
-    row = reader.execute(statements.SITE_COUNT, (site,)).fetchone()
+    row = reader.first(_site_count, site)
     return row[0] if row else 0
 
 
@@ -201,11 +395,11 @@ def _listed(
     longest = most + 1 if sort == "top" else pagination.PIECE
     while True:
         piece = min(most - len(found) + 1, longest)
-        rows = reader.execute(statements.LIST[sort], (thread_id, *begin, piece)).fetchall()
+        rows = reader.query(_LIST[sort], thread_id, *begin, piece)
         found += [Comment(*row) for row in rows if row[0] != without]
         if len(rows) < piece or len(found) >= most or not pagination.has_room(found):
             return found
-        begin = pagination.behind(sort, Comment(*rows[-1]))
+        begin = pagination.behind(Comment(*rows[-1]))
 
 
 def changed(
@@ -219,12 +413,11 @@ def changed(
     are as for `list_comments`; `next` is None.
     """
     found = thread(reader, *place)
-    bound = (found.id, since, since, limit)
-    new = [Comment(*row) for row in reader.execute(statements.CHANGED, bound).fetchall()]
+    new = [Comment(*row) for row in reader.query(_changed, found.id, since, limit)]
     known = {each.id for each in new}
     pinned = [each for each in _pinned(reader, found) if each.id not in known]
     items, _ = pagination.first_part([*pinned, *new], limit + len(pinned))
-    votes = dict(reader.execute(statements.VOTES, (found.id,)).fetchall())
+    votes: dict[int, int] = dict(reader.query(_votes, found.id))
     deleted = deleted_above(reader, {item.id: item.parent_id for item in items})
     closes, anchors = _closes(reader, found, open_for), _anchors(reader, found, items)
     return CommentList(items, found, None, closes, votes, deleted, anchors)
@@ -234,16 +427,14 @@ def _pinned(reader: Reader, thread: Thread) -> list[Comment]:
     """Return the pinned comment of a thread in a list, which is empty if none is shown."""
     if thread.pinned is None:
         return []
-    rows = reader.execute(statements.PINNED, (thread.pinned, thread.id))
-    return [Comment(*row) for row in rows.fetchall()]
+    return [Comment(*row) for row in reader.query(_find_pinned, thread.pinned, thread.id)]
 
 
 def _anchors(reader: Reader, thread: Thread, items: Sequence[Comment]) -> dict[int, str]:
     """Return the anchors of comments, by id; threads without imported comments have none."""
     if not thread.imported:
         return {}
-    ids = msgspec.json.encode([item.id for item in items]).decode()
-    return dict(reader.execute(statements.ANCHORS, (ids,)).fetchall())
+    return dict(reader.query(_find_anchors, ids_text(item.id for item in items)))
 
 
 def deleted_above(reader: Reader, parents: Mapping[int, int | None]) -> list[DeletedComment]:
@@ -254,10 +445,8 @@ def deleted_above(reader: Reader, parents: Mapping[int, int | None]) -> list[Del
     missing = {parent for parent in parents.values() if parent is not None} - parents.keys()
     if not missing:
         return []
-    rows = reader.execute(
-        statements.DELETED_ABOVE, (msgspec.json.encode(sorted(missing)).decode(),)
-    )
-    return [DeletedComment(*row) for row in rows.fetchall()]
+    rows = reader.query(_deleted_above, ids_text(sorted(missing)))
+    return [DeletedComment(*row) for row in rows]
 
 
 def _closes(reader: Reader, thread: Thread, open_for: int) -> int | None:
@@ -265,17 +454,23 @@ def _closes(reader: Reader, thread: Thread, open_for: int) -> int | None:
         return 0
     if thread.state == OPEN or not open_for:
         return None
-    first = reader.execute(statements.FIRST_PUBLISHED, (thread.id,)).fetchone()
-    return first[0] + open_for if first else None
+    first = first_published(reader, thread.id)
+    return None if first is None else first + open_for
+
+
+def first_published(reader: Reader, thread_id: int) -> int | None:
+    """Return when the first approved comment of a thread was published, None if none was."""
+    row = reader.first(_first_published, thread_id)
+    return row[0] if row else None
 
 
 def latest(reader: Reader, site: str, url: str | None, limit: int) -> list[Entry]:
     """Return the newest approved comments of a page, or of the whole site, newest first."""
-    sql = statements.LATEST_OF_SITE if url is None else statements.LATEST_OF_THREAD
-    place = (site,) if url is None else (site, url)
 
     def read(most: int, skipped: int) -> Sequence[Row]:
-        return reader.execute(sql, (*place, most, skipped)).fetchall()
+        if url is None:
+            return reader.query(_latest_of_site, site, most, skipped)
+        return reader.query(_latest_of_thread, site, url, most, skipped)
 
     return entries_in_pieces(read, limit)
 
@@ -283,9 +478,7 @@ def latest(reader: Reader, site: str, url: str | None, limit: int) -> list[Entry
 def replies(reader: Reader, comment_id: int, limit: int) -> list[Entry]:
     """Return the newest approved replies to a comment, newest first."""
     found = (
-        CommentTable.select(*ENTRY)
-        .join(ThreadTable, on=ThreadTable.id == CommentTable.thread)
-        .join(SiteTable, on=SiteTable.id == CommentTable.site)
+        with_thread(*ENTRY)
         .where(CommentTable.parent == comment_id, CommentTable.status == literal(APPROVED))
         .order_by(CommentTable.published_at.desc(), CommentTable.id.desc())
     )
@@ -296,7 +489,7 @@ def replies(reader: Reader, comment_id: int, limit: int) -> list[Entry]:
 
 def find(reader: Reader, comment_id: int) -> Entry | None:
     """Return the comment with that id, whatever its status; None if there is none."""
-    row = reader.execute(statements.ENTRY_BY_ID, (comment_id,)).fetchone()
+    row = reader.first(_find, comment_id)
     return entry(row) if row else None
 
 
@@ -311,12 +504,12 @@ def get(reader: Reader, comment_id: int) -> Entry:
 def listing(reader: Reader, status: str | None, limit: int) -> list[Entry]:
     """Return the newest comments, only those with `status` if it is given, for a moderator."""
     if status is None:
-        rows = reader.execute(statements.LISTING, (limit,))
+        rows = reader.query(_listing, limit)
     elif status == APPROVED:
-        rows = reader.execute(statements.LISTING_APPROVED, (limit,))
+        rows = reader.query(_listing_approved, limit)
     else:
-        rows = reader.execute(statements.LISTING_UNAPPROVED, (status, limit))
-    return [entry(row) for row in rows.fetchall()]
+        rows = reader.query(_listing_unapproved, status, limit)
+    return [entry(row) for row in rows]
 
 
 def entries_in_pieces(read: Callable[[int, int], Sequence[Row]], limit: int) -> list[Entry]:
@@ -343,6 +536,6 @@ def first_entries(entries: Iterable[Entry], limit: int) -> tuple[list[Entry], bo
 
 
 def entry(row: Row) -> Entry:
-    """Return the Entry of a row with the columns of `statements.ENTRY`."""
+    """Return the Entry of a row with the columns ENTRY."""
     *columns, site, url, title = row
     return Entry(Comment(*columns), site, url, title)

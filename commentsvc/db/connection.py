@@ -108,24 +108,25 @@ class Transaction(Reader):
         """Whether nothing has ended the transaction yet."""
         return bool(self._connection.in_transaction)
 
-    def insert(self, sql: str, row: Sequence[object]) -> int | None:
+    def insert(self, query: Prepared, row: Sequence[object]) -> int | None:
         """Run the INSERT of one row; return its id, or None if it was not stored.
 
-        This is for hot statements: RETURNING, which other statements use, takes 4 µs more.
+        SQLite does it without RETURNING, for which it builds a temporary table: 7.4 µs, not 11.4.
         """
-        cursor = self.execute(sql, row)
+        cursor = self.execute(*query.bound(row))
         return cursor.lastrowid if cursor.rowcount else None
 
-    def first_each(self, sql: str, rows: Sequence[Sequence[object]]) -> list[Row | None]:
-        """Run a query for each of `rows`; return the first row of each result, None without one."""
+    def first_each(self, query: Prepared, rows: Sequence[Sequence[object]]) -> list[Row | None]:
+        """Run a query for each of `rows`; return the row that each finds, None without one."""
         execute = (
             self._connection.cursor().execute
         )  # making a cursor takes as long as a short query
-        return [execute(sql, row).fetchone() for row in rows]
+        sql, each = query.bound_each(rows)
+        return [execute(sql, row).fetchone() for row in each]
 
-    def insert_each(self, sql: str, rows: Sequence[Sequence[object]]) -> range | None:
+    def insert_each(self, query: Prepared, rows: Sequence[Sequence[object]]) -> range | None:
         """Do as `insert` for each of `rows`; return their ids, or None if some were not stored."""
-        if self.execute_many(sql, rows).rowcount != len(rows):
+        if self.change_each(query, rows) != len(rows):
             return None
         [(last,)] = self.execute("SELECT last_insert_rowid()").fetchall()
         return range(last - len(rows) + 1, last + 1)

@@ -3,7 +3,6 @@
 peewee takes 0.1 to 0.5 ms to compile a query to SQL, many times as long as SQLite takes to run it.
 That is fine for the pages of a moderator. A query that runs for each of many rows, or as part of a
 submission, is `prepared`: it is compiled when it first runs, and later only its values are bound.
-The few statements that every request runs are SQL texts in `db.statements`.
 
     @prepared
     def _salt(moderator_id: Param) -> Query:
@@ -87,10 +86,15 @@ class Prepared:
             self._sql = sql  # set last, since another thread may check it at any time
         return self._sql
 
-    def made_for(self, database: peewee.Database) -> tuple[str, Sequence[int]]:
-        """Return the SQL for an engine, and the index of the value for each of its placeholders."""
+    def made_for(
+        self, database: peewee.Database, values: Sequence[peewee.Node] = ()
+    ) -> tuple[str, Sequence[int]]:
+        """Return the SQL for an engine, and the index of the value for each of its placeholders.
+
+        `values` are other SQL than placeholders.
+        """
         context: Any = database.get_sql_context(value_literals=True)  # Any: no stubs know it
-        sql, places = context.parse(self._build(*map(Param, range(self._count))))
+        sql, places = context.parse(self._build(*values or map(Param, range(self._count))))
         return sql, places
 
     def bound(self, values: Sequence[object]) -> tuple[str, Sequence[object]]:
@@ -127,12 +131,15 @@ def insertion(
 ) -> Prepared:
     """Return the INSERT of a row, with a value to bind for each of these columns.
 
-    If there is a row with the same `key`, its column `change` gets the new value instead.
+    If there is a row with the same `key`, its column `change` gets the new value instead, or
+    nothing is changed.
     """
 
     def build(*values: Param) -> Select:
         row = columns[0].model.insert(dict(zip(columns, values, strict=True)))
-        return row.on_conflict(conflict_target=key, preserve=[change]) if change else row
+        if change:
+            return row.on_conflict(conflict_target=key, preserve=[change])
+        return row.on_conflict(action="NOTHING", conflict_target=key) if key else row
 
     return Prepared(build, len(columns))
 

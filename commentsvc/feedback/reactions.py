@@ -17,9 +17,8 @@ from typing import Any, Final, NamedTuple
 
 from peewee import Value, fn
 
-from commentsvc.comments.create import ThreadRef, changed
+from commentsvc.comments.create import ThreadRef, changed, find_aliased, find_thread, insert_thread
 from commentsvc.comments.page_urls import PageRef
-from commentsvc.db import statements
 from commentsvc.db.connection import Reader, Transaction
 from commentsvc.db.query import Param, Select, insertion, prepared
 from commentsvc.db.schema.comments import ReactionCountTable, ReactionTable
@@ -140,14 +139,15 @@ def react_once(
 
 def _find_thread(tx: Transaction, place: PageRef, make: bool) -> ThreadRef | None:
     """Return the thread of a page; if there is none, make it or (without `make`) return None."""
-    row = tx.execute(statements.FIND_THREAD, (place.url, place.site)).fetchone()
+    row = tx.first(find_thread, place.url, place.site)
     if row is None:
         raise UnknownSite(f"no site is named {place.site}")
     if row[5] is not None:
-        row = tx.execute(statements.FIND_ALIASED, (row[5],)).fetchone()
+        row = tx.first(find_aliased, row[5])
+        assert row is not None, "an alias stands for a thread"
     site_id, url, thread_id = row[:3]
     if thread_id is None and make:
-        thread_id = tx.insert(statements.INSERT_THREAD, (site_id, place.url))
+        thread_id = tx.insert(insert_thread, (site_id, place.url))
     return ThreadRef(place.site, url or place.url, site_id, thread_id) if thread_id else None
 
 

@@ -14,7 +14,6 @@ from typing import Final
 from peewee import fn
 
 from commentsvc.comments import queries
-from commentsvc.db import statements
 from commentsvc.db.connection import Reader, Transaction
 from commentsvc.db.query import (
     Among,
@@ -77,7 +76,7 @@ def report(tx: Transaction, comment_id: int, word: str, now: int) -> None:
 
     Raise UnknownComment, also for a comment that is not shown.
     """
-    row = tx.execute(statements.FIND_COMMENT, (comment_id,)).fetchone()
+    row = tx.first(queries.find_place, comment_id)
     if row is None or row[4] != APPROVED:
         raise UnknownComment([comment_id])
     [(number,)] = tx.query(_count, comment_id)

@@ -18,9 +18,8 @@ from typing import Any, Final
 
 from peewee import fn
 
-from commentsvc.comments import tree
+from commentsvc.comments import queries, tree
 from commentsvc.comments.create import ThreadRef, add_to_counts
-from commentsvc.db import statements
 from commentsvc.db.connection import Reader, Transaction
 from commentsvc.db.query import Param, Select, insertion, prepared
 from commentsvc.db.schema.comments import CommentTable, VoteTable
@@ -140,7 +139,7 @@ def _thread_of(reader: Reader, comment_id: int, *, also_deleted: bool) -> Thread
 
     With `also_deleted`, a deleted comment that is listed for its replies is one.
     """
-    row = reader.execute(statements.FIND_COMMENT, (comment_id,)).fetchone()
+    row = reader.first(queries.find_place, comment_id)
     if row is None or not (
         row[4] == APPROVED or (also_deleted and _is_listed(reader, comment_id, row[3]))
     ):

@@ -9,9 +9,8 @@ from typing import Final, NamedTuple
 from peewee import fn
 
 from commentsvc.comments import queries
-from commentsvc.comments.create import ThreadRef, add_to_counts
+from commentsvc.comments.create import ThreadRef, add_to_counts, insert_thread
 from commentsvc.comments.page_urls import PageRef
-from commentsvc.db import statements
 from commentsvc.db.connection import Reader, Transaction
 from commentsvc.db.query import Param, Select, prepared
 from commentsvc.db.schema.comments import SiteTable, ThreadTable
@@ -133,7 +132,7 @@ def count(tx: Transaction, site: str, url: str) -> None:
     """Count the likes and reposts of a page again, including those of its former addresses."""
     thread = queries.thread(tx, site, url)
     [(site_id,)] = tx.query(SiteTable.select(SiteTable.id).where(SiteTable.name == site))
-    number = thread.id or tx.insert(statements.INSERT_THREAD, (site_id, url))
+    number = thread.id or tx.insert(insert_thread, (site_id, url))
     assert number is not None, "an INSERT gives an id"
     counted = (
         MentionTable.select(MentionTable.kind, fn.COUNT(MentionTable.id))

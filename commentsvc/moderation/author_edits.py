@@ -10,7 +10,7 @@ from typing import Final
 
 import msgspec
 
-from commentsvc.db import statements
+from commentsvc.comments import queries
 from commentsvc.db.connection import Reader, Transaction
 from commentsvc.db.schema.comments import CommentTable
 from commentsvc.errors import UnknownComment
@@ -78,9 +78,7 @@ def edit(
             changes.change(tx, [comment_id], becomes, AUTHOR, now)
         if becomes == PENDING:
             outbox.submitted(tx, comment_id, comment_id, now)
-    [found] = tx.execute(statements.ENTRY_BY_ID, (comment_id,)).fetchall()
-    *columns, _site, _url, _title = found
-    return Comment(*columns)
+    return queries.get(tx, comment_id).comment
 
 
 def delete(tx: Transaction, comment_id: int, now: int) -> None:

@@ -9,22 +9,54 @@ comments is undone as one. What a decision teaches the spam filter is stored wit
 
 from collections import Counter
 from collections.abc import Iterable
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 import msgspec
 
-from commentsvc.comments import images, titles
+from commentsvc.comments import images, queries, titles
 from commentsvc.comments.create import ThreadRef, add_to_counts, last_published
 from commentsvc.comments.rendering import render
-from commentsvc.db import statements
 from commentsvc.db.connection import Transaction
+from commentsvc.db.query import Param, Select, insertion, prepared
 from commentsvc.db.schema.comments import CommentTable
+from commentsvc.db.schema.moderation import ChangeTable
 from commentsvc.errors import UnknownComment
 from commentsvc.feedback import reports
 from commentsvc.model import APPROVED, CLASSIFIER, MOVES, STATUS, TEXT
 from commentsvc.outbox import outbox
 from commentsvc.readers import follows, subscriptions
 from commentsvc.spam import training
+
+_INSERT_CHANGE: Final = insertion(
+    ChangeTable.decision_id,
+    ChangeTable.comment,
+    ChangeTable.field,
+    ChangeTable.old,
+    ChangeTable.new,
+    ChangeTable.old_at,
+    ChangeTable.created_at,
+    ChangeTable.actor,
+)
+
+
+@prepared
+def _text_of(comment_id: Param) -> Select:
+    found = CommentTable.select(CommentTable.source, CommentTable.edited_at)
+    return found.where(CommentTable.id == comment_id)
+
+
+@prepared
+def set_text(source: Param, html: Param, edited_at: Param, comment_id: Param) -> Select:
+    """Return the query that sets the text of a comment, and when it was edited."""
+    changed = CommentTable.update(source=source, html=html, edited_at=edited_at)
+    return changed.where(CommentTable.id == comment_id)
+
+
+@prepared
+def set_status(status: Param, published_at: Param, comment_id: Param) -> Select:
+    """Return the query that sets the status of a comment, and when it was published."""
+    changed = CommentTable.update(status=status, published_at=published_at)
+    return changed.where(CommentTable.id == comment_id)
 
 
 class ChangeResult(msgspec.Struct, frozen=True, gc=False):
@@ -52,7 +84,7 @@ def change(tx: Transaction, ids: Iterable[int], to: str, who: str, now: int) -> 
     MOVES) stay unchanged. The reports on all of them are deleted. Raise UnknownComment with all
     unknown ids; then nothing is changed.
     """
-    [(act,)] = tx.execute(statements.NEXT_ACT).fetchall()
+    act = tx.last_id("change") + 1
     changed, unchanged, shown = [], {}, Counter[ThreadRef]()
     waited = []
     found = find(tx, ids)
@@ -62,11 +94,11 @@ def change(tx: Transaction, ids: Iterable[int], to: str, who: str, now: int) -> 
             unchanged[comment_id] = status
             continue
         row = (act, comment_id, STATUS, status, to, published, now, who)
-        tx.execute(statements.INSERT_CHANGE, row)
+        tx.change(_INSERT_CHANGE, *row)
         if to == APPROVED and published is None:
             published = max(now, last_published(tx, ref.site_id))
             waited.append(comment_id)
-        tx.execute(statements.SET_STATUS, (to, published, comment_id))
+        tx.change(set_status, to, published, comment_id)
         count_change(shown, ref, status, to)
         changed.append(comment_id)
     titles.refresh(tx, changed)
@@ -87,14 +119,14 @@ def edit(tx: Transaction, comment_id: int, source: str, who: str, now: int) -> C
     The old text stays in the history. Raise UnknownComment.
     """
     [(_, ref, status, _)] = find(tx, [comment_id])
-    [(was, edited)] = tx.execute(statements.TEXT_OF, (comment_id,)).fetchall()
+    [(was, edited)] = tx.query(_text_of, comment_id)
     if was == source:
         return ChangeResult(0, (), {comment_id: status})
-    [(act,)] = tx.execute(statements.NEXT_ACT).fetchall()
+    act = tx.last_id("change") + 1
     row = (act, comment_id, TEXT, was, source, edited, now, who)
-    tx.execute(statements.INSERT_CHANGE, row)
+    tx.change(_INSERT_CHANGE, *row)
     html = render(tx, ref.thread_id, source, comment_id)
-    tx.execute(statements.SET_TEXT, (source, html, now, comment_id))
+    tx.change(set_text, source, html, now, comment_id)
     images.link(tx, comment_id, source)
     if status == APPROVED:
         add_to_counts(tx, {ref: 0})
@@ -123,7 +155,7 @@ def find(tx: Transaction, ids: Iterable[int]) -> list[tuple[int, ThreadRef, str,
     """Return id, thread, status and publication time of each comment, each once."""
     found, unknown = [], []
     for comment_id in dict.fromkeys(ids):
-        row = tx.execute(statements.FIND_COMMENT, (comment_id,)).fetchone()
+        row = tx.first(queries.find_place, comment_id)
         if row is None:
             unknown.append(comment_id)
         else:

@@ -4,8 +4,9 @@ from typing import Final
 
 import msgspec
 
-from commentsvc.db import statements
 from commentsvc.db.connection import Reader
+from commentsvc.db.query import Param, Select, prepared
+from commentsvc.db.schema.moderation import ChangeTable
 
 # Changes of a comment in an answer. Each edit by its author is one, and has the text twice.
 SHOWN: Final = 50
@@ -27,16 +28,32 @@ class HistoryEntry(msgspec.Struct, frozen=True, gc=False):
     undone_by: str | None
 
 
+def _history(condition: object, most: Param) -> Select:
+    columns = [getattr(ChangeTable, name) for name in HistoryEntry.__struct_fields__]
+    found = ChangeTable.select(*columns).where(condition)
+    return found.order_by(ChangeTable.id.desc()).limit(most)
+
+
+@prepared
+def _history_of(comment_id: Param, most: Param) -> Select:
+    return _history(ChangeTable.comment == comment_id, most)
+
+
+@prepared
+def _history_of_field(comment_id: Param, field: Param, most: Param) -> Select:
+    is_asked = (ChangeTable.comment == comment_id) & (ChangeTable.field == field)
+    return _history(is_asked, most)
+
+
 def entries(reader: Reader, comment_id: int, most: int = EVERYTHING) -> list[HistoryEntry]:
     """Return the history of a comment, the newest entry first; [] for an unknown comment.
 
     There are `most` entries at most.
     """
-    rows = reader.execute(statements.HISTORY, (comment_id, most))
-    return [HistoryEntry(*row) for row in rows.fetchall()]
+    return [HistoryEntry(*row) for row in reader.query(_history_of, comment_id, most)]
 
 
 def last_changes(reader: Reader, comment_id: int, field: str) -> list[HistoryEntry]:
     """Return the last SHOWN changes of a comment's `field`, the newest first."""
-    rows = reader.execute(statements.HISTORY_OF_FIELD, (comment_id, field, SHOWN))
-    return [HistoryEntry(*row) for row in rows.fetchall()]
+    rows = reader.query(_history_of_field, comment_id, field, SHOWN)
+    return [HistoryEntry(*row) for row in rows]

@@ -18,9 +18,9 @@ from collections.abc import Sequence
 import msgspec
 from peewee import fn
 
+from commentsvc.comments import create
 from commentsvc.comments.create import ThreadRef, add_to_counts, changed
 from commentsvc.comments.submission import page_title
-from commentsvc.db import statements
 from commentsvc.db.connection import Reader, Transaction
 from commentsvc.db.query import Select, literal
 from commentsvc.db.schema.comments import CommentTable, ProposedTitleTable, SiteTable, ThreadTable
@@ -105,7 +105,7 @@ def set_title(tx: Transaction, site: str, url: str, title: str) -> None:
     Raise UnknownThread.
     """
     ref = find(tx, site, url)
-    tx.execute(statements.TITLE_THREAD, (page_title(title), ref.thread_id))
+    tx.change(create.set_title, page_title(title), ref.thread_id)
     for condition in _comments_of(ref.thread_id):
         comments = CommentTable.select(CommentTable.id).where(condition)
         tx.change(ProposedTitleTable.delete().where(ProposedTitleTable.comment.in_(comments)))
@@ -177,7 +177,7 @@ def merge(tx: Transaction, site: str, url: str, into: str, who: str, now: int) -
             ThreadTable.id == source.thread_id
         )
     )
-    [(act,)] = tx.execute(statements.NEXT_ACT).fetchall()
+    act = tx.last_id("change") + 1
     moved = 0
     for condition in _comments_of(source.thread_id):
         row = {

@@ -9,12 +9,14 @@ thread.
 from collections import Counter
 from collections.abc import Iterable
 
+from peewee import fn
+
 from commentsvc.comments import images, titles
 from commentsvc.comments.create import ThreadRef, add_to_counts
 from commentsvc.comments.rendering import render
-from commentsvc.db import statements
 from commentsvc.db.connection import Reader, Row, Transaction
 from commentsvc.db.query import Param, Select, prepared
+from commentsvc.db.schema.comments import CommentTable, SiteTable, ThreadTable
 from commentsvc.db.schema.moderation import ChangeTable
 from commentsvc.errors import NothingToUndo
 from commentsvc.model import APPROVED, TEXT
@@ -25,12 +27,59 @@ from commentsvc.spam import training
 from commentsvc.util.i18n import gettext as _
 
 
+def _undoable(condition: object) -> Select:
+    """Return the query for changes with their thread, and whether there is a later one."""
+    later = ChangeTable.alias()
+    again = later.select(1).where(
+        later.comment == ChangeTable.comment,
+        later.id > ChangeTable.id,
+        later.field == ChangeTable.field,
+        later.undone_at.is_null(),
+    )
+    return (
+        ChangeTable.select(
+            SiteTable.name,
+            ThreadTable.url,
+            CommentTable.site,
+            CommentTable.thread,
+            ChangeTable.comment,
+            CommentTable.status,
+            ChangeTable.id,
+            ChangeTable.field,
+            ChangeTable.old,
+            ChangeTable.old_at,
+            fn.EXISTS(again),
+        )
+        .join(CommentTable, on=CommentTable.id == ChangeTable.comment)
+        .join(ThreadTable, on=ThreadTable.id == CommentTable.thread)
+        .join(SiteTable, on=SiteTable.id == CommentTable.site)
+        .where(ChangeTable.undone_at.is_null(), ChangeTable.field != "thread", condition)
+    )
+
+
+@prepared
+def _changes_of_act(act: Param) -> Select:
+    return _undoable(ChangeTable.decision_id == act).order_by(ChangeTable.id)
+
+
+@prepared
+def _last_change(comment_id: Param) -> Select:
+    found = _undoable(ChangeTable.comment == comment_id)
+    return found.order_by(ChangeTable.id.desc()).limit(1)
+
+
+@prepared
+def _mark_undone(undone_at: Param, undone_by: Param, change_id: Param) -> Select:
+    marked = ChangeTable.update(undone_at=undone_at, undone_by=undone_by)
+    return marked.where(ChangeTable.id == change_id)
+
+
 def decision(tx: Transaction, act: int, who: str, now: int) -> ChangeResult:
     """Take back the changes of the decision `act` at the time `now` (Unix milliseconds).
 
     Comments that were changed again since then stay unchanged. Raise NothingToUndo.
     """
-    rows = tx.execute(statements.CHANGES_OF_ACT, (act,)).fetchall()
+    rows = tx.query(_changes_of_act, act)
     if not rows:
         raise NothingToUndo(_("decision %(number)s does not exist, or has been undone", number=act))
     return _undo(tx, rows, who, now)
@@ -43,7 +92,7 @@ def last(tx: Transaction, ids: Iterable[int], who: str, now: int) -> ChangeResul
     """
     rows = []
     for comment_id, *_rest in changes.find(tx, ids):
-        row = tx.execute(statements.LAST_CHANGE, (comment_id,)).fetchone()
+        row = tx.first(_last_change, comment_id)
         if row is None:
             raise NothingToUndo(
                 _("comment %(number)s has no change that could be undone", number=comment_id)
@@ -77,7 +126,7 @@ def last_act(reader: Reader, who: str) -> int:
 
 
 def _undo(tx: Transaction, rows: Iterable[Row], who: str, now: int) -> ChangeResult:
-    """Take back the changes in `rows`, which come from CHANGES_OF_ACT or LAST_CHANGE."""
+    """Take back the changes in `rows`, which come from `_undoable`."""
     changed, unchanged, shown = [], {}, Counter[ThreadRef]()
     for *ref, comment_id, status, change_id, what, was, moment, changed_again in rows:
         if changed_again:
@@ -85,14 +134,14 @@ def _undo(tx: Transaction, rows: Iterable[Row], who: str, now: int) -> ChangeRes
             continue
         if what == TEXT:
             html = render(tx, ThreadRef(*ref).thread_id, was, comment_id)
-            tx.execute(statements.SET_TEXT, (was, html, moment, comment_id))
+            tx.change(changes.set_text, was, html, moment, comment_id)
             images.link(tx, comment_id, was)
             if status == APPROVED:
                 shown[ThreadRef(*ref)] += 0  # only to purge
         else:
-            tx.execute(statements.SET_STATUS, (was, moment, comment_id))
+            tx.change(changes.set_status, was, moment, comment_id)
             changes.count_change(shown, ThreadRef(*ref), status, was)
-        tx.execute(statements.MARK_UNDONE, (now, who, change_id))
+        tx.change(_mark_undone, now, who, change_id)
         changed.append(comment_id)
     titles.refresh(tx, changed)
     add_to_counts(tx, shown)

@@ -13,7 +13,6 @@ from typing import Final
 import msgspec
 from peewee import JOIN, fn
 
-from commentsvc.db import statements
 from commentsvc.db.connection import Reader, Row, Transaction
 from commentsvc.db.query import Param, Select, literal, prepared
 from commentsvc.db.schema.comments import CommentTable, SiteTable, ThreadTable
@@ -81,6 +80,22 @@ def _news() -> Select:
         CommentTable.published_at > FollowerTable.until_at,
         CommentTable.email != FollowerTable.email,
     )
+
+
+@prepared
+def _find_page(url: Param, site: Param) -> Select:
+    """Return the query for the ids of a site, and of a page's thread, NULL if there is none."""
+    is_of_page = (ThreadTable.site == SiteTable.id) & (ThreadTable.url == url)
+    thread_id = fn.COALESCE(ThreadTable.aliased, ThreadTable.id)
+    joined = SiteTable.select(SiteTable.id, thread_id).join(
+        ThreadTable, JOIN.LEFT_OUTER, on=is_of_page
+    )
+    return joined.where(SiteTable.name == site)
+
+
+@prepared
+def _insert_thread(site_id: Param, url: Param) -> Select:
+    return ThreadTable.insert(site=site_id, url=url, title="")
 
 
 @prepared
@@ -252,10 +267,9 @@ def forget(tx: Transaction, email: str) -> None:
 
 def _find_place(tx: Transaction, site: str, url: str) -> tuple[int, int | None]:
     """Return the ids of a site and of a page's thread; make the thread if there is none."""
-    row = tx.execute(statements.FIND_THREAD, (url, site)).fetchone()
+    row = tx.first(_find_page, url, site)
     if row is None:
         raise UnknownSite(f"no site is named {site}")
     if not url:
         return row[0], None
-    thread_id = row[5] if row[5] is not None else row[2]
-    return row[0], thread_id or tx.insert(statements.INSERT_THREAD, (row[0], url))
+    return row[0], row[1] or tx.insert(_insert_thread, (row[0], url))

@@ -12,9 +12,9 @@ from typing import Final, NamedTuple
 
 from peewee import JOIN, Case, fn
 
+from commentsvc.comments import queries
 from commentsvc.comments.create import ThreadRef, add_to_counts
 from commentsvc.comments.rendering import render
-from commentsvc.db import statements
 from commentsvc.db.connection import Reader, Transaction
 from commentsvc.db.database import Database
 from commentsvc.db.errors import DatabaseError
@@ -132,5 +132,5 @@ def store(tx: Transaction, outdated: list[Outdated]) -> None:
     """Store the new HTML, except of comments edited meanwhile, and purge."""
     for each in outdated:
         if tx.change(_store, each.html, each.id, each.source):
-            [(*spot, _, _)] = tx.execute(statements.FIND_COMMENT, (each.id,)).fetchall()
+            [(*spot, _, _)] = tx.query(queries.find_place, each.id)
             add_to_counts(tx, {ThreadRef(*spot): 0})  # only to purge

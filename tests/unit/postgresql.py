@@ -2,7 +2,7 @@
 
 Queries are written once, as peewee expressions, for both engines. The queries that tests run are
 collected, and at the end PostgreSQL plans each of them in a database with the tables of a new
-service. The hot statements are not checked: they are SQL for one engine.
+service.
 """
 
 import re

@@ -1,6 +1,7 @@
 """PostgreSQL as we use it: how a connection is opened, what may be run on it, what its faults mean.
 
-Queries are those of `query`; PostgreSQL's text of a hot statement is in `postgresql_statements`.
+Queries are those of `query`. Each statement takes PostgreSQL and the driver 60 µs, several times as
+long as a row, so the queries of a submission run for many rows at once: see `_together`.
 Any number of services may use one database: `cluster` keeps their caches coherent. A connection
 that was lost is opened again when it is needed next; what was under way fails with DatabaseBusy,
 and nothing is acknowledged before its COMMIT came back.
@@ -11,6 +12,7 @@ This module is loaded only where `database.url` asks for it: psycopg is an extra
 # ruff: noqa: S608 - put together from constants only
 
 import contextlib
+import re
 import threading
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -20,6 +22,7 @@ from itertools import count
 from typing import Any, Concatenate, Final, ParamSpec, TypeVar
 
 import msgspec
+import peewee
 import psycopg
 from psycopg import sql as composed
 from psycopg.adapt import Loader
@@ -29,11 +32,11 @@ from psycopg.types.numeric import Int4Dumper, Int8Dumper
 from commentsvc.db.connection import Reader, Row, Transaction
 from commentsvc.db.errors import DatabaseBusy, DatabaseError, DatabaseFull, DatabaseUnusable
 from commentsvc.db.peers import LOCK, Peers, UnawaitedPeers
-from commentsvc.db.postgresql import statements as postgresql_statements
+from commentsvc.db.postgresql import schema
 from commentsvc.db.postgresql.schema import ENGINE, SCHEMA
-from commentsvc.db.postgresql.statements import FOR_MANY
 from commentsvc.db.postgresql.watchdog import Watchdog
 from commentsvc.db.query import Prepared, Query
+from commentsvc.db.schema import search
 from commentsvc.settings.schema import DatabaseSettings
 from commentsvc.util.clock import SYSTEM_CLOCK
 
@@ -186,10 +189,45 @@ def _json(names: Sequence[str], rows: Iterable[Sequence[object]]) -> bytes:
     return msgspec.json.encode(given)
 
 
-@lru_cache(MOST)
+# PostgreSQL's text of the statements that are written out for SQLite.
+_TWINS: Final = {
+    search.INDEX: f"{schema.INDEX} BETWEEN %s AND %s",
+    search.COUNT: schema.COUNT,
+}
+_TYPES: Final = {int: "bigint", str: "text"}
+
+
 def _translated(sql: str) -> str:
-    """Return PostgreSQL's text of a statement that is written out for SQLite."""
-    return postgresql_statements.TWINS.get(sql) or sql.replace("?", "%s")
+    return _TWINS.get(sql) or sql.replace("?", "%s")
+
+
+@lru_cache(MOST)
+def _together(query: Prepared, types: tuple[type, ...]) -> tuple[str, tuple[str, ...]]:
+    """Return a SELECT that runs `query` for each row of a JSON list of objects, and their keys.
+
+    A row that it finds begins with the number of the object, from 1. The values have these types.
+    """
+    keys = tuple(f"v{number}" for number in range(len(types)))
+    sql, _ = query.made_for(schema.ENGINE, [peewee.SQL(f"given.{key}") for key in keys])
+    columns = ", ".join(f"{key} {_TYPES[kind]}" for key, kind in zip(keys, types, strict=True))
+    given = f"ROWS FROM (json_to_recordset(%s::json) AS ({columns})) WITH ORDINALITY"
+    names = f"given ({', '.join(keys)}, n)"
+    return f"SELECT n, found.* FROM {given} AS {names} CROSS JOIN LATERAL ({sql}) AS found", keys
+
+
+@lru_cache(MOST)
+def _insertion(query: Prepared) -> tuple[str, tuple[str, ...]]:
+    """Return the INSERT of each row of a JSON list of objects, and their keys; it returns ids."""
+    sql, places = query.made_for(schema.ENGINE)
+    found = re.fullmatch(r'INSERT INTO ("\w+") \((.*)\) VALUES \([%s, ]*\)(.*)', sql)
+    assert found, "a hot INSERT binds each value"
+    table, names, rest = found.groups()
+    given = f"json_populate_recordset(NULL::{table}, %s::json) WITH ORDINALITY AS given"
+    values = f"SELECT {names} FROM {given} ORDER BY given.ordinality"
+    keys = dict(zip(places, names.replace('"', "").split(", "), strict=True))
+    return f"INSERT INTO {table} ({names}) {values}{rest} RETURNING id", tuple(
+        keys[n] for n in sorted(keys)
+    )
 
 
 def dial(
@@ -414,9 +452,7 @@ class PostgresqlConnection:
             raise
 
     def executemany(self, sql: str, rows: Iterable[Sequence[object]]) -> Any:  # Any: as above
-        """As `execute` for each of `rows`, by one statement if there is one for many rows."""
-        if sql in FOR_MANY:
-            return self.run_together(sql, rows)
+        """As `execute` for each of `rows`."""
         return self.run_each(_translated(sql), rows)
 
     def run_each(self, sql: str, rows: Iterable[Sequence[object]]) -> Any:  # Any: as above
@@ -424,11 +460,6 @@ class PostgresqlConnection:
         cursor = self._psycopg.cursor()
         cursor.executemany(sql, map(_sendable, rows))
         return cursor
-
-    def run_together(self, sql: str, rows: Iterable[Sequence[object]]) -> Any:  # Any: as above
-        """Run what FOR_MANY has for a statement."""
-        together = FOR_MANY[sql]
-        return self.run(together.sql, (_objects(together.names, rows),))
 
     def each(self, sql: str, params: Sequence[object]) -> Iterator[Row]:
         """As `run`, but the rows are fetched in pieces, where a transaction is open."""
@@ -565,19 +596,22 @@ class PostgresqlTransaction(_PostgresqlQueries, Transaction):
     def exclude_others(self) -> None:
         _wait_for_lock(self._connection)
 
-    def insert(self, sql: str, row: Sequence[object]) -> int | None:
-        found = self._connection.run(_returning(sql), row).fetchone()
+    def insert(self, query: Prepared, row: Sequence[object]) -> int | None:
+        sql, own = query.bound_for(ENGINE, row)
+        found = self._connection.run(f"{sql} RETURNING id", own).fetchone()
         return None if found is None else int(found[0])
 
-    def first_each(self, sql: str, rows: Sequence[Sequence[object]]) -> list[Row | None]:
+    def first_each(self, query: Prepared, rows: Sequence[Sequence[object]]) -> list[Row | None]:
         if not rows:
             return []
-        found = self._connection.run_together(sql, rows).fetchall()
+        sql, keys = _together(query, tuple(map(type, rows[0])))
+        found = self._connection.run(sql, (_objects(keys, rows),)).fetchall()
         by_number = {row[0]: row[1:] for row in found}
         return [by_number.get(number) for number in range(1, len(rows) + 1)]
 
-    def insert_each(self, sql: str, rows: Sequence[Sequence[object]]) -> range | None:
-        ids = [number for (number,) in self._connection.run_together(sql, rows)]
+    def insert_each(self, query: Prepared, rows: Sequence[Sequence[object]]) -> range | None:
+        sql, keys = _insertion(query)
+        ids = [number for (number,) in self._connection.run(sql, (_objects(keys, rows),))]
         if len(ids) != len(rows):
             return None
         made = range(ids[0], ids[0] + len(rows)) if ids else range(0)
@@ -595,10 +629,6 @@ class PostgresqlTransaction(_PostgresqlQueries, Transaction):
         if not bound:
             return 0
         return int(self._connection.run_each(bound[0][0], [own for _, own in bound]).rowcount)
-
-
-def _returning(sql: str) -> str:
-    return f"{_translated(sql)} RETURNING id"
 
 
 class PostgresqlEngine:

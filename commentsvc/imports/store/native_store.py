@@ -13,8 +13,7 @@ from msgspec.structs import replace
 from peewee import Value
 
 from commentsvc.comments import images, queries
-from commentsvc.comments.create import ThreadRef, changed
-from commentsvc.db import statements
+from commentsvc.comments.create import ThreadRef, changed, find_thread, insert_thread
 from commentsvc.db.connection import Transaction
 from commentsvc.db.query import Param, Select, insertion, prepared
 from commentsvc.db.schema.comments import (
@@ -214,7 +213,7 @@ def _add_history(
     ids = {each.id for each in record.history}
     is_taken = len(ids) < len(record.history) or any(tx.first(_find_change, each) for each in ids)
     keeps_ids = keeps_ids and not is_taken  # else the file has changes with the same id
-    [(act,)] = tx.execute(statements.NEXT_ACT).fetchall()
+    act = tx.last_id("change") + 1
     decisions: dict[int, int] = {}
     rows = []
     for each in record.history:
@@ -306,7 +305,7 @@ def _add_follower(tx: Transaction, record: FollowerRecord, site: str, import_id:
 
     The follower is mailed what is published after the beginning of the import.
     """
-    row = tx.execute(statements.FIND_THREAD, (record.url, site)).fetchone()
+    row = tx.first(find_thread, record.url, site)
     if row is None:
         return  # no such site
     place = row[0], row[2] if row[5] is None else row[5]
@@ -398,13 +397,13 @@ def _add_views(tx: Transaction, record: ViewsRecord, site: str, import_id: int) 
 
 def _add_thread(tx: Transaction, record: ThreadRecord, site: str, import_id: int) -> None:
     """Set the state and aliases of a thread, also if it has no comments."""
-    row = tx.execute(statements.FIND_THREAD, (record.url, site)).fetchone()
+    row = tx.first(find_thread, record.url, site)
     if row is None or row[5] is not None:
         return  # no such site, or the page has another url here
     site_id, _, thread_id, title, state, _ = row
     is_new = thread_id is None
     if is_new:
-        thread_id = tx.insert(statements.INSERT_THREAD, (site_id, record.url))
+        thread_id = tx.insert(insert_thread, (site_id, record.url))
         title, state = "", AGING
     tx.change(imported_records.note_thread, import_id, thread_id, int(is_new))
     if record.title and not title:

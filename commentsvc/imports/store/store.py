@@ -14,8 +14,14 @@ import msgspec
 from peewee import JOIN, fn
 
 from commentsvc.comments import images
-from commentsvc.comments.create import ThreadRef, add_to_counts, changed
-from commentsvc.db import statements
+from commentsvc.comments.create import (
+    ThreadRef,
+    add_to_counts,
+    changed,
+    find_aliased,
+    find_thread,
+    insert_thread,
+)
 from commentsvc.db.connection import Reader, Transaction
 from commentsvc.db.query import Param, Prepared, Select, insertion, prepared
 from commentsvc.db.schema.comments import (
@@ -403,17 +409,17 @@ class ThreadFinder:
         return self.known[page.id]
 
     def _look(self, page: ReadyPage) -> ThreadRef:
-        run = self._tx.execute
-        row = run(statements.FIND_THREAD, (page.url, page.site)).fetchone()
+        row = self._tx.first(find_thread, page.url, page.site)
         if row is None:
             raise UnknownSite(f"no site is named {page.site}")
         if row[5] is not None:
-            row = run(statements.FIND_ALIASED, (row[5],)).fetchone()
+            row = self._tx.first(find_aliased, row[5])
+            assert row is not None, "an alias stands for a thread"
         site_id, url, thread_id, title, state, _ = row
         is_new = thread_id is None
         if is_new:
             url, title, state = page.url, "", AGING
-            thread_id = self._tx.insert(statements.INSERT_THREAD, (site_id, url))
+            thread_id = self._tx.insert(insert_thread, (site_id, url))
         becomes = CLOSED if page.closed and is_new else state
         if self._tx.change(imported_records.note_thread, self._import_id, thread_id, int(is_new)):
             self._tx.change(_describe_thread, thread_id, title or page.title, becomes)

@@ -1,0 +1,136 @@
+"""A query that runs for many rows at once does what it does for each."""
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pytest
+
+from commentsvc import model
+from commentsvc.comments import create, queries
+from commentsvc.db.database import Database
+from commentsvc.db.postgresql import connection as postgresql
+from commentsvc.db.query import Prepared
+from tests.unit.database_fixture import NOW, add, opened
+
+NEW: dict[str, object] = {
+    "site": 2,
+    "thread": 3,
+    "parent": 7,
+    "status": "pending",
+    "author": "Ann",
+    "email": "",
+    "avatar": "",
+    "author_site": "",
+    "source": "Hi",
+    "html": "<p>Hi</p>",
+    "created_at": NOW,
+    "published_at": None,
+    "key": b"key",
+    "token_hash": b"t",
+    "token_expires_at": 5,
+    "score": 5,
+    "reasons": "links +5 9",
+    "network": b"network",
+}
+KNOWN = NEW | {"role": "owner", "moderator": None, "permalink": "https://a.example/", "reader": 7}
+AWKWARD = 'A "quote" and a \\ back\\slash,\nanother line: \u00e9 \U0001f600 \\x41 {} \0'
+INSERTS = {"_INSERT": NEW, "_INSERT_KNOWN": KNOWN}
+FINDS: dict[str, list[tuple[object, ...]]] = {
+    "find_thread": [("/3/", "blog"), ("/none/", "other"), ("/3/", "nowhere"), ("/5/", "other")],
+    "_find_parent": [(n, thread) for n in (9, 20, 9_999) for thread in range(1, 11)],
+}
+
+
+@pytest.fixture(scope="module")
+def database(tmp_path_factory: pytest.TempPathFactory, engine: str) -> Iterator[Database]:
+    """Return a database of two sites with ten threads and 40 comments."""
+    with opened(tmp_path_factory.mktemp("connection")) as database:
+        database.write_now(queries.sync_sites, ["other"])
+        for number in range(40):
+            site = ("blog", "other")[number % 2]
+            add(database, site=site, url=f"/{number % 10}/", key=f"key {number}")
+        yield database
+
+
+class UndoError(Exception):
+    """Carries the state of the tables out of a transaction that must be rolled back."""
+
+
+def outcome(database: Database, change: Callable[[Any], object]) -> object:
+    def work(tx: Any) -> None:  # Any: a Transaction, passed on
+        change(tx)
+        tables = ("site", "thread", "comment")
+        rows = [tx.execute(f"SELECT * FROM {name} ORDER BY 1").fetchall() for name in tables]
+        if not tx.IS_FILE:  # PostgreSQL does not reuse ids after a rollback
+            rows = [[row[1:] for row in each] for each in rows]
+        raise UndoError(rows)
+
+    with pytest.raises(UndoError) as info:
+        database.write_now(work)
+    return info.value.args[0]
+
+
+@pytest.mark.parametrize("name", FINDS)
+def test_a_query_for_many_rows_finds_what_it_does_for_each(database: Database, name: str) -> None:
+    query, rows = getattr(create, name), FINDS[name]
+    found = database.write_now(lambda tx: tx.first_each(query, rows))
+    assert found == database.read_now(lambda reader: [reader.first(query, *row) for row in rows])
+    assert None in found
+    assert {*found} != {None}
+    assert database.write_now(lambda tx: tx.first_each(query, [])) == []
+
+
+def test_a_change_of_many_rows_does_as_for_each(database: Database) -> None:
+    rows = [(4, 3), (-1, 5), (1, 9_999)]
+    assert outcome(database, lambda tx: tx.change_each(create._raise_thread, rows)) == outcome(
+        database, lambda tx: [tx.change(create._raise_thread, *row) for row in rows]
+    )
+
+
+@pytest.mark.parametrize("name", INSERTS)
+def test_many_comments_are_inserted_as_each_alone_in_their_order(
+    database: Database, name: str
+) -> None:
+    query: Prepared = getattr(create, name)
+    rows = [
+        tuple((INSERTS[name] | {"key": b"\x00\xff%d" % n, "source": AWKWARD * n}).values())
+        for n in range(3)
+    ]
+    ids: list[range | None] = []
+    assert outcome(database, lambda tx: ids.append(tx.insert_each(query, rows))) == outcome(
+        database, lambda tx: [tx.insert(query, row) for row in rows]
+    )
+    [made] = ids
+    assert made is not None
+    assert len(made) == 3
+    outcome(database, lambda tx: ids.append(tx.insert_each(query, [*rows, rows[0]])))
+    assert ids[1] is None, "a key that exists is not stored again"
+
+    def insert_again(tx: Any) -> None:  # Any: as above
+        ids.append(tx.insert_each(query, rows))
+        ids.append(tx.insert_each(query, rows))
+
+    outcome(database, insert_again)
+    assert ids.pop() is None, "nor do all of them"
+
+
+@pytest.mark.postgresql_only("SQLite runs the query for each row")
+@pytest.mark.parametrize("name", FINDS)
+def test_many_rows_are_found_by_an_index(database: Database, name: str) -> None:
+    def plan(tx: Any) -> None:  # Any: as above
+        tx.execute("SET LOCAL enable_seqscan = off")  # else it would scan the few rows of a test
+        types = tuple(map(type, FINDS[name][0]))
+        sql, _ = postgresql._together(getattr(create, name), types)
+        raise UndoError(tx._connection.run(f"EXPLAIN {sql}", ("[]",)).fetchall())
+
+    with pytest.raises(UndoError) as info:
+        database.write_now(plan)
+    assert "Seq Scan" not in str(info.value)
+
+
+def test_a_comment_has_its_columns_in_the_order_of_its_fields() -> None:
+    names = [
+        {"author_site": "site"}.get(field.column_name, field.column_name)
+        for field in queries.COLUMNS
+    ]
+    assert names == [*model.Comment.__struct_fields__]
