@@ -121,7 +121,7 @@ class CommentList {
   }
 }
 
-const isForeign = ({ className }) => className != "commentsvc-thread";
+const isForeign = (node) => node.className != "commentsvc-thread";
 
 function createItem(comment) {
   const replies = h("ol.replies");
@@ -132,21 +132,13 @@ function createItem(comment) {
   return item;
 }
 
-/** The comments of one page; with other attributes, the element gets another thread */
 export class Thread {
-  host; // the <comment-thread>
-  url;
-  messages;
-  page; // the last answer
-  own; // OwnComments
-  closed;
   hasEnded = false;
   tree = new CommentList();
   error = h("p.error", { role: "alert" });
   status = h("p.status", { role: "status" });
-  target;
 
-  #comments = []; // of all pages
+  #comments = [];
   #sort;
   #element = h("section.thread");
   #heading = h("h2.heading", { tabIndex: -1 });
@@ -329,7 +321,6 @@ export class Thread {
     this.host.dispatchEvent(new Event("comments-shown", { bubbles: true }));
   }
 
-  /** By id */
   all() {
     const comments = new Map(this.#comments.map((comment) => [comment.id, comment]));
     this.own?.addTo(comments, this.messages);

@@ -2,7 +2,7 @@ const here = document.querySelector("[rel~=commentsvc]")?.href ?? import.meta.ur
 
 export const base = new URL("..", here).href;
 
-/** Create an element: "p.hint" has the class commentsvc-hint */
+/** "p.hint" is a <p class="commentsvc-hint"> */
 export function h(name, properties = {}, ...children) {
   const [tag, className] = name.split(".");
   const element = Object.assign(document.createElement(tag), properties);
@@ -11,7 +11,7 @@ export function h(name, properties = {}, ...children) {
   return element;
 }
 
-/** Make properties of attributes, which null, false and "" remove; `readers` read them, by name */
+/** Make attributes properties; null, false and "" remove them */
 export function reflect({ prototype }, readers) {
   for (const name in readers) {
     Object.defineProperty(prototype, name, {
@@ -99,12 +99,12 @@ export const storage = {
   },
 };
 
-/** Import by another address: browsers remember failures */
+/** Browsers remember failures */
 export const again = (name) => () => import(/* @vite-ignore */ `./${name}.js?` + Date.now());
 
 const loading = {}; // promises
 
-/** In the element's language; `part` names those loaded on use */
+/** In the element's language; a `part` is loaded on use */
 export function loadMessages(element, part = "") {
   const name = (element.closest("[lang]")?.lang || "en") + part;
   const file = base + `static/locales/${name}.json`;
@@ -121,7 +121,6 @@ export function countText({ counts, tag, digits }, number) {
 
 const MINUTES = { year: 525_949, month: 43_829, day: 1440, hour: 60, minute: 1 };
 
-/** Show how long ago a <time> is */
 export function showRelativeTime({ tag, digits, ago, now }, time) {
   const minutes = (Date.now() - Date.parse(time.dateTime)) / 60_000;
   const unit = Object.keys(MINUTES).find((name) => minutes >= MINUTES[name]);

@@ -2,6 +2,7 @@
 
 import { CommentThread, Thread } from "./comments.js";
 import type { CommentCount } from "./count.js";
+import type { OwnComments } from "./thread/own_comments.js";
 import type { LatestComments } from "./latest.js";
 import type { PopularPages } from "./popular.js";
 import type { PageReactions } from "./reactions.js";
@@ -91,6 +92,7 @@ export interface LatestComment {
 export interface Messages extends Record<string, any> {
   tag: string;
   counts: Record<string, string>;
+  digits: boolean | undefined; // whether numbers are written in digits of the language
 }
 
 /** What a form needs to know. */
@@ -142,8 +144,18 @@ export interface CommentItem extends HTMLLIElement {
   answers: number;
 }
 
-// The properties of attributes
+// The properties that are not declared in classes; those of elements are attributes
 declare module "./comments.js" {
+  /** The comments of one page; with other attributes, the element gets another thread. */
+  interface Thread {
+    host: CommentThread;
+    url: string;
+    messages: Messages;
+    page: CommentPage; // the last answer
+    own?: OwnComments;
+    closed: boolean;
+    target?: string; // the fragment of the page's address, until the thread is scrolled there
+  }
   interface CommentThread {
     url: string;
     sort: "oldest" | "newest" | "top";
