@@ -154,7 +154,7 @@ declare module "./comments.js" {
     page: CommentPage; // the last answer
     own?: OwnComments;
     closed: boolean;
-    target?: string; // the fragment of the page's address, until the thread is scrolled there
+    target: string; // the fragment of the page's address, until the thread is scrolled there
   }
   interface CommentThread {
     url: string;
