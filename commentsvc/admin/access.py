@@ -1,7 +1,8 @@
 """Access control of the moderation pages: who is signed in, and which forms are genuine.
 
-Every route of a page is made by `AccessControl.page` (GET) or `AccessControl.form` (POST). Its
-operation names the permission that it requires. A visitor who is not signed in is sent to the
+A handler declares its operation: `get` and `post` name the path and the permission that it
+requires, and its docstring begins with the summary. `AccessControl.routes` makes the routes. A
+visitor who is not signed in is sent to the
 sign-in page and comes back afterwards; an account without the permission gets an error. Only pages
 with the permission ANYBODY, for signing in, are open to all.
 
@@ -19,7 +20,7 @@ All errors are HTML pages.
 from collections.abc import Callable, Coroutine
 from dataclasses import dataclass
 from os import urandom
-from typing import Any, Final
+from typing import Any, Final, TypeVar
 from urllib.parse import quote
 
 import msgspec
@@ -34,7 +35,7 @@ from commentsvc.context import ServiceContext
 from commentsvc.errors import NotPermitted
 from commentsvc.http.forms import Form
 from commentsvc.http.messages import Headers, HttpError, Request, Response, first
-from commentsvc.http.operation import Operation, Query
+from commentsvc.http.operation import Operation, Query, declare, declared, summary_of
 from commentsvc.http.router import Route, route
 from commentsvc.moderation import permissions
 from commentsvc.moderation.permissions import Actor, Permission
@@ -51,14 +52,24 @@ from commentsvc.util.origin import host_of, origin
 TOKEN_FIELD: Final = "csrf_token"  # noqa: S105 - the name of a field
 TARGET_LENGTH: Final = 4_000  # characters of the address to return to after signing in
 SIGN_IN: Final = "sign-in"
+BASE: Final = "/moderation"
 
 
 class RequestContext(msgspec.Struct, frozen=True):
-    """The session of a request, at the time `now` (Unix milliseconds)."""
+    """A request and its session, at the time `now` (Unix milliseconds).
 
+    `form` has the parameters of the query of a page, and the fields of a posted form.
+    """
+
+    request: Request
     token: str
     session: Session | None
     now: int
+    form: Form
+
+    def first(self, name: str) -> str:
+        """Return the first value of a field of `form`, "" if there is none."""
+        return first(self.form, name)
 
     @property
     def moderator(self) -> Session:
@@ -90,23 +101,38 @@ class RequestContext(msgspec.Struct, frozen=True):
 
 # Any: what a coroutine yields to the event loop does not matter
 PageResult = Coroutine[Any, Any, Response]
-Shown = Callable[[Request, RequestContext], PageResult]
-Acted = Callable[[Request, RequestContext, Form], PageResult]
+Shown = Callable[[RequestContext], PageResult]
 Handler = Callable[[Request], PageResult]
+Declared = Callable[[Any, RequestContext], PageResult]  # Any: the object with the handler
+H = TypeVar("H", bound=Declared)
 
 
 def page_operation(
     method: str, path: str, summary: str, permission: Permission
 ) -> Operation[Query]:
-    """Return the operation of a moderation page, which requires that permission."""
+    """Return the operation of the page `path`, below BASE, which requires that permission."""
     return Operation(
         method=method,
-        path=path,
+        path=BASE + path,
         summary=summary,
         query=Query,
         ignores_unknown=True,
         for_moderators=True,
         permission=permission,
+    )
+
+
+def get(path: str, permission: Permission) -> Callable[[H], H]:
+    """Declare the operation of a handler that shows a page."""
+    return lambda handler: declare(
+        handler, page_operation("GET", path, summary_of(handler), permission)
+    )
+
+
+def post(path: str, permission: Permission) -> Callable[[H], H]:
+    """Declare the operation of a handler of a posted form."""
+    return lambda handler: declare(
+        handler, page_operation("POST", path, summary_of(handler), permission)
     )
 
 
@@ -176,35 +202,38 @@ class AccessControl:
         self._clock = service.clock
         self._random = random
 
-    def page(self, operation: Operation[Query], handler: Shown) -> Route:
-        """Return the route of a page, for those who have the operation's permission."""
-        if operation.permission == Permission.ANYBODY:
-            return route(operation, self._public_page(handler))
-        return route(operation, self._login_required(operation.permission, handler))
+    def routes(self, pages: object) -> list[Route]:
+        """Return the routes of the methods of `pages` that are declared by `get` or `post`."""
+        return [
+            route(operation, self._guarded(operation, handler))
+            for operation, handler in declared(pages)
+        ]
 
-    def form(self, operation: Operation[Query], handler: Acted) -> Route:
-        """Return the route of a form, for those who have the operation's permission."""
-        if operation.permission == Permission.ANYBODY:
-            return route(operation, self._public_form(handler))
-        return route(operation, self._login_required_form(operation.permission, handler))
+    def _guarded(self, operation: Operation[Any], handler: Shown) -> Handler:
+        """Return the handler of a page, for those who have the operation's permission."""
+        permission, is_form = operation.permission, operation.method == "POST"
+        if permission != Permission.ANYBODY:
+            answer = self._login_required_form if is_form else self._login_required
+            return _errors_as_pages(answer(permission, handler))
+        return _errors_as_pages((self._public_form if is_form else self._public_page)(handler))
 
     def _public_page(self, handler: Shown) -> Handler:
         """Return a handler for everybody; it sets the cookie if there is none."""
 
         async def answer(request: Request) -> Response:
-            context = self._visit(request)
+            context = self._visit(request, request.parameters())
             if context is None and request.header("sec-fetch-site") == "cross-site":
                 return _again(request)  # a new cookie would take the place of one that is hidden
-            context, given = (context, ()) if context else self._greet()
-            return _with(await handler(request, context), given)
+            context, given = (context, ()) if context else self._greet(request)
+            return _with(await handler(context), given)
 
-        return _errors_as_pages(answer)
+        return answer
 
     def _login_required(self, permission: str, handler: Shown) -> Handler:
         """Return a handler of a page for moderators with a permission."""
 
         async def answer(request: Request) -> Response:
-            context = self._visit(request)
+            context = self._visit(request, request.parameters())
             if context is None and request.header("sec-fetch-site") == "cross-site":
                 return _again(request)
             if context is None or context.session is None:
@@ -212,36 +241,36 @@ class AccessControl:
             await self._touch(context.session, context.now)
             with speaking(context.language):
                 _permit(context, permission)
-                return await handler(request, context)
+                return await handler(context)
 
-        return _errors_as_pages(answer)
+        return answer
 
-    def _public_form(self, handler: Acted) -> Handler:
+    def _public_form(self, handler: Shown) -> Handler:
         """Return a handler for everybody that accepts only our forms."""
 
         async def answer(request: Request) -> Response:
-            context = self._visit(request)
+            context = self._visit(request, {})
             if not _is_same_origin(request):
                 raise foreign_form()
             if context is None:
                 raise no_cookie()
-            form = request.form()
-            if not sessions.is_csrf_token(first(form, TOKEN_FIELD), context.token):
+            context = msgspec.structs.replace(context, form=request.form())
+            if not sessions.is_csrf_token(context.first(TOKEN_FIELD), context.token):
                 raise foreign_form()
             with speaking(context.language):
-                return await handler(request, context, form)
+                return await handler(context)
 
-        return _errors_as_pages(answer)
+        return answer
 
-    def _login_required_form(self, permission: str, handler: Acted) -> Handler:
+    def _login_required_form(self, permission: str, handler: Shown) -> Handler:
         """Return a handler for moderators with a permission that accepts only our forms."""
 
-        async def act(request: Request, context: RequestContext, form: Form) -> Response:
+        async def act(context: RequestContext) -> Response:
             if context.session is None:
                 return redirect(SIGN_IN)
             await self._touch(context.session, context.now)
             _permit(context, permission)
-            return await handler(request, context, form)
+            return await handler(context)
 
         return self._public_form(act)
 
@@ -250,19 +279,20 @@ class AccessControl:
         token, cookie = self._cookies.visit(self._random(sessions.TOKEN_SIZE))
         return token, (("Set-Cookie", cookie),)
 
-    def _visit(self, request: Request) -> RequestContext | None:
+    def _visit(self, request: Request, form: Form) -> RequestContext | None:
         """Return the context of a request; None without a cookie that we signed."""
         token = self._cookies.token(request.header("cookie"))
         if token is None:
             return None
         now = self._clock.now_ms()
         session = self._database.read_now(sessions.find, token, self._lifetime, now)
-        return RequestContext(token, session, now)
+        return RequestContext(request, token, session, now, form)
 
-    def _greet(self) -> tuple[RequestContext, Headers]:
+    def _greet(self, request: Request) -> tuple[RequestContext, Headers]:
         """Return the context of somebody without a cookie, and the header that sets one."""
         token, given = self.renew()
-        return RequestContext(token, None, self._clock.now_ms()), given
+        context = RequestContext(request, token, None, self._clock.now_ms(), request.parameters())
+        return context, given
 
     async def _touch(self, session: Session, now: int) -> None:
         if now - session.seen_at >= sessions.TOUCH:

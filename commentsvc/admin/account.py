@@ -7,7 +7,7 @@ from typing import Final
 
 from msgspec.structs import replace
 
-from commentsvc.admin.access import RequestContext, page_operation
+from commentsvc.admin.access import RequestContext, get, post
 from commentsvc.admin.layout import AdminContext
 from commentsvc.admin.login_limit import too_many_attempts
 from commentsvc.admin.reauthentication import WRONG_PASSWORD
@@ -28,9 +28,7 @@ from commentsvc.auth.signed_links import LinkError, LinkExpired, SignedLinks
 from commentsvc.comments.submission import is_email
 from commentsvc.db.connection import Reader, Transaction
 from commentsvc.errors import NotPermitted, ProfileRefused
-from commentsvc.http.forms import Form
-from commentsvc.http.messages import Request, Response, first
-from commentsvc.http.router import Route
+from commentsvc.http.messages import Response
 from commentsvc.moderation import profiles
 from commentsvc.moderation.permissions import Permission
 from commentsvc.moderation.profiles import Profile
@@ -69,39 +67,6 @@ DONE = {
 }
 
 
-ACCOUNT = page_operation(
-    "GET",
-    "/moderation/account",
-    "The account: the profile, the password, and where it is signed in",
-    Permission.ACCOUNT,
-)
-PROFILE = page_operation(
-    "POST", "/moderation/profile", "Change what readers see of a moderator", Permission.ACCOUNT
-)
-PASSWORD = page_operation("POST", "/moderation/password", "Change the password", Permission.ACCOUNT)
-SET_LANGUAGE = page_operation(
-    "POST", "/moderation/language", "Choose the language of the pages", Permission.ACCOUNT
-)
-CREDENTIALS = page_operation(
-    "POST",
-    "/moderation/credentials",
-    "Remove a session, token, passkey or identity, or all of them",
-    Permission.ACCOUNT,
-)
-ADDRESS = page_operation(
-    "POST",
-    "/moderation/address",
-    "Ask for a link that confirms an address of the account, or remove it",
-    Permission.ACCOUNT,
-)
-ASK_TO_CONFIRM = page_operation(
-    "GET", "/moderation/confirm-address", "Ask whether to use an address", Permission.ACCOUNT
-)
-CONFIRM = page_operation(
-    "POST", "/moderation/confirm-address", "Use the address of a link", Permission.ACCOUNT
-)
-
-
 class Account:
     """The handlers of the account page."""
 
@@ -119,32 +84,19 @@ class Account:
         self._limiter = context.authentication.limiter
         self._lifetime = context.authentication.lifetime
 
-    def routes(self) -> list[Route]:
-        """Return the table of routes."""
-        access = self._access
-        return [
-            access.page(ACCOUNT, self.page),
-            access.form(PROFILE, self.change_profile),
-            access.form(PASSWORD, self.change_password),
-            access.form(SET_LANGUAGE, self.set_language),
-            access.form(CREDENTIALS, self.remove_credentials),
-            access.form(ADDRESS, self.change_address),
-            access.page(ASK_TO_CONFIRM, self.ask_to_confirm),
-            access.form(CONFIRM, self.confirm),
-        ]
+    @get("/account", Permission.ACCOUNT)
+    async def page(self, context: RequestContext) -> Response:
+        """The account: the profile, the password, and where it is signed in."""
+        return await self._show(context, done=DONE.get(context.first("done"), ""))
 
-    async def page(self, request: Request, context: RequestContext) -> Response:
-        """GET /moderation/account: 200 with the form for a new password, and the sessions."""
-        return await self._show(context, done=DONE.get(first(request.parameters(), "done"), ""))
+    @post("/profile", Permission.ACCOUNT)
+    async def change_profile(self, context: RequestContext) -> Response:
+        """Change what readers see of a moderator.
 
-    async def change_profile(
-        self, request: Request, context: RequestContext, form: Form
-    ) -> Response:
-        """POST /moderation/profile: 303 to the account; its comments show the new profile. 422.
-
-        The fields are `public_name` and `site`; moderators cannot change their own role.
+        303 to the account; its comments show the new profile. 422. The fields are `public_name` and
+        `site`; moderators cannot change their own role.
         """
-        given = {field: first(form, field) for field in ("public_name", "site")}
+        given = {field: context.first(field) for field in ("public_name", "site")}
 
         def work(tx: Transaction) -> None:
             profiles.save(tx, replace(_profile(tx, context), **given))
@@ -157,27 +109,27 @@ class Account:
             )
         return redirect("account?done=profile")
 
-    async def change_password(
-        self, request: Request, context: RequestContext, form: Form
-    ) -> Response:
-        """POST /moderation/password: 303 to the account, with a new cookie; 403, 422 or 429.
+    @post("/password", Permission.ACCOUNT)
+    async def change_password(self, context: RequestContext) -> Response:
+        """Change the password.
 
-        All else that opens the account ends: see `accounts.end_credentials`.
+        303 to the account, with a new cookie; 403, 422 or 429. All else that opens the account
+        ends: see `accounts.end_credentials`.
         """
-        name, password = context.moderator.name, first(form, "password")
+        name, password = context.moderator.name, context.first("password")
         if not await self._reauthentication.passes(name, password, context.now):
             return await self._show(context, 403, problem=WRONG_PASSWORD)
-        if first(form, "new") != first(form, "again"):
+        if context.first("new") != context.first("again"):
             return await self._show(context, 422, problem=_("The two new passwords differ."))
         try:
-            new = await self._limiter.hash_password(first(form, "new"))
+            new = await self._limiter.hash_password(context.first("new"))
         except passwords.PasswordRefused as error:
             return await self._show(context, 422, problem=str(error))
-        return await self._renew(request, context, new)
+        return await self._renew(context, new)
 
-    async def _renew(self, request: Request, context: RequestContext, password: str) -> Response:
+    async def _renew(self, context: RequestContext, password: str) -> Response:
         """Store the hash of a new password, and continue in a new session."""
-        name, agent = context.moderator.name, request.header("user-agent") or ""
+        name, agent = context.moderator.name, context.request.header("user-agent") or ""
         token, cookie = self._access.renew()
 
         def work(tx: Transaction) -> accounts.Moderator:
@@ -192,21 +144,33 @@ class Account:
         known = ("Set-Cookie", self._cookies.known(account))
         return redirect("account?done=password", (*cookie, known))
 
-    async def remove_credentials(
-        self, request: Request, context: RequestContext, form: Form
-    ) -> Response:
-        """POST /moderation/credentials: 303 to the account without a credential, or signed out.
+    @post("/language", Permission.ACCOUNT)
+    async def set_language(self, context: RequestContext) -> Response:
+        """Choose the language of the pages.
 
-        `remove` is a kind and an id; `everywhere` removes all. Everything but a session or a token
-        takes the account's `password`. 400, 403, 404, 429.
+        303 to the account; 400.
+        """
+        tag = context.first("language")
+        if tag and tag not in moderators_tags():
+            raise unreadable_decision()
+        await self._database.write(accounts.set_language, context.moderator.moderator_id, tag)
+        return redirect("account?done=language")
+
+    @post("/credentials", Permission.ACCOUNT)
+    async def remove_credentials(self, context: RequestContext) -> Response:
+        """Remove a session, token, passkey or identity, or all of them.
+
+        303 to the account without a credential, or signed out. `remove` is a kind and an id;
+        `everywhere` removes all. Everything but a session or a token takes the account's
+        `password`. 400, 403, 404, 429.
         """
         who, now = context.moderator, context.now
-        everywhere = "everywhere" in form
-        kind, _dot, which = first(form, "remove").partition(".")
+        everywhere = "everywhere" in context.form
+        kind, _dot, which = context.first("remove").partition(".")
         if not everywhere and kind not in credentials.TABLES:
             raise unreadable_decision()
         if (everywhere or kind in credentials.LASTING) and not await self._reauthentication.passes(
-            who.name, first(form, "password"), now
+            who.name, context.first("password"), now
         ):
             return await self._show(context, 403, problem=WRONG_PASSWORD)
         if everywhere:
@@ -222,17 +186,16 @@ class Account:
         accounts.end_credentials(tx, moderator_id)
         account_mails.tell(tx, moderator_id, account_mails.ENDED, now)
 
-    async def change_address(
-        self, request: Request, context: RequestContext, form: Form
-    ) -> Response:
-        """POST /moderation/address: 303 to the account, after a link was mailed to `email`.
+    @post("/address", Permission.ACCOUNT)
+    async def change_address(self, context: RequestContext) -> Response:
+        """Ask for a link that confirms an address of the account, or remove it.
 
-        An empty `email` removes the address at once. Both take the account's `password`. 403, 422,
-        429.
+        303 to the account, after a link was mailed to `email`. An empty `email` removes the address
+        at once. Both take the account's `password`. 403, 422, 429.
         """
-        email, who, now = first(form, "email").strip(), context.moderator, context.now
+        email, who, now = context.first("email").strip(), context.moderator, context.now
         self._may_leave(await self._database.read(_profile, context), context, email)
-        if not await self._reauthentication.passes(who.name, first(form, "password"), now):
+        if not await self._reauthentication.passes(who.name, context.first("password"), now):
             return await self._show(context, 403, problem=WRONG_PASSWORD, email=email)
         if not email:
             await self._database.write(self._remove_address, context)
@@ -270,21 +233,27 @@ class Account:
         account_mails.tell(tx, before.id, account_mails.ADDRESS, context.now)
         profiles.save(tx, replace(before, email=""))
 
-    async def ask_to_confirm(self, request: Request, context: RequestContext) -> Response:
-        """GET /moderation/confirm-address?t=T: 200 with one button. 410 for a link that is over."""
-        token = first(request.parameters(), "t")
+    @get("/confirm-address", Permission.ACCOUNT)
+    async def ask_to_confirm(self, context: RequestContext) -> Response:
+        """Ask whether to use an address.
+
+        `?t=T`: 200 with one button. 410 for a link that is over.
+        """
+        token = context.first("t")
         try:
             asked = await self._database.read(self._asked, token, context)
         except LinkError as error:
             return await self._show(context, 410, problem=error.message)
         return await self._layout.render("confirm-address.html", context, token=token, asked=asked)
 
-    async def confirm(self, request: Request, context: RequestContext, form: Form) -> Response:
-        """POST /moderation/confirm-address: 303 to the account, which has the address of `t`.
+    @post("/confirm-address", Permission.ACCOUNT)
+    async def confirm(self, context: RequestContext) -> Response:
+        """Use the address of a link.
 
-        410 for a link that is over, 422 if another account has confirmed the address.
+        303 to the account, which has the address of `t`. 410 for a link that is over, 422 if
+        another account has confirmed the address.
         """
-        token = first(form, "t")
+        token = context.first("t")
 
         def work(tx: Transaction) -> None:
             asked, before = self._asked(tx, token, context), _profile(tx, context)
@@ -311,14 +280,6 @@ class Account:
         if asked is None or (asked.moderator_id, asked.at) != (number, at):
             raise LinkExpired(signed_links.USED)
         return asked
-
-    async def set_language(self, _: Request, context: RequestContext, form: Form) -> Response:
-        """POST /moderation/language: 303 to the account; sets the language of the pages. 400."""
-        tag = first(form, "language")
-        if tag and tag not in moderators_tags():
-            raise unreadable_decision()
-        await self._database.write(accounts.set_language, context.moderator.moderator_id, tag)
-        return redirect("account?done=language")
 
     async def _show(
         self,

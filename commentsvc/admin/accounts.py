@@ -1,6 +1,6 @@
 """Accounts page: owners change roles, remove accounts and invite; and accepting an invitation."""
 
-from commentsvc.admin.access import RequestContext, page_operation
+from commentsvc.admin.access import RequestContext, get, post
 from commentsvc.admin.invite import Inviter
 from commentsvc.admin.layout import AdminContext
 from commentsvc.admin.reauthentication import NEEDS_PASSWORD, WRONG_PASSWORD
@@ -13,9 +13,7 @@ from commentsvc.auth.signed_links import LinkError, SignedLinks
 from commentsvc.comments.submission import is_email
 from commentsvc.db.connection import Reader, Transaction
 from commentsvc.errors import ProfileRefused
-from commentsvc.http.forms import Form
-from commentsvc.http.messages import Request, Response, TrustedProxies, first
-from commentsvc.http.router import Route
+from commentsvc.http.messages import Response, TrustedProxies
 from commentsvc.model import ROLES
 from commentsvc.moderation import profiles
 from commentsvc.moderation.permissions import Permission
@@ -29,23 +27,6 @@ DONE = {
     "remove": _("Account removed."),
     "revoke": _("Invitation revoked."),
 }
-
-ACCOUNTS = page_operation(
-    "GET", "/moderation/accounts", "All accounts and open invitations", Permission.ADMINISTER
-)
-CHANGE = page_operation(
-    "POST",
-    "/moderation/accounts",
-    "Change an account's role, remove it, or revoke an invitation",
-    Permission.ADMINISTER,
-)
-INVITE = page_operation("POST", "/moderation/invite", "Invite somebody", Permission.ADMINISTER)
-INVITATION = page_operation(
-    "GET", "/moderation/invitation", "An invitation: choose a name", Permission.ANYBODY
-)
-ACCEPT = page_operation(
-    "POST", "/moderation/invitation", "Create the account of an invitation", Permission.ANYBODY
-)
 
 
 class AccountPages:
@@ -66,33 +47,25 @@ class AccountPages:
         self._limiter = context.authentication.limiter
         self._reauthentication = context.reauthentication
 
-    def routes(self) -> list[Route]:
-        """Return the table of routes."""
-        access = self._access
-        return [
-            access.page(ACCOUNTS, self.page),
-            access.form(CHANGE, self.change),
-            access.form(INVITE, self.invite),
-            access.page(INVITATION, self.invitation),
-            access.form(ACCEPT, self.accept),
-        ]
+    @get("/accounts", Permission.ADMINISTER)
+    async def page(self, context: RequestContext) -> Response:
+        """All accounts and open invitations."""
+        return await self._show(context, done=DONE.get(context.first("done"), ""))
 
-    async def page(self, request: Request, context: RequestContext) -> Response:
-        """GET /moderation/accounts: 200 with all accounts and open invitations."""
-        return await self._show(context, done=DONE.get(first(request.parameters(), "done"), ""))
+    @post("/accounts", Permission.ADMINISTER)
+    async def change(self, context: RequestContext) -> Response:
+        """Change an account's role, remove it, or revoke an invitation.
 
-    async def change(self, request: Request, context: RequestContext, form: Form) -> Response:
-        """POST /moderation/accounts: 303 to the page; `do` is role, remove or revoke, of an `id`.
-
-        A role comes with `role` and `sites`; one with more rights than before takes the `password`
-        of who gives it. 403, 404, 429, and 422 for what would leave no owner.
+        303 to the page; `do` is role, remove or revoke, of an `id`. A role comes with `role` and
+        `sites`; one with more rights than before takes the `password` of who gives it. 403, 404,
+        429, and 422 for what would leave no owner.
         """
-        verb, which = first(form, "do"), number(first(form, "id"))
-        role, sites = first(form, "role"), self._chosen(form)
+        verb, which = context.first("do"), number(context.first("id"))
+        role, sites = context.first("role"), self._chosen(context)
         if verb not in DONE or (verb == "role" and role not in ROLES):
             raise unreadable_decision()
-        has_password = verb == "role" and bool(first(form, "password"))
-        if has_password and not await self._authenticate(context, form):
+        has_password = verb == "role" and bool(context.first("password"))
+        if has_password and not await self._authenticate(context):
             return await self._show(context, 403, problem=WRONG_PASSWORD)
 
         def work(tx: Transaction) -> bool:
@@ -118,24 +91,30 @@ class AccountPages:
             return await self._show(context, 422, problem=problem)
         return redirect(f"accounts?done={verb}")
 
-    async def invite(self, request: Request, context: RequestContext, form: Form) -> Response:
-        """POST /moderation/invite: 200 with a new link, which is shown once; 400, 403, 422, 429.
+    @post("/invite", Permission.ADMINISTER)
+    async def invite(self, context: RequestContext) -> Response:
+        """Invite somebody.
 
-        The account will have `role` and `sites`; the link is mailed to `email`, if it is given.
-        It takes the `password` of who invites.
+        200 with a new link, which is shown once; 400, 403, 422, 429. The account will have `role`
+        and `sites`; the link is mailed to `email`, if it is given. It takes the `password` of who
+        invites.
         """
-        role, email = first(form, "role"), first(form, "email").strip()
+        role, email = context.first("role"), context.first("email").strip()
         if role not in ROLES or (email and not is_email(email)):
             raise unreadable_decision()
-        owner, sites = context.moderator.moderator_id, self._chosen(form)
-        if not await self._authenticate(context, form):
+        owner, sites = context.moderator.moderator_id, self._chosen(context)
+        if not await self._authenticate(context):
             return await self._show(context, 403, problem=WRONG_PASSWORD)
-        _made, link = await self._inviter.invite(request, owner, role, sites, email)
+        _made, link = await self._inviter.invite(context.request, owner, role, sites, email)
         return await self._show(context, link=link)
 
-    async def invitation(self, request: Request, context: RequestContext) -> Response:
-        """GET /moderation/invitation?t=T: 200 with a form for name and password; 410."""
-        token = first(request.parameters(), "t")
+    @get("/invitation", Permission.ANYBODY)
+    async def invitation(self, context: RequestContext) -> Response:
+        """An invitation: choose a name.
+
+        `?t=T`: 200 with a form for name and password; 410.
+        """
+        token = context.first("t")
         try:
             which, _mailed_to = self._read(token, context)
             await self._database.read(invitations.find, which, context.now)
@@ -143,22 +122,26 @@ class AccountPages:
             return self._form(context, 410, problem=OVER)
         return self._form(context, token=token)
 
-    async def accept(self, request: Request, context: RequestContext, form: Form) -> Response:
-        """POST /moderation/invitation: 303 to the account, signed in; 410, 422, 429.
+    @post("/invitation", Permission.ANYBODY)
+    async def accept(self, context: RequestContext) -> Response:
+        """Create the account of an invitation.
 
-        The fields are `t`, `name`, `password` and `again`, the password repeated.
+        303 to the account, signed in; 410, 422, 429. The fields are `t`, `name`, `password` and
+        `again`, the password repeated.
         """
-        token, name = first(form, "t"), first(form, "name").strip()
-        await self._limiter.count(self._proxies.client(request), name, context.now, known=False)
+        token, name = context.first("t"), context.first("name").strip()
+        await self._limiter.count(
+            self._proxies.client(context.request), name, context.now, known=False
+        )
         try:
             which, mailed_to = self._read(token, context)
             await self._database.read(invitations.find, which, context.now)
-            if first(form, "password") != first(form, "again"):
+            if context.first("password") != context.first("again"):
                 problem: Text = _("The two new passwords differ.")
                 return self._form(context, 422, token=token, name=name, problem=problem)
-            password = await self._limiter.hash_password(first(form, "password"))
+            password = await self._limiter.hash_password(context.first("password"))
             given = (name, password)
-            account, cookies = await self._make(request, context, which, given, mailed_to)
+            account, cookies = await self._make(context, which, given, mailed_to)
         except (LinkError, InvitationOver):
             return self._form(context, 410, problem=OVER)
         except (ModeratorError, ProfileRefused, passwords.PasswordRefused) as error:
@@ -169,7 +152,6 @@ class AccountPages:
 
     async def _make(
         self,
-        request: Request,
         context: RequestContext,
         which: int,
         given: tuple[str, str],
@@ -180,7 +162,7 @@ class AccountPages:
         Who used the link of the mail has its address.
         """
         token, cookie = self._access.renew()
-        agent = request.header("user-agent") or ""
+        agent = context.request.header("user-agent") or ""
 
         def work(tx: Transaction) -> Moderator:
             account, invitation = invitations.accept(tx, which, *given, context.now)
@@ -194,9 +176,9 @@ class AccountPages:
 
         return await self._database.write(work), cookie
 
-    async def _authenticate(self, context: RequestContext, form: Form) -> bool:
-        """Return whether a form has the password of who sends it. Raise HttpError 429."""
-        who, password = context.moderator.name, first(form, "password")
+    async def _authenticate(self, context: RequestContext) -> bool:
+        """Return whether the form has the password of who sends it. Raise HttpError 429."""
+        who, password = context.moderator.name, context.first("password")
         return await self._reauthentication.passes(who, password, context.now)
 
     def _read(self, token: str, context: RequestContext) -> tuple[int, str]:
@@ -207,9 +189,9 @@ class AccountPages:
         which, *mailed = self._links.read(invitations.PURPOSE, token, context.now)
         return int(which), str(mailed[0]) if mailed else ""
 
-    def _chosen(self, form: Form) -> list[str]:
+    def _chosen(self, context: RequestContext) -> list[str]:
         """Return the sites that a form names; [] for all. Raise HttpError 400."""
-        chosen = list(filter(None, form.get("sites", [])))
+        chosen = list(filter(None, context.form.get("sites", [])))
         if not {*chosen} <= {*self._sites}:
             raise unreadable_decision()
         return chosen

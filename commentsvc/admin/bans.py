@@ -3,7 +3,7 @@
 from typing import Final
 
 from commentsvc import errors
-from commentsvc.admin.access import RequestContext, page_operation
+from commentsvc.admin.access import RequestContext, get, post
 from commentsvc.admin.layout import AdminContext
 from commentsvc.admin.render import number, redirect
 from commentsvc.admin.review_queue import (
@@ -13,9 +13,7 @@ from commentsvc.admin.review_queue import (
     unreadable_decision,
 )
 from commentsvc.db.connection import Reader
-from commentsvc.http.forms import Form
-from commentsvc.http.messages import Request, Response, first
-from commentsvc.http.router import Route
+from commentsvc.http.messages import Response
 from commentsvc.model import BANS, SPAM
 from commentsvc.moderation import authorized, lists, undo
 from commentsvc.moderation.permissions import Permission
@@ -37,53 +35,29 @@ VALUE_LENGTH: Final = 300  # characters of a banned value
 DONE: Final = {"added": _("Ban added."), "lifted": _("Ban removed.")}
 
 
-BAN_LIST = page_operation(
-    "GET",
-    "/moderation/bans",
-    "Banned authors, networks, words and domains",
-    Permission.READ_SERVICE,
-)
-BAN = page_operation(
-    "POST", "/moderation/ban", "Ban somebody or something", Permission.DECIDE_SERVICE
-)
-BAN_COMMENTS = page_operation(
-    "POST",
-    "/moderation/ban-comments",
-    "Mark the comments of a banned author or network as spam",
-    Permission.DECIDE_SERVICE,
-)
-UNBAN = page_operation("POST", "/moderation/unban", "End a ban", Permission.DECIDE_SERVICE)
-
-
 class BanPages:
     """The handlers of the bans page."""
 
     def __init__(self, context: AdminContext) -> None:
         self._database = context.service.database
-        self._access = context.access
         self._layout = context.layout
 
-    def routes(self) -> list[Route]:
-        """Return the table of routes."""
-        access = self._access
-        return [
-            access.page(BAN_LIST, self.page),
-            access.form(BAN, self.add),
-            access.form(BAN_COMMENTS, self.mark_comments),
-            access.form(UNBAN, self.remove),
-        ]
+    @get("/bans", Permission.READ_SERVICE)
+    async def page(self, context: RequestContext) -> Response:
+        """Banned authors, networks, words and domains.
 
-    async def page(self, request: Request, context: RequestContext) -> Response:
-        """GET /moderation/bans[?kind=K&value=V]: 200 with all bans, and a form for a new one.
-
-        After a new ban, `id`, it offers to mark its comments as spam.
+        `?kind=K&value=V`: 200 with all bans, and a form for a new one. After a new ban, `id`, it
+        offers to mark its comments as spam.
         """
-        form = request.parameters()
-        return await self._show(context, form, done=DONE.get(first(form, "done"), ""))
+        return await self._show(context, done=DONE.get(context.first("done"), ""))
 
-    async def add(self, request: Request, context: RequestContext, form: Form) -> Response:
-        """POST /moderation/ban: 303 to the bans, with a new one. 400, 422."""
-        kind, value, days = first(form, "kind"), first(form, "value"), first(form, "days")
+    @post("/ban", Permission.DECIDE_SERVICE)
+    async def add(self, context: RequestContext) -> Response:
+        """Ban somebody or something.
+
+        303 to the bans, with a new one. 400, 422.
+        """
+        kind, value, days = context.first("kind"), context.first("value"), context.first("days")
         if kind not in BANS or days not in SPANS:
             raise unreadable_decision()
         expires = context.now + int(days) * DAY_MS if days else None
@@ -94,43 +68,47 @@ class BanPages:
             )
         except errors.BanRefused as error:
             problem = _("That cannot be done: %(reason)s.", reason=error)
-            return await self._show(context, form, 422, problem=problem)
+            return await self._show(context, 422, problem=problem)
         return redirect(f"bans?done=added&id={ban_id}")
 
-    async def mark_comments(
-        self, request: Request, context: RequestContext, form: Form
-    ) -> Response:
-        """POST /moderation/ban-comments: 303 to the bans; marks what `id` bans as spam. 404."""
-        ban_id = number(first(form, "id"))
+    @post("/ban-comments", Permission.DECIDE_SERVICE)
+    async def mark_comments(self, context: RequestContext) -> Response:
+        """Mark the comments of a banned author or network as spam.
 
+        303 to the bans. `id` is that of the ban; 404.
+        """
+        ban_id = number(context.first("id"))
         outcome = await self._database.write(
             authorized.ban_comments, context.actor, ban_id, MANY, context.now
         )
         return redirect(f"bans?done={done_text(SPAM, outcome)}")
 
-    async def remove(self, request: Request, context: RequestContext, form: Form) -> Response:
-        """POST /moderation/unban: 303 to the bans, without the one with this `id`. 404, 409."""
-        ban_id = number(first(form, "id"))
+    @post("/unban", Permission.DECIDE_SERVICE)
+    async def remove(self, context: RequestContext) -> Response:
+        """End a ban.
+
+        303 to the bans, without the one with this `id`. 404, 409.
+        """
+        ban_id = number(context.first("id"))
         await self._database.write(bans.remove, ban_id)
         return redirect("bans?done=lifted")
 
     async def _show(
         self,
         context: RequestContext,
-        form: Form,
         status: int = 200,
         *,
         done: Text = "",
         problem: Text = "",
     ) -> Response:
-        added = whole_number(first(form, "id"))
+        added = whole_number(context.first("id"))
 
         def work(reader: Reader) -> tuple[list[Ban], list[int], FlashMessage | None]:
             known = bans.listing(reader)
             newest = [ban for ban in known if ban.id == added]
             ids = [each for ban in newest for each in lists.ids_of_banned(reader, ban, MANY)]
             last_act = undo.last_act(reader, context.moderator.name)
-            return known, ids, flash_message(first(form, "done"), last_act)
+            return known, ids, flash_message(context.first("done"), last_act)
 
         known, also, marked = await self._database.read(work)
         return await self._layout.render(
@@ -143,8 +121,8 @@ class BanPages:
             also=len(also),
             marked=marked,
             kinds=BANS,
-            kind=first(form, "kind"),
-            value=first(form, "value")[:VALUE_LENGTH],
+            kind=context.first("kind"),
+            value=context.first("value")[:VALUE_LENGTH],
             spans=SPANS,
             longest=VALUE_LENGTH,
             done=done,

@@ -2,7 +2,7 @@
 
 from typing import NamedTuple
 
-from commentsvc.admin.access import RequestContext, page_operation
+from commentsvc.admin.access import RequestContext, get, post
 from commentsvc.admin.comment_view import Viewer
 from commentsvc.admin.layout import AdminContext
 from commentsvc.admin.render import number, redirect, target
@@ -13,9 +13,7 @@ from commentsvc.comments.submission import SubmissionError, message_from_text
 from commentsvc.db.connection import Reader
 from commentsvc.errors import UnknownComment
 from commentsvc.feedback import reports
-from commentsvc.http.forms import Form
-from commentsvc.http.messages import NOT_STORED, HttpError, Request, Response, first
-from commentsvc.http.router import Route
+from commentsvc.http.messages import NOT_STORED, HttpError, Response
 from commentsvc.model import Entry
 from commentsvc.moderation import authorized, history, lists, pins, profiles, undo
 from commentsvc.moderation.history import HistoryEntry
@@ -24,26 +22,6 @@ from commentsvc.moderation.profiles import Profile
 from commentsvc.settings.schema import origins
 from commentsvc.spam import bans
 from commentsvc.util.i18n import gettext as _
-
-COMMENT = page_operation(
-    "GET",
-    "/moderation/comment",
-    "One comment: its text, the verdict on it and its history",
-    Permission.READ,
-)
-IMAGE = page_operation(
-    "GET", "/moderation/image", "A picture in a comment, also before it is shown", Permission.READ
-)
-ANSWER = page_operation(
-    "POST", "/moderation/answer", "Answer a comment, and approve it if it waits", Permission.DECIDE
-)
-PIN = page_operation(
-    "POST",
-    "/moderation/pin",
-    "Pin a comment to the top of its page, or unpin it",
-    Permission.DECIDE,
-)
-EDIT = page_operation("POST", "/moderation/edit", "Change the text of a comment", Permission.DECIDE)
 
 
 class CommentDetails(NamedTuple):
@@ -64,44 +42,41 @@ class CommentPage:
     def __init__(self, context: AdminContext) -> None:
         service = context.service
         self._database = service.database
-        self._access = context.access
         self._layout = context.layout
         self._origins = origins(service.settings.sites)
         self._bounds = service.settings.comments
         self._spam_from = service.settings.spam.spam_score
 
-    def routes(self) -> list[Route]:
-        """Return the table of routes."""
-        access = self._access
-        return [
-            access.page(COMMENT, self.page),
-            access.page(IMAGE, self.image),
-            access.form(ANSWER, self.answer),
-            access.form(PIN, self.pin),
-            access.form(EDIT, self.edit),
-        ]
+    @get("/comment", Permission.READ)
+    async def page(self, context: RequestContext) -> Response:
+        """One comment: its text, the verdict on it and its history.
 
-    async def page(self, request: Request, context: RequestContext) -> Response:
-        """GET /moderation/comment?id=N: 200 with a comment and its history. 404."""
-        form = request.parameters()
-        return await self._show(context, number(first(form, "id")), done=first(form, "done"))
+        `?id=N`: 404 if there is no such comment.
+        """
+        return await self._show(context, number(context.first("id")), done=context.first("done"))
 
-    async def image(self, request: Request, context: RequestContext) -> Response:
-        """GET /moderation/image?name=NAME: 200 with a picture of a site of the moderator. 404."""
-        name = first(request.parameters(), "name")
+    @get("/image", Permission.READ)
+    async def image(self, context: RequestContext) -> Response:
+        """A picture in a comment, also before it is shown.
+
+        `?name=NAME`: 200 with a picture of a site of the moderator. 404.
+        """
+        name = context.first("name")
         found = await self._database.read(images.stored, name)
         for site, content in found.items():
             if context.actor.sees(site):
                 return Response(200, (*IMAGE_HEADERS, NOT_STORED), content)
         raise HttpError(404, "not_found", _("Not found: %(reason)s.", reason=name))
 
-    async def answer(self, request: Request, context: RequestContext, form: Form) -> Response:
-        """POST /moderation/answer: 303 back; the comment `answer` is answered. 404, 409, 422.
+    @post("/answer", Permission.DECIDE)
+    async def answer(self, context: RequestContext) -> Response:
+        """Answer a comment, and approve it if it waits.
 
-        The text is in `text.N` for the comment N, since a list has a field for each comment.
+        303 back; the comment `answer` is answered. 404, 409, 422. The text is in `text.N` for the
+        comment N, since a list has a field for each comment.
         """
-        comment_id = number(first(form, "answer"))
-        text = first(form, f"text.{comment_id}").replace("\r\n", "\n")
+        comment_id = number(context.first("answer"))
+        text = context.first(f"text.{comment_id}").replace("\r\n", "\n")
         try:
             message = message_from_text(text, self._bounds)
         except SubmissionError as error:
@@ -113,18 +88,28 @@ class CommentPage:
         )
         approved = 1 if result.decision_id else 0
         done = f"answered.{approved}.0.{result.decision_id}"
-        return redirect(with_flash(target(first(form, "back")), done))
+        return redirect(with_flash(target(context.first("back")), done))
 
-    async def pin(self, request: Request, context: RequestContext, form: Form) -> Response:
-        """POST /moderation/pin: 303 to the comment `pin` or `unpin`, which is changed. 404, 409."""
-        comment_id = number(first(form, "pin") or first(form, "unpin"))
-        await self._database.write(authorized.pin, context.actor, comment_id, pinned="pin" in form)
+    @post("/pin", Permission.DECIDE)
+    async def pin(self, context: RequestContext) -> Response:
+        """Pin a comment to the top of its page, or unpin it.
+
+        303 to the comment `pin` or `unpin`, which is changed. 404, 409.
+        """
+        comment_id = number(context.first("pin") or context.first("unpin"))
+        await self._database.write(
+            authorized.pin, context.actor, comment_id, pinned="pin" in context.form
+        )
         return redirect(f"comment?id={comment_id}")
 
-    async def edit(self, request: Request, context: RequestContext, form: Form) -> Response:
-        """POST /moderation/edit: 303 to the comment, whose text becomes `message`. 404, 422."""
-        comment_id = number(first(form, "id"))
-        text = first(form, "message").replace("\r\n", "\n")
+    @post("/edit", Permission.DECIDE)
+    async def edit(self, context: RequestContext) -> Response:
+        """Change the text of a comment.
+
+        303 to the comment, whose text becomes `message`. 404, 422.
+        """
+        comment_id = number(context.first("id"))
+        text = context.first("message").replace("\r\n", "\n")
         try:
             message = message_from_text(text, self._bounds)
         except SubmissionError as error:

@@ -9,13 +9,12 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 import msgspec
 
 from commentsvc.admin import chart, render
-from commentsvc.admin.access import RequestContext, page_operation
+from commentsvc.admin.access import RequestContext, get
 from commentsvc.admin.layout import AdminContext
 from commentsvc.backup.scheduled import ScheduledBackup
 from commentsvc.comments import search
 from commentsvc.comments.search import Day
-from commentsvc.http.messages import Request, Response, first
-from commentsvc.http.router import Route
+from commentsvc.http.messages import Response
 from commentsvc.model import STATUSES
 from commentsvc.moderation import retention
 from commentsvc.moderation.permissions import Permission
@@ -28,17 +27,6 @@ if TYPE_CHECKING:
     from commentsvc.cluster.membership import InstanceState
 
 SPANS: Final = (14, 30, 90)  # days on the chart
-
-
-DASHBOARD = page_operation(
-    "GET",
-    "/moderation/dashboard",
-    "A chart of comments per day, and the state of the service",
-    Permission.READ,
-)
-SETTINGS = page_operation(
-    "GET", "/moderation/settings", "The settings in effect", Permission.READ_SERVICE
-)
 
 
 class Figures(NamedTuple):
@@ -62,23 +50,17 @@ class Dashboard:
         self._kept_days = service.settings.spam.keep_spam_days
         self._sites = [site.name for site in service.settings.sites]
         self._database = service.database
-        self._access = context.access
         self._layout = context.layout
         self._figures = figures
 
-    def routes(self) -> list[Route]:
-        """Return the table of routes."""
-        access = self._access
-        return [
-            access.page(DASHBOARD, self.page),
-            access.page(SETTINGS, self.settings),
-        ]
+    @get("/dashboard", Permission.READ)
+    async def page(self, context: RequestContext) -> Response:
+        """A chart of comments per day, and the state of the service.
 
-    async def page(self, request: Request, context: RequestContext) -> Response:
-        """GET /moderation/dashboard[?days=14|30|90&site=S]: 200 with a chart and some numbers."""
-        form = request.parameters()
-        span = next((s for s in SPANS if str(s) == first(form, "days")), SPANS[1])
-        site = first(form, "site")
+        `?days=14|30|90&site=S` names how many days are shown, and of which site.
+        """
+        span = next((s for s in SPANS if str(s) == context.first("days")), SPANS[1])
+        site = context.first("site")
         today = context.now // DAY_MS
         since = today - span + 1
         sites = context.actor.narrowed(site)
@@ -105,8 +87,9 @@ class Dashboard:
             failing=self._database.write_health.error,
         )
 
-    async def settings(self, request: Request, context: RequestContext) -> Response:
-        """GET /moderation/settings: 200 with all settings, without the values of secret ones."""
+    @get("/settings", Permission.READ_SERVICE)
+    async def settings(self, context: RequestContext) -> Response:
+        """The settings in effect."""
         return await self._layout.render(
             "settings.html", context, here="settings", sections=settings_sections(self._settings)
         )

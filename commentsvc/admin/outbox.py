@@ -2,14 +2,12 @@
 
 from typing import Final
 
-from commentsvc.admin.access import RequestContext, page_operation
+from commentsvc.admin.access import RequestContext, get, post
 from commentsvc.admin.layout import AdminContext
 from commentsvc.admin.render import number, redirect
 from commentsvc.admin.review_queue import address
 from commentsvc.db.schema.outbox import STATES
-from commentsvc.http.forms import Form
-from commentsvc.http.messages import Request, Response, first
-from commentsvc.http.router import Route
+from commentsvc.http.messages import Response
 from commentsvc.moderation.permissions import Permission
 from commentsvc.outbox import outbox
 from commentsvc.util.i18n import gettext as _
@@ -22,41 +20,21 @@ DONE: Final = {
 }
 
 
-OUTBOX = page_operation(
-    "GET",
-    "/moderation/outbox",
-    "Mails and webhooks: what was sent, what waits or failed",
-    Permission.READ_SERVICE,
-)
-RETRY = page_operation(
-    "POST", "/moderation/outbox", "Send something again", Permission.DECIDE_SERVICE
-)
-
-
 class OutboxPages:
     """The handlers of the outbox page."""
 
     def __init__(self, context: AdminContext) -> None:
         self._database = context.service.database
-        self._access = context.access
         self._layout = context.layout
 
-    def routes(self) -> list[Route]:
-        """Return the table of routes."""
-        access = self._access
-        return [
-            access.page(OUTBOX, self.page),
-            access.form(RETRY, self.retry),
-        ]
+    @get("/outbox", Permission.READ_SERVICE)
+    async def page(self, context: RequestContext) -> Response:
+        """Mails and webhooks: what was sent, what waits or failed.
 
-    async def page(self, request: Request, context: RequestContext) -> Response:
-        """GET /moderation/outbox[?state=S&before=N]: 200 with the newest rows.
-
-        With `state`, only those in that state are listed.
+        `?state=S&before=N`: with `state`, only those in that state.
         """
-        form = request.parameters()
-        state = first(form, "state") if first(form, "state") in STATES else ""
-        before = number(first(form, "before")) if first(form, "before") else _LAST
+        state = context.first("state") if context.first("state") in STATES else ""
+        before = number(context.first("before")) if context.first("before") else _LAST
         rows = await self._database.read(outbox.listing, state or None, before, MOST + 1)
         more = len(rows) > MOST
         return await self._layout.render(
@@ -67,12 +45,16 @@ class OutboxPages:
             backlogs=await self._database.read(outbox.backlogs),
             state=state,
             states=STATES,
-            done=DONE.get(first(form, "done"), ""),
+            done=DONE.get(context.first("done"), ""),
             older=address("outbox", state=state, before=rows[MOST - 1].id) if more else "",
         )
 
-    async def retry(self, request: Request, context: RequestContext, form: Form) -> Response:
-        """POST /moderation/outbox: 303 to the outbox; sends the row with this `id` now. 404."""
-        post_id = number(first(form, "id"))
+    @post("/outbox", Permission.DECIDE_SERVICE)
+    async def retry(self, context: RequestContext) -> Response:
+        """Send something again.
+
+        303 to the outbox; sends the row with this `id` now. 404.
+        """
+        post_id = number(context.first("id"))
         again = await self._database.write(outbox.retry, [post_id], context.now)
         return redirect(f"outbox?done={'again' if again else 'nothing'}")

@@ -2,7 +2,8 @@
 
 from commentsvc.admin.access import (
     RequestContext,
-    page_operation,
+    get,
+    post,
     public_address,
 )
 from commentsvc.admin.layout import AdminContext
@@ -12,9 +13,7 @@ from commentsvc.auth import account_mails, passkeys, signed_links
 from commentsvc.auth.passkeys import NewCredential, PasskeyRefused, RelyingParty
 from commentsvc.auth.signed_links import LinkError, SignedLinks
 from commentsvc.db.connection import Transaction
-from commentsvc.http.forms import Form
-from commentsvc.http.messages import Request, Response, first
-from commentsvc.http.router import Route
+from commentsvc.http.messages import Response
 from commentsvc.moderation.permissions import Permission
 from commentsvc.util.i18n import Text
 from commentsvc.util.i18n import gettext as _
@@ -22,11 +21,6 @@ from commentsvc.util.threads import ACCOUNTS, run_in
 
 # The message after a change, by the value of `done` in the page's address.
 DONE = {"added": _("You can sign in with this passkey now.")}
-
-PASSKEYS = page_operation(
-    "GET", "/moderation/passkeys", "The account's passkeys", Permission.ACCOUNT
-)
-CHANGE = page_operation("POST", "/moderation/passkeys", "Add a passkey", Permission.ACCOUNT)
 
 
 class PasskeyPages:
@@ -37,44 +31,40 @@ class PasskeyPages:
         self._database = service.database
         self._links = SignedLinks(service.keys)
         self._public_url = service.settings.server.public_url
-        self._access = context.access
         self._layout = context.layout
         self._reauthentication = context.reauthentication
 
-    def routes(self) -> list[Route]:
-        """Return the table of routes."""
-        access = self._access
-        return [access.page(PASSKEYS, self.page), access.form(CHANGE, self.change)]
+    @get("/passkeys", Permission.ACCOUNT)
+    async def page(self, context: RequestContext) -> Response:
+        """The account's passkeys."""
+        done = DONE.get(context.first("done"), "")
+        return await self._show(context, done=done)
 
-    async def page(self, request: Request, context: RequestContext) -> Response:
-        """GET /moderation/passkeys: 200 with the account's passkeys, and a form for a new one."""
-        done = DONE.get(first(request.parameters(), "done"), "")
-        return await self._show(request, context, done=done)
+    @post("/passkeys", Permission.ACCOUNT)
+    async def change(self, context: RequestContext) -> Response:
+        """Add a passkey.
 
-    async def change(self, request: Request, context: RequestContext, form: Form) -> Response:
-        """POST /moderation/passkeys: 303 to the page; stores a new one. 403, 429.
-
-        It is a `credential` that the device made for the `challenge`; it comes with a `name` and
-        the account's `password`.
+        303 to the page; stores a new one. 403, 429. It is a `credential` that the device made for
+        the `challenge`; it comes with a `name` and the account's `password`.
         """
-        who, name = context.moderator.name, first(form, "name")
-        if not await self._reauthentication.passes(who, first(form, "password"), context.now):
-            return await self._show(request, context, problem=WRONG_PASSWORD, name=name)
+        who, name = context.moderator.name, context.first("name")
+        if not await self._reauthentication.passes(who, context.first("password"), context.now):
+            return await self._show(context, problem=WRONG_PASSWORD, name=name)
         try:
-            await self._add(request, context, form)
+            await self._add(context)
         except (LinkError, PasskeyRefused):
             problem = _("This passkey cannot be stored. Please try again.")
-            return await self._show(request, context, problem=problem, name=name)
+            return await self._show(context, problem=problem, name=name)
         return redirect("passkeys?done=added")
 
-    async def _add(self, request: Request, context: RequestContext, form: Form) -> None:
+    async def _add(self, context: RequestContext) -> None:
         """Store the passkey sent by a form. Raise LinkError, PasskeyRefused."""
         owner, now = context.moderator.moderator_id, context.now
-        challenge, sent, name = (first(form, key) for key in ("challenge", "credential", "name"))
+        challenge, sent, name = (context.first(key) for key in ("challenge", "credential", "name"))
         asked, random = self._links.read(passkeys.REGISTRATION, challenge, now)
         if asked != context.csrf_token:
             raise PasskeyRefused("passkey: asked for by another browser")
-        party = RelyingParty.of(public_address(self._public_url, request))
+        party = RelyingParty.of(public_address(self._public_url, context.request))
         made = await run_in(ACCOUNTS, passkeys.read_new, party, challenge, sent)
 
         def work(tx: Transaction, made: NewCredential) -> None:
@@ -87,7 +77,6 @@ class PasskeyPages:
 
     async def _show(
         self,
-        request: Request,
         context: RequestContext,
         *,
         done: Text = "",
@@ -99,7 +88,7 @@ class PasskeyPages:
         challenge = passkeys.make_challenge(
             self._links, passkeys.REGISTRATION, context.csrf_token, context.now
         )
-        party = RelyingParty.of(public_address(self._public_url, request))
+        party = RelyingParty.of(public_address(self._public_url, context.request))
         return await self._layout.render(
             "passkeys.html",
             context,
@@ -107,7 +96,7 @@ class PasskeyPages:
             passkeys=known,
             most=passkeys.MOST,
             name_length=passkeys.NAME_LENGTH,
-            name=name or browser(request.header("user-agent") or ""),
+            name=name or browser(context.request.header("user-agent") or ""),
             challenge=challenge,
             options=passkeys.creation_options(
                 party, owner.moderator_id, owner.name, challenge, known

@@ -12,8 +12,9 @@ from os import urandom
 from typing import Final
 
 from commentsvc.admin.access import (
+    BASE,
     RequestContext,
-    page_operation,
+    get,
     public_address,
 )
 from commentsvc.admin.layout import AdminContext
@@ -24,8 +25,7 @@ from commentsvc.auth.accounts import Moderator
 from commentsvc.auth.oidc import Attempt, Identity, OidcProvider, OidcRefused, OidcUnavailable
 from commentsvc.auth.signed_links import LinkError, SignedLinks
 from commentsvc.db.connection import Transaction
-from commentsvc.http.messages import HttpError, Request, Response, TrustedProxies, first
-from commentsvc.http.router import Route
+from commentsvc.http.messages import HttpError, Request, Response, TrustedProxies
 from commentsvc.moderation.permissions import Permission
 from commentsvc.util.http_client import SettingsClient
 from commentsvc.util.i18n import gettext as _
@@ -38,12 +38,7 @@ STATE: Final = "provider"
 STATE_TIME: Final = 10 * MINUTE_MS  # time for signing in at the provider
 STATE_SIZE: Final = 16  # random bytes
 TARGET_LENGTH: Final = 200  # characters of the address of the page to show afterwards
-RETURN: Final = "/moderation/provider-return"
-
-GO = page_operation(
-    "GET", "/moderation/provider", "Sign in with the OpenID Connect provider", Permission.ANYBODY
-)
-COME_BACK = page_operation("GET", RETURN, "Finish a sign-in with the provider", Permission.ANYBODY)
+RETURN: Final = "/provider-return"
 
 
 class ProviderPages:
@@ -57,7 +52,6 @@ class ProviderPages:
         self._links = SignedLinks(service.keys)
         self._proxies = TrustedProxies(settings.server.trusted_proxies)
         self._public_url = settings.server.public_url
-        self._access = context.access
         self._sign_in = sign_in
         self._provider = OidcProvider(
             settings.oidc, SettingsClient(settings.hooks.allowed_networks), service.clock
@@ -67,15 +61,14 @@ class ProviderPages:
         if settings.oidc.issuer and not self._name:
             _log.warning("oidc.issuer is set, which needs: %s", how_to_install("oidc"))
 
-    def routes(self) -> list[Route]:
-        """Return the table of routes."""
-        access = self._access
-        return [access.page(GO, self.go), access.page(COME_BACK, self.come_back)]
+    @get("/provider", Permission.ANYBODY)
+    async def go(self, context: RequestContext) -> Response:
+        """Sign in with the OpenID Connect provider.
 
-    async def go(self, request: Request, context: RequestContext) -> Response:
-        """GET /moderation/provider[?to=PAGE]: 303 to the provider; 502 if it does not answer."""
+        `?to=PAGE`: 303 to the provider; 502 if it does not answer.
+        """
         self._need_provider()
-        to = target(first(request.parameters(), "to"))
+        to = target(context.first("to"))
         word = urandom(STATE_SIZE).hex()
         state = self._links.make(
             STATE,
@@ -85,33 +78,33 @@ class ProviderPages:
             expires=context.now + STATE_TIME,
         )
         try:
-            address = await self._provider.address(self._attempt(request, word), state)
+            address = await self._provider.address(self._attempt(context.request, word), state)
         except OidcRefused as error:
             raise self._refused(502, error) from error
         return redirect(address)
 
-    async def come_back(self, request: Request, context: RequestContext) -> Response:
-        """GET /moderation/provider-return: 303 as after a password; 403, 429.
+    @get(RETURN, Permission.ANYBODY)
+    async def come_back(self, context: RequestContext) -> Response:
+        """Finish a sign-in with the provider.
 
-        The provider adds `state`, and either `code` or `error`.
+        303 as after a password; 403, 429. The provider adds `state`, and either `code` or `error`.
         """
         self._need_provider()
-        parameters = request.parameters()
-        code, state = first(parameters, "code"), first(parameters, "state")
+        code, state = context.first("code"), context.first("state")
         try:
             browser, word, to = self._links.read(STATE, state, context.now)
             if browser != context.csrf_token:
                 raise OidcRefused("provider: the state is of another browser")
-            client = self._proxies.client(request)
+            client = self._proxies.client(context.request)
             await self._limiter.count(client, word, context.now, known=False)
             await self._database.write(signed_links.mark_used, word, context.now, STATE_TIME)
             if not code:
-                raise OidcRefused(f"provider: {first(parameters, 'error')[:80]!a}")
-            identity = await self._provider.identity(self._attempt(request, word), code)
+                raise OidcRefused(f"provider: {context.first('error')[:80]!a}")
+            identity = await self._provider.identity(self._attempt(context.request, word), code)
             account = await self._account(identity, context.now)
         except (OidcRefused, LinkError) as error:
             raise self._refused(403, error) from error
-        return await self._sign_in.go_on(request, context, account, target(to))
+        return await self._sign_in.go_on(context, account, target(to))
 
     async def _account(self, identity: Identity, now: int) -> Moderator:
         """Return the account of an identity. Raise OidcRefused."""
@@ -145,4 +138,4 @@ class ProviderPages:
 
     def _attempt(self, request: Request, word: str) -> Attempt:
         base = public_address(self._public_url, request)
-        return Attempt.of(base + RETURN, word, self._keys[0])
+        return Attempt.of(base + BASE + RETURN, word, self._keys[0])

@@ -13,13 +13,11 @@ from urllib.parse import urlencode
 
 import msgspec
 
-from commentsvc.admin.access import RequestContext, page_operation
+from commentsvc.admin.access import RequestContext, get, post
 from commentsvc.admin.comment_view import Viewer, views
 from commentsvc.admin.layout import AdminContext
 from commentsvc.admin.render import redirect, target
-from commentsvc.http.forms import Form
-from commentsvc.http.messages import HttpError, Request, Response, first
-from commentsvc.http.router import Route
+from commentsvc.http.messages import HttpError, Response
 from commentsvc.model import APPROVED, DELETED, PENDING, SPAM, STATUSES
 from commentsvc.moderation import authorized, queue
 from commentsvc.moderation.authorized import TAKE_BACK
@@ -52,73 +50,46 @@ class FlashMessage(msgspec.Struct, frozen=True):
     act: int
 
 
-QUEUE = page_operation(
-    "GET", "/moderation/queue", "Comments that wait for approval", Permission.READ
-)
-COMMENTS = page_operation(
-    "GET",
-    "/moderation/comments",
-    "All other comments, by status or by their words",
-    Permission.READ,
-)
-DECIDE = page_operation(
-    "POST",
-    "/moderation/decide",
-    "Approve comments, mark them as spam, delete or restore them",
-    Permission.DECIDE,
-)
-UNDO = page_operation("POST", "/moderation/undo", "Undo a decision", Permission.DECIDE)
-
-
 class ReviewPages:
-    """The handlers of lists and decisions."""
+    """The handlers of lists and authorized."""
 
     def __init__(self, context: AdminContext) -> None:
         service = context.service
         self._database = service.database
-        self._access = context.access
         self._layout = context.layout
         self._sites = [site.name for site in service.settings.sites]
         self._origins = origins(service.settings.sites)
         self._spam_from = service.settings.spam.spam_score
 
-    def routes(self) -> list[Route]:
-        """Return the table of routes."""
-        access = self._access
-        return [
-            access.page(QUEUE, self.queue),
-            access.page(COMMENTS, self.comments),
-            access.form(DECIDE, self.decide),
-            access.form(UNDO, self.undo),
-        ]
+    @get("/queue", Permission.READ)
+    async def queue(self, context: RequestContext) -> Response:
+        """Comments that wait for approval.
 
-    async def queue(self, request: Request, context: RequestContext) -> Response:
-        """GET /moderation/queue[?site=S&after=A]: 200 with the pending comments."""
-        return await self._list(request, context, "queue", PENDING, "")
-
-    async def comments(self, request: Request, context: RequestContext) -> Response:
-        """GET /moderation/comments[?status=S&q=Q&site=N&after=A]: 200 with a list of comments.
-
-        With words in `q`, it is the result of a search; without, the default status is `approved`.
+        `?site=S&after=A` names the site and where the list goes on.
         """
-        form = request.parameters()
-        query, status = first(form, "q").strip(), first(form, "status")
+        return await self._list(context, "queue", PENDING, "")
+
+    @get("/comments", Permission.READ)
+    async def comments(self, context: RequestContext) -> Response:
+        """All other comments, by status or by their words.
+
+        `?status=S&q=Q&site=N&after=A`: 200 with a list of comments. With words in `q`, it is the
+        result of a search; without, the default status is `approved`.
+        """
+        query, status = context.first("q").strip(), context.first("status")
         if status not in STATUSES:
             status = "" if query else APPROVED
-        return await self._list(request, context, "comments", status, query)
+        return await self._list(context, "comments", status, query)
 
-    async def _list(
-        self, request: Request, context: RequestContext, here: str, status: str, query: str
-    ) -> Response:
-        form = request.parameters()
-        site, after = first(form, "site"), first(form, "after")
+    async def _list(self, context: RequestContext, here: str, status: str, query: str) -> Response:
+        site, after = context.first("site"), context.first("after")
         place = {"status": "" if here == "queue" else status, "q": query, "site": site}
         who, chosen = context.actor, ReviewQuery(status, query, site, after)
         part = await self._database.read(queue.piece, who, chosen, MOST)
         every = []
         if part.next or after:
             every = await self._database.read(queue.whole, who, chosen)
-        tick = first(form, "tick")
+        tick = context.first("tick")
         others = set(every[:MANY]) if tick == "every" else set()
         sites = [name for name in self._sites if who.sees(name)]
         viewer = Viewer(
@@ -143,7 +114,7 @@ class ReviewPages:
             query=query,
             site=site,
             sites=sites,
-            done=flash_message(first(form, "done"), part.last_act),
+            done=flash_message(context.first("done"), part.last_act),
             back=address(here, **place, after=after),
             older=address(here, **place, after=part.next) if part.next else "",
             newest=address(here, **place) if after else "",
@@ -155,29 +126,35 @@ class ReviewPages:
             others=sorted(others.difference(entry.comment.id for entry in part.items)),
         )
 
-    async def decide(self, request: Request, context: RequestContext, form: Form) -> Response:
-        """POST /moderation/decide: 303 back, with the result in the address.
+    @post("/decide", Permission.DECIDE)
+    async def decide(self, context: RequestContext) -> Response:
+        """Approve comments, mark them as spam, delete or restore them.
 
-        `one` is a verb and an id, as in ``spam.5``; `all` is a verb for each `id` and for all in
-        `others`. 400 for anything else, 404 for ids that do not exist.
+        303 back, with the result in the address. `one` is a verb and an id, as in ``spam.5``; `all`
+        is a verb for each `id` and for all in `others`. 400 for anything else, 404 for ids that do
+        not exist.
         """
-        verb, ids = _decision(form)
+        verb, ids = _decision(context)
         if not ids:
-            return redirect(target(first(form, "back")))
+            return redirect(target(context.first("back")))
         outcome = await self._database.write(
             authorized.decide, context.actor, ids, verb, context.now
         )
-        return _back(form, verb, outcome)
+        return _back(context, verb, outcome)
 
-    async def undo(self, request: Request, context: RequestContext, form: Form) -> Response:
-        """POST /moderation/undo: 303 back; undoes the decision `act`. 400."""
-        act = whole_number(first(form, "act"))
+    @post("/undo", Permission.DECIDE)
+    async def undo(self, context: RequestContext) -> Response:
+        """Undo a decision.
+
+        303 back; undoes the decision `act`. 400.
+        """
+        act = whole_number(context.first("act"))
         if act is None:
             raise unreadable_decision()
         outcome = await self._database.write(
             authorized.undo_decision, context.actor, act, context.now
         )
-        return _back(form, TAKE_BACK, outcome)
+        return _back(context, TAKE_BACK, outcome)
 
 
 def unreadable_decision() -> HttpError:
@@ -186,26 +163,26 @@ def unreadable_decision() -> HttpError:
     return HttpError(400, "invalid", message)
 
 
-def _decision(form: Form) -> tuple[str, list[int]]:
+def _decision(context: RequestContext) -> tuple[str, list[int]]:
     """Return the new status, or TAKE_BACK, and the ids. Raise HttpError 400."""
-    one = _ONE.fullmatch(first(form, "one"))
-    verb, texts = (one[1], [one[2]]) if one else (first(form, "all"), _selected(form))
+    one = _ONE.fullmatch(context.first("one"))
+    verb, texts = (one[1], [one[2]]) if one else (context.first("all"), _selected(context))
     ids = [number for text in texts if (number := whole_number(text)) is not None]
     if verb not in VERBS or len(ids) < len(texts):
         raise unreadable_decision()
     return VERBS[verb], ids
 
 
-def _selected(form: Form) -> list[str]:
-    return [*form.get("id", []), *first(form, "others").split()]
+def _selected(context: RequestContext) -> list[str]:
+    return [*context.form.get("id", []), *context.first("others").split()]
 
 
-def _back(form: Form, what: str, outcome: ChangeResult) -> Response:
+def _back(context: RequestContext, what: str, outcome: ChangeResult) -> Response:
     """Return a redirect to the page of the decision, with its result in the address.
 
     After undoing, the browser goes to the newest comment that is in the list again.
     """
-    back = with_flash(target(first(form, "back")), done_text(what, outcome))
+    back = with_flash(target(context.first("back")), done_text(what, outcome))
     place = f"#c{max(outcome.changed)}" if what == TAKE_BACK and outcome.changed else ""
     return redirect(back + place)
 

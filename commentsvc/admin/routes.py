@@ -16,13 +16,13 @@ from commentsvc.admin.outbox import OutboxPages
 from commentsvc.admin.passkeys import PasskeyPages
 from commentsvc.admin.provider import ProviderPages
 from commentsvc.admin.review_queue import ReviewPages
-from commentsvc.admin.sign_in import SignIn
+from commentsvc.admin.sign_in import ENTRY, SignIn, home
 from commentsvc.admin.threads import ThreadPages
 from commentsvc.admin.tokens import TokenPages
 from commentsvc.admin.two_factor import FactorPages
 from commentsvc.api.stream import Publisher
 from commentsvc.context import ServiceContext
-from commentsvc.http.router import Route
+from commentsvc.http.router import Route, route
 
 
 class AdminPages:
@@ -31,6 +31,7 @@ class AdminPages:
     def __init__(self, service: ServiceContext, figures: Figures) -> None:
         """Take what the dashboard shows."""
         context = AdminContext.of(service)
+        self._access = context.access
         sign_in = SignIn(context)
         self._parts = (
             sign_in,
@@ -50,7 +51,8 @@ class AdminPages:
 
     def routes(self) -> list[Route]:
         """Return the table of routes."""
-        return [route for part in self._parts for route in part.routes()]
+        pages = [each for part in self._parts for each in self._access.routes(part)]
+        return [route(ENTRY, home), *pages]
 
 
 class ProgramInterface:
@@ -65,5 +67,5 @@ class ProgramInterface:
 
     def routes(self) -> list[Route]:
         """Return the table of routes."""
-        endpoints = [route for part in self._parts for route in self._access.routes(part)]
+        endpoints = [each for part in self._parts for each in self._access.routes(part)]
         return endpoints + self.queue.routes()

@@ -11,7 +11,9 @@ from typing import Final
 
 from commentsvc.admin.access import (
     RequestContext,
+    get,
     page_operation,
+    post,
     public_address,
 )
 from commentsvc.admin.layout import AdminContext
@@ -22,9 +24,7 @@ from commentsvc.auth.passkeys import Passkey, PasskeyRefused, RelyingParty
 from commentsvc.auth.signed_links import LinkError, SignedLinks
 from commentsvc.auth.two_factor import WRONG_CODE
 from commentsvc.db.connection import Reader, Transaction
-from commentsvc.http.forms import Form
-from commentsvc.http.messages import Request, Response, TrustedProxies, first
-from commentsvc.http.router import Route, route
+from commentsvc.http.messages import Request, Response, TrustedProxies
 from commentsvc.moderation.permissions import Permission
 from commentsvc.util.i18n import Text
 from commentsvc.util.i18n import gettext as _
@@ -41,17 +41,13 @@ STEP_TIME: Final = 5 * MINUTE_MS  # milliseconds to find the phone and type the 
 
 
 ENTRY = page_operation(
-    "GET", "/moderation", "Redirect to the queue, or to the sign-in page", Permission.ANYBODY
+    "GET", "", "Redirect to the queue, or to the sign-in page", Permission.ANYBODY
 )
-SIGN_IN_FORM = page_operation("GET", "/moderation/sign-in", "The sign-in page", Permission.ANYBODY)
-SIGN_IN = page_operation("POST", "/moderation/sign-in", "Sign in", Permission.ANYBODY)
-CODE = page_operation(
-    "POST", "/moderation/code", "Enter the second factor of a sign-in", Permission.ANYBODY
-)
-PASSKEY = page_operation(
-    "POST", "/moderation/passkey", "Sign in with a passkey", Permission.ANYBODY
-)
-SIGN_OUT = page_operation("POST", "/moderation/sign-out", "Sign out", Permission.ACCOUNT)
+
+
+def home(_request: Request) -> Response:
+    """Redirect to the queue."""
+    return redirect(f"moderation/{HOME}")
 
 
 class SignIn:
@@ -70,48 +66,40 @@ class SignIn:
         self._limiter = context.authentication.limiter
         self._two_factor = context.authentication.two_factor
 
-    def routes(self) -> list[Route]:
-        """Return the table of routes."""
-        access = self._access
-        return [
-            route(ENTRY, self.home),
-            access.page(SIGN_IN_FORM, self.form),
-            access.form(SIGN_IN, self.sign_in),
-            access.form(CODE, self.code),
-            access.form(PASSKEY, self.passkey),
-            access.form(SIGN_OUT, self.sign_out),
-        ]
+    @get("/sign-in", Permission.ANYBODY)
+    async def form(self, context: RequestContext) -> Response:
+        """The sign-in page.
 
-    def home(self, request: Request) -> Response:
-        """GET /moderation: 303 to the first page."""
-        return redirect(f"moderation/{HOME}")
-
-    async def form(self, request: Request, context: RequestContext) -> Response:
-        """GET /moderation/sign-in[?to=PAGE]: 200 with the form."""
-        to = target(first(request.parameters(), "to"))
+        `?to=PAGE`: where to go then.
+        """
+        to = target(context.first("to"))
         if context.session is not None:
             return redirect(to)
-        return await self._form(request, context, to=to)
+        return await self._form(context, to=to)
 
-    async def sign_in(self, request: Request, context: RequestContext, form: Form) -> Response:
-        """POST /moderation/sign-in: 303 to the page `to`, with a new cookie, or 200: needs a code.
+    @post("/sign-in", Permission.ANYBODY)
+    async def sign_in(self, context: RequestContext) -> Response:
+        """Sign in.
 
-        403 if name and password do not match, 429 or 503 after too many attempts.
+        303 to the page `to`, with a new cookie, or 200: needs a code. 403 if name and password do
+        not match, 429 or 503 after too many attempts.
         """
-        name, to = first(form, "name").strip(), target(first(form, "to"))
+        name, to = context.first("name").strip(), target(context.first("to"))
         account = await self._database.read(accounts.find, name)
-        known = account is not None and self._cookies.is_known(request.header("cookie"), account)
-        await self._limiter.count(self._proxies.client(request), name, context.now, known=known)
+        known = account is not None and self._cookies.is_known(
+            context.request.header("cookie"), account
+        )
+        await self._limiter.count(
+            self._proxies.client(context.request), name, context.now, known=known
+        )
         stored = account.password_hash if account else passwords.NOBODY
-        fits = await self._limiter.verify(first(form, "password"), stored, known=known)
+        fits = await self._limiter.verify(context.first("password"), stored, known=known)
         if account is None or not fits:
             _log.warning("somebody could not sign in as %s", ascii(name[:40]))
-            return await self._form(request, context, 403, name=name[:40], to=to, problem=WRONG)
-        return await self.go_on(request, context, account, to)
+            return await self._form(context, 403, name=name[:40], to=to, problem=WRONG)
+        return await self.go_on(context, account, to)
 
-    async def go_on(
-        self, request: Request, context: RequestContext, account: Moderator, to: str
-    ) -> Response:
+    async def go_on(self, context: RequestContext, account: Moderator, to: str) -> Response:
         """Sign in the person who proved to be `account`, or ask for the code that it requires."""
         if await self._database.read(two_factor.is_on, account.id):
             mark = sessions.mark(account)
@@ -119,60 +107,68 @@ class SignIn:
                 STEP, account.name, context.csrf_token, mark, expires=context.now + STEP_TIME
             )
             return _code_form(context, step=step, to=to)
-        return await self._let_in(request, context, account, to)
+        return await self._let_in(context, account, to)
 
-    async def code(self, request: Request, context: RequestContext, form: Form) -> Response:
-        """POST /moderation/code: 303 as after signing in, if `code` is right. 403, 429."""
-        to, step = target(first(form, "to")), first(form, "step")
+    @post("/code", Permission.ANYBODY)
+    async def code(self, context: RequestContext) -> Response:
+        """Enter the second factor of a sign-in.
+
+        303 as after signing in, if `code` is right. 403, 429.
+        """
+        to, step = target(context.first("to")), context.first("step")
         try:
             name, browser, mark = self._links.read(STEP, step, context.now)
         except LinkError:
-            return await self._form(request, context, 403, to=to, problem=TOO_LATE)
+            return await self._form(context, 403, to=to, problem=TOO_LATE)
         account = await self._database.read(accounts.find, name)
         if account is None or (browser, mark) != (context.csrf_token, sessions.mark(account)):
-            return await self._form(request, context, 403, to=to, problem=TOO_LATE)
-        known = self._cookies.is_known(request.header("cookie"), account)
-        await self._limiter.count(self._proxies.client(request), name, context.now, known=known)
-        number, given, now = account.id, first(form, "code"), context.now
+            return await self._form(context, 403, to=to, problem=TOO_LATE)
+        known = self._cookies.is_known(context.request.header("cookie"), account)
+        await self._limiter.count(
+            self._proxies.client(context.request), name, context.now, known=known
+        )
+        number, given, now = account.id, context.first("code"), context.now
         if not await self._database.write(self._two_factor.accept, number, given, now):
             _log.warning("somebody with the password of %s gave a wrong code", ascii(name))
             return _code_form(context, 403, step=step, to=to, problem=WRONG_CODE)
-        return await self._let_in(request, context, account, to)
+        return await self._let_in(context, account, to)
 
-    async def passkey(self, request: Request, context: RequestContext, form: Form) -> Response:
-        """POST /moderation/passkey: 303 as after signing in, if `credential` is right. 403, 429.
+    @post("/passkey", Permission.ANYBODY)
+    async def passkey(self, context: RequestContext) -> Response:
+        """Sign in with a passkey.
 
-        `credential` is JSON with the device's signature of the `challenge`.
+        303 as after signing in, if `credential` is right. 403, 429. `credential` is JSON with the
+        device's signature of the `challenge`.
         """
-        to, sent, challenge = (first(form, name) for name in ("to", "credential", "challenge"))
+        to, sent, challenge = (context.first(name) for name in ("to", "credential", "challenge"))
         to = target(to)
         try:
             browser, used = self._links.read(passkeys.ASSERTION, challenge, context.now)
             wanted = passkeys.read_id(sent)
         except (LinkError, PasskeyRefused):
-            return await self._form(request, context, 403, to=to, problem=TOO_LATE)
+            return await self._form(context, 403, to=to, problem=TOO_LATE)
         passkey = await self._database.read(passkeys.find, wanted)
         account = await self._database.read(accounts.find, passkey.moderator) if passkey else None
-        known = account is not None and self._cookies.is_known(request.header("cookie"), account)
+        known = account is not None and self._cookies.is_known(
+            context.request.header("cookie"), account
+        )
         await self._limiter.count(
-            self._proxies.client(request), wanted.hex(), context.now, known=known
+            self._proxies.client(context.request), wanted.hex(), context.now, known=known
         )
         if passkey is None or account is None or browser != context.csrf_token:
-            return await self._form(request, context, 403, to=to, problem=UNKNOWN_PASSKEY)
-        party = RelyingParty.of(public_address(self._public_url, request))
+            return await self._form(context, 403, to=to, problem=UNKNOWN_PASSKEY)
+        party = RelyingParty.of(public_address(self._public_url, context.request))
         try:
             counted = await run_in(ACCOUNTS, passkeys.verify, party, challenge, sent, passkey)
             await self._database.write(_use, passkey, counted, used, context.now)
         except (LinkError, PasskeyRefused) as error:
             _log.warning("a passkey of %s was refused: %s", ascii(account.name), ascii(str(error)))
-            return await self._form(request, context, 403, to=to, problem=UNKNOWN_PASSKEY)
-        return await self._let_in(request, context, account, to)
+            return await self._form(context, 403, to=to, problem=UNKNOWN_PASSKEY)
+        return await self._let_in(context, account, to)
 
-    async def _let_in(
-        self, request: Request, context: RequestContext, account: Moderator, to: str
-    ) -> Response:
+    async def _let_in(self, context: RequestContext, account: Moderator, to: str) -> Response:
         token, cookie = self._access.renew()
-        agent = request.header("user-agent") or ""
+        agent = context.request.header("user-agent") or ""
 
         def work(tx: Transaction) -> None:
             sessions.sweep(tx, self._lifetime, context.now)
@@ -185,7 +181,6 @@ class SignIn:
 
     async def _form(
         self,
-        request: Request,
         context: RequestContext,
         status: int = 200,
         *,
@@ -202,7 +197,7 @@ class SignIn:
             challenge = passkeys.make_challenge(
                 self._links, passkeys.ASSERTION, context.csrf_token, context.now
             )
-            party = RelyingParty.of(public_address(self._public_url, request))
+            party = RelyingParty.of(public_address(self._public_url, context.request))
             options = passkeys.request_options(party, challenge)
         return render(
             "sign-in.html",
@@ -217,8 +212,12 @@ class SignIn:
             provider=self._provider,
         )
 
-    async def sign_out(self, request: Request, context: RequestContext, form: Form) -> Response:
-        """POST /moderation/sign-out: 303 to the sign-in page; ends the session."""
+    @post("/sign-out", Permission.ACCOUNT)
+    async def sign_out(self, context: RequestContext) -> Response:
+        """Sign out.
+
+        303 to the sign-in page; ends the session.
+        """
         session = context.moderator
         await self._database.write(sessions.end, session.id, session.moderator_id)
         _, cookie = self._access.renew()

@@ -2,7 +2,7 @@
 
 from typing import Final
 
-from commentsvc.admin.access import RequestContext, page_operation
+from commentsvc.admin.access import RequestContext, get, post
 from commentsvc.admin.layout import AdminContext
 from commentsvc.admin.render import number, redirect
 from commentsvc.admin.review_queue import address, unreadable_decision
@@ -10,9 +10,7 @@ from commentsvc.api.errors import as_http
 from commentsvc.comments.submission import TITLE_LENGTH
 from commentsvc.errors import UnknownThread
 from commentsvc.feedback import reactions, views
-from commentsvc.http.forms import Form
-from commentsvc.http.messages import HttpError, Request, Response, first
-from commentsvc.http.router import Route
+from commentsvc.http.messages import HttpError, Response
 from commentsvc.model import STATES
 from commentsvc.moderation import authorized, threads
 from commentsvc.moderation.authorized import ThreadChange
@@ -37,23 +35,6 @@ DONE: Final = {
 }
 
 
-THREADS = page_operation(
-    "GET", "/moderation/threads", "The pages of the blog that have comments", Permission.READ
-)
-THREAD = page_operation(
-    "GET",
-    "/moderation/thread",
-    "One page: whether it is closed, its title and addresses",
-    Permission.READ,
-)
-CHANGE = page_operation(
-    "POST",
-    "/moderation/thread",
-    "Close, move or merge a page, or change its title or addresses",
-    Permission.DECIDE,
-)
-
-
 class ThreadPages:
     """The handlers of the list of threads and of a thread's page."""
 
@@ -61,25 +42,18 @@ class ThreadPages:
         service = context.service
         sites = service.settings.sites
         self._database = service.database
-        self._access = context.access
         self._layout = context.layout
         self._sites = service.sites
         self._days = {site.name: site.close_days for site in sites}
         self._origins = origins(sites)
 
-    def routes(self) -> list[Route]:
-        """Return the table of routes."""
-        access = self._access
-        return [
-            access.page(THREADS, self.listing),
-            access.page(THREAD, self.page),
-            access.form(CHANGE, self.change),
-        ]
+    @get("/threads", Permission.READ)
+    async def listing(self, context: RequestContext) -> Response:
+        """The pages of the blog that have comments.
 
-    async def listing(self, request: Request, context: RequestContext) -> Response:
-        """GET /moderation/threads[?q=Q&before=N]: 200 with the newest threads that match `q`."""
-        form = request.parameters()
-        query, before = first(form, "q").strip(), first(form, "before")
+        `?q=Q&before=N`: 200 with the newest threads that match `q`.
+        """
+        query, before = context.first("q").strip(), context.first("before")
         least = number(before) if before else None
         rows = await self._database.read(
             threads.listing, query, MOST + 1, least, context.actor.sites
@@ -95,20 +69,25 @@ class ThreadPages:
             older=address("threads", q=query, before=rows[MOST - 1].id) if more else "",
         )
 
-    async def page(self, request: Request, context: RequestContext) -> Response:
-        """GET /moderation/thread?id=N: 200 with a thread and its possible changes. 404."""
-        form = request.parameters()
-        done = DONE.get(first(form, "done"), "")
-        return await self._show(context, await self._find(context, first(form, "id")), done=done)
+    @get("/thread", Permission.READ)
+    async def page(self, context: RequestContext) -> Response:
+        """One page: whether it is closed, its title and addresses.
 
-    async def change(self, request: Request, context: RequestContext, form: Form) -> Response:
-        """POST /moderation/thread: 303 to the thread, after the change `do`.
-
-        404, and 400 or 409 with the reason if it is not possible.
+        `?id=N`: 200 with a thread and its possible changes. 404.
         """
-        thread = await self._find(context, first(form, "id"))
+        done = DONE.get(context.first("done"), "")
+        return await self._show(context, await self._find(context, context.first("id")), done=done)
+
+    @post("/thread", Permission.DECIDE)
+    async def change(self, context: RequestContext) -> Response:
+        """Close, move or merge a page, or change its title or addresses.
+
+        303 to the thread, after the change `do`. 404, and 400 or 409 with the reason if it is not
+        possible.
+        """
+        thread = await self._find(context, context.first("id"))
         try:
-            change = self._change(thread, form)
+            change = self._change(thread, context)
             thread_id = await self._database.write(
                 authorized.change_thread, context.actor, thread.id, change, context.now
             )
@@ -117,14 +96,14 @@ class ThreadPages:
             if error is None:
                 raise
             return await self._show(context, thread, error.status, problem=error.message)
-        return redirect(f"thread?id={thread_id}&done={first(form, 'do')}")
+        return redirect(f"thread?id={thread_id}&done={context.first('do')}")
 
-    def _change(self, thread: ThreadSummary, form: Form) -> ThreadChange:
+    def _change(self, thread: ThreadSummary, context: RequestContext) -> ThreadChange:
         """Return the change that a form asks for. Raise UrlError, HttpError."""
-        verb, value = first(form, "do"), first(form, "value").strip()
+        verb, value = context.first("do"), context.first("value").strip()
         if verb not in DONE or (verb == "state" and value not in STATES):
             raise unreadable_decision()
-        if verb == "merge" and not first(form, "sure"):
+        if verb == "merge" and not context.first("sure"):
             raise HttpError(400, "invalid", _("This cannot be undone. Tick the box to continue."))
         return authorized.thread_change(self._sites, thread, verb, value)
 

@@ -2,7 +2,7 @@
 
 from os import urandom
 
-from commentsvc.admin.access import RequestContext, page_operation
+from commentsvc.admin.access import RequestContext, get, post
 from commentsvc.admin.layout import AdminContext
 from commentsvc.admin.reauthentication import WRONG_PASSWORD
 from commentsvc.admin.render import number, redirect
@@ -10,20 +10,11 @@ from commentsvc.admin.review_queue import unreadable_decision
 from commentsvc.auth import account_mails, api_tokens
 from commentsvc.auth.api_tokens import DAYS, NAME_LENGTH, TOKEN_SIZE
 from commentsvc.db.connection import Transaction
-from commentsvc.http.forms import Form
-from commentsvc.http.messages import Request, Response, first
-from commentsvc.http.router import Route
+from commentsvc.http.messages import Response
 from commentsvc.model import SCOPES
 from commentsvc.moderation.permissions import Permission
 from commentsvc.util.i18n import Text
 from commentsvc.util.i18n import gettext as _
-
-TOKENS = page_operation(
-    "GET", "/moderation/tokens", "The account's tokens for programs", Permission.ACCOUNT
-)
-CHANGE = page_operation(
-    "POST", "/moderation/tokens", "Make or revoke a token for programs", Permission.ACCOUNT
-)
 
 
 class TokenPages:
@@ -32,33 +23,29 @@ class TokenPages:
     def __init__(self, context: AdminContext) -> None:
         self._database = context.service.database
         self._sites = [site.name for site in context.service.settings.sites]
-        self._access = context.access
         self._layout = context.layout
         self._reauthentication = context.reauthentication
 
-    def routes(self) -> list[Route]:
-        """Return the table of routes."""
-        access = self._access
-        return [access.page(TOKENS, self.page), access.form(CHANGE, self.change)]
-
-    async def page(self, request: Request, context: RequestContext) -> Response:
-        """GET /moderation/tokens: 200 with the account's tokens."""
-        done = _("Token revoked.") if first(request.parameters(), "done") else ""
+    @get("/tokens", Permission.ACCOUNT)
+    async def page(self, context: RequestContext) -> Response:
+        """The account's tokens for programs."""
+        done = _("Token revoked.") if context.first("done") else ""
         return await self._show(context, done=done)
 
-    async def change(self, request: Request, context: RequestContext, form: Form) -> Response:
-        """POST /moderation/tokens: 303 after `revoke`; or 200 with a new token, shown once.
+    @post("/tokens", Permission.ACCOUNT)
+    async def change(self, context: RequestContext) -> Response:
+        """Make or revoke a token for programs.
 
-        A new one needs a `name`, a `scope`, `sites` and `days`, and the account's `password`. 400,
-        403, 404, 429.
+        303 after `revoke`; or 200 with a new token, shown once. A new one needs a `name`, a
+        `scope`, `sites` and `days`, and the account's `password`. 400, 403, 404, 429.
         """
         owner = context.moderator.moderator_id
-        if "revoke" in form:
-            token_id = number(first(form, "revoke"))
+        if "revoke" in context.form:
+            token_id = number(context.first("revoke"))
             await self._database.write(api_tokens.revoke, token_id, owner)
             return redirect("tokens?done=revoked")
-        name, scope, days = (first(form, field).strip() for field in ("name", "scope", "days"))
-        sites = [*filter(None, form.get("sites", []))]
+        name, scope, days = (context.first(field).strip() for field in ("name", "scope", "days"))
+        sites = [*filter(None, context.form.get("sites", []))]
         seen = [site for site in self._sites if context.actor.sees(site)]
         if (
             not 0 < len(name) <= NAME_LENGTH
@@ -67,7 +54,7 @@ class TokenPages:
             or not {*sites} <= {*seen}
         ):
             raise unreadable_decision()
-        who, password = context.moderator.name, first(form, "password")
+        who, password = context.moderator.name, context.first("password")
         if not await self._reauthentication.passes(who, password, context.now):
             return await self._show(context, problem=WRONG_PASSWORD, name=name)
         token, digest = api_tokens.new_token(urandom(TOKEN_SIZE))

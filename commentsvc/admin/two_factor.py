@@ -3,25 +3,16 @@
 from os import urandom
 from urllib.parse import urlsplit
 
-from commentsvc.admin.access import RequestContext, page_operation
+from commentsvc.admin.access import RequestContext, get, post
 from commentsvc.admin.layout import AdminContext
 from commentsvc.admin.reauthentication import WRONG_PASSWORD
 from commentsvc.admin.render import redirect
 from commentsvc.auth import account_mails, totp, two_factor
 from commentsvc.auth.two_factor import RECOVERY_CODES, RECOVERY_SIZE, SECRET_SIZE, WRONG_CODE
 from commentsvc.db.connection import Reader, Transaction
-from commentsvc.http.forms import Form
-from commentsvc.http.messages import Request, Response, first
-from commentsvc.http.router import Route
+from commentsvc.http.messages import Response
 from commentsvc.moderation.permissions import Permission
 from commentsvc.util.i18n import Text
-
-FACTOR = page_operation(
-    "GET", "/moderation/factor", "Set up two-factor authentication", Permission.ACCOUNT
-)
-CHANGE_FACTOR = page_operation(
-    "POST", "/moderation/factor", "Turn two-factor authentication on or off", Permission.ACCOUNT
-)
 
 
 class FactorPages:
@@ -29,38 +20,31 @@ class FactorPages:
 
     def __init__(self, context: AdminContext) -> None:
         self._database = context.service.database
-        self._access = context.access
         self._layout = context.layout
         self._two_factor = context.authentication.two_factor
         self._reauthentication = context.reauthentication
         # The name that the app shows next to the code.
         self._issuer = urlsplit(context.service.settings.server.public_url).hostname or "Comments"
 
-    def routes(self) -> list[Route]:
-        """Return the table of routes."""
-        access = self._access
-        return [
-            access.page(FACTOR, self.page),
-            access.form(CHANGE_FACTOR, self.change),
-        ]
-
-    async def page(self, request: Request, context: RequestContext) -> Response:
-        """GET /moderation/factor: 200 with the current state, or how to set it up."""
+    @get("/factor", Permission.ACCOUNT)
+    async def page(self, context: RequestContext) -> Response:
+        """Set up two-factor authentication."""
         return await self._show(context)
 
-    async def change(self, request: Request, context: RequestContext, form: Form) -> Response:
-        """POST /moderation/factor: `do` is begin, confirm or off.
+    @post("/factor", Permission.ACCOUNT)
+    async def change(self, context: RequestContext) -> Response:
+        """Turn two-factor authentication on or off.
 
-        The last two take a `code` and the account's `password`. 303 to the page; 200 with the
-        recovery codes, once; 403 for a wrong code or password, 429.
+        `do` is begin, confirm or off. The last two take a `code` and the account's `password`. 303
+        to the page; 200 with the recovery codes, once; 403 for a wrong code or password, 429.
         """
         who, now = context.moderator, context.now
-        what, code = first(form, "do"), first(form, "code")
+        what, code = context.first("do"), context.first("code")
         if what == "begin":
             word = urandom(SECRET_SIZE)
             await self._database.write(self._two_factor.begin, who.moderator_id, word)
             return redirect("factor")
-        if not await self._reauthentication.passes(who.name, first(form, "password"), now):
+        if not await self._reauthentication.passes(who.name, context.first("password"), now):
             return await self._show(context, problem=WRONG_PASSWORD)
         if what == "confirm":
             random = urandom(RECOVERY_CODES * RECOVERY_SIZE)
