@@ -3,7 +3,7 @@
 The `state` that goes to the provider and comes back is a signed word for this browser, and works
 once. The nonce and the PKCE verifier are derived from it and the secret key (`auth.oidc.Attempt`).
 Since the browser comes back from another site, it sends its cookie only with the second request:
-see `AccessControl.page`. As after a password, an account with two-factor authentication is then
+see `AccessControl`. As after a password, an account with two-factor authentication is then
 asked for a code.
 """
 
