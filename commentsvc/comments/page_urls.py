@@ -62,7 +62,7 @@ class PageRef(NamedTuple):
     url: str
 
 
-_PLAIN = re.compile(r"(?:/(?:[A-Za-z0-9_~-][A-Za-z0-9._~-]*))*/?").fullmatch
+_PLAIN = re.compile(r"/[A-Za-z0-9._~/-]*").fullmatch
 _CONTROL = re.compile("[\x00-\x1f\x7f-\x9f\ud800-\udfff]|%(?:[01][0-9A-Fa-f]|7[Ff])").search
 _SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:").match
 _ESCAPES = re.compile(r"%[0-9A-Fa-f]{2}|%|[^A-Za-z0-9._~!$&'()*+,;=:@/?%-]+").sub
@@ -79,7 +79,8 @@ def _escape(match: re.Match[str]) -> str:
 
 def canonical(url: str, trailing_slash: str = "keep") -> str:
     """Return the canonical form of `url`, a path with or without a query. Raise UrlError."""
-    if len(url) <= LENGTH and "index.htm" not in url and _PLAIN(url) and url:
+    has_odd_parts = "//" in url or "/." in url or "index.htm" in url
+    if len(url) <= LENGTH and _PLAIN(url) and not has_odd_parts:
         return _slashed(url, trailing_slash) if trailing_slash != "keep" else url
     return canonical_by_rule(url, trailing_slash)
 

@@ -202,7 +202,9 @@ _EMPTY = {"url": "", "author": "", "message": ""}
 
 _KINDS = {"parent": "a whole number", "notify": "true or false", "follow": "true or false"}
 
-_CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f]").sub
+# What a message loses: control characters other than tabs and line ends, which are one byte each.
+_CONTROL = bytes((*range(0x09), *range(0x0B, 0x20), 0x7F))
+_PLAIN_EMAIL = re.compile(PLAIN_EMAIL).fullmatch
 # Without "=?": mail programs and libraries decode what follows it (RFC 2047).
 _EMAIL = re.compile(
     r"(?!.*=\?)[^@\s<>()\[\],;:\\\"]+@[^@\s<>()\[\],;:\\\".]+(?:\.[^@\s<>()\[\],;:\\\".]+)+"
@@ -238,7 +240,10 @@ def is_site(text: str) -> bool:
 
 def is_email(text: str) -> bool:
     """Return whether `text` may be an email address that mail can be sent to."""
-    return len(text) <= EMAIL_LENGTH and _is_plain(text, _EMAIL) and bool(deliverable(text))
+    if not text or len(text) > EMAIL_LENGTH:
+        return False
+    # Most addresses match the first pattern, which takes a third of the time of the others.
+    return bool(_PLAIN_EMAIL(text)) or (_is_plain(text, _EMAIL) and bool(deliverable(text)))
 
 
 def is_key(text: str) -> bool:
@@ -390,7 +395,8 @@ def _with_plain_lines(message: str) -> str:
 
 
 def _cleaned(message: str) -> str:
-    return _CONTROL("", message).strip()
+    kept = message.encode(errors="surrogatepass").translate(None, _CONTROL)
+    return kept.decode(errors="surrogatepass").strip()
 
 
 def _check_text(wrong: dict[str, Text], name: str, text: str, length: int, most: int) -> None:

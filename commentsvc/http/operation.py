@@ -148,18 +148,23 @@ def list_fields(declared: type[msgspec.Struct]) -> set[str]:
 
 
 class _QueryReader(Generic[Q]):
-    """Reads queries as `declared`, with a fast path for parameters that occur once, unencoded."""
+    """Reads queries as `declared`, with a fast path for none, and for those that occur once."""
 
     def __init__(self, declared: type[Q], ignores_unknown: bool) -> None:
         self._declared = declared
         self._ignores_unknown = ignores_unknown
         self._lists = list_fields(declared)
-        self._once = {each.name for each in msgspec.structs.fields(declared)} - self._lists
+        fields = msgspec.structs.fields(declared)
+        self._once = {each.name for each in fields} - self._lists
+        needs_some = self._lists or any(each.required for each in fields)  # no list is shared
+        self._of_none = None if needs_some else declared()
 
     def read(self, request: Request) -> Q:
         """Read a query. Raise HttpError 400 that names all invalid parameters."""
-        values, once = {}, self._once
         query = request.query
+        if not query and self._of_none is not None:
+            return self._of_none
+        values, once = {}, self._once
         try:
             for pair in query.split("&") if query else ():
                 name, _, text = pair.partition("=")

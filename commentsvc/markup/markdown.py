@@ -78,9 +78,8 @@ _BOX: Final = re.compile(
 # A block of raw HTML: text on lines of its own that no tag encloses.
 _RAW_BLOCK: Final = re.compile(r"(^|(?<!<br /)>\n)([^<\n][^<]*)\n(?=<|\Z)").sub
 
-# What parsers of HTML change when they read it again: a carriage return, which "&#13;" leaves, and
-# the first line end of <pre>. And the end of a line before an empty one.
-_UNSTABLE: Final = re.compile(r"\r|<pre>\n|\n(?=[ \t]*\n)").search
+# The first line end of <pre>, or one before an empty line.
+_UNSTABLE_LINE: Final = re.compile(r"\n(?:(?<=<pre>\n)|[ \t]*\n)").search
 _EMPTY_LINE: Final = re.compile(r"\n[ \t]*(?=\n)").sub
 _BEFORE_EMPTY_LINE: Final = re.compile(r"\n(?=[ \t]*\n)").sub
 _TAG: Final = re.compile("<[^>]*>").sub
@@ -195,7 +194,16 @@ def _sanitized(html: str, service: str = "") -> str:
     """
     cleaner = _cleaner(service)
     html = cleaner.clean(html)
-    return cleaner.clean(_without_empty_lines(html)) if _UNSTABLE(html) else html
+    return cleaner.clean(_without_empty_lines(html)) if _is_unstable(html) else html
+
+
+def _is_unstable(html: str) -> bool:
+    """Return whether sanitized HTML has an empty line, or a parser would change it once more.
+
+    It changes carriage returns, which "&#13;" leaves, and the first line end of <pre>. Most
+    comments are one paragraph, whose only line end is behind it.
+    """
+    return "\r" in html or ("\n" in html[:-1] and _UNSTABLE_LINE(html) is not None)
 
 
 def parse(

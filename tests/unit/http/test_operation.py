@@ -72,6 +72,23 @@ def test_what_is_not_utf8_is_named() -> None:
     assert [*problems("name=%ff")] == ["name"]
 
 
+class OptionalQuery(Query, frozen=True):
+    """A query that may be empty."""
+
+    order: Literal["up", "down"] = "up"
+
+
+@pytest.mark.parametrize("query", ["", "order=up"])
+def test_a_query_may_be_empty(query: str) -> None:
+    operation = Operation(method="GET", path="/", summary="Some", query=OptionalQuery)
+    request = Request("GET", "/", query, b"", "", lambda _: None)
+    assert operation.read(request) == OptionalQuery()
+
+
+def test_a_parameter_that_is_required_is_missed() -> None:
+    assert problems("") == {"name": "This is missing."}
+
+
 def test_a_parameter_counts_once() -> None:
     assert problems("name=x&name=x") == {"name": "This can be given once only."}
     assert read("name=x&name=y", ignores_unknown=True).name == "x"
