@@ -25,7 +25,8 @@ from commentsvc.settings.schema import Settings
 from commentsvc.spam.score import Signal
 from commentsvc.util.text import one_line
 
-REMEMBERED: Final = 1_024  # cached texts that are not ASCII; their skeletons take some microseconds
+# Cached names, and texts that are not ASCII: looking at one takes 3 to 16 µs.
+REMEMBERED: Final = 1_024
 
 # The skeleton of ASCII: i, l, 1 and | look alike, and o and 0; other punctuation is removed.
 _ASCII: Final = bytes.maketrans(
@@ -112,6 +113,7 @@ def looks(name: str) -> tuple[str, ...]:
     return tuple(each for part in _parts(name) for each in skeletons(part))
 
 
+@lru_cache(REMEMBERED)
 def imitated(name: str) -> tuple[str, ...]:
     """Return the skeletons that `looks` gives, and those of names to which it adds ROLE_WORDS."""
     parts = _parts(name)
@@ -130,7 +132,7 @@ def _parts(name: str) -> list[str]:
 def _without_roles(part: str) -> list[str]:
     """Return the skeletons of a part of a name without ROLE_WORDS around it, if it has some.
 
-    Every submission comes here, so the usual case, a name without them, is the quickest.
+    Every name that is not cached comes here, so the usual case, one without them, is the quickest.
     """
     found: list[str] = []
     words = _JOINT.split(part)
