@@ -20,6 +20,9 @@ from commentsvc.util.text import whole_number
 
 # Bytes of a token: 128 bits cannot be guessed, and stay readable in a header.
 TOKEN_SIZE: Final = 16
+# Tokens whose random bits are drawn at once. `os.urandom` releases the GIL, and a busy event loop
+# waits longer to get it back than all else about a token takes.
+DRAWN: Final = 64
 # Bytes of a new secret key, before base64: too many for any search.
 KEY_SIZE: Final = 32
 # Characters of a key: shorter ones were not made by us.
@@ -35,15 +38,23 @@ class KeyUnusable(Exception):
 
 
 class EditTokens:
-    """Makes and checks the tokens with which authors change their comments."""
+    """Makes and checks the tokens with which authors change their comments.
+
+    One thread alone may make tokens, and no process with drawn bits may fork.
+    """
 
     def __init__(self, keys: Sequence[bytes], random: Callable[[int], bytes] = os.urandom) -> None:
         self._hashers = [_hasher(key, b"edit token", HASH_SIZE) for key in keys]
         self._random = random
+        self._drawn: list[bytes] = []
 
     def new_token(self) -> tuple[str, bytes]:
         """Return a token for the author, and its hash (32 bytes) for the database."""
-        token = self._random(TOKEN_SIZE).hex()
+        if not self._drawn:
+            bits = self._random(DRAWN * TOKEN_SIZE)
+            begins = range(0, len(bits), TOKEN_SIZE)
+            self._drawn = [bits[begin : begin + TOKEN_SIZE] for begin in begins]
+        token = self._drawn.pop().hex()
         return token, _digest(self._hashers[0], token.encode())
 
     def check(self, token: str, stored: bytes) -> bool:

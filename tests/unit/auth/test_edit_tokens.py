@@ -29,9 +29,23 @@ def test_a_token_has_128_random_bits_and_suits_a_header() -> None:
         return b"\xff" * size
 
     token, stored = EditTokens([NEW], random).new_token()
-    assert asked == [16]
+    assert asked == [64 * 16]
     assert token == "ff" * 16
     assert len(stored) == 32
+
+
+def test_no_random_bits_are_used_twice() -> None:
+    drawn: list[bytes] = []
+
+    def random(size: int) -> bytes:
+        drawn.append(os.urandom(size))
+        return drawn[-1]
+
+    tokens = EditTokens([NEW], random)
+    made = {tokens.new_token()[0] for _ in range(3 * 64)}
+    bits = b"".join(drawn)
+    assert len(bits) == 3 * 64 * 16
+    assert made == {bits[n : n + 16].hex() for n in range(0, len(bits), 16)}
 
 
 def test_a_hash_made_without_the_key_opens_nothing() -> None:
