@@ -1,4 +1,4 @@
-"""Each signed link of a mail × what may have been revoked since it was made."""
+"""Each signed link × what may have been revoked since it was made, or another version made it."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -8,10 +8,12 @@ import pytest
 from msgspec.structs import replace
 
 from commentsvc.auth import accounts
+from commentsvc.auth.signed_links import CONTENT
 from commentsvc.db.schema.outbox import CONFIRMED
 from commentsvc.moderation import profiles
 from commentsvc.readers import follows, subscriptions
-from commentsvc.settings.schema import HooksSettings, ServerSettings, Settings
+from commentsvc.settings.schema import HooksSettings, OidcSettings, ServerSettings, Settings
+from tests.unit.admin_client import PASSWORD, seated
 from tests.unit.app_fixture import SETTINGS, Served, served
 from tests.unit.database_fixture import HOUR
 from tests.unit.mail_server import mail_settings
@@ -135,3 +137,39 @@ def test_a_link_ends_with_what_it_came_from(
             assert service.stored()[-1].comment.status == "pending"
             subscriber = service.database.read_now(subscriptions.subscriber, 1)
             assert subscriber is None or subscriber[2] != CONFIRMED
+
+
+# The pages of tokens that are not below /mail, and the fields of moderators' forms with tokens.
+PAGES: Final = {
+    "sign-in": "/reader/link?t=",
+    "reader state": "/reader/return?state=",
+    "invitation": "/moderation/invitation?t=",
+    "provider": "/moderation/provider-return?code=x&state=",
+}
+FORMS: Final = {
+    "confirm-address": ("confirm-address", "t"),
+    "second step": ("code", "step"),
+    "passkey": ("passkey", "challenge"),
+    "new passkey": ("passkeys", "challenge"),
+}
+
+
+def test_a_link_of_another_version_has_expired(tmp_path: Path) -> None:
+    """What it contains was signed, but has one value more or fewer than today."""
+    provider = OidcSettings(issuer="https://id.example", client_id="c", client_secret="s")
+    sites = (replace(PUBLIC.sites[0], sign_in=("mail", "provider")),)
+    settings = replace(PUBLIC, sites=sites, oidc=provider, readers=provider)
+    with served(tmp_path, settings) as service:
+        seat, expires = seated(service), service.clock.now_ms() + HOUR
+        for purpose, kinds in CONTENT.items():
+            content = [kind(1) for kind in kinds]
+            for other in (content[:-1], [*content, 1]):
+                token = service.links.make(purpose, *other, expires=expires)
+                if purpose in FORMS:
+                    form, field = FORMS[purpose]
+                    answer = seat.send(form, **{field: token}, password=PASSWORD)
+                elif purpose == "reader name":
+                    answer = service.form(f"/reader/name?t={token}", "name=Ann")
+                else:
+                    answer = service.get(PAGES.get(purpose, f"/mail/{purpose}?t=") + token)
+                assert answer.status in (403, 410), purpose

@@ -186,8 +186,8 @@ class AccountPages:
 
         The address is "" for a link that its maker passed on. Raise LinkError.
         """
-        which, *mailed = self._links.read(invitations.PURPOSE, token, context.now)
-        return int(which), str(mailed[0]) if mailed else ""
+        which, mailed_to = self._links.read(invitations.PURPOSE, token, context.now)
+        return which, mailed_to
 
     def _chosen(self, context: RequestContext) -> list[str]:
         """Return the sites that a form names; [] for all. Raise HttpError 400."""

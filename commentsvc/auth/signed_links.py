@@ -8,7 +8,7 @@ signs, former keys are still accepted.
 A GET request for a link shows a page and changes nothing, since mail scanners follow links.
 
     LinkError       the link is not ours; the text is for the person who followed it
-      LinkExpired   it was ours, but has expired or was used
+      LinkExpired   it was ours, but has expired or was used, or another version made it
 """
 
 import hashlib
@@ -24,6 +24,26 @@ from commentsvc.util.i18n import gettext as _
 
 # Characters of a token: ours are shorter.
 LENGTH: Final = 512
+# The content of a token, by its purpose.
+CONTENT: Final[dict[str, tuple[type, ...]]] = {
+    "comment": (str, int, int, str),  # the new status, the ids of comment and mail, the recipient
+    "answer": (int, str, int),  # the ids of comment and mail, around the recipient
+    "confirm": (int,),  # a subscriber
+    "stop": (int,),
+    "follow": (int,),  # a follower
+    "unfollow": (int,),
+    "export": (str,),  # an author's address
+    "erase": (str, int),  # the same, and the id of the mail
+    "sign-in": (int,),  # what a reader asked for
+    "reader state": (str, str, str, str, str),  # the way, a random word, site, page, and word
+    "reader name": (int, str, str),  # the reader, page, and word
+    "invitation": (int, str),  # its id, and the address it was mailed to, or ""
+    "confirm-address": (int, int),  # an account, and the time
+    "second step": (str, str, str),  # an account's name, the browser, the session's mark
+    "provider": (str, str, str),  # the browser, a random word, the page to go to
+    "passkey": (str, str),  # the browser, a random word
+    "new passkey": (str, str),
+}
 # Days for which a link to a person's own data works: few, since it allows much and is used at once.
 OWN_DAYS: Final = 2
 
@@ -39,7 +59,7 @@ class LinkError(Exception):
 
 
 class LinkExpired(LinkError):
-    """The link has expired, or was used."""
+    """The link has expired, was used, or has other content than CONTENT says."""
 
 
 class SignedLinks:
@@ -50,7 +70,7 @@ class SignedLinks:
         self._keys = [*reversed(keys)]  # itsdangerous signs with the last one
 
     def make(self, purpose: str, *content: int | str, expires: int) -> str:
-        """Return a token for `purpose` that works until `expires` (Unix milliseconds)."""
+        """Return a token for `purpose` (see CONTENT) until `expires` (Unix milliseconds)."""
         return str(self._serializer(purpose).dumps([expires // 1_000, *content]))
 
     def read(self, purpose: str, token: str, now: int) -> list[Any]:  # Any: int or str
@@ -66,7 +86,7 @@ class SignedLinks:
                     "the mail."
                 )
             ) from error
-        if now // 1_000 >= content.pop(0):
+        if now // 1_000 >= content.pop(0) or (*map(type, content),) != CONTENT[purpose]:
             raise LinkExpired(
                 _("This link has expired. Links in mails work for a limited time only.")
             )

@@ -230,7 +230,7 @@ class MailContents:
         return MailContent(
             {
                 "page": self._followed_page(follower),
-                "link": self._link("follow", follower.id, row.created_at, expires=expires),
+                "link": self._link("follow", follower.id, expires=expires),
                 "link_days": CONFIRM_DAYS,
             }
         )

@@ -171,7 +171,7 @@ class FollowPages:
     async def _follower(self, purpose: str, request: Request) -> Follower:
         """Return the follower that a link is for. Raise LinkError."""
         token = ASK_TO_FOLLOW.read(request).t
-        number, *_rest = self._links.read(purpose, token, self._clock.now_ms())
+        [number] = self._links.read(purpose, token, self._clock.now_ms())
         follower = await self._database.read(follows.find, number)
         if follower is None or (purpose == "follow" and follower.site not in self._sites.options):
             raise LinkExpired(_("This subscription does not exist any more."))

@@ -45,6 +45,7 @@ def service(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
         "MAIL_HOST": "localhost",
         "MAIL_PORT": "9",
         "MAIL_SENDER": "comments@blog.example",
+        "MAIL_MODERATORS": EMAIL,
         "MODERATION_POLICY": "suspicious",
         "MODERATION_PROTECTED_NAMES": "Rosa Weber",
         "SITE_ORIGINS": "https://blog.example",
@@ -72,8 +73,8 @@ def test_everybody_can_use_the_pages_that_mails_lead_to(
     expires = int(time.time() * 1_000) + 600_000
     with looked_at(chromium, service.address, scheme, width) as page:
         for target in (
-            f"mail/comment?t={links.make('comment', 'spam', 1, 1, expires=expires)}",
-            f"mail/comment?t={links.make('comment', 'approved', 1, 1, expires=expires)}",
+            f"mail/comment?t={links.make('comment', 'spam', 1, 1, EMAIL, expires=expires)}",
+            f"mail/comment?t={links.make('comment', 'approved', 1, 1, EMAIL, expires=expires)}",
             "mail/comment?t=x",
             f"mail/stop?t={links.make('stop', 77, expires=expires)}",
             "mail/own",

@@ -10,11 +10,12 @@ from tests.unit.database_fixture import HOUR, NOW, opened
 
 OLD, NEW = b"o" * 40, b"n" * 40
 LINKS = SignedLinks([NEW])
-TOKEN = LINKS.make("comment", "approved", 7, 3, expires=NOW + HOUR)
+CONTENT: list[int | str] = ["approved", 7, 3, "mo@blog.example"]
+TOKEN = LINKS.make("comment", *CONTENT, expires=NOW + HOUR)
 
 
 def test_a_link_carries_what_was_put_into_it() -> None:
-    assert LINKS.read("comment", TOKEN, NOW) == ["approved", 7, 3]
+    assert LINKS.read("comment", TOKEN, NOW) == CONTENT
 
 
 def test_a_token_can_stand_in_an_address_as_it_is() -> None:
@@ -32,6 +33,17 @@ def test_a_link_expires() -> None:
         LINKS.read("comment", TOKEN, NOW + HOUR)
 
 
+@pytest.mark.parametrize("purpose", signed_links.CONTENT)
+def test_a_link_with_other_content_than_today_has_expired(purpose: str) -> None:
+    """Another version may have made it."""
+    content = [kind(1) for kind in signed_links.CONTENT[purpose]]
+    assert LINKS.read(purpose, LINKS.make(purpose, *content, expires=NOW + HOUR), NOW) == content
+    others = [content[:-1], [*content, 1], [*content[:-1], "1" if content[-1] == 1 else 1]]
+    for other in others:
+        with pytest.raises(LinkExpired, match="expired"):
+            LINKS.read(purpose, LINKS.make(purpose, *other, expires=NOW + HOUR), NOW)
+
+
 def test_no_altered_link_says_anything_else() -> None:
     """In base64 the last letter can be written in several ways that mean the same bytes."""
     for place in range(len(TOKEN)):
@@ -41,7 +53,7 @@ def test_no_altered_link_says_anything_else() -> None:
                 content = LINKS.read("comment", altered, NOW)
             except LinkError:
                 continue
-            assert content == ["approved", 7, 3]
+            assert content == CONTENT
 
 
 @pytest.mark.parametrize("text", ["", ".", "x", "x.y", "é.é", "A" * 10_000, TOKEN + "x", "\x00.a"])
@@ -57,9 +69,9 @@ def test_a_link_of_another_service_is_refused() -> None:
 
 def test_after_a_change_of_the_key_old_links_are_believed_and_new_ones_made() -> None:
     both = SignedLinks([NEW, OLD])
-    old = SignedLinks([OLD]).make("comment", 1, expires=NOW + HOUR)
-    assert both.read("comment", old, NOW) == [1]
-    assert LINKS.read("comment", both.make("comment", 2, expires=NOW + HOUR), NOW) == [2]
+    old = SignedLinks([OLD]).make("stop", 1, expires=NOW + HOUR)
+    assert both.read("stop", old, NOW) == [1]
+    assert LINKS.read("stop", both.make("stop", 2, expires=NOW + HOUR), NOW) == [2]
 
 
 def test_what_a_link_does_is_done_once(tmp_path: Path) -> None:
