@@ -73,6 +73,11 @@ class Comment(msgspec.Struct, frozen=True, gc=False):
     permalink: str = ""
     reader_id: int | None = None
 
+    @property
+    def shown_at(self) -> int:
+        """The time that readers see: of publication, or else of creation."""
+        return self.created_at if self.published_at is None else self.published_at
+
 
 class Entry(msgspec.Struct, frozen=True):
     """A comment together with its page: for feeds and lists of moderators."""

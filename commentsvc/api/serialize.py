@@ -309,7 +309,7 @@ class CommentSerializer:
         """
         email = comment.email
         avatar = comment.avatar if pictures else self._keyed(email) if email else ""
-        shown = comment.created_at if comment.published_at is None else comment.published_at
+        shown = comment.shown_at
         return Item(
             comment.id,
             comment.parent_id,

@@ -16,6 +16,7 @@ import struct
 from collections.abc import Sequence
 from typing import Final, NamedTuple
 
+from commentsvc.util.digest import digest
 from commentsvc.util.timestamps import DAY_MS
 
 MODERATE: Final = 1  # a moderator decides on the comment
@@ -27,7 +28,7 @@ _MAC_BYTES: Final = 10
 
 
 class ReplyWord(NamedTuple):
-    """The content of a word; `recipient` is the `digest` of an address."""
+    """The content of a word; `recipient` is the `digest_of` an address."""
 
     purpose: int
     comment_id: int
@@ -50,7 +51,7 @@ class ReplyAddresses:
         self, purpose: int, comment_id: int, post_id: int, recipient: str, expires: int
     ) -> str:
         """Return the address for an answer, which works until `expires` (Unix milliseconds)."""
-        word = ReplyWord(purpose, comment_id, post_id, expires // DAY_MS, digest(recipient))
+        word = ReplyWord(purpose, comment_id, post_id, expires // DAY_MS, digest_of(recipient))
         content = _CONTENT.pack(*word)
         text = base64.b32encode(content + _mac(self._keys[0], content)).decode().lower()
         return f"{self._local}+{text}@{self._domain}"
@@ -77,6 +78,6 @@ def _mac(key: bytes, content: bytes) -> bytes:
     return hmac.digest(key, content, "sha256")[:_MAC_BYTES]
 
 
-def digest(address: str) -> bytes:
+def digest_of(address: str) -> bytes:
     """Return the digest of an address in a word."""
-    return hashlib.blake2b(address.strip().lower().encode(), digest_size=4).digest()
+    return digest(address.strip().lower(), size=4)

@@ -29,6 +29,7 @@ from commentsvc.db.connection import Reader, Transaction
 from commentsvc.db.query import Param, Select, prepared
 from commentsvc.db.schema.comments import ModeratorTable, SessionTable
 from commentsvc.settings.schema import ModerationSettings
+from commentsvc.util.digest import digest
 from commentsvc.util.timestamps import DAY_MS, MINUTE_MS
 
 # The prefix makes browsers insist on Secure, on the path / and on this very host (RFC 6265bis).
@@ -126,16 +127,12 @@ def cookie_value(header: str | None, name: str) -> str:
 
 def mark(moderator: Moderator) -> str:
     """Return what identifies an account with its present password."""
-    return f"{moderator.id}-{_digest(moderator.password_hash, b'known', 16).hex()}"
-
-
-def _digest(token: str, purpose: bytes, size: int = 32) -> bytes:
-    return hashlib.blake2b(token.encode(), digest_size=size, person=purpose).digest()
+    return f"{moderator.id}-{digest(moderator.password_hash, b'known', 16).hex()}"
 
 
 def csrf_token(token: str) -> str:
     """Return the CSRF token of forms for the cookie's `token`."""
-    return _digest(token, b"CSRF token", 16).hex()
+    return digest(token, b"CSRF token", 16).hex()
 
 
 def is_csrf_token(sent: str, token: str) -> bool:
@@ -146,7 +143,7 @@ def is_csrf_token(sent: str, token: str) -> bool:
 def begin(tx: Transaction, token: str, moderator: Moderator, agent: str, now: int) -> None:
     """Begin a session of the moderator for the cookie's `token`."""
     row = {
-        SessionTable.digest: _digest(token, b"session"),
+        SessionTable.digest: digest(token, b"session"),
         SessionTable.moderator: moderator.id,
         SessionTable.created_at: now,
         SessionTable.seen_at: now,
@@ -181,7 +178,7 @@ def _find(digest: Param, created_after: Param, seen_after: Param) -> Select:
 def find(reader: Reader, token: str, lifetime: Lifetime, now: int) -> Session | None:
     """Return the session for a cookie's `token`; None if it never existed, ended or expired."""
     since = (now - lifetime.most, now - lifetime.idle)
-    row = reader.first(_find, _digest(token, b"session"), *since)
+    row = reader.first(_find, digest(token, b"session"), *since)
     return Session(*row) if row else None
 
 

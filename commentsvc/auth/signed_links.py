@@ -19,6 +19,7 @@ from itsdangerous import BadData, URLSafeSerializer
 
 from commentsvc.db.connection import Transaction
 from commentsvc.db.schema.outbox import UsedLinkTable
+from commentsvc.util.digest import digest
 from commentsvc.util.i18n import Message
 from commentsvc.util.i18n import gettext as _
 
@@ -108,8 +109,7 @@ def mark_used(tx: Transaction, what: str, now: int, kept: int) -> None:
     nothing.
     """
     tx.change(UsedLinkTable.delete().where(UsedLinkTable.expires_at < now))
-    digest = hashlib.blake2b(what.encode(), digest_size=16).digest()
-    used = UsedLinkTable.insert(digest=digest, expires_at=now + kept).on_conflict(
+    used = UsedLinkTable.insert(digest=digest(what, size=16), expires_at=now + kept).on_conflict(
         action="NOTHING", conflict_target=[UsedLinkTable.digest]
     )
     if not tx.change(used):

@@ -18,6 +18,7 @@ from commentsvc.auth import totp
 from commentsvc.db.connection import Reader, Transaction
 from commentsvc.db.query import Param, Select, prepared
 from commentsvc.db.schema.comments import RecoveryCodeTable, TwoFactorTable
+from commentsvc.util.digest import digest
 from commentsvc.util.i18n import gettext as _
 
 SECRET_SIZE: Final = 20  # bytes, as long as the digest (RFC 4226, 4)
@@ -139,6 +140,4 @@ def _without_separators(code: str) -> str:
 
 
 def _digest(code: str) -> bytes:
-    return hashlib.blake2b(
-        code.encode(errors="replace"), digest_size=16, person=b"recovery"
-    ).digest()
+    return digest(code.encode(errors="replace"), b"recovery", 16)

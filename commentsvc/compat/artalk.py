@@ -456,7 +456,7 @@ class ArtalkApi:
 
     def _comment(self, comment: Comment, answered: int, place: PageRef) -> ArtalkComment:
         item = self._item(comment, place.site)
-        moment = comment.created_at if comment.published_at is None else comment.published_at
+        moment = comment.shown_at
         return ArtalkComment(
             id=comment.id,
             rid=answered,

@@ -379,7 +379,7 @@ class _Serializer:
         url: str | UnsetType = UNSET,
     ) -> WalineComment:
         """Return the JSON of a comment. A comment that waits has the status `waiting`."""
-        moment = comment.created_at if comment.published_at is None else comment.published_at
+        moment = comment.shown_at
         return WalineComment(
             object_id=comment.id,
             time=moment,

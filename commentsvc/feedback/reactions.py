@@ -10,7 +10,6 @@ and emoji, so no answer has to count rows.
       TooManyReactions  the network has reached its limit on this page
 """
 
-import hashlib
 import secrets
 from collections.abc import Mapping, Sequence
 from typing import Any, Final, NamedTuple
@@ -24,6 +23,7 @@ from commentsvc.db.query import Param, Select, insertion, prepared
 from commentsvc.db.schema.comments import ReactionCountTable, ReactionTable
 from commentsvc.errors import TooManyReactions, UnknownSite
 from commentsvc.feedback.votes import CROWD, DIGEST
+from commentsvc.util.digest import digest
 
 
 class Reaction(NamedTuple):
@@ -107,9 +107,7 @@ def react(
     if ref is None:
         return {}
     emoji = reaction.emoji
-    reader = hashlib.blake2b(
-        reaction.word.encode(), digest_size=DIGEST, person=b"reaction"
-    ).digest()
+    reader = digest(reaction.word, b"reaction", DIGEST)
     was_given = tx.first(find_reaction, ref.thread_id, emoji, reader) is not None
     if reaction.given != was_given:
         if was_given:

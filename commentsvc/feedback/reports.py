@@ -6,7 +6,6 @@ moderator decides on it; a report has no other effect. Further reports after MOS
 Neither addresses nor networks are stored.
 """
 
-import hashlib
 from collections.abc import Iterable, Sequence
 from functools import partial
 from typing import Final
@@ -28,6 +27,7 @@ from commentsvc.db.schema.comments import CommentTable, ReportTable, SiteTable, 
 from commentsvc.errors import UnknownComment
 from commentsvc.feedback.votes import DIGEST
 from commentsvc.model import APPROVED, Entry
+from commentsvc.util.digest import digest
 
 MOST: Final = 20  # reports of one comment
 NEWEST: Final = 1_000  # the most comments with reports that a list is made of
@@ -81,7 +81,7 @@ def report(tx: Transaction, comment_id: int, word: str, now: int) -> None:
         raise UnknownComment([comment_id])
     [(number,)] = tx.query(_count, comment_id)
     if number < MOST:
-        reporter = hashlib.blake2b(word.encode(), digest_size=DIGEST, person=b"reporter").digest()
+        reporter = digest(word, b"reporter", DIGEST)
         tx.change(_PUT, comment_id, reporter, now)
 
 

@@ -11,7 +11,6 @@ one vote. The sum is stored in the comment's row, so no list counts votes.
       TooManyVotes   that network has all the votes that it may have on this comment
 """
 
-import hashlib
 import secrets
 from collections.abc import Sequence
 from typing import Any, Final
@@ -25,6 +24,7 @@ from commentsvc.db.query import Param, Select, insertion, prepared
 from commentsvc.db.schema.comments import CommentTable, VoteTable
 from commentsvc.errors import TooManyVotes, UnknownComment
 from commentsvc.model import APPROVED
+from commentsvc.util.digest import digest
 
 CROWD: Final = 20  # votes of one network, a /24 or /56, on one comment
 DIGEST: Final = 16  # bytes: two words never have the same digest
@@ -94,7 +94,7 @@ def vote(
     """
     where = _thread_of(tx, comment_id, also_deleted=word is None)
     word = secrets.token_urlsafe(DIGEST) if word is None else word
-    voter = hashlib.blake2b(word.encode(), digest_size=DIGEST, person=b"voter").digest()
+    voter = digest(word, b"voter", DIGEST)
     cast = tx.first(find_vote, comment_id, voter)
     was = cast[0] if cast else 0
     if not value:

@@ -6,7 +6,6 @@ grammars, which take long for malicious values. A person's mail is never dropped
 cannot be read, or may have words that the person did not write, the result says so.
 """
 
-import hashlib
 import logging
 import re
 from collections.abc import Iterator
@@ -21,6 +20,7 @@ from commentsvc.inbox import automatic, decoding, html_text, reply_text
 from commentsvc.inbox.decoding import DecodedText
 from commentsvc.inbox.reply_text import OwnWords
 from commentsvc.settings.schema import Settings
+from commentsvc.util.digest import digest
 
 _log = logging.getLogger(__name__)
 
@@ -246,4 +246,4 @@ def _digest(message: Message, raw: bytes) -> bytes:
     """Return the digest of a mail's Message-ID, or of the whole mail if it has none."""
     name = next(iter(_values(message, "Message-ID")), "").strip()
     identity = name.encode(errors="replace") if 0 < len(name) <= _ID_LENGTH else raw
-    return hashlib.blake2b(identity, digest_size=16).digest()
+    return digest(identity, size=16)

@@ -12,7 +12,7 @@ import logging
 from typing import Final
 
 from commentsvc.auth import signed_links
-from commentsvc.auth.reply_addresses import MODERATE, ReplyAddresses, digest
+from commentsvc.auth.reply_addresses import MODERATE, ReplyAddresses, digest_of
 from commentsvc.auth.signed_links import LinkExpired
 from commentsvc.comments import queries
 from commentsvc.comments.submission import Submission, SubmissionError, avatar, message_from_text
@@ -147,7 +147,7 @@ class MailReceiver:
         email = row[1]
         if mail.doubt:
             raise CommentsError("the words of the mail are not certain")
-        if mail.recipient != digest(email):
+        if mail.recipient != digest_of(email):
             raise NotActedOn("the mail that it answers went to somebody else")
         language = await self._database.read(subscriptions.language_of, own.comment.id, "confirm")
         key = f"{mail.comment_id} {mail.post_id}".encode()
@@ -186,10 +186,12 @@ class MailReceiver:
         entry = queries.find(tx, mail.comment_id)
         if mail.purpose == MODERATE:
             recipient = next(
-                (each for each in self._moderators if mail.recipient == digest(each)), ""
+                (each for each in self._moderators if mail.recipient == digest_of(each)), ""
             )
         elif entry and (row := subscriptions.subscriber(tx, entry.comment.parent_id or 0)):
-            recipient = row[1] if row[2] == CONFIRMED and mail.recipient == digest(row[1]) else ""
+            recipient = (
+                row[1] if row[2] == CONFIRMED and mail.recipient == digest_of(row[1]) else ""
+            )
             language = subscriptions.language_of(tx, entry.comment.id, "reply")
         if entry and recipient:
             outbox.mail(
@@ -200,7 +202,7 @@ class MailReceiver:
     def _moderator(self, mail: ReceivedMail) -> str:
         """Return the moderator who got the mail that is answered. Raise NotActedOn."""
         for address in self._moderators:
-            if mail.recipient == digest(address):
+            if mail.recipient == digest_of(address):
                 return address
         raise NotActedOn("who wrote it is no moderator any more")
 

@@ -11,7 +11,6 @@ milliseconds.
 """
 
 import base64
-import hashlib
 import os
 from collections.abc import Sequence
 from typing import Final
@@ -29,6 +28,7 @@ from commentsvc.db.schema.readers import (
 )
 from commentsvc.outbox import outbox
 from commentsvc.outbox.outbox import MailAddress
+from commentsvc.util.digest import digest
 from commentsvc.util.timestamps import DAY_MS, HOUR_MS
 
 BY_MAIL: Final = "mail"
@@ -193,7 +193,11 @@ def begin_session(tx: Transaction, reader_id: int, now: int) -> str:
     )
     for (oldest,) in tx.query(own.order_by(ReaderSessionTable.id))[: 1 - SESSIONS]:
         tx.change(ReaderSessionTable.delete().where(ReaderSessionTable.id == oldest))
-    row = {"reader": reader_id, "digest": _digest(token), "expires_at": now + SESSION}
+    row = {
+        "reader": reader_id,
+        "digest": _digest(token),
+        "expires_at": now + SESSION,
+    }
     tx.change(ReaderSessionTable.insert(row))
     return token
 
@@ -273,4 +277,4 @@ def forget(tx: Transaction, email: str) -> None:
 
 
 def _digest(token: str) -> bytes:
-    return hashlib.blake2b(token.encode(), digest_size=32, person=b"reader session").digest()
+    return digest(token, b"reader session")

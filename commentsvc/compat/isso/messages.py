@@ -258,7 +258,7 @@ class IssoSerializer:
 
         A comment that readers do not see looks pending, whatever its status is.
         """
-        moment = comment.created_at if comment.published_at is None else comment.published_at
+        moment = comment.shown_at
         votes = tally(comment.votes, dislikes)
         return IssoComment(
             id=comment.id,

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from commentsvc.auth.reply_addresses import MODERATE, ReplyAddresses, digest
+from commentsvc.auth.reply_addresses import MODERATE, ReplyAddresses, digest_of
 from commentsvc.db.schema.inbox import QUOTING, UNCERTAIN, UNREADABLE, ReceivedMail
 from commentsvc.inbox.message import MAIL_SIZE, MailReader, Unwanted
 from tests.unit.inbox.mail_programs import plain
@@ -37,7 +37,7 @@ def with_body(body: bytes, **fields: str) -> bytes:
 def test_an_answer_says_what_it_answers_and_to_whom_that_went() -> None:
     mail = read("Thank you.")
     assert (mail.purpose, mail.comment_id, mail.post_id) == (MODERATE, 7, 9)
-    assert mail.recipient == digest("MO@blog.example")
+    assert mail.recipient == digest_of("MO@blog.example")
     assert mail.words == "Thank you."
 
 
