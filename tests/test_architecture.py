@@ -186,7 +186,7 @@ TESTED_ELSEWHERE: dict[str, str] = {
     "db.schema.mentions": "db/migrations: the steps give the schema of the models",
     "db.schema.imports": "db/migrations: the steps give the schema of the models",
     "db.schema.outbox": "db/migrations: the steps give the schema of the models",
-    "db.migrations.steps": "test_upgrade: each from the schema before it, and none edited",
+    "db.migrations.steps": "test_upgrade: the schema they make",
     "spam.opinion": "outbox/test_classifier: what an opinion changes",
     "outbox.decision_links": "outbox/test_mail and test_webhooks: where each link leads",
     "outbox.channel": "test_smtp and test_worker: what each failure means",

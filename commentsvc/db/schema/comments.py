@@ -1,7 +1,7 @@
 """The tables of sites, threads, comments, votes and moderators.
 
-Both these models and the migration steps define the tables; a test compares them. Queries are
-written with the models (see `db.query`).
+The models define the tables; a database that exists gets a migration step for each change. Queries
+are written with the models (see `db.query`).
 
 A column whose name ends in `_at` is a time in Unix milliseconds (UTC), and one that ends in `_ms`
 is a duration in milliseconds. The id of a comment is never used again (AUTOINCREMENT), because
