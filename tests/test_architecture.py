@@ -208,6 +208,7 @@ TESTED_ELSEWHERE: dict[str, str] = {
     "imports.staging.writing": "test_store: what comments are stored with",
     "settings.schema": "test_loader: each value in and out of its bounds",
     "settings.types": "test_loader: each value in and out of its bounds",
+    "exports.columns": "imports/store/test_native_store: an export, and its import",
     "exports.disqus": "exports/test_wordpress: all formats of other programs",
     "exports.output": "exports/test_ndjson",
     "exports.xml_text": "exports/test_wordpress: hostile texts",

@@ -117,7 +117,7 @@ class Prepared:
     ) -> tuple[str, Iterator[Sequence[object]]]:
         """Return the SQL and the values for its placeholders for each of `rows`."""
         sql, places = self.sql, self._places
-        if places == list(range(len(places))):
+        if places == list(range(self._count)):
             return sql, iter(rows)
         return sql, ([values[place] for place in places] for values in rows)
 

@@ -47,6 +47,7 @@ from commentsvc.db.schema.outbox import (
     SubscriptionTable,
 )
 from commentsvc.db.schema.readers import ReaderTable
+from commentsvc.exports.columns import BAN, HISTORY, REACTION, VOTE
 from commentsvc.exports.records import (
     FORMAT,
     VERSION,
@@ -58,7 +59,6 @@ from commentsvc.exports.records import (
     HistoryRecord,
     IdentityRecord,
     ImageRecord,
-    ReactionRecord,
     ReaderRecord,
     Record,
     SubscriberRecord,
@@ -101,16 +101,8 @@ def _aliases(thread_id: Param) -> Select:
 
 @prepared
 def _reactions(thread_id: Param) -> Select:
-    return (
-        ReactionTable.select(
-            ReactionTable.emoji,
-            ReactionTable.reader,
-            ReactionTable.created_at,
-            ReactionTable.network,
-        )
-        .where(ReactionTable.thread == thread_id)
-        .order_by(ReactionTable.emoji, ReactionTable.reader)
-    )
+    given = ReactionTable.select(*REACTION.columns).where(ReactionTable.thread == thread_id)
+    return given.order_by(ReactionTable.emoji, ReactionTable.reader)
 
 
 def _selected(site: str, since: int | None) -> Select:
@@ -208,25 +200,13 @@ def _thread(thread_id: Param) -> Select:
 
 
 def _history() -> Select:
-    return ChangeTable.select(
-        ChangeTable.comment,
-        ChangeTable.id,
-        ChangeTable.decision_id,
-        ChangeTable.field,
-        ChangeTable.old,
-        ChangeTable.new,
-        ChangeTable.created_at,
-        ChangeTable.actor,
-        ChangeTable.old_at,
-        ChangeTable.undone_at,
-        ChangeTable.undone_by,
-    ).order_by(ChangeTable.comment, ChangeTable.id)
+    changes = ChangeTable.select(ChangeTable.comment, *HISTORY.columns)
+    return changes.order_by(ChangeTable.comment, ChangeTable.id)
 
 
 def _votes() -> Select:
-    return VoteTable.select(
-        VoteTable.comment, VoteTable.voter, VoteTable.value, VoteTable.created_at, VoteTable.network
-    ).order_by(VoteTable.comment, VoteTable.voter)
+    votes = VoteTable.select(VoteTable.comment, *VOTE.columns)
+    return votes.order_by(VoteTable.comment, VoteTable.voter)
 
 
 def _images() -> Select:
@@ -307,20 +287,15 @@ def threads(reader: Reader, selection: Selection) -> Iterator[ThreadRecord]:
         numbers = sorted(reactions.counts(reader, thread_id).items())
         given = {emoji: number for emoji, number in numbers if number > 0}
         one_by_one = () if selection.anonymous else reader.each(_reactions, thread_id)
-        reacted = tuple(_reaction(row) for row in one_by_one)
+        reacted = tuple(map(REACTION.record, one_by_one))
         yield ThreadRecord(site, url, title, state, aliases, given, reacted)
-
-
-def _reaction(row: Row) -> ReactionRecord:
-    emoji, given_by, created, network = row
-    return ReactionRecord(emoji, given_by.hex(), rfc3339_ms(created), _digest(network))
 
 
 def comments(reader: Reader, selection: Selection) -> Iterator[CommentRecord]:
     """Yield the comments, by id."""
     anonymous = selection.anonymous
     history = _ByComment(reader.each(_history()), partial(_change, anonymous))
-    voters = _ByComment(iter(()) if anonymous else reader.each(_votes()), _vote)
+    voters = _ByComment(iter(()) if anonymous else reader.each(_votes()), VOTE.record)
     images = _ByComment(iter(()) if anonymous else reader.each(_images()), _image)
     selected = _selected(selection.site, selection.since)
     for row in reader.each(selected.order_by(CommentTable.id)):
@@ -451,41 +426,25 @@ class _ByComment(Generic[T]):
             return ()
         found = []
         while self._id == comment_id:
-            found.append(self._made(self._row))
+            found.append(self._made(self._row[1:]))
             self._advance()
         return tuple(found)
 
 
 def _change(anonymous: bool, row: Row) -> HistoryRecord:
-    _, number, decision, field, old, new, created, actor, old_at, undone, undone_by = row
-    if anonymous:
-        actor = _impersonal(actor)
-        undone_by = undone_by and _impersonal(undone_by)
-    return HistoryRecord(
-        number,
-        decision,
-        field,
-        old,
-        new,
-        rfc3339_ms(created),
-        actor,
-        _moment(old_at),
-        _moment(undone),
-        undone_by,
-    )
+    change = HISTORY.record(row)
+    if not anonymous:
+        return change
+    undone_by = change.undone_by and _impersonal(change.undone_by)
+    return msgspec.structs.replace(change, actor=_impersonal(change.actor), undone_by=undone_by)
 
 
 def _impersonal(actor: str) -> str:
     return actor if actor in _NOBODY else ""
 
 
-def _vote(row: Row) -> VoteRecord:
-    _, voter, value, created, network = row
-    return VoteRecord(voter.hex(), value, rfc3339_ms(created), _digest(network))
-
-
 def _image(row: Row) -> ImageRecord:
-    return ImageRecord(row[1], row[2])
+    return ImageRecord(*row)
 
 
 def _training(label: str | None, tokens: bytes | None) -> TrainingRecord | None:
@@ -498,17 +457,12 @@ def _bans(reader: Reader, selection: Selection) -> Iterator[BanRecord]:
     """Yield the bans, which belong to the whole service: an export of one site has none."""
     if selection.site:
         return
-    bans = BanTable.select(
-        BanTable.kind, BanTable.value, BanTable.created_at, BanTable.actor, BanTable.expires_at
-    )
-    for kind, value, created, actor, expires in reader.each(
-        bans.order_by(BanTable.kind, BanTable.value)
-    ):
-        if selection.anonymous:
-            if kind not in _IMPERSONAL:
-                continue
-            actor = ""
-        yield BanRecord(kind, value, rfc3339_ms(created), actor, _moment(expires))
+    bans = BanTable.select(*BAN.columns).order_by(BanTable.kind, BanTable.value)
+    for ban in map(BAN.record, reader.each(bans)):
+        if not selection.anonymous:
+            yield ban
+        elif ban.kind in _IMPERSONAL:
+            yield msgspec.structs.replace(ban, actor="")
 
 
 def _subscribers(reader: Reader, selection: Selection) -> Iterator[SubscriberRecord]:

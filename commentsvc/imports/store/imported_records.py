@@ -62,8 +62,7 @@ def note_thread(import_id: Param, thread_id: Param, is_new: Param) -> Select:
 
 
 @prepared
-def note(import_id: Param, kind: Param, row_id: Param, name: Param, number: Param) -> Select:
-    """Note something that an import adds; the columns are above."""
+def _note(import_id: Param, kind: Param, row_id: Param, name: Param, number: Param) -> Select:
     row = {
         ImportedRecordTable.import_id: import_id,
         ImportedRecordTable.kind: kind,
@@ -82,39 +81,11 @@ def note(import_id: Param, kind: Param, row_id: Param, name: Param, number: Para
     )
 
 
-@prepared
-def _noted(import_id: Param, kind: Param) -> Select:
-    return (
-        ImportedRecordTable.select(
-            ImportedRecordTable.row_id, ImportedRecordTable.name, ImportedRecordTable.number
-        )
-        .where(ImportedRecordTable.import_id == import_id, ImportedRecordTable.kind == kind)
-        .order_by(ImportedRecordTable.row_id, ImportedRecordTable.name)
-    )
-
-
-@prepared
-def _drop_ban(ban_id: Param, created: Param) -> Select:
-    return BanTable.delete().where(BanTable.id == ban_id, BanTable.created_at == created)
-
-
-@prepared
-def _drop_subscriber(subscriber_id: Param, consent: Param) -> Select:
-    used = SubscriptionTable.select(SubscriptionTable.comment).where(
-        SubscriptionTable.subscriber == subscriber_id
-    )
-    return SubscriberTable.delete().where(
-        SubscriberTable.id == subscriber_id,
-        SubscriberTable.consent == consent,
-        ~fn.EXISTS(used),
-    )
-
-
-@prepared
-def _drop_follower(follower_id: Param, consent: Param) -> Select:
-    return FollowerTable.delete().where(
-        FollowerTable.id == follower_id, FollowerTable.consent == consent
-    )
+def note(
+    tx: Transaction, import_id: int, kind: str, row_id: int, name: str = "", number: int = 0
+) -> None:
+    """Note something that an import adds; the columns are above."""
+    tx.change(_note, import_id, kind, row_id, name, number)
 
 
 @prepared
@@ -128,115 +99,100 @@ def is_noted(import_id: Param, kind: Param, row_id: Param) -> Select:
 
 
 @prepared
-def _drop_reader(reader_id: Param) -> Select:
-    written = CommentTable.select(CommentTable.id).where(CommentTable.reader_id == reader_id)
+def _ban(row_id: Param, _name: Param, number: Param) -> Select:
+    return BanTable.delete().where(BanTable.id == row_id, BanTable.created_at == number)
+
+
+@prepared
+def _subscriber(row_id: Param, name: Param, _number: Param) -> Select:
+    used = SubscriptionTable.select(SubscriptionTable.comment).where(
+        SubscriptionTable.subscriber == row_id
+    )
+    return SubscriberTable.delete().where(
+        SubscriberTable.id == row_id, SubscriberTable.consent == name, ~fn.EXISTS(used)
+    )
+
+
+@prepared
+def _follower(row_id: Param, name: Param, _number: Param) -> Select:
+    return FollowerTable.delete().where(FollowerTable.id == row_id, FollowerTable.consent == name)
+
+
+@prepared
+def _reader(row_id: Param, _name: Param, _number: Param) -> Select:
+    written = CommentTable.select(CommentTable.id).where(CommentTable.reader_id == row_id)
     sessions = ReaderSessionTable.select(ReaderSessionTable.id).where(
-        ReaderSessionTable.reader == reader_id
+        ReaderSessionTable.reader == row_id
     )
     return ReaderTable.delete().where(
-        ReaderTable.id == reader_id, ~fn.EXISTS(written), ~fn.EXISTS(sessions)
+        ReaderTable.id == row_id, ~fn.EXISTS(written), ~fn.EXISTS(sessions)
     )
 
 
 @prepared
-def _drop_alias(alias_id: Param, thread_id: Param) -> Select:
-    used = CommentTable.select(CommentTable.id).where(CommentTable.thread == alias_id)
+def _alias(row_id: Param, _name: Param, number: Param) -> Select:
+    used = CommentTable.select(CommentTable.id).where(CommentTable.thread == row_id)
     return ThreadTable.delete().where(
-        ThreadTable.id == alias_id, ThreadTable.aliased == thread_id, ~fn.EXISTS(used)
+        ThreadTable.id == row_id, ThreadTable.aliased == number, ~fn.EXISTS(used)
     )
 
 
 @prepared
-def _drop_reactions(thread_id: Param, emoji: Param, before: Param) -> Select:
-    return ReactionTable.delete().where(
-        ReactionTable.thread == thread_id,
-        ReactionTable.emoji == emoji,
-        ReactionTable.created_at < before,
-    )
+def _title(row_id: Param, name: Param, _number: Param) -> Select:
+    return ThreadTable.update(title="").where(ThreadTable.id == row_id, ThreadTable.title == name)
 
 
 @prepared
-def _reactions_left(thread_id: Param, emoji: Param) -> Select:
-    return ReactionTable.select(fn.COUNT(ReactionTable.reader)).where(
-        ReactionTable.thread == thread_id, ReactionTable.emoji == emoji
-    )
+def _state(row_id: Param, name: Param, _number: Param) -> Select:
+    aging = ThreadTable.update(state=AGING)
+    return aging.where(ThreadTable.id == row_id, ThreadTable.state == name)
 
 
 @prepared
-def _reaction_count(thread_id: Param, emoji: Param) -> Select:
-    return ReactionCountTable.select(ReactionCountTable.count).where(
-        ReactionCountTable.thread == thread_id, ReactionCountTable.emoji == emoji
-    )
-
-
-@prepared
-def _set_count(thread_id: Param, emoji: Param, number: Param) -> Select:
-    return ReactionCountTable.update(count=number).where(
-        ReactionCountTable.thread == thread_id, ReactionCountTable.emoji == emoji
-    )
-
-
-@prepared
-def _drop_count(thread_id: Param, emoji: Param) -> Select:
-    return ReactionCountTable.delete().where(
-        ReactionCountTable.thread == thread_id, ReactionCountTable.emoji == emoji
-    )
-
-
-@prepared
-def _clear_title(thread_id: Param, title: Param) -> Select:
-    return ThreadTable.update(title="").where(
-        ThreadTable.id == thread_id, ThreadTable.title == title
-    )
-
-
-@prepared
-def _reset_state(thread_id: Param, state: Param) -> Select:
-    return ThreadTable.update(state=AGING).where(
-        ThreadTable.id == thread_id, ThreadTable.state == state
-    )
-
-
-@prepared
-def _take_views(row_id: Param, number: Param) -> Select:
+def _views(row_id: Param, _name: Param, number: Param) -> Select:
     fewer = PageViewTable.update(views=PageViewTable.views - number)
     return fewer.where(PageViewTable.id == row_id, PageViewTable.views >= number)
 
 
-@prepared
-def _drop_unviewed(row_id: Param) -> Select:
-    return PageViewTable.delete().where(PageViewTable.id == row_id, PageViewTable.views == 0)
+# The queries that take back the noted rows, with the columns `row_id`, `name` and `number`.
+_TAKE_BACK: Final = {
+    SUBSCRIBER: _subscriber,
+    FOLLOWER: _follower,
+    TITLE: _title,
+    STATE: _state,
+    READER: _reader,
+    BAN: _ban,
+    ALIAS: _alias,
+    VIEWS: _views,
+}
 
 
 def take_back(tx: Transaction, import_id: int, started_at: int) -> None:
     """Delete what was noted, apart from threads; `started_at` is when the import began."""
-    for query, kind in (
-        (_drop_subscriber, SUBSCRIBER),
-        (_drop_follower, FOLLOWER),
-        (_clear_title, TITLE),
-        (_reset_state, STATE),
-    ):
-        tx.change_each(query, [row[:2] for row in tx.query(_noted, import_id, kind)])
-    readers = tx.query(_noted, import_id, READER)
-    tx.change_each(_drop_reader, [(reader_id,) for reader_id, *_rest in readers])
-    for query, kind in ((_drop_ban, BAN), (_drop_alias, ALIAS), (_take_views, VIEWS)):
-        tx.change_each(query, [row[::2] for row in tx.query(_noted, import_id, kind)])
-    tx.change_each(_drop_unviewed, [row[:1] for row in tx.query(_noted, import_id, VIEWS)])
-    for thread_id, emoji, number in tx.query(_noted, import_id, REACTION):
+    table = ImportedRecordTable
+    noted = table.select(table.row_id, table.name, table.number)
+    noted = noted.where(table.import_id == import_id).order_by(table.row_id, table.name)
+    for kind, query in _TAKE_BACK.items():
+        tx.change_each(query, tx.query(noted.where(table.kind == kind)))
+    for thread_id, emoji, number in tx.query(noted.where(table.kind == REACTION)):
         _take_reactions(tx, thread_id, emoji, number, started_at)
-    tx.change(ImportedRecordTable.delete().where(ImportedRecordTable.import_id == import_id))
+    pages = table.select(table.row_id).where(table.import_id == import_id, table.kind == VIEWS)
+    tx.change(PageViewTable.delete().where(PageViewTable.id.in_(pages), PageViewTable.views == 0))
+    tx.change(table.delete().where(table.import_id == import_id))
     sites = tx.query(SiteTable.select(SiteTable.name))
     tx.purge(bans.TAG, *(views_tag(site) for (site,) in sites))
 
 
 def _take_reactions(tx: Transaction, thread_id: int, emoji: str, number: int, before: int) -> None:
     """Delete the reactions to a page that are older than the import, and lower the count."""
-    row = tx.first(_reaction_count, thread_id, emoji)
+    given = (ReactionTable.thread == thread_id) & (ReactionTable.emoji == emoji)
+    counted = (ReactionCountTable.thread == thread_id) & (ReactionCountTable.emoji == emoji)
+    row = tx.first(ReactionCountTable.select(ReactionCountTable.count).where(counted))
     if row is None:
         return
-    tx.change(_drop_reactions, thread_id, emoji, before)
-    [(left,)] = tx.query(_reactions_left, thread_id, emoji)
+    tx.change(ReactionTable.delete().where(given, ReactionTable.created_at < before))
+    [(left,)] = tx.query(ReactionTable.select(fn.COUNT(ReactionTable.reader)).where(given))
     if rest := max(row[0] - number, left):
-        tx.change(_set_count, thread_id, emoji, rest)
+        tx.change(ReactionCountTable.update(count=rest).where(counted))
     else:
-        tx.change(_drop_count, thread_id, emoji)
+        tx.change(ReactionCountTable.delete().where(counted))

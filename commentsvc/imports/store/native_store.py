@@ -41,6 +41,7 @@ from commentsvc.db.schema.outbox import (
     SubscriptionTable,
 )
 from commentsvc.exports import records as exported
+from commentsvc.exports.columns import BAN, HISTORY, REACTION, VOTE
 from commentsvc.exports.records import (
     BanRecord,
     CommentRecord,
@@ -60,33 +61,14 @@ from commentsvc.model import AGING, site_tag, thread_tag, views_tag
 from commentsvc.readers import accounts, follows
 from commentsvc.readers.accounts import SignedReader
 from commentsvc.spam.protected_names import looks
+from commentsvc.util import timestamps
 
 _decode = msgspec.json.Decoder(exported.Record).decode
 
-_CHANGE: Final = (
-    ChangeTable.decision_id,
-    ChangeTable.comment,
-    ChangeTable.field,
-    ChangeTable.old,
-    ChangeTable.new,
-    ChangeTable.old_at,
-    ChangeTable.created_at,
-    ChangeTable.actor,
-    ChangeTable.undone_at,
-    ChangeTable.undone_by,
-)
-_ADD_CHANGE: Final = insertion(*_CHANGE)
-_KEEP_CHANGE: Final = insertion(ChangeTable.id, *_CHANGE)
-_ADD_VOTE: Final = insertion(
-    VoteTable.comment, VoteTable.voter, VoteTable.value, VoteTable.network, VoteTable.created_at
-)
-_ADD_REACTION: Final = insertion(
-    ReactionTable.thread,
-    ReactionTable.emoji,
-    ReactionTable.reader,
-    ReactionTable.network,
-    ReactionTable.created_at,
-)
+_ADD_CHANGE: Final = insertion(ChangeTable.comment, *HISTORY.columns[1:])
+_KEEP_CHANGE: Final = insertion(ChangeTable.comment, *HISTORY.columns)
+_ADD_VOTE: Final = insertion(VoteTable.comment, *VOTE.columns)
+_ADD_REACTION: Final = insertion(ReactionTable.thread, *REACTION.columns)
 _ADD_TITLE: Final = insertion(ProposedTitleTable.comment, ProposedTitleTable.title)
 _ADD_WISH: Final = insertion(FollowWishTable.comment, FollowWishTable.language)
 _ADD_TRAINING: Final = insertion(
@@ -176,11 +158,10 @@ def add_details(
     tx.change_each(
         _ADD_VOTE,
         [
-            (comment_id, bytes.fromhex(each.voter), each.value, _digest(each.network),
-             dates.moment(each.created))
+            (comment_id, *VOTE.row(each))
             for each in {vote.voter: vote for vote in record.voters}.values()
         ],
-    )  # fmt: skip
+    )
     created = dates.moment(record.created)
     for image in record.images:
         if image_names.is_named_so(image.name, image.content):
@@ -217,22 +198,11 @@ def _add_history(
     decisions: dict[int, int] = {}
     rows = []
     for each in record.history:
-        decision = decisions.setdefault(each.decision, act + len(decisions))
-        rows.append(
-            (
-                *((each.id,) if keeps_ids else ()),
-                each.decision if keeps_ids else decision,
-                comment_id,
-                each.field,
-                each.old,
-                each.new,
-                _moment(each.old_at),
-                dates.moment(each.created),
-                each.actor,
-                _moment(each.undone),
-                each.undone_by,
-            )
-        )
+        if keeps_ids:
+            rows.append((comment_id, *HISTORY.row(each)))
+        else:
+            decision = decisions.setdefault(each.decision, act + len(decisions))
+            rows.append((comment_id, *HISTORY.row(replace(each, decision=decision))[1:]))
     tx.change_each(_KEEP_CHANGE if keeps_ids else _ADD_CHANGE, rows)
     if keeps_ids:
         tx.advance_ids("change", max(each.id for each in record.history))
@@ -264,21 +234,16 @@ def add_other(tx: Transaction, line: bytes, site: str, import_id: int, *, keeps_
 
 
 def _add_ban(tx: Transaction, record: BanRecord, import_id: int) -> None:
-    created = dates.moment(record.created)
-    ban = BanTable.insert(
-        kind=record.kind,
-        value=record.value,
-        created_at=created,
-        actor=record.actor,
-        expires_at=_moment(record.expires),
-    )
+    ban = BanTable.insert(dict(zip(BAN.columns, BAN.row(record), strict=True)))
     added = tx.query(
         ban.on_conflict(
             action="NOTHING", conflict_target=[BanTable.kind, BanTable.value]
         ).returning(BanTable.id)
     )
     for (ban_id,) in added:
-        tx.change(imported_records.note, import_id, imported_records.BAN, ban_id, "", created)
+        imported_records.note(
+            tx, import_id, imported_records.BAN, ban_id, number=timestamps.read(record.created)
+        )
 
 
 def _take_subscriber(tx: Transaction, record: SubscriberRecord, site: str, import_id: int) -> None:
@@ -295,9 +260,7 @@ def _put_subscriber(tx: Transaction, row: tuple[int, str, str, int], import_id: 
     tx.change(_add_subscriber, *row)
     found = tx.first(_find_subscriber, site_id, email)
     if is_new and found is not None:
-        tx.change(
-            imported_records.note, import_id, imported_records.SUBSCRIBER, found[0], consent, 0
-        )
+        imported_records.note(tx, import_id, imported_records.SUBSCRIBER, found[0], consent)
 
 
 def _add_follower(tx: Transaction, record: FollowerRecord, site: str, import_id: int) -> None:
@@ -324,9 +287,7 @@ def _add_follower(tx: Transaction, record: FollowerRecord, site: str, import_id:
         until_at=started,
     )
     [(follower_id,)] = tx.query(follower.returning(FollowerTable.id))
-    tx.change(
-        imported_records.note, import_id, imported_records.FOLLOWER, follower_id, record.consent, 0
-    )
+    imported_records.note(tx, import_id, imported_records.FOLLOWER, follower_id, record.consent)
 
 
 def _put_reader(tx: Transaction, record: ReaderRecord, import_id: int) -> int | None:
@@ -339,7 +300,7 @@ def _put_reader(tx: Transaction, record: ReaderRecord, import_id: int) -> int | 
             return None
         who = accounts.identified(tx, record.site, identity, record.email, 0)
         accounts.choose_name(tx, who, record.name, alike)
-        tx.change(imported_records.note, import_id, imported_records.READER, who.id, "", 0)
+        imported_records.note(tx, import_id, imported_records.READER, who.id)
     elif who.email != record.email and tx.first(
         imported_records.is_noted, import_id, imported_records.READER, who.id
     ):
@@ -358,21 +319,9 @@ def _add_reactions(tx: Transaction, record: ThreadRecord, thread_id: int, import
         for emoji in {**record.reactions, **given}
     }
     reactions.add_counts(tx, thread_id, numbers)
-    tx.change_each(
-        imported_records.note,
-        [
-            (import_id, imported_records.REACTION, thread_id, emoji, number)
-            for emoji, number in numbers.items()
-        ],
-    )
-    tx.change_each(
-        _ADD_REACTION,
-        [
-            (thread_id, each.emoji, bytes.fromhex(each.reader), _digest(each.network),
-             dates.moment(each.created))
-            for each in known.values()
-        ],
-    )  # fmt: skip
+    for emoji, number in numbers.items():
+        imported_records.note(tx, import_id, imported_records.REACTION, thread_id, emoji, number)
+    tx.change_each(_ADD_REACTION, [(thread_id, *REACTION.row(each)) for each in known.values()])
 
 
 def _add_views(tx: Transaction, record: ViewsRecord, site: str, import_id: int) -> None:
@@ -389,9 +338,7 @@ def _add_views(tx: Transaction, record: ViewsRecord, site: str, import_id: int) 
         ).returning(PageViewTable.id)
     )
     for (row_id,) in added:
-        tx.change(
-            imported_records.note, import_id, imported_records.VIEWS, row_id, "", record.views
-        )
+        imported_records.note(tx, import_id, imported_records.VIEWS, row_id, number=record.views)
         tx.purge(views_tag(site))
 
 
@@ -408,10 +355,10 @@ def _add_thread(tx: Transaction, record: ThreadRecord, site: str, import_id: int
     tx.change(imported_records.note_thread, import_id, thread_id, int(is_new))
     if record.title and not title:
         title = record.title
-        tx.change(imported_records.note, import_id, imported_records.TITLE, thread_id, title, 0)
+        imported_records.note(tx, import_id, imported_records.TITLE, thread_id, title)
     if state == AGING and record.state != AGING:
         state = record.state
-        tx.change(imported_records.note, import_id, imported_records.STATE, thread_id, state, 0)
+        imported_records.note(tx, import_id, imported_records.STATE, thread_id, state)
     described = ThreadTable.update(title=title, state=state)
     tx.change(described.where(ThreadTable.id == thread_id))
     _add_reactions(tx, record, thread_id, import_id)
@@ -423,8 +370,6 @@ def _add_thread(tx: Transaction, record: ThreadRecord, site: str, import_id: int
             ).returning(ThreadTable.id)
         )
         for (alias_id,) in added:
-            tx.change(
-                imported_records.note, import_id, imported_records.ALIAS, alias_id, "", thread_id
-            )
+            imported_records.note(tx, import_id, imported_records.ALIAS, alias_id, number=thread_id)
     changed(tx, ThreadRef(site, record.url, site_id, thread_id))
     tx.purge(site_tag(site), *(thread_tag(site, alias) for alias in record.aliases))

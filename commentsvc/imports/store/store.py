@@ -424,8 +424,8 @@ class ThreadFinder:
         if self._tx.change(imported_records.note_thread, self._import_id, thread_id, int(is_new)):
             self._tx.change(_describe_thread, thread_id, title or page.title, becomes)
             if page.title and not title:
-                noted = (self._import_id, imported_records.TITLE, thread_id, page.title, 0)
-                self._tx.change(imported_records.note, *noted)
+                noted = (self._import_id, imported_records.TITLE, thread_id, page.title)
+                imported_records.note(self._tx, *noted)
             changed(self._tx, ThreadRef(page.site, url, site_id, thread_id))
         return ThreadRef(page.site, url, site_id, thread_id)
 
