@@ -50,7 +50,7 @@ from commentsvc.http.messages import (
     too_many,
 )
 from commentsvc.http.operation import NOTHING, Operation, json_of, read_fields
-from commentsvc.http.router import Route, route
+from commentsvc.http.router import Route, with_query
 from commentsvc.model import DELETED, Comment, Entry
 from commentsvc.moderation import author_edits
 from commentsvc.moderation.author_edits import EditCredentials
@@ -213,22 +213,21 @@ class AuthorActions:
     def routes(self) -> list[Route]:
         """Return the table of routes."""
         return [
-            route(EDIT, self.edit),
-            route(DELETE, self.delete),
-            route(VOTE, self.vote),
-            route(REPORT, self.report),
-            route(READER, self.reader),
-            route(SIGN_OUT, self.sign_out),
+            with_query(EDIT, self.edit),
+            with_query(DELETE, self.delete),
+            with_query(VOTE, self.vote),
+            with_query(REPORT, self.report),
+            with_query(READER, self.reader),
+            with_query(SIGN_OUT, self.sign_out),
         ]
 
-    async def edit(self, request: Request) -> Response:
+    async def edit(self, request: Request, _query: LanguageQuery) -> Response:
         """PATCH /api/comments/ID with JSON ``{"message"}``: 200 ``{"status", "comment"}``.
 
         The edit token is in `Authorization: Bearer`. The status is ``pending`` if the new text, or
         the old one, has to be approved. 400 with the invalid fields, 401 without the token, 403
         after the edit time, or for a foreign page, 404, 415, 429, 503.
         """
-        EDIT.read(request)
         entry, headers = self._claim(request, request.number(), request.bearer())
         message = message_from_json(request.json(), self._bounds)
         comment = await self._edit(request, entry, message)
@@ -236,19 +235,18 @@ class AuthorActions:
         shown = self._serializer.item(comment, entry.site)
         return Response(200, headers, encode(Revised(status(comment), shown)))
 
-    async def delete(self, request: Request) -> Response:
+    async def delete(self, request: Request, _query: LanguageQuery) -> Response:
         """DELETE /api/comments/ID: 204; the comment is no longer shown, replies to it are.
 
         The edit token is in `Authorization: Bearer`. 204 also if it is deleted already. 401, 403,
         404 and 503 as for an edit.
         """
-        DELETE.read(request)
         entry, headers = self._claim(request, request.number(), request.bearer())
         now = self._clock.now_ms()
         await self._database.write(author_edits.delete, entry.comment.id, now)
         return Response(204, (NOT_STORED, *headers), b"")
 
-    async def vote(self, request: Request) -> Response:
+    async def vote(self, request: Request, _query: LanguageQuery) -> Response:
         """POST /api/comments/ID/votes with JSON ``{"vote", "voter"}``: 200 ``{"votes", "vote"}``.
 
         `vote` is 1 (for), 0 (taken back) or, if the settings allow it, -1; `voter` is a random word
@@ -256,7 +254,6 @@ class AuthorActions:
         invalid fields, 403 for a foreign page, 404, 409 from a network with too many votes on the
         comment, 415, 429, 503.
         """
-        VOTE.read(request)
         if not self._votes:
             raise HttpError(404, "not_found", DISABLED)
         number = request.number()
@@ -319,14 +316,13 @@ class AuthorActions:
         await self._database.write(author_edits.delete, number, self._clock.now_ms())
         return entry
 
-    async def report(self, request: Request) -> Response:
+    async def report(self, request: Request, _query: LanguageQuery) -> Response:
         """POST /api/comments/ID/reports with JSON ``{"reporter"}``: 204; moderators see it.
 
         `reporter` is a random word that a browser makes once and keeps; a second report of the same
         comment changes nothing. 400 with the invalid fields, 403 for a foreign page, 404, 415, 429,
         503.
         """
-        REPORT.read(request)
         number = request.number()
         _entry, headers = self._find(request, number)
         sent = read_small(request.json(), ReportRequest, '{"reporter": "…"}')
@@ -353,12 +349,11 @@ class AuthorActions:
         now = self._clock.now_ms()
         return await self._database.write(author_edits.edit, number, message, verdict, now)
 
-    async def reader(self, request: Request) -> Response:
+    async def reader(self, request: Request, query: ReaderQuery) -> Response:
         """GET /api/reader?url=U: 200 ``{"name", "comments"}``, those by this reader on the page.
 
         The session's token is in `Authorization: Bearer`. 400, 401, 403.
         """
-        query = READER.read(request)
         place = self._sites.locate(query.url, query.site)
         headers = self._cors.check(request, place.site)
         who = self._submissions.reader(request, place.site)
@@ -383,12 +378,11 @@ class AuthorActions:
         headers = (("Content-Type", JSON), NOT_STORED, NO_SNIFFING, *headers)
         return Response(200, headers, encode(ReaderState(who.name, own)))
 
-    async def sign_out(self, request: Request) -> Response:
+    async def sign_out(self, request: Request, query: SignOutQuery) -> Response:
         """DELETE /api/reader?url=U: 204; the session is over, with `everywhere=yes` all are.
 
         The session's token is in `Authorization: Bearer`. 400, 401, 403.
         """
-        query = SIGN_OUT.read(request)
         site, _ = self._sites.place(query.url, query.site)
         headers = self._cors.check(request, site)
         who = self._submissions.reader(request, site)

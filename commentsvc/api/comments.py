@@ -68,7 +68,7 @@ from commentsvc.http.messages import (
     encode,
 )
 from commentsvc.http.operation import TEXT, Operation, Query, json_of
-from commentsvc.http.router import Route, route
+from commentsvc.http.router import Route, route, with_query
 from commentsvc.model import APPROVED, fragment, site_tag, thread_tag, views_tag
 from commentsvc.submissions.service import Accepted
 from commentsvc.util.text import excerpt
@@ -242,11 +242,11 @@ class CommentsApi:
         return [
             route(PING, self.ping),
             route(COUNT, self.count),
-            route(COUNTS, self.counts),
+            with_query(COUNTS, self.counts),
             route(LIST, self.list_comments),
             route(SUBMIT, self.submit),
-            route(PREVIEW, self.preview),
-            route(FORM_TOKEN, self.form_token),
+            with_query(PREVIEW, self.preview),
+            with_query(FORM_TOKEN, self.form_token),
         ]
 
     def ping(self, request: Request) -> Response:
@@ -270,7 +270,9 @@ class CommentsApi:
         tags = operation.tags(request, tag)
         return Response(200, self._json, b'{"count":%d}' % number, tags)
 
-    def counts(self, request: Request) -> Response | Coroutine[Any, Any, Response]:
+    def counts(
+        self, request: Request, query: CountsQuery
+    ) -> Response | Coroutine[Any, Any, Response]:
         """GET /api/comments/counts?url=A&url=B: 200 ``{"counts": {"A": n, "B": 0}}``.
 
         The keys are the urls as they were sent, at most 100. The same answer can contain what else
@@ -281,7 +283,6 @@ class CommentsApi:
         site counts views; with `viewed=yes` ``"viewed": [{"link", "title", "views"}]``. 400 for an
         invalid url or site. Cached.
         """
-        query = COUNTS.read(request)
         site = self._sites.named(query.site)
         places = {url: self._sites.locate(url, query.site) for url in query.url}
         now = self._clock.now_ms()
@@ -451,12 +452,11 @@ class CommentsApi:
             request, place, submission, partial(self._receipt, submission.place[0])
         )
 
-    def preview(self, request: Request) -> Deferred:
+    def preview(self, request: Request, query: PreviewQuery) -> Deferred:
         """POST /api/preview?url=U with JSON ``{"message"}``: 200 ``{"html"}``, as on the page.
 
         Nothing is stored. 400 with the invalid fields, 403 for a foreign page, 415, 429.
         """
-        query = PREVIEW.read(request)
         place = self._sites.place(query.url, query.site)
         headers = self._cors.check(request, place.site)
         message = message_from_json(request.json(), self._settings.comments)
@@ -465,7 +465,7 @@ class CommentsApi:
             request, message, place, lambda html: Response(200, headers, encode(Preview(html)))
         )
 
-    def form_token(self, request: Request) -> Response:
+    def form_token(self, request: Request, query: AnyPageQuery) -> Response:
         """GET /api/form-token?url=U: 200 with what a new form needs.
 
         ``{"form_token", "proof_of_work"?, "length", "notify"}``. The comment is sent with the form
@@ -473,7 +473,6 @@ class CommentsApi:
         site within a day. `length` is that of the longest message; `notify` says whether replies
         can be mailed. 400 for an invalid url. Not cached: every client gets another token.
         """
-        query = FORM_TOKEN.read(request)
         site, _ = self._sites.place(query.url, query.site)
         headers = (("Content-Type", JSON), NOT_STORED, NO_SNIFFING, ANY_ORIGIN)
         return Response(200, headers, encode(self._submissions.form_options(request, site)))

@@ -36,7 +36,7 @@ from commentsvc.http.messages import (
     too_many,
 )
 from commentsvc.http.operation import Content, Operation, Query, json_of
-from commentsvc.http.router import Route, route
+from commentsvc.http.router import Route, with_query
 from commentsvc.markup import image_names
 from commentsvc.model import thread_tag
 from commentsvc.spam.pending_limit import NETWORK_FULL
@@ -141,9 +141,9 @@ class CommentImages:
 
     def routes(self) -> list[Route]:
         """Return the table of routes."""
-        return [route(UPLOAD, self.upload), route(IMAGE, self.image)]
+        return [with_query(UPLOAD, self.upload), with_query(IMAGE, self.image)]
 
-    async def upload(self, request: Request) -> Response:
+    async def upload(self, request: Request, query: UploadQuery) -> Response:
         """POST /api/images?url=U with a JPEG, PNG, WebP or GIF file: 201 ``{"image", "url"}``.
 
         A comment shows it by ``![description](image)`` in its Markdown, with `image` from the
@@ -151,7 +151,6 @@ class CommentImages:
         without a comment. The service makes a new file of it, without metadata. 400 if the picture
         cannot be used, 403 for a foreign page, 404 if the site shows no images, 429, 503.
         """
-        query = UPLOAD.read(request)
         site = self._sites.locate(query.url, query.site).site
         headers = self._cors.check(request, site)
         name = await self.store(request, site, request.body)
@@ -199,12 +198,11 @@ class CommentImages:
         name = await self.store(request, site, content)
         return f"![{_SPECIAL(_escape, described)}](image:{name})"
 
-    async def image(self, request: Request) -> Response:
+    async def image(self, request: Request, _query: Query) -> Response:
         """GET /images/NAME.webp: 200 with the picture, if a comment that shows it is approved.
 
         404 otherwise. Cached.
         """
-        IMAGE.read(request)
         name = request.path.removeprefix(PREFIX).removesuffix(SUFFIX)
         found = await self._database.read_for_public(images.shown, name)
         if found is None or request.path != f"{PREFIX}{name}{SUFFIX}":

@@ -14,7 +14,7 @@ from commentsvc.api.static_files import TAG, public_headers
 from commentsvc.comments.page_urls import LENGTH
 from commentsvc.http.messages import JSON, Error, Request, Response, encode
 from commentsvc.http.operation import Content, Operation, Query, json_of
-from commentsvc.http.router import Route, route
+from commentsvc.http.router import Route, with_query
 from commentsvc.settings.schema import Settings, Site
 
 Json = dict[str, Any]  # Any: part of a JSON document as the OpenAPI standard defines it
@@ -79,11 +79,10 @@ class ApiDescription:
 
     def routes(self) -> list[Route]:
         """Return the table of routes."""
-        return [route(DOCUMENT, self.openapi)]
+        return [with_query(DOCUMENT, self.openapi)]
 
-    def openapi(self, request: Request) -> Response:
+    def openapi(self, request: Request, _query: Query) -> Response:
         """GET /openapi.json: 200 with the OpenAPI document of this service. Cached."""
-        DOCUMENT.read(request)
         return Response(200, self._headers, self._document, TAG)
 
     @cached_property

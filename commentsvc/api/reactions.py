@@ -25,7 +25,7 @@ from commentsvc.http.messages import (
     encode,
 )
 from commentsvc.http.operation import Operation, json_of
-from commentsvc.http.router import Route, route
+from commentsvc.http.router import Route, with_query
 from commentsvc.util.i18n import Message
 from commentsvc.util.i18n import gettext as _
 
@@ -74,9 +74,9 @@ class PageReactions:
 
     def routes(self) -> list[Route]:
         """Return the table of routes."""
-        return [route(REACT, self.react)]
+        return [with_query(REACT, self.react)]
 
-    async def react(self, request: Request) -> Response:
+    async def react(self, request: Request, query: WriteQuery) -> Response:
         """POST /api/reactions with JSON ``{"url", "emoji", "given", "reader"}``: 200 with counts.
 
         The answer ``{"reactions": {emoji: number}}`` contains all emoji of the site in their
@@ -85,10 +85,9 @@ class PageReactions:
         403 for a foreign page, 404 if the site has no reactions, 409 from a network with too many
         reactions on the page, 415, 429, 503.
         """
-        site = REACT.read(request).site
         example = '{"url": "/post/", "emoji": "👍", "given": true, "reader": "…"}'
         sent = read_small(request.json(), ReactionBody, example, REACTION_BYTES)
-        place = self._sites.locate(sent.url, site)
+        place = self._sites.locate(sent.url, query.site)
         headers = self._cors.check(request, place.site)
         self._check(place, sent.emoji)
         networks = self._limit.admit(request, _subject(place)).hashes

@@ -35,7 +35,7 @@ from commentsvc.http.messages import (
     TrustedProxies,
 )
 from commentsvc.http.operation import Content, Operation
-from commentsvc.http.router import Route, route
+from commentsvc.http.router import Route, with_query
 from commentsvc.model import thread_of, thread_tag
 from commentsvc.util.client_network import network, wide_network
 
@@ -110,16 +110,15 @@ class CommentStream:
 
     def routes(self) -> list[Route]:
         """Return the table of routes."""
-        return [route(STREAM, self.stream)]
+        return [with_query(STREAM, self.stream)]
 
-    def stream(self, request: Request) -> Response:
+    def stream(self, request: Request, query: PageQuery) -> Response:
         """GET /api/comments/stream?url=U: 200 ``text/event-stream`` that goes on.
 
         Each event is ``{"count": N}`` with an id. The first is sent at once, unless the client has
         it already (`Last-Event-ID`), the others when visible comments of the page change, at most
         one each second. 400 for an invalid url or site, 503 if there are too many streams.
         """
-        query = STREAM.read(request)
         site, url = self._sites.locate(query.url, query.site)
         url = self._database.read_now(queries.thread, site, url).url  # after a move, another one
         tag = thread_tag(site, url)

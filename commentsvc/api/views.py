@@ -16,7 +16,7 @@ from commentsvc.http.messages import (
     too_fast,
 )
 from commentsvc.http.operation import NOTHING, Operation
-from commentsvc.http.router import Route, route
+from commentsvc.http.router import Route, with_query
 from commentsvc.util.client_network import network, wide_network
 from commentsvc.util.i18n import gettext as _
 from commentsvc.util.ratelimit import RateLimiter
@@ -50,16 +50,15 @@ class PageViews:
 
     def routes(self) -> list[Route]:
         """Return the table of routes."""
-        return [route(VIEW, self.view)]
+        return [with_query(VIEW, self.view)]
 
-    def view(self, request: Request) -> Response:
+    def view(self, request: Request, query: PageQuery) -> Response:
         """POST /api/views?url=U: 204. The page was opened once more, which shows within a minute.
 
         Nothing about the reader is stored. Views by search engines are not counted. 400 for an
         invalid url or site, 403 for a foreign page, 404 if the site does not count views, 429 from
         a network with too many.
         """
-        query = VIEW.read(request)
         place = self._sites.locate(query.url, query.site)
         headers = self._cors.check(request, place.site)
         if not self._sites.counts_views(place.site):

@@ -12,7 +12,7 @@ import re
 from collections.abc import Awaitable, Callable, Coroutine, Iterable
 from dataclasses import dataclass
 from functools import partial
-from typing import Any
+from typing import Any, TypeVar
 
 from commentsvc.http.messages import (
     NUMBER,
@@ -24,7 +24,7 @@ from commentsvc.http.messages import (
     refusal,
     too_large,
 )
-from commentsvc.http.operation import Operation
+from commentsvc.http.operation import Operation, Query
 from commentsvc.util.i18n import requested_language
 
 # Any: what a coroutine yields to the event loop does not matter
@@ -54,6 +54,14 @@ class Route:
 def route(operation: Operation[Any], handler: Handler) -> Route:
     """Return the route of an operation, answered by `handler`."""
     return Route(operation.method, operation.path, handler, operation, operation.target_rule)
+
+
+Q = TypeVar("Q", bound=Query)
+
+
+def with_query(operation: Operation[Q], handler: Callable[[Request, Q], HandlerResult]) -> Route:
+    """Do as `route` for a handler that also takes the query, which is read and valid."""
+    return route(operation, lambda request: handler(request, operation.read(request)))
 
 
 def target_rules(routes: Iterable[Route]) -> bytes:

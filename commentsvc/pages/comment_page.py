@@ -11,7 +11,7 @@ from commentsvc.errors import UnknownComment
 from commentsvc.http.messages import ANY_ORIGIN, NO_SNIFFING, HttpError, Request, Response
 from commentsvc.http.operation import HTML as PAGE
 from commentsvc.http.operation import Operation, Query
-from commentsvc.http.router import Route, route
+from commentsvc.http.router import Route, with_query
 from commentsvc.model import APPROVED, fragment, thread_tag
 from commentsvc.pages.embed import HTML, POLICY
 from commentsvc.util.i18n import find_language
@@ -41,11 +41,10 @@ class CommentPermalink:
 
     def routes(self) -> list[Route]:
         """Return the table of routes."""
-        return [route(COMMENT, self.show)]
+        return [with_query(COMMENT, self.show)]
 
-    async def show(self, request: Request) -> Response:
+    async def show(self, request: Request, _query: Query) -> Response:
         """GET /comment/ID: 200 with its page; 404; 410 if it is no longer public. Cached."""
-        COMMENT.read(request)
         entry = await self._database.read_for_public(queries.find, request.number())
         if entry is None or entry.comment.published_at is None:
             raise UnknownComment([request.number()])

@@ -20,7 +20,7 @@ from commentsvc.comments.submission import SubmissionError, is_email
 from commentsvc.context import ServiceContext
 from commentsvc.http.messages import NOT_STORED, CorsPolicy, Request, Response
 from commentsvc.http.operation import HTML, NOTHING, Operation, form_of, json_of
-from commentsvc.http.router import Route, route
+from commentsvc.http.router import Route, route, with_query
 from commentsvc.pages.mail_links import errors_as_pages, link_operation, rendered
 from commentsvc.pages.personal_data import Address, AddressForm, RequestLimiter, typed_address
 from commentsvc.readers import follows
@@ -98,7 +98,7 @@ class FollowPages:
         return [
             route(PAGE, errors_as_pages(self.page)),
             route(ASK, errors_as_pages(self.ask)),
-            route(FOLLOW_BY_JSON, self.ask_by_json),
+            with_query(FOLLOW_BY_JSON, self.ask_by_json),
             route(ASK_TO_FOLLOW, errors_as_pages(self.ask_to_follow)),
             route(FOLLOW, errors_as_pages(self.follow)),
             route(ASK_TO_UNFOLLOW, errors_as_pages(self.ask_to_unfollow)),
@@ -122,12 +122,11 @@ class FollowPages:
             "personal_data.html", 200, title=_("Please check your mailbox"), texts=(text,)
         )
 
-    async def ask_by_json(self, request: Request) -> Response:
+    async def ask_by_json(self, request: Request, query: FollowJsonQuery) -> Response:
         """POST /api/follow[?url=U] with JSON ``{"email"}``: 202; the address is asked.
 
         400 with the invalid fields, 403 for a foreign page, 404 without mail, 415, 429, 503.
         """
-        query = FOLLOW_BY_JSON.read(request)
         place = self._sites.place(query.url, query.site)
         headers = self._cors.check(request, place[0])
         self._requests.require_mail()

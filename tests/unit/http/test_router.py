@@ -12,7 +12,7 @@ from commentsvc.comments.submission import MalformedError, SubmissionError
 from commentsvc.db.errors import DatabaseBusy, DatabaseFull
 from commentsvc.http.messages import CorsPolicy, Deferred, HttpError, Request, Response
 from commentsvc.http.operation import Operation, Query
-from commentsvc.http.router import Route, Router, route
+from commentsvc.http.router import Route, Router, route, with_query
 from commentsvc.settings.schema import Site
 from commentsvc.util.i18n import gettext
 
@@ -202,3 +202,23 @@ def test_a_larger_body_is_for_operations_that_take_a_file() -> None:
 
     sizes = [("/form", MAX_BODY), ("/form", MAX_BODY + 1), ("/file", MAX_BODY + 1)]
     assert [status(*each) for each in sizes] == [200, 413, 200]
+
+
+class LengthQuery(Query, frozen=True):
+    length: int
+
+
+def test_a_handler_takes_the_query_only_if_it_is_valid() -> None:
+    taken: list[LengthQuery] = []
+
+    def show(_request: Request, query: LengthQuery) -> Response:
+        taken.append(query)
+        return Response(204, (), b"")
+
+    operation = Operation(method="GET", path="/a", summary="Some", query=LengthQuery)
+    router = Router([with_query(operation, show)], CorsPolicy([]), as_http, MAX_BODY)
+    for query, status in (("length=3", 204), ("length=x", 400), ("", 400), ("length=3&b=1", 400)):
+        answer = router.handle(Request("GET", "/a", query, b"", "", lambda _: None))
+        assert isinstance(answer, Response)
+        assert answer.status == status
+    assert taken == [LengthQuery(length=3)]
