@@ -34,14 +34,16 @@ from commentsvc.compat.common import (
     json_body,
     prefixes,
     read_json,
+    refused,
     site_routes,
     split_pages,
+    stored,
     submit,
+    threads_of,
     with_scheme,
 )
 from commentsvc.compat.two_levels import OneLevel, Order, Shown, TwoLevels, TwoLevelSelection
 from commentsvc.context import ServiceContext
-from commentsvc.db.connection import Reader
 from commentsvc.http.messages import (
     ANY_ORIGIN,
     JSON,
@@ -376,16 +378,8 @@ class ArtalkApi:
         Pages of other sites have no comments.
         """
         keys = split_pages(COUNT.read(request).page_keys)
-        places = {
-            key: place
-            for key in keys
-            if key and (place := self._sites.locate_or_none(key, self._site.name))
-        }
-
-        def work(reader: Reader) -> dict[str, Thread]:
-            return {key: queries.thread(reader, *place) for key, place in places.items()}
-
-        threads = self._database.read_now(work)
+        read = threads_of(self._sites, self._site.name, filter(None, keys))
+        threads = self._database.read_now(read)
         tags = {thread_tag(self._site.name, thread.url) for thread in threads.values()}
         numbers = {key: threads[key].count if key in threads else 0 for key in keys}
         return self._answer(ArtalkCounts(numbers), COUNT.tags(request, *tags))
@@ -401,10 +395,9 @@ class ArtalkApi:
         sent, accepted, cors = await submit(
             request, _fields, self._submissions, self._bounds, self._locate
         )
-        headers = (("Content-Type", JSON), NOT_STORED, NO_SNIFFING, *cors)
         page = PageRef(*sent.place)
         shown = self._comment(accepted.comment, accepted.comment.parent_id or 0, page)
-        return Response(200, headers, encode(shown))
+        return stored(shown, cors)
 
     def _nested(self, part: TwoLevels, place: PageRef) -> ArtalkList:
         shown: list[Shown] = []
@@ -456,7 +449,6 @@ class ArtalkApi:
 
     def _comment(self, comment: Comment, answered: int, place: PageRef) -> ArtalkComment:
         item = self._item(comment, place.site)
-        moment = comment.shown_at
         return ArtalkComment(
             id=comment.id,
             rid=answered,
@@ -467,7 +459,7 @@ class ArtalkApi:
             email_encrypted=item.avatar or "0" * 32,
             link=comment.site,
             ua="",
-            date=rfc3339(moment),
+            date=rfc3339(comment.shown_at),
             is_collapsed=False,
             is_pending=comment.status != APPROVED,
             is_pinned=False,
@@ -505,6 +497,4 @@ def _fields(request: Request) -> SubmissionFields:
 
 
 def _refuse(request: Request, error: HttpError) -> Response:
-    """Return the answer to an error, whose text the client shows. Any page may read it."""
-    headers = (("Content-Type", JSON), NOT_STORED, ANY_ORIGIN, NO_SNIFFING, *error.headers)
-    return Response(error.status, headers, encode(ArtalkError(error_text(error))))
+    return refused(error, ArtalkError(error_text(error)))

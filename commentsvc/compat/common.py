@@ -14,6 +14,9 @@ from msgspec import Meta
 from commentsvc.api.errors import as_http
 from commentsvc.api.parameters import COUNTED
 from commentsvc.api.submit import HttpSubmissions
+from commentsvc.comments import queries
+from commentsvc.comments.page_urls import Sites
+from commentsvc.comments.queries import Thread
 from commentsvc.comments.submission import (
     PLAIN_SITE,
     Locate,
@@ -22,7 +25,18 @@ from commentsvc.comments.submission import (
     SubmissionFields,
     check,
 )
-from commentsvc.http.messages import JSON, Headers, HttpError, Request, Response
+from commentsvc.db.connection import Reader
+from commentsvc.http.messages import (
+    ANY_ORIGIN,
+    JSON,
+    NO_SNIFFING,
+    NOT_STORED,
+    Headers,
+    HttpError,
+    Request,
+    Response,
+    encode,
+)
 from commentsvc.http.operation import Operation
 from commentsvc.http.router import Handler, HandlerResult, Route
 from commentsvc.settings.schema import CommentsSettings, Site
@@ -123,6 +137,26 @@ async def submit(
         check(read(request), bounds, locate), form_token=None, any_parent=any_parent
     )
     return checked, *await submissions.submit(request, place, checked)
+
+
+def threads_of(
+    sites: Sites, site: str, urls: Iterable[str]
+) -> Callable[[Reader], dict[str, Thread]]:
+    """Return the function that reads the threads of those `urls` that are pages of the site."""
+    places = {url: place for url in urls if (place := sites.locate_or_none(url, site))}
+    return lambda reader: {url: queries.thread(reader, *place) for url, place in places.items()}
+
+
+def refused(error: HttpError, answer: msgspec.Struct) -> Response:
+    """Return the JSON for an error, whose text the client shows. Any page may read it."""
+    headers = (("Content-Type", JSON), NOT_STORED, ANY_ORIGIN, NO_SNIFFING, *error.headers)
+    return Response(error.status, headers, encode(answer))
+
+
+def stored(answer: msgspec.Struct, cors: Headers) -> Response:
+    """Return the JSON that answers a submission."""
+    headers = (("Content-Type", JSON), NOT_STORED, NO_SNIFFING, *cors)
+    return Response(200, headers, encode(answer))
 
 
 def error_text(error: HttpError) -> str:

@@ -18,7 +18,6 @@ from commentsvc.api.parameters import PageUrl
 from commentsvc.api.serialize import CommentSerializer
 from commentsvc.api.submit import HttpSubmissions
 from commentsvc.comments import queries
-from commentsvc.comments.queries import Thread
 from commentsvc.comments.submission import (
     Author,
     Email,
@@ -36,19 +35,20 @@ from commentsvc.compat.common import (
     json_body,
     prefixes,
     read_json,
+    refused,
     site_routes,
     split_pages,
+    stored,
     submit,
+    threads_of,
     with_scheme,
 )
 from commentsvc.compat.two_levels import Order, Shown, TwoLevels, TwoLevelSelection
 from commentsvc.context import ServiceContext
-from commentsvc.db.connection import Reader
 from commentsvc.http.messages import (
     ANY_ORIGIN,
     JSON,
     NO_SNIFFING,
-    NOT_STORED,
     Headers,
     HttpError,
     Request,
@@ -260,14 +260,9 @@ class WalineApi:
         return msgspec.structs.replace(found, body=bytes(_unwrap(found.body).data))
 
     def _count(self, request: Request, urls: list[str]) -> Response:
-        places = [self._sites.locate_or_none(url, self._site) for url in urls]
-
-        def work(reader: Reader) -> list[Thread | None]:
-            return [place and queries.thread(reader, *place) for place in places]
-
-        threads = self._database.read_now(work)
-        tags = {thread_tag(self._site, thread.url) for thread in threads if thread}
-        numbers = [thread.count if thread else 0 for thread in threads]
+        threads = self._database.read_now(threads_of(self._sites, self._site, urls))
+        tags = {thread_tag(self._site, thread.url) for thread in threads.values()}
+        numbers = [threads[url].count if url in threads else 0 for url in urls]
         return self._answer(numbers, READ.tags(request, *tags))
 
     async def _latest(self, request: Request, limit: int) -> Response:
@@ -300,11 +295,9 @@ class WalineApi:
         _, accepted, cors = await submit(
             request, _fields, self._submissions, self._bounds, self._locate, any_parent=True
         )
-        headers = (("Content-Type", JSON), NOT_STORED, NO_SNIFFING, *cors)
-        stored = accepted.comment
-        root = await self._database.read(two_levels.top_of, stored.parent_id)
-        shown = self._comments.reply(stored, root)
-        return Response(200, headers, encode(WalineAnswer(shown)))
+        comment = accepted.comment
+        root = await self._database.read(two_levels.top_of, comment.parent_id)
+        return stored(WalineAnswer(self._comments.reply(comment, root)), cors)
 
     def _answer(
         self, data: list[int] | list[WalineComment] | WalineList, tags: tuple[str, ...]
@@ -379,11 +372,10 @@ class _Serializer:
         url: str | UnsetType = UNSET,
     ) -> WalineComment:
         """Return the JSON of a comment. A comment that waits has the status `waiting`."""
-        moment = comment.shown_at
         return WalineComment(
             object_id=comment.id,
-            time=moment,
-            inserted_at=rfc3339(moment),
+            time=comment.shown_at,
+            inserted_at=rfc3339(comment.shown_at),
             nick=comment.author,
             link=comment.site,
             avatar=self._avatar(comment),
@@ -404,7 +396,4 @@ class _Serializer:
 
 
 def _refuse(request: Request, error: HttpError) -> Response:
-    """Return the answer to an error, whose text the client shows. Any page may read it."""
-    headers = (("Content-Type", JSON), NOT_STORED, ANY_ORIGIN, NO_SNIFFING, *error.headers)
-    answer = WalineAnswer(None, REFUSED, error_text(error))
-    return Response(error.status, headers, encode(answer))
+    return refused(error, WalineAnswer(None, REFUSED, error_text(error)))

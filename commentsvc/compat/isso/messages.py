@@ -258,7 +258,6 @@ class IssoSerializer:
 
         A comment that readers do not see looks pending, whatever its status is.
         """
-        moment = comment.shown_at
         votes = tally(comment.votes, dislikes)
         return IssoComment(
             id=comment.id,
@@ -267,7 +266,7 @@ class IssoSerializer:
             author=html.escape(comment.author, quote=False),
             website=html.escape(comment.site) or None,
             mode=SHOWN if comment.status == APPROVED else WAITING,
-            created=moment / 1_000,
+            created=comment.shown_at / 1_000,
             modified=None if comment.edited_at is None else comment.edited_at / 1_000,
             likes=votes.likes,
             dislikes=votes.dislikes,

@@ -51,6 +51,7 @@ from commentsvc.compat.common import (
     prefixes,
     site_routes,
     submit,
+    threads_of,
 )
 from commentsvc.compat.isso import messages
 from commentsvc.compat.isso.messages import (
@@ -405,20 +406,15 @@ class IssoApi:
     def count(self, request: Request) -> Response | Coroutine[Any, Any, Response]:
         """POST /isso/count with ``["/a/", …]``: 200 ``[2, …]``; 0 for pages of other sites."""
         urls = messages.pages(json_body(request))
-        places = {url: self._sites.locate_or_none(url, self._site) for url in urls}
-
-        def work(reader: Reader) -> dict[str, Thread]:
-            return {url: queries.thread(reader, *place) for url, place in places.items() if place}
+        work = threads_of(self._sites, self._site, urls)
+        few = len(set(urls)) <= SHORT
 
         def answer(threads: dict[str, Thread]) -> Response:
             counts = [threads[url].count if url in threads else 0 for url in urls]
-            tags = {
-                thread_tag(place.site, threads[url].url) for url, place in places.items() if place
-            }
-            few = len(places) <= SHORT
+            tags = {thread_tag(self._site, thread.url) for thread in threads.values()}
             return self._shown(request, counts, COUNT.tags(request, *tags) if few else ())
 
-        if len(places) <= SHORT:
+        if few:
             return answer(self._database.read_now(work))
 
         async def later() -> Response:
