@@ -1,9 +1,13 @@
-"""The composition root: the only module that knows all parts.
+"""The composition root: the only module that knows all parts. It works in three steps.
 
-Each part is built from the previous ones and pushed on one exit stack. So a failure at any step
-undoes the steps before, in reverse order, and a stop does the same: accept no more commands, answer
-what is in flight, write what is queued, release the lock. If a new server takes over, it gets our
-sockets and the lock at the very end; if it fails, everything is built again.
+`_open` opens the folder, the database and the core. `build` makes all handlers and background work
+and connects them, without opening anything, so unit tests call it too. `_serve` answers requests
+until a signal, or a successor, asks to stop.
+
+What is opened is pushed on one exit stack. So a failure at any step undoes the steps before, in
+reverse order, and a stop does the same: accept no more commands, answer what is in flight, write
+what is queued, release the lock. If a new server takes over, it gets our sockets and the lock at
+the very end; if it fails, everything is opened and built again.
 """
 
 import asyncio
@@ -33,7 +37,7 @@ from commentsvc.api.openapi import ApiDescription
 from commentsvc.api.reactions import PageReactions
 from commentsvc.api.serialize import CommentSerializer
 from commentsvc.api.static_files import Files
-from commentsvc.api.stream import CommentStream
+from commentsvc.api.stream import CommentStream, Publisher
 from commentsvc.api.submit import HttpSubmissions
 from commentsvc.api.views import PageViews
 from commentsvc.auth import edit_tokens
@@ -44,6 +48,7 @@ from commentsvc.comments import queries
 from commentsvc.comments.page_urls import Sites
 from commentsvc.compat.stacosys import CommentsXmlFile, Stacosys, below_web
 from commentsvc.context import ServiceContext
+from commentsvc.db.connection import Transaction
 from commentsvc.db.database import Database
 from commentsvc.db.engine import Location, describe, load_postgresql
 from commentsvc.db.errors import DatabaseError
@@ -87,6 +92,7 @@ from commentsvc.util.threads import PROCESS, run_in, stop_all
 
 if TYPE_CHECKING:
     from commentsvc.cluster.instance import Instance
+    from commentsvc.inbox.receiver import MailReceiver
 
 _log = logging.getLogger(__name__)
 
@@ -131,14 +137,14 @@ def run(settings: Settings, start: Start) -> None:
     process.set_up_logging()
     process.raise_file_limit(settings.server.max_connections)
     try:
-        place = asyncio.run(_serve(settings, start, None))
+        place = asyncio.run(_run_once(settings, start, None))
         while place is not None:
-            place = asyncio.run(_serve(settings, start, place))
+            place = asyncio.run(_run_once(settings, start, place))
     finally:
         stop_all()
 
 
-async def _serve(
+async def _run_once(
     settings: Settings, start: Start, place: InheritedState | None
 ) -> InheritedState | None:
     """Serve with the state `place` or a new one; return our state if a successor failed."""
@@ -147,125 +153,97 @@ async def _serve(
         process.expect_end_of_input(told_to_stop)
     succession = Handover(told_to_stop, place)
     try:
-        await _compose(settings, start, succession, told_to_stop)
+        async with AsyncExitStack() as stack:
+            opened = await _open(stack, settings, start, succession)
+            parts = build(
+                opened.service,
+                opened.bridge,
+                opened.memory,
+                opened.figures,
+                leads=opened.leader.leads,
+                blog=start.blog,
+            )
+            stack.push_async_callback(parts.views.store)
+            await _serve(stack, opened, parts, start, succession)
+            await told_to_stop.wait()
+            start.manager.notify("STOPPING=1")
     finally:
         process.end_at_once()
         left = await succession.conclude()
     return left
 
 
-async def _compose(
-    settings: Settings, start: Start, succession: Handover, told_to_stop: asyncio.Event
-) -> None:
+class Memory(msgspec.Struct, frozen=True):
+    """What this process remembers of the database until it is purged."""
+
+    bans: Bans
+    names: ProtectedNames
+    changed: ChangedSites
+
+    @classmethod
+    def of(cls, settings: Settings) -> "Memory":
+        """Return an empty memory."""
+        return cls(Bans(), ProtectedNames(settings), ChangedSites(settings))
+
+    def forget(self, tags: Sequence[str]) -> None:
+        """Forget what the purge of `tags` concerns."""
+        self.bans.forget(tags)
+        self.names.forget(tags)
+        self.changed.note(tags)
+
+
+class _Opened(msgspec.Struct, frozen=True):
+    """What `_open` has opened."""
+
+    lock: Lock
+    service: ServiceContext
+    memory: Memory
+    bridge: Bridge
+    leader: Leader
+    figures: Figures
+
+
+async def _open(
+    stack: AsyncExitStack, settings: Settings, start: Start, succession: Handover
+) -> _Opened:
+    """Open what the service needs of this machine, until `stack` is closed."""
     data = start.data
-    async with AsyncExitStack() as stack:
-        data_dir.prepare(data)
-        await _find_place(start, succession)
-        name = data_dir.lock(start.instance)
-        lock = stack.enter_context(Lock(data, succession.place.lock, name))
-        location = settings.database.url or data / data_dir.DATABASE
-        if isinstance(location, Path):  # before there is a key: beside one, it must not be empty
-            upgrade.upgrade(location)
-        else:
-            upgrade.is_current(location)  # raises an exception if it cannot be used
-        key = data / data_dir.SECRET_KEY
-        makes_key = not settings.auth.secret_key and not key.exists()
-        keys, leader = _join(stack, location, settings, key)
-        bridge = Bridge(_with_room(settings), request_trace.LINES if start.traced else 0)
-        stack.enter_context(_observed(bridge, start.traced))
-        bans, names = Bans(), ProtectedNames(settings)
-        changed = ChangedSites(settings)
-        watchers = (bans.forget, names.forget, changed.note)
-        instance = await _instance(stack, settings, bridge, watchers)
-        database = _open(settings, location, bridge, watchers, instance)
-        stack.push_async_callback(database.close)
-        data_dir.remember_served(data, describe(location) if settings.database.url else "")
-        await _sync_database(database, settings)
-        if makes_key and await database.read(queries.has_comments):
-            _log.warning(
-                "%s was missing and is a new key now: edit tokens, sign-ins, second factors and"
-                " links in mails made with the old one are invalid. If you have the old file, stop"
-                " the service and put it there",
-                key,
-            )
-        views = ViewCounter(database)
-        stack.push_async_callback(views.store)
-        clock = Clock()
-        sites = Sites(settings.sites, settings.server.public_url)
-        service = ServiceContext(settings, database, sites, keys, clock)
-        ways = channels.channels(settings, SignedLinks(keys), clock, database)
-        ways.update(_sent_mentions(service))
-        outbox = OutboxWorker(database, ways, clock, leads=leader.leads)
-        backups = ScheduledBackup(settings.backup, location, clock)
-        state = instance.state if instance else lambda: None
-        ops = Health(service, bridge.stats, outbox, backups, state)
-        files = Files(settings, start.blog)
-        admin_pages = AdminPages(service, Figures(bridge.stats, backups, state))
-        programs = ProgramInterface(service, bridge)
-        others = [*admin_pages.routes(), *programs.routes(), *ops.routes(), *files.routes()]
-        submissions = SubmissionService(service, bans, names)
-        inbox, fetching = _inbox(service, submissions)
-        others += [*inbox.routes(), *WebmentionEndpoint(service).routes()]
-        others += [*SignInPages(service, names).routes(), *PageViews(service, views).routes()]
-        fetching += _mentions(service, submissions)
-        if settings.stacosys.rss_file:
-            fetching.append(CommentsXmlFile(service).run)
-        router = _router(service, submissions, bridge, others)
-        await stack.enter_async_context(redirecting(settings.server, succession))
-        if start.instance:
-            bridge.share_clients(start.counts, start.instance, start.processes)
-        bridge.serve(router, succession.place.sockets, router.target_rules)
-        stack.push_async_callback(_stop, bridge, settings.server.stop_grace, succession, lock)
-        scheme = "" if bridge.address.startswith("unix:") else "http://"
-        ready = CommandResult(
-            address=scheme + bridge.address,
-            proxy_header=settings.server.proxy_protocol,
-            manager=start.manager.address,
+    data_dir.prepare(data)
+    await _find_place(start, succession)
+    name = data_dir.lock(start.instance)
+    lock = stack.enter_context(Lock(data, succession.place.lock, name))
+    location = settings.database.url or data / data_dir.DATABASE
+    if isinstance(location, Path):  # before there is a key: beside one, it must not be empty
+        upgrade.upgrade(location)
+    else:
+        upgrade.is_current(location)  # raises an exception if it cannot be used
+    key = data / data_dir.SECRET_KEY
+    makes_key = not settings.auth.secret_key and not key.exists()
+    keys, leader = _join(stack, location, settings, key)
+    bridge = Bridge(_with_room(settings), request_trace.LINES if start.traced else 0)
+    stack.enter_context(_observed(bridge, start.traced))
+    memory = Memory.of(settings)
+    instance = await _instance(stack, settings, bridge, memory)
+    database = _open_database(settings, location, bridge, memory, instance)
+    stack.push_async_callback(database.close)
+    data_dir.remember_served(data, describe(location) if settings.database.url else "")
+    await database.write(sync_settings, settings)
+    names = [site.name for site in settings.sites]
+    for site in await database.read(site_names.hidden, names):
+        _log.warning("%s", site_names.explain(site, names))
+    if makes_key and await database.read(queries.has_comments):
+        _log.warning(
+            "%s was missing and is a new key now: edit tokens, sign-ins, second factors and"
+            " links in mails made with the old one are invalid. If you have the old file, stop"
+            " the service and put it there",
+            key,
         )
-
-        async def execute(request: Request) -> CommandResult:
-            match request:
-                case ShowSettings():
-                    return CommandResult(settings=settings)
-                case TryMail():
-                    from commentsvc.outbox.mail_trial import try_mail  # mail may never be used
-
-                    await try_mail(settings, request.recipient, clock.now_ms())
-                    return CommandResult()
-            return await database.write(request.apply, clock.now_ms())
-
-        control = Control(
-            data / data_dir.control_socket(start.instance),
-            execute=execute,
-            ready=ready,
-            give_way=succession.begin,
-        )
-        await _listen(control, data)
-        stack.push_async_callback(control.stop, COMMAND_GRACE)
-        works: list[Work] = [
-            outbox.run,
-            partial(maintenance.run, database, settings, clock),
-            partial(rerender.run, database),
-            backups.run,
-            partial(builds.watch, changed, database, settings, clock),
-            *fetching,
-        ]
-        leading = leader.run(*works)
-        await stack.enter_async_context(
-            meanwhile(
-                leading,
-                outbox.watch(),
-                programs.queue.run(),
-                views.run(),
-                start.manager.watch(),
-            )
-        )
-        stack.enter_context(spared_collector())
-        start.announce(ready.address)
-        start.manager.notify("READY=1", f"MAINPID={os.getpid()}")
-        succession.be_ready()
-        await told_to_stop.wait()
-        start.manager.notify("STOPPING=1")
+    clock = Clock()
+    sites = Sites(settings.sites, settings.server.public_url)
+    service = ServiceContext(settings, database, sites, keys, clock)
+    backups = ScheduledBackup(settings.backup, location, clock)
+    figures = Figures(bridge.stats, backups, instance.state if instance else lambda: None)
+    return _Opened(lock, service, memory, bridge, leader, figures)
 
 
 def _with_room(settings: Settings) -> ServerSettings:
@@ -315,14 +293,234 @@ def _leader(location: Location, settings: Settings, keys: Sequence[bytes]) -> It
         yield election
 
 
-def _inbox(service: ServiceContext, submissions: SubmissionService) -> tuple[InboxHook, list[Work]]:
-    """Return the hook for answers by mail and the leader's work; imported only if needed.
+async def _find_place(start: Start, succession: Handover) -> None:
+    """Get what others have opened for us: the service manager, or the server that we replace."""
+    if succession.place.lock >= 0:
+        return
+    passed = start.listeners or start.manager.sockets()
+    if start.takes_over:
+        with suppress(NoServer):
+            place = start.data / data_dir.control_socket(start.instance)
+            await run_in(PROCESS, succession.succeed, place, start.manager.address)
+    if passed:
+        succession.take_passed(passed)
+
+
+async def _instance(
+    stack: AsyncExitStack,
+    settings: Settings,
+    bridge: Bridge,
+    memory: Memory,
+) -> "Instance | None":
+    """Join the instances on the database, for as long as `stack` is not closed; None with a file.
+
+    The `memory` forgets what each remote purge concerns, before it.
+    """
+    if not settings.database.url:
+        return None
+    load_postgresql()  # says what is missing without its driver
+    from commentsvc.cluster.instance import Instance
+
+    strict = settings.database.coherence == "strict"
+    instance = Instance(settings.database.url, bridge, strict=strict)
+    instance.on_remote += (memory.forget,)
+    instance.start()
+    stack.push_async_callback(run_in, PROCESS, instance.stop)
+    return instance
+
+
+def _open_database(
+    settings: Settings,
+    location: Location,
+    bridge: Bridge,
+    memory: Memory,
+    instance: "Instance | None",
+) -> Database:
+    """Open the database. The `memory` forgets what each purge concerns, before it."""
+
+    def purge(tags: Sequence[str]) -> None:
+        memory.forget(tags)
+        bridge.purge(tags)
+
+    database = Database(location, settings.database, purge=purge, announce=bridge.announce)
+    database.open(peers=instance)
+    return database
+
+
+@contextmanager
+def _observed(bridge: Bridge, traced: bool) -> Iterator[None]:
+    """Log the core's counters at each SIGUSR1, and each request when `traced`."""
+
+    def log_statistics() -> None:
+        from commentsvc.monitoring import metrics
+
+        for line in metrics.statistics(bridge.stats(), Path("/proc/self/status").read_text()):
+            _log.info("%s", line)
+
+    loop = asyncio.get_running_loop()
+    loop.add_signal_handler(signal.SIGUSR1, log_statistics)
+    try:
+        with request_trace.writing(bridge.take_trace, STDERR) if traced else nullcontext():
+            yield
+    finally:
+        loop.remove_signal_handler(signal.SIGUSR1)
+
+
+def sync_settings(tx: Transaction, settings: Settings) -> None:
+    """Store what the database has of the settings: sites, and the recipients of messages."""
+    queries.sync_sites(tx, [site.name for site in settings.sites])
+    queries.set_math(tx, [site.name for site in settings.sites if site.math])
+    pictured = [site.name for site in settings.sites if site.images]
+    queries.set_images(tx, settings.server.public_url.rstrip("/"), pictured)
+    outbox_queue.sync_targets(tx, channels.targets(settings))
+
+
+class Parts(msgspec.Struct, frozen=True):
+    """The parts of a service. They are connected, but nothing runs yet.
+
+    `routes` are those of the interface, `pages` those for moderators; `router` has both, and
+    `handler` limits what one network may ask of it. The leader does `leader_works`, and each
+    instance `own_works`.
+    """
+
+    submissions: SubmissionService
+    receiver: "MailReceiver | None"
+    outbox: OutboxWorker
+    views: ViewCounter
+    stream: CommentStream
+    programs: ProgramInterface
+    routes: Sequence[Route]
+    pages: Sequence[Route]
+    router: Router
+    handler: MissLimiter
+    leader_works: Sequence[Work]
+    own_works: Sequence[Work]
+
+
+def build(
+    service: ServiceContext,
+    core: Publisher,
+    memory: Memory,
+    figures: Figures,
+    *,
+    leads: Callable[[], bool] = lambda: True,
+    blog: Path | None = None,
+) -> Parts:
+    """Return all parts, connected. `core` sends live updates, if this instance `leads` also mails.
+
+    Raise OSError if `inbox.ca_file` cannot be read.
+    """
+    settings, database, clock = service.settings, service.database, service.clock
+    submissions = SubmissionService(service, memory.bans, memory.names)
+    ways = channels.channels(settings, SignedLinks(service.keys), clock, database)
+    ways.update(_sent_mentions(service))
+    outbox = OutboxWorker(database, ways, clock, leads=leads)
+    views = ViewCounter(database)
+    receiver, hook, fetching = _inbox(service, submissions)
+    stream = CommentStream(service, core, secrets.randbelow)
+    programs = ProgramInterface(service, core)
+    cors = CorsPolicy(settings.sites)
+    public, questions = _routes_for_readers(service, submissions, cors)
+    routes = [
+        *public,
+        *stream.routes(),
+        *PageViews(service, views).routes(),
+        *SignInPages(service, memory.names).routes(),
+        *WebmentionEndpoint(service).routes(),
+        *hook.routes(),
+        *programs.routes(),
+        *Health(service, figures.core, outbox, figures.backups, figures.instance).routes(),
+        *Files(settings, blog).routes(),
+    ]
+    routes += ApiDescription(settings, routes).routes()
+    pages = AdminPages(service, figures).routes()
+    both = [*routes, *pages]
+    largest = settings.server.max_body_kib << 10
+    router = Router([*both, *below_web(both)], cors, as_http, largest)
+    leader_works: list[Work] = [
+        outbox.run,
+        partial(maintenance.run, database, settings, clock),
+        partial(rerender.run, database),
+        figures.backups.run,
+        partial(builds.watch, memory.changed, database, settings, clock),
+        *fetching,
+        *_mentions(service, submissions),
+    ]
+    if settings.stacosys.rss_file:
+        leader_works.append(CommentsXmlFile(service).run)
+    return Parts(
+        submissions=submissions,
+        receiver=receiver,
+        outbox=outbox,
+        views=views,
+        stream=stream,
+        programs=programs,
+        routes=routes,
+        pages=pages,
+        router=router,
+        handler=MissLimiter(router, settings.server, clock, questions),
+        leader_works=leader_works,
+        own_works=(outbox.watch, programs.queue.run, views.run),
+    )
+
+
+def _routes_for_readers(
+    service: ServiceContext, taken: SubmissionService, cors: CorsPolicy
+) -> tuple[list[Route], frozenset[str]]:
+    """Return the routes for readers, and the paths of Isso's clients at which POST only reads.
+
+    What other systems' clients need is imported only if a site has such clients: Isso's takes 3 ms.
+    """
+    settings = service.settings
+    submissions = HttpSubmissions(service, cors, taken)
+    serializer = CommentSerializer(service.sites, service.keys[0])
+    api = CommentsApi(service, cors, submissions, serializer)
+    actions = AuthorActions(service, cors, submissions, serializer)
+    reactions = PageReactions(service, cors)
+    images = CommentImages(service, cors)
+    feeds = Feeds(service)
+    routes = [
+        *api.routes(),
+        *actions.routes(),
+        *Avatars(settings, service.sites, service.clock).routes(),
+        *feeds.routes(),
+        *Embed(service, submissions, serializer, reactions, images).routes(),
+        *reactions.routes(),
+        *images.routes(),
+        *CommentForms(service, actions).routes(),
+        *CommentPermalink(service, serializer).routes(),
+        *Stacosys(service, submissions, api, feeds).routes(),
+        *LinkPages(service).routes(),
+        *PersonalDataPages(service).routes(),
+        *FollowPages(service, cors).routes(),
+    ]
+    questions: frozenset[str] = frozenset()
+    if any(site.isso for site in settings.sites):
+        from commentsvc.compat.isso import routes as isso
+
+        routes += isso.routes(service, isso.Handlers(submissions, actions, feeds, cors))
+        questions = isso.questions(settings.sites)
+    if any(site.waline for site in settings.sites):
+        from commentsvc.compat import waline
+
+        routes += waline.routes(service, submissions, serializer)
+    if any(site.artalk for site in settings.sites):
+        from commentsvc.compat import artalk
+
+        routes += artalk.routes(service, submissions, serializer)
+    return routes, questions
+
+
+def _inbox(
+    service: ServiceContext, submissions: SubmissionService
+) -> "tuple[MailReceiver | None, InboxHook, list[Work]]":
+    """Return what takes answers by mail, its hook and the leader's work; imported only if needed.
 
     Raise OSError if `inbox.ca_file` cannot be read.
     """
     settings = service.settings.inbox
     if not settings.address:
-        return InboxHook("", None), []
+        return None, InboxHook("", None), []
     from commentsvc.inbox.receiver import MailReceiver
 
     receiver = MailReceiver(service, submissions)
@@ -332,7 +530,8 @@ def _inbox(service: ServiceContext, submissions: SubmissionService) -> tuple[Inb
 
         works.append(ImapFetcher(settings, receiver.take, service.database, service.clock).run)
     proxies = service.settings.server.trusted_proxies
-    return InboxHook(settings.hook_secret, receiver.take, proxies, service.clock), works
+    hook = InboxHook(settings.hook_secret, receiver.take, proxies, service.clock)
+    return receiver, hook, works
 
 
 def _mentions(service: ServiceContext, submissions: SubmissionService) -> list[Work]:
@@ -364,59 +563,49 @@ def _sent_mentions(service: ServiceContext) -> dict[str, Channel]:
     return {WEBMENTIONS: WebmentionSender(service)}
 
 
-async def _find_place(start: Start, succession: Handover) -> None:
-    """Get what others have opened for us: the service manager, or the server that we replace."""
-    if succession.place.lock >= 0:
-        return
-    passed = start.listeners or start.manager.sockets()
-    if start.takes_over:
-        with suppress(NoServer):
-            place = start.data / data_dir.control_socket(start.instance)
-            await run_in(PROCESS, succession.succeed, place, start.manager.address)
-    if passed:
-        succession.take_passed(passed)
+async def _serve(
+    stack: AsyncExitStack, opened: _Opened, parts: Parts, start: Start, succession: Handover
+) -> None:
+    """Begin to answer requests and commands and to do background work; say that all is ready."""
+    settings, bridge = opened.service.settings, opened.bridge
+    await stack.enter_async_context(redirecting(settings.server, succession))
+    if start.instance:
+        bridge.share_clients(start.counts, start.instance, start.processes)
+    bridge.serve(parts.handler, succession.place.sockets, parts.handler.target_rules)
+    stack.push_async_callback(_stop, bridge, settings.server.stop_grace, succession, opened.lock)
+    scheme = "" if bridge.address.startswith("unix:") else "http://"
+    ready = CommandResult(
+        address=scheme + bridge.address,
+        proxy_header=settings.server.proxy_protocol,
+        manager=start.manager.address,
+    )
+    control = Control(
+        start.data / data_dir.control_socket(start.instance),
+        execute=partial(_execute, opened.service),
+        ready=ready,
+        give_way=succession.begin,
+    )
+    await _listen(control, start.data)
+    stack.push_async_callback(control.stop, COMMAND_GRACE)
+    works = (opened.leader.run(*parts.leader_works), *(work() for work in parts.own_works))
+    await stack.enter_async_context(meanwhile(*works, start.manager.watch()))
+    stack.enter_context(spared_collector())
+    start.announce(ready.address)
+    start.manager.notify("READY=1", f"MAINPID={os.getpid()}")
+    succession.be_ready()
 
 
-async def _instance(
-    stack: AsyncExitStack,
-    settings: Settings,
-    bridge: Bridge,
-    watchers: Sequence[Callable[[Sequence[str]], None]],
-) -> "Instance | None":
-    """Join the instances on the database, for as long as `stack` is not closed; None with a file.
+async def _execute(service: ServiceContext, request: Request) -> CommandResult:
+    """Do what a command asks for; return its result."""
+    match request:
+        case ShowSettings():
+            return CommandResult(settings=service.settings)
+        case TryMail():
+            from commentsvc.outbox.mail_trial import try_mail  # mail may never be used
 
-    The `watchers` are called with the tags of each remote purge, before it.
-    """
-    if not settings.database.url:
-        return None
-    load_postgresql()  # says what is missing without its driver
-    from commentsvc.cluster.instance import Instance
-
-    strict = settings.database.coherence == "strict"
-    instance = Instance(settings.database.url, bridge, strict=strict)
-    instance.on_remote += watchers
-    instance.start()
-    stack.push_async_callback(run_in, PROCESS, instance.stop)
-    return instance
-
-
-def _open(
-    settings: Settings,
-    location: Location,
-    bridge: Bridge,
-    watchers: Sequence[Callable[[Sequence[str]], None]],
-    instance: "Instance | None",
-) -> Database:
-    """Open the database; the `watchers` are called with the tags of each purge, before it."""
-
-    def purge(tags: Sequence[str]) -> None:
-        for watcher in watchers:
-            watcher(tags)
-        bridge.purge(tags)
-
-    database = Database(location, settings.database, purge=purge, announce=bridge.announce)
-    database.open(peers=instance)
-    return database
+            await try_mail(service.settings, request.recipient, service.clock.now_ms())
+            return CommandResult()
+    return await service.database.write(request.apply, service.clock.now_ms())
 
 
 async def _listen(control: Control, data: Path) -> None:
@@ -441,118 +630,6 @@ async def _stop(bridge: Bridge, grace: float, succession: Handover, lock: Lock) 
         succession.hold(bridge.release(), lock.fileno())
     else:
         await bridge.stop(grace)
-
-
-async def _sync_database(database: Database, settings: Settings) -> None:
-    """Update the sites and the recipients of messages in the database from the settings."""
-    names = [site.name for site in settings.sites]
-    await database.write(queries.sync_sites, names)
-    for site in await database.read(site_names.hidden, names):
-        _log.warning("%s", site_names.explain(site, names))
-    mathematical = [site.name for site in settings.sites if site.math]
-    await database.write(queries.set_math, mathematical)
-    pictured = [site.name for site in settings.sites if site.images]
-    await database.write(queries.set_images, settings.server.public_url.rstrip("/"), pictured)
-    targets = channels.targets(settings)
-    await database.write(outbox_queue.sync_targets, targets)
-
-
-def _router(
-    service: ServiceContext, taken: SubmissionService, bridge: Bridge, others: Sequence[Route]
-) -> MissLimiter:
-    """Return the handlers for readers, and their routes together with the routes of `others`."""
-    settings = service.settings
-    cors = CorsPolicy(settings.sites)
-    submissions = HttpSubmissions(service, cors, taken)
-    serializer = CommentSerializer(service.sites, service.keys[0])
-    api = CommentsApi(service, cors, submissions, serializer)
-    actions = AuthorActions(service, cors, submissions, serializer)
-    page_reactions = PageReactions(service, cors)
-    comment_images = CommentImages(service, cors)
-    feeds = Feeds(service)
-    isso, isso_questions = _isso(service, submissions, actions, feeds, cors)
-    routes = [
-        *api.routes(),
-        *actions.routes(),
-        *CommentStream(service, bridge, secrets.randbelow).routes(),
-        *Avatars(settings, service.sites, service.clock).routes(),
-        *feeds.routes(),
-        *Embed(service, submissions, serializer, page_reactions, comment_images).routes(),
-        *page_reactions.routes(),
-        *comment_images.routes(),
-        *CommentForms(service, actions).routes(),
-        *CommentPermalink(service, serializer).routes(),
-        *Stacosys(service, submissions, api, feeds).routes(),
-        *isso,
-        *_foreign(service, submissions, serializer),
-        *LinkPages(service).routes(),
-        *PersonalDataPages(service).routes(),
-        *FollowPages(service, cors).routes(),
-        *others,
-    ]
-    description = ApiDescription(settings, routes)
-    router = Router(
-        [*description.routes(), *routes, *below_web(routes)],
-        cors,
-        as_http,
-        settings.server.max_body_kib << 10,
-    )
-    return MissLimiter(router, settings.server, service.clock, isso_questions)
-
-
-def _isso(
-    service: ServiceContext,
-    submissions: HttpSubmissions,
-    actions: AuthorActions,
-    feeds: Feeds,
-    cors: CorsPolicy,
-) -> tuple[Sequence[Route], frozenset[str]]:
-    """Return the routes for Isso's clients, and the paths at which POST only reads.
-
-    The package is imported only if a site has such clients: it takes 3 ms.
-    """
-    sites = service.settings.sites
-    if not any(site.isso for site in sites):
-        return (), frozenset()
-    from commentsvc.compat.isso import routes
-
-    handlers = routes.Handlers(submissions, actions, feeds, cors)
-    return routes.routes(service, handlers), routes.questions(sites)
-
-
-def _foreign(
-    service: ServiceContext, submissions: HttpSubmissions, serializer: CommentSerializer
-) -> Sequence[Route]:
-    """Return the routes for clients of Waline and Artalk, imported only if a site has such."""
-    sites, routes = service.settings.sites, []
-    if any(site.waline for site in sites):
-        from commentsvc.compat import waline
-
-        routes += waline.routes(service, submissions, serializer)
-    if any(site.artalk for site in sites):
-        from commentsvc.compat import artalk
-
-        routes += artalk.routes(service, submissions, serializer)
-    return routes
-
-
-@contextmanager
-def _observed(bridge: Bridge, traced: bool) -> Iterator[None]:
-    """Log the core's counters at each SIGUSR1, and each request when `traced`."""
-
-    def log_statistics() -> None:
-        from commentsvc.monitoring import metrics
-
-        for line in metrics.statistics(bridge.stats(), Path("/proc/self/status").read_text()):
-            _log.info("%s", line)
-
-    loop = asyncio.get_running_loop()
-    loop.add_signal_handler(signal.SIGUSR1, log_statistics)
-    try:
-        with request_trace.writing(bridge.take_trace, STDERR) if traced else nullcontext():
-            yield
-    finally:
-        loop.remove_signal_handler(signal.SIGUSR1)
 
 
 @contextmanager

@@ -8,48 +8,19 @@ from pathlib import Path
 from typing import Any
 
 from commentsvc.admin.dashboard import Figures
-from commentsvc.admin.routes import AdminPages, ProgramInterface
-from commentsvc.api.author import AuthorActions
-from commentsvc.api.avatars import Avatars
-from commentsvc.api.comments import CommentsApi
-from commentsvc.api.errors import as_http
-from commentsvc.api.feeds import Feeds
-from commentsvc.api.images import CommentImages
-from commentsvc.api.openapi import ApiDescription
-from commentsvc.api.reactions import PageReactions
-from commentsvc.api.serialize import CommentSerializer
-from commentsvc.api.static_files import Files
-from commentsvc.api.stream import CommentStream
-from commentsvc.api.submit import HttpSubmissions
-from commentsvc.api.views import PageViews
+from commentsvc.app import Memory, build, sync_settings
 from commentsvc.auth.signed_links import SignedLinks
 from commentsvc.backup.scheduled import ScheduledBackup
 from commentsvc.cluster.membership import InstanceState
 from commentsvc.comments import queries
 from commentsvc.comments.page_urls import Sites
-from commentsvc.compat import artalk, waline
-from commentsvc.compat.isso import routes as isso
-from commentsvc.compat.stacosys import Stacosys, below_web
 from commentsvc.context import ServiceContext
 from commentsvc.db.database import Database
 from commentsvc.db.schema.outbox import OutboxRow
-from commentsvc.feedback.views import ViewCounter
-from commentsvc.http.messages import CorsPolicy, Deferred, Request, Response
-from commentsvc.http.router import Route, Router
-from commentsvc.inbox.hook import InboxHook
+from commentsvc.http.messages import Deferred, Request, Response
 from commentsvc.inbox.receiver import MailReceiver
-from commentsvc.mentions.endpoint import WebmentionEndpoint
 from commentsvc.model import Entry
-from commentsvc.monitoring.health import Health
-from commentsvc.outbox import channels, outbox
-from commentsvc.outbox.worker import OutboxWorker
-from commentsvc.pages.comment_forms import CommentForms
-from commentsvc.pages.comment_page import CommentPermalink
-from commentsvc.pages.embed import Embed
-from commentsvc.pages.follow import FollowPages
-from commentsvc.pages.mail_links import LinkPages
-from commentsvc.pages.personal_data import PersonalDataPages
-from commentsvc.pages.reader_sign_in import SignInPages
+from commentsvc.outbox import outbox
 from commentsvc.settings.schema import (
     CommentsSettings,
     DatabaseSettings,
@@ -58,9 +29,6 @@ from commentsvc.settings.schema import (
     Site,
     SpamSettings,
 )
-from commentsvc.spam.bans import Bans
-from commentsvc.spam.protected_names import ProtectedNames
-from commentsvc.submissions.service import SubmissionService
 from tests.core_server import core_server
 from tests.unit.database_fixture import location
 from tests.unit.settable_clock import SettableClock
@@ -120,76 +88,34 @@ class Served:
         folder: Path,
         database: Database,
         blog: Path | None,
-        memory: tuple[Bans, ProtectedNames],
+        memory: Memory,
     ) -> None:
-        self.clock = clock = SettableClock(int(NOW * 1_000), int(NOW * 1_000))
+        self.clock = SettableClock(int(NOW * 1_000), int(NOW * 1_000))
         self.purged: list[str] = []
         self.database = database
         sites = Sites(settings.sites, settings.server.public_url)
-        cors = CorsPolicy(settings.sites)
         keys = [b"key" * 16]
-        self.service = service = ServiceContext(settings, database, sites, keys, clock)
-        self.submissions = SubmissionService(service, *memory)
-        submissions = HttpSubmissions(service, cors, self.submissions)
-        self.receiver = MailReceiver(service, self.submissions)
-        serializer = CommentSerializer(sites, keys[0])
-        api = CommentsApi(service, cors, submissions, serializer)
         self.links = SignedLinks(keys)
-        self.outbox = OutboxWorker(
-            database,
-            channels.channels(settings, self.links, clock, database),
-            clock,
-        )
-        self.backups = ScheduledBackup(settings.backup, location(folder), clock)
+        self.service = ServiceContext(settings, database, sites, keys, self.clock)
+        self.backups = ScheduledBackup(settings.backup, location(folder), self.clock)
         self.instance: InstanceState | None = None
-        ops = Health(service, lambda: STATS, self.outbox, self.backups, lambda: self.instance)
-        readers = AuthorActions(service, cors, submissions, serializer)
-        page_reactions = PageReactions(service, cors)
-        comment_images = CommentImages(service, cors)
-        self.views = ViewCounter(database)
-        feeds = Feeds(service)
         self.publisher = Publisher()
-        self.live = CommentStream(service, self.publisher, lambda most: most - 1)
-        self.routes: list[Route] = [
-            *api.routes(),
-            *readers.routes(),
-            *self.live.routes(),
-            *Avatars(settings, sites, clock).routes(),
-            *feeds.routes(),
-            *Embed(service, submissions, serializer, page_reactions, comment_images).routes(),
-            *page_reactions.routes(),
-            *comment_images.routes(),
-            *CommentForms(service, readers).routes(),
-            *PageViews(service, self.views).routes(),
-            *CommentPermalink(service, serializer).routes(),
-            *Stacosys(service, submissions, api, feeds).routes(),
-            *isso.routes(service, isso.Handlers(submissions, readers, feeds, cors)),
-            *waline.routes(service, submissions, serializer),
-            *artalk.routes(service, submissions, serializer),
-            *LinkPages(service).routes(),
-            *PersonalDataPages(service).routes(),
-            *FollowPages(service, cors).routes(),
-            *SignInPages(service, memory[1]).routes(),
-            *WebmentionEndpoint(service).routes(),
-            *InboxHook(
-                settings.inbox.hook_secret,
-                self.receiver.take,
-                settings.server.trusted_proxies,
-                clock,
-            ).routes(),
-            *ops.routes(),
-            *Files(settings, blog).routes(),
-        ]
-        self.programs = ProgramInterface(service, self.publisher)
-        self.routes += self.programs.routes()
-        self.routes += ApiDescription(settings, self.routes).routes()
         figures = Figures(lambda: STATS, self.backups, lambda: self.instance)
-        desk = AdminPages(service, figures)
-        self.pages: list[Route] = desk.routes()
-        both = [*self.routes, *self.pages]
-        self.router = Router(
-            [*both, *below_web(both)], cors, as_http, settings.server.max_body_kib << 10
-        )
+        self.parts = parts = build(self.service, self.publisher, memory, figures, blog=blog)
+        self.submissions = parts.submissions
+        self.outbox = parts.outbox
+        self.views = parts.views
+        self.live = parts.stream
+        self.live._below = lambda most: most - 1  # in place of chance
+        self.programs = parts.programs
+        self.routes = parts.routes
+        self.pages = parts.pages
+        self.router = parts.router
+
+    @property
+    def receiver(self) -> MailReceiver:
+        assert self.parts.receiver, "inbox.address is set"
+        return self.parts.receiver
 
     @property
     def now(self) -> float:
@@ -275,21 +201,17 @@ def served(
 ) -> Iterator[Served]:
     """Open the service on a new database in `folder`."""
     purged: list[str] = []
-    bans, names = Bans(), ProtectedNames(settings)
+    memory = Memory.of(settings)
 
     def purge(tags: Sequence[str]) -> None:
-        bans.forget(tags)
-        names.forget(tags)
+        memory.forget(tags)
         purged.extend(tags)
 
     database = Database(location(folder), DatabaseSettings(synchronous="normal"), purge=purge)
     database.open()
     try:
-        database.write_now(queries.sync_sites, [site.name for site in settings.sites])
-        pictured = [site.name for site in settings.sites if site.images]
-        database.write_now(queries.set_images, settings.server.public_url, pictured)
-        database.write_now(outbox.sync_targets, channels.targets(settings))
-        service = Served(settings, folder, database, blog, (bans, names))
+        database.write_now(sync_settings, settings)
+        service = Served(settings, folder, database, blog, memory)
         service.purged = purged
         yield service
     finally:
