@@ -59,8 +59,9 @@ def remove(data: Path, id_: int) -> None:
 def list_(data: Path) -> None:
     """List bans: ID, kind, value, moderator, end."""
     from commentsvc.cli import client
+    from commentsvc.spam import bans
 
-    found = client.bans_listing(data)
+    found = client.read(data, bans.listing)
     for each in found:
         click.echo(client.ban_line(each))
     if not found:

@@ -8,23 +8,15 @@ lock and does not answer yet, so both are tried for a while. Reading needs no lo
 import contextlib
 import logging
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 from typing import Concatenate, Final, ParamSpec, Self, TypeVar
 
 import msgspec
 
-from commentsvc.auth import accounts, api_tokens, credentials
-from commentsvc.auth.accounts import Moderator
-from commentsvc.auth.api_tokens import ApiToken
-from commentsvc.auth.credentials import Credential
-from commentsvc.auth.sessions import Lifetime
 from commentsvc.backup import integrity
-from commentsvc.cli import alias_import, running
-from commentsvc.comments import queries, search
-from commentsvc.comments.page_urls import Sites
-from commentsvc.comments.search import SearchResult
+from commentsvc.cli import running
 from commentsvc.db import writer
 from commentsvc.db.connection import Reader
 from commentsvc.db.database import Database
@@ -33,20 +25,15 @@ from commentsvc.db.errors import DatabaseBusy, DatabaseError, DatabaseUnusable
 from commentsvc.db.lock import Lock
 from commentsvc.db.migrations import upgrade
 from commentsvc.db.sqlite import connection as sqlite
-from commentsvc.exports import snapshot
-from commentsvc.imports.store import store
-from commentsvc.imports.store.store import ImportRun
 from commentsvc.model import TEXT, Entry
-from commentsvc.moderation import profiles, site_names, threads
-from commentsvc.moderation.history import HistoryEntry, entries
-from commentsvc.moderation.profiles import Profile
+from commentsvc.moderation import site_names
+from commentsvc.moderation.history import HistoryEntry
 from commentsvc.moderation.threads import ThreadSummary
 from commentsvc.runtime import control
 from commentsvc.runtime.control import ControlError, NoServer, Ping
-from commentsvc.runtime.control_commands import Alias, Close, CommandResult, Move, Order
+from commentsvc.runtime.control_commands import CommandResult, Order
 from commentsvc.settings import data_dir
 from commentsvc.settings.schema import Settings
-from commentsvc.spam import bans
 from commentsvc.spam.bans import Ban
 from commentsvc.util import timestamps
 from commentsvc.util.clock import SYSTEM_CLOCK
@@ -160,7 +147,7 @@ def check(data: Path, on_progress: Callable[[float], None] = lambda _: None) -> 
     if isinstance(path, Path):
         upgrade.refuse_empty(path)
         upgrade.check(path)
-    return _read(data, integrity.check, on_progress)
+    return read(data, integrity.check, on_progress)
 
 
 def hidden_sites(data: Path, settings: Settings | None) -> list[str]:
@@ -172,7 +159,7 @@ def hidden_sites(data: Path, settings: Settings | None) -> list[str]:
     if known is None:
         return []
     names = [site.name for site in known.sites]
-    return [site_names.explain(site, names) for site in _read(data, site_names.hidden, names)]
+    return [site_names.explain(site, names) for site in read(data, site_names.hidden, names)]
 
 
 def server_state(url: str) -> list[str]:
@@ -184,87 +171,10 @@ def server_state(url: str) -> list[str]:
     return [f"PostgreSQL {version}", *problems]
 
 
-def listing(data: Path, status: str | None, limit: int) -> list[Entry]:
-    """Return the newest `limit` comments, with `status` only if given. Raise DatabaseError."""
-    return _read(data, queries.listing, status, limit)
-
-
-def history(data: Path, comment_id: int) -> list[HistoryEntry]:
-    """Return the history of a comment, the newest change first. Raise DatabaseError."""
-    return _read(data, entries, comment_id)
-
-
-def everyone(data: Path) -> list[Moderator]:
-    """Return all moderators, by name. Raise DatabaseError."""
-    return _read(data, accounts.everyone)
-
-
-def import_runs(data: Path) -> list[ImportRun]:
-    """Return all imports, the newest first. Raise DatabaseError."""
-    return _read(data, store.runs)
-
-
-def profiles_by_name(data: Path) -> dict[str, Profile]:
-    """Return the profiles of all moderators by the names of their accounts. Raise DatabaseError."""
-    return {profile.name: profile for profile in _read(data, profiles.everyone)}
-
-
-def bans_listing(data: Path) -> list[Ban]:
-    """Return all bans, the newest first. Raise DatabaseError."""
-    return _read(data, bans.listing)
-
-
-def find(data: Path, query: str, status: str, site: str, limit: int) -> SearchResult:
-    """Return the newest `limit` comments with the words of `query`.
-
-    Raise DatabaseError, UnknownSiteError.
-    """
-    _read(data, snapshot.check_site, site)
-    return _read(
-        data,
-        search.find,
-        query,
-        status=status,
-        sites=[site] if site else None,
-        limit=limit,
-        before=None,
-    )
-
-
-def tokens_of(data: Path, name: str) -> list[ApiToken]:
-    """Return the tokens of a moderator. Raise DatabaseError, UnknownModerator."""
-
-    def work(reader: Reader) -> list[ApiToken]:
-        return api_tokens.of_moderator(reader, accounts.named(reader, name).id)
-
-    return _read(data, work)
-
-
-def credentials_of(data: Path, name: str, lifetime: Lifetime) -> list[Credential]:
-    """Return what opens a moderator's account. Raise DatabaseError, UnknownModerator."""
-
-    def work(reader: Reader) -> list[Credential]:
-        owner = accounts.named(reader, name).id
-        return credentials.of_moderator(reader, owner, lifetime, SYSTEM_CLOCK.now_ms())
-
-    return _read(data, work)
-
-
-def threads_listing(data: Path, containing: str, limit: int) -> list[ThreadSummary]:
-    """Return the newest `limit` threads whose url or title contains a text. Raise DatabaseError."""
-    return _read(data, threads.listing, containing, limit, None)
-
-
-def aliases_plan(
-    data: Path, sites: Sites, site: str, pages: Sequence[alias_import.AliasedPage]
-) -> list[Alias | Move | Close | alias_import.Clash]:
-    """Return the moves of comments that a blog's list of pages asks for. Raise DatabaseError."""
-    return _read(data, lambda reader: [*alias_import.plan(reader, sites, site, pages)])
-
-
-def _read(
+def read(
     data: Path, work: Callable[Concatenate[Reader, P], T], *args: P.args, **kwargs: P.kwargs
 ) -> T:
+    """Run `work` with what follows it. Raise DatabaseError, and what `work` raises."""
     path = database(data)
     if isinstance(path, str):
         return _ask_postgresql(path, work, *args, **kwargs)
@@ -302,7 +212,7 @@ def read_snapshot(
     """
     path = database(data)
     if isinstance(path, str):
-        return _read(data, work, *args, **kwargs)
+        return read(data, work, *args, **kwargs)
     _must_be_current(path)
     dial = partial(sqlite.connect_reading, path, READ_PATIENCE)
     return sqlite.ask(path, dial, lambda reader: reader.whole(work, *args, **kwargs))

@@ -257,8 +257,9 @@ def _show_runs(data: Path) -> None:
     from datetime import datetime
 
     from commentsvc.cli import client
+    from commentsvc.imports.store import store
 
-    runs = client.import_runs(data)
+    runs = client.read(data, store.runs)
     if not runs:
         click.echo("no imports")
     for run in runs:

@@ -171,8 +171,9 @@ def _message(data: Path, settings_file: Path | None) -> str:
 def history(data: Path, id_: int) -> None:
     """Show the history of a comment, newest change first."""
     from commentsvc.cli import client
+    from commentsvc.moderation.history import entries
 
-    changes = client.history(data, id_)
+    changes = client.read(data, entries, id_)
     for each in changes:
         click.echo(client.change_line(each))
     if not changes:
@@ -199,8 +200,9 @@ def history(data: Path, id_: int) -> None:
 def list_(data: Path, status: str, limit: int, as_json: bool) -> None:
     """List comments: ID, status, date, page, author, first line."""
     from commentsvc.cli import client
+    from commentsvc.comments import queries
 
-    entries = client.listing(data, None if status == "all" else status, limit)
+    entries = client.read(data, queries.listing, None if status == "all" else status, limit)
     for entry in entries:
         click.echo(client.as_json(entry) if as_json else client.as_line(entry))
     if not entries and not as_json:
@@ -231,8 +233,19 @@ def search(data: Path, words: tuple[str, ...], status: str | None, site: str, li
     put its name before the word: author:, email:, site:, text: or page:, as in author:ann.
     """
     from commentsvc.cli import client
+    from commentsvc.comments.search import find
+    from commentsvc.exports import snapshot
 
-    found = client.find(data, " ".join(words), status or "", site, limit)
+    client.read(data, snapshot.check_site, site)
+    found = client.read(
+        data,
+        find,
+        " ".join(words),
+        status=status or "",
+        sites=[site] if site else None,
+        limit=limit,
+        before=None,
+    )
     for entry in found.items:
         click.echo(client.as_line(entry))
     if not found.items:

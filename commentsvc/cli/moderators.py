@@ -162,10 +162,11 @@ def add_token(
 @_name
 def list_tokens(data: Path, name: str) -> None:
     """List tokens: ID, label, scope, sites, last use, end."""
+    from commentsvc.auth import accounts, api_tokens
     from commentsvc.cli import client
     from commentsvc.util import timestamps
 
-    tokens = client.tokens_of(data, name)
+    tokens = client.read(data, api_tokens.of_moderator, client.read(data, accounts.named, name).id)
     for each in tokens:
         sites = each.sites.replace("\n", ", ") or "all sites"
         used = f"used {timestamps.local(each.used_at)}" if each.used_at else "never used"
@@ -200,12 +201,16 @@ def credential() -> None:
 @_name
 def list_credentials(data: Path, settings_file: Path | None, name: str) -> None:
     """List browsers, tokens, passkeys, providers: kind, ID, name."""
+    from commentsvc.auth import accounts, credentials
     from commentsvc.auth.sessions import Lifetime
     from commentsvc.cli import client, running
     from commentsvc.util import timestamps
+    from commentsvc.util.clock import SYSTEM_CLOCK
 
     settings = running.settings_for(data, settings_file, "moderation")
-    known = client.credentials_of(data, name, Lifetime.of(settings.moderation))
+    lifetime, now = Lifetime.of(settings.moderation), SYSTEM_CLOCK.now_ms()
+    owner = client.read(data, accounts.named, name).id
+    known = client.read(data, credentials.of_moderator, owner, lifetime, now)
     for each in known:
         used = f"used {timestamps.local(each.used_at)}" if each.used_at else "not known to be used"
         since = timestamps.local(each.created_at)
@@ -235,13 +240,15 @@ def remove_credential(
 @data_option
 def list_(data: Path) -> None:
     """List accounts: name, role, sites, since when, profile."""
+    from commentsvc.auth import accounts
     from commentsvc.cli import client
+    from commentsvc.moderation import profiles
     from commentsvc.util import timestamps
 
-    everyone = client.everyone(data)
-    profiles = client.profiles_by_name(data)
+    everyone = client.read(data, accounts.everyone)
+    by_name = {profile.name: profile for profile in client.read(data, profiles.everyone)}
     for one in everyone:
-        shown = profiles[one.name]
+        shown = by_name[one.name]
         email = shown.email if shown.is_verified else shown.email and f"{shown.email} (unconfirmed)"
         public = "  ".join(filter(None, (shown.author, email, shown.site)))
         since = timestamps.local(one.created_at)

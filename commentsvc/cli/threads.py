@@ -182,7 +182,8 @@ def import_(data: Path, settings_file: Path | None, site: str, file: BinaryIO) -
 
     sites = Sites(running.settings_for(data, settings_file, "site").sites)
     pages = alias_import.read(file.read(alias_import.LIMIT + 1))
-    for step in client.aliases_plan(data, sites, site, pages):
+    plan = client.read(data, lambda reader: [*alias_import.plan(reader, sites, site, pages)])
+    for step in plan:
         if isinstance(step, alias_import.Clash):
             click.echo(
                 f"comments are under {step.alias} and under {step.url}; to put them together:"
@@ -217,8 +218,9 @@ def import_(data: Path, settings_file: Path | None, site: str, file: BinaryIO) -
 def list_(data: Path, containing: str, limit: int) -> None:
     """List pages: comments, state, address, aliases, title."""
     from commentsvc.cli import client
+    from commentsvc.moderation import threads
 
-    found = client.threads_listing(data, containing, limit)
+    found = client.read(data, threads.listing, containing, limit, None)
     for each in found:
         click.echo(client.thread_line(each))
     if not found:

@@ -48,10 +48,10 @@ def test_the_list_has_a_line_for_each_ban(tmp_path: Path, monkeypatch: pytest.Mo
         Listed(2, "word", "tea\x1b", 0, "Mo", None),
         Listed(1, "author", "eve", 0, "Mo", 1_790_000_000_000),
     ]
-    monkeypatch.setattr(client, "bans_listing", lambda _data: listed)
+    monkeypatch.setattr(client, "read", lambda *_: listed)
     assert run(tmp_path, "list").output == (
         "     2  word     tea\ufffd  by Mo, for good\n"
         "     1  author   eve  by Mo, until 2026-09-21 14:13:20\n"
     )
-    monkeypatch.setattr(client, "bans_listing", lambda _data: [])
+    monkeypatch.setattr(client, "read", lambda *_: [])
     assert run(tmp_path, "list").output == "no bans\n"

@@ -17,12 +17,13 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 
 from commentsvc.cli import client
-from commentsvc.comments import create
+from commentsvc.comments import create, queries
 from commentsvc.db.connection import Transaction
 from commentsvc.db.errors import DatabaseBusy, DatabaseUnusable
 from commentsvc.db.lock import Lock
 from commentsvc.errors import UnknownComment
 from commentsvc.model import Comment, Entry
+from commentsvc.moderation.history import entries
 from commentsvc.runtime import control
 from commentsvc.runtime.control import ControlError
 from commentsvc.runtime.control_commands import ChangeStatus, CommandResult, UndoChange
@@ -62,7 +63,7 @@ def data(tmp_path: Path, commands: None) -> Path:
 
 
 def statuses(data: Path) -> dict[int, str]:
-    entries = client.listing(data, None, 10)
+    entries = client.read(data, queries.listing, None, 10)
     return {entry.comment.id: entry.comment.status for entry in entries}
 
 
@@ -80,17 +81,17 @@ def test_the_history_of_a_comment_has_its_changes(
     client.write(data, ChangeStatus(to="approved", ids=(1,)))
     client.write(data, ChangeStatus(to="spam", ids=(1,)))
     client.write(data, UndoChange())
-    assert [client.change_line(change) for change in client.history(data, 1)] == [
+    assert [client.change_line(change) for change in client.read(data, entries, 1)] == [
         "2026-09-21 14:13:20  approved -> spam  by command line;"
         " undone 2026-09-21 14:13:20 by command line",
         "2026-09-21 14:13:20  pending -> approved  by command line",
     ]
-    assert client.history(data, 2) == []
+    assert client.read(data, entries, 2) == []
 
 
 def test_approving_all_alone_leaves_nothing_pending(data: Path) -> None:
     assert client.write(data, ChangeStatus(to="approved", all=True)).changed == (1, 2, 3)
-    assert client.listing(data, "pending", 10) == []
+    assert client.read(data, queries.listing, "pending", 10) == []
 
 
 def test_an_unknown_id_changes_nothing(data: Path) -> None:
@@ -143,7 +144,7 @@ def test_a_holder_of_the_lock_that_does_not_answer_is_named(
 
 def test_reading_while_the_lock_is_held_works(data: Path) -> None:
     with Lock(data):
-        assert len(client.listing(data, "pending", 2)) == 2
+        assert len(client.read(data, queries.listing, "pending", 2)) == 2
         assert client.check(data) == []
 
 
@@ -171,7 +172,7 @@ def test_an_empty_database_is_told_by_check(data: Path) -> None:
 def test_a_damaged_database_is_told(tmp_path: Path) -> None:
     (tmp_path / "comments.sqlite3").write_bytes(b"no database" * 100)
     with pytest.raises(DatabaseUnusable, match="is no SQLite database: move it away"):
-        client.listing(tmp_path, None, 1)
+        client.read(tmp_path, queries.listing, None, 1)
 
 
 def test_a_line_shows_what_a_moderator_needs(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -19,6 +19,7 @@ from commentsvc.cli import client, main, running
 from commentsvc.comments import queries
 from commentsvc.db.schema.moderation import TrainingTotalTable
 from commentsvc.imports import importer
+from commentsvc.imports.store import store
 from commentsvc.runtime.control import ShowSettings
 from commentsvc.runtime.control_commands import CommandResult
 from commentsvc.settings.schema import Settings
@@ -66,7 +67,7 @@ def test_an_import_is_done_once_shown_and_taken_back(
     assert numbers(dry.output) == {
         "read": 5, "would store": 3, "merged": 0, "already there": 0, "left out": 2,
     }  # fmt: skip
-    assert client.listing(data, None, 10) == []
+    assert client.read(data, queries.listing, None, 10) == []
     done = run("auto", disqus, "--report", report)
     assert done.output.startswith("disqus: recognised by its XML namespace\n")
     assert numbers(done.output)["stored"] == 3
@@ -87,7 +88,7 @@ def test_an_import_is_done_once_shown_and_taken_back(
     assert "--undo" not in again.output
     assert run("--list").output.split()[3:] == ["disqus", "3", "disqus.xml"]
     assert run("--undo", 1).output == "import 1 is taken back: 3 comments\n"
-    assert client.listing(data, None, 10) == []
+    assert client.read(data, queries.listing, None, 10) == []
     assert run("--list").output.endswith("undone\n")
     assert run("--undo", 1).exit_code == 1
     assert client.check(data) == []
@@ -125,7 +126,7 @@ def test_a_map_and_a_list_of_aliases_say_where_pages_are_now(
     aliases = tmp_path / "aliases.json"
     aliases.write_text('{"pages": [{"url": "/aliased/", "aliases": ["/a/"]}]}')
     assert run("disqus", disqus, "--map", moved, "--aliases", aliases).exit_code == 0
-    urls = {entry.url for entry in client.listing(tmp_path / "data", None, 10)}
+    urls = {entry.url for entry in client.read(tmp_path / "data", queries.listing, None, 10)}
     assert urls == {"/mapped/"}
     moved.write_text("https://blog.example/a/,/mapped/\n")
     moved.write_text("/a/,/b/,/c/\n")
@@ -162,7 +163,7 @@ def test_old_accounts_may_be_those_of_moderators(run: Run, tmp_path: Path) -> No
         database.write_now(accounts.add, "mo", "some good words", 0)
     done = run("auto", path, "--moderator", "github_1", "--moderator", "x=mo")
     assert done.exit_code == 0
-    found = {entry.comment.author for entry in client.listing(data, "approved", 10)}
+    found = {entry.comment.author for entry in client.read(data, queries.listing, "approved", 10)}
     assert found == {"mo"}
 
 
@@ -260,12 +261,12 @@ def test_a_killed_import_is_continued(run: Run, tmp_path: Path) -> None:
     words = ["import", "isso", str(path), "--data", str(data)]
     killed = subprocess.run([sys.executable, "-c", KILLED, *words], stdout=subprocess.DEVNULL)
     assert killed.returncode == -signal.SIGKILL
-    [begun] = client.import_runs(data)
+    [begun] = client.read(data, store.runs)
     assert (begun.comments, begun.finished_at) == (40, None)
     done = run("isso", path)
     assert numbers(done.output)["already there"] == 40
     assert numbers(done.output)["stored"] == 60
-    [finished] = client.import_runs(data)
+    [finished] = client.read(data, store.runs)
     assert (finished.id, finished.comments) == (begun.id, 100)
     assert client.check(data) == []
 

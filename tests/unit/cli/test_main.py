@@ -453,5 +453,5 @@ def test_a_command_answers_only_where_the_role_of_the_account_permits_it(
     words = ["answer", "--data", str(tmp_path), "1", "--as", name]
     done = CliRunner().invoke(main.main, words, input="An answer.")
     assert (done.exit_code, refusal in done.stderr) == (int(bool(refusal)), True), done.output
-    statuses = [entry.comment.status for entry in client.listing(tmp_path, None, 9)]
+    statuses = [entry.comment.status for entry in client.read(tmp_path, queries.listing, None, 9)]
     assert statuses == (["pending"] if refusal else ["approved", "approved"])

@@ -7,7 +7,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 from commentsvc.cli import client, main
-from commentsvc.comments.search import SearchResult
+from commentsvc.comments.search import SearchResult, find
 from commentsvc.model import Entry
 from commentsvc.moderation.history import HistoryEntry as Changed
 from commentsvc.runtime.control_commands import (
@@ -109,7 +109,7 @@ def test_the_history_is_told_or_that_there_is_none(
     run: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     change = Changed(1, 1, 7, "status", "pending", "spam", 0, "Mo\x1b", None, None)
-    monkeypatch.setattr(client, "history", lambda _data, id_: [change] if id_ == 7 else [])
+    monkeypatch.setattr(client, "read", lambda _data, _work, id_: [change] if id_ == 7 else [])
     assert run("history", 7).output.endswith("  pending -> spam  by Mo\N{REPLACEMENT CHARACTER}\n")
     assert run("history", 8).output == "comment 8 has never been changed\n"
 
@@ -119,18 +119,22 @@ def test_a_search_tells_what_it_found_and_what_it_did_not_search(
 ) -> None:
     asked: list[tuple[object, ...]] = []
 
-    def find(_data: Path, *words: object) -> SearchResult:
-        asked.append(words)
+    def read(_data: Path, work: object, *words: object, **bounds: object) -> SearchResult:
+        if work is find:
+            asked.append((*words, *bounds.values()))
         return SearchResult(
             [Entry(COMMENT, "blog", "/post/", "")] if len(asked) == 1 else [], None, 3
         )
 
-    monkeypatch.setattr(client, "find", find)
+    monkeypatch.setattr(client, "read", read)
     result = run("search", "author:ann", "tea", "--status", "spam", "--limit", 7)
     assert "blog:/post/  Ann: Hi" in result.stdout
     assert result.stderr == "the newest 3 are not searchable yet\n"
     assert run("search", "tea", "--site", "blog").stdout == "no comments\n"
-    assert asked == [("author:ann tea", "spam", "", 7), ("tea", "", "blog", 50)]
+    assert asked == [
+        ("author:ann tea", "spam", None, 7, None),
+        ("tea", "", ["blog"], 50, None),
+    ]
     assert run("search").exit_code == 2
 
 

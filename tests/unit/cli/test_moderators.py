@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner, Result
 
-from commentsvc.auth import passwords
+from commentsvc.auth import accounts, passwords
 from commentsvc.cli import client, main, moderators
 from tests.unit.database_fixture import connected, location
 
@@ -31,7 +31,7 @@ def run(tmp_path: Path, commands: None) -> Run:
 
 def test_a_moderator_is_added_gets_a_new_password_and_is_removed(run: Run, tmp_path: Path) -> None:
     def fits(password: str) -> bool:
-        [ann] = client.everyone(tmp_path)
+        [ann] = client.read(tmp_path, accounts.everyone)
         return passwords.verify(password, ann.password_hash)
 
     assert run("list").output == "no moderators\n"
@@ -140,7 +140,7 @@ def test_at_a_terminal_the_password_is_asked_for_twice_and_not_shown(
     monkeypatch.setattr(moderators.click, "prompt", prompt)  # type: ignore[attr-defined] # mypy sees no re-export of click
     moderators._write(tmp_path, "add", "ann", moderators._new_hash())
     assert asked == [("Password", True, "Again")]
-    [ann] = client.everyone(tmp_path)
+    [ann] = client.read(tmp_path, accounts.everyone)
     assert passwords.verify(PASSWORD, ann.password_hash)
 
 

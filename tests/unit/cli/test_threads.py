@@ -87,7 +87,7 @@ def test_an_address_that_is_no_page_here_is_one_line(
 
 def test_the_list_has_a_line_for_each_page(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     page = ThreadSummary(1, "blog", "/a/", "A \x1bpage", 12, "aging", ("/b/", "/c/"))
-    monkeypatch.setattr(client, "threads_listing", lambda _data, text, _limit: [page][len(text) :])
+    monkeypatch.setattr(client, "read", lambda _data, _work, text, *_: [page][len(text) :])
     assert run("list").output == "    12  aging   blog:/a/ = /b/ = /c/  A \ufffdpage\n"
     assert run("list", "--containing", "x").output == "no pages\n"
 
@@ -106,7 +106,7 @@ def test_a_blogs_list_of_old_addresses_is_taken_over(
         Close("blog", "/new/", "closed"),
     ]
     asked: list[Order] = []
-    monkeypatch.setattr(client, "aliases_plan", lambda *_: steps)
+    monkeypatch.setattr(client, "read", lambda *_: steps)
     monkeypatch.setattr(client, "write", lambda _data, order: asked.append(order))
     (tmp_path / "list.json").write_text(LIST)
     result = run("import", "-" if given != "file" else tmp_path / "list.json", given=LIST)

@@ -10,6 +10,7 @@ import pytest
 from click.testing import CliRunner
 
 from commentsvc.cli import client, main
+from commentsvc.comments import queries
 from commentsvc.moderation import pins
 from tests.unit.database_fixture import HOUR, NOW, add, opened
 
@@ -90,7 +91,9 @@ def test_what_isso_has_stored_is_imported(isso: Path, tmp_path: Path) -> None:
     told = ours(tmp_path / "data", "import", "auto", isso.with_name("isso.db"))
     assert "isso: recognised by its tables" in told
     assert "empty                1" in told
-    found = {each.comment.id: each for each in client.listing(tmp_path / "data", None, 10)}
+    found = {
+        each.comment.id: each for each in client.read(tmp_path / "data", queries.listing, None, 10)
+    }
     first, reply, gone, left = (found[number] for number in (1, 2, 3, 4))
     assert (first.url, first.title) == ("/a/", "A & B")
     assert (first.comment.author, first.comment.email) == ("Tom & <i>Tim</i>", "tom@blog.example")

@@ -260,7 +260,7 @@ def test_a_second_import_changes_nothing(export: Path, tmp_path: Path) -> None:
         done = run(data, "commentsvc", path)
         assert done.exit_code == 0
     assert "already there          3" in done.output
-    assert len(client.import_runs(data)) == 1
+    assert len(client.read(data, store.runs)) == 1
 
 
 @pytest.mark.parametrize("name", ["export.ndjson", "filled.ndjson"])
@@ -457,7 +457,9 @@ def test_html_of_an_export_is_sanitised(export: Path, tmp_path: Path) -> None:
     path = tmp_path / "hostile.ndjson"
     path.write_text(export.read_text().replace('"<p>x</p>"', '"<p>x</p><script>y</script>"'))
     assert run(tmp_path / "new", "commentsvc", path).exit_code == 0
-    assert {"<p>x</p>"} <= {each.comment.html for each in client.listing(tmp_path / "new", None, 9)}
+    assert {"<p>x</p>"} <= {
+        each.comment.html for each in client.read(tmp_path / "new", queries.listing, None, 9)
+    }
 
 
 def test_an_export_that_was_cut_off_is_named(export: Path, tmp_path: Path) -> None:
