@@ -449,6 +449,10 @@ def test_no_group_of_a_pattern_is_possessive_or_atomic() -> None:
     assert found == []
 
 
+def test_two_bounded_tables_are_our_own_and_the_others_from_cachetools() -> None:
+    assert users_of(r"\bOrderedDict\(") == {"util.ratelimit", "spam.duplicates"}
+
+
 def test_only_the_settings_and_systemd_read_the_environment() -> None:
     readers = {
         module_of(path)
@@ -821,6 +825,17 @@ def test_connections_to_sqlite_are_closed() -> None:
 def is_command(function: ast.FunctionDef | ast.AsyncFunctionDef) -> bool:
     """Return whether it is a command of the command line; each parameter of those is an option."""
     return any(".command(" in ast.unparse(one) for one in function.decorator_list)
+
+
+def test_no_function_is_too_long_to_be_read_at_once() -> None:
+    """A function of more than 70 lines has parts that deserve a name."""
+    assert not [
+        f"{relative(path)}:{node.lineno}: {node.name}"
+        for path in python_files(PACKAGE)
+        for node in ast.walk(ast.parse(path.read_text()))
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
+        if (node.end_lineno or 0) - node.lineno >= 70
+    ]
 
 
 def test_functions_take_few_parameters() -> None:
