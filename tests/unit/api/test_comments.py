@@ -10,6 +10,7 @@ import altcha
 import msgspec
 import pytest
 
+from commentsvc.api import feeds
 from commentsvc.comments import create, pagination, queries
 from commentsvc.db.connection import Transaction
 from commentsvc.markup.markdown import render
@@ -363,7 +364,10 @@ def test_a_mention_leads_to_a_comment_on_the_page_as_its_preview_does(service: S
         assert link not in data(service.post(target, {"message": "@Bo Lee"}))["html"]
 
 
-def test_a_feed_is_of_the_site_or_of_a_page(service: Served) -> None:
+def test_a_feed_is_of_the_site_or_of_a_page(
+    service: Served, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(feeds, "ENTRIES", 2)
     for url in ("/p/", "/q/", "/p/"):
         service.submit(f"<on> {url} {service.now}", url)
         service.now += 1
