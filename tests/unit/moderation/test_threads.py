@@ -14,7 +14,8 @@ from commentsvc.db.connection import Transaction
 from commentsvc.db.database import Database
 from commentsvc.errors import UnknownThread, UrlTaken
 from commentsvc.feedback import reactions
-from commentsvc.moderation import changes, history, pins, threads, undo
+from commentsvc.moderation import authorized, changes, history, permissions, pins, threads, undo
+from commentsvc.moderation.authorized import ThreadChange
 from tests.unit.database_fixture import NOW, add, decide, opened
 
 
@@ -208,3 +209,16 @@ def test_threads_are_listed_newest_first_and_in_pieces(database: Database) -> No
     assert urls(containing="b/") == ["other:/b/", "blog:/b/"]
     assert urls(containing="A") == ["blog:/a/"], "in the title"
     assert urls(containing="%") == []
+
+
+def test_nothing_but_the_verb_merge_merges_pages(database: Database) -> None:
+    add(database, url="/a/")
+    add(database, url="/b/")
+    who = permissions.actor(1, "Mo", "owner", "")
+    before = where(database)
+    with pytest.raises(ValueError, match="combine"):
+        database.write_now(authorized.change_thread, who, 1, ThreadChange("combine", "/b/"), NOW)
+    assert where(database) == before
+    assert (
+        database.write_now(authorized.change_thread, who, 1, ThreadChange("merge", "/b/"), NOW) == 2
+    )
