@@ -173,8 +173,12 @@ def test_the_owner_answers_from_the_phone_and_an_open_page_shows_the_badge(
     start: Callable[..., Service], tab: Page, chromium: Browser
 ) -> None:
     """Two taps suffice from the link in the mail: in the field, and on the button."""
-    service = start()
-    data, address = ("--data", service.data), "mo@blog.example"
+    address = "mo@blog.example"
+    mail = {"HOST": "localhost", "PORT": "1", "SECURITY": "none", "SENDER": "c@blog.example"}
+    mail["MODERATORS"] = address  # who may decide by a link
+    settings = {f"COMMENTSVC_MAIL_{name}": value for name, value in mail.items()}
+    service = start(COMMENTSVC_SERVER_PUBLIC_URL="https://comments.example", **settings)
+    data = ("--data", service.data)
     assert command("moderator", "add", "mo", *data, given="correct horse battery").code == 0
     assert command("moderator", "profile", "mo", "--email", address, *data).code == 0
     assert service.submit(POST, "Which oil?").status == 202
