@@ -50,7 +50,7 @@ from commentsvc.compat.stacosys import CommentsXmlFile, Stacosys, below_web
 from commentsvc.context import ServiceContext
 from commentsvc.db.connection import Transaction
 from commentsvc.db.database import Database
-from commentsvc.db.engine import Location, describe, load_postgresql
+from commentsvc.db.engine import Location, describe
 from commentsvc.db.errors import DatabaseError
 from commentsvc.db.lock import Lock
 from commentsvc.db.migrations import upgrade
@@ -282,13 +282,12 @@ def _leader(location: Location, settings: Settings, keys: Sequence[bytes]) -> It
     if isinstance(location, Path):
         yield SoleLeader()
         return
-    load_postgresql()  # says what is missing without its driver
     from commentsvc.cluster.election import Election, agreement
-    from commentsvc.db.postgresql import upgrade as postgresql_upgrade
+    from commentsvc.db import server
 
     with Election(location, agreement(settings, keys)) as election:
         upgrade.upgrade(location)
-        if stranger := postgresql_upgrade.strangers(location):
+        if stranger := server.strangers(location):
             _log.warning("%s", stranger)
         yield election
 
@@ -318,7 +317,6 @@ async def _instance(
     """
     if not settings.database.url:
         return None
-    load_postgresql()  # says what is missing without its driver
     from commentsvc.cluster.instance import Instance
 
     strict = settings.database.coherence == "strict"

@@ -168,6 +168,8 @@ TESTED_ELSEWHERE: dict[str, str] = {
     "util.database_time": "http/test_miss_limit: what a slow query costs a network",
     "db.errors": "everywhere: what each means is tested where it is raised",
     "markup.image_names": "comments/test_images: names, and what has none",
+    "db.file": "db/sqlite/test_connection: it passes on",
+    "db.server": "db/postgresql/test_connection: it passes on",
     "db.peers": "cluster/test_instance: instances, commands, and what a COMMIT tells",
     "backup.result": "backup/test_archive and test_postgresql_dump: why nothing was restored",
     "db.postgresql.schema": "db/postgresql/test_upgrade: the tables of the models",
@@ -361,6 +363,17 @@ def test_a_guarded_module_is_imported_only_where_it_may_be(name: str) -> None:
         if f"{imported}.".startswith(f"{name}.")
     }
     assert importers <= ONLY_IMPORTERS[name]
+
+
+def test_only_db_and_backup_know_the_engines() -> None:
+    """Others use `db.file` and `db.server`; a backup copies from one engine to the other."""
+    importers = {
+        module_of(path).partition(".")[0]
+        for path in python_files(PACKAGE)
+        for imported in imports(path)
+        if imported.startswith(("commentsvc.db.sqlite", "commentsvc.db.postgresql"))
+    }
+    assert importers == {"db", "backup"}
 
 
 def text_of(constant: str | bytes) -> str:

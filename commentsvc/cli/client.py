@@ -17,14 +17,13 @@ import msgspec
 
 from commentsvc.backup import integrity
 from commentsvc.cli import running
-from commentsvc.db import writer
+from commentsvc.db import file, writer
 from commentsvc.db.connection import Reader
 from commentsvc.db.database import Database
-from commentsvc.db.engine import Location, load_postgresql
+from commentsvc.db.engine import Location
 from commentsvc.db.errors import DatabaseBusy, DatabaseError, DatabaseUnusable
 from commentsvc.db.lock import Lock
 from commentsvc.db.migrations import upgrade
-from commentsvc.db.sqlite import connection as sqlite
 from commentsvc.model import TEXT, Entry
 from commentsvc.moderation import site_names
 from commentsvc.moderation.history import HistoryEntry
@@ -164,10 +163,9 @@ def hidden_sites(data: Path, settings: Settings | None) -> list[str]:
 
 def server_state(url: str) -> list[str]:
     """Return what a PostgreSQL is, and what is wrong with its settings. Raise DatabaseError."""
-    load_postgresql()
-    from commentsvc.db.postgresql import upgrade as postgresql_upgrade
+    from commentsvc.db import server
 
-    version, problems = postgresql_upgrade.examine(url)
+    version, problems = server.examine(url)
     return [f"PostgreSQL {version}", *problems]
 
 
@@ -178,9 +176,9 @@ def read(
     path = database(data)
     if isinstance(path, str):
         return _ask_postgresql(path, work, *args, **kwargs)
-    dial = partial(sqlite.connect, path, READ_PATIENCE, "query_only=1")
+    dial = partial(file.connect, path, READ_PATIENCE, "query_only=1")
     try:
-        return sqlite.ask(path, dial, work, *args, **kwargs)
+        return file.ask(path, dial, work, *args, **kwargs)
     except DatabaseBusy:
         raise
     except DatabaseError:
@@ -191,16 +189,14 @@ def read(
 def _ask_postgresql(
     url: str, work: Callable[Concatenate[Reader, P], T], *args: P.args, **kwargs: P.kwargs
 ) -> T:
-    postgresql = load_postgresql()
-    from commentsvc.db.postgresql import upgrade as postgresql_upgrade
+    from commentsvc.db import server
 
-    if not postgresql_upgrade.is_current(url):
+    if not server.is_current(url):
         raise DatabaseUnusable(
             "The tables do not exist yet, or an older version made them: the next start of the"
             " server creates or upgrades them."
         )
-    result: T = postgresql.ask(url, work, *args, **kwargs)
-    return result
+    return server.ask(url, work, *args, **kwargs)
 
 
 def read_snapshot(
@@ -214,8 +210,8 @@ def read_snapshot(
     if isinstance(path, str):
         return read(data, work, *args, **kwargs)
     _must_be_current(path)
-    dial = partial(sqlite.connect_reading, path, READ_PATIENCE)
-    return sqlite.ask(path, dial, lambda reader: reader.whole(work, *args, **kwargs))
+    dial = partial(file.connect_reading, path, READ_PATIENCE)
+    return file.ask(path, dial, lambda reader: reader.whole(work, *args, **kwargs))
 
 
 def _must_be_current(path: Path) -> None:
@@ -320,9 +316,9 @@ def probe(data: Path) -> str:
     server = control.ask(data / data_dir.CONTROL, Ping())
     address = server.address
     try:
-        with control.connect(server, PROBE_DEADLINE) as client, client.makefile("rb") as file:
+        with control.connect(server, PROBE_DEADLINE) as client, client.makefile("rb") as answer:
             client.sendall(HEALTH)
-            status = file.readline(200).decode("latin-1").strip()
+            status = answer.readline(200).decode("latin-1").strip()
     except OSError as error:
         raise ControlError(f"{address} does not answer: {error}.") from error
     if not status.startswith("HTTP/1.1 200 "):

@@ -7,15 +7,12 @@ does not wait for the disk: that would cost an fsync, and nothing is stored.
 import asyncio
 import contextlib
 import logging
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
 from typing import Any, Final, Protocol
 
 import psycopg
 
-from commentsvc.db import notices
+from commentsvc.db import notices, server
 from commentsvc.db.notices import CHANNEL, Notice
-from commentsvc.db.postgresql import connection as postgresql
 
 _log = logging.getLogger(__name__)
 
@@ -78,7 +75,7 @@ class NotificationChannel:
         is_logged = False
         while True:
             try:
-                async with _dialled(self._url) as connection:
+                async with server.dialled(self._url, SILENCE_MS) as connection:
                     for channel in (CHANNEL, _channel(self._identity)):
                         await connection.execute(f'LISTEN "{channel}"')
                     is_logged = False
@@ -102,7 +99,7 @@ class NotificationChannel:
         """Send the notices, and a heartbeat `every` so many seconds, until cancelled."""
         while True:
             with contextlib.suppress(Exception):  # `listen` logs a loss
-                async with _dialled(self._url) as connection:
+                async with server.dialled(self._url, SILENCE_MS) as connection:
                     await connection.execute("SET synchronous_commit = off")
                     await self._send_on(connection, every)
             await asyncio.sleep(PAUSE)
@@ -139,21 +136,3 @@ class NotificationChannel:
 def _channel(identity: str) -> str:
     """Return the channel of one instance; without `identity`, the one of all."""
     return f"{CHANNEL}_{identity}" if identity else CHANNEL
-
-
-@asynccontextmanager
-async def _dialled(url: str) -> AsyncIterator[psycopg.AsyncConnection[Any]]:
-    """Open a connection in autocommit mode during the block. Raise psycopg.Error, OSError."""
-    connection = await psycopg.AsyncConnection.connect(
-        url,
-        autocommit=True,
-        connect_timeout=postgresql.DIAL_PATIENCE,
-        tcp_user_timeout=SILENCE_MS,
-        application_name="commentsvc",
-        client_encoding="utf8",
-    )
-    try:
-        await connection.execute(postgresql.session(connection.info, read_only=False))
-        yield connection
-    finally:
-        await connection.close()

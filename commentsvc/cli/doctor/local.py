@@ -15,7 +15,6 @@ from typing import Final
 from commentsvc.cli import running
 from commentsvc.cli.doctor import remote
 from commentsvc.cli.doctor.remote import Finding, ProbeClient
-from commentsvc.db.engine import load_postgresql
 from commentsvc.db.errors import DatabaseError
 from commentsvc.runtime import control
 from commentsvc.runtime.control import ControlError, Ping
@@ -48,10 +47,9 @@ def examine(visitor: ProbeClient, data: Path, settings: Settings) -> Iterator[Fi
 def database(url: str) -> Finding:
     """Check that PostgreSQL can be used, and is configured so that nothing is lost."""
     try:
-        load_postgresql()
-        from commentsvc.db.postgresql import upgrade as postgresql_upgrade
+        from commentsvc.db import server
 
-        version, problems = postgresql_upgrade.examine(url)
+        version, problems = server.examine(url)
     except DatabaseError as error:
         return Finding("database", False, str(error))
     if problems:

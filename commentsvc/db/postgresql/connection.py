@@ -15,7 +15,7 @@ import contextlib
 import re
 import threading
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Future
 from functools import lru_cache
 from itertools import count
@@ -264,6 +264,27 @@ def dial(
             f"PostgreSQL cannot be reached ({_one_line(error)}): check database.url and the server"
         ) from error
     return connection
+
+
+@contextlib.asynccontextmanager
+async def dialled(url: str, silence_ms: int) -> AsyncIterator[psycopg.AsyncConnection[Any]]:
+    """Open a connection for an event loop, in autocommit mode, during the block.
+
+    Raise psycopg.Error, OSError.
+    """
+    connection = await psycopg.AsyncConnection.connect(
+        url,
+        autocommit=True,
+        connect_timeout=DIAL_PATIENCE,
+        tcp_user_timeout=silence_ms,
+        application_name="commentsvc",
+        client_encoding="utf8",
+    )
+    try:
+        await connection.execute(session(connection.info, read_only=False))
+        yield connection
+    finally:
+        await connection.close()
 
 
 def session(info: psycopg.ConnectionInfo, *, read_only: bool) -> str:

@@ -12,7 +12,6 @@ import psycopg
 import pytest
 
 from commentsvc.backup import integrity
-from commentsvc.cluster import notifications
 from commentsvc.comments import create, queries
 from commentsvc.db.connection import Transaction
 from commentsvc.db.database import Database
@@ -228,7 +227,7 @@ def test_settings_of_a_database_do_not_reach_our_sessions(odd: str, tmp_path: Pa
     }
 
     async def of_channel(name: str) -> str:
-        async with notifications._dialled(odd) as connection:
+        async with postgresql.dialled(odd, 2_000) as connection:
             cursor = await connection.execute(f"SHOW {name}")
             return str((await cursor.fetchone() or ("",))[0])
 
