@@ -44,7 +44,7 @@ from commentsvc.auth import edit_tokens
 from commentsvc.auth.signed_links import SignedLinks
 from commentsvc.backup.scheduled import ScheduledBackup
 from commentsvc.cluster.leader import Leader, SoleLeader, Work, meanwhile
-from commentsvc.comments import queries
+from commentsvc.comments import queries, site_rows
 from commentsvc.comments.page_urls import Sites
 from commentsvc.compat.stacosys import CommentsXmlFile, Stacosys, below_web
 from commentsvc.context import ServiceContext
@@ -366,10 +366,10 @@ def _observed(bridge: Bridge, traced: bool) -> Iterator[None]:
 
 def sync_settings(tx: Transaction, settings: Settings) -> None:
     """Store what the database has of the settings: sites, and the recipients of messages."""
-    queries.sync_sites(tx, [site.name for site in settings.sites])
-    queries.set_math(tx, [site.name for site in settings.sites if site.math])
+    site_rows.sync(tx, [site.name for site in settings.sites])
+    site_rows.set_math(tx, [site.name for site in settings.sites if site.math])
     pictured = [site.name for site in settings.sites if site.images]
-    queries.set_images(tx, settings.server.public_url.rstrip("/"), pictured)
+    site_rows.set_images(tx, settings.server.public_url.rstrip("/"), pictured)
     outbox_queue.sync_targets(tx, channels.targets(settings))
 
 

@@ -160,6 +160,7 @@ TESTED_ELSEWHERE: dict[str, str] = {
     "readers.accounts": "pages/test_reader_sign_in: who signs in, and what it allows",
     "auth.blog_tokens": "pages/test_reader_sign_in: what the blog's login says, and must not",
     "db.schema.readers": "db/migrations: the steps give the schema of the models",
+    "comments.site_rows": "app and comments/test_queries: sites of the settings",
     "comments.popular": "api/test_comments: pages in each period, and what has passed",
     "errors": "http/test_router: what each failure means to a client",
     "context": "it has fields only",

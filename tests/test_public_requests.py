@@ -24,9 +24,9 @@ from commentsvc.auth import attempts, signed_links
 from commentsvc.comments import create, images
 from commentsvc.db.connection import Transaction
 from commentsvc.db.postgresql.schema import TABLES
-from commentsvc.exports import disqus, snapshot, wordpress, xml_text
+from commentsvc.exports import contents, disqus, wordpress, xml_text
+from commentsvc.exports.contents import Selection
 from commentsvc.exports.output import Output
-from commentsvc.exports.snapshot import Selection
 from commentsvc.feedback import reactions, reports, views, votes
 from commentsvc.http.compression import compressed
 from commentsvc.http.messages import Response, encode
@@ -215,8 +215,8 @@ def ways_out(service: Served) -> dict[str, list[str]]:
     def exported(write: Callable[..., None]) -> Element:
         file = io.BytesIO()
         output = Output(file)
-        pages = partial(snapshot.pages, selection=Selection())
-        service.database.read_now(lambda reader: write(pages(reader), ORIGINS, output))
+        pages = partial(contents.pages, selection=Selection())
+        service.database.read_now(lambda snapshot: write(pages(snapshot), ORIGINS, output))
         output.flush()
         return ElementTree.fromstring(file.getvalue())
 

@@ -26,7 +26,7 @@ from commentsvc.auth.account_mails import AskedAddress
 from commentsvc.auth.attempts import AttemptLimiter, Bucket, Rate
 from commentsvc.auth.signed_links import LinkError, LinkExpired, SignedLinks
 from commentsvc.comments.submission import is_email
-from commentsvc.db.connection import Reader, Transaction
+from commentsvc.db.connection import Snapshot, Transaction
 from commentsvc.errors import NotPermitted, ProfileRefused
 from commentsvc.http.messages import Response
 from commentsvc.moderation import profiles
@@ -273,10 +273,10 @@ class Account:
             return await self._show(context, 422, problem=problem)
         return redirect("account?done=address")
 
-    def _asked(self, reader: Reader, token: str, context: RequestContext) -> AskedAddress:
+    def _asked(self, snapshot: Snapshot, token: str, context: RequestContext) -> AskedAddress:
         """Return the address that a link confirms for this account. Raise LinkError."""
         number, at = self._links.read(account_mails.CONFIRM_ADDRESS, token, context.now)
-        asked = account_mails.asked_of(reader, context.moderator.moderator_id)
+        asked = account_mails.asked_of(snapshot, context.moderator.moderator_id)
         if asked is None or (asked.moderator_id, asked.at) != (number, at):
             raise LinkExpired(signed_links.USED)
         return asked
@@ -311,7 +311,7 @@ class Account:
         )
 
 
-def _profile(reader: Reader, context: RequestContext) -> Profile:
-    profile = profiles.find(reader, context.moderator.moderator_id)
+def _profile(snapshot: Snapshot, context: RequestContext) -> Profile:
+    profile = profiles.find(snapshot, context.moderator.moderator_id)
     assert profile is not None, "a session ends with its account"
     return profile

@@ -11,7 +11,7 @@ from commentsvc.auth.accounts import Moderator, ModeratorError, NameRefused, Nam
 from commentsvc.auth.invitations import OVER, AccountInvitation, InvitationOver
 from commentsvc.auth.signed_links import LinkError, SignedLinks
 from commentsvc.comments.submission import is_email
-from commentsvc.db.connection import Reader, Transaction
+from commentsvc.db.connection import Snapshot, Transaction
 from commentsvc.errors import ProfileRefused
 from commentsvc.http.messages import Response, TrustedProxies
 from commentsvc.model import ROLES
@@ -224,8 +224,8 @@ class AccountPages:
         problem: Text = "",
         link: str = "",
     ) -> Response:
-        def work(reader: Reader) -> tuple[list[Profile], list[AccountInvitation]]:
-            return profiles.everyone(reader), invitations.listing(reader, context.now)
+        def work(snapshot: Snapshot) -> tuple[list[Profile], list[AccountInvitation]]:
+            return profiles.everyone(snapshot), invitations.listing(snapshot, context.now)
 
         known, offered = await self._database.read(work)
         return await self._layout.render(

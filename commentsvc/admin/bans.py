@@ -12,7 +12,7 @@ from commentsvc.admin.review_queue import (
     flash_message,
     unreadable_decision,
 )
-from commentsvc.db.connection import Reader
+from commentsvc.db.connection import Snapshot
 from commentsvc.http.messages import Response
 from commentsvc.model import BANS, SPAM
 from commentsvc.moderation import authorized, lists, undo
@@ -103,11 +103,11 @@ class BanPages:
     ) -> Response:
         added = whole_number(context.first("id"))
 
-        def work(reader: Reader) -> tuple[list[Ban], list[int], FlashMessage | None]:
-            known = bans.listing(reader)
+        def work(snapshot: Snapshot) -> tuple[list[Ban], list[int], FlashMessage | None]:
+            known = bans.listing(snapshot)
             newest = [ban for ban in known if ban.id == added]
-            ids = [each for ban in newest for each in lists.ids_of_banned(reader, ban, MANY)]
-            last_act = undo.last_act(reader, context.moderator.name)
+            ids = [each for ban in newest for each in lists.ids_of_banned(snapshot, ban, MANY)]
+            last_act = undo.last_act(snapshot, context.moderator.name)
             return known, ids, flash_message(context.first("done"), last_act)
 
         known, also, marked = await self._database.read(work)

@@ -10,7 +10,7 @@ from commentsvc.admin.review_queue import flash_message, with_flash
 from commentsvc.api.images import HEADERS as IMAGE_HEADERS
 from commentsvc.comments import images
 from commentsvc.comments.submission import SubmissionError, message_from_text
-from commentsvc.db.connection import Reader
+from commentsvc.db.connection import Snapshot
 from commentsvc.errors import UnknownComment
 from commentsvc.feedback import reports
 from commentsvc.http.messages import NOT_STORED, HttpError, Response
@@ -133,24 +133,24 @@ class CommentPage:
     ) -> Response:
         """Show a comment; `typed` has a `problem` and the typed `text` or `answer`."""
 
-        def work(reader: Reader) -> CommentDetails:
-            entry = authorized.find_comment(reader, context.actor, comment_id)
+        def work(snapshot: Snapshot) -> CommentDetails:
+            entry = authorized.find_comment(snapshot, context.actor, comment_id)
             viewer = Viewer(
                 now=context.now,
                 origins=self._origins,
-                verdicts=lists.verdicts_of(reader, [comment_id]),
-                parents=lists.parents_of(reader, [entry.comment]),
-                reports=reports.counts(reader, [comment_id]),
+                verdicts=lists.verdicts_of(snapshot, [comment_id]),
+                parents=lists.parents_of(snapshot, [entry.comment]),
+                reports=reports.counts(snapshot, [comment_id]),
                 spam_from=self._spam_from,
             )
             return CommentDetails(
                 entry,
                 viewer,
-                history.entries(reader, comment_id, history.SHOWN),
-                undo.last_act(reader, context.moderator.name),
-                bans.network_of(reader, comment_id),
-                profiles.find(reader, context.moderator.moderator_id),
-                pins.is_pinned(reader, comment_id),
+                history.entries(snapshot, comment_id, history.SHOWN),
+                undo.last_act(snapshot, context.moderator.name),
+                bans.network_of(snapshot, comment_id),
+                profiles.find(snapshot, context.moderator.moderator_id),
+                pins.is_pinned(snapshot, comment_id),
             )
 
         try:

@@ -23,7 +23,7 @@ from commentsvc.auth.accounts import Moderator
 from commentsvc.auth.passkeys import Passkey, PasskeyRefused, RelyingParty
 from commentsvc.auth.signed_links import LinkError, SignedLinks
 from commentsvc.auth.two_factor import WRONG_CODE
-from commentsvc.db.connection import Reader, Transaction
+from commentsvc.db.connection import Snapshot, Transaction
 from commentsvc.http.messages import Request, Response, TrustedProxies
 from commentsvc.moderation.permissions import Permission
 from commentsvc.util.i18n import Text
@@ -188,8 +188,8 @@ class SignIn:
         to: str,
         problem: Text = "",
     ) -> Response:
-        def work(reader: Reader) -> tuple[bool, bool]:
-            return not accounts.everyone(reader), passkeys.exist(reader)
+        def work(snapshot: Snapshot) -> tuple[bool, bool]:
+            return not accounts.everyone(snapshot), passkeys.exist(snapshot)
 
         empty, has_passkeys = await self._database.read(work)
         challenge = options = ""

@@ -9,7 +9,7 @@ from commentsvc.admin.reauthentication import WRONG_PASSWORD
 from commentsvc.admin.render import redirect
 from commentsvc.auth import account_mails, totp, two_factor
 from commentsvc.auth.two_factor import RECOVERY_CODES, RECOVERY_SIZE, SECRET_SIZE, WRONG_CODE
-from commentsvc.db.connection import Reader, Transaction
+from commentsvc.db.connection import Snapshot, Transaction
 from commentsvc.http.messages import Response
 from commentsvc.moderation.permissions import Permission
 from commentsvc.util.i18n import Text
@@ -74,12 +74,12 @@ class FactorPages:
     ) -> Response:
         who = context.moderator
 
-        def work(reader: Reader) -> tuple[bool, int, bytes | None]:
+        def work(snapshot: Snapshot) -> tuple[bool, int, bytes | None]:
             number = who.moderator_id
             return (
-                two_factor.is_on(reader, number),
-                two_factor.codes_left(reader, number),
-                self._two_factor.offered(reader, number),
+                two_factor.is_on(snapshot, number),
+                two_factor.codes_left(snapshot, number),
+                self._two_factor.offered(snapshot, number),
             )
 
         on, left, secret = await self._database.read(work)

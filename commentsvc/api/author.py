@@ -32,7 +32,7 @@ from commentsvc.comments.submission import (
     message_from_text,
 )
 from commentsvc.context import ServiceContext
-from commentsvc.db.connection import Reader
+from commentsvc.db.connection import Snapshot
 from commentsvc.errors import TooManyVotes, UnknownComment
 from commentsvc.feedback import reports
 from commentsvc.feedback import votes as voting
@@ -358,11 +358,14 @@ class AuthorActions:
         headers = self._cors.check(request, place.site)
         who = self._submissions.reader(request, place.site)
 
-        def work(reader: Reader) -> list[tuple[Entry, int]]:
-            url = queries.thread(reader, *place).url
+        def work(snapshot: Snapshot) -> list[tuple[Entry, int]]:
+            url = queries.thread(snapshot, *place).url
             found = []
-            for number in accounts.own_comments(reader, who, url):
-                entry, own = queries.find(reader, number), author_edits.authorize(reader, number)
+            for number in accounts.own_comments(snapshot, who, url):
+                entry, own = (
+                    queries.find(snapshot, number),
+                    author_edits.authorize(snapshot, number),
+                )
                 if entry and own and entry.comment.status != DELETED:
                     found.append((entry, own.token_expires_at))
             return found
@@ -405,8 +408,8 @@ class AuthorActions:
         Raise HttpError 401 or 403, UnknownComment.
         """
 
-        def work(reader: Reader) -> tuple[Entry | None, EditCredentials | None]:
-            return queries.find(reader, number), author_edits.authorize(reader, number)
+        def work(snapshot: Snapshot) -> tuple[Entry | None, EditCredentials | None]:
+            return queries.find(snapshot, number), author_edits.authorize(snapshot, number)
 
         entry, own = self._database.read_now(work)
         if entry is None or own is None:

@@ -52,7 +52,7 @@ from commentsvc.comments.submission import (
     message_from_json,
 )
 from commentsvc.context import ServiceContext
-from commentsvc.db.connection import Reader
+from commentsvc.db.connection import Snapshot
 from commentsvc.feedback import reactions, views
 from commentsvc.http.messages import (
     ANY_ORIGIN,
@@ -287,30 +287,32 @@ class CommentsApi:
         places = {url: self._sites.locate(url, query.site) for url in query.url}
         now = self._clock.now_ms()
 
-        def work(reader: Reader) -> tuple[Counts, set[str]]:
-            threads = {url: queries.thread(reader, *place) for url, place in places.items()}
+        def work(snapshot: Snapshot) -> tuple[Counts, set[str]]:
+            threads = {url: queries.thread(snapshot, *place) for url, place in places.items()}
             tags = {thread_tag(places[url].site, thread.url) for url, thread in threads.items()}
-            counted = self._views(reader, places, threads) if query.views else UNSET
+            counted = self._views(snapshot, places, threads) if query.views else UNSET
             if counted:
                 tags |= {views_tag(places[url].site) for url in counted}
             counts = Counts(
                 {url: thread.count for url, thread in threads.items()},
                 {
                     url: self._sites.reactions(
-                        places[url].site, reactions.counts(reader, thread.id)
+                        places[url].site, reactions.counts(snapshot, thread.id)
                     )
                     for url, thread in threads.items()
                 }
                 if query.reactions
                 else UNSET,
-                self._latest(reader, site) if query.latest else UNSET,
+                self._latest(snapshot, site) if query.latest else UNSET,
                 {
-                    period: self._popular(popular.popular(reader, site, period, now, LISTED), site)
+                    period: self._popular(
+                        popular.popular(snapshot, site, period, now, LISTED), site
+                    )
                     for period in query.popular
                 }
                 or UNSET,
                 counted,
-                self._viewed(reader, site) if query.viewed else UNSET,
+                self._viewed(snapshot, site) if query.viewed else UNSET,
             )
             return counts, tags
 
@@ -324,7 +326,7 @@ class CommentsApi:
         return self._show_counts(self._database.read_now(work), others)
 
     async def _read_counts(
-        self, work: Callable[[Reader], tuple[Counts, set[str]]], tags: set[str]
+        self, work: Callable[[Snapshot], tuple[Counts, set[str]]], tags: set[str]
     ) -> Response:
         return self._show_counts(await self._database.read_for_public(work), tags)
 
@@ -332,7 +334,7 @@ class CommentsApi:
         counts, tags = found
         return Response(200, self._json, encode(counts), tuple(tags | others))
 
-    def _latest(self, reader: Reader, site: str) -> list[LatestComment]:
+    def _latest(self, snapshot: Snapshot, site: str) -> list[LatestComment]:
         origin = self._sites.origin(site)
         return [
             LatestComment(
@@ -343,7 +345,7 @@ class CommentsApi:
                 entry.title or entry.url,
                 rfc3339(comment.published_at or comment.created_at),
             )
-            for entry in queries.latest(reader, site, None, LISTED)
+            for entry in queries.latest(snapshot, site, None, LISTED)
             for comment in [entry.comment]
         ]
 
@@ -354,21 +356,21 @@ class CommentsApi:
         ]
 
     def _views(
-        self, reader: Reader, places: Mapping[str, PageRef], threads: Mapping[str, Thread]
+        self, snapshot: Snapshot, places: Mapping[str, PageRef], threads: Mapping[str, Thread]
     ) -> dict[str, int]:
         return {
-            url: views.views(reader, place.site, threads[url].url)
+            url: views.views(snapshot, place.site, threads[url].url)
             for url, place in places.items()
             if self._sites.counts_views(place.site)
         }
 
-    def _viewed(self, reader: Reader, site: str) -> list[ViewedPage]:
+    def _viewed(self, snapshot: Snapshot, site: str) -> list[ViewedPage]:
         if not self._sites.counts_views(site):
             return []
         origin = self._sites.origin(site)
         return [
             ViewedPage(origin + page.url, page.title or page.url, page.views)
-            for page in views.most_viewed(reader, site, LISTED)
+            for page in views.most_viewed(snapshot, site, LISTED)
         ]
 
     def list_comments(
@@ -395,22 +397,22 @@ class CommentsApi:
         limit = most if query.limit is UNSET else min(query.limit, most)
         open_for = self._sites.options[place.site].open_for
 
-        def work(reader: Reader) -> CommentList:
+        def work(snapshot: Snapshot) -> CommentList:
             if since is not None:
-                return queries.changed(reader, place, since, limit, open_for)
-            return queries.list_comments(reader, place, sort, limit, after, open_for)
+                return queries.changed(snapshot, place, since, limit, open_for)
+            return queries.list_comments(snapshot, place, sort, limit, after, open_for)
 
         def tags(page: CommentList) -> tuple[str, ...]:
             return operation.tags(request, thread_tag(place.site, page.thread.url))
 
         if since is None and sort != "top" and limit <= SHORT:
-            page = self._database.read_now(Reader.whole, work)
+            page = self._database.read_now(Snapshot.whole, work)
             return self._show_list(page, place, tags(page))
         return self._read_list(work, place, tags)
 
     async def _read_list(
         self,
-        work: Callable[[Reader], CommentList],
+        work: Callable[[Snapshot], CommentList],
         place: PageRef,
         tags: Callable[[CommentList], tuple[str, ...]],
     ) -> Response:

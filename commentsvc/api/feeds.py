@@ -25,7 +25,7 @@ from commentsvc.auth.edit_tokens import ReplyFeedWords
 from commentsvc.comments import pagination, queries
 from commentsvc.comments.page_urls import PageRef
 from commentsvc.context import ServiceContext
-from commentsvc.db.connection import Reader
+from commentsvc.db.connection import Snapshot
 from commentsvc.http.messages import (
     ANY_ORIGIN,
     NO_SNIFFING,
@@ -215,9 +215,9 @@ class Feeds:
         word = REPLIES.read(request).t
         number = self._feed_words.read(word)
 
-        def work(reader: Reader) -> tuple[Entry | None, list[Entry]]:
-            own = None if number is None else queries.find(reader, number)
-            return own, queries.replies(reader, own.comment.id, ENTRIES) if own else []
+        def work(snapshot: Snapshot) -> tuple[Entry | None, list[Entry]]:
+            own = None if number is None else queries.find(snapshot, number)
+            return own, queries.replies(snapshot, own.comment.id, ENTRIES) if own else []
 
         own, entries = await self._database.read_for_public(work)
         source = self._source(own.site, own.url) if own else None
@@ -279,10 +279,10 @@ class Feeds:
         return f"{self._base}{path}{'?' if query else ''}{query}"
 
 
-def _latest(reader: Reader, site: str, url: str, limit: int) -> tuple[str, list[Entry]]:
+def _latest(snapshot: Snapshot, site: str, url: str, limit: int) -> tuple[str, list[Entry]]:
     """Return the current url of a page ("" for a whole site) and the newest comments."""
-    now_at = queries.thread(reader, site, url).url if url else ""
-    return now_at, queries.latest(reader, site, url or None, limit)
+    now_at = queries.thread(snapshot, site, url).url if url else ""
+    return now_at, queries.latest(snapshot, site, url or None, limit)
 
 
 def _as_fit(entries: Iterable[FeedEntry]) -> list[FeedEntry]:

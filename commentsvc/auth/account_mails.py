@@ -7,7 +7,7 @@ somebody else's. The change of an address is mailed to the former one too.
 from typing import Final, NamedTuple
 
 from commentsvc.auth import credentials
-from commentsvc.db.connection import Reader, Transaction
+from commentsvc.db.connection import Snapshot, Transaction
 from commentsvc.db.schema.comments import ModeratorTable
 from commentsvc.outbox import outbox
 from commentsvc.outbox.outbox import MailAddress
@@ -70,22 +70,22 @@ def ask(tx: Transaction, moderator_id: int, to: MailAddress, now: int) -> None:
     outbox.mail(tx, CONFIRM_ADDRESS, to, now)
 
 
-def asked_by_mail(reader: Reader, email: str, at: int) -> AskedAddress | None:
+def asked_by_mail(snapshot: Snapshot, email: str, at: int) -> AskedAddress | None:
     """Return what a mail asks that was queued for an address at that time; None if it is over."""
-    return _asked(reader, ModeratorTable.asked_email == email, ModeratorTable.asked_at == at)
+    return _asked(snapshot, ModeratorTable.asked_email == email, ModeratorTable.asked_at == at)
 
 
-def asked_of(reader: Reader, moderator_id: int) -> AskedAddress | None:
+def asked_of(snapshot: Snapshot, moderator_id: int) -> AskedAddress | None:
     """Return the address that an account has to confirm; None if there is none."""
-    return _asked(reader, ModeratorTable.id == moderator_id, ModeratorTable.asked_email != "")
+    return _asked(snapshot, ModeratorTable.id == moderator_id, ModeratorTable.asked_email != "")
 
 
-def _asked(reader: Reader, *conditions: object) -> AskedAddress | None:
+def _asked(snapshot: Snapshot, *conditions: object) -> AskedAddress | None:
     asked = ModeratorTable.select(
         ModeratorTable.id,
         ModeratorTable.name,
         ModeratorTable.asked_email,
         ModeratorTable.asked_at,
     )
-    row = reader.first(asked.where(*conditions))
+    row = snapshot.first(asked.where(*conditions))
     return AskedAddress(*row) if row else None

@@ -15,7 +15,7 @@ from typing import Final
 import msgspec
 from peewee import fn
 
-from commentsvc.db.connection import Reader, Transaction
+from commentsvc.db.connection import Snapshot, Transaction
 from commentsvc.db.query import Select
 from commentsvc.db.schema.comments import (
     ApiTokenTable,
@@ -109,24 +109,24 @@ def set_language(tx: Transaction, moderator_id: int, language: str) -> None:
     tx.change(changed.where(ModeratorTable.id == moderator_id))
 
 
-def find(reader: Reader, name: str) -> Moderator | None:
+def find(snapshot: Snapshot, name: str) -> Moderator | None:
     """Return the account of that name, ignoring case; None if there is none."""
-    row = reader.first(_accounts().where(is_called(name)))
+    row = snapshot.first(_accounts().where(is_called(name)))
     return Moderator(*row) if row else None
 
 
-def named(reader: Reader, name: str) -> Moderator:
+def named(snapshot: Snapshot, name: str) -> Moderator:
     """Return the account of that name, ignoring case. Raise UnknownModerator."""
-    account = find(reader, name)
+    account = find(snapshot, name)
     if account is None:
         raise UnknownModerator(name)
     return account
 
 
-def everyone(reader: Reader) -> list[Moderator]:
+def everyone(snapshot: Snapshot) -> list[Moderator]:
     """Return all accounts, by name."""
     accounts = _accounts().order_by(fn.LOWER(ModeratorTable.name))
-    return [Moderator(*row) for row in reader.query(accounts)]
+    return [Moderator(*row) for row in snapshot.query(accounts)]
 
 
 def _accounts() -> Select:

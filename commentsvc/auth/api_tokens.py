@@ -11,7 +11,7 @@ from typing import Final
 
 import msgspec
 
-from commentsvc.db.connection import Reader, Transaction
+from commentsvc.db.connection import Snapshot, Transaction
 from commentsvc.db.query import Param, Select, prepared
 from commentsvc.db.schema.comments import ApiTokenTable, ModeratorTable
 from commentsvc.util.timestamps import DAY_MS
@@ -75,22 +75,22 @@ def offer(moderator_id: int, name: str, scope: str, sites: str, now: int, days: 
     return ApiToken(0, moderator_id, name, scope, sites, now, 0, expires, "", "", "")
 
 
-def find(reader: Reader, token: str) -> ApiToken | None:
+def find(snapshot: Snapshot, token: str) -> ApiToken | None:
     """Return the token, expired or not; None if it never existed, or is revoked."""
-    row = reader.first(_by_digest, digest(token))
+    row = snapshot.first(_by_digest, digest(token))
     return ApiToken(*row) if row else None
 
 
-def by_id(reader: Reader, token_id: int) -> ApiToken | None:
+def by_id(snapshot: Snapshot, token_id: int) -> ApiToken | None:
     """Return the token of that id; None if it is revoked."""
-    row = reader.first(_tokens().where(ApiTokenTable.id == token_id))
+    row = snapshot.first(_tokens().where(ApiTokenTable.id == token_id))
     return ApiToken(*row) if row else None
 
 
-def of_moderator(reader: Reader, moderator_id: int) -> list[ApiToken]:
+def of_moderator(snapshot: Snapshot, moderator_id: int) -> list[ApiToken]:
     """Return an account's tokens, the newest first."""
     query = _tokens().where(ApiTokenTable.moderator == moderator_id)
-    return [ApiToken(*row) for row in reader.query(query.order_by(ApiTokenTable.id.desc()))]
+    return [ApiToken(*row) for row in snapshot.query(query.order_by(ApiTokenTable.id.desc()))]
 
 
 def touch(tx: Transaction, token_id: int, now: int) -> None:

@@ -11,7 +11,7 @@ import msgspec
 
 from commentsvc.auth import api_tokens, passkeys, sessions
 from commentsvc.auth.sessions import Lifetime
-from commentsvc.db.connection import Reader, Transaction
+from commentsvc.db.connection import Snapshot, Transaction
 from commentsvc.db.schema.comments import (
     ApiTokenTable,
     IdentityTable,
@@ -52,25 +52,27 @@ class Credential(msgspec.Struct, frozen=True):
 
 
 def of_moderator(
-    reader: Reader, moderator_id: int, lifetime: Lifetime, now: int
+    snapshot: Snapshot, moderator_id: int, lifetime: Lifetime, now: int
 ) -> list[Credential]:
     """Return the credentials of an account, by kind."""
     known = [
         Credential(SESSION, one.id, one.user_agent, one.created_at, one.seen_at)
-        for one in sessions.of_moderator(reader, moderator_id, lifetime, now)
+        for one in sessions.of_moderator(snapshot, moderator_id, lifetime, now)
     ]
     known += [
         Credential(TOKEN, one.id, one.name, one.created_at, one.used_at, one.expires_at)
-        for one in api_tokens.of_moderator(reader, moderator_id)
+        for one in api_tokens.of_moderator(snapshot, moderator_id)
     ]
     known += [
         Credential(PASSKEY, one.id, one.name, one.created_at, one.used_at)
-        for one in passkeys.of_moderator(reader, moderator_id)
+        for one in passkeys.of_moderator(snapshot, moderator_id)
     ]
     identities = IdentityTable.select(
         IdentityTable.id, IdentityTable.issuer, IdentityTable.subject, IdentityTable.created_at
     ).where(IdentityTable.moderator == moderator_id)
-    for number, issuer, subject, created_at in reader.query(identities.order_by(IdentityTable.id)):
+    for number, issuer, subject, created_at in snapshot.query(
+        identities.order_by(IdentityTable.id)
+    ):
         name = f"{urlsplit(issuer).hostname or issuer}: {subject[:SUBJECT_LENGTH]}"
         known.append(Credential(IDENTITY, number, name, created_at))
     return known

@@ -9,7 +9,7 @@ account.
 from commentsvc.auth import accounts
 from commentsvc.auth.accounts import Moderator
 from commentsvc.auth.oidc import Identity
-from commentsvc.db.connection import Reader, Transaction
+from commentsvc.db.connection import Snapshot, Transaction
 from commentsvc.db.schema.comments import IdentityTable, ModeratorTable
 from commentsvc.util.origin import address_key
 
@@ -38,7 +38,7 @@ def account_of(tx: Transaction, identity: Identity, now: int) -> tuple[Moderator
     return account, account is not None
 
 
-def _named_by(reader: Reader, identity: Identity) -> str:
+def _named_by(snapshot: Snapshot, identity: Identity) -> str:
     """Return the name of the account with the identity's email address; "" if there is none.
 
     An account that belongs to another subject of the issuer does not count.
@@ -52,5 +52,5 @@ def _named_by(reader: Reader, identity: Identity) -> str:
         ModeratorTable.verified_email == ModeratorTable.email,
         ModeratorTable.id.not_in(taken),
     )
-    found = [name for name, email in reader.query(free) if address_key(email) == wanted]
+    found = [name for name, email in snapshot.query(free) if address_key(email) == wanted]
     return str(found[0]) if wanted and len(found) == 1 else ""

@@ -14,7 +14,7 @@ import msgspec
 
 from commentsvc.auth import accounts
 from commentsvc.auth.accounts import Moderator, ModeratorError
-from commentsvc.db.connection import Reader, Transaction
+from commentsvc.db.connection import Snapshot, Transaction
 from commentsvc.db.query import Select
 from commentsvc.db.schema.comments import InvitationTable, ModeratorTable
 from commentsvc.model import OWNER
@@ -65,22 +65,22 @@ def add(
     return listing(tx, now)[0]
 
 
-def listing(reader: Reader, now: int) -> list[AccountInvitation]:
+def listing(snapshot: Snapshot, now: int) -> list[AccountInvitation]:
     """Return all usable invitations, the newest first."""
-    return [AccountInvitation(*row) for row in reader.query(_usable(now))]
+    return [AccountInvitation(*row) for row in snapshot.query(_usable(now))]
 
 
-def find(reader: Reader, invitation_id: int, now: int) -> AccountInvitation:
+def find(snapshot: Snapshot, invitation_id: int, now: int) -> AccountInvitation:
     """Return a usable invitation. Raise InvitationOver."""
-    row = reader.first(_usable(now).where(InvitationTable.id == invitation_id))
+    row = snapshot.first(_usable(now).where(InvitationTable.id == invitation_id))
     if row is None:
         raise InvitationOver
     return AccountInvitation(*row)
 
 
-def mailed_to(reader: Reader, email: str, now: int) -> AccountInvitation | None:
+def mailed_to(snapshot: Snapshot, email: str, now: int) -> AccountInvitation | None:
     """Return the newest usable invitation for an address; None if there is none."""
-    row = reader.first(_usable(now).where(InvitationTable.email == email))
+    row = snapshot.first(_usable(now).where(InvitationTable.email == email))
     return AccountInvitation(*row) if row else None
 
 

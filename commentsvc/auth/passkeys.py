@@ -18,7 +18,7 @@ from urllib.parse import urlsplit
 import msgspec
 
 from commentsvc.auth.signed_links import SignedLinks
-from commentsvc.db.connection import Reader, Transaction
+from commentsvc.db.connection import Snapshot, Transaction
 from commentsvc.db.query import Select
 from commentsvc.db.schema.comments import ModeratorTable, PasskeyTable
 from commentsvc.util.text import one_line
@@ -231,21 +231,21 @@ def add(tx: Transaction, moderator_id: int, new: NewCredential, name: str, now: 
     return bool(tx.change(stored))
 
 
-def find(reader: Reader, of_credential: bytes) -> Passkey | None:
+def find(snapshot: Snapshot, of_credential: bytes) -> Passkey | None:
     """Return the passkey of that credential id; None if there is none."""
-    row = reader.first(_passkeys().where(PasskeyTable.credential_id == of_credential))
+    row = snapshot.first(_passkeys().where(PasskeyTable.credential_id == of_credential))
     return Passkey(*row) if row else None
 
 
-def exist(reader: Reader) -> bool:
+def exist(snapshot: Snapshot) -> bool:
     """Return whether any account has a passkey."""
-    return reader.first(PasskeyTable.select(PasskeyTable.id).limit(1)) is not None
+    return snapshot.first(PasskeyTable.select(PasskeyTable.id).limit(1)) is not None
 
 
-def of_moderator(reader: Reader, moderator_id: int) -> list[Passkey]:
+def of_moderator(snapshot: Snapshot, moderator_id: int) -> list[Passkey]:
     """Return the passkeys of an account, the oldest first."""
     own = _passkeys().where(PasskeyTable.moderator == moderator_id)
-    return [Passkey(*row) for row in reader.query(own.order_by(PasskeyTable.id))]
+    return [Passkey(*row) for row in snapshot.query(own.order_by(PasskeyTable.id))]
 
 
 def use(tx: Transaction, passkey_id: int, sign_count: int, now: int) -> bool:

@@ -25,7 +25,7 @@ import msgspec
 from itsdangerous import BadSignature, Signer
 
 from commentsvc.auth.accounts import Moderator
-from commentsvc.db.connection import Reader, Transaction
+from commentsvc.db.connection import Snapshot, Transaction
 from commentsvc.db.query import Param, Select, prepared
 from commentsvc.db.schema.comments import ModeratorTable, SessionTable
 from commentsvc.settings.schema import ModerationSettings
@@ -175,18 +175,20 @@ def _find(digest: Param, created_after: Param, seen_after: Param) -> Select:
     return _living(created_after, seen_after).where(SessionTable.digest == digest)
 
 
-def find(reader: Reader, token: str, lifetime: Lifetime, now: int) -> Session | None:
+def find(snapshot: Snapshot, token: str, lifetime: Lifetime, now: int) -> Session | None:
     """Return the session for a cookie's `token`; None if it never existed, ended or expired."""
     since = (now - lifetime.most, now - lifetime.idle)
-    row = reader.first(_find, digest(token, b"session"), *since)
+    row = snapshot.first(_find, digest(token, b"session"), *since)
     return Session(*row) if row else None
 
 
-def of_moderator(reader: Reader, moderator_id: int, lifetime: Lifetime, now: int) -> list[Session]:
+def of_moderator(
+    snapshot: Snapshot, moderator_id: int, lifetime: Lifetime, now: int
+) -> list[Session]:
     """Return the moderator's sessions that have not expired, the last used first."""
     living = _living(now - lifetime.most, now - lifetime.idle)
     own = living.where(SessionTable.moderator == moderator_id)
-    rows = reader.query(own.order_by(SessionTable.seen_at.desc(), SessionTable.id))
+    rows = snapshot.query(own.order_by(SessionTable.seen_at.desc(), SessionTable.id))
     return [Session(*row) for row in rows]
 
 

@@ -15,7 +15,7 @@ from typing import Final
 from peewee import fn
 
 from commentsvc.auth import totp
-from commentsvc.db.connection import Reader, Transaction
+from commentsvc.db.connection import Snapshot, Transaction
 from commentsvc.db.query import Param, Select, prepared
 from commentsvc.db.schema.comments import RecoveryCodeTable, TwoFactorTable
 from commentsvc.util.digest import digest
@@ -66,9 +66,9 @@ class TwoFactor:
             )
         )
 
-    def offered(self, reader: Reader, moderator_id: int) -> bytes | None:
+    def offered(self, snapshot: Snapshot, moderator_id: int) -> bytes | None:
         """Return the offered secret that no code has confirmed yet; None if there is none."""
-        row = reader.first(_salt(moderator_id, 0))
+        row = snapshot.first(_salt(moderator_id, 0))
         return self.secrets(row[0])[0] if row else None
 
     def confirm(
@@ -116,15 +116,15 @@ class TwoFactor:
         return False
 
 
-def is_on(reader: Reader, moderator_id: int) -> bool:
+def is_on(snapshot: Snapshot, moderator_id: int) -> bool:
     """Return whether the moderator needs a code to sign in."""
-    return reader.first(_salt(moderator_id, 1)) is not None
+    return snapshot.first(_salt(moderator_id, 1)) is not None
 
 
-def codes_left(reader: Reader, moderator_id: int) -> int:
+def codes_left(snapshot: Snapshot, moderator_id: int) -> int:
     """Return how many recovery codes are left."""
     codes = RecoveryCodeTable.select(fn.COUNT(RecoveryCodeTable.id))
-    [(count,)] = reader.query(codes.where(RecoveryCodeTable.moderator == moderator_id))
+    [(count,)] = snapshot.query(codes.where(RecoveryCodeTable.moderator == moderator_id))
     return int(count)
 
 

@@ -30,7 +30,7 @@ from typing import Final, TypeVar
 
 from commentsvc.backup import integrity
 from commentsvc.backup.result import ARCHIVE, HELD, BackupError, RestoreResult
-from commentsvc.db.connection import Reader, Transaction
+from commentsvc.db.connection import Snapshot, Transaction
 from commentsvc.db.engine import Location, load_postgresql
 from commentsvc.db.errors import DatabaseBusy, DatabaseError, DatabaseFull
 from commentsvc.db.lock import BY_SYSTEMD, Lock
@@ -194,7 +194,7 @@ def _damage(path: Path, unwanted: Callable[[], bool]) -> list[str]:
     connection = sqlite.connect_reading(path, PATIENCE, idle=True)
     try:
         connection.set_progress_handler(unwanted, STEP)
-        return integrity.damage(Reader(connection))
+        return integrity.damage(Snapshot(connection))
     except sqlite3.Error as error:
         raise _reason(error, path, path) from error
     finally:
@@ -299,14 +299,14 @@ def _hold(path: Path) -> int:
         connection.close()
 
 
-def _summary(reader: Reader) -> tuple[int, int | None]:
-    if not reader.execute("SELECT 1 FROM sqlite_schema WHERE name = 'comment'").fetchone():
+def _summary(snapshot: Snapshot) -> tuple[int, int | None]:
+    if not snapshot.execute("SELECT 1 FROM sqlite_schema WHERE name = 'comment'").fetchone():
         raise BackupError("This file contains no comments table, so it is not a backup.")
-    [row] = reader.execute("SELECT count(*), max(created_at) FROM comment")
+    [row] = snapshot.execute("SELECT count(*), max(created_at) FROM comment")
     return row  # type: ignore[no-any-return]  # the database's columns have no types
 
 
-def _ask(path: Path, work: Callable[[Reader], T]) -> T:
+def _ask(path: Path, work: Callable[[Snapshot], T]) -> T:
     """Run `work` on a file to which nobody writes. Raise DatabaseError and what `work` raises."""
     return sqlite.ask(path, lambda: sqlite.connect_reading(path, PATIENCE, idle=True), work)
 

@@ -27,7 +27,7 @@ import msgspec
 import peewee
 
 from commentsvc.backup.archive import PART, finish_file
-from commentsvc.db.connection import Reader, Row, Transaction
+from commentsvc.db.connection import Row, Snapshot, Transaction
 from commentsvc.db.engine import Location, describe, load_postgresql
 from commentsvc.db.errors import DatabaseBusy, DatabaseError, DatabaseUnusable
 from commentsvc.db.lock import BY_SYSTEMD, Lock
@@ -80,7 +80,7 @@ class CopyResult(NamedTuple):
 class _Target(Protocol):
     """The database that is written."""
 
-    reader: Transaction
+    tx: Transaction
     holds_nul: bool
 
     def load(self, name: str, columns: Sequence[str], rows: Iterable[Row]) -> None:
@@ -105,10 +105,10 @@ def copy(source: Location, target: Location, on_progress: Callable[[float], None
     """
     is_marked = False
     try:
-        with _reading(source) as reader:
+        with _reading(source) as snapshot:
             try:
                 with _writing(target) as made:
-                    done = _copy(reader, made, on_progress)
+                    done = _copy(snapshot, made, on_progress)
                     if is_marked := _is_served(source):  # before anybody may serve the target
                         moved.mark(source, f"{moved.COPIED}{describe(target)}")
             except BaseException:
@@ -134,7 +134,7 @@ def _sqlite_text(error: sqlite3.Error) -> str:
     return f"the rows cannot be copied ({error})"
 
 
-def _copy(source: Reader, target: _Target, on_progress: Callable[[float], None]) -> CopyResult:
+def _copy(source: Snapshot, target: _Target, on_progress: Callable[[float], None]) -> CopyResult:
     counts = [
         source.query(table.select(peewee.fn.COUNT(peewee.SQL("1"))))[0][0] for table in TABLES
     ]
@@ -153,7 +153,7 @@ def _copy(source: Reader, target: _Target, on_progress: Callable[[float], None])
         target.load(table._meta.table_name, _columns(table), rows)
         passes.append(rows)
     for rows in passes:
-        copied = _RowPass(target.reader, rows.table, advance)
+        copied = _RowPass(target.tx, rows.table, advance)
         for _ in copied:
             pass
         if copied.summary() != rows.summary():
@@ -176,7 +176,7 @@ class _RowPass:
     """One pass over the rows of a table in the order of its key; it computes their checksum."""
 
     def __init__(
-        self, reader: Reader, table: Any, advance: Advance, *, keeps_nul: bool = True
+        self, snapshot: Snapshot, table: Any, advance: Advance, *, keeps_nul: bool = True
     ) -> None:
         """Take the table's model, and a function that is called with the size of each piece."""
         self.table = table
@@ -184,13 +184,13 @@ class _RowPass:
         self.replaced = 0
         self._rows = 0
         self._hash = sha256()
-        self._reader = reader
+        self._snapshot = snapshot
         self._advance = advance
         self._keeps_nul = keeps_nul
 
     def __iter__(self) -> Iterator[Row]:
         place = _columns(self.table).index(_key(self.table)[0].column_name)
-        found = iter(self._reader.each(_rows(self.table)))
+        found = iter(self._snapshot.each(_rows(self.table)))
         while piece := list(islice(found, PIECE)):
             if not self._keeps_nul:
                 piece = [self._without_nul(row) for row in piece]
@@ -231,7 +231,7 @@ def _rows(table: Any) -> Select:  # Any: as above
     return table.select(*table._meta.sorted_fields).order_by(*_key(table))
 
 
-def _difference(source: Reader, target: _Target, table: Any) -> str:  # Any: as above
+def _difference(source: Snapshot, target: _Target, table: Any) -> str:  # Any: as above
     """Return the text about the first row that differs."""
     key = [_columns(table).index(field.column_name) for field in _key(table)]
 
@@ -239,7 +239,7 @@ def _difference(source: Reader, target: _Target, table: Any) -> str:  # Any: as 
         pass
 
     ours = _RowPass(source, table, nothing, keeps_nul=target.holds_nul)
-    for row, copied in zip_longest(ours, _RowPass(target.reader, table, nothing)):
+    for row, copied in zip_longest(ours, _RowPass(target.tx, table, nothing)):
         if row != copied:
             place = ", ".join(str((row or copied)[number]) for number in key)
             return f"the row {place} of the table {table._meta.table_name} was not copied exactly"
@@ -247,11 +247,11 @@ def _difference(source: Reader, target: _Target, table: Any) -> str:  # Any: as 
 
 
 @contextlib.contextmanager
-def _reading(place: Location) -> Iterator[Reader]:
+def _reading(place: Location) -> Iterator[Snapshot]:
     """Read one state of a database that no service uses. Raise DatabaseError."""
     if isinstance(place, Path):
-        with _reading_file(place) as reader:
-            yield reader
+        with _reading_file(place) as snapshot:
+            yield snapshot
         return
     postgresql = load_postgresql()
     from commentsvc.db.postgresql import upgrade as postgresql_upgrade
@@ -264,10 +264,10 @@ def _reading(place: Location) -> Iterator[Reader]:
             raise DatabaseUnusable(
                 "the source has no tables of this version: start this version of the server on it"
             )
-        reader = postgresql.PostgresqlReader(connection)
+        snapshot = postgresql.PostgresqlSnapshot(connection)
         with _postgresql_errors(postgresql):
-            reader.execute(reader.BEGIN)
-            yield reader
+            snapshot.execute(snapshot.BEGIN)
+            yield snapshot
 
 
 @contextlib.contextmanager
@@ -283,7 +283,7 @@ def _postgresql_errors(postgresql: ModuleType) -> Iterator[None]:
 
 
 @contextlib.contextmanager
-def _reading_file(path: Path) -> Iterator[Reader]:
+def _reading_file(path: Path) -> Iterator[Snapshot]:
     if not path.is_file():
         raise DatabaseUnusable(f"{path} is not a file: name the database file of a service")
     upgrade.refuse_empty(path)
@@ -293,9 +293,9 @@ def _reading_file(path: Path) -> Iterator[Reader]:
                 f"{path} has an older version: the server upgrades it at its next start"
             )
         with contextlib.closing(sqlite.connect_reading(path, PATIENCE)) as connection:
-            reader = Reader(connection)
-            reader.execute(reader.BEGIN)
-            yield reader
+            snapshot = Snapshot(connection)
+            snapshot.execute(snapshot.BEGIN)
+            yield snapshot
 
 
 @contextlib.contextmanager
@@ -342,22 +342,22 @@ class _PostgresqlTarget:
 
     holds_nul = False
 
-    def __init__(self, connection: Any, reader: Transaction) -> None:
+    def __init__(self, connection: Any, snapshot: Transaction) -> None:
         """Take a PostgresqlConnection; Any: its driver may not be installed."""
-        self.reader = reader
+        self.tx = snapshot
         self._connection = connection
 
     def empty(self) -> None:
         """Delete what a start of a service makes. Raise CopyError if there is more."""
         for table in TABLES:
-            if table not in FILLED_AT_START and self.reader.first(table.select().limit(1)):
-                [(name,)] = self.reader.execute("SELECT current_database()").fetchall()
+            if table not in FILLED_AT_START and self.tx.first(table.select().limit(1)):
+                [(name,)] = self.tx.execute("SELECT current_database()").fetchall()
                 raise CopyError(
                     f"the database {name} is not empty (its table {table._meta.table_name} has"
                     " rows): name an empty one"
                 )
         for table in reversed(FILLED_AT_START):
-            self.reader.change(table.delete())
+            self.tx.change(table.delete())
 
     def load(self, name: str, columns: Sequence[str], rows: Iterable[Row]) -> None:
         names = ", ".join(f'"{column}"' for column in columns)
@@ -370,7 +370,7 @@ class _PostgresqlTarget:
         self._connection.run(schema.ANALYZE)
 
     def continue_after(self, table: Any, last: int) -> None:
-        self.reader.advance_ids(table._meta.table_name, last)
+        self.tx.advance_ids(table._meta.table_name, last)
 
 
 @contextlib.contextmanager
@@ -401,7 +401,7 @@ class _FileTarget:
     holds_nul = True
 
     def __init__(self, connection: sqlite3.Connection) -> None:
-        self.reader = Transaction(connection, [])
+        self.tx = Transaction(connection, [])
         self._connection = connection
 
     def load(self, name: str, columns: Sequence[str], rows: Iterable[Row]) -> None:

@@ -11,7 +11,7 @@ from typing import Any, Final
 import peewee
 from peewee import JOIN, fn
 
-from commentsvc.db.connection import Reader
+from commentsvc.db.connection import Snapshot
 from commentsvc.db.errors import DatabaseUnusable
 from commentsvc.db.query import Select, literal
 from commentsvc.db.schema.comments import (
@@ -93,7 +93,7 @@ _REFERENCES: Final = (
 )
 
 
-def check(reader: Reader, on_progress: Callable[[float], None] = lambda _: None) -> list[str]:
+def check(snapshot: Snapshot, on_progress: Callable[[float], None] = lambda _: None) -> list[str]:
     """Return what is wrong with the file, and which counts and places do not fit the rows.
 
     `on_progress` is called with the share that is done, from 0 to 1. Raise sqlite3.Error if the
@@ -101,33 +101,33 @@ def check(reader: Reader, on_progress: Callable[[float], None] = lambda _: None)
     """
     steps = len(CHECKS) + 3
     faults: list[str] = []
-    if reader.IS_FILE:
-        if faults := damage(reader):  # the rows of a damaged file cannot be trusted
+    if snapshot.IS_FILE:
+        if faults := damage(snapshot):  # the rows of a damaged file cannot be trusted
             return [f"the file is damaged: {text}" for text in faults]
         on_progress(1 / steps)
-        if faults := damaged_texts(reader):
+        if faults := damaged_texts(snapshot):
             return faults[:FAULTS]
     for number, (text, query) in enumerate(CHECKS, 2):
         on_progress(number / steps)
-        faults.extend(text.format(*row) for row in reader.query(query.limit(FAULTS)))
+        faults.extend(text.format(*row) for row in snapshot.query(query.limit(FAULTS)))
     on_progress((steps - 1) / steps)
-    if reader.IS_FILE:  # PostgreSQL refuses what is no UTF-8, and wrong references
+    if snapshot.IS_FILE:  # PostgreSQL refuses what is no UTF-8, and wrong references
         text, sql = _REFERENCES
-        faults.extend(text.format(*row) for row in reader.execute(sql, (FAULTS,)))
+        faults.extend(text.format(*row) for row in snapshot.execute(sql, (FAULTS,)))
     on_progress(1)
     return faults
 
 
-def damaged_texts(reader: Reader) -> list[str]:
+def damaged_texts(snapshot: Snapshot) -> list[str]:
     """Return which texts are not UTF-8, one line for each row and column; SQLite does not check."""
     faults = []
-    for table in _tables(reader):
-        columns = _texts(reader, table)
+    for table in _tables(snapshot):
+        columns = _texts(snapshot, table)
         row_id = "id" if table == "comment" else "rowid"
         if not columns:
             continue
         blobs = ", ".join(f'CAST("{column}" AS BLOB)' for column in columns)
-        rows = reader.execute(f'SELECT {row_id}, {blobs} FROM "{table}"')  # noqa: S608 - our names
+        rows = snapshot.execute(f'SELECT {row_id}, {blobs} FROM "{table}"')  # noqa: S608 - our names
         for number, *texts in rows:
             for column, text in zip(columns, texts, strict=True):
                 if not _is_utf8(text):
@@ -135,17 +135,17 @@ def damaged_texts(reader: Reader) -> list[str]:
     return faults
 
 
-def _tables(reader: Reader) -> list[str]:
+def _tables(snapshot: Snapshot) -> list[str]:
     """Return all tables but those of SQLite and those of the search index."""
-    rows = reader.execute(
+    rows = snapshot.execute(
         "SELECT name FROM pragma_table_list WHERE schema = 'main' AND type = 'table'"
         " AND name NOT LIKE 'sqlite~_%' ESCAPE '~' AND NOT wr"
     )
     return [name for (name,) in rows.fetchall()]
 
 
-def _texts(reader: Reader, table: str) -> list[str]:
-    rows = reader.execute("SELECT name FROM pragma_table_info(?) WHERE type = 'TEXT'", (table,))
+def _texts(snapshot: Snapshot, table: str) -> list[str]:
+    rows = snapshot.execute("SELECT name FROM pragma_table_info(?) WHERE type = 'TEXT'", (table,))
     return [name for (name,) in rows.fetchall()]
 
 
@@ -157,10 +157,10 @@ def _is_utf8(text: bytes | None) -> bool:
     return True
 
 
-def damage(reader: Reader) -> list[str]:
+def damage(snapshot: Snapshot) -> list[str]:
     """Return what SQLite finds wrong with the file; [] if nothing. Raise as `check` does."""
     try:
-        found = reader.execute(f"PRAGMA integrity_check({FAULTS})").fetchall()
+        found = snapshot.execute(f"PRAGMA integrity_check({FAULTS})").fetchall()
     except sqlite3.Error as error:
         if not isinstance(fault(error), DatabaseUnusable):
             raise

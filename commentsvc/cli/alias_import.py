@@ -16,7 +16,7 @@ import msgspec
 from commentsvc.comments import queries
 from commentsvc.comments.page_urls import Sites, UrlError
 from commentsvc.comments.queries import Thread
-from commentsvc.db.connection import Reader
+from commentsvc.db.connection import Snapshot
 from commentsvc.model import CLOSED
 from commentsvc.moderation import threads
 from commentsvc.runtime.control_commands import Alias, Close, Move
@@ -66,7 +66,7 @@ def read(text: bytes) -> tuple[AliasedPage, ...]:
 
 
 def plan(
-    reader: Reader, sites: Sites, name: str, pages: Sequence[AliasedPage]
+    snapshot: Snapshot, sites: Sites, name: str, pages: Sequence[AliasedPage]
 ) -> Iterator[Alias | Move | Close | Clash]:
     """Yield the commands that move comments of the site `name` to where `pages` says.
 
@@ -74,10 +74,10 @@ def plan(
     """
     for page in pages:
         site, url = sites.locate(page.url, name)
-        here = _with_comments(reader, site, url)
+        here = _with_comments(snapshot, site, url)
         for each in page.aliases:
             alias = sites.locate(each, site).url
-            there = _with_comments(reader, site, alias)
+            there = _with_comments(snapshot, site, alias)
             if alias == url or there == here:
                 continue
             if there is None:
@@ -91,7 +91,7 @@ def plan(
             yield Close(site=site, url=url, state=CLOSED)
 
 
-def _with_comments(reader: Reader, site: str, url: str) -> Thread | None:
+def _with_comments(snapshot: Snapshot, site: str, url: str) -> Thread | None:
     """Return the thread that `url` leads to; None if it has no comments."""
-    thread = queries.thread(reader, site, url)
-    return thread if threads.has_comments(reader, thread.id) else None
+    thread = queries.thread(snapshot, site, url)
+    return thread if threads.has_comments(snapshot, thread.id) else None

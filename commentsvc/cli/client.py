@@ -18,7 +18,7 @@ import msgspec
 from commentsvc.backup import integrity
 from commentsvc.cli import running
 from commentsvc.db import file, writer
-from commentsvc.db.connection import Reader
+from commentsvc.db.connection import Snapshot
 from commentsvc.db.database import Database
 from commentsvc.db.engine import Location
 from commentsvc.db.errors import DatabaseBusy, DatabaseError, DatabaseUnusable
@@ -170,7 +170,7 @@ def server_state(url: str) -> list[str]:
 
 
 def read(
-    data: Path, work: Callable[Concatenate[Reader, P], T], *args: P.args, **kwargs: P.kwargs
+    data: Path, work: Callable[Concatenate[Snapshot, P], T], *args: P.args, **kwargs: P.kwargs
 ) -> T:
     """Run `work` with what follows it. Raise DatabaseError, and what `work` raises."""
     path = database(data)
@@ -187,7 +187,7 @@ def read(
 
 
 def _ask_postgresql(
-    url: str, work: Callable[Concatenate[Reader, P], T], *args: P.args, **kwargs: P.kwargs
+    url: str, work: Callable[Concatenate[Snapshot, P], T], *args: P.args, **kwargs: P.kwargs
 ) -> T:
     from commentsvc.db import server
 
@@ -200,7 +200,7 @@ def _ask_postgresql(
 
 
 def read_snapshot(
-    data: Path, work: Callable[Concatenate[Reader, P], T], *args: P.args, **kwargs: P.kwargs
+    data: Path, work: Callable[Concatenate[Snapshot, P], T], *args: P.args, **kwargs: P.kwargs
 ) -> T:
     """Run `work` on one state of the database, however long it takes. Raise DatabaseError.
 
@@ -211,7 +211,7 @@ def read_snapshot(
         return read(data, work, *args, **kwargs)
     _must_be_current(path)
     dial = partial(file.connect_reading, path, READ_PATIENCE)
-    return file.ask(path, dial, lambda reader: reader.whole(work, *args, **kwargs))
+    return file.ask(path, dial, lambda snapshot: snapshot.whole(work, *args, **kwargs))
 
 
 def _must_be_current(path: Path) -> None:

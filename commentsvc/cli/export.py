@@ -106,21 +106,21 @@ def export(
         return
 
     from commentsvc.cli import client
-    from commentsvc.db.connection import Reader
-    from commentsvc.exports import disqus, ndjson, snapshot, wordpress
+    from commentsvc.db.connection import Snapshot
+    from commentsvc.exports import contents, disqus, ndjson, wordpress
     from commentsvc.exports.output import Output
 
-    selection = snapshot.Selection(site, since, anonymous)
+    selection = contents.Selection(site, since, anonymous)
 
-    def write(reader: Reader, file: BinaryIO) -> int:
-        with _progress(snapshot.comment_count(reader)) as advance:
+    def write(snapshot: Snapshot, file: BinaryIO) -> int:
+        with _progress(contents.comment_count(snapshot)) as advance:
             output = Output(file, advance)
             if form == "commentsvc":
-                ndjson.write(snapshot.records(reader, selection), output)
+                ndjson.write(contents.records(snapshot, selection), output)
             elif form == "disqus":
-                disqus.write(snapshot.pages(reader, selection), origins, output)
+                disqus.write(contents.pages(snapshot, selection), origins, output)
             else:
-                waiting = snapshot.pages(reader, selection, pending=True)
+                waiting = contents.pages(snapshot, selection, pending=True)
                 wordpress.write(waiting, origins, output)
             output.flush()
         return output.comments
@@ -133,13 +133,13 @@ def export(
 
 def _write_data_files(data: Path, site: str, folder: Path) -> None:
     from commentsvc.cli import client
-    from commentsvc.db.connection import Reader
+    from commentsvc.db.connection import Snapshot
     from commentsvc.exports import hugo
     from commentsvc.exports.hugo import DataFilesResult
 
-    def write(reader: Reader) -> DataFilesResult:
-        with _progress(hugo.comment_count(reader, site)) as advance:
-            return hugo.write(reader, site, folder, advance)
+    def write(snapshot: Snapshot) -> DataFilesResult:
+        with _progress(hugo.comment_count(snapshot, site)) as advance:
+            return hugo.write(snapshot, site, folder, advance)
 
     done = client.read_snapshot(data, write)
     click.echo(

@@ -7,7 +7,7 @@ from typing import Concatenate, ParamSpec, TypeVar
 
 from commentsvc.cli import client
 from commentsvc.cli.client import Writer
-from commentsvc.db.connection import Reader
+from commentsvc.db.connection import Snapshot
 from commentsvc.runtime.control_commands import (
     BeginImport,
     FinishImport,
@@ -68,7 +68,7 @@ class ImportService:
         client.ensure_database(self._data)
 
     def read(
-        self, work: Callable[Concatenate[Reader, P], T], *args: P.args, **kwargs: P.kwargs
+        self, work: Callable[Concatenate[Snapshot, P], T], *args: P.args, **kwargs: P.kwargs
     ) -> T:
         """Run `work` on one state of the database. Raise DatabaseError."""
         return client.read_snapshot(self._data, work, *args, **kwargs)

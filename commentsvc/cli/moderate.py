@@ -234,9 +234,9 @@ def search(data: Path, words: tuple[str, ...], status: str | None, site: str, li
     """
     from commentsvc.cli import client
     from commentsvc.comments.search import find
-    from commentsvc.exports import snapshot
+    from commentsvc.exports import contents
 
-    client.read(data, snapshot.check_site, site)
+    client.read(data, contents.check_site, site)
     found = client.read(
         data,
         find,

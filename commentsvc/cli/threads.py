@@ -182,7 +182,7 @@ def import_(data: Path, settings_file: Path | None, site: str, file: BinaryIO) -
 
     sites = Sites(running.settings_for(data, settings_file, "site").sites)
     pages = alias_import.read(file.read(alias_import.LIMIT + 1))
-    plan = client.read(data, lambda reader: [*alias_import.plan(reader, sites, site, pages)])
+    plan = client.read(data, lambda snapshot: [*alias_import.plan(snapshot, sites, site, pages)])
     for step in plan:
         if isinstance(step, alias_import.Clash):
             click.echo(

@@ -17,7 +17,7 @@ from typing import Any, Final, NamedTuple
 
 from peewee import fn
 
-from commentsvc.db.connection import Reader, Transaction
+from commentsvc.db.connection import Snapshot, Transaction
 from commentsvc.db.query import Param, Select, literal, prepared
 from commentsvc.db.schema.comments import (
     CommentImageTable,
@@ -193,25 +193,25 @@ def remove(tx: Transaction, comment_id: int) -> None:
     tx.change_each(_drop_unused, ids)
 
 
-def shown(reader: Reader, image: str) -> ShownImage | None:
+def shown(snapshot: Snapshot, image: str) -> ShownImage | None:
     """Return the image of that name, if an approved comment shows it."""
-    row = reader.first(_shown, image)
+    row = snapshot.first(_shown, image)
     return ShownImage(*row) if row else None
 
 
-def stored(reader: Reader, image: str) -> dict[str, bytes]:
+def stored(snapshot: Snapshot, image: str) -> dict[str, bytes]:
     """Return the image of that name by each site that has it, whatever the comment's status."""
-    return {site: content for content, site in reader.query(_stored, image)}
+    return {site: content for content, site in snapshot.query(_stored, image)}
 
 
-def of_comment(reader: Reader, comment_id: int) -> list[bytes]:
+def of_comment(snapshot: Snapshot, comment_id: int) -> list[bytes]:
     """Return the images of a comment, as WebP files."""
-    return [content for (content,) in reader.query(_of_comment, comment_id)]
+    return [content for (content,) in snapshot.query(_of_comment, comment_id)]
 
 
-def is_due(reader: Reader, before: int) -> bool:
+def is_due(snapshot: Snapshot, before: int) -> bool:
     """Return whether there is an image from before `before` (Unix ms) that no comment names."""
-    return reader.first(_unused, before, 1) is not None
+    return snapshot.first(_unused, before, 1) is not None
 
 
 def drop_unused(tx: Transaction, before: int, most: int) -> None:

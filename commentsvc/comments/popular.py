@@ -4,7 +4,7 @@ from typing import Final, Literal, NamedTuple
 
 from peewee import fn
 
-from commentsvc.db.connection import Reader, Transaction
+from commentsvc.db.connection import Snapshot, Transaction
 from commentsvc.db.query import Param, Select, literal, prepared
 from commentsvc.db.schema.comments import CommentTable, SiteTable, ThreadTable
 from commentsvc.model import APPROVED
@@ -50,7 +50,9 @@ def find_popular(site: Param, since: Param, most: Param) -> Select:
     )
 
 
-def popular(reader: Reader, site: str, period: Period, now: int, most: int) -> list[DiscussedPage]:
+def popular(
+    snapshot: Snapshot, site: str, period: Period, now: int, most: int
+) -> list[DiscussedPage]:
     """Return the pages of a site with the most comments in the period that ends today (UTC).
 
     `now` is in Unix milliseconds. At most `most` pages are returned; only the newest COUNTED
@@ -58,7 +60,7 @@ def popular(reader: Reader, site: str, period: Period, now: int, most: int) -> l
     """
     today = now - now % DAY_MS
     since = today - (DAYS[period] - 1) * DAY_MS
-    return [DiscussedPage(*row) for row in reader.query(find_popular, site, since, most)]
+    return [DiscussedPage(*row) for row in snapshot.query(find_popular, site, since, most)]
 
 
 def forget_yesterday(tx: Transaction) -> None:

@@ -8,24 +8,17 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Final, Literal
 
 import msgspec
-from peewee import Case, EnclosedNodeList, fn
+from peewee import EnclosedNodeList, fn
 
 from commentsvc.comments import pagination
 from commentsvc.comments.pagination import Sort
-from commentsvc.db.connection import Reader, Row, Transaction
+from commentsvc.db.connection import Row, Snapshot
 from commentsvc.db.query import Among, Param, Select, ids_text, literal, prepared
 from commentsvc.db.schema.comments import CommentTable, SiteTable, ThreadTable
 from commentsvc.db.schema.imports import ImportedCommentTable
 from commentsvc.db.schema.moderation import ChangeTable
 from commentsvc.errors import UnknownComment
 from commentsvc.model import AGING, APPROVED, CLOSED, OPEN, PENDING, Comment, Entry
-
-
-@prepared
-def _site(name: Param) -> Select:
-    return SiteTable.insert(name=name).on_conflict(
-        action="NOTHING", conflict_target=[SiteTable.name]
-    )
 
 
 @prepared
@@ -295,62 +288,44 @@ class CommentList(msgspec.Struct, frozen=True):
     anchors: dict[int, str] = msgspec.field(default_factory=dict)
 
 
-def sync_sites(tx: Transaction, names: Iterable[str]) -> None:
-    """Make rows for new sites; rows of sites that are no longer configured stay."""
-    for name in names:
-        tx.change(_site, name)
-
-
-def set_math(tx: Transaction, names: Iterable[str]) -> None:
-    """Store that formulas are shown on the sites of these names, and on no others."""
-    has_math = SiteTable.name.in_([*names])
-    tx.change(SiteTable.update(math=Case(None, [(has_math, 1)], 0)))
-
-
-def set_images(tx: Transaction, address: str, names: Iterable[str]) -> None:
-    """Store that images are shown on the sites of these names, at the service's address."""
-    has_images = SiteTable.name.in_([*names])
-    tx.change(SiteTable.update(images=Case(None, [(has_images, address)], "")))
-
-
-def has_comments(reader: Reader) -> bool:
+def has_comments(snapshot: Snapshot) -> bool:
     """Return whether there is a comment, of any status, on any site."""
-    return reader.first(CommentTable.select(CommentTable.id).limit(1)) is not None
+    return snapshot.first(CommentTable.select(CommentTable.id).limit(1)) is not None
 
 
-def pending_ids(reader: Reader) -> list[int]:
+def pending_ids(snapshot: Snapshot) -> list[int]:
     """Return the ids of the comments in the queue, oldest first."""
     query = CommentTable.select(CommentTable.id).where(
         CommentTable.status == PENDING, CommentTable.status != literal(APPROVED)
     )
-    return [row[0] for row in reader.query(query.order_by(CommentTable.id))]
+    return [row[0] for row in snapshot.query(query.order_by(CommentTable.id))]
 
 
-def thread(reader: Reader, site: str, url: str) -> Thread:
+def thread(snapshot: Snapshot, site: str, url: str) -> Thread:
     """Return the thread of a page, also after a move; an empty one for an unknown page."""
-    row = reader.first(_thread, site, url)
+    row = snapshot.first(_thread, site, url)
     if row is None:
         return Thread(0, url, 0, AGING)
     if row[9] is not None:
-        row = reader.first(_aliased, row[9])
+        row = snapshot.first(_aliased, row[9])
         assert row is not None, "an alias stands for a thread"
     return Thread(*row[:9])
 
 
-def page_title(reader: Reader, thread_id: int) -> str:
+def page_title(snapshot: Snapshot, thread_id: int) -> str:
     """Return the title of a thread's page; "" if it is not known."""
-    row = reader.first(_title, thread_id)
+    row = snapshot.first(_title, thread_id)
     return row[0] if row else ""
 
 
-def site_count(reader: Reader, site: str) -> int:
+def site_count(snapshot: Snapshot, site: str) -> int:
     """Return the number of approved comments of a whole site."""
-    row = reader.first(_site_count, site)
+    row = snapshot.first(_site_count, site)
     return row[0] if row else 0
 
 
 def list_comments(
-    reader: Reader,
+    snapshot: Snapshot,
     place: tuple[str, str],
     sort: Sort,
     limit: int,
@@ -366,24 +341,30 @@ def list_comments(
     BadCursor.
     """
     begin, above = pagination.decode(sort, after)
-    found = thread(reader, *place)
-    first = [] if after else _pinned(reader, found)
+    found = thread(snapshot, *place)
+    first = [] if after else _pinned(snapshot, found)
     if first:
         above = first[0].id
     # One more than fits shows that the list goes on.
-    others = _listed(reader, found.id, sort, begin, limit - len(first) + 1, without=above)
+    others = _listed(snapshot, found.id, sort, begin, limit - len(first) + 1, without=above)
     items, goes_on = pagination.first_part([*first, *others], limit)
     more = None
     if goes_on:
         last = items[-1] if len(items) > len(first) else None
         more = pagination.encode(sort, last, above)
-    deleted = deleted_above(reader, {item.id: item.parent_id for item in items})
-    closes, anchors = _closes(reader, found, open_for), _anchors(reader, found, items)
+    deleted = deleted_above(snapshot, {item.id: item.parent_id for item in items})
+    closes, anchors = _closes(snapshot, found, open_for), _anchors(snapshot, found, items)
     return CommentList(items, found, more, closes, deleted=deleted, anchors=anchors)
 
 
 def _listed(
-    reader: Reader, thread_id: int, sort: Sort, begin: tuple[int, ...], most: int, *, without: int
+    snapshot: Snapshot,
+    thread_id: int,
+    sort: Sort,
+    begin: tuple[int, ...],
+    most: int,
+    *,
+    without: int,
 ) -> list[Comment]:
     """Return at most `most` approved comments of a thread, those from `begin` on.
 
@@ -395,7 +376,7 @@ def _listed(
     longest = most + 1 if sort == "top" else pagination.PIECE
     while True:
         piece = min(most - len(found) + 1, longest)
-        rows = reader.query(_LIST[sort], thread_id, *begin, piece)
+        rows = snapshot.query(_LIST[sort], thread_id, *begin, piece)
         found += [Comment(*row) for row in rows if row[0] != without]
         if len(rows) < piece or len(found) >= most or not pagination.has_room(found):
             return found
@@ -403,7 +384,7 @@ def _listed(
 
 
 def changed(
-    reader: Reader, place: tuple[str, str], since: int, limit: int, open_for: int = 0
+    snapshot: Snapshot, place: tuple[str, str], since: int, limit: int, open_for: int = 0
 ) -> CommentList:
     """Return at most `limit` new or changed approved comments of a thread, oldest first.
 
@@ -412,32 +393,32 @@ def changed(
     changes, so they are in `votes`. The pinned comment is always included. `place` and `open_for`
     are as for `list_comments`; `next` is None.
     """
-    found = thread(reader, *place)
-    new = [Comment(*row) for row in reader.query(_changed, found.id, since, limit)]
+    found = thread(snapshot, *place)
+    new = [Comment(*row) for row in snapshot.query(_changed, found.id, since, limit)]
     known = {each.id for each in new}
-    pinned = [each for each in _pinned(reader, found) if each.id not in known]
+    pinned = [each for each in _pinned(snapshot, found) if each.id not in known]
     items, _ = pagination.first_part([*pinned, *new], limit + len(pinned))
-    votes: dict[int, int] = dict(reader.query(_votes, found.id))
-    deleted = deleted_above(reader, {item.id: item.parent_id for item in items})
-    closes, anchors = _closes(reader, found, open_for), _anchors(reader, found, items)
+    votes: dict[int, int] = dict(snapshot.query(_votes, found.id))
+    deleted = deleted_above(snapshot, {item.id: item.parent_id for item in items})
+    closes, anchors = _closes(snapshot, found, open_for), _anchors(snapshot, found, items)
     return CommentList(items, found, None, closes, votes, deleted, anchors)
 
 
-def _pinned(reader: Reader, thread: Thread) -> list[Comment]:
+def _pinned(snapshot: Snapshot, thread: Thread) -> list[Comment]:
     """Return the pinned comment of a thread in a list, which is empty if none is shown."""
     if thread.pinned is None:
         return []
-    return [Comment(*row) for row in reader.query(_find_pinned, thread.pinned, thread.id)]
+    return [Comment(*row) for row in snapshot.query(_find_pinned, thread.pinned, thread.id)]
 
 
-def _anchors(reader: Reader, thread: Thread, items: Sequence[Comment]) -> dict[int, str]:
+def _anchors(snapshot: Snapshot, thread: Thread, items: Sequence[Comment]) -> dict[int, str]:
     """Return the anchors of comments, by id; threads without imported comments have none."""
     if not thread.imported:
         return {}
-    return dict(reader.query(_find_anchors, ids_text(item.id for item in items)))
+    return dict(snapshot.query(_find_anchors, ids_text(item.id for item in items)))
 
 
-def deleted_above(reader: Reader, parents: Mapping[int, int | None]) -> list[DeletedComment]:
+def deleted_above(snapshot: Snapshot, parents: Mapping[int, int | None]) -> list[DeletedComment]:
     """Return those ancestors of comments that are no longer shown, up to the next one that is.
 
     `parents` maps the id of each comment that is shown to the id of its parent.
@@ -445,37 +426,37 @@ def deleted_above(reader: Reader, parents: Mapping[int, int | None]) -> list[Del
     missing = {parent for parent in parents.values() if parent is not None} - parents.keys()
     if not missing:
         return []
-    rows = reader.query(_deleted_above, ids_text(sorted(missing)))
+    rows = snapshot.query(_deleted_above, ids_text(sorted(missing)))
     return [DeletedComment(*row) for row in rows]
 
 
-def _closes(reader: Reader, thread: Thread, open_for: int) -> int | None:
+def _closes(snapshot: Snapshot, thread: Thread, open_for: int) -> int | None:
     if thread.state == CLOSED:
         return 0
     if thread.state == OPEN or not open_for:
         return None
-    first = first_published(reader, thread.id)
+    first = first_published(snapshot, thread.id)
     return None if first is None else first + open_for
 
 
-def first_published(reader: Reader, thread_id: int) -> int | None:
+def first_published(snapshot: Snapshot, thread_id: int) -> int | None:
     """Return when the first approved comment of a thread was published, None if none was."""
-    row = reader.first(_first_published, thread_id)
+    row = snapshot.first(_first_published, thread_id)
     return row[0] if row else None
 
 
-def latest(reader: Reader, site: str, url: str | None, limit: int) -> list[Entry]:
+def latest(snapshot: Snapshot, site: str, url: str | None, limit: int) -> list[Entry]:
     """Return the newest approved comments of a page, or of the whole site, newest first."""
 
     def read(most: int, skipped: int) -> Sequence[Row]:
         if url is None:
-            return reader.query(_latest_of_site, site, most, skipped)
-        return reader.query(_latest_of_thread, site, url, most, skipped)
+            return snapshot.query(_latest_of_site, site, most, skipped)
+        return snapshot.query(_latest_of_thread, site, url, most, skipped)
 
     return entries_in_pieces(read, limit)
 
 
-def replies(reader: Reader, comment_id: int, limit: int) -> list[Entry]:
+def replies(snapshot: Snapshot, comment_id: int, limit: int) -> list[Entry]:
     """Return the newest approved replies to a comment, newest first."""
     found = (
         with_thread(*ENTRY)
@@ -483,32 +464,32 @@ def replies(reader: Reader, comment_id: int, limit: int) -> list[Entry]:
         .order_by(CommentTable.published_at.desc(), CommentTable.id.desc())
     )
     return entries_in_pieces(
-        lambda most, skipped: reader.query(found.limit(most).offset(skipped)), limit
+        lambda most, skipped: snapshot.query(found.limit(most).offset(skipped)), limit
     )
 
 
-def find(reader: Reader, comment_id: int) -> Entry | None:
+def find(snapshot: Snapshot, comment_id: int) -> Entry | None:
     """Return the comment with that id, whatever its status; None if there is none."""
-    row = reader.first(_find, comment_id)
+    row = snapshot.first(_find, comment_id)
     return entry(row) if row else None
 
 
-def get(reader: Reader, comment_id: int) -> Entry:
+def get(snapshot: Snapshot, comment_id: int) -> Entry:
     """Return the comment with that id, whatever its status. Raise UnknownComment."""
-    found = find(reader, comment_id)
+    found = find(snapshot, comment_id)
     if found is None:
         raise UnknownComment([comment_id])
     return found
 
 
-def listing(reader: Reader, status: str | None, limit: int) -> list[Entry]:
+def listing(snapshot: Snapshot, status: str | None, limit: int) -> list[Entry]:
     """Return the newest comments, only those with `status` if it is given, for a moderator."""
     if status is None:
-        rows = reader.query(_listing, limit)
+        rows = snapshot.query(_listing, limit)
     elif status == APPROVED:
-        rows = reader.query(_listing_approved, limit)
+        rows = snapshot.query(_listing_approved, limit)
     else:
-        rows = reader.query(_listing_unapproved, status, limit)
+        rows = snapshot.query(_listing_unapproved, status, limit)
     return [entry(row) for row in rows]
 
 

@@ -4,7 +4,7 @@ from peewee import fn
 
 from commentsvc.comments import queries
 from commentsvc.comments.page_urls import PageRef
-from commentsvc.db.connection import Reader
+from commentsvc.db.connection import Snapshot
 from commentsvc.db.query import Param, Select, literal, prepared
 from commentsvc.db.schema.comments import CommentTable, SiteTable, ThreadTable
 from commentsvc.markup import markdown, people
@@ -12,7 +12,7 @@ from commentsvc.model import APPROVED
 
 
 def find_people(
-    reader: Reader, thread_id: int, source: str, before: int | None = None
+    snapshot: Snapshot, thread_id: int, source: str, before: int | None = None
 ) -> dict[str, int]:
     """Return the people whom `source` mentions, with the id of the last comment of each.
 
@@ -28,12 +28,12 @@ def find_people(
     )
     if before is not None:
         query = query.where(CommentTable.id < before)
-    return dict(reader.query(query.group_by(CommentTable.author)))
+    return dict(snapshot.query(query.group_by(CommentTable.author)))
 
 
-def find_people_on(reader: Reader, place: PageRef, source: str) -> dict[str, int]:
+def find_people_on(snapshot: Snapshot, place: PageRef, source: str) -> dict[str, int]:
     """Return the people whom a new comment on the page `place` mentions; see `find_people`."""
-    return find_people(reader, queries.thread(reader, *place).id, source)
+    return find_people(snapshot, queries.thread(snapshot, *place).id, source)
 
 
 @prepared
@@ -42,9 +42,9 @@ def _features(thread_id: Param) -> Select:
     return found.where(ThreadTable.id == thread_id)
 
 
-def render(reader: Reader, thread_id: int, source: str, before: int | None = None) -> str:
+def render(snapshot: Snapshot, thread_id: int, source: str, before: int | None = None) -> str:
     """Return the HTML of `source` in a thread; see `markdown.render`, and `find_people`."""
     may_have_more = "$" in source or "math" in source or "image:" in source
-    math, images = (may_have_more and reader.first(_features, thread_id)) or (0, "")
-    named = find_people(reader, thread_id, source, before)
+    math, images = (may_have_more and snapshot.first(_features, thread_id)) or (0, "")
+    named = find_people(snapshot, thread_id, source, before)
     return markdown.render(source, bool(math), named, images)

@@ -22,7 +22,7 @@ import msgspec
 from peewee import fn
 
 from commentsvc.comments import queries
-from commentsvc.db.connection import Reader, Transaction
+from commentsvc.db.connection import Snapshot, Transaction
 from commentsvc.db.query import Select, prepared
 from commentsvc.db.schema import search
 from commentsvc.db.schema.comments import CommentTable, SiteTable, ThreadTable, schema
@@ -83,7 +83,7 @@ class Day(msgspec.Struct, frozen=True, gc=False):
 
 
 def find(
-    reader: Reader,
+    snapshot: Snapshot,
     query: str,
     *,
     status: str,
@@ -95,27 +95,27 @@ def find(
 
     `status` "" and `sites` None mean any.
     """
-    match, behind = parse(query), unindexed(reader)
+    match, behind = parse(query), unindexed(snapshot)
     if not match:
         return SearchResult([], None, behind)
     look = LOOK if status or sites is not None else limit + 1
     found = _matching(match, _LAST if before is None else before, look)
-    ids = [row[0] for row in reader.query(found)]
+    ids = [row[0] for row in snapshot.query(found)]
     shown = _among(ids, status, sites, limit + 1).select(*queries.ENTRY)
-    items, goes_on = queries.first_entries(map(queries.entry, reader.query(shown)), limit)
+    items, goes_on = queries.first_entries(map(queries.entry, snapshot.query(shown)), limit)
     if goes_on:
         return SearchResult(items, items[-1].comment.id, behind)
     return SearchResult(items, ids[-1] if len(ids) == look else None, behind)
 
 
 def find_ids(
-    reader: Reader, query: str, *, status: str, sites: Sequence[str] | None, limit: int
+    snapshot: Snapshot, query: str, *, status: str, sites: Sequence[str] | None, limit: int
 ) -> list[int]:
     """Return the ids of those among the newest `limit` matches that `find` would return."""
     match = parse(query)
-    rows = reader.query(_matching(match, _LAST, limit)) if match else []
+    rows = snapshot.query(_matching(match, _LAST, limit)) if match else []
     shown = _among([row[0] for row in rows], status, sites, limit).select(CommentTable.id)
-    return [row[0] for row in reader.query(shown)]
+    return [row[0] for row in snapshot.query(shown)]
 
 
 def parse(query: str) -> str:
@@ -143,7 +143,7 @@ def _whole(text: str) -> str:
     return text.encode().hex().upper()
 
 
-def days(reader: Reader, sites: Sequence[str] | None, since: int) -> list[Day]:
+def days(snapshot: Snapshot, sites: Sequence[str] | None, since: int) -> list[Day]:
     """Return the numbers of each day since the day `since`, of those `sites` or of all for None."""
     query = (
         DailyStatsTable.select(
@@ -155,17 +155,17 @@ def days(reader: Reader, sites: Sequence[str] | None, since: int) -> list[Day]:
     )
     if sites is not None:
         query = query.join(SiteTable).where(SiteTable.name.in_(sites))
-    return [Day(day, status, int(number)) for day, status, number in reader.query(query)]
+    return [Day(day, status, int(number)) for day, status, number in snapshot.query(query)]
 
 
-def last(reader: Reader) -> int:
+def last(snapshot: Snapshot) -> int:
     """Return the greatest id that a comment was ever given; 0 if there was none."""
-    return reader.last_id("comment")
+    return snapshot.last_id("comment")
 
 
-def unindexed(reader: Reader) -> int:
+def unindexed(snapshot: Snapshot) -> int:
     """Return how many comments, at most, are not yet in the index and the statistics."""
-    return reader.last_id("comment") - _indexed_until(reader)
+    return snapshot.last_id("comment") - _indexed_until(snapshot)
 
 
 def index_pending(tx: Transaction, most: int) -> bool:
@@ -184,6 +184,6 @@ def _state() -> Select:
     return SearchStateTable.select(SearchStateTable.indexed_until)
 
 
-def _indexed_until(reader: Reader) -> int:
-    [(indexed,)] = reader.query(_state)
+def _indexed_until(snapshot: Snapshot) -> int:
+    [(indexed,)] = snapshot.query(_state)
     return int(indexed)

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from typing import Final, Protocol, TypeAlias, TypeVar
 
 from commentsvc.comments.queries import DeletedComment
-from commentsvc.db.connection import Reader
+from commentsvc.db.connection import Snapshot
 from commentsvc.db.query import Param, Select, literal, prepared
 from commentsvc.db.schema.comments import CommentTable
 from commentsvc.model import APPROVED, DELETED
@@ -27,16 +27,16 @@ def _find_reply(comment_id: Param) -> Select:
     return query.limit(1)
 
 
-def has_replies(reader: Reader, comment_id: int) -> bool:
+def has_replies(snapshot: Snapshot, comment_id: int) -> bool:
     """Return whether a comment has visible replies."""
-    return reader.first(_find_reply, comment_id) is not None
+    return snapshot.first(_find_reply, comment_id) is not None
 
 
-def is_listed(reader: Reader, comment_id: int, thread_id: int) -> bool:
+def is_listed(snapshot: Snapshot, comment_id: int, thread_id: int) -> bool:
     """Return whether a comment of a thread was deleted and is listed for its replies."""
     return (
-        reader.first(_find_deleted, comment_id, thread_id) is not None
-        and reader.first(_find_reply, comment_id) is not None
+        snapshot.first(_find_deleted, comment_id, thread_id) is not None
+        and snapshot.first(_find_reply, comment_id) is not None
     )
 
 

@@ -25,7 +25,7 @@ from commentsvc.comments.submission import (
     SubmissionFields,
     check,
 )
-from commentsvc.db.connection import Reader
+from commentsvc.db.connection import Snapshot
 from commentsvc.http.messages import (
     ANY_ORIGIN,
     JSON,
@@ -141,10 +141,10 @@ async def submit(
 
 def threads_of(
     sites: Sites, site: str, urls: Iterable[str]
-) -> Callable[[Reader], dict[str, Thread]]:
+) -> Callable[[Snapshot], dict[str, Thread]]:
     """Return the function that reads the threads of those `urls` that are pages of the site."""
     places = {url: place for url in urls if (place := sites.locate_or_none(url, site))}
-    return lambda reader: {url: queries.thread(reader, *place) for url, place in places.items()}
+    return lambda snapshot: {url: queries.thread(snapshot, *place) for url, place in places.items()}
 
 
 def refused(error: HttpError, answer: msgspec.Struct) -> Response:

@@ -18,7 +18,7 @@ from msgspec.structs import replace
 from commentsvc.comments import pagination, queries
 from commentsvc.comments.page_urls import PageRef
 from commentsvc.comments.queries import Thread
-from commentsvc.db.connection import Reader
+from commentsvc.db.connection import Snapshot
 from commentsvc.db.query import Param, Select, literal, prepared
 from commentsvc.db.schema.comments import CommentTable, VoteTable
 from commentsvc.model import APPROVED, Comment
@@ -122,10 +122,10 @@ class OneLevel(NamedTuple):
     comments: list[Shown]
 
 
-def read(reader: Reader, place: PageRef, selection: TwoLevelSelection, most: int) -> TwoLevels:
+def read(snapshot: Snapshot, place: PageRef, selection: TwoLevelSelection, most: int) -> TwoLevels:
     """Return a part of the thread of a page, with at most `most` comments."""
-    thread = queries.thread(reader, *place)
-    levels = _levels(_positions(reader, thread.id), selection.after)
+    thread = queries.thread(snapshot, *place)
+    levels = _levels(_positions(snapshot, thread.id), selection.after)
     counts = {parent: len(level) for parent, level in levels.items()}
     beside = levels.get(selection.parent, [])
     if selection.parent is None:
@@ -139,7 +139,7 @@ def read(reader: Reader, place: PageRef, selection: TwoLevelSelection, most: int
         limit = room if selection.nested_limit is None else min(selection.nested_limit, room)
         nested[each.id] = levels.get(each.id, [])[:limit]
         room -= len(nested[each.id])
-    shown = _read_comments(reader, [*chosen, *(one for many in nested.values() for one in many)])
+    shown = _read_comments(snapshot, [*chosen, *(one for many in nested.values() for one in many)])
     chosen = [one for one in chosen if one.id in shown]
     nested = {
         top: [one for one in many if one.id in shown]
@@ -162,36 +162,38 @@ def read(reader: Reader, place: PageRef, selection: TwoLevelSelection, most: int
     )
 
 
-def read_flat(reader: Reader, place: PageRef, order: Order, limit: int, offset: int) -> OneLevel:
+def read_flat(
+    snapshot: Snapshot, place: PageRef, order: Order, limit: int, offset: int
+) -> OneLevel:
     """Return a part of the thread of a page without its levels: `limit` comments from `offset`."""
-    thread = queries.thread(reader, *place)
-    positions = [each for each in _positions(reader, thread.id) if not each.deleted]
+    thread = queries.thread(snapshot, *place)
+    positions = [each for each in _positions(snapshot, thread.id) if not each.deleted]
     chosen = _sorted(positions, order)[offset : offset + limit]
-    shown = _read_comments(reader, chosen)
+    shown = _read_comments(snapshot, chosen)
     return OneLevel(thread, len(positions), [*shown.values()])
 
 
-def top_of(reader: Reader, comment_id: int | None) -> int | None:
+def top_of(snapshot: Snapshot, comment_id: int | None) -> int | None:
     """Return the id of a comment's top-level ancestor, or its own; None without a comment."""
     if comment_id is None:
         return None
-    row = reader.first(_find_top, comment_id)
+    row = snapshot.first(_find_top, comment_id)
     return row[0] if row else comment_id
 
 
-def dislikes(reader: Reader, ids: Sequence[int]) -> dict[int, int]:
+def dislikes(snapshot: Snapshot, ids: Sequence[int]) -> dict[int, int]:
     """Return how many readers have voted against the comments, by the ids of those with any."""
     query = VoteTable.select(VoteTable.comment, peewee.fn.COUNT(VoteTable.value)).where(
         VoteTable.comment.in_(ids), VoteTable.value == -1
     )
-    return dict(reader.query(query.group_by(VoteTable.comment)))
+    return dict(snapshot.query(query.group_by(VoteTable.comment)))
 
 
-def _positions(reader: Reader, thread_id: int) -> list[Position]:
+def _positions(snapshot: Snapshot, thread_id: int) -> list[Position]:
     """Return the places of all visible comments of a thread, oldest first."""
-    rows = reader.query(_find_positions, thread_id)
+    rows = snapshot.query(_find_positions, thread_id)
     parents = {row[0]: row[1] for row in rows}
-    gone = {each.id: each.parent for each in queries.deleted_above(reader, parents)}
+    gone = {each.id: each.parent for each in queries.deleted_above(snapshot, parents)}
     tops = _tops(parents | gone)
     positions: list[Position] = []
     last = 0
@@ -204,7 +206,7 @@ def _positions(reader: Reader, thread_id: int) -> list[Position]:
         query = CommentTable.select(
             CommentTable.id, CommentTable.created_at, CommentTable.votes
         ).where(CommentTable.id.in_(empty))
-        for comment_id, created_at, votes in reader.query(query):
+        for comment_id, created_at, votes in snapshot.query(query):
             positions.append(Position(comment_id, None, created_at * 1_000, votes, deleted=True))
         positions.sort(key=lambda each: (each.created, each.id))
     return positions
@@ -235,12 +237,12 @@ def _sorted(positions: list[Position], order: Order) -> list[Position]:
     return positions
 
 
-def _read_comments(reader: Reader, places: Sequence[Position]) -> dict[int, Shown]:
+def _read_comments(snapshot: Snapshot, places: Sequence[Position]) -> dict[int, Shown]:
     """Return the comments at `places` by id, as many as fit; a deleted one has no content."""
-    found = _comments(reader, [place.id for place in places if not place.deleted])
+    found = _comments(snapshot, [place.id for place in places if not place.deleted])
     comments = {comment.id: comment for comment in found}
     fitting = [*takewhile(lambda place: place.deleted or place.id in comments, places)]
-    against = dislikes(reader, [place.id for place in fitting])
+    against = dislikes(snapshot, [place.id for place in fitting])
     return {
         place.id: Shown(
             place,
@@ -252,13 +254,13 @@ def _read_comments(reader: Reader, places: Sequence[Position]) -> dict[int, Show
     }
 
 
-def _comments(reader: Reader, ids: Sequence[int]) -> list[Comment]:
+def _comments(snapshot: Snapshot, ids: Sequence[int]) -> list[Comment]:
     """Return the comments `ids`, in this order; only the first if the others are too long."""
     found: list[Comment] = []
     for first in range(0, len(ids), pagination.PIECE):
         piece = ids[first : first + pagination.PIECE]
         query = CommentTable.select(*_COLUMNS).where(CommentTable.id.in_(piece))
-        rows = {row[0]: row for row in reader.query(query)}
+        rows = {row[0]: row for row in snapshot.query(query)}
         found += [Comment(*rows[comment_id]) for comment_id in piece]
         if not pagination.has_room(found):
             break

@@ -1,4 +1,4 @@
-"""What runs on a connection: a `Reader` its queries, a `Transaction` its changes as well.
+"""What runs on a connection: a `Snapshot` its queries, a `Transaction` its changes as well.
 
 Both are for SQLite; `postgresql.connection` has those of PostgreSQL.
 """
@@ -22,7 +22,7 @@ Row = tuple[Any, ...]  # Any: Python cannot know the types of SQLite's columns
 decode: Final[Callable[[bytes], str]] = methodcaller("decode", "utf-8", "replace")
 
 
-class Reader:
+class Snapshot:
     """Runs queries that change nothing; `read` passes one to its `work`.
 
     `execute(sql, params)` runs one statement and returns its cursor; it raises sqlite3.Error.
@@ -39,7 +39,7 @@ class Reader:
         self.execute: Callable[..., sqlite3.Cursor] = connection.execute
 
     def whole(
-        self, work: "Callable[Concatenate[Reader, P], T]", *args: P.args, **kwargs: P.kwargs
+        self, work: "Callable[Concatenate[Snapshot, P], T]", *args: P.args, **kwargs: P.kwargs
     ) -> T:
         """Run `work` on one state of the database. Raise what it raises, and sqlite3.Error."""
         try:
@@ -52,7 +52,7 @@ class Reader:
         return result
 
     def replacing_damage(
-        self, work: "Callable[Concatenate[Reader, P], T]", *args: P.args, **kwargs: P.kwargs
+        self, work: "Callable[Concatenate[Snapshot, P], T]", *args: P.args, **kwargs: P.kwargs
     ) -> T:
         """Run `work` again after a damaged text made it fail, with U+FFFD for damaged bytes.
 
@@ -85,7 +85,7 @@ class Reader:
         return self.execute(*bound(query, values))
 
 
-class Transaction(Reader):
+class Transaction(Snapshot):
     """Runs statements and collects the tags of the answers that they make stale.
 
     `write` passes one to its `work`.
@@ -95,7 +95,7 @@ class Transaction(Reader):
 
     BEGIN = "BEGIN IMMEDIATE"
 
-    def __init__(self, connection: Any, tags: list[str]) -> None:  # Any: as in Reader
+    def __init__(self, connection: Any, tags: list[str]) -> None:  # Any: as in Snapshot
         super().__init__(connection)
         self.execute_many: Callable[..., sqlite3.Cursor] = connection.executemany
         self._tags = tags

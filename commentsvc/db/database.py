@@ -1,9 +1,9 @@
-"""The database of the service: one writer that groups writes, and several readers.
+"""The database of the service: one thread that writes, in groups, and several that read.
 
 One thread, the `writer`, holds the only connection that writes; it runs all waiting writes in one
-transaction. Readers are `query_only` connections: one for `read_now`, and one for each reader
-thread. Public reads have reader threads of their own, so that many of them delay neither moderators
-nor submissions. In WAL mode readers and the writer do not wait for each other, and a read that
+transaction. Reading connections are `query_only`: one for `read_now`, and one for each reading
+thread. Public reads have threads of their own, so that many of them delay neither moderators
+nor submissions. In WAL mode reads and writes do not wait for each other, and a read that
 begins after a write was acknowledged sees that write.
 """
 
@@ -14,7 +14,7 @@ from functools import partial
 from typing import Any, Concatenate, Final, ParamSpec
 
 from commentsvc.db import writer
-from commentsvc.db.connection import Reader, Transaction
+from commentsvc.db.connection import Snapshot, Transaction
 from commentsvc.db.engine import Location, engine_for
 from commentsvc.db.errors import DatabaseBusy, DatabaseClosed, DatabaseUnusable
 from commentsvc.db.peers import Peers
@@ -55,7 +55,7 @@ class Database:
     on the writer's thread. `announce` is called with them before the COMMIT, and with () after the
     purge.
 
-    The `work` of each method is a function of a Reader or Transaction and of the arguments that
+    The `work` of each method is a function of a Snapshot or Transaction and of the arguments that
     follow, as in ``await database.read(find, comment_id)``.
     """
 
@@ -77,11 +77,11 @@ class Database:
         self._public_reads = WorkQueue(QUEUE)
         self._runners: list[threading.Thread] = []
         self._connections: list[Any] = []  # Any: see engine.Engine
-        self._inline: Reader | None = None
+        self._inline: Snapshot | None = None
         self._peers: Peers = self._engine.peers
 
     def open(self, *, cache: int = WRITER_CACHE, peers: Peers | None = None) -> None:
-        """Connect, and start the writer and the readers. Raise DatabaseError.
+        """Connect, and start the threads that write and read. Raise DatabaseError.
 
         `cache` is the size of the writer's page cache in KiB. `peers` are given by an instance of
         the service; other programs only tell the instances what they change.
@@ -91,12 +91,12 @@ class Database:
             self._peers = peers
         try:
             writing = self._keep(engine.writing(cache))
-            readers = [
+            reading = [
                 (reads, self._keep(engine.reading(on_loop=False)))
                 for reads in (self._reads, self._public_reads)
                 for _ in range(READERS)
             ]
-            self._inline = engine.reader(self._keep(engine.reading(on_loop=True)))
+            self._inline = engine.snapshot(self._keep(engine.reading(on_loop=True)))
         except Exception as error:
             self._disconnect()
             known = engine.fault(error)
@@ -104,8 +104,8 @@ class Database:
                 raise known from error
             raise DatabaseUnusable(f"{engine.name} cannot be opened ({error})") from error
         self._start("writer", self._run_writer, writing)
-        for number, (reads, connection) in enumerate(readers, 1):
-            self._start(f"reader-{number}", partial(self._run_reader, reads), connection)
+        for number, (reads, connection) in enumerate(reading, 1):
+            self._start(f"reads-{number}", partial(self._run_reads, reads), connection)
         for queue in (self._writes, self._reads, self._public_reads):
             queue.open()
 
@@ -142,27 +142,27 @@ class Database:
         return job.future.result()  # type: ignore[no-any-return]  # Job says why it is Any
 
     async def read(
-        self, work: Callable[Concatenate[Reader, P], T], *args: P.args, **kwargs: P.kwargs
+        self, work: Callable[Concatenate[Snapshot, P], T], *args: P.args, **kwargs: P.kwargs
     ) -> T:
-        """Run `work` on a reader; all of its queries see one state. Raise DatabaseError.
+        """Run `work` on a reading thread; all of its queries see one state. Raise DatabaseError.
 
         This is for moderators, submissions and background tasks.
         """
         return await _read_on(self._reads, Job(work, args, kwargs, asyncio.get_running_loop()))
 
     async def read_for_public(
-        self, work: Callable[Concatenate[Reader, P], T], *args: P.args, **kwargs: P.kwargs
+        self, work: Callable[Concatenate[Snapshot, P], T], *args: P.args, **kwargs: P.kwargs
     ) -> T:
-        """Do as `read`, on other readers: for requests that need no sign-in."""
+        """Do as `read`, on other threads: for requests that need no sign-in."""
         job = Job(work, args, kwargs, asyncio.get_running_loop())
         return await _read_on(self._public_reads, job)
 
     def read_now(
-        self, work: Callable[Concatenate[Reader, P], T], *args: P.args, **kwargs: P.kwargs
+        self, work: Callable[Concatenate[Snapshot, P], T], *args: P.args, **kwargs: P.kwargs
     ) -> T:
-        """Run short indexed reads on the event loop's thread, without waiting for a reader.
+        """Run short indexed reads on the event loop's thread, without waiting for another.
 
-        Each statement sees the state of its own moment, unless `work` uses `Reader.whole`.
+        Each statement sees the state of its own moment, unless `work` uses `Snapshot.whole`.
         """
         if self._inline is None:
             raise DatabaseClosed("the database is closed")
@@ -218,19 +218,19 @@ class Database:
         caches = Caches(self._purge, self._announce, self._peers)
         writer.run(self._engine, connection, self._writes, caches, self.write_health)
 
-    def _run_reader(self, reads: WorkQueue, connection: Any) -> None:  # Any: as above
-        reader = self._engine.reader(connection)
+    def _run_reads(self, reads: WorkQueue, connection: Any) -> None:  # Any: as above
+        snapshot = self._engine.snapshot(connection)
         while jobs := reads.take(1):
             [job] = jobs
             begun = SYSTEM_CLOCK.precise_ms()
             try:
                 try:
-                    job.result = reader.whole(job.work, *job.args, **job.kwargs)
+                    job.result = snapshot.whole(job.work, *job.args, **job.kwargs)
                 except Exception as error:
                     if not is_damaged_text(error):
                         raise
-                    job.result = reader.replacing_damage(
-                        Reader.whole, job.work, *job.args, **job.kwargs
+                    job.result = snapshot.replacing_damage(
+                        Snapshot.whole, job.work, *job.args, **job.kwargs
                     )
             except Exception as error:
                 job.error = self._engine.fault(error) or error
@@ -239,7 +239,7 @@ class Database:
 
 
 async def _read_on(reads: WorkQueue, job: Job[T]) -> T:
-    """Return the result of a job on one of the readers of a queue, and note how long it took."""
+    """Return the result of a job on one of the threads of a queue, and note how long it took."""
     reads.put(job)
     try:
         return await job.future  # type: ignore[no-any-return]  # Job says why it is Any

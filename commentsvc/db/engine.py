@@ -5,7 +5,7 @@ from types import ModuleType
 from typing import Any, Final, Protocol, TypeAlias
 from urllib.parse import parse_qs, unquote, urlsplit
 
-from commentsvc.db.connection import Reader, Transaction
+from commentsvc.db.connection import Snapshot, Transaction
 from commentsvc.db.errors import DatabaseError, DatabaseUnusable
 from commentsvc.db.peers import NoPeers, Peers
 from commentsvc.db.sqlite import connection as sqlite
@@ -19,11 +19,11 @@ LOOP_PATIENCE: Final = 0.02  # seconds that `read_now` may hold the event loop f
 class Engine(Protocol):
     """How connections are opened, what may be run on them, what their faults mean.
 
-    Any: a connection has the methods of sqlite3's that a Reader and a Transaction use.
+    Any: a connection has the methods of sqlite3's that a Snapshot and a Transaction use.
     """
 
     name: str
-    reader: type[Reader]
+    snapshot: type[Snapshot]
     transaction: type[Transaction]
     peers: Peers  # of a program that is no instance of the service itself
 
@@ -106,7 +106,7 @@ def engine_for(location: Location, settings: DatabaseSettings, patience: float) 
 class SqliteEngine:
     """How a service uses a file of SQLite's; `patience`, in seconds, is for another's lock."""
 
-    reader = Reader
+    snapshot = Snapshot
     transaction = Transaction
     peers: Peers = NoPeers()
 

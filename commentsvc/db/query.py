@@ -10,7 +10,7 @@ submission, is `prepared`: it is compiled when it first runs, and later only its
             TwoFactorTable.moderator == moderator_id
         )
 
-    row = reader.first(_salt, 7)
+    row = snapshot.first(_salt, 7)
 """
 
 from collections.abc import Callable, Iterable, Iterator, Sequence

@@ -7,9 +7,9 @@ left out, since not all of these programs check `isApproved`.
 from collections.abc import Iterable, Mapping
 from typing import Final
 
+from commentsvc.exports.contents import Page, address
 from commentsvc.exports.output import Output
 from commentsvc.exports.records import CommentRecord
-from commentsvc.exports.snapshot import Page, address
 from commentsvc.exports.wordpress import NOBODY
 from commentsvc.exports.xml_text import cdata, element
 from commentsvc.model import CLOSED

@@ -21,7 +21,7 @@ from commentsvc.comments import queries
 from commentsvc.comments.page_urls import UnknownSiteError
 from commentsvc.comments.queries import DeletedComment
 from commentsvc.comments.tree import Branch, build_tree
-from commentsvc.db.connection import Reader
+from commentsvc.db.connection import Snapshot
 from commentsvc.db.query import Param, Select, literal, prepared
 from commentsvc.db.schema.comments import CommentTable, SiteTable, ThreadTable
 from commentsvc.db.schema.imports import ImportedCommentTable
@@ -129,7 +129,7 @@ def file_name(url: str, digest: int = DIGEST) -> str:
 
 
 def write(
-    reader: Reader,
+    snapshot: Snapshot,
     site: str,
     folder: Path,
     advance: Callable[[int], object] = lambda _comments: None,
@@ -140,15 +140,15 @@ def write(
     `site` may be "" if only one has comments. `advance` is called with how many comments were
     read. Raise DataFilesError, UnknownSiteError and OSError.
     """
-    site = _site(reader, site)
+    site = _site(snapshot, site)
     folder.mkdir(parents=True, exist_ok=True)
     files = _Files(folder)
-    for thread_id, url, title, count, state, pinned in reader.each(_pages(site)):
+    for thread_id, url, title, count, state, pinned in snapshot.each(_pages(site)):
         name, former = file_name(url), file_name(url, FORMER_DIGEST)
         with files.failure_noted(url, name, former):
-            shown = [_PageComment(*row) for row in reader.each(_comments, thread_id)]
+            shown = [_PageComment(*row) for row in snapshot.each(_comments, thread_id)]
             shown.sort(key=lambda comment: comment.id != pinned)  # the pinned comment is the first
-            deleted = queries.deleted_above(reader, {each.id: each.parent for each in shown})
+            deleted = queries.deleted_above(snapshot, {each.id: each.parent for each in shown})
             content = {
                 "url": url,
                 "title": title,
@@ -158,21 +158,23 @@ def write(
             }
             files.put(name, content)
         advance(count)
-    if aliases := dict[str, str](reader.query(_aliases(site))):
+    if aliases := dict[str, str](snapshot.query(_aliases(site))):
         with files.failure_noted(ALIASES, ALIASES):
             files.put(ALIASES, {"aliases": aliases})
     return files.finish()
 
 
-def comment_count(reader: Reader, site: str) -> int:
+def comment_count(snapshot: Snapshot, site: str) -> int:
     """Return how many comments will be written. Raise as `write` does."""
-    name = _site(reader, site)
-    [(count,)] = reader.query(SiteTable.select(SiteTable.count).where(SiteTable.name == name))
+    name = _site(snapshot, site)
+    [(count,)] = snapshot.query(SiteTable.select(SiteTable.count).where(SiteTable.name == name))
     return int(count)
 
 
-def _site(reader: Reader, name: str) -> str:
-    sites = reader.query(SiteTable.select(SiteTable.name, SiteTable.count).order_by(SiteTable.name))
+def _site(snapshot: Snapshot, name: str) -> str:
+    sites = snapshot.query(
+        SiteTable.select(SiteTable.name, SiteTable.count).order_by(SiteTable.name)
+    )
     known = [site for site, _ in sites]
     if name:
         if name not in known:

@@ -7,9 +7,9 @@ XML Import Format"; the others read it too. Texts are HTML. All times are in UTC
 from collections.abc import Iterable, Mapping
 from typing import Final
 
+from commentsvc.exports.contents import Page, address
 from commentsvc.exports.output import Output
 from commentsvc.exports.records import CommentRecord
-from commentsvc.exports.snapshot import Page, address
 from commentsvc.exports.xml_text import cdata, element
 from commentsvc.model import APPROVED, CLOSED
 

@@ -18,7 +18,7 @@ from peewee import Value, fn
 
 from commentsvc.comments.create import ThreadRef, changed, find_aliased, find_thread, insert_thread
 from commentsvc.comments.page_urls import PageRef
-from commentsvc.db.connection import Reader, Transaction
+from commentsvc.db.connection import Snapshot, Transaction
 from commentsvc.db.query import Param, Select, insertion, prepared
 from commentsvc.db.schema.comments import ReactionCountTable, ReactionTable
 from commentsvc.errors import TooManyReactions, UnknownSite
@@ -90,9 +90,9 @@ def _add(thread_id: Param, emoji: Param, more: Param) -> Select:
     )
 
 
-def counts(reader: Reader, thread_id: int) -> dict[str, int]:
+def counts(snapshot: Snapshot, thread_id: int) -> dict[str, int]:
     """Return how many reactions a page has with each emoji; emoji without any may be missing."""
-    return dict(reader.query(find_counts, thread_id)) if thread_id else {}
+    return dict(snapshot.query(find_counts, thread_id)) if thread_id else {}
 
 
 def react(

@@ -13,7 +13,7 @@ from typing import Final
 from peewee import fn
 
 from commentsvc.comments import queries
-from commentsvc.db.connection import Reader, Transaction
+from commentsvc.db.connection import Snapshot, Transaction
 from commentsvc.db.query import (
     Among,
     Param,
@@ -90,22 +90,22 @@ def delete(tx: Transaction, ids: Iterable[int]) -> None:
     tx.change_each(_delete, ((comment_id,) for comment_id in ids))
 
 
-def counts(reader: Reader, ids: Iterable[int]) -> dict[int, int]:
+def counts(snapshot: Snapshot, ids: Iterable[int]) -> dict[int, int]:
     """Return how many reports each of the comments `ids` has, without those that have none."""
-    return dict(reader.query(_counts, ids_text(ids)))
+    return dict(snapshot.query(_counts, ids_text(ids)))
 
 
-def reported(reader: Reader, sites: Sequence[str] | None, most: int) -> list[Entry]:
+def reported(snapshot: Snapshot, sites: Sequence[str] | None, most: int) -> list[Entry]:
     """Return at most `most` visible comments with reports, of those `sites` or of all.
 
     The newest come first.
     """
-    ids = ids_text(comment_id for (comment_id,) in reader.query(_reported_ids))
+    ids = ids_text(comment_id for (comment_id,) in snapshot.query(_reported_ids))
     if sites is None:
-        return queries.entries_in_pieces(partial(reader.query, _reported, ids), most)
+        return queries.entries_in_pieces(partial(snapshot.query, _reported, ids), most)
     query = _visible(ids).where(SiteTable.name.in_(list(sites)))
     return queries.entries_in_pieces(
-        lambda piece, skipped: reader.query(query.limit(piece).offset(skipped)), most
+        lambda piece, skipped: snapshot.query(query.limit(piece).offset(skipped)), most
     )
 
 

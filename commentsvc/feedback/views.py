@@ -21,7 +21,7 @@ from commentsvc.comments import queries
 from commentsvc.comments.create import ThreadRef
 from commentsvc.comments.page_urls import PageRef
 from commentsvc.db import background
-from commentsvc.db.connection import Reader, Transaction
+from commentsvc.db.connection import Snapshot, Transaction
 from commentsvc.db.database import Database
 from commentsvc.db.errors import DatabaseError
 from commentsvc.db.query import Param, Select, literal, prepared
@@ -99,15 +99,15 @@ def _clear(site_id: int, url: str) -> Select:
     return PageViewTable.delete().where(PageViewTable.site == site_id, PageViewTable.url == url)
 
 
-def views(reader: Reader, site: str, url: str) -> int:
+def views(snapshot: Snapshot, site: str, url: str) -> int:
     """Return how often the page of a canonical url was viewed."""
-    row = reader.first(find_views, site, url)
+    row = snapshot.first(find_views, site, url)
     return int(row[0]) if row else 0
 
 
-def most_viewed(reader: Reader, site: str, most: int) -> list[PageWithViews]:
+def most_viewed(snapshot: Snapshot, site: str, most: int) -> list[PageWithViews]:
     """Return the pages of a site that were viewed most often, at most `most`."""
-    return [PageWithViews(*row) for row in reader.query(find_viewed, site, most)]
+    return [PageWithViews(*row) for row in snapshot.query(find_viewed, site, most)]
 
 
 def add(tx: Transaction, counted: Mapping[PageRef, int]) -> None:

@@ -19,7 +19,7 @@ from peewee import fn
 
 from commentsvc.comments import queries, tree
 from commentsvc.comments.create import ThreadRef, add_to_counts
-from commentsvc.db.connection import Reader, Transaction
+from commentsvc.db.connection import Snapshot, Transaction
 from commentsvc.db.query import Param, Select, insertion, prepared
 from commentsvc.db.schema.comments import CommentTable, VoteTable
 from commentsvc.errors import TooManyVotes, UnknownComment
@@ -125,23 +125,23 @@ def vote_once(
     return vote(tx, comment_id, None, value, networks, now)
 
 
-def takes_votes(reader: Reader, comment_id: int) -> bool:
+def takes_votes(snapshot: Snapshot, comment_id: int) -> bool:
     """Return whether `vote_once` knows a comment: it is listed for readers without a word."""
     try:
-        _thread_of(reader, comment_id, also_deleted=True)
+        _thread_of(snapshot, comment_id, also_deleted=True)
     except UnknownComment:
         return False
     return True
 
 
-def _thread_of(reader: Reader, comment_id: int, *, also_deleted: bool) -> ThreadRef:
+def _thread_of(snapshot: Snapshot, comment_id: int, *, also_deleted: bool) -> ThreadRef:
     """Return the thread of a comment that is shown. Raise UnknownComment for any other.
 
     With `also_deleted`, a deleted comment that is listed for its replies is one.
     """
-    row = reader.first(queries.find_place, comment_id)
+    row = snapshot.first(queries.find_place, comment_id)
     if row is None or not (
-        row[4] == APPROVED or (also_deleted and _is_listed(reader, comment_id, row[3]))
+        row[4] == APPROVED or (also_deleted and _is_listed(snapshot, comment_id, row[3]))
     ):
         raise UnknownComment([comment_id])
     return ThreadRef(*row[:4])
@@ -152,6 +152,6 @@ def _votes_of(tx: Transaction, comment_id: int, networks: Sequence[bytes]) -> in
     return int(number)
 
 
-def _is_listed(reader: Reader, comment_id: int, thread_id: int) -> bool:
+def _is_listed(snapshot: Snapshot, comment_id: int, thread_id: int) -> bool:
 
-    return tree.is_listed(reader, comment_id, thread_id)
+    return tree.is_listed(snapshot, comment_id, thread_id)

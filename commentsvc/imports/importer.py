@@ -16,7 +16,7 @@ from zoneinfo import ZoneInfo
 import msgspec
 
 from commentsvc.comments.submission import BIGGEST_ID
-from commentsvc.db.connection import Reader
+from commentsvc.db.connection import Snapshot
 from commentsvc.imports import detect, formats, report
 from commentsvc.imports.records import ImportFailed, InvalidInput, ParseOptions
 from commentsvc.imports.sources import blog_pages, files
@@ -79,7 +79,7 @@ class Service(Protocol):
         """Make the database if there is none."""
 
     def read(
-        self, work: Callable[Concatenate[Reader, P], T], *args: P.args, **kwargs: P.kwargs
+        self, work: Callable[Concatenate[Snapshot, P], T], *args: P.args, **kwargs: P.kwargs
     ) -> T:
         """Run `work` on one state of the database. Raise DatabaseError."""
 

@@ -7,7 +7,7 @@ arrives again.
 
 from typing import Final
 
-from commentsvc.db.connection import Reader, Transaction
+from commentsvc.db.connection import Snapshot, Transaction
 from commentsvc.db.query import Param, Select, prepared
 from commentsvc.db.schema.inbox import (
     MailboxProgress,
@@ -59,9 +59,9 @@ def _find_progress(place: Param) -> Select:
     return MailboxTable.select(*row).where(MailboxTable.place == place)
 
 
-def progress(reader: Reader, place: str) -> MailboxProgress | None:
+def progress(snapshot: Snapshot, place: str) -> MailboxProgress | None:
     """Return how far a mailbox was read; None if it never was."""
-    row = reader.first(_find_progress, place)
+    row = snapshot.first(_find_progress, place)
     return MailboxProgress(*row) if row else None
 
 
@@ -83,9 +83,9 @@ def add(tx: Transaction, mail: ReceivedMail, now: int) -> str:
     return "" if tx.change(stored) else "it came before"
 
 
-def next_waiting(reader: Reader) -> tuple[int, ReceivedMail] | None:
+def next_waiting(snapshot: Snapshot) -> tuple[int, ReceivedMail] | None:
     """Return the id and content of the oldest mail that was not acted on; None if there is none."""
-    row = reader.first(find_waiting)
+    row = snapshot.first(find_waiting)
     return (row[0], ReceivedMail(*row[1:])) if row else None
 
 

@@ -17,7 +17,7 @@ from urllib.parse import urlencode
 from commentsvc.comments import queries
 from commentsvc.comments.page_urls import UrlError
 from commentsvc.context import ServiceContext
-from commentsvc.db.connection import Reader
+from commentsvc.db.connection import Snapshot
 from commentsvc.db.schema.outbox import OutboxRow
 from commentsvc.markup.markdown import render
 from commentsvc.mentions import html_page
@@ -51,18 +51,18 @@ class WebmentionSender:
         self._base = settings.server.public_url.rstrip("/")
         self._sites = service.sites
 
-    def compose(self, reader: Reader, post: OutboxRow) -> OwnMentions | None:
+    def compose(self, snapshot: Snapshot, post: OutboxRow) -> OwnMentions | None:
         """See delivery.Channel; return None if the comment was never public or has no links."""
-        entry = queries.find(reader, post.comment_id or 0)
+        entry = queries.find(snapshot, post.comment_id or 0)
         if entry is None or entry.site not in self._sending or entry.comment.published_at is None:
             return None
-        targets = list(islice(self._linked(reader, entry.comment), TARGETS))
+        targets = list(islice(self._linked(snapshot, entry.comment), TARGETS))
         source = f"{self._base}/comment/{entry.comment.id}"
         return OwnMentions(source, targets) if targets else None
 
-    def _linked(self, reader: Reader, comment: Comment) -> Iterator[str]:
+    def _linked(self, snapshot: Snapshot, comment: Comment) -> Iterator[str]:
         """Yield the pages of others that a comment, or a former text of it, links to, each once."""
-        former = history.last_changes(reader, comment.id, TEXT)
+        former = history.last_changes(snapshot, comment.id, TEXT)
         htmls = chain([comment.html], (render(each.old) for each in former))
         links = chain.from_iterable(map(_LINK, htmls))
         seen: set[str] = set()

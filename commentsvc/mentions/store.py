@@ -11,7 +11,7 @@ from peewee import fn
 from commentsvc.comments import queries
 from commentsvc.comments.create import ThreadRef, add_to_counts, insert_thread
 from commentsvc.comments.page_urls import PageRef
-from commentsvc.db.connection import Reader, Transaction
+from commentsvc.db.connection import Snapshot, Transaction
 from commentsvc.db.query import Param, Select, prepared
 from commentsvc.db.schema.comments import SiteTable, ThreadTable
 from commentsvc.db.schema.mentions import LIKE, REPLY, REPOST, FollowedPostTable, MentionTable
@@ -77,9 +77,9 @@ def _find(source: Param, site: Param, url: Param) -> Select:
     )
 
 
-def waits(reader: Reader, place: PageRef, source: str, now: int) -> bool:
+def waits(snapshot: Snapshot, place: PageRef, source: str, now: int) -> bool:
     """Return whether a mention is due to be checked anyway."""
-    row = reader.first(_find, source, *place)
+    row = snapshot.first(_find, source, *place)
     return bool(row and row[-1] is not None and row[-1] <= now)
 
 
@@ -100,9 +100,9 @@ def receive(tx: Transaction, place: PageRef, source: str, target: str, now: int)
     return True
 
 
-def due(reader: Reader, now: int, most: int) -> list[Mention]:
+def due(snapshot: Snapshot, now: int, most: int) -> list[Mention]:
     """Return the mentions that are due to be checked, at most `most`."""
-    return [Mention(*row) for row in reader.query(_find_due, now, most)]
+    return [Mention(*row) for row in snapshot.query(_find_due, now, most)]
 
 
 def remove(tx: Transaction, mention: Mention) -> None:
@@ -208,15 +208,15 @@ def follow(tx: Transaction, place: PageRef, address: str, now: int) -> None:
     tx.change(row.on_conflict(action="NOTHING", conflict_target=places))
 
 
-def due_posts(reader: Reader, now: int, most: int) -> list[FollowedPost]:
+def due_posts(snapshot: Snapshot, now: int, most: int) -> list[FollowedPost]:
     """Return the followed posts that are due to be checked."""
-    return [FollowedPost(*row) for row in reader.query(_find_due_posts, now, most)]
+    return [FollowedPost(*row) for row in snapshot.query(_find_due_posts, now, most)]
 
 
-def replies(reader: Reader, post: FollowedPost) -> dict[str, Mention]:
+def replies(snapshot: Snapshot, post: FollowedPost) -> dict[str, Mention]:
     """Return the known replies to a post, by their address."""
     known = MentionTable.select(*_MENTION).where(MentionTable.post_id == post.id)
-    return {row[3]: Mention(*row) for row in reader.query(known)}
+    return {row[3]: Mention(*row) for row in snapshot.query(known)}
 
 
 def add_reply(tx: Transaction, post: FollowedPost, source: str, now: int) -> Mention | None:

@@ -11,7 +11,7 @@ from typing import Final
 import msgspec
 
 from commentsvc.comments import queries
-from commentsvc.db.connection import Reader, Transaction
+from commentsvc.db.connection import Snapshot, Transaction
 from commentsvc.db.schema.comments import CommentTable
 from commentsvc.errors import UnknownComment
 from commentsvc.model import APPROVED, AUTHOR, DELETED, PENDING, SPAM, Comment
@@ -36,9 +36,9 @@ class EditCredentials(msgspec.Struct, frozen=True, gc=False):
     token_expires_at: int
 
 
-def authorize(reader: Reader, comment_id: int) -> EditCredentials | None:
+def authorize(snapshot: Snapshot, comment_id: int) -> EditCredentials | None:
     """Return the credentials for editing a comment; None for an unknown comment."""
-    row = reader.first(
+    row = snapshot.first(
         CommentTable.select(CommentTable.token_hash, CommentTable.token_expires_at).where(
             CommentTable.id == comment_id
         )

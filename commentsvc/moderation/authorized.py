@@ -11,7 +11,7 @@ import msgspec
 
 from commentsvc.comments import queries
 from commentsvc.comments.page_urls import Sites, UrlError
-from commentsvc.db.connection import Reader, Transaction
+from commentsvc.db.connection import Snapshot, Transaction
 from commentsvc.db.schema.moderation import ChangeTable
 from commentsvc.errors import NothingToUndo, NotPermitted, UnknownComment, UnknownThread
 from commentsvc.feedback import reactions, views
@@ -108,17 +108,17 @@ def ban_comments(tx: Transaction, who: Actor, ban_id: int, limit: int, now: int)
     return decide(tx, who, ids, "spam", now)
 
 
-def find_comment(reader: Reader, who: Actor, comment_id: int) -> Entry:
+def find_comment(snapshot: Snapshot, who: Actor, comment_id: int) -> Entry:
     """Return a comment. Raise UnknownComment."""
-    entry = queries.find(reader, comment_id)
+    entry = queries.find(snapshot, comment_id)
     if entry is None or not who.sees(entry.site):
         raise UnknownComment([comment_id])
     return entry
 
 
-def find_thread(reader: Reader, who: Actor, thread_id: int) -> ThreadSummary:
+def find_thread(snapshot: Snapshot, who: Actor, thread_id: int) -> ThreadSummary:
     """Return the thread of that id. Raise UnknownThread."""
-    rows = threads.listing(reader, "", 1, thread_id + 1, who.sites)
+    rows = threads.listing(snapshot, "", 1, thread_id + 1, who.sites)
     if not rows or rows[0].id != thread_id:
         raise UnknownThread(_("no page has the id %(id)s", id=thread_id))
     return rows[0]

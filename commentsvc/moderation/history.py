@@ -4,7 +4,7 @@ from typing import Final
 
 import msgspec
 
-from commentsvc.db.connection import Reader
+from commentsvc.db.connection import Snapshot
 from commentsvc.db.query import Param, Select, prepared
 from commentsvc.db.schema.moderation import ChangeTable
 
@@ -45,15 +45,15 @@ def _history_of_field(comment_id: Param, field: Param, most: Param) -> Select:
     return _history(is_asked, most)
 
 
-def entries(reader: Reader, comment_id: int, most: int = EVERYTHING) -> list[HistoryEntry]:
+def entries(snapshot: Snapshot, comment_id: int, most: int = EVERYTHING) -> list[HistoryEntry]:
     """Return the history of a comment, the newest entry first; [] for an unknown comment.
 
     There are `most` entries at most.
     """
-    return [HistoryEntry(*row) for row in reader.query(_history_of, comment_id, most)]
+    return [HistoryEntry(*row) for row in snapshot.query(_history_of, comment_id, most)]
 
 
-def last_changes(reader: Reader, comment_id: int, field: str) -> list[HistoryEntry]:
+def last_changes(snapshot: Snapshot, comment_id: int, field: str) -> list[HistoryEntry]:
     """Return the last SHOWN changes of a comment's `field`, the newest first."""
-    rows = reader.query(_history_of_field, comment_id, field, SHOWN)
+    rows = snapshot.query(_history_of_field, comment_id, field, SHOWN)
     return [HistoryEntry(*row) for row in rows]

@@ -19,7 +19,7 @@ import peewee
 from peewee import fn
 
 from commentsvc.comments import queries
-from commentsvc.db.connection import Reader, Row
+from commentsvc.db.connection import Row, Snapshot
 from commentsvc.db.query import (
     Among,
     Param,
@@ -156,7 +156,7 @@ class ReviewPage(msgspec.Struct, frozen=True):
 
 
 def list_page(
-    reader: Reader, status: str, sites: Sequence[str] | None, limit: int, after: str | None
+    snapshot: Snapshot, status: str, sites: Sequence[str] | None, limit: int, after: str | None
 ) -> ReviewPage:
     """Return at most `limit` comments with a status, of those `sites` or of all for None.
 
@@ -164,7 +164,7 @@ def list_page(
     the cursor of a previous page.
     """
     place = (_LAST, _LAST) if after is None else position(after)
-    rows = _newest(reader, ENTRIES, status, sites, place, limit + 1)
+    rows = _newest(snapshot, ENTRIES, status, sites, place, limit + 1)
     items, goes_on = queries.first_entries(map(queries.entry, rows), limit)
     more = None
     if goes_on:
@@ -181,14 +181,16 @@ def position(cursor: str) -> tuple[int, int]:
     return int(moment), int(comment_id)
 
 
-def newest_ids(reader: Reader, status: str, sites: Sequence[str] | None, limit: int) -> list[int]:
+def newest_ids(
+    snapshot: Snapshot, status: str, sites: Sequence[str] | None, limit: int
+) -> list[int]:
     """Return the ids of the newest `limit` comments of a list."""
-    rows = _newest(reader, PLACES, status, sites, (_LAST, _LAST), limit)
+    rows = _newest(snapshot, PLACES, status, sites, (_LAST, _LAST), limit)
     return [comment_id for _, comment_id in rows]
 
 
 def _newest(
-    reader: Reader,
+    snapshot: Snapshot,
     found: ListQueries,
     status: str,
     sites: Sequence[str] | None,
@@ -198,28 +200,30 @@ def _newest(
     """Return the first `limit` rows of a list behind `place`."""
     if status == APPROVED:
         pieces = [
-            reader.query(found.approved_of_site, site_id, *place, limit)
-            for site_id in site_ids(reader, sites)
+            snapshot.query(found.approved_of_site, site_id, *place, limit)
+            for site_id in site_ids(snapshot, sites)
         ]
         newest = heapq.merge(*pieces, key=found.place_of, reverse=True)
         return list(islice(newest, limit))
     before = place[1]
     if sites is None:
-        return reader.query(found.unapproved, status, before, limit)
+        return snapshot.query(found.unapproved, status, before, limit)
     pieces = [
-        reader.query(found.unapproved_of_site, status, before, limit, site_id)
-        for site_id in site_ids(reader, sites)
+        snapshot.query(found.unapproved_of_site, status, before, limit, site_id)
+        for site_id in site_ids(snapshot, sites)
     ]
     newest = heapq.merge(*pieces, key=lambda row: found.place_of(row)[1], reverse=True)
     return list(islice(newest, limit))
 
 
-def numbers(reader: Reader, sites: Sequence[str] | None = None) -> dict[str, int]:
+def numbers(snapshot: Snapshot, sites: Sequence[str] | None = None) -> dict[str, int]:
     """Return how many comments are pending and how many are spam, at most COUNTED + 1 each."""
     if sites is not None:
-        return {s: len(newest_ids(reader, s, sites, COUNTED + 1)) for s in (PENDING, SPAM)}
+        return {s: len(newest_ids(snapshot, s, sites, COUNTED + 1)) for s in (PENDING, SPAM)}
     return {
-        status: number for status in (PENDING, SPAM) for (number,) in reader.query(count_of, status)
+        status: number
+        for status in (PENDING, SPAM)
+        for (number,) in snapshot.query(count_of, status)
     }
 
 
@@ -237,11 +241,11 @@ def _verdicts(ids: Param) -> Select:
     )
 
 
-def verdicts_of(reader: Reader, ids: Sequence[int]) -> dict[int, StoredVerdict]:
+def verdicts_of(snapshot: Snapshot, ids: Sequence[int]) -> dict[int, StoredVerdict]:
     """Return the verdicts on those of the comments `ids` that had reasons."""
     return {
         number: StoredVerdict(score, tuple(reasons.split("\n")))
-        for number, score, reasons in reader.query(_verdicts, ids_text(ids))
+        for number, score, reasons in snapshot.query(_verdicts, ids_text(ids))
     }
 
 
@@ -263,16 +267,16 @@ def _quotes(ids: Param) -> Select:
     ).where(Among(CommentTable.id, ids))
 
 
-def parents_of(reader: Reader, comments: Iterable[Comment]) -> dict[int, ParentQuote]:
+def parents_of(snapshot: Snapshot, comments: Iterable[Comment]) -> dict[int, ParentQuote]:
     """Return the parents of those of `comments` that are replies, by their ids."""
     ids = sorted({comment.parent_id for comment in comments if comment.parent_id})
     return {
         number: ParentQuote(number, author, excerpt(html, QUOTED))
-        for number, author, html in reader.query(_quotes, ids_text(ids))
+        for number, author, html in snapshot.query(_quotes, ids_text(ids))
     }
 
 
-def ids_of_banned(reader: Reader, ban: Ban, limit: int) -> list[int]:
+def ids_of_banned(snapshot: Snapshot, ban: Ban, limit: int) -> list[int]:
     """Return the ids of the newest `limit` pending or approved comments that a ban covers.
 
     There are none for a banned word or domain, since these do not identify an author.
@@ -285,7 +289,7 @@ def ids_of_banned(reader: Reader, ban: Ban, limit: int) -> list[int]:
             is_shown,
         )
         newest = own.order_by(CommentTable.id.desc()).limit(limit)
-        return [comment_id for (comment_id,) in reader.query(newest)]
+        return [comment_id for (comment_id,) in snapshot.query(newest)]
     if ban.kind != "author":
         return []
     name = ban.value.replace('"', " ")
@@ -293,6 +297,6 @@ def ids_of_banned(reader: Reader, ban: Ban, limit: int) -> list[int]:
     authors = CommentTable.select(CommentTable.id, CommentTable.author, CommentTable.email)
     found: set[Row] = set()
     for among in found_or_new(match):
-        found.update(reader.query(authors.where(among, is_shown)))
+        found.update(snapshot.query(authors.where(among, is_shown)))
     rows = sorted(found, reverse=True)
     return [row[0] for row in rows if ban.value in map(fold, row[1:])][:limit]

@@ -12,7 +12,7 @@ from typing import Final
 
 import msgspec
 
-from commentsvc.db.connection import Reader
+from commentsvc.db.connection import Snapshot
 from commentsvc.db.schema.comments import CommentTable, SiteTable
 from commentsvc.errors import UnknownComment
 from commentsvc.model import MODERATOR, OWNER, VIEWER
@@ -97,7 +97,7 @@ def actor(account_id: int, name: str, role: str, sites: str) -> Actor:
     return Actor(account_id, name, granted - _WHOLE, tuple(sites.split("\n")))
 
 
-def confine(reader: Reader, who: Actor, ids: Collection[int]) -> None:
+def confine(snapshot: Snapshot, who: Actor, ids: Collection[int]) -> None:
     """Raise UnknownComment with those of the comments `ids` that are on other accounts' sites."""
     if who.sites is None:
         return
@@ -106,13 +106,13 @@ def confine(reader: Reader, who: Actor, ids: Collection[int]) -> None:
         .join(SiteTable)
         .where(CommentTable.id.in_(list(ids)), SiteTable.name.not_in(who.sites))
     )
-    if rows := reader.query(foreign):
+    if rows := snapshot.query(foreign):
         raise UnknownComment([comment_id for (comment_id,) in rows])
 
 
-def site_ids(reader: Reader, sites: Iterable[str] | None) -> list[int]:
+def site_ids(snapshot: Snapshot, sites: Iterable[str] | None) -> list[int]:
     """Return the ids of the sites of those names, of all for None."""
     query = SiteTable.select(SiteTable.id).order_by(SiteTable.id)
     if sites is not None:
         query = query.where(SiteTable.name.in_(list(sites)))
-    return [site_id for (site_id,) in reader.query(query)]
+    return [site_id for (site_id,) in snapshot.query(query)]

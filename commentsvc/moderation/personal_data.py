@@ -12,7 +12,7 @@ import msgspec
 from peewee import JOIN, fn
 
 from commentsvc.comments import images, queries
-from commentsvc.db.connection import Reader
+from commentsvc.db.connection import Snapshot
 from commentsvc.db.query import Select
 from commentsvc.db.schema.comments import CommentTable, SiteTable, ThreadTable
 from commentsvc.db.schema.outbox import FollowerTable, SubscriberTable
@@ -121,34 +121,34 @@ class Export(msgspec.Struct, frozen=True):
     sign_ins: list[ReaderName]
 
 
-def ids(reader: Reader, email: str) -> list[int]:
+def ids(snapshot: Snapshot, email: str) -> list[int]:
     """Return the ids of all comments with that address, whatever their status."""
-    return sorted({number for query in own_comments(email) for (number,) in reader.query(query)})
+    return sorted({number for query in own_comments(email) for (number,) in snapshot.query(query)})
 
 
-def is_known(reader: Reader, email: str) -> bool:
+def is_known(snapshot: Snapshot, email: str) -> bool:
     """Return whether anything is stored about that address."""
     others = (_consents, _follows, _names)
-    return bool(ids(reader, email)) or any(reader.first(query(email)) for query in others)
+    return bool(ids(snapshot, email)) or any(snapshot.first(query(email)) for query in others)
 
 
-def export(reader: Reader, email: str, now: int) -> Export:
+def export(snapshot: Snapshot, email: str, now: int) -> Export:
     """Return everything that is stored about that address at `now` (Unix milliseconds).
 
     What only serves to detect spam is left out: the network's hash and the score.
     """
-    entries = [queries.find(reader, number) for number in ids(reader, email)]
+    entries = [queries.find(snapshot, number) for number in ids(snapshot, email)]
     return Export(
         email,
         rfc3339(now),
-        [_written(reader, entry) for entry in entries if entry],
-        [Consent(*row) for row in reader.query(_consents(email))],
-        [Follow(*row) for row in reader.query(_follows(email))],
-        [ReaderName(*row) for row in reader.query(_names(email))],
+        [_written(snapshot, entry) for entry in entries if entry],
+        [Consent(*row) for row in snapshot.query(_consents(email))],
+        [Follow(*row) for row in snapshot.query(_follows(email))],
+        [ReaderName(*row) for row in snapshot.query(_names(email))],
     )
 
 
-def _written(reader: Reader, entry: Entry) -> ExportedComment:
+def _written(snapshot: Snapshot, entry: Entry) -> ExportedComment:
     comment = entry.comment
     created, published, edited = (
         None if moment is None else rfc3339(moment)
@@ -171,6 +171,6 @@ def _written(reader: Reader, entry: Entry) -> ExportedComment:
         comment.votes,
         [
             f"data:image/webp;base64,{b64encode(content).decode()}"
-            for content in images.of_comment(reader, comment.id)
+            for content in images.of_comment(snapshot, comment.id)
         ],
     )

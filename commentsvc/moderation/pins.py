@@ -1,7 +1,7 @@
 """Pins: a page can have one pinned comment, which is shown first in every order."""
 
 from commentsvc.comments import queries
-from commentsvc.db.connection import Reader, Transaction
+from commentsvc.db.connection import Snapshot, Transaction
 from commentsvc.db.schema.comments import CommentTable, ThreadTable
 from commentsvc.errors import NotPinnable
 from commentsvc.model import APPROVED, Entry, thread_tag
@@ -26,11 +26,11 @@ def unpin(tx: Transaction, comment_id: int) -> None:
         _set(tx, entry, None)
 
 
-def is_pinned(reader: Reader, comment_id: int) -> bool:
+def is_pinned(snapshot: Snapshot, comment_id: int) -> bool:
     """Return whether a comment is pinned."""
     pinned = CommentTable.select(CommentTable.id).join(ThreadTable)
     return (
-        reader.first(
+        snapshot.first(
             pinned.where(CommentTable.id == comment_id, ThreadTable.pinned_id == CommentTable.id)
         )
         is not None

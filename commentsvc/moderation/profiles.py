@@ -16,7 +16,7 @@ from peewee import fn
 
 from commentsvc.comments.create import ThreadRef, changed
 from commentsvc.comments.submission import avatar, is_email, is_site
-from commentsvc.db.connection import Reader, Transaction
+from commentsvc.db.connection import Snapshot, Transaction
 from commentsvc.db.query import Select
 from commentsvc.db.schema.comments import (
     CommentTable,
@@ -83,22 +83,22 @@ class Profile(msgspec.Struct, frozen=True):
         return self.public_name or self.name
 
 
-def everyone(reader: Reader) -> list[Profile]:
+def everyone(snapshot: Snapshot) -> list[Profile]:
     """Return all profiles, by the names of the accounts."""
     by_name = _profiles().order_by(fn.LOWER(ModeratorTable.name))
-    return [Profile(*row) for row in reader.query(by_name)]
+    return [Profile(*row) for row in snapshot.query(by_name)]
 
 
-def find(reader: Reader, moderator_id: int) -> Profile | None:
+def find(snapshot: Snapshot, moderator_id: int) -> Profile | None:
     """Return the profile of the account with that id; None if there is none."""
-    row = reader.first(_profiles().where(ModeratorTable.id == moderator_id))
+    row = snapshot.first(_profiles().where(ModeratorTable.id == moderator_id))
     return Profile(*row) if row else None
 
 
-def named(reader: Reader, name: str) -> Profile:
+def named(snapshot: Snapshot, name: str) -> Profile:
     """Return the profile of that name; "" means the only owner. Raise ProfileRefused."""
     wanted = is_called(name) if name else ModeratorTable.role == OWNER
-    rows = reader.query(_profiles().where(wanted))
+    rows = snapshot.query(_profiles().where(wanted))
     if len(rows) != 1:
         reason = f"no moderator is called {name}"
         if not name:
@@ -107,10 +107,10 @@ def named(reader: Reader, name: str) -> Profile:
     return Profile(*rows[0])
 
 
-def of_address(reader: Reader, email: str) -> Profile | None:
+def of_address(snapshot: Snapshot, email: str) -> Profile | None:
     """Return the profile with that e-mail address, however it is written; None without one."""
     wanted = address_key(email)
-    found = (each for each in everyone(reader) if address_key(each.email) == wanted)
+    found = (each for each in everyone(snapshot) if address_key(each.email) == wanted)
     return next(found, None) if wanted else None
 
 
@@ -174,16 +174,16 @@ def assign(tx: Transaction, name: str, role: str, sites: Iterable[str]) -> Profi
     return save(tx, profile)
 
 
-def check_sites(reader: Reader, sites: Iterable[str]) -> None:
+def check_sites(snapshot: Snapshot, sites: Iterable[str]) -> None:
     """Raise ProfileRefused if a site is unknown."""
-    known = reader.query(SiteTable.select(SiteTable.name))
+    known = snapshot.query(SiteTable.select(SiteTable.name))
     if unknown := [one for one in sites if (one,) not in known]:
         raise ProfileRefused(_("no site is called %(names)s", names=", ".join(unknown)))
 
 
-def keep_an_owner(reader: Reader, changed: Profile | None, removed: str = "") -> None:
+def keep_an_owner(snapshot: Snapshot, changed: Profile | None, removed: str = "") -> None:
     """Raise ProfileRefused if a change or removal would leave no owner of all sites."""
-    before = everyone(reader)
+    before = everyone(snapshot)
     after = [changed if changed and each.id == changed.id else each for each in before]
     after = [each for each in after if each.name.casefold() != removed.casefold()]
     if any(map(_is_owner, before)) and after and not any(map(_is_owner, after)):

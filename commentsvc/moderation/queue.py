@@ -5,7 +5,7 @@ from typing import Final
 import msgspec
 
 from commentsvc.comments import search
-from commentsvc.db.connection import Reader
+from commentsvc.db.connection import Snapshot
 from commentsvc.feedback import reports
 from commentsvc.model import PENDING, Entry
 from commentsvc.moderation import lists, undo
@@ -45,38 +45,38 @@ class ReviewPiece(msgspec.Struct, frozen=True):
     last_act: int
 
 
-def piece(reader: Reader, who: Actor, chosen: ReviewQuery, limit: int) -> ReviewPiece:
+def piece(snapshot: Snapshot, who: Actor, chosen: ReviewQuery, limit: int) -> ReviewPiece:
     """Return at most `limit` comments of a list, on the sites of `who`. Raise BadCursor."""
     status, query, sites = chosen.status, chosen.query, who.narrowed(chosen.site)
     if query:
         before = lists.position(chosen.after)[1] if chosen.after else None
-        found = search.find(reader, query, status=status, sites=sites, limit=limit, before=before)
+        found = search.find(snapshot, query, status=status, sites=sites, limit=limit, before=before)
         items, unindexed = found.items, found.unindexed
         more = "" if found.next is None else f"0.{found.next}"
     else:
-        page = lists.list_page(reader, status, sites, limit, chosen.after or None)
+        page = lists.list_page(snapshot, status, sites, limit, chosen.after or None)
         items, more, unindexed = page.items, page.next or "", 0
     is_queue = status == PENDING and not query and not chosen.after
-    reported = reports.reported(reader, sites, limit) if is_queue else []
+    reported = reports.reported(snapshot, sites, limit) if is_queue else []
     shown = [*reported, *items]
     ids = [entry.comment.id for entry in shown]
     return ReviewPiece(
         reported,
-        reports.counts(reader, ids),
+        reports.counts(snapshot, ids),
         items,
         more,
         unindexed,
-        lists.verdicts_of(reader, ids),
-        lists.parents_of(reader, (entry.comment for entry in shown)),
-        undo.last_act(reader, who.name),
+        lists.verdicts_of(snapshot, ids),
+        lists.parents_of(snapshot, (entry.comment for entry in shown)),
+        undo.last_act(snapshot, who.name),
     )
 
 
-def whole(reader: Reader, who: Actor, chosen: ReviewQuery) -> list[int]:
+def whole(snapshot: Snapshot, who: Actor, chosen: ReviewQuery) -> list[int]:
     """Return the ids of a whole list, at most MANY + 1."""
     sites = who.narrowed(chosen.site)
     if chosen.query:
         return search.find_ids(
-            reader, chosen.query, status=chosen.status, sites=sites, limit=MANY + 1
+            snapshot, chosen.query, status=chosen.status, sites=sites, limit=MANY + 1
         )
-    return lists.newest_ids(reader, chosen.status, sites, MANY + 1)
+    return lists.newest_ids(snapshot, chosen.status, sites, MANY + 1)

@@ -17,7 +17,7 @@ import peewee
 from peewee import fn
 
 from commentsvc.comments import images
-from commentsvc.db.connection import Reader, Transaction
+from commentsvc.db.connection import Snapshot, Transaction
 from commentsvc.db.query import Param, Prepared, Select, literal, prepared
 from commentsvc.db.schema.comments import (
     CommentImageTable,
@@ -59,9 +59,9 @@ class StoredNetworks:
         self.find = Prepared(old)  # each second
         self._drop = Prepared(drop, len(key))
 
-    def is_due(self, reader: Reader, before: int) -> bool:
+    def is_due(self, snapshot: Snapshot, before: int) -> bool:
         """Return whether a row from before that time (Unix ms) still has a network hash."""
-        return reader.first(self.find, before, 1) is not None
+        return snapshot.first(self.find, before, 1) is not None
 
     def drop(self, tx: Transaction, before: int, most: int) -> None:
         """Delete the hashes of at most `most` rows from before that time."""
@@ -143,9 +143,9 @@ def _empty(comment_id: Param, token_hash: Param) -> Select:
     return emptied.where(CommentTable.id == comment_id)
 
 
-def has_deleted_images(reader: Reader, before: int) -> bool:
+def has_deleted_images(snapshot: Snapshot, before: int) -> bool:
     """Return whether a comment that was deleted before that time (Unix ms) has an image."""
-    return reader.first(pictured_and_deleted, before, 1) is not None
+    return snapshot.first(pictured_and_deleted, before, 1) is not None
 
 
 def drop_deleted_images(tx: Transaction, before: int, most: int) -> None:
@@ -154,9 +154,9 @@ def drop_deleted_images(tx: Transaction, before: int, most: int) -> None:
         images.remove(tx, comment_id)
 
 
-def old_spam(reader: Reader, before: int, most: int) -> list[int]:
+def old_spam(snapshot: Snapshot, before: int, most: int) -> list[int]:
     """Return the ids of at most `most` spam comments older than that time, oldest first."""
-    return [number for (number,) in reader.query(spam_since(before, most))]
+    return [number for (number,) in snapshot.query(spam_since(before, most))]
 
 
 def drop_spam(tx: Transaction, before: int, most: int, now: int) -> int:
@@ -174,10 +174,10 @@ def drop_spam(tx: Transaction, before: int, most: int, now: int) -> int:
     return len(ids)
 
 
-def removed(reader: Reader, since: int) -> int:
+def removed(snapshot: Snapshot, since: int) -> int:
     """Return how many spam comments were deleted since the day `since` (of Unix time)."""
     total = RemovedSpamTable.select(fn.COALESCE(fn.SUM(RemovedSpamTable.count), 0))
-    [(number,)] = reader.query(total.where(RemovedSpamTable.day >= since))
+    [(number,)] = snapshot.query(total.where(RemovedSpamTable.day >= since))
     return int(number)
 
 

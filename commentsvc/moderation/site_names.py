@@ -10,7 +10,7 @@ from typing import Any, Final, NamedTuple
 
 import peewee
 
-from commentsvc.db.connection import Reader, Transaction
+from commentsvc.db.connection import Snapshot, Transaction
 from commentsvc.db.query import Select
 from commentsvc.db.schema.comments import (
     ApiTokenTable,
@@ -69,7 +69,7 @@ class HiddenSite(NamedTuple):
     comments: int
 
 
-def hidden(reader: Reader, names: Sequence[str]) -> list[HiddenSite]:
+def hidden(snapshot: Snapshot, names: Sequence[str]) -> list[HiddenSite]:
     """Return the sites with comments whose name is not one of `names`, those of the settings."""
     number = peewee.fn.COUNT(CommentTable.id)
     query = (
@@ -79,7 +79,7 @@ def hidden(reader: Reader, names: Sequence[str]) -> list[HiddenSite]:
         .group_by(SiteTable.name)
         .order_by(SiteTable.name)
     )
-    return [HiddenSite(name, comments) for name, comments in reader.query(query)]
+    return [HiddenSite(name, comments) for name, comments in snapshot.query(query)]
 
 
 def explain(site: HiddenSite, names: Sequence[str]) -> str:
@@ -128,8 +128,8 @@ def rename(tx: Transaction, old: str, new: str, who: str, now: int, *, merges: b
     return int(comments)
 
 
-def _id(reader: Reader, name: str) -> int | None:
-    row = reader.first(SiteTable.select(SiteTable.id).where(SiteTable.name == name))
+def _id(snapshot: Snapshot, name: str) -> int | None:
+    row = snapshot.first(SiteTable.select(SiteTable.id).where(SiteTable.name == name))
     return row[0] if row else None
 
 

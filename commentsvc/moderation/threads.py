@@ -21,7 +21,7 @@ from peewee import fn
 from commentsvc.comments import create
 from commentsvc.comments.create import ThreadRef, add_to_counts, changed
 from commentsvc.comments.submission import page_title
-from commentsvc.db.connection import Reader, Transaction
+from commentsvc.db.connection import Snapshot, Transaction
 from commentsvc.db.query import Select, literal
 from commentsvc.db.schema.comments import CommentTable, ProposedTitleTable, SiteTable, ThreadTable
 from commentsvc.db.schema.moderation import ChangeTable
@@ -68,10 +68,10 @@ class ThreadSummary(msgspec.Struct, frozen=True, gc=False):
     aliases: tuple[str, ...]
 
 
-def find(reader: Reader, site: str, url: str) -> ThreadRef:
+def find(snapshot: Snapshot, site: str, url: str) -> ThreadRef:
     """Return the thread for the canonical `url`, which may be an alias. Raise UnknownThread."""
     named, found = ThreadTable.alias("named"), ThreadTable.alias("found")
-    row = reader.first(
+    row = snapshot.first(
         named.select(found.url, found.site, found.id)
         .join(SiteTable, on=SiteTable.id == named.site)
         .join(found, on=found.id == fn.COALESCE(named.aliased, named.id))
@@ -84,10 +84,10 @@ def find(reader: Reader, site: str, url: str) -> ThreadRef:
     return ThreadRef(site, *row)
 
 
-def has_comments(reader: Reader, thread_id: int) -> bool:
+def has_comments(snapshot: Snapshot, thread_id: int) -> bool:
     """Return whether a thread has comments of any status."""
     return any(
-        reader.first(CommentTable.select(CommentTable.id).where(condition).limit(1))
+        snapshot.first(CommentTable.select(CommentTable.id).where(condition).limit(1))
         for condition in _comments_of(thread_id)
     )
 
@@ -210,7 +210,7 @@ def merge(tx: Transaction, site: str, url: str, into: str, who: str, now: int) -
 
 
 def listing(
-    reader: Reader,
+    snapshot: Snapshot,
     containing: str,
     limit: int,
     before: int | None,
@@ -242,9 +242,9 @@ def listing(
         query = query.where(
             ThreadTable.url.contains(containing) | ThreadTable.title.contains(containing)
         )
-    found = reader.query(query)
+    found = snapshot.query(query)
     aliases: dict[int, list[str]] = {row[0]: [] for row in found}
-    for thread_id, url in reader.query(
+    for thread_id, url in snapshot.query(
         ThreadTable.select(ThreadTable.aliased, ThreadTable.url)
         .where(ThreadTable.aliased.in_([*aliases]))
         .order_by(ThreadTable.url)

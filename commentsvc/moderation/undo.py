@@ -14,7 +14,7 @@ from peewee import fn
 from commentsvc.comments import images, titles
 from commentsvc.comments.create import ThreadRef, add_to_counts
 from commentsvc.comments.rendering import render
-from commentsvc.db.connection import Reader, Row, Transaction
+from commentsvc.db.connection import Row, Snapshot, Transaction
 from commentsvc.db.query import Param, Select, prepared
 from commentsvc.db.schema.comments import CommentTable, SiteTable, ThreadTable
 from commentsvc.db.schema.moderation import ChangeTable
@@ -119,9 +119,9 @@ def newest_act(who: Param) -> Select:
     )
 
 
-def last_act(reader: Reader, who: str) -> int:
+def last_act(snapshot: Snapshot, who: str) -> int:
     """Return the newest decision of `who` that is not undone; 0 if there is none."""
-    row = reader.first(newest_act, who)
+    row = snapshot.first(newest_act, who)
     return row[0] if row else 0
 
 

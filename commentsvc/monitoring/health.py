@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from commentsvc.api.serialize import Client, State
 from commentsvc.backup.scheduled import ScheduledBackup
 from commentsvc.context import ServiceContext
-from commentsvc.db.connection import Reader, Transaction
+from commentsvc.db.connection import Snapshot, Transaction
 from commentsvc.db.schema.comments import SiteTable
 from commentsvc.http.messages import (
     JSON,
@@ -97,7 +97,7 @@ class Health:
         end of the failure.
         """
         self._admit(request)
-        self._database.read_now(Reader.first, SiteTable.select(SiteTable.id))
+        self._database.read_now(Snapshot.first, SiteTable.select(SiteTable.id))
         if self._database.write_health.error or self._database.seems_replaced:
             await self._database.write(Transaction.change, SiteTable.update(name=SiteTable.name))
         return _response(State("ready"))

@@ -16,7 +16,7 @@ from typing import Final, NamedTuple
 from urllib.parse import urlencode
 
 from commentsvc.comments import queries
-from commentsvc.db.connection import Reader, Transaction
+from commentsvc.db.connection import Snapshot, Transaction
 from commentsvc.db.database import Database
 from commentsvc.db.schema.outbox import OutboxRow
 from commentsvc.model import AKISMET, APPROVED, AUTHOR, PENDING, SPAM, STATUS, Entry
@@ -56,12 +56,12 @@ class Akismet:
         self._clock = clock
         self._url = url
 
-    def compose(self, reader: Reader, post: OutboxRow) -> Question | None:
+    def compose(self, snapshot: Snapshot, post: OutboxRow) -> Question | None:
         """See `channel.Channel`."""
-        entry = queries.find(reader, post.comment_id or 0)
+        entry = queries.find(snapshot, post.comment_id or 0)
         if entry is None or not entry.comment.source or entry.comment.role:  # erased, or our own
             return None
-        method = _method(reader, post.kind, entry)
+        method = _method(snapshot, post.kind, entry)
         return Question(method, self._fields(entry), entry.comment.id) if method else None
 
     @contextlib.asynccontextmanager
@@ -103,14 +103,14 @@ class Akismet:
         ).encode()
 
 
-def _method(reader: Reader, kind: str, entry: Entry) -> str:
+def _method(snapshot: Snapshot, kind: str, entry: Entry) -> str:
     """Return what to report about a comment, "" for nothing."""
-    changes = history.last_changes(reader, entry.comment.id, STATUS)
+    changes = history.last_changes(snapshot, entry.comment.id, STATUS)
     is_decided = any(one.undone_at is None and one.actor != AUTHOR for one in changes)
     asked = any(one.actor == AKISMET for one in changes)
     if kind == "submitted":
         return "" if is_decided or entry.comment.status not in (PENDING, APPROVED) else CHECK
-    last = history.entries(reader, entry.comment.id, 1)
+    last = history.entries(snapshot, entry.comment.id, 1)
     if not last or last[0].field != STATUS or last[0].actor == AUTHOR:
         return ""  # the text or the page was changed, or no moderator did it
     if asked and entry.comment.status in (PENDING, APPROVED):

@@ -18,7 +18,7 @@ from urllib.parse import urlsplit
 
 import msgspec
 
-from commentsvc.db.connection import Reader
+from commentsvc.db.connection import Snapshot
 from commentsvc.db.database import Database
 from commentsvc.db.errors import DatabaseError
 from commentsvc.db.schema.outbox import OutboxRow
@@ -84,7 +84,7 @@ class BuildHook(HttpChannel):
         self._secret = settings.hooks.secret
         self._clock = clock
 
-    def compose(self, _reader: Reader, post: OutboxRow) -> WebhookRequest:
+    def compose(self, _reader: Snapshot, post: OutboxRow) -> WebhookRequest:
         """See `channel.Channel`."""
         site = self._hook.site
         event = {

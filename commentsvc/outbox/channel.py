@@ -11,7 +11,7 @@ What an operator can correct is never a DeliveryRejected.
 from contextlib import AbstractAsyncContextManager
 from typing import Any, Protocol
 
-from commentsvc.db.connection import Reader
+from commentsvc.db.connection import Snapshot
 from commentsvc.db.schema.outbox import OutboxRow
 
 
@@ -41,7 +41,7 @@ class Connection(Protocol):
 class Channel(Protocol):
     """A way to send messages."""
 
-    def compose(self, reader: Reader, post: OutboxRow) -> Any | None:
+    def compose(self, snapshot: Snapshot, post: OutboxRow) -> Any | None:
         """Return the message for a row of the outbox; None if there is nothing to send."""
 
     def connect(self) -> AbstractAsyncContextManager[Connection]:

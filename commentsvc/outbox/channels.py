@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Final
 from urllib.parse import urlsplit
 
 from commentsvc.auth.signed_links import SignedLinks
-from commentsvc.db.connection import Reader
+from commentsvc.db.connection import Snapshot
 from commentsvc.db.database import Database
 from commentsvc.db.schema.outbox import MAIL, WEBMENTIONS, OutboxRow, Target
 from commentsvc.model import AKISMET, CLASSIFIER
@@ -47,9 +47,9 @@ class MailChannel:
         self._mails = mails
         self._smtp = smtp
 
-    def compose(self, reader: Reader, post: OutboxRow) -> "Envelope | None":
+    def compose(self, snapshot: Snapshot, post: OutboxRow) -> "Envelope | None":
         """See `channel.Channel`."""
-        return self._mails.compose(reader, post)
+        return self._mails.compose(snapshot, post)
 
     def connect(self) -> AbstractAsyncContextManager[Connection]:
         """See `channel.Channel`."""

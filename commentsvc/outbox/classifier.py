@@ -22,7 +22,7 @@ from typing import Final, Literal, NamedTuple
 import msgspec
 
 from commentsvc.comments import queries
-from commentsvc.db.connection import Reader, Transaction
+from commentsvc.db.connection import Snapshot, Transaction
 from commentsvc.db.database import Database
 from commentsvc.db.schema.comments import CommentTable
 from commentsvc.db.schema.outbox import OutboxRow
@@ -67,10 +67,10 @@ class Classifier:
         self._database = database
         self._clock = clock
 
-    def compose(self, reader: Reader, post: OutboxRow) -> ClassifierQuestion | None:
+    def compose(self, snapshot: Snapshot, post: OutboxRow) -> ClassifierQuestion | None:
         """See `channel.Channel`."""
-        entry = queries.find(reader, post.comment_id or 0)
-        if entry is None or not _is_open(reader, entry, _reasons(reader, entry.comment.id)):
+        entry = queries.find(snapshot, post.comment_id or 0)
+        if entry is None or not _is_open(snapshot, entry, _reasons(snapshot, entry.comment.id)):
             return None
         page = self._origins.get(entry.site, "") + entry.url
         request = self._form(Notification(entry, post, page, self._clock.now_ms() // 1_000))
@@ -94,20 +94,20 @@ class Classifier:
         await self._database.write(_apply, question, judged, self._clock.now_ms())
 
 
-def _is_open(reader: Reader, entry: Entry, reasons: tuple[str, ...]) -> bool:
+def _is_open(snapshot: Snapshot, entry: Entry, reasons: tuple[str, ...]) -> bool:
     """Return whether a comment has neither an opinion nor a moderator's decision."""
     comment = entry.comment
     if comment.status != PENDING or comment.role or not comment.source:
         return False
     if opinion.is_given(reasons):
         return False
-    changes = history.last_changes(reader, comment.id, STATUS)
+    changes = history.last_changes(snapshot, comment.id, STATUS)
     decision = next((each for each in changes if each.undone_at is None), None)
     return decision is None or decision.actor == AUTHOR
 
 
-def _reasons(reader: Reader, comment_id: int) -> tuple[str, ...]:
-    [(stored,)] = reader.query(
+def _reasons(snapshot: Snapshot, comment_id: int) -> tuple[str, ...]:
+    [(stored,)] = snapshot.query(
         CommentTable.select(CommentTable.reasons).where(CommentTable.id == comment_id)
     )
     return tuple(stored.splitlines())

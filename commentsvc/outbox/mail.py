@@ -20,7 +20,7 @@ from urllib.parse import urlsplit
 
 from commentsvc.auth.reply_addresses import ReplyAddresses
 from commentsvc.auth.signed_links import SignedLinks
-from commentsvc.db.connection import Reader
+from commentsvc.db.connection import Snapshot
 from commentsvc.db.schema.outbox import OutboxRow
 from commentsvc.outbox.channel import DeliveryRejected
 from commentsvc.outbox.decision_links import LINK_DAYS
@@ -58,7 +58,7 @@ class MailComposer:
         """The host name for the greeting (EHLO) to mail servers."""
         return self._host or "localhost"
 
-    def compose(self, reader: Reader, row: OutboxRow) -> Envelope | None:
+    def compose(self, snapshot: Snapshot, row: OutboxRow) -> Envelope | None:
         """Return the mail that a row of the outbox stands for; None if it has nothing to tell."""
         kind = KINDS[row.kind]
         if kind.recipient is MODERATOR:
@@ -66,9 +66,9 @@ class MailComposer:
         elif kind.recipient is ASKED:
             tag = row.language
         else:
-            tag = subscriptions.language_of(reader, row.comment_id or 0, row.kind)
+            tag = subscriptions.language_of(snapshot, row.comment_id or 0, row.kind)
         with speaking(find_language(tag)):
-            content = kind.content(self._contents, reader, row)
+            content = kind.content(self._contents, snapshot, row)
             return None if content is None else self._envelope(row, content)
 
     def test(self, recipient: str, number: int, now: int) -> Envelope:

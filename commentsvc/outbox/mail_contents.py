@@ -15,7 +15,7 @@ from commentsvc.auth.reply_addresses import MODERATE, REPLY
 from commentsvc.auth.signed_links import OWN_DAYS, SignedLinks
 from commentsvc.comments import queries
 from commentsvc.comments.submission import TITLE_LENGTH
-from commentsvc.db.connection import Reader
+from commentsvc.db.connection import Snapshot
 from commentsvc.db.schema.comments import CommentTable
 from commentsvc.db.schema.outbox import ASKED, CONFIRMED, OutboxRow
 from commentsvc.model import APPROVED, PENDING, Entry, fragment
@@ -85,14 +85,14 @@ class MailContents:
         self._links = links
         self._decisions = DecisionLinks(settings, links)
 
-    def test(self, _reader: Reader | None = None, _row: OutboxRow | None = None) -> MailContent:
+    def test(self, _reader: Snapshot | None = None, _row: OutboxRow | None = None) -> MailContent:
         """Return the content of the mail that shows that mail works."""
         return MailContent({"base": self._base})
 
-    def submitted(self, reader: Reader, row: OutboxRow) -> MailContent | None:
+    def submitted(self, snapshot: Snapshot, row: OutboxRow) -> MailContent | None:
         """Return the content about a new comment, for a moderator."""
-        entry = queries.find(reader, row.comment_id or 0)
-        who = profiles.of_address(reader, row.recipient)
+        entry = queries.find(snapshot, row.comment_id or 0)
+        who = profiles.of_address(snapshot, row.recipient)
         if entry is None or not (who is None or who.actor.sees(entry.site)):
             return None
         may_decide = who is None or who.decides_by_mail(entry.site)
@@ -109,17 +109,17 @@ class MailContents:
             answerable=Answerable(MODERATE, self._decisions.expires(row)) if may_decide else None,
         )
 
-    def digest(self, reader: Reader, row: OutboxRow) -> MailContent | None:
+    def digest(self, snapshot: Snapshot, row: OutboxRow) -> MailContent | None:
         """Return the content about all comments of a period, for a moderator."""
-        who = profiles.of_address(reader, row.recipient)
+        who = profiles.of_address(snapshot, row.recipient)
         new = CommentTable.select(CommentTable.id).where(
             CommentTable.id.between(row.comment_id, row.last_comment_id),
             CommentTable.status.in_([PENDING, APPROVED]),
         )
         if who is not None and who.actor.sites is not None:
-            new = new.where(CommentTable.site.in_(site_ids(reader, who.actor.sites)))
-        rows = reader.query(new.order_by(CommentTable.id).limit(COUNTED))
-        found = [queries.find(reader, number) for (number,) in rows[:TOLD]]
+            new = new.where(CommentTable.site.in_(site_ids(snapshot, who.actor.sites)))
+        rows = snapshot.query(new.order_by(CommentTable.id).limit(COUNTED))
+        found = [queries.find(snapshot, number) for (number,) in rows[:TOLD]]
         entries = [entry for entry in found if entry]
         if not entries:
             return None
@@ -131,9 +131,9 @@ class MailContents:
         }
         return MailContent(values, entries[0], number=len(rows))
 
-    def confirm(self, reader: Reader, row: OutboxRow) -> MailContent | None:
+    def confirm(self, snapshot: Snapshot, row: OutboxRow) -> MailContent | None:
         """Return the question whether an address is subscribed; it has no text by readers."""
-        found = self._watched(reader, row.comment_id or 0, ASKED)
+        found = self._watched(snapshot, row.comment_id or 0, ASKED)
         if found is None:
             return None
         entry, number, email = found
@@ -145,21 +145,21 @@ class MailContents:
         }
         return MailContent(values, entry, recipient=email)
 
-    def published(self, reader: Reader, row: OutboxRow) -> MailContent | None:
+    def published(self, snapshot: Snapshot, row: OutboxRow) -> MailContent | None:
         """Return the content for an author whose comment waited and is published now."""
-        found = self._watched(reader, row.comment_id or 0, CONFIRMED)
+        found = self._watched(snapshot, row.comment_id or 0, CONFIRMED)
         if found is None:
             return None
         entry, number, email = found
         values = self._linked(entry) | {"stop": self._stop("stop", number, row)}
         return MailContent(values, entry, self._named(entry), recipient=email)
 
-    def reply(self, reader: Reader, row: OutboxRow) -> MailContent | None:
+    def reply(self, snapshot: Snapshot, row: OutboxRow) -> MailContent | None:
         """Return the content about a reply, for the author of its parent."""
-        entry = queries.find(reader, row.comment_id or 0)
+        entry = queries.find(snapshot, row.comment_id or 0)
         if entry is None or entry.comment.status != APPROVED:
             return None
-        found = self._watched(reader, entry.comment.parent_id or 0, CONFIRMED)
+        found = self._watched(snapshot, entry.comment.parent_id or 0, CONFIRMED)
         if found is None:
             return None
         parent, number, email = found
@@ -174,9 +174,9 @@ class MailContents:
             values, entry, self._named(entry), recipient=email, answerable=answerable
         )
 
-    def own(self, reader: Reader, row: OutboxRow) -> MailContent | None:
+    def own(self, snapshot: Snapshot, row: OutboxRow) -> MailContent | None:
         """Return the links to all that was written with an address, for that address."""
-        if not personal_data.is_known(reader, row.recipient):
+        if not personal_data.is_known(snapshot, row.recipient):
             return None
         expires = row.created_at + OWN_DAYS * DAY_MS
         return MailContent(
@@ -187,9 +187,9 @@ class MailContents:
             }
         )
 
-    def invitation(self, reader: Reader, row: OutboxRow) -> MailContent | None:
+    def invitation(self, snapshot: Snapshot, row: OutboxRow) -> MailContent | None:
         """Return the link of an invitation."""
-        invitation = invitations.mailed_to(reader, row.recipient, row.created_at)
+        invitation = invitations.mailed_to(snapshot, row.recipient, row.created_at)
         if invitation is None:  # it was revoked
             return None
         expires = invitation.expires_at
@@ -204,9 +204,9 @@ class MailContents:
             }
         )
 
-    def confirm_address(self, reader: Reader, row: OutboxRow) -> MailContent | None:
+    def confirm_address(self, snapshot: Snapshot, row: OutboxRow) -> MailContent | None:
         """Return the link that makes an address that of an account."""
-        asked = account_mails.asked_by_mail(reader, row.recipient, row.created_at)
+        asked = account_mails.asked_by_mail(snapshot, row.recipient, row.created_at)
         if asked is None:  # it was confirmed, or another one asked for
             return None
         token = self._links.make(
@@ -217,13 +217,13 @@ class MailContents:
         )
         return MailContent({"link": f"{self._base}/moderation/confirm-address?t={token}"})
 
-    def account_changed(self, _reader: Reader, _row: OutboxRow) -> MailContent:
+    def account_changed(self, _reader: Snapshot, _row: OutboxRow) -> MailContent:
         """Return the content about a change of an account."""
         return MailContent({"link": ""})
 
-    def follow(self, reader: Reader, row: OutboxRow) -> MailContent | None:
+    def follow(self, snapshot: Snapshot, row: OutboxRow) -> MailContent | None:
         """Return the question whether an address follows a page or site."""
-        follower = follows.asked(reader, row.recipient, row.created_at)
+        follower = follows.asked(snapshot, row.recipient, row.created_at)
         if follower is None:
             return None
         expires = row.created_at + CONFIRM_DAYS * DAY_MS
@@ -235,13 +235,13 @@ class MailContents:
             }
         )
 
-    def followed(self, reader: Reader, row: OutboxRow) -> MailContent | None:
+    def followed(self, snapshot: Snapshot, row: OutboxRow) -> MailContent | None:
         """Return the content about new comments, for a follower."""
-        follower = follows.mailed(reader, row.recipient, row.created_at)
+        follower = follows.mailed(snapshot, row.recipient, row.created_at)
         if follower is None:
             return None
-        ids = follows.news(reader, follower, COUNTED)
-        found = [queries.find(reader, number) for number in ids[:TOLD]]
+        ids = follows.news(snapshot, follower, COUNTED)
+        found = [queries.find(snapshot, number) for number in ids[:TOLD]]
         entries = [entry for entry in found if entry]
         if not entries:
             return None
@@ -255,9 +255,9 @@ class MailContents:
         }
         return MailContent(values, entries[0], number=len(ids))
 
-    def sign_in(self, reader: Reader, row: OutboxRow) -> MailContent | None:
+    def sign_in(self, snapshot: Snapshot, row: OutboxRow) -> MailContent | None:
         """Return the link that signs a reader in."""
-        link = accounts.link_mailed(reader, row.recipient, row.created_at)
+        link = accounts.link_mailed(snapshot, row.recipient, row.created_at)
         if link is None:
             return None
         token = self._links.make("sign-in", link.id, expires=row.created_at + accounts.LINK)
@@ -265,16 +265,16 @@ class MailContents:
             {"page": link.page, "link": f"{self._base}/reader/link?t={token}&lang={spoken().tag}"}
         )
 
-    def received(self, reader: Reader, row: OutboxRow) -> MailContent | None:
+    def received(self, snapshot: Snapshot, row: OutboxRow) -> MailContent | None:
         """Return what became of an answer by mail, for its sender."""
-        entry = queries.find(reader, row.comment_id or 0)
+        entry = queries.find(snapshot, row.comment_id or 0)
         if entry is None:
             return None
         comment = entry.comment
         decides = row.recipient in self._moderators
         is_held = row.kind == "held" and comment.status == PENDING
         approves = row.kind == "decided" and comment.status == APPROVED
-        who = profiles.of_address(reader, row.recipient) if approves else None
+        who = profiles.of_address(snapshot, row.recipient) if approves else None
         values = {
             **self._linked(entry),
             "refused": row.kind == "refused",
@@ -285,10 +285,13 @@ class MailContents:
         return MailContent(values, entry)
 
     def _watched(
-        self, reader: Reader, comment_id: int, consent: str
+        self, snapshot: Snapshot, comment_id: int, consent: str
     ) -> tuple[Entry, int, str] | None:
         """Return a visible comment, and the id and address of the author who waits for answers."""
-        entry, row = queries.find(reader, comment_id), subscriptions.subscriber(reader, comment_id)
+        entry, row = (
+            queries.find(snapshot, comment_id),
+            subscriptions.subscriber(snapshot, comment_id),
+        )
         if entry is None or entry.comment.status != APPROVED or row is None or row[2] != consent:
             return None
         return entry, row[0], row[1]

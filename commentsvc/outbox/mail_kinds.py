@@ -9,7 +9,7 @@ from enum import Enum
 from typing import Final, NamedTuple
 
 from commentsvc.auth import account_mails
-from commentsvc.db.connection import Reader
+from commentsvc.db.connection import Snapshot
 from commentsvc.db.schema.outbox import OutboxRow
 from commentsvc.model import APPROVED, DELETED, PENDING, SPAM
 from commentsvc.outbox.mail_contents import MailContent, MailContents
@@ -36,7 +36,7 @@ class MailKind(NamedTuple):
     template: str
     subject: Message | Mapping[str, Message]
     recipient: Recipient
-    content: Callable[[MailContents, Reader, OutboxRow], MailContent | None]
+    content: Callable[[MailContents, Snapshot, OutboxRow], MailContent | None]
     is_bulk: bool = False
 
 

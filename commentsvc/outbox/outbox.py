@@ -24,7 +24,7 @@ from typing import Any, Final, NamedTuple
 import msgspec
 from peewee import JOIN, Case, fn
 
-from commentsvc.db.connection import Reader, Transaction
+from commentsvc.db.connection import Snapshot, Transaction
 from commentsvc.db.query import Param, Select, literal, prepared
 from commentsvc.db.schema.comments import CommentTable
 from commentsvc.db.schema.outbox import (
@@ -317,16 +317,16 @@ def request_builds(tx: Transaction, delays: Iterable[tuple[str, int]], now: int)
         )
 
 
-def due(reader: Reader, channel: str, now: int, limit: int) -> list[OutboxRow]:
+def due(snapshot: Snapshot, channel: str, now: int, limit: int) -> list[OutboxRow]:
     """Return at most `limit` rows that `channel` has to send by now, the longest due first."""
-    return [OutboxRow(*row) for row in reader.query(find_due, channel, now, limit)]
+    return [OutboxRow(*row) for row in snapshot.query(find_due, channel, now, limit)]
 
 
-def is_flooding(reader: Reader, post: OutboxRow, now: int) -> bool:
+def is_flooding(snapshot: Snapshot, post: OutboxRow, now: int) -> bool:
     """Return whether a row would exceed HOURLY mails to its recipient within this hour."""
     if post.kind != "submitted" or post.channel != MAIL:
         return False
-    sent = reader.query(find_mailed, post.channel, post.recipient, now - HOUR_MS, HOURLY)
+    sent = snapshot.query(find_mailed, post.channel, post.recipient, now - HOUR_MS, HOURLY)
     return len(sent) >= HOURLY
 
 
@@ -408,23 +408,23 @@ def delete_old(tx: Transaction, now: int) -> None:
         tx.change(OutboxTable.delete().where(OutboxTable.id.in_(old)))
 
 
-def backlogs(reader: Reader) -> dict[str, ChannelBacklog]:
+def backlogs(snapshot: Snapshot) -> dict[str, ChannelBacklog]:
     """Return the backlog of each channel that has waiting or failed rows."""
-    failed: dict[str, int] = dict(reader.query(count_failed))
+    failed: dict[str, int] = dict(snapshot.query(count_failed))
     waiting = {
         channel: ChannelBacklog(queued, failed.pop(channel, 0), oldest)
-        for channel, queued, oldest in reader.query(count_waiting)
+        for channel, queued, oldest in snapshot.query(count_waiting)
     }
     return waiting | {channel: ChannelBacklog(failed=count) for channel, count in failed.items()}
 
 
-def listing(reader: Reader, state: str | None, before: int, limit: int) -> list[OutboxRow]:
+def listing(snapshot: Snapshot, state: str | None, before: int, limit: int) -> list[OutboxRow]:
     """Return the newest rows with an id below `before`, only those in `state` if it is given."""
     rows = OutboxTable.select(*_ROW).where(OutboxTable.id < before)
     if state is not None:
         rows = rows.where(OutboxTable.state == state)
     newest = rows.order_by(OutboxTable.id.desc()).limit(limit)
-    return [OutboxRow(*row) for row in reader.query(newest)]
+    return [OutboxRow(*row) for row in snapshot.query(newest)]
 
 
 def retry(tx: Transaction, ids: Sequence[int], now: int) -> list[int]:

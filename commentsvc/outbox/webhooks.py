@@ -23,7 +23,7 @@ from typing import Any, Final, NamedTuple, Self
 import msgspec
 
 from commentsvc.comments import queries
-from commentsvc.db.connection import Reader
+from commentsvc.db.connection import Snapshot
 from commentsvc.db.schema.outbox import OutboxRow
 from commentsvc.model import APPROVED, DELETED, PENDING, SPAM, Entry
 from commentsvc.outbox.channel import ServerUnreachable, TemporaryFailure
@@ -105,9 +105,9 @@ class Webhook(HttpChannel):
         self._form = form
         self._clock = clock
 
-    def compose(self, reader: Reader, post: OutboxRow) -> WebhookRequest | None:
+    def compose(self, snapshot: Snapshot, post: OutboxRow) -> WebhookRequest | None:
         """See `channel.Channel`."""
-        entry = queries.find(reader, post.comment_id or 0)
+        entry = queries.find(snapshot, post.comment_id or 0)
         if entry is None:
             return None
         now = self._clock.now_ms() // 1_000

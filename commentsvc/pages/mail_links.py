@@ -18,7 +18,7 @@ from commentsvc.auth.signed_links import LinkError, LinkExpired, SignedLinks
 from commentsvc.comments import queries
 from commentsvc.comments.submission import MessageText, SubmissionError, message_from_text
 from commentsvc.context import ServiceContext
-from commentsvc.db.connection import Reader, Transaction
+from commentsvc.db.connection import Snapshot, Transaction
 from commentsvc.http.messages import NO_SNIFFING, NOT_STORED, HttpError, Request, Response, first
 from commentsvc.http.operation import HTML, Operation, form_of
 from commentsvc.http.router import Handler, Route, route
@@ -227,12 +227,12 @@ class LinkPages:
         action, comment_id, post_id, who = self._links.read("comment", token, self._clock.now_ms())
         return action, comment_id, post_id, who
 
-    def _check(self, reader: Reader, who: str, entry: Entry) -> Profile | None:
+    def _check(self, snapshot: Snapshot, who: str, entry: Entry) -> Profile | None:
         """Return the profile of who got a link; None without an account.
 
         Raise LinkExpired if they may not decide any more.
         """
-        profile = profiles.of_address(reader, who)
+        profile = profiles.of_address(snapshot, who)
         is_told = (address_key(who) or who) in self._recipients
         if not is_told or not (profile is None or profile.decides_by_mail(entry.site)):
             raise LinkExpired(NO_MODERATOR)

@@ -18,7 +18,7 @@ from commentsvc.auth.attempts import AttemptLimiter, Bucket, Rate, buckets_of_ne
 from commentsvc.auth.signed_links import OWN_DAYS, SignedLinks
 from commentsvc.comments.submission import EMAIL_LENGTH, PLAIN_EMAIL, is_email
 from commentsvc.context import ServiceContext
-from commentsvc.db.connection import Reader, Transaction
+from commentsvc.db.connection import Snapshot, Transaction
 from commentsvc.http.messages import (
     NO_SNIFFING,
     NOT_STORED,
@@ -248,13 +248,13 @@ class PersonalDataPages:
         return self._links.read(purpose, token, self._clock.now_ms())
 
 
-def _exported(reader: Reader, email: str, now: int) -> bytes:
+def _exported(snapshot: Snapshot, email: str, now: int) -> bytes:
     """Return the JSON of everything that is stored about an address.
 
     It is made on a reader thread, one comment at a time: with pictures, all of it may take longer
     than the event loop may wait.
     """
-    found = personal_data.export(reader, email, now)
+    found = personal_data.export(snapshot, email, now)
     members = {name: getattr(found, name) for name in found.__struct_fields__}
     members["comments"] = [
         msgspec.Raw(msgspec.json.format(msgspec.json.encode(each))) for each in found.comments

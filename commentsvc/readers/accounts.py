@@ -17,7 +17,7 @@ from typing import Final
 
 import msgspec
 
-from commentsvc.db.connection import Reader, Transaction
+from commentsvc.db.connection import Snapshot, Transaction
 from commentsvc.db.query import Param, Select, prepared
 from commentsvc.db.schema.comments import CommentTable, SiteTable, ThreadTable
 from commentsvc.db.schema.readers import (
@@ -82,11 +82,11 @@ def _of_session(digest: Param, now: Param) -> Select:
     )
 
 
-def of_token(reader: Reader, token: str, now: int) -> SignedReader | None:
+def of_token(snapshot: Snapshot, token: str, now: int) -> SignedReader | None:
     """Return the reader whose session has this token; None if it is over or was never ours."""
     if not token or len(token) > TOKEN_LENGTH:
         return None
-    row = reader.first(_of_session, _digest(token), now)
+    row = snapshot.first(_of_session, _digest(token), now)
     return SignedReader(*row) if row else None
 
 
@@ -118,13 +118,13 @@ def identified(
     return who
 
 
-def known(reader: Reader, site: str, identity: tuple[str, str]) -> SignedReader | None:
+def known(snapshot: Snapshot, site: str, identity: tuple[str, str]) -> SignedReader | None:
     """Return the reader with that issuer and subject; None if there is none."""
     issuer, subject = identity
     found = _readers().where(
         SiteTable.name == site, ReaderTable.issuer == issuer, ReaderTable.subject == subject
     )
-    row = reader.first(found)
+    row = snapshot.first(found)
     return SignedReader(*row) if row else None
 
 
@@ -134,24 +134,26 @@ def change_address(tx: Transaction, who: SignedReader, email: str) -> SignedRead
     return SignedReader(who.id, who.site, who.name, email)
 
 
-def looks_taken(reader: Reader) -> dict[str, frozenset[tuple[str, str]]]:
+def looks_taken(snapshot: Snapshot) -> dict[str, frozenset[tuple[str, str]]]:
     """Return the identities of all readers whose names have a look, by the look."""
     taken: dict[str, set[tuple[str, str]]] = {}
     looks = ReaderLookTable.select(
         ReaderLookTable.look, ReaderTable.issuer, ReaderTable.subject
     ).join(ReaderTable, on=ReaderTable.id == ReaderLookTable.reader)
-    for look, *identity in reader.query(looks):
+    for look, *identity in snapshot.query(looks):
         taken.setdefault(look, set()).add(tuple(identity))
     return {look: frozenset(identities) for look, identities in taken.items()}
 
 
-def find(reader: Reader, reader_id: int) -> SignedReader | None:
+def find(snapshot: Snapshot, reader_id: int) -> SignedReader | None:
     """Return the reader with that id; None if there is none any more."""
-    row = reader.first(_readers().where(ReaderTable.id == reader_id))
+    row = snapshot.first(_readers().where(ReaderTable.id == reader_id))
     return SignedReader(*row) if row else None
 
 
-def holds(reader: Reader, site: str, looks: Sequence[str], but_not: SignedReader | None) -> bool:
+def holds(
+    snapshot: Snapshot, site: str, looks: Sequence[str], but_not: SignedReader | None
+) -> bool:
     """Return whether another reader of the site than `but_not` has a name with one of `looks`."""
     others = (
         ReaderLookTable.select(ReaderLookTable.look)
@@ -163,7 +165,7 @@ def holds(reader: Reader, site: str, looks: Sequence[str], but_not: SignedReader
         others = others.where(ReaderTable.id != but_not.id)
         if but_not.email:
             others = others.where(ReaderTable.email != but_not.email)
-    return reader.first(others.limit(1)) is not None
+    return snapshot.first(others.limit(1)) is not None
 
 
 def choose_name(
@@ -212,14 +214,14 @@ def end_sessions(tx: Transaction, reader_id: int) -> None:
     tx.change(ReaderSessionTable.delete().where(ReaderSessionTable.reader == reader_id))
 
 
-def own_comments(reader: Reader, who: SignedReader, url: str) -> list[int]:
+def own_comments(snapshot: Snapshot, who: SignedReader, url: str) -> list[int]:
     """Return the ids of the newest comments by a reader on a page, at most OWN, oldest first."""
     found = (
         CommentTable.select(CommentTable.id)
         .join(ThreadTable)
         .where(CommentTable.reader_id == who.id, ThreadTable.url == url)
     )
-    newest = reader.query(found.order_by(CommentTable.id.desc()).limit(OWN))
+    newest = snapshot.query(found.order_by(CommentTable.id.desc()).limit(OWN))
     return [comment_id for (comment_id,) in reversed(newest)]
 
 
@@ -250,16 +252,16 @@ def _links() -> Select:
     ).join(SiteTable)
 
 
-def link_mailed(reader: Reader, email: str, moment: int) -> SignInLink | None:
+def link_mailed(snapshot: Snapshot, email: str, moment: int) -> SignInLink | None:
     """Return the link that an address asked for at a time; None if it was used."""
     asked = _links().where(SignInLinkTable.email == email, SignInLinkTable.asked_at == moment)
-    row = reader.first(asked.order_by(SignInLinkTable.id.desc()))
+    row = snapshot.first(asked.order_by(SignInLinkTable.id.desc()))
     return SignInLink(*row) if row else None
 
 
-def find_link(reader: Reader, link_id: int) -> SignInLink | None:
+def find_link(snapshot: Snapshot, link_id: int) -> SignInLink | None:
     """Return a mailed link; None if it was used."""
-    row = reader.first(_links().where(SignInLinkTable.id == link_id))
+    row = snapshot.first(_links().where(SignInLinkTable.id == link_id))
     return SignInLink(*row) if row else None
 
 

@@ -13,7 +13,7 @@ from typing import Final
 import msgspec
 from peewee import JOIN, fn
 
-from commentsvc.db.connection import Reader, Row, Transaction
+from commentsvc.db.connection import Row, Snapshot, Transaction
 from commentsvc.db.query import Param, Select, literal, prepared
 from commentsvc.db.schema.comments import CommentTable, SiteTable, ThreadTable
 from commentsvc.db.schema.outbox import (
@@ -141,7 +141,7 @@ def request(tx: Transaction, place: tuple[str, str], email: str, language: str, 
     outbox.mail(tx, "follow", MailAddress(email, language), now, lasts=PATIENCE)
 
 
-def known(reader: Reader, place: tuple[int, int | None], email: str) -> Row | None:
+def known(snapshot: Snapshot, place: tuple[int, int | None], email: str) -> Row | None:
     """Return the id, consent and time of the last question of a follower; None if there is none.
 
     `place` is the id of the site and that of the thread, None for the whole site.
@@ -150,7 +150,7 @@ def known(reader: Reader, place: tuple[int, int | None], email: str) -> Row | No
     same_page = (
         FollowerTable.thread.is_null() if thread_id is None else FollowerTable.thread == thread_id
     )
-    return reader.first(
+    return snapshot.first(
         FollowerTable.select(FollowerTable.id, FollowerTable.consent, FollowerTable.asked_at).where(
             FollowerTable.email == email, FollowerTable.site == site_id, same_page
         )
@@ -203,27 +203,27 @@ def stop(tx: Transaction, follower_id: int, now: int) -> None:
     tx.change(stopped.where(FollowerTable.id == follower_id))
 
 
-def find(reader: Reader, follower_id: int) -> Follower | None:
+def find(snapshot: Snapshot, follower_id: int) -> Follower | None:
     """Return a follower; None if there is none with that id."""
-    row = reader.first(_followers().where(FollowerTable.id == follower_id))
+    row = snapshot.first(_followers().where(FollowerTable.id == follower_id))
     return Follower(*row) if row else None
 
 
-def asked(reader: Reader, email: str, moment: int) -> Follower | None:
+def asked(snapshot: Snapshot, email: str, moment: int) -> Follower | None:
     """Return the follower who was asked to confirm at a time; None if they have answered."""
     is_asked = (FollowerTable.asked_at == moment) & (FollowerTable.consent == ASKED)
-    row = reader.first(_followers().where(FollowerTable.email == email, is_asked))
+    row = snapshot.first(_followers().where(FollowerTable.email == email, is_asked))
     return Follower(*row) if row else None
 
 
-def mailed(reader: Reader, email: str, moment: int) -> Follower | None:
+def mailed(snapshot: Snapshot, email: str, moment: int) -> Follower | None:
     """Return the follower who got the mail queued at a time; None if they no longer follow."""
     is_mailed = (FollowerTable.mailed_at == moment) & (FollowerTable.consent == CONFIRMED)
-    row = reader.first(_followers().where(FollowerTable.email == email, is_mailed))
+    row = snapshot.first(_followers().where(FollowerTable.email == email, is_mailed))
     return Follower(*row) if row else None
 
 
-def news(reader: Reader, follower: Follower, most: int) -> list[int]:
+def news(snapshot: Snapshot, follower: Follower, most: int) -> list[int]:
     """Return the ids of at most `most` comments for the follower's current mail, oldest first."""
     found = CommentTable.select(CommentTable.id).where(
         CommentTable.status == literal(APPROVED),
@@ -237,7 +237,7 @@ def news(reader: Reader, follower: Follower, most: int) -> list[int]:
     else:
         found = found.where(CommentTable.thread == follower.thread_id)
     ordered = found.order_by(CommentTable.published_at, CommentTable.id).limit(most)
-    return [comment_id for (comment_id,) in reader.query(ordered)]
+    return [comment_id for (comment_id,) in snapshot.query(ordered)]
 
 
 def queue_mails(tx: Transaction, now: int) -> None:

@@ -14,7 +14,7 @@ from typing import Final
 
 from peewee import fn
 
-from commentsvc.db.connection import Reader, Row, Transaction
+from commentsvc.db.connection import Row, Snapshot, Transaction
 from commentsvc.db.query import Param, Select, literal, prepared
 from commentsvc.db.schema.comments import CommentTable, SiteTable
 from commentsvc.db.schema.outbox import (
@@ -188,9 +188,9 @@ def subscribe(tx: Transaction, comment_id: int, language: str = "") -> None:
     tx.change(_subscribe, language, comment_id)
 
 
-def has_confirmed(reader: Reader, email: str) -> bool:
+def has_confirmed(snapshot: Snapshot, email: str) -> bool:
     """Return whether the owner of an address has agreed to mails about comments, on any site."""
-    return reader.first(_confirmed, email) is not None
+    return snapshot.first(_confirmed, email) is not None
 
 
 def published(tx: Transaction, first: int, last: int, now: int) -> None:
@@ -208,21 +208,21 @@ def approved(tx: Transaction, comment_id: int, now: int) -> None:
         tx.change(_tell_author, comment_id, now)
 
 
-def subscriber(reader: Reader, comment_id: int) -> Row | None:
+def subscriber(snapshot: Snapshot, comment_id: int) -> Row | None:
     """Return id, address and consent of the subscriber to replies to a comment, or None."""
     found = SubscriptionTable.select(
         SubscriberTable.id, SubscriberTable.email, SubscriberTable.consent
     ).join(SubscriberTable)
-    return reader.first(found.where(SubscriptionTable.comment == comment_id))
+    return snapshot.first(found.where(SubscriptionTable.comment == comment_id))
 
 
-def language_of(reader: Reader, comment_id: int, kind: str) -> str:
+def language_of(snapshot: Snapshot, comment_id: int, kind: str) -> str:
     """Return the tag of the language for a mail about a comment; "" if it is not known.
 
     A `reply` is mailed to the author of the parent comment, all else to the comment's own.
     """
     above = CommentTable.select(CommentTable.parent).where(CommentTable.id == comment_id)
-    row = reader.first(
+    row = snapshot.first(
         SubscriptionTable.select(SubscriptionTable.language).where(
             SubscriptionTable.comment == (above if kind == "reply" else comment_id)
         )
@@ -230,10 +230,10 @@ def language_of(reader: Reader, comment_id: int, kind: str) -> str:
     return row[0] if row else ""
 
 
-def site_of(reader: Reader, subscriber_id: int) -> str | None:
+def site_of(snapshot: Snapshot, subscriber_id: int) -> str | None:
     """Return the name of a subscriber's site; None if the subscriber is gone."""
     sites = SubscriberTable.select(SiteTable.name).join(SiteTable)
-    row = reader.first(sites.where(SubscriberTable.id == subscriber_id))
+    row = snapshot.first(sites.where(SubscriberTable.id == subscriber_id))
     return row[0] if row else None
 
 

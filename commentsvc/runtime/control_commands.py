@@ -12,7 +12,7 @@ import msgspec
 
 from commentsvc import errors
 from commentsvc.auth import account_mails, accounts, api_tokens, two_factor
-from commentsvc.comments import queries
+from commentsvc.comments import queries, site_rows
 from commentsvc.db.connection import Transaction
 from commentsvc.db.schema.inbox import ReceivedMail
 from commentsvc.feedback import reactions, views
@@ -402,7 +402,7 @@ class BeginImport(ControlCommand, frozen=True):
         """Run the command at the time `now`."""
         from commentsvc.imports.store import store
 
-        queries.sync_sites(tx, self.sites)
+        site_rows.sync(tx, self.sites)
         return CommandResult(changed=(store.begin(tx, self.source, self.files, self.digest, now),))
 
 

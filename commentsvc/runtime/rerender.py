@@ -15,7 +15,7 @@ from peewee import JOIN, Case, fn
 from commentsvc.comments import queries
 from commentsvc.comments.create import ThreadRef, add_to_counts
 from commentsvc.comments.rendering import render
-from commentsvc.db.connection import Reader, Transaction
+from commentsvc.db.connection import Snapshot, Transaction
 from commentsvc.db.database import Database
 from commentsvc.db.errors import DatabaseError
 from commentsvc.db.query import Param, Select, prepared
@@ -103,21 +103,21 @@ async def run(database: Database, pause: float = PAUSE) -> None:
             return
 
 
-def newest_id(reader: Reader) -> int:
+def newest_id(snapshot: Snapshot) -> int:
     """Return the id of the newest comment: later ones are made by the current renderer."""
-    [(newest,)] = reader.query(CommentTable.select(fn.COALESCE(fn.MAX(CommentTable.id), 0)))
+    [(newest,)] = snapshot.query(CommentTable.select(fn.COALESCE(fn.MAX(CommentTable.id), 0)))
     return int(newest)
 
 
-def find_outdated(reader: Reader, after: int, newest: int, most: int) -> ComparedBatch:
+def find_outdated(snapshot: Snapshot, after: int, newest: int, most: int) -> ComparedBatch:
     """Compare `most` comments with ids above `after`, up to `newest`."""
     end = SYSTEM_CLOCK.monotonic_ms() + BUDGET_MS
     outdated: list[Outdated] = []
     last: int | None = None
-    for number, thread_id, source, html, is_html in reader.each(_piece, after, newest, most):
+    for number, thread_id, source, html, is_html in snapshot.each(_piece, after, newest, most):
         last = number
         try:
-            now = clean(html) if is_html else render(reader, thread_id, source, number)
+            now = clean(html) if is_html else render(snapshot, thread_id, source, number)
         except Exception:
             _log.exception("comment %d cannot be rendered again", number)
             continue

@@ -25,7 +25,7 @@ import msgspec
 from peewee import fn
 
 from commentsvc.comments.submission import Submission
-from commentsvc.db.connection import Reader, Transaction
+from commentsvc.db.connection import Snapshot, Transaction
 from commentsvc.db.schema.comments import CommentTable
 from commentsvc.db.schema.moderation import BanTable
 from commentsvc.errors import BanRefused, UnknownBan
@@ -107,25 +107,25 @@ def remove(tx: Transaction, ban_id: int) -> None:
     tx.purge(TAG)
 
 
-def find(reader: Reader, ban_id: int) -> Ban:
+def find(snapshot: Snapshot, ban_id: int) -> Ban:
     """Return the ban of that id. Raise UnknownBan if there is none."""
-    for ban in listing(reader):
+    for ban in listing(snapshot):
         if ban.id == ban_id:
             return ban
     raise UnknownBan(_("no ban has the id %(id)s", id=ban_id))
 
 
-def listing(reader: Reader) -> list[Ban]:
+def listing(snapshot: Snapshot) -> list[Ban]:
     """Return all bans, also expired ones, the newest first."""
     columns = (getattr(BanTable, name) for name in Ban.__struct_fields__)
     return [
-        Ban(*row) for row in reader.query(BanTable.select(*columns).order_by(BanTable.id.desc()))
+        Ban(*row) for row in snapshot.query(BanTable.select(*columns).order_by(BanTable.id.desc()))
     ]
 
 
-def network_of(reader: Reader, comment_id: int) -> str:
+def network_of(snapshot: Snapshot, comment_id: int) -> str:
     """Return the value to ban for a comment's network; "" if its hash was deleted or never made."""
-    row = reader.first(
+    row = snapshot.first(
         CommentTable.select(CommentTable.network).where(CommentTable.id == comment_id)
     )
     return row[0].hex() if row and row[0] else ""
@@ -150,10 +150,10 @@ class Bans:
         """Return whether `load` is not needed at the time `now`."""
         return not self._stale and now < self._until
 
-    def load(self, reader: Reader, now: int) -> None:
+    def load(self, snapshot: Snapshot, now: int) -> None:
         """Load the bans that are in force at the time `now`."""
         self._stale = False  # before the read, so that a change during it makes them stale again
-        bans = [ban for ban in listing(reader) if ban.expires_at is None or ban.expires_at > now]
+        bans = [ban for ban in listing(snapshot) if ban.expires_at is None or ban.expires_at > now]
         self._until = min((ban.expires_at for ban in bans if ban.expires_at), default=math.inf)
         self._values = {
             kind: frozenset(ban.value for ban in bans if ban.kind == kind) for kind in _SHAPES

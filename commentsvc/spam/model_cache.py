@@ -10,7 +10,7 @@ from contextlib import suppress
 from typing import Final
 
 from commentsvc.comments.submission import Submission
-from commentsvc.db.connection import Reader
+from commentsvc.db.connection import Snapshot
 from commentsvc.db.database import Database
 from commentsvc.db.errors import DatabaseError
 from commentsvc.spam import training
@@ -51,6 +51,6 @@ class ModelCache:
         self._version, self._bayes.odds = read
 
 
-def _read(reader: Reader) -> tuple[int, dict[int, float]]:
+def _read(snapshot: Snapshot) -> tuple[int, dict[int, float]]:
     """Return the version and the odds, read in this order so that changes are noticed."""
-    return training.version(reader), training.odds(reader)
+    return training.version(snapshot), training.odds(snapshot)

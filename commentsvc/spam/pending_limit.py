@@ -11,7 +11,7 @@ only when the limit is reached, at most every RECOUNT_MS: so a submission costs 
 
 from typing import Final, NamedTuple
 
-from commentsvc.db.connection import Reader
+from commentsvc.db.connection import Snapshot
 from commentsvc.db.database import Database
 from commentsvc.db.query import Param, Select, literal, prepared
 from commentsvc.db.schema.comments import CommentTable, SiteTable
@@ -94,5 +94,5 @@ class PendingLimit:
         return full
 
 
-def _count(reader: Reader, site: str, most: int) -> int:
-    return len(reader.query(_waiting, site, most))
+def _count(snapshot: Snapshot, site: str, most: int) -> int:
+    return len(snapshot.query(_waiting, site, most))

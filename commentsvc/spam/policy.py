@@ -14,7 +14,7 @@ from typing import Final
 import msgspec
 
 from commentsvc.comments.submission import Submission
-from commentsvc.db.connection import Reader
+from commentsvc.db.connection import Snapshot
 from commentsvc.db.database import Database
 from commentsvc.db.query import Param, Select, literal, prepared
 from commentsvc.db.schema.comments import CommentTable, SiteTable
@@ -111,5 +111,5 @@ class SpamPolicy:
         if not submission.email:
             return False
         known = (submission.email, submission.place[0], submission.author, self._trust_after)
-        approved = self._database.read_now(Reader.query, approved_of, *known)
+        approved = self._database.read_now(Snapshot.query, approved_of, *known)
         return len(approved) >= self._trust_after

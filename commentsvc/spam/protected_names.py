@@ -18,7 +18,7 @@ from string import ascii_lowercase
 from typing import Final
 
 from commentsvc.comments.submission import avatar
-from commentsvc.db.connection import Reader
+from commentsvc.db.connection import Snapshot
 from commentsvc.db.schema.comments import ModeratorTable
 from commentsvc.model import MODERATORS_TAG, is_purged
 from commentsvc.settings.schema import Settings
@@ -210,10 +210,10 @@ class ProtectedNames:
         """Return whether `load` is not needed."""
         return not self._stale
 
-    def load(self, reader: Reader) -> None:
+    def load(self, snapshot: Snapshot) -> None:
         """Load the names and addresses of the accounts."""
         self._stale = False  # before the read, so that a change during it makes them stale again
-        rows = reader.query(
+        rows = snapshot.query(
             ModeratorTable.select(
                 ModeratorTable.name, ModeratorTable.public_name, ModeratorTable.email
             )

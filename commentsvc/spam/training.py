@@ -15,7 +15,7 @@ from typing import Final
 
 from peewee import JOIN, Case, fn
 
-from commentsvc.db.connection import Reader, Transaction
+from commentsvc.db.connection import Snapshot, Transaction
 from commentsvc.db.query import Param, Select, prepared
 from commentsvc.db.schema.comments import CommentTable
 from commentsvc.db.schema.moderation import (
@@ -183,21 +183,23 @@ def _remember(
     counts[label].update(numbers)
 
 
-def version(reader: Reader) -> int:
+def version(snapshot: Snapshot) -> int:
     """Return a number that changes whenever the training changes."""
-    row = reader.first(_version)
+    row = snapshot.first(_version)
     return row[0] if row else 0
 
 
-def odds(reader: Reader) -> dict[int, float]:
+def odds(snapshot: Snapshot) -> dict[int, float]:
     """Return the odds of spam, from 0 to 1, by the number of each significant word.
 
     Return {} if there are fewer than LEAST comments of either kind.
     """
-    row = reader.first(TrainingTotalTable.select(TrainingTotalTable.spam, TrainingTotalTable.good))
+    row = snapshot.first(
+        TrainingTotalTable.select(TrainingTotalTable.spam, TrainingTotalTable.good)
+    )
     if row is None or min(row) < LEAST:
         return {}
-    return dict(reader.query(_odds(*row)))
+    return dict(snapshot.query(_odds(*row)))
 
 
 def _count(tx: Transaction, counts: dict[str, Counter[int]], taught: Counter[str]) -> None:

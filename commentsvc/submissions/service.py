@@ -1,4 +1,4 @@
-"""The submission service: judges and stores every new comment, whoever sends it.
+"""The submission service: judges and stores what readers submit, by HTTP or by mail.
 
 It renders the comment's HTML, runs the spam checks and the site's policy, makes an edit token, and
 stores the comment with the status of the verdict. It knows nothing of HTTP; submissions by HTTP

@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Final
 
-from commentsvc.comments import queries, search
+from commentsvc.comments import search, site_rows
 from commentsvc.db.connection import Transaction
 from commentsvc.db.database import Database
 from commentsvc.db.migrations import upgrade
@@ -49,7 +49,7 @@ def make(
     database = Database(path, DatabaseSettings(synchronous="normal"), purge=lambda tags: None)
     database.open()
     try:
-        database.write_now(queries.sync_sites, sites)
+        database.write_now(site_rows.sync, sites)
         database.write_now(_add_pages, number // PAGES)
         for done in range(0, number, PIECE):
             last = min(done + PIECE, number)

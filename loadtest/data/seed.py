@@ -7,7 +7,7 @@ from pathlib import Path
 
 import msgspec
 
-from commentsvc.comments import create, queries
+from commentsvc.comments import create, site_rows
 from commentsvc.comments.create import NewComment
 from commentsvc.comments.submission import avatar
 from commentsvc.db.connection import Transaction
@@ -33,7 +33,7 @@ def seed(data: Path, ranked: Sequence[Page], progress: Callable[[int], None]) ->
     database = Database(path, DatabaseSettings(synchronous="normal"), purge=lambda tags: None)
     database.open()
     try:
-        database.write_now(queries.sync_sites, [SITE])
+        database.write_now(site_rows.sync, [SITE])
         everything = enumerate(zip(visits(ranked), texts(seed=2), strict=False))
         done = 0
         while batch := list(itertools.islice(everything, BATCH)):

@@ -13,7 +13,7 @@ from typing import Any, Final
 import click
 
 from commentsvc.comments import popular, queries, search
-from commentsvc.db.connection import Reader
+from commentsvc.db.connection import Snapshot
 from commentsvc.db.database import Database
 from commentsvc.moderation import changes, history, lists, threads, undo
 from commentsvc.settings import data_dir
@@ -34,7 +34,7 @@ ROUNDS: Final = 20
 SHORT: Final = 10_000  # comments of a short run; with fewer there would be no second site
 WORDS: Final = 20  # of a comment
 
-Ask = Callable[[Reader], object]
+Ask = Callable[[Snapshot], object]
 
 
 def questions(number: int) -> dict[str, Ask]:

@@ -16,7 +16,7 @@ from typing import Final
 import click
 
 from commentsvc.backup import integrity
-from commentsvc.db.connection import Reader
+from commentsvc.db.connection import Snapshot
 from commentsvc.settings import data_dir
 from loadtest.data.blog import COMMENTS
 from loadtest.harness import client, machine, programs
@@ -101,7 +101,7 @@ def verify(path: Path, rows: int) -> None:
     """Raise ServiceError unless the database is undamaged and has `rows` comments."""
     with closing(sqlite3.connect(path)) as connection:
         found = connection.execute("SELECT count(*) FROM comment").fetchone()[0]
-        faults = integrity.check(Reader(connection))
+        faults = integrity.check(Snapshot(connection))
     if found != rows:
         faults.append(f"{rows} comments were acknowledged, {found} are stored")
     if faults:

@@ -13,9 +13,9 @@ from typing import Any
 import psycopg
 from msgspec.structs import replace
 
-from commentsvc.comments import create, queries
+from commentsvc.comments import create, site_rows
 from commentsvc.comments.create import NewComment
-from commentsvc.db.connection import Reader, Transaction
+from commentsvc.db.connection import Snapshot, Transaction
 from commentsvc.db.database import DEFAULTS, Database
 from commentsvc.db.migrations import upgrade
 from commentsvc.db.postgresql.connection import PostgresqlConnection
@@ -125,7 +125,7 @@ def opened(
     database = Database(location(folder), settings, purge=purge, **others)
     database.open()
     try:
-        database.write_now(queries.sync_sites, ["blog"])
+        database.write_now(site_rows.sync, ["blog"])
         yield database
     finally:
         database.close_now()
@@ -157,15 +157,15 @@ def site(name: str, *tags: str) -> Callable[[Transaction], str]:
     return work
 
 
-def sites(reader: Reader) -> list[str]:
-    return [name for (name,) in reader.execute("SELECT name FROM site ORDER BY id")]
+def sites(snapshot: Snapshot) -> list[str]:
+    return [name for (name,) in snapshot.execute("SELECT name FROM site ORDER BY id")]
 
 
 def plan(database: Database, query: Query, *values: object) -> list[str]:
     """Return the steps of SQLite's plan for a query; such a test is marked `sqlite_only`."""
     sql, params = bound(query, values)
     return database.read_now(
-        lambda reader: [row[3] for row in reader.execute(f"EXPLAIN QUERY PLAN {sql}", params)]
+        lambda snapshot: [row[3] for row in snapshot.execute(f"EXPLAIN QUERY PLAN {sql}", params)]
     )
 
 

@@ -21,7 +21,7 @@ from commentsvc.auth.api_tokens import NAME_LENGTH, TOKEN_SIZE
 from commentsvc.auth.sessions import Lifetime
 from commentsvc.comments.submission import is_email
 from commentsvc.context import ServiceContext
-from commentsvc.db.connection import Reader, Transaction
+from commentsvc.db.connection import Snapshot, Transaction
 from commentsvc.http.messages import HttpError
 from commentsvc.moderation import profiles
 from commentsvc.moderation.permissions import Permission
@@ -329,9 +329,9 @@ class AccountsApi:
         return _own(await self._database.write(work))
 
 
-def _found(reader: Reader, number: int) -> Profile:
+def _found(snapshot: Snapshot, number: int) -> Profile:
     """Return the account of that id. Raise HttpError 404."""
-    profile = profiles.find(reader, number)
+    profile = profiles.find(snapshot, number)
     if profile is None:
         raise _unknown(f"There is no account with the id {number}.")
     return profile

@@ -12,7 +12,7 @@ from commentsvc.admin.api.token_access import Asked, Plain, Sent, endpoint
 from commentsvc.api.serialize import Answer, Moment, answer_of
 from commentsvc.comments.submission import MessageBody, message_from_text
 from commentsvc.context import ServiceContext
-from commentsvc.db.connection import Reader
+from commentsvc.db.connection import Snapshot
 from commentsvc.http.operation import Query
 from commentsvc.model import Entry
 from commentsvc.moderation import authorized, history, lists, queue
@@ -158,10 +158,10 @@ class ModerationApi:
         """One comment and its history."""
         number = call.number
 
-        def work(reader: Reader) -> CommentWithHistory:
-            entry = authorized.find_comment(reader, call.who, number)
-            verdict = lists.verdicts_of(reader, [number]).get(number)
-            changes = history.entries(reader, number, history.SHOWN)
+        def work(snapshot: Snapshot) -> CommentWithHistory:
+            entry = authorized.find_comment(snapshot, call.who, number)
+            verdict = lists.verdicts_of(snapshot, [number]).get(number)
+            changes = history.entries(snapshot, number, history.SHOWN)
             return CommentWithHistory(
                 _comment(entry, verdict), [answer_of(HistoryItem, each) for each in changes]
             )

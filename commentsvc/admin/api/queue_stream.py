@@ -15,7 +15,7 @@ from commentsvc.admin.api.token_access import TokenAccess, actor_of, refused
 from commentsvc.api.stream import Publisher
 from commentsvc.auth import api_tokens
 from commentsvc.context import ServiceContext
-from commentsvc.db.connection import Reader
+from commentsvc.db.connection import Snapshot
 from commentsvc.db.errors import DatabaseError
 from commentsvc.http.messages import NO_SNIFFING, NOT_STORED, Headers, Request, Response
 from commentsvc.http.operation import Content, Operation, Query
@@ -100,21 +100,21 @@ class QueueStream:
             if event and event != sent and self._publisher.publish(_tag(token_id), event):
                 self._sent[token_id] = event
 
-    def _current(self, reader: Reader, token_id: int) -> bytes:
+    def _current(self, snapshot: Snapshot, token_id: int) -> bytes:
         """Return the current event for a token; b"" if it may not get events any more."""
-        token = api_tokens.by_id(reader, token_id)
+        token = api_tokens.by_id(snapshot, token_id)
         if token is None or token.expires_at <= self._clock.now_ms():
             return b""
         who = actor_of(token)
-        return _event(reader, who) if who.may(STREAM.permission) else b""
+        return _event(snapshot, who) if who.may(STREAM.permission) else b""
 
 
 def _tag(token_id: int) -> str:
     return f"queue:{token_id}"
 
 
-def _event(reader: Reader, who: Actor) -> bytes:
-    numbers = lists.numbers(reader, who.sites)
-    newest = lists.newest_ids(reader, "pending", who.sites, 1)
+def _event(snapshot: Snapshot, who: Actor) -> bytes:
+    numbers = lists.numbers(snapshot, who.sites)
+    newest = lists.newest_ids(snapshot, "pending", who.sites, 1)
     data = msgspec.json.encode({**numbers, "newest": newest[0] if newest else 0})
     return b"data: %s\n\n" % data

@@ -70,7 +70,7 @@ from commentsvc.compat.isso.messages import (
 )
 from commentsvc.compat.two_levels import Order, TwoLevelSelection
 from commentsvc.context import ServiceContext
-from commentsvc.db.connection import Reader, Transaction
+from commentsvc.db.connection import Snapshot, Transaction
 from commentsvc.errors import TooManyVotes, UnknownComment
 from commentsvc.feedback import votes as voting
 from commentsvc.http.messages import (
@@ -511,10 +511,10 @@ class IssoApi:
                 votes = msgspec.structs.replace(votes, message=str(refusal))
         return Response(200, self._written(cors), encode(votes))
 
-    def _find_listed(self, reader: Reader, number: int) -> Entry | None:
+    def _find_listed(self, snapshot: Snapshot, number: int) -> Entry | None:
         """Return a comment of the site, None if its list has none with that number."""
-        entry = queries.find(reader, number)
-        if entry is None or entry.site != self._site or not voting.takes_votes(reader, number):
+        entry = queries.find(snapshot, number)
+        if entry is None or entry.site != self._site or not voting.takes_votes(snapshot, number):
             return None
         return entry
 
@@ -563,12 +563,12 @@ class IssoApi:
         """GET /isso/latest?limit=N: 200 with the latest comments, the newest last. Cached."""
         limit = min(LATEST_COMMENTS.read(request).limit, LATEST)
 
-        def work(reader: Reader) -> list[IssoComment]:
-            entries = queries.latest(reader, self._site, None, limit)[::-1]
-            against = two_levels.dislikes(reader, [each.comment.id for each in entries])
+        def work(snapshot: Snapshot) -> list[IssoComment]:
+            entries = queries.latest(snapshot, self._site, None, limit)[::-1]
+            against = two_levels.dislikes(snapshot, [each.comment.id for each in entries])
             return [
                 self._serializer.latest(
-                    msgspec.structs.replace(each, comment=self._placed(reader, each.comment)),
+                    msgspec.structs.replace(each, comment=self._placed(snapshot, each.comment)),
                     against.get(each.comment.id, 0),
                 )
                 for each in entries
@@ -625,17 +625,17 @@ class IssoApi:
     def _place(self, uri: str) -> PageRef:
         return self._sites.locate(uri, self._site)
 
-    def _own(self, reader: Reader, comment: Comment, *, plain: bool = False) -> IssoComment:
+    def _own(self, snapshot: Snapshot, comment: Comment, *, plain: bool = False) -> IssoComment:
         """Return the JSON of a comment for its author, whatever its status."""
-        against = two_levels.dislikes(reader, [comment.id]).get(comment.id, 0)
-        return self._serializer.comment(self._placed(reader, comment), against, plain=plain)
+        against = two_levels.dislikes(snapshot, [comment.id]).get(comment.id, 0)
+        return self._serializer.comment(self._placed(snapshot, comment), against, plain=plain)
 
-    def _placed(self, reader: Reader, comment: Comment) -> Comment:
+    def _placed(self, snapshot: Snapshot, comment: Comment) -> Comment:
         """Return a comment as a reply to the top-level comment that it descends from."""
         if comment.parent_id is None:
             return comment
         return msgspec.structs.replace(
-            comment, parent_id=two_levels.top_of(reader, comment.parent_id)
+            comment, parent_id=two_levels.top_of(snapshot, comment.parent_id)
         )
 
     def _claim(self, request: Request, unknown: int) -> Entry:
@@ -691,9 +691,9 @@ class IssoApi:
         return Response(200, headers, encode(what), self._storable(request, tags))
 
 
-def _votes(reader: Reader, comment: Comment) -> IssoVotes:
+def _votes(snapshot: Snapshot, comment: Comment) -> IssoVotes:
     """Return the votes for a comment and against it."""
-    return tally(comment.votes, two_levels.dislikes(reader, [comment.id]).get(comment.id, 0))
+    return tally(comment.votes, two_levels.dislikes(snapshot, [comment.id]).get(comment.id, 0))
 
 
 def _or_none(number: int | UnsetType) -> int | None:

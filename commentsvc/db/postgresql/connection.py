@@ -29,7 +29,7 @@ from psycopg.adapt import Loader
 from psycopg.conninfo import conninfo_to_dict
 from psycopg.types.numeric import Int4Dumper, Int8Dumper
 
-from commentsvc.db.connection import Reader, Row, Transaction
+from commentsvc.db.connection import Row, Snapshot, Transaction
 from commentsvc.db.errors import DatabaseBusy, DatabaseError, DatabaseFull, DatabaseUnusable
 from commentsvc.db.peers import LOCK, Peers, UnawaitedPeers
 from commentsvc.db.postgresql import schema
@@ -379,7 +379,7 @@ class PostgresqlConnection:
 
     `prepare` is run on each new one. Whoever uses it `on_loop`, the event loop, does not wait until
     that is open, but gets DatabaseBusy meanwhile. It has the methods of sqlite3's that the writer
-    and readers use.
+    and reading threads use.
     """
 
     def __init__(
@@ -562,13 +562,13 @@ def _close_result(dialling: "Future[psycopg.Connection[Row]]") -> None:
         dialling.result().close()
 
 
-class _PostgresqlQueries(Reader):
+class _PostgresqlQueries(Snapshot):
     """What reading and writing share: queries in PostgreSQL's words."""
 
     __slots__ = ()
 
     IS_FILE = False
-    _connection: Any  # a PostgresqlConnection; it has the methods of sqlite3's that Reader uses
+    _connection: Any  # a PostgresqlConnection; it has the methods of sqlite3's that Snapshot uses
 
     def query(self, query: Query, *values: object) -> list[Row]:
         return self._run(query, values).fetchall()  # type: ignore[no-any-return]  # see PostgresqlConnection
@@ -599,8 +599,8 @@ def _bound(query: Query, values: Sequence[object]) -> tuple[str, Sequence[object
     return sql, own
 
 
-class PostgresqlReader(_PostgresqlQueries):
-    """As Reader, for PostgreSQL."""
+class PostgresqlSnapshot(_PostgresqlQueries):
+    """As Snapshot, for PostgreSQL."""
 
     __slots__ = ()
 
@@ -657,7 +657,7 @@ class PostgresqlEngine:
 
     name = "the database"
 
-    reader = PostgresqlReader
+    snapshot = PostgresqlSnapshot
     transaction = PostgresqlTransaction
     peers: Peers = UnawaitedPeers()
     fault = staticmethod(fault)
@@ -700,7 +700,7 @@ class PostgresqlEngine:
 
 
 def ask(
-    url: str, work: Callable[Concatenate[Reader, P], T], *args: P.args, **kwargs: P.kwargs
+    url: str, work: Callable[Concatenate[Snapshot, P], T], *args: P.args, **kwargs: P.kwargs
 ) -> T:
     """Give what `work` reads on one state of the database, on a connection of its own.
 
@@ -708,7 +708,7 @@ def ask(
     """
     connection = PostgresqlConnection(url, read_only=True)
     try:
-        return PostgresqlReader(connection).whole(work, *args, **kwargs)
+        return PostgresqlSnapshot(connection).whole(work, *args, **kwargs)
     except psycopg.Error as error:
         raise fault(error) or DatabaseUnusable(_one_line(error)) from error
     finally:

@@ -12,7 +12,7 @@ from contextlib import closing
 from pathlib import Path
 from typing import Concatenate, Final
 
-from commentsvc.db.connection import P, Reader, T, decode
+from commentsvc.db.connection import P, Snapshot, T, decode
 from commentsvc.db.errors import DatabaseBusy, DatabaseError, DatabaseFull, DatabaseUnusable
 
 STATEMENTS: Final = 256  # prepared statements cached per connection, many more than there are
@@ -95,7 +95,7 @@ def is_damaged_text(error: Exception) -> bool:
 def ask(
     path: Path,
     dial: Callable[[], sqlite3.Connection],
-    work: Callable[Concatenate[Reader, P], T],
+    work: Callable[Concatenate[Snapshot, P], T],
     *args: P.args,
     **kwargs: P.kwargs,
 ) -> T:
@@ -106,6 +106,6 @@ def ask(
     try:
         with closing(dial()) as connection:
             connection.text_factory = decode
-            return work(Reader(connection), *args, **kwargs)
+            return work(Snapshot(connection), *args, **kwargs)
     except sqlite3.Error as error:
         raise fault(error) or DatabaseUnusable(f"{path}: {error}") from error

@@ -13,7 +13,7 @@ from collections.abc import Mapping, Sequence
 from typing import Final, TypeAlias
 
 from commentsvc.comments.submission import avatar
-from commentsvc.db.connection import Reader
+from commentsvc.db.connection import Snapshot
 from commentsvc.imports.records import ImportedComment
 from commentsvc.moderation import profiles
 from commentsvc.moderation.profiles import Profile
@@ -82,12 +82,12 @@ class AuthorRules:
         return line("protected-name", 0, author) if any(others) else ""
 
 
-def read(reader: Reader, settings: Settings, known: Sequence[tuple[str, str]]) -> AuthorRules:
+def read(snapshot: Snapshot, settings: Settings, known: Sequence[tuple[str, str]]) -> AuthorRules:
     """Read the protected names; `known` has pairs of an author there and a moderator's name here.
 
     The name "" is that of the only owner. Raise ProfileRefused.
     """
     names = ProtectedNames(settings)
-    names.load(reader)
-    found = {who: profiles.named(reader, name) for who, name in known}
-    return AuthorRules(names, accounts.looks_taken(reader), profiles.everyone(reader), found)
+    names.load(snapshot)
+    found = {who: profiles.named(snapshot, name) for who, name in known}
+    return AuthorRules(names, accounts.looks_taken(snapshot), profiles.everyone(snapshot), found)

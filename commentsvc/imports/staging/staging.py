@@ -17,7 +17,7 @@ from typing import Final, NamedTuple, Protocol
 
 import msgspec
 
-from commentsvc.db.connection import Reader
+from commentsvc.db.connection import Snapshot
 from commentsvc.db.schema.comments import CommentTable
 from commentsvc.db.schema.imports import ImportedCommentTable
 from commentsvc.exports.records import ThreadRecord
@@ -106,8 +106,8 @@ class Located(NamedTuple):
     note: str = ""
 
 
-# Calls a function with a Reader of the service's database, which may be of either engine.
-Ask = Callable[[Callable[[Reader], None]], None]
+# Calls a function with a Snapshot of the service's database, which may be of either engine.
+Ask = Callable[[Callable[[Snapshot], None]], None]
 
 
 class StagingDatabase:
@@ -325,18 +325,18 @@ class StagingDatabase:
             (PRESENT,),
         )  # our own export, imported where it was made
 
-    def _note_imported(self, reader: Reader) -> None:
+    def _note_imported(self, snapshot: Snapshot) -> None:
         """Copy the keys of imported comments: PostgreSQL cannot read our file, nor we its."""
         imported = ImportedCommentTable.select(
             ImportedCommentTable.key, ImportedCommentTable.comment_id
         )
         self._db.execute("DELETE FROM imported")
-        self._db.executemany("INSERT INTO imported VALUES (?, ?)", reader.each(imported))
+        self._db.executemany("INSERT INTO imported VALUES (?, ?)", snapshot.each(imported))
 
-    def _note_present(self, reader: Reader) -> None:
+    def _note_present(self, snapshot: Snapshot) -> None:
         """Copy the ids and times of all comments."""
         comments = CommentTable.select(CommentTable.id, CommentTable.created_at)
-        self._db.executemany("INSERT INTO present VALUES (?, ?)", reader.each(comments))
+        self._db.executemany("INSERT INTO present VALUES (?, ?)", snapshot.each(comments))
 
     def _order(self) -> None:
         run = self._db.execute

@@ -22,7 +22,7 @@ from commentsvc.comments.create import (
     find_thread,
     insert_thread,
 )
-from commentsvc.db.connection import Reader, Transaction
+from commentsvc.db.connection import Snapshot, Transaction
 from commentsvc.db.query import Param, Prepared, Select, insertion, prepared
 from commentsvc.db.schema.comments import (
     CommentTable,
@@ -208,7 +208,7 @@ class ImportRun(msgspec.Struct, frozen=True):
     comments: int
 
 
-def runs(reader: Reader) -> list[ImportRun]:
+def runs(snapshot: Snapshot) -> list[ImportRun]:
     """Return all imports, the newest first."""
     left = ImportedCommentTable.select(fn.COUNT(ImportedCommentTable.comment_id)).where(
         ImportedCommentTable.import_id == ImportTable.id
@@ -222,13 +222,13 @@ def runs(reader: Reader) -> list[ImportRun]:
         ImportTable.undone_at,
         left,
     )
-    return [ImportRun(*row) for row in reader.query(query.order_by(ImportTable.id.desc()))]
+    return [ImportRun(*row) for row in snapshot.query(query.order_by(ImportTable.id.desc()))]
 
 
-def is_done(reader: Reader, source: str, digest: bytes) -> bool:
+def is_done(snapshot: Snapshot, source: str, digest: bytes) -> bool:
     """Return whether an import of files with that digest is complete, and not undone."""
     complete = _of_files(source, digest).where(ImportTable.finished_at.is_null(False))
-    return reader.first(complete) is not None
+    return snapshot.first(complete) is not None
 
 
 def _of_files(source: str, digest: bytes) -> Select:

@@ -10,7 +10,7 @@ import pytest
 from commentsvc.admin import login_limit
 from commentsvc.admin.login_limit import LoginLimiter
 from commentsvc.auth import passwords
-from commentsvc.db.connection import Reader, Row
+from commentsvc.db.connection import Row, Snapshot
 from commentsvc.db.database import Database
 from commentsvc.db.schema.comments import SignInAttemptTable
 from commentsvc.http.messages import HttpError
@@ -107,8 +107,8 @@ def test_what_does_not_count_any_more_is_deleted_and_no_name_is_stored(
     assert len(database.read_now(_rows)) == 1
 
 
-def _rows(reader: Reader) -> list[Row]:
-    return reader.query(
+def _rows(snapshot: Snapshot) -> list[Row]:
+    return snapshot.query(
         SignInAttemptTable.select(SignInAttemptTable.key, SignInAttemptTable.full_at)
     )
 

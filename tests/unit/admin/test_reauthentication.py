@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from commentsvc.auth import accounts
-from commentsvc.db.connection import Reader, Transaction
+from commentsvc.db.connection import Snapshot, Transaction
 from commentsvc.db.schema.comments import (
     ApiTokenTable,
     IdentityTable,
@@ -96,7 +96,7 @@ def furnish(tx: Transaction) -> None:
     tx.change(PasskeyTable.insert(moderator=1, **row, created_at=1, used_at=0))
 
 
-def access(reader: Reader) -> list[object]:
+def access(snapshot: Snapshot) -> list[object]:
     """Return all that says who may sign in, except sessions."""
     of_account = [
         ModeratorTable.name,
@@ -109,13 +109,13 @@ def access(reader: Reader) -> list[object]:
         ModeratorTable.asked_email,
     ]
     return [
-        reader.query(ModeratorTable.select(*of_account)),
+        snapshot.query(ModeratorTable.select(*of_account)),
         *(
-            reader.query(table.select())
+            snapshot.query(table.select())
             for table in (TwoFactorTable, RecoveryCodeTable, IdentityTable, PasskeyTable)
         ),
         *(
-            reader.query(table.select(table.id).order_by(table.id))
+            snapshot.query(table.select(table.id).order_by(table.id))
             for table in (ApiTokenTable, InvitationTable)
         ),
     ]
@@ -221,8 +221,8 @@ def test_signing_out_everywhere_ends_all_that_opens_the_account(
     assert program.ask("GET", "/profile").status == 401
     tables = (SessionTable, ApiTokenTable, PasskeyTable, IdentityTable)
 
-    def left(reader: Reader) -> list[object]:
-        return [row for table in tables for row in reader.query(table.select())]
+    def left(snapshot: Snapshot) -> list[object]:
+        return [row for table in tables for row in snapshot.query(table.select())]
 
     assert service.database.read_now(left) == []
     assert seat.sign_in().status == 303, "the password is still right"

@@ -9,7 +9,7 @@ import pytest
 from commentsvc.admin import review_queue
 from commentsvc.admin.review_queue import MOST
 from commentsvc.comments import search
-from commentsvc.db.connection import Reader
+from commentsvc.db.connection import Snapshot
 from commentsvc.feedback import reports
 from tests.unit.admin_client import Seat, header, seated, text
 from tests.unit.app_fixture import NOW, Served
@@ -38,7 +38,7 @@ def test_a_flood_of_reads_holds_up_neither_submissions_nor_moderators(service: S
     """There are many more long reads than readers, and none ends before the others are answered."""
     begun, go_on = threading.Event(), threading.Event()
 
-    def long(_: Reader) -> bool:
+    def long(_: Snapshot) -> bool:
         begun.set()
         return go_on.wait(30)
 

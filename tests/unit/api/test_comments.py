@@ -433,7 +433,7 @@ def test_a_form_gets_a_stamp_and_work_and_sends_both(service: Served) -> None:
     service.now += 9
     service.submit(form_token=options["form_token"], proof_of_work=work)
     sql = "SELECT score, reasons FROM comment"
-    assert service.database.read_now(lambda reader: reader.execute(sql).fetchall()) == [(0, "")]
+    assert service.database.read_now(lambda snapshot: snapshot.execute(sql).fetchall()) == [(0, "")]
     assert data(service.get("/api/form-token?url=/p/")) != options
     assert service.get("/api/form-token?url=https://evil.example/").status == 400
 

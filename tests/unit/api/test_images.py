@@ -188,7 +188,7 @@ def test_a_network_with_its_share_of_pictures_waits_and_others_do_not(
             assert answer.status == status, peer
             assert ("Retry-After" in dict(answer.headers)) == (status == 429)
         [(rows, hashes)] = service.database.read_now(
-            lambda reader: reader.execute(
+            lambda snapshot: snapshot.execute(
                 "SELECT count(*), count(DISTINCT network) FROM image"
             ).fetchall()
         )
@@ -199,7 +199,7 @@ def test_no_network_is_stored_with_a_picture_where_none_is_kept(tmp_path: Path) 
     with served(tmp_path, replace(PICTURED, privacy=PrivacySettings(keep_network_days=0))) as here:
         uploaded(here)
         assert here.database.read_now(
-            lambda reader: reader.execute("SELECT network FROM image").fetchall()
+            lambda snapshot: snapshot.execute("SELECT network FROM image").fetchall()
         ) == [(None,)]
 
 

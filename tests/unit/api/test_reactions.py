@@ -135,5 +135,5 @@ def test_a_removed_emoji_is_shown_no_more(tmp_path: Path) -> None:
     fewer = replace(SITES[0], reactions=("❤️",))
     with served(tmp_path, replace(SETTINGS, sites=(fewer,))) as service:
         assert counts(service) == {"❤️": 1}
-        thread = service.database.read_now(lambda reader: reactions.counts(reader, 1))
+        thread = service.database.read_now(lambda snapshot: reactions.counts(snapshot, 1))
         assert thread == {"👍": 1, "❤️": 1}

@@ -93,7 +93,7 @@ def test_a_filled_honeypot_is_refused_and_nothing_is_stored(service: Served) -> 
 
 def verdicts(service: Served) -> list[tuple[Any, ...]]:  # Any: SQLite's columns
     sql = "SELECT status, score, reasons, network FROM comment ORDER BY id"
-    return service.database.read_now(lambda reader: reader.execute(sql).fetchall())
+    return service.database.read_now(lambda snapshot: snapshot.execute(sql).fetchall())
 
 
 def test_the_verdict_is_stored_and_never_told(service: Served) -> None:

@@ -35,5 +35,5 @@ def test_an_account_has_its_own_credentials_and_removes_no_others(tmp_path: Path
         assert database.read_now(credentials.of_moderator, 2, LIFETIME, 9) == []
         assert len(database.read_now(credentials.of_moderator, 1, LIFETIME, 9)) == 2
         linking = ModeratorTable.select(ModeratorTable.may_link).order_by(ModeratorTable.id)
-        rows = database.read_now(lambda reader: reader.query(linking))
+        rows = database.read_now(lambda snapshot: snapshot.query(linking))
         assert [may_link for (may_link,) in rows] == [1, 0]

@@ -124,7 +124,7 @@ def test_a_token_is_a_session_once_it_began(database: Database) -> None:
 
 def test_the_rows_hold_nothing_from_which_a_cookie_could_be_made(database: Database) -> None:
     begin(database, "token")
-    [row] = database.read_now(lambda reader: reader.execute("SELECT * FROM session").fetchall())
+    [row] = database.read_now(lambda snapshot: snapshot.execute("SELECT * FROM session").fetchall())
     assert "token" not in repr(row)
 
 
@@ -165,7 +165,7 @@ def test_the_rows_of_expired_sessions_are_swept(database: Database) -> None:
     begin(database, "old", now=NOW - 200)
     begin(database, "new")
     database.write_now(sessions.sweep, LIFETIME, NOW)
-    left = database.read_now(lambda reader: reader.execute("SELECT id FROM session").fetchall())
+    left = database.read_now(lambda snapshot: snapshot.execute("SELECT id FROM session").fetchall())
     assert left == [(2,)]
 
 

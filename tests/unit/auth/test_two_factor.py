@@ -88,10 +88,10 @@ def test_a_copy_of_the_database_tells_no_secret(database: Database) -> None:
     secret = begin(database)
     codes = confirm(database, code(secret))
     rows = database.read_now(
-        lambda reader: [
+        lambda snapshot: [
             value
             for table in ("two_factor", "recovery_code")
-            for row in reader.execute(f"SELECT * FROM {table}").fetchall()
+            for row in snapshot.execute(f"SELECT * FROM {table}").fetchall()
             for value in row
         ]
     )

@@ -13,9 +13,9 @@ from hypothesis.stateful import Bundle, RuleBasedStateMachine, initialize, invar
 
 from commentsvc import errors
 from commentsvc.backup import integrity
-from commentsvc.comments import create, queries
+from commentsvc.comments import create, queries, site_rows
 from commentsvc.comments.create import NewComment
-from commentsvc.db.connection import Reader
+from commentsvc.db.connection import Snapshot
 from commentsvc.db.database import Database
 from tests.unit.database_fixture import HOUR, NOW, add, connected, decide, new, opened
 
@@ -76,7 +76,7 @@ def test_a_damaged_text_of_another_table_is_named(database: Database) -> None:
 
 def test_a_comment_in_the_wrong_place_is_named(database: Database) -> None:
     parent = add(database, url="/other/", status="pending").comment.id
-    database.write_now(queries.sync_sites, ["other"])
+    database.write_now(site_rows.sync, ["other"])
     database.write_now(lambda tx: tx.execute("UPDATE comment SET parent_id = ?", (parent,)))
     found = faults_after(database, "UPDATE comment SET site_id = 2 WHERE status = 'pending'")
     assert found == [
@@ -103,7 +103,7 @@ def test_a_damaged_file_is_named(tmp_path: Path, pages: int) -> None:
         file.seek(4096 * pages)
         file.write(b"\xa5" * 2048)
     connection = sqlite3.connect(tmp_path / "comments.sqlite3")
-    found = integrity.check(Reader(connection))
+    found = integrity.check(Snapshot(connection))
     connection.close()
     assert found
     assert all(text.startswith("the file is damaged: ") for text in found)
@@ -192,7 +192,7 @@ class Counting(RuleBasedStateMachine):
         counted = {url: read(queries.thread, site="blog", url=url).count for url in self.approved}
         assert counted == self.approved
         in_all = sum(self.approved.values())
-        assert read(lambda reader: queries.site_count(reader, "blog")) == in_all
+        assert read(lambda snapshot: queries.site_count(snapshot, "blog")) == in_all
 
     def teardown(self) -> None:
         self.opening.__exit__(None, None, None)

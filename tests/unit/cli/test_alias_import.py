@@ -30,7 +30,7 @@ def database(tmp_path: Path) -> Iterator[Database]:
 
 
 def plan(database: Database, *pages: AliasedPage) -> list[Alias | Move | Close | Clash]:
-    return database.read_now(lambda reader: [*alias_import.plan(reader, SITES, "", pages)])
+    return database.read_now(lambda snapshot: [*alias_import.plan(snapshot, SITES, "", pages)])
 
 
 def write(database: Database, order: Alias | Move | Close) -> None:

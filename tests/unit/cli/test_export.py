@@ -16,7 +16,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from commentsvc.cli.main import main
-from commentsvc.comments import queries
+from commentsvc.comments import site_rows
 from commentsvc.db.database import Database
 from commentsvc.errors import CommentsError
 from commentsvc.feedback import votes
@@ -164,7 +164,7 @@ def empty(tmp_path_factory: pytest.TempPathFactory, engine: str) -> Path:
     """Return a service with two sites and no comment."""
     folder = tmp_path_factory.mktemp("empty")
     with opened(folder) as database:
-        database.write_now(queries.sync_sites, SITES)
+        database.write_now(site_rows.sync, SITES)
     tables = (
         f'[[site]]\nname = "{name}"\norigins = ["https://{name}.example"]\n' for name in SITES
     )
@@ -232,7 +232,7 @@ def test_an_export_into_an_empty_service_is_exported_equally(
     first, second = (shutil.copytree(empty, folder / name, dirs_exist_ok=True) for name in SITES)
     draw = random.Random(seed)
     with opened(first) as database:
-        database.write_now(queries.sync_sites, SITES)  # a database of PostgreSQL is not copied
+        database.write_now(site_rows.sync, SITES)  # a database of PostgreSQL is not copied
         for step in range(length):
             happen(database, draw, NOW + step * HOUR // 7)
     exported = run(first).stdout_bytes

@@ -179,7 +179,7 @@ def test_the_spam_filter_learns_where_that_is_wanted(
 
     def totals() -> list[tuple[int, int]]:
         query = TrainingTotalTable.select(TrainingTotalTable.spam, TrainingTotalTable.good)
-        return client.read_snapshot(data, lambda reader: reader.query(query))
+        return client.read_snapshot(data, lambda snapshot: snapshot.query(query))
 
     assert totals() == [(1, 1)]
     run("--undo", 2)

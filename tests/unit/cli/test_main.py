@@ -14,7 +14,7 @@ from click.testing import CliRunner, Result
 from commentsvc import app, cli
 from commentsvc.auth import accounts
 from commentsvc.cli import client, main, reload
-from commentsvc.comments import queries
+from commentsvc.comments import queries, site_rows
 from commentsvc.db.postgresql import upgrade as postgresql_upgrade
 from commentsvc.moderation import profiles
 from commentsvc.settings import data_dir, loader
@@ -445,7 +445,7 @@ def test_a_command_answers_only_where_the_role_of_the_account_permits_it(
         "viewer": ("viewer", ()),
     }
     with opened(tmp_path) as database:
-        database.write_now(queries.sync_sites, ["blog", "notes"])
+        database.write_now(site_rows.sync, ["blog", "notes"])
         add(database, status="pending")
         for account, (role, sites) in roles.items():
             database.write_now(accounts.add, account, "hash", NOW)

@@ -12,7 +12,7 @@ from msgspec.structs import replace
 from commentsvc.backup import integrity
 from commentsvc.comments import create
 from commentsvc.comments.create import InsertResult, NewComment, add
-from commentsvc.db.connection import Reader, Transaction
+from commentsvc.db.connection import Snapshot, Transaction
 from commentsvc.db.database import Database
 from commentsvc.db.schema.comments import (
     CommentTable,
@@ -69,7 +69,7 @@ def arrange(tx: Transaction) -> None:
 ID_OF = {"thread_id": "thread", "alias_id": "thread", "comment_id": "comment"}
 
 
-def rows(reader: Reader) -> dict[str, list[dict[str, Any]]]:  # Any: the engine's columns
+def rows(snapshot: Snapshot) -> dict[str, list[dict[str, Any]]]:  # Any: the engine's columns
     """Return all rows that a submission changes.
 
     An id is told by its place among those of its table, since PostgreSQL does not use again the ids
@@ -80,7 +80,7 @@ def rows(reader: Reader) -> dict[str, list[dict[str, Any]]]:  # Any: the engine'
     for model in (SiteTable, ThreadTable, CommentTable, ProposedTitleTable):
         table, columns = model._meta.table_name, model._meta.sorted_fields
         names = [column.column_name for column in columns]
-        all_of = reader.query(model.select().order_by(columns[0]))
+        all_of = snapshot.query(model.select().order_by(columns[0]))
         found[table] = [dict(zip(names, row, strict=True)) for row in all_of]
         ids = (row.get("id", 0) for row in found[table])
         places[table] = {number: place for place, number in enumerate(ids, 1)}

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from commentsvc.api.image_worker import BYTES
-from commentsvc.comments import images, queries
+from commentsvc.comments import images, site_rows
 from commentsvc.db.database import Database
 from commentsvc.errors import ImagesFull, ImagesWait
 from commentsvc.markup import image_names
@@ -60,7 +60,7 @@ def stored(database: Database, content: bytes) -> list[str]:
 @pytest.fixture
 def database(tmp_path: Path) -> Iterator[Database]:
     with opened(tmp_path) as database:
-        database.write_now(queries.sync_sites, ["blog", "other"])
+        database.write_now(site_rows.sync, ["blog", "other"])
         yield database
 
 

@@ -182,10 +182,10 @@ def test_no_more_long_comments_are_read_than_a_list_has_room_for(
 
     monkeypatch.setattr(queries, "entry", counted)
     for read in (
-        lambda reader: queries.latest(reader, "blog", None, 18),
-        lambda reader: queries.latest(reader, "blog", "/post/", 18),
-        lambda reader: queries.replies(reader, parent, 18),
-        lambda reader: reports.reported(reader, None, 18),
+        lambda snapshot: queries.latest(snapshot, "blog", None, 18),
+        lambda snapshot: queries.latest(snapshot, "blog", "/post/", 18),
+        lambda snapshot: queries.replies(snapshot, parent, 18),
+        lambda snapshot: reports.reported(snapshot, None, 18),
     ):
         made.clear()
         found = database.read_now(read)

@@ -11,11 +11,11 @@ from msgspec.structs import replace
 
 from commentsvc import errors
 from commentsvc.backup import integrity
-from commentsvc.comments import create, queries
+from commentsvc.comments import create, queries, site_rows
 from commentsvc.comments.create import NewComment
 from commentsvc.comments.pagination import Sort
 from commentsvc.comments.queries import DeletedComment
-from commentsvc.db.connection import Reader, Transaction
+from commentsvc.db.connection import Snapshot, Transaction
 from commentsvc.db.database import Database
 from commentsvc.errors import KeyConflict, ThreadClosed, UnknownParent, UnknownSite
 from commentsvc.feedback import votes as voting
@@ -41,8 +41,8 @@ def shown(
     return database.read_now(queries.list_comments, ("blog", "/post/"), sort, limit, after)
 
 
-def stored(reader: Reader) -> list[tuple[object, ...]]:
-    return reader.execute(
+def stored(snapshot: Snapshot) -> list[tuple[object, ...]]:
+    return snapshot.execute(
         "SELECT key, token_hash, token_expires_at FROM comment ORDER BY id"
     ).fetchall()
 
@@ -52,7 +52,7 @@ def test_an_approved_submission_is_shown_and_counted(database: Database, purged:
     assert (added.token_valid, added.repeated) == (True, False)
     assert added.comment.published_at == added.comment.created_at == NOW
     assert shown(database).items == [added.comment]
-    assert database.read_now(lambda reader: queries.thread(reader, "blog", "/post/").count) == 1
+    assert database.read_now(lambda snapshot: queries.thread(snapshot, "blog", "/post/").count) == 1
     assert database.read_now(queries.site_count, "blog") == 1
     assert purged == ["thread:blog:/post/", "site:blog"]
 
@@ -83,8 +83,8 @@ def test_a_site_that_is_not_configured_is_unknown(database: Database) -> None:
 
 def test_configured_sites_are_made_once_and_never_removed(database: Database) -> None:
     add(database)
-    database.write_now(queries.sync_sites, ["blog", "other"])
-    database.write_now(queries.sync_sites, ["other"])
+    database.write_now(site_rows.sync, ["blog", "other"])
+    database.write_now(site_rows.sync, ["other"])
     add(database, site="other")
     assert database.read_now(queries.site_count, "blog") == 1
     assert database.read_now(queries.site_count, "other") == 1
@@ -143,7 +143,7 @@ def test_the_same_key_for_other_content_conflicts_and_stores_nothing(
     rows = database.read_now(stored)
     assert [row[1] for row in rows] == [b"first token"]
     threads = "SELECT count(*) FROM thread"
-    assert database.read_now(lambda reader: reader.execute(threads).fetchone()) == (1,)
+    assert database.read_now(lambda snapshot: snapshot.execute(threads).fetchone()) == (1,)
 
 
 def test_the_same_content_within_the_hour_is_one_comment_without_a_new_token(
@@ -194,12 +194,14 @@ def test_no_key_is_stored_as_it_is(database: Database) -> None:
 def test_pages_without_comments_count_nothing(database: Database) -> None:
     add(database)
     found = database.read_now(
-        lambda reader: {
-            url: queries.thread(reader, "blog", url).count for url in ["/post/", "/none/"]
+        lambda snapshot: {
+            url: queries.thread(snapshot, "blog", url).count for url in ["/post/", "/none/"]
         }
     )
     assert found == {"/post/": 1, "/none/": 0}
-    assert database.read_now(lambda reader: queries.thread(reader, "other", "/post/").count) == 0
+    assert (
+        database.read_now(lambda snapshot: queries.thread(snapshot, "other", "/post/").count) == 0
+    )
     assert database.read_now(queries.site_count, "other") == 0
     page = database.read_now(queries.list_comments, ("other", "/post/"), "top", 5, None)
     nothing = queries.Thread(0, "/post/", 0, "aging")
@@ -207,7 +209,7 @@ def test_pages_without_comments_count_nothing(database: Database) -> None:
 
 
 def test_the_latest_are_approved_and_of_the_page_or_the_site(database: Database) -> None:
-    database.write_now(queries.sync_sites, ["other"])
+    database.write_now(site_rows.sync, ["other"])
     ids = [
         add(database, NOW + n, url=f"/{n % 2}/", title=f"Post {n % 2}").comment.id for n in range(4)
     ]

@@ -12,8 +12,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from commentsvc import errors
-from commentsvc.comments import queries, search
-from commentsvc.db.connection import Reader
+from commentsvc.comments import search, site_rows
+from commentsvc.db.connection import Snapshot
 from commentsvc.db.database import Database
 from commentsvc.db.postgresql import schema as postgresql
 from commentsvc.db.schema import search as search_schema
@@ -25,33 +25,33 @@ from tests.unit.database_fixture import NOW, add, decide, opened
 @pytest.fixture
 def database(tmp_path: Path) -> Iterator[Database]:
     with opened(tmp_path) as database:
-        database.write_now(queries.sync_sites, ["notes"])
+        database.write_now(site_rows.sync, ["notes"])
         yield database
         feed(database)
         assert database.read_now(truth) == database.read_now(indexed)
 
 
-def truth(reader: Reader) -> tuple[list[Any], list[Any]]:
+def truth(snapshot: Snapshot) -> tuple[list[Any], list[Any]]:
     """Return what the index and the daily statistics must hold."""
     joined = "comment AS c JOIN thread AS t ON t.id = c.thread_id"
-    row = f"c.id, {search_schema.WORDS}" if reader.IS_FILE else postgresql.ROW
+    row = f"c.id, {search_schema.WORDS}" if snapshot.IS_FILE else postgresql.ROW
     words = f"SELECT {row} FROM {joined}"
     days = f"SELECT created_at / {DAY_MS}, site_id, status, count(*) FROM comment GROUP BY 1, 2, 3"
     return (
-        reader.execute(f"{words} ORDER BY 1").fetchall(),
-        reader.execute(f"{days} ORDER BY 1, 2, 3").fetchall(),
+        snapshot.execute(f"{words} ORDER BY 1").fetchall(),
+        snapshot.execute(f"{days} ORDER BY 1, 2, 3").fetchall(),
     )
 
 
-def indexed(reader: Reader) -> tuple[list[Any], list[Any]]:
+def indexed(snapshot: Snapshot) -> tuple[list[Any], list[Any]]:
     """Return what they hold."""
-    if reader.IS_FILE:
-        reader.execute("SELECT count(*) FROM search WHERE search MATCH 'text : a'").fetchall()
+    if snapshot.IS_FILE:
+        snapshot.execute("SELECT count(*) FROM search WHERE search MATCH 'text : a'").fetchall()
     return (
-        reader.execute(
+        snapshot.execute(
             "SELECT rowid, author, email, site, text, page FROM search ORDER BY 1"
         ).fetchall(),
-        reader.execute("SELECT * FROM daily_stats WHERE count > 0 ORDER BY 1, 2, 3").fetchall(),
+        snapshot.execute("SELECT * FROM daily_stats WHERE count > 0 ORDER BY 1, 2, 3").fetchall(),
     )
 
 

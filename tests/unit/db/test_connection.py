@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from commentsvc import model
-from commentsvc.comments import create, queries
+from commentsvc.comments import create, queries, site_rows
 from commentsvc.db.database import Database
 from commentsvc.db.postgresql import connection as postgresql
 from commentsvc.db.query import Prepared
@@ -45,7 +45,7 @@ FINDS: dict[str, list[tuple[object, ...]]] = {
 def database(tmp_path_factory: pytest.TempPathFactory, engine: str) -> Iterator[Database]:
     """Return a database of two sites with ten threads and 40 comments."""
     with opened(tmp_path_factory.mktemp("connection")) as database:
-        database.write_now(queries.sync_sites, ["other"])
+        database.write_now(site_rows.sync, ["other"])
         for number in range(40):
             site = ("blog", "other")[number % 2]
             add(database, site=site, url=f"/{number % 10}/", key=f"key {number}")
@@ -74,7 +74,9 @@ def outcome(database: Database, change: Callable[[Any], object]) -> object:
 def test_a_query_for_many_rows_finds_what_it_does_for_each(database: Database, name: str) -> None:
     query, rows = getattr(create, name), FINDS[name]
     found = database.write_now(lambda tx: tx.first_each(query, rows))
-    assert found == database.read_now(lambda reader: [reader.first(query, *row) for row in rows])
+    assert found == database.read_now(
+        lambda snapshot: [snapshot.first(query, *row) for row in rows]
+    )
     assert None in found
     assert {*found} != {None}
     assert database.write_now(lambda tx: tx.first_each(query, [])) == []

@@ -11,7 +11,7 @@ import psycopg
 import pytest
 
 from commentsvc.db import database as database_module
-from commentsvc.db.connection import Reader, Transaction
+from commentsvc.db.connection import Snapshot, Transaction
 from commentsvc.db.database import Database
 from commentsvc.db.errors import DatabaseBusy, DatabaseClosed, DatabaseFull, DatabaseUnusable
 from commentsvc.db.migrations import upgrade
@@ -86,10 +86,10 @@ def test_a_read_sees_one_state_and_runs_on_a_reader(tmp_path: Path) -> None:
     async def main(database: Database) -> None:
         loop = asyncio.get_running_loop()
 
-        def work(reader: Reader) -> tuple[list[str], list[str], str]:
-            before = sites(reader)
+        def work(snapshot: Snapshot) -> tuple[list[str], list[str], str]:
+            before = sites(snapshot)
             asyncio.run_coroutine_threadsafe(database.write(site("between")), loop).result(30)
-            return before, sites(reader), threading.current_thread().name
+            return before, sites(snapshot), threading.current_thread().name
 
         before, after, thread = await database.read(work)
         assert before == after == ["blog"]
@@ -104,7 +104,7 @@ def test_reads_of_the_public_hold_up_nobody_else(tmp_path: Path) -> None:
     """There are many more reads than readers, and none ends before the others are answered."""
     go_on = threading.Event()
 
-    def long(_: Reader) -> bool:
+    def long(_: Snapshot) -> bool:
         return go_on.wait(PATIENCE)
 
     async def main(database: Database) -> None:
@@ -122,7 +122,7 @@ def test_reads_of_the_public_hold_up_nobody_else(tmp_path: Path) -> None:
 
 
 def test_work_gets_what_follows_it(tmp_path: Path) -> None:
-    def work(_: Reader, first: int, *, second: str = "") -> tuple[int, str]:
+    def work(_: Snapshot, first: int, *, second: str = "") -> tuple[int, str]:
         return first, second
 
     async def main(database: Database) -> None:
@@ -132,13 +132,13 @@ def test_work_gets_what_follows_it(tmp_path: Path) -> None:
     with opened(tmp_path) as database:
         asyncio.run(main(database))
         assert database.read_now(work, 3, second="c") == (3, "c")
-        assert database.read_now(Reader.whole, work, 4, second="d") == (4, "d")
+        assert database.read_now(Snapshot.whole, work, 4, second="d") == (4, "d")
         assert database.write_now(work, 5) == (5, "")
 
 
 def test_only_the_writer_can_write(tmp_path: Path) -> None:
-    def work(reader: Reader) -> None:
-        reader.execute("DELETE FROM site")
+    def work(snapshot: Snapshot) -> None:
+        snapshot.execute("DELETE FROM site")
 
     with opened(tmp_path) as database:
         with pytest.raises(DatabaseFull, match=r"read-?only"):
@@ -150,8 +150,8 @@ def test_only_the_writer_can_write(tmp_path: Path) -> None:
 
 
 def test_a_failing_read_raises_its_own_error(tmp_path: Path) -> None:
-    def work(reader: Reader) -> None:
-        reader.execute("SELECT missing_column")
+    def work(snapshot: Snapshot) -> None:
+        snapshot.execute("SELECT missing_column")
 
     with opened(tmp_path) as database:
         for _ in range(2):

@@ -7,7 +7,7 @@ from types import ModuleType
 import pytest
 
 from commentsvc.comments import create, queries
-from commentsvc.db.connection import Reader
+from commentsvc.db.connection import Snapshot
 from commentsvc.db.database import Database
 from commentsvc.db.query import Prepared
 from commentsvc.moderation import changes, history, undo
@@ -38,8 +38,8 @@ def database(tmp_path_factory: pytest.TempPathFactory, engine: str) -> Iterator[
 
 
 def rows(database: Database, explain: str, query: Prepared) -> list[tuple[object, ...]]:
-    def read(reader: Reader) -> list[tuple[object, ...]]:
-        return reader.execute(f"{explain} {query.sql}", [None] * query.sql.count("?")).fetchall()
+    def read(snapshot: Snapshot) -> list[tuple[object, ...]]:
+        return snapshot.execute(f"{explain} {query.sql}", [None] * query.sql.count("?")).fetchall()
 
     return database.read_now(read)
 

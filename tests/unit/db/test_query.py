@@ -26,10 +26,10 @@ def test_a_value_may_stand_in_several_places_beside_constants(database: Database
         )
 
     for other in (7, 8):
-        assert database.read_now(lambda reader: reader.query(find, "blog", other)) == [  # noqa: B023 - called at once
+        assert database.read_now(lambda snapshot: snapshot.query(find, "blog", other)) == [  # noqa: B023 - called at once
             ("blog", other, "constant", "blog")
         ]
-    assert database.read_now(lambda reader: reader.first(find, "nobody", 7)) is None
+    assert database.read_now(lambda snapshot: snapshot.first(find, "nobody", 7)) is None
 
 
 @pytest.mark.parametrize("among", [[], [2], [3, 1], [*range(2, 500)]])
@@ -41,7 +41,7 @@ def test_one_value_holds_a_list_of_ids(database: Database, among: list[int]) -> 
 
     for number in range(3):
         add(database, key=f"key {number}")
-    rows = database.read_now(lambda reader: reader.query(find, ids_text(among)))
+    rows = database.read_now(lambda snapshot: snapshot.query(find, ids_text(among)))
     assert rows == [(number,) for number in (1, 2, 3) if number in among]
 
 
@@ -83,7 +83,7 @@ def test_values_are_bound_as_they_are(database: Database) -> None:
     assert database.write_now(lambda tx: tx.change_each(spend, rows)) == 2
     assert database.write_now(lambda tx: tx.change(spend, b"%s?", 4)) == 0
     kept = UsedLinkTable.select(UsedLinkTable.expires_at).order_by(UsedLinkTable.expires_at)
-    assert database.read_now(lambda reader: [*reader.each(kept)]) == [(1,), (2,)]
+    assert database.read_now(lambda snapshot: [*snapshot.each(kept)]) == [(1,), (2,)]
 
 
 @pytest.mark.sqlite_only("it looks at SQLite's plan")
@@ -95,8 +95,8 @@ def test_a_literal_lets_an_index_of_some_rows_be_used(database: Database) -> Non
 
 
 def test_the_greatest_id_is_known_also_when_its_row_is_gone(database: Database) -> None:
-    assert database.read_now(lambda reader: reader.last_id("comment")) == 0
+    assert database.read_now(lambda snapshot: snapshot.last_id("comment")) == 0
     last = add(database, NOW).comment.id
     gone = CommentTable.delete().where(CommentTable.id == last)
     assert database.write_now(lambda tx: tx.change(gone)) == 1
-    assert database.read_now(lambda reader: reader.last_id("comment")) == last
+    assert database.read_now(lambda snapshot: snapshot.last_id("comment")) == last

@@ -265,7 +265,9 @@ def test_a_file_that_cannot_grow_fails_what_was_queued_and_recovers(tmp_path: Pa
         assert not database.write_health.error
         assert database.read_now(sites) == ["blog", "room again"]
         assert purged == ["room"]
-        assert database.read_now(lambda reader: reader.execute("PRAGMA integrity_check").fetchall())
+        assert database.read_now(
+            lambda snapshot: snapshot.execute("PRAGMA integrity_check").fetchall()
+        )
 
 
 @pytest.mark.sqlite_only("loadtest/cluster fills PostgreSQL's disk")

@@ -7,7 +7,7 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from commentsvc.comments import queries
+from commentsvc.comments import site_rows
 from commentsvc.comments.page_urls import UnknownSiteError
 from commentsvc.db.database import Database
 from commentsvc.exports import hugo
@@ -206,7 +206,7 @@ def test_the_name_of_a_file_is_legible_and_of_one_url() -> None:
 
 
 def test_a_blog_has_one_site(database: Database, folder: Path) -> None:
-    database.write_now(queries.sync_sites, ["blog", "empty", "other"])
+    database.write_now(site_rows.sync, ["blog", "empty", "other"])
     assert write(database, folder) == (2, 0, 0)
     add(database, site="other", url="/elsewhere/")
     with pytest.raises(DataFilesError, match="with --site; the sites are: blog, empty, other"):

@@ -13,11 +13,11 @@ import msgspec
 import pytest
 
 from commentsvc.comments.page_urls import UrlError
-from commentsvc.db.connection import Reader
+from commentsvc.db.connection import Snapshot
 from commentsvc.db.database import Database
-from commentsvc.exports import disqus, snapshot, wordpress
+from commentsvc.exports import contents, disqus, wordpress
+from commentsvc.exports.contents import Page, Selection
 from commentsvc.exports.output import Output
-from commentsvc.exports.snapshot import Page, Selection
 from commentsvc.model import SPAM
 from commentsvc.moderation import threads
 from tests.unit.database_fixture import HOUR, NOW, add, decide, opened
@@ -55,8 +55,8 @@ def written(
     output = Output(file)
     wanted = msgspec.convert(selection, Selection)
 
-    def work(reader: Reader) -> None:
-        write(snapshot.pages(reader, wanted, pending=pending), output)
+    def work(snapshot: Snapshot) -> None:
+        write(contents.pages(snapshot, wanted, pending=pending), output)
 
     database.read_now(work)
     output.flush()

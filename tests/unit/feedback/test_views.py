@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from commentsvc.comments import queries
+from commentsvc.comments import site_rows
 from commentsvc.comments.page_urls import PageRef
 from commentsvc.db.connection import Transaction
 from commentsvc.db.database import Database
@@ -20,7 +20,7 @@ from tests.unit.database_fixture import NOW, add, opened
 @pytest.fixture
 def database(tmp_path: Path, purged: list[str]) -> Iterator[Database]:
     with opened(tmp_path, purged.extend) as database:
-        database.write_now(queries.sync_sites, ["blog", "other"])
+        database.write_now(site_rows.sync, ["blog", "other"])
         yield database
 
 
@@ -64,7 +64,7 @@ def test_views_are_stored_at_intervals(database: Database) -> None:
 
 def test_what_cannot_be_written_is_kept(tmp_path: Path) -> None:
     with opened(tmp_path) as database:
-        database.write_now(queries.sync_sites, ["blog"])
+        database.write_now(site_rows.sync, ["blog"])
         counter = ViewCounter(database)
         counter.add(PageRef("blog", "/a/"))
     asyncio.run(counter.store())  # the database is closed

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from commentsvc.db.connection import Reader
+from commentsvc.db.connection import Snapshot
 from commentsvc.db.database import Database
 from commentsvc.http.messages import CorsPolicy, Deferred, HttpError, Request, Response
 from commentsvc.http.miss_limit import LATER, SIZE, MissLimiter
@@ -192,7 +192,7 @@ def test_what_the_database_works_is_known_in_each_task(
 ) -> None:
     clock = SettableClock(0)
 
-    def work(_reader: Reader) -> None:
+    def work(_reader: Snapshot) -> None:
         clock.elapsed += 20
 
     async def read(database: Database, times: int) -> float:

@@ -10,7 +10,7 @@ import pytest
 from msgspec.structs import replace
 
 from commentsvc.auth import accounts
-from commentsvc.comments import queries
+from commentsvc.comments import queries, site_rows
 from commentsvc.db.connection import Transaction
 from commentsvc.db.schema.outbox import OutboxRow
 from commentsvc.inbox import inbox
@@ -211,7 +211,7 @@ def test_a_mail_decides_only_what_the_role_of_its_account_permits(
 ) -> None:
     def work(tx: Transaction) -> None:
         accounts.add(tx, "flo", "hash", 1)
-        queries.sync_sites(tx, ["blog", "notes"])
+        site_rows.sync(tx, ["blog", "notes"])
         profiles.assign(tx, "flo", OWNER, [])
         profiles.assign(tx, "mo", role, sites)
 

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from commentsvc.comments import queries, rendering
+from commentsvc.comments import queries, rendering, site_rows
 from commentsvc.comments.page_urls import PageRef
 from commentsvc.db.database import Database
 from commentsvc.markup import people
@@ -85,7 +85,7 @@ def test_formulas_are_shown_on_the_sites_that_want_them(database: Database) -> N
     add(database, url=PAGE.url)
     thread = database.read_now(queries.thread, *PAGE).id
     assert "<math" not in database.read_now(rendering.render, thread, "$x$")
-    database.write_now(queries.set_math, ["blog"])
+    database.write_now(site_rows.set_math, ["blog"])
     assert "<math" in database.read_now(rendering.render, thread, "$x$")
-    database.write_now(queries.set_math, ["other"])
+    database.write_now(site_rows.set_math, ["other"])
     assert "<math" not in database.read_now(rendering.render, thread, "$x$")

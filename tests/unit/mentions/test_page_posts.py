@@ -39,7 +39,7 @@ class Reading:
         self.service.now += hours * 3_600
         asyncio.run(self.reader.look())
         query = FollowedPostTable.select(FollowedPostTable.url, FollowedPostTable.address)
-        return {*self.service.database.read_now(lambda reader: reader.query(query))}
+        return {*self.service.database.read_now(lambda snapshot: snapshot.query(query))}
 
     def sitemap(self, *paths: str, changed: str = rfc3339(int(NOW) * 1_000)) -> None:
         """Let the blog list its pages."""

@@ -136,7 +136,7 @@ def test_the_address_in_a_post_is_read_as_in_a_browser(
         FollowedPostTable.address == server.url("/@ann/3")
     )
     database = mastodon.service.database
-    assert database.read_now(lambda reader: reader.query(post)) == [("/?lang=en&page=1",)]
+    assert database.read_now(lambda snapshot: snapshot.query(post)) == [("/?lang=en&page=1",)]
 
 
 def test_each_reply_comes_once_and_is_followed_when_it_changes(

@@ -88,7 +88,7 @@ def comments(service: Served) -> list[Comment]:
 
 def waiting(service: Served) -> int:
     query = MentionTable.select().where(MentionTable.next_at <= service.clock.now_ms())
-    return len(service.database.read_now(lambda reader: reader.query(query)))
+    return len(service.database.read_now(lambda snapshot: snapshot.query(query)))
 
 
 def card(name: str, url: str) -> str:

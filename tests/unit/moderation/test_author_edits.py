@@ -75,7 +75,7 @@ def test_the_verdict_is_the_one_on_the_new_text(database: Database) -> None:
     number = add(database, score=2, reasons="old").comment.id
     revise(database, number, "New", HOLD)
     sql = "SELECT score, reasons FROM comment"
-    assert database.read_now(lambda reader: reader.execute(sql).fetchall()) == [(5, "a link")]
+    assert database.read_now(lambda snapshot: snapshot.execute(sql).fetchall()) == [(5, "a link")]
 
 
 def test_the_same_text_changes_nothing(database: Database) -> None:

@@ -8,7 +8,7 @@ import pytest
 
 from commentsvc import model
 from commentsvc.backup import integrity
-from commentsvc.comments import queries
+from commentsvc.comments import queries, site_rows
 from commentsvc.db.database import Database
 from commentsvc.db.postgresql.schema import ENGINE
 from commentsvc.errors import NothingToUndo, UnknownComment
@@ -32,7 +32,7 @@ def added(database: Database, status: str = "pending") -> int:
 
 def state(database: Database) -> list[tuple[int, str, int | None]]:
     query = "SELECT id, status, published_at FROM comment ORDER BY id"
-    return database.read_now(lambda reader: reader.execute(query).fetchall())
+    return database.read_now(lambda snapshot: snapshot.execute(query).fetchall())
 
 
 def shown(database: Database) -> list[int]:
@@ -112,11 +112,13 @@ def test_unknown_ids_are_all_named_and_nothing_is_changed(
 
 
 def test_a_decision_on_several_threads_and_sites_counts_each(database: Database) -> None:
-    database.write_now(queries.sync_sites, ["other"])
+    database.write_now(site_rows.sync, ["other"])
     places = [("blog", "/a/"), ("blog", "/b/"), ("other", "/a/"), ("blog", "/a/")]
     ids = [add(database, status="pending", site=site, url=url).comment.id for site, url in places]
     decide(database, "approved", *ids)
-    counted = database.read_now(lambda reader: [queries.thread(reader, *at).count for at in places])
+    counted = database.read_now(
+        lambda snapshot: [queries.thread(snapshot, *at).count for at in places]
+    )
     assert counted == [2, 1, 1, 2]
     assert database.read_now(queries.site_count, "blog") == 3
 

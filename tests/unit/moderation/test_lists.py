@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from commentsvc import model
-from commentsvc.comments import pagination, queries
+from commentsvc.comments import pagination, queries, site_rows
 from commentsvc.db.database import Database
 from commentsvc.db.postgresql.schema import ENGINE
 from commentsvc.db.query import Prepared
@@ -24,7 +24,7 @@ def database(engine: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[
     """Three sites with 300 comments of every status; many were published at the same moment."""
     random = Random(3)
     with opened(tmp_path_factory.mktemp("review")) as database:
-        database.write_now(queries.sync_sites, ["notes", "empty"])
+        database.write_now(site_rows.sync, ["notes", "empty"])
         for _ in range(300):
             add(
                 database,

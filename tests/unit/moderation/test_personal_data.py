@@ -12,7 +12,7 @@ from commentsvc.db.database import Database
 from commentsvc.moderation import personal_data
 from commentsvc.readers import follows, subscriptions
 from tests.unit.database_fixture import NOW, add, opened, plan
-from tests.unit.exports.test_snapshot import sign_in
+from tests.unit.exports.test_contents import sign_in
 
 EMAIL = "Rosa.Weber@mail.example"
 

@@ -31,7 +31,7 @@ def forget(database: Database, email: str = EMAIL) -> tuple[int, ...]:
 
 def networks(database: Database) -> list[bytes | None]:
     sql = "SELECT network FROM comment ORDER BY id"
-    return database.read_now(lambda reader: [row[0] for row in reader.execute(sql)])
+    return database.read_now(lambda snapshot: [row[0] for row in snapshot.execute(sql)])
 
 
 def merge_index(tx: Transaction) -> None:
@@ -65,9 +65,9 @@ def test_all_of_an_author_is_erased_and_nothing_of_others(
     database.close_now()
     with opened(tmp_path) as again:
         dump = again.read_now(
-            lambda reader: repr(
+            lambda snapshot: repr(
                 [
-                    reader.execute(f"SELECT * FROM {table}").fetchall()
+                    snapshot.execute(f"SELECT * FROM {table}").fetchall()
                     for table in (
                         "comment",
                         "change",
@@ -152,7 +152,7 @@ def test_removed_spam_leaves_a_number_and_what_was_learned(database: Database) -
         ("training_token", 3),
     ):
         sql = f"SELECT count(*) FROM {table}"
-        rows = database.read_now(lambda reader, q=sql: reader.execute(q).fetchall())  # type: ignore[misc] # q keeps the loop's value
+        rows = database.read_now(lambda snapshot, q=sql: snapshot.execute(q).fetchall())  # type: ignore[misc] # q keeps the loop's value
         assert rows == [(left,)], table
     assert database.read_now(integrity.check) == []
 

@@ -6,8 +6,8 @@ import peewee
 import pytest
 
 from commentsvc.backup import integrity
-from commentsvc.comments import queries
-from commentsvc.db.connection import Reader, Transaction
+from commentsvc.comments import queries, site_rows
+from commentsvc.db.connection import Snapshot, Transaction
 from commentsvc.db.database import Database
 from commentsvc.db.postgresql.schema import TABLES
 from commentsvc.db.schema.comments import (
@@ -78,15 +78,15 @@ def test_a_renamed_site_has_its_comments_pages_moderators_and_mentions(tmp_path:
             )
         )
         assert database.read_now(site_names.hidden, ["diary"]) == [HiddenSite("blog", 1)]
-        database.write_now(queries.sync_sites, ["diary"])  # as a start with the new name does
+        database.write_now(site_rows.sync, ["diary"])  # as a start with the new name does
         assert rename(database, "blog", "diary") == 1
         assert "*" in purged
         assert database.read_now(site_names.hidden, ["diary"]) == []
         assert database.read_now(queries.site_count, "diary") == 1
-        assert database.read_now(Reader.query, ModeratorTable.select(ModeratorTable.sites)) == [
+        assert database.read_now(Snapshot.query, ModeratorTable.select(ModeratorTable.sites)) == [
             ("diary\nnotes",)
         ]
-        assert database.read_now(Reader.query, MentionTable.select(MentionTable.site)) == [
+        assert database.read_now(Snapshot.query, MentionTable.select(MentionTable.site)) == [
             ("diary",)
         ]
         assert rename(database, "diary", "blog") == 1, "the way back"
@@ -94,7 +94,7 @@ def test_a_renamed_site_has_its_comments_pages_moderators_and_mentions(tmp_path:
 
 def test_a_name_with_comments_is_refused_unless_both_are_to_be_put_together(tmp_path: Path) -> None:
     with opened(tmp_path) as database:
-        database.write_now(queries.sync_sites, ["diary"])
+        database.write_now(site_rows.sync, ["diary"])
         for site, url in (("blog", "/a/"), ("blog", "/b/"), ("diary", "/b/"), ("diary", "/c/")):
             add(database, site=site, url=url)
         for site, views in (("blog", 3), ("diary", 4)):
@@ -107,9 +107,9 @@ def test_a_name_with_comments_is_refused_unless_both_are_to_be_put_together(tmp_
         pages = {page.url: page.count for page in database.read_now(threads.listing, "", 9, None)}
         assert pages == {"/a/": 1, "/b/": 2, "/c/": 1}
         viewed = PageViewTable.select(PageViewTable.views)
-        assert database.read_now(Reader.query, viewed) == [(7,)]
+        assert database.read_now(Snapshot.query, viewed) == [(7,)]
         [(number,)] = database.read_now(
-            Reader.query, ThreadTable.select(peewee.fn.COUNT(peewee.SQL("1")))
+            Snapshot.query, ThreadTable.select(peewee.fn.COUNT(peewee.SQL("1")))
         )
         assert number == 3
 

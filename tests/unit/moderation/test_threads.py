@@ -8,7 +8,7 @@ import pytest
 
 from commentsvc import errors
 from commentsvc.backup import integrity
-from commentsvc.comments import queries
+from commentsvc.comments import queries, site_rows
 from commentsvc.comments.page_urls import PageRef
 from commentsvc.db.connection import Transaction
 from commentsvc.db.database import Database
@@ -23,7 +23,7 @@ from tests.unit.database_fixture import NOW, add, decide, opened
 def database(tmp_path: Path, purged: list[str]) -> Iterator[Database]:
     """Open a database: /a/ has two approved comments and one of each other status, /b/ one."""
     with opened(tmp_path, purged.extend) as database:
-        database.write_now(queries.sync_sites, ["other"])
+        database.write_now(site_rows.sync, ["other"])
         first = add(database, url="/a/", title="A").comment.id
         add(database, url="/a/", parent=first)
         for status in ("pending", "spam", "deleted"):
@@ -44,7 +44,7 @@ def do(database: Database, work: Callable[..., Any], *words: object) -> Any:  # 
 
 def counts(database: Database, *urls: str) -> list[int]:
     return database.read_now(
-        lambda reader: [queries.thread(reader, "blog", url).count for url in urls]
+        lambda snapshot: [queries.thread(snapshot, "blog", url).count for url in urls]
     )
 
 

@@ -10,7 +10,7 @@ import pytest
 from msgspec.structs import replace
 
 from commentsvc.auth.signed_links import SignedLinks
-from commentsvc.comments import queries
+from commentsvc.comments import site_rows
 from commentsvc.db.database import Database
 from commentsvc.db.schema.outbox import OutboxRow
 from commentsvc.model import APPROVED, EVERY_TAG
@@ -80,7 +80,7 @@ def builder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Builder
 def built(folder: Path, monkeypatch: pytest.MonkeyPatch, settings: Settings) -> Iterator[Builder]:
     changed = ChangedSites(settings)
     with opened(folder, purge=changed.note) as database:
-        database.write_now(queries.sync_sites, ["blog", "other"])
+        database.write_now(site_rows.sync, ["blog", "other"])
         builder = Builder(database, changed, settings)
         monkeypatch.setattr(SettingsClient, "post", builder.post)
         builder.wait(0)

@@ -100,7 +100,7 @@ class Asking:
         sql = "SELECT reasons FROM comment WHERE id = ?"
         return str(
             self.service.database.read_now(
-                lambda reader: reader.execute(sql, (comment_id,)).fetchone()[0]
+                lambda snapshot: snapshot.execute(sql, (comment_id,)).fetchone()[0]
             )
         )
 

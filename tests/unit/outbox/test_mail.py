@@ -16,7 +16,7 @@ from msgspec.structs import replace
 
 from commentsvc.auth import account_mails, accounts
 from commentsvc.auth.signed_links import SignedLinks
-from commentsvc.comments import queries
+from commentsvc.comments import site_rows
 from commentsvc.db.database import Database
 from commentsvc.db.schema.outbox import OutboxRow
 from commentsvc.markup.markdown import render
@@ -365,7 +365,7 @@ def test_a_mail_says_nothing_past_the_catalogue(
 
 
 def test_mails_to_an_account_are_about_its_sites_and_what_it_may_do(database: Database) -> None:
-    database.write_now(queries.sync_sites, ["blog", "notes"])
+    database.write_now(site_rows.sync, ["blog", "notes"])
     for site in ("blog", "notes"):
         add(database, status="pending", site=site, source=f"on {site}")
     for name in ("ann", "mo"):

@@ -145,7 +145,7 @@ def test_what_the_filter_learned_of_an_author_is_erased_too(service: Served) -> 
     database_fixture.decide(service.database, "spam", 1)
     service.form(links(service)["erase"], "")
     rows = service.database.read_now(
-        lambda reader: reader.execute(
+        lambda snapshot: snapshot.execute(
             "SELECT 1 FROM training_token WHERE spam + good > 0 UNION ALL SELECT 1 FROM"
             " training_comment"
         ).fetchall()

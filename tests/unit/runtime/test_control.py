@@ -9,7 +9,7 @@ from typing import TypeVar
 
 import pytest
 
-from commentsvc.comments import create, queries
+from commentsvc.comments import create, queries, site_rows
 from commentsvc.db.connection import Transaction
 from commentsvc.db.database import Database
 from commentsvc.runtime import control
@@ -44,7 +44,7 @@ async def running(
     purged: list[str] = []
     database = Database(location(folder), purge=purged.extend)
     database.open()
-    await database.write(queries.sync_sites, ["blog"])
+    await database.write(site_rows.sync, ["blog"])
 
     async def execute(order: Request) -> CommandResult:
         assert not isinstance(order, ShowSettings | TryMail), "the composition root answers these"
@@ -89,7 +89,7 @@ def test_an_approval_is_written_and_purged_before_it_is_answered(
             assert sorted(answer.changed) == ids
             assert set(purged) == {"thread:blog:/post/", "site:blog"}
             assert (
-                database.read_now(lambda reader: queries.thread(reader, "blog", "/post/").count)
+                database.read_now(lambda snapshot: queries.thread(snapshot, "blog", "/post/").count)
                 == 2
             )
 
@@ -107,7 +107,7 @@ def test_an_unknown_id_is_an_error_and_changes_nothing(tmp_path: Path) -> None:
                     ChangeStatus(to="approved", ids=(known, 77)),
                 )
             assert (
-                database.read_now(lambda reader: queries.thread(reader, "blog", "/post/").count)
+                database.read_now(lambda snapshot: queries.thread(snapshot, "blog", "/post/").count)
                 == 0
             )
 

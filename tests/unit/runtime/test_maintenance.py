@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from commentsvc.comments import images, search
-from commentsvc.db.connection import Reader, Transaction
+from commentsvc.db.connection import Snapshot, Transaction
 from commentsvc.db.database import Database
 from commentsvc.db.errors import DatabaseFull
 from commentsvc.markup import image_names
@@ -102,9 +102,9 @@ def test_networks_are_forgotten_after_their_days(tmp_path: Path) -> None:
             )
         )
 
-        def count(reader: Reader) -> int:
+        def count(snapshot: Snapshot) -> int:
             sql = "SELECT count(*) FROM comment WHERE network IS NOT NULL"
-            return int(reader.execute(sql).fetchone()[0])
+            return int(snapshot.execute(sql).fetchone()[0])
 
         async with asyncio.timeout(20):
             while database.read_now(count) != 1:  # noqa: ASYNC110 - nothing tells of it
@@ -163,11 +163,11 @@ def test_what_reads_all_images_is_asked_once_a_round_and_not_on_the_event_loop(
 ) -> None:
     asked, rounds = [], 0
 
-    def is_due(reader: Reader, before: int) -> bool:
+    def is_due(snapshot: Snapshot, before: int) -> bool:
         asked.append(threading.current_thread() is threading.main_thread())
         return False
 
-    def last(reader: Reader) -> int:
+    def last(snapshot: Snapshot) -> int:
         nonlocal rounds
         rounds += 1
         return 0
@@ -198,8 +198,8 @@ def test_spam_is_removed_after_its_days_and_counted(
             maintenance.run(database, later, SettableClock(NOW + 2 * DAY_MS), PAUSE)
         )
 
-        def left(reader: Reader) -> int:
-            return int(reader.execute("SELECT count(*) FROM comment").fetchone()[0])
+        def left(snapshot: Snapshot) -> int:
+            return int(snapshot.execute("SELECT count(*) FROM comment").fetchone()[0])
 
         async with asyncio.timeout(20):
             while database.read_now(left) != 2:  # noqa: ASYNC110 - nothing tells of it

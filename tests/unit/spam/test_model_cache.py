@@ -8,7 +8,7 @@ import msgspec
 import pytest
 
 from commentsvc.comments.submission import Submission
-from commentsvc.db.connection import Reader
+from commentsvc.db.connection import Snapshot
 from commentsvc.db.database import Database
 from commentsvc.db.errors import DatabaseBusy
 from commentsvc.spam import score, training
@@ -64,10 +64,10 @@ def test_a_read_that_fails_is_tried_again(
     failures = iter([DatabaseBusy("busy")])
     odds = training.odds
 
-    def read(reader: Reader) -> dict[int, float]:
+    def read(snapshot: Snapshot) -> dict[int, float]:
         for failure in failures:
             raise failure
-        return odds(reader)
+        return odds(snapshot)
 
     async def scene(school: ModelCache) -> None:
         school.score(SENT, 0)

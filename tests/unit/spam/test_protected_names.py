@@ -12,7 +12,7 @@ import pytest
 from msgspec.structs import replace
 
 from commentsvc.auth import accounts
-from commentsvc.db.connection import Reader
+from commentsvc.db.connection import Snapshot
 from commentsvc.db.database import Database
 from commentsvc.db.schema.mentions import REPLY
 from commentsvc.mentions.comments import MentionComments
@@ -106,7 +106,7 @@ IMITATIONS = (
     "Rosa Miller \u516c\u5f0f",
     "\U00010342\U00010349\U00010343\U00010330 Miller Team",
 )
-NO_ACCOUNTS = Mock(spec=Reader)
+NO_ACCOUNTS = Mock(spec=Snapshot)
 NO_ACCOUNTS.query.return_value = []
 OTHERS = (
     "Rosa",

@@ -27,7 +27,7 @@ def said(database: Database, text: str, status: str = "pending") -> int:
 def counted(database: Database, *words: str) -> dict[str, tuple[int, int]]:
     """Return in how many spam and good comments each of the words occurred, if in any."""
     sql = "SELECT hash, spam, good FROM training_token WHERE spam + good > 0"
-    rows = database.read_now(lambda reader: reader.execute(sql).fetchall())
+    rows = database.read_now(lambda snapshot: snapshot.execute(sql).fetchall())
     known = {number: counts for number, *counts in rows}
     numbered = tokens("", "", " ".join(words))
     return {word: (*known[number],) for number, word in numbered.items() if number in known}
@@ -35,7 +35,7 @@ def counted(database: Database, *words: str) -> dict[str, tuple[int, int]]:
 
 def totals(database: Database) -> tuple[int, int]:
     row = database.read_now(
-        lambda reader: reader.execute("SELECT spam, good FROM training_total").fetchone()
+        lambda snapshot: snapshot.execute("SELECT spam, good FROM training_total").fetchone()
     )
     return row or (0, 0)
 
@@ -95,7 +95,7 @@ def test_a_comment_that_is_erased_leaves_what_was_learned(database: Database) ->
     database.write_now(lambda tx: tx.execute("DELETE FROM comment WHERE id = ?", (number,)))
     assert counted(database, "pills") == {"pills": (1, 0)}
     left = database.read_now(
-        lambda reader: reader.execute("SELECT * FROM training_comment").fetchall()
+        lambda snapshot: snapshot.execute("SELECT * FROM training_comment").fetchall()
     )
     assert left == []
 
@@ -108,7 +108,7 @@ def test_the_rarest_words_go_when_there_are_too_many(
         decide(database, "spam", said(database, "cheap pills"))
     decide(database, "spam", said(database, " ".join(f"rare{n}" for n in range(19))))
     [(kept,)] = database.read_now(
-        lambda reader: reader.execute("SELECT count(*) FROM training_token").fetchall()
+        lambda snapshot: snapshot.execute("SELECT count(*) FROM training_token").fetchall()
     )
     assert kept == 18
     assert counted(database, "cheap", "pills") == {"cheap": (2, 0), "pills": (2, 0)}

@@ -167,7 +167,7 @@ def test_the_use_of_a_token_is_noted(service: Served) -> None:
     [token] = service.database.read_now(api_tokens.of_moderator, 1)
     assert token.used_at == int(service.now * 1_000)
     rows = service.database.read_now(
-        lambda reader: reader.execute("SELECT * FROM api_token").fetchall()
+        lambda snapshot: snapshot.execute("SELECT * FROM api_token").fetchall()
     )
     assert program.token not in repr(rows)
 

@@ -124,7 +124,7 @@ def test_comments_survive_an_upgrade(
         upgrade.upgrade(path)
         with opened(tmp_path) as database:
             rows = database.read_now(
-                lambda reader: reader.execute("SELECT count, colour FROM thread").fetchall()
+                lambda snapshot: snapshot.execute("SELECT count, colour FROM thread").fetchall()
             )
             assert rows == [(1, 0)]
     with pytest.raises(DatabaseUnusable, match=r"newer commentsvc \(it knows 0002_second\)"):

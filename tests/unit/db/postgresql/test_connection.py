@@ -126,7 +126,9 @@ def test_ids_of_many_at_once_follow_each_other_and_a_key_stores_once(
 
 def test_sums_are_integers_and_a_nul_is_replaced(server: Server, tmp_path: Path) -> None:
     with opened(tmp_path) as database:
-        [(total,)] = database.read_now(lambda reader: reader.execute("SELECT sum(id) FROM site"))
+        [(total,)] = database.read_now(
+            lambda snapshot: snapshot.execute("SELECT sum(id) FROM site")
+        )
         assert repr(total) == "1"
         assert database.read_now(queries.site_count, "a\0b") == 0
         add(database, status="pending", title="a\0b")  # stored by a statement for many rows
@@ -241,7 +243,7 @@ def test_settings_of_a_database_do_not_reach_our_sessions(odd: str, tmp_path: Pa
             database, source="\\ 'Ω' \\", token_hash=b"\\\0\xff", status="approved"
         ).comment
         [(source, token)] = database.read_now(
-            lambda reader: reader.execute("SELECT source, token_hash FROM comment").fetchall()
+            lambda snapshot: snapshot.execute("SELECT source, token_hash FROM comment").fetchall()
         )
         assert (stored.id, source, bytes(token)) == (1, "\\ 'Ω' \\", b"\\\0\xff")
         assert database.read_now(integrity.check) == []

@@ -5,15 +5,15 @@ from pathlib import Path
 import pytest
 
 from commentsvc.comments import search
-from commentsvc.db.connection import Reader
+from commentsvc.db.connection import Snapshot
 from commentsvc.db.database import Database
 from tests.unit.database_fixture import add, opened
 
 pytestmark = pytest.mark.sqlite_only("PostgreSQL has a column for it, and no table")
 
 
-def indexed(reader: Reader) -> list[tuple[object, ...]]:
-    return reader.execute("SELECT rowid, * FROM search").fetchall()
+def indexed(snapshot: Snapshot) -> list[tuple[object, ...]]:
+    return snapshot.execute("SELECT rowid, * FROM search").fetchall()
 
 
 def test_an_address_stands_in_the_index_by_parts_and_whole(tmp_path: Path) -> None:
@@ -44,4 +44,6 @@ def test_what_is_not_fed_yet_is_not_touched(tmp_path: Path, change: str) -> None
 
 
 def daily_stats(database: Database) -> list[tuple[object, ...]]:
-    return database.read_now(lambda reader: reader.execute("SELECT * FROM daily_stats").fetchall())
+    return database.read_now(
+        lambda snapshot: snapshot.execute("SELECT * FROM daily_stats").fetchall()
+    )

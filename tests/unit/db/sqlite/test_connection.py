@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from commentsvc.db.connection import Reader, Transaction
+from commentsvc.db.connection import Snapshot, Transaction
 from commentsvc.db.errors import (
     DatabaseBusy,
     DatabaseClosed,
@@ -103,10 +103,10 @@ def test_a_reader_runs_sql_and_peewee_queries(tmp_path: Path) -> None:
     connection = sqlite3.connect(":memory:")
     connection.execute("CREATE TABLE site (id INTEGER PRIMARY KEY, name, count)")
     connection.execute("INSERT INTO site VALUES (7, 'blog', 3)")
-    reader = Reader(connection)
+    snapshot = Snapshot(connection)
     query = SiteTable.select(SiteTable.id, SiteTable.count).where(SiteTable.name == "blog")
-    assert reader.query(query) == [(7, 3)]
-    assert reader.execute("SELECT name FROM site WHERE id = ?", (7,)).fetchone() == ("blog",)
+    assert snapshot.query(query) == [(7, 3)]
+    assert snapshot.execute("SELECT name FROM site WHERE id = ?", (7,)).fetchone() == ("blog",)
     connection.close()
 
 
@@ -116,24 +116,24 @@ def test_what_a_reader_reads_whole_is_of_one_state(tmp_path: Path) -> None:
     writing.execute("PRAGMA journal_mode=WAL")
     writing.execute("CREATE TABLE site (name)")
     connection = connect(path, 0, "query_only=1")
-    reader = Reader(connection)
+    snapshot = Snapshot(connection)
 
-    def count(reader: Reader) -> int:
-        return len(reader.execute("SELECT name FROM site").fetchall())
+    def count(snapshot: Snapshot) -> int:
+        return len(snapshot.execute("SELECT name FROM site").fetchall())
 
-    def twice(reader: Reader) -> tuple[int, int]:
-        before = count(reader)
+    def twice(snapshot: Snapshot) -> tuple[int, int]:
+        before = count(snapshot)
         writing.execute("INSERT INTO site VALUES ('blog')")
-        return before, count(reader)
+        return before, count(snapshot)
 
-    def fails(reader: Reader) -> int:
-        count(reader)
+    def fails(snapshot: Snapshot) -> int:
+        count(snapshot)
         raise LookupError
 
-    assert reader.whole(twice) == (0, 0)
+    assert snapshot.whole(twice) == (0, 0)
     with pytest.raises(LookupError):
-        reader.whole(fails)
-    assert twice(reader) == (1, 2)
+        snapshot.whole(fails)
+    assert twice(snapshot) == (1, 2)
     connection.close()
     writing.close()
 

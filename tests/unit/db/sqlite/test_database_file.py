@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from commentsvc.backup import archive as backup
-from commentsvc.comments import queries
+from commentsvc.comments import queries, site_rows
 from commentsvc.db.connection import Transaction
 from commentsvc.db.database import Database
 from commentsvc.db.sqlite.database_file import RESCUED, DatabaseReplaced
@@ -144,7 +144,7 @@ def test_a_transaction_that_was_committed_while_the_file_was_moved_is_not_acknow
     """Between the look at the file and the COMMIT."""
 
     def work(tx: Transaction) -> None:
-        queries.sync_sites(tx, ["x"])
+        site_rows.sync(tx, ["x"])
         move(data / DATABASE)
 
     with opened(data) as database, pytest.raises(DatabaseReplaced):

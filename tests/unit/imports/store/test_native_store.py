@@ -14,11 +14,11 @@ from hypothesis import strategies as st
 
 from commentsvc.backup import integrity
 from commentsvc.cli import client, main, running
-from commentsvc.comments import create, images, queries
+from commentsvc.comments import create, images, queries, site_rows
 from commentsvc.comments.page_urls import PageRef, UrlError
 from commentsvc.db.database import Database
 from commentsvc.errors import CommentsError
-from commentsvc.exports import ndjson, snapshot
+from commentsvc.exports import contents, ndjson
 from commentsvc.exports.output import Output
 from commentsvc.feedback import reactions, views, votes
 from commentsvc.feedback.reactions import Reaction
@@ -32,7 +32,7 @@ from commentsvc.spam import bans
 from commentsvc.spam.protected_names import looks
 from commentsvc.util.clock import SYSTEM_CLOCK
 from tests.unit.database_fixture import HOUR, NOW, add, decide, forget, location, new, opened
-from tests.unit.exports.test_snapshot import fill, sign_in
+from tests.unit.exports.test_contents import fill, sign_in
 from tests.unit.imports.import_samples import DISQUS, GISCUS
 from tests.unit.imports.store.test_store import add_moderator, whose
 
@@ -45,7 +45,7 @@ def exported(database: Database) -> bytes:
     output = Output(file)
 
     def write(reader: object) -> None:
-        ndjson.write(snapshot.records(reader, snapshot.Selection()), output)  # type: ignore[arg-type] # a Reader
+        ndjson.write(contents.records(reader, contents.Selection()), output)  # type: ignore[arg-type] # a Reader
 
     database.read_now(write)
     output.flush()
@@ -237,7 +237,7 @@ def test_any_service_is_the_same_after_export_and_import(
     forget()
     folder = tmp_path_factory.mktemp("service")
     with opened(folder, settings=DatabaseSettings(synchronous="normal")) as database:
-        database.write_now(queries.sync_sites, ["blog", "other"])
+        database.write_now(site_rows.sync, ["blog", "other"])
         for site in ("blog", "other"):
             database.write_now(images.put, site, IMAGE, b"RIFF red", NOW, images.Quota(99))
         service = Service(database)
@@ -268,7 +268,7 @@ def test_taking_an_import_back_leaves_what_was_there_before(
     export: Path, tmp_path: Path, name: str
 ) -> None:
     with opened(tmp_path) as database:
-        database.write_now(queries.sync_sites, ["blog", "other"])
+        database.write_now(site_rows.sync, ["blog", "other"])
         add(database, url="/post/", source="before", now=NOW)
         database.write_now(bans.add, "word", "casino", "Jo", NOW, None)
         before = exported(database)
@@ -374,7 +374,7 @@ def test_comments_of_moderators_are_theirs_by_their_address(tmp_path: Path) -> N
 def test_names_of_readers_who_signed_in_stay_theirs(tmp_path: Path) -> None:
     """Elsewhere their comments are verified, unless somebody else has the name there."""
     with opened(tmp_path) as database:
-        database.write_now(queries.sync_sites, ["blog"])
+        database.write_now(site_rows.sync, ["blog"])
         for name, email in (("Eva", "eva@id.example"), ("Rosa", "rosa@id.example")):
             who = sign_in(database, "blog", name, email)
             add(database, author=name, email=email, reader_id=who.id)
@@ -383,7 +383,7 @@ def test_names_of_readers_who_signed_in_stay_theirs(tmp_path: Path) -> None:
         path.write_bytes(exported(database))
     new.mkdir()
     with opened(new) as database:
-        database.write_now(queries.sync_sites, ["blog"])
+        database.write_now(site_rows.sync, ["blog"])
         sign_in(database, "blog", "Eva", "eva@id.example")
         sign_in(database, "blog", "R0sa", "another@id.example")
     assert run(new, "auto", path).exit_code == 0
@@ -407,10 +407,10 @@ def test_followers_hear_of_what_is_published_after_the_import(export: Path, tmp_
         before = database.read_now(follows.find, 1)
         assert before is not None
         assert before.consent == "asked"
-        assert database.read_now(lambda reader: reader.query(follows.find_behind, now, 9)) == []
+        assert database.read_now(lambda snapshot: snapshot.query(follows.find_behind, now, 9)) == []
         database.write_now(threads.set_state, "blog", "/post/", "open")
         add(database, now=now)
-        behind = database.read_now(lambda reader: reader.query(follows.find_behind, now + 1, 9))
+        behind = database.read_now(lambda snapshot: snapshot.query(follows.find_behind, now + 1, 9))
         follower = database.read_now(follows.find, behind[0][0])
         assert follower is not None
         assert (follower.url, follower.language) == ("/post/", "nl")

@@ -105,8 +105,8 @@ class Importer:
         """Return all rows that an import changes."""
         names = "site, thread, comment, imported_comment, imported_thread, import_run"
         return self.database.read_now(
-            lambda reader: [
-                reader.execute(f"SELECT * FROM {name} ORDER BY 1, 2").fetchall()
+            lambda snapshot: [
+                snapshot.execute(f"SELECT * FROM {name} ORDER BY 1, 2").fetchall()
                 for name in names.split(", ")
             ]
         )
@@ -114,7 +114,7 @@ class Importer:
     def tree(self) -> dict[str, tuple[str, str | None]]:
         """Return status and parent of all comments, by text or, if that is empty, by id."""
         rows = self.database.read_now(
-            lambda reader: reader.execute(
+            lambda snapshot: snapshot.execute(
                 "SELECT id, source, status, parent_id FROM comment ORDER BY id"
             )
         ).fetchall()
@@ -367,7 +367,9 @@ def test_a_comment_without_a_good_name_or_date_is_stored(importer: Importer) -> 
         comment(4, created=NOW + DAY),
     )
     rows = importer.database.read_now(
-        lambda reader: reader.execute("SELECT source, created_at, author FROM comment").fetchall()
+        lambda snapshot: snapshot.execute(
+            "SELECT source, created_at, author FROM comment"
+        ).fetchall()
     )
     assert sorted(rows) == [
         ("comment 1", NOW - DAY, "Anonymous"),
@@ -438,7 +440,7 @@ def test_what_is_said_of_a_comment_is_of_a_stored_one(importer: Importer) -> Non
 def test_votes_that_no_database_can_hold_are_bounded(importer: Importer) -> None:
     importer.run(PAGE, comment(1, votes=2**64), comment(2, votes=-(2**64)))
     rows = importer.database.read_now(
-        lambda reader: reader.execute("SELECT votes FROM comment ORDER BY id").fetchall()
+        lambda snapshot: snapshot.execute("SELECT votes FROM comment ORDER BY id").fetchall()
     )
     assert rows == [(2**31,), (-(2**31),)]
 
@@ -454,7 +456,7 @@ WHO = ("author", "email", "avatar", "author_site", "status", "role", "moderator_
 
 def whose(database: Database) -> list[tuple[Any, ...]]:
     rows = database.read_now(
-        lambda reader: reader.execute(f"SELECT {', '.join(WHO)} FROM comment ORDER BY id")
+        lambda snapshot: snapshot.execute(f"SELECT {', '.join(WHO)} FROM comment ORDER BY id")
     )
     return list(rows)
 

@@ -19,7 +19,7 @@ import msgspec
 from peewee import JOIN, Case, fn
 
 from commentsvc.comments.page_urls import UnknownSiteError, UrlError
-from commentsvc.db.connection import Reader, Row
+from commentsvc.db.connection import Row, Snapshot
 from commentsvc.db.query import Param, Select, prepared
 from commentsvc.db.schema.comments import (
     CommentImageTable,
@@ -232,18 +232,18 @@ class Selection(msgspec.Struct, frozen=True):
     anonymous: bool = False
 
 
-def comment_count(reader: Reader) -> int:
+def comment_count(snapshot: Snapshot) -> int:
     """Return an upper bound for the number of exported comments."""
-    [(count,)] = reader.query(CommentTable.select(fn.COUNT(CommentTable.id)))
+    [(count,)] = snapshot.query(CommentTable.select(fn.COUNT(CommentTable.id)))
     return int(count)
 
 
-def records(reader: Reader, selection: Selection) -> Iterator[Record]:
-    """Yield all records of an export in their order; `reader` must keep one state meanwhile.
+def records(snapshot: Snapshot, selection: Selection) -> Iterator[Record]:
+    """Yield all records of an export in their order; `snapshot` must keep one state meanwhile.
 
     Raise UnknownSiteError.
     """
-    check_site(reader, selection.site)
+    check_site(snapshot, selection.site)
     yield HeaderRecord(
         format=FORMAT,
         version=VERSION,
@@ -263,16 +263,17 @@ def records(reader: Reader, selection: Selection) -> Iterator[Record]:
         ("training_tokens", _training_tokens),
         ("views", _views),
     ):
-        for record in read(reader, selection):
+        for record in read(snapshot, selection):
             yield record
             counts[name] += 1
     yield EndRecord(**counts)
 
 
-def check_site(reader: Reader, site: str) -> None:
+def check_site(snapshot: Snapshot, site: str) -> None:
     """Raise UnknownSiteError if there is no such site; "" means all."""
     known = [
-        name for (name,) in reader.query(SiteTable.select(SiteTable.name).order_by(SiteTable.name))
+        name
+        for (name,) in snapshot.query(SiteTable.select(SiteTable.name).order_by(SiteTable.name))
     ]
     if site and site not in known:
         raise UnknownSiteError(
@@ -280,25 +281,25 @@ def check_site(reader: Reader, site: str) -> None:
         )
 
 
-def threads(reader: Reader, selection: Selection) -> Iterator[ThreadRecord]:
+def threads(snapshot: Snapshot, selection: Selection) -> Iterator[ThreadRecord]:
     """Yield the comment threads, by site and url."""
-    for thread_id, site, url, title, state in reader.each(_threads(selection.site)):
-        aliases = tuple(alias for (alias,) in reader.each(_aliases, thread_id))
-        numbers = sorted(reactions.counts(reader, thread_id).items())
+    for thread_id, site, url, title, state in snapshot.each(_threads(selection.site)):
+        aliases = tuple(alias for (alias,) in snapshot.each(_aliases, thread_id))
+        numbers = sorted(reactions.counts(snapshot, thread_id).items())
         given = {emoji: number for emoji, number in numbers if number > 0}
-        one_by_one = () if selection.anonymous else reader.each(_reactions, thread_id)
+        one_by_one = () if selection.anonymous else snapshot.each(_reactions, thread_id)
         reacted = tuple(map(REACTION.record, one_by_one))
         yield ThreadRecord(site, url, title, state, aliases, given, reacted)
 
 
-def comments(reader: Reader, selection: Selection) -> Iterator[CommentRecord]:
+def comments(snapshot: Snapshot, selection: Selection) -> Iterator[CommentRecord]:
     """Yield the comments, by id."""
     anonymous = selection.anonymous
-    history = _ByComment(reader.each(_history()), partial(_change, anonymous))
-    voters = _ByComment(iter(()) if anonymous else reader.each(_votes()), VOTE.record)
-    images = _ByComment(iter(()) if anonymous else reader.each(_images()), _image)
+    history = _ByComment(snapshot.each(_history()), partial(_change, anonymous))
+    voters = _ByComment(iter(()) if anonymous else snapshot.each(_votes()), VOTE.record)
+    images = _ByComment(iter(()) if anonymous else snapshot.each(_images()), _image)
     selected = _selected(selection.site, selection.since)
-    for row in reader.each(selected.order_by(CommentTable.id)):
+    for row in snapshot.each(selected.order_by(CommentTable.id)):
         comment = _comment(row, anonymous, history.take(row[0]), voters.take(row[0]))
         pictured = images.take(row[0])
         yield msgspec.structs.replace(comment, images=pictured) if pictured else comment
@@ -312,19 +313,19 @@ class Page(NamedTuple):
     comments: Iterator[CommentRecord]
 
 
-def pages(reader: Reader, selection: Selection, *, pending: bool = False) -> Iterator[Page]:
+def pages(snapshot: Snapshot, selection: Selection, *, pending: bool = False) -> Iterator[Page]:
     """Yield published (and with `pending`, waiting) comments by page, without their history.
 
     The comments of a page must be read before the next page. A comment whose parent is not exported
     has no parent. Raise UnknownSiteError.
     """
-    check_site(reader, selection.site)
+    check_site(snapshot, selection.site)
     for thread_id, rows in itertools.groupby(
-        reader.each(_ids_by_thread(pending=pending)), itemgetter(0)
+        snapshot.each(_ids_by_thread(pending=pending)), itemgetter(0)
     ):
         ids = [comment_id for _, comment_id in rows]
-        [(site, url, title, state)] = reader.query(_thread, thread_id)
-        found = _of_page(reader, selection, ids)
+        [(site, url, title, state)] = snapshot.query(_thread, thread_id)
+        found = _of_page(snapshot, selection, ids)
         if (first := next(found, None)) is not None:
             thread = ThreadRecord(site, url, title, state)
             yield Page(thread, first.created, itertools.chain((first,), found))
@@ -341,14 +342,16 @@ def address(thread: ThreadRecord, origins: Mapping[str, str]) -> str:
     return origin + thread.url
 
 
-def _of_page(reader: Reader, selection: Selection, ids: Sequence[int]) -> Iterator[CommentRecord]:
+def _of_page(
+    snapshot: Snapshot, selection: Selection, ids: Sequence[int]
+) -> Iterator[CommentRecord]:
     @prepared
     def find(comment_id: Param) -> Select:
         return _selected(selection.site, selection.since).where(CommentTable.id == comment_id)
 
     known = frozenset(ids)
     for comment_id in ids:
-        for row in reader.query(find, comment_id):
+        for row in snapshot.query(find, comment_id):
             if row[_PARENT] not in known:
                 row = (*row[:_PARENT], None, *row[_PARENT + 1 :])
             yield _comment(row, selection.anonymous, (), ())
@@ -453,19 +456,19 @@ def _training(label: str | None, tokens: bytes | None) -> TrainingRecord | None:
     return TrainingRecord(label, struct.unpack(f"<{len(tokens) // 4}I", tokens))  # type: ignore[arg-type]  # the table's CHECK says that it is one of them
 
 
-def _bans(reader: Reader, selection: Selection) -> Iterator[BanRecord]:
+def _bans(snapshot: Snapshot, selection: Selection) -> Iterator[BanRecord]:
     """Yield the bans, which belong to the whole service: an export of one site has none."""
     if selection.site:
         return
     bans = BanTable.select(*BAN.columns).order_by(BanTable.kind, BanTable.value)
-    for ban in map(BAN.record, reader.each(bans)):
+    for ban in map(BAN.record, snapshot.each(bans)):
         if not selection.anonymous:
             yield ban
         elif ban.kind in _IMPERSONAL:
             yield msgspec.structs.replace(ban, actor="")
 
 
-def _subscribers(reader: Reader, selection: Selection) -> Iterator[SubscriberRecord]:
+def _subscribers(snapshot: Snapshot, selection: Selection) -> Iterator[SubscriberRecord]:
     if selection.anonymous:
         return
     subscribers = (
@@ -480,11 +483,11 @@ def _subscribers(reader: Reader, selection: Selection) -> Iterator[SubscriberRec
     )
     if selection.site:
         subscribers = subscribers.where(SiteTable.name == selection.site)
-    for site, email, consent, asked in reader.each(subscribers):
+    for site, email, consent, asked in snapshot.each(subscribers):
         yield SubscriberRecord(site, email, consent, _moment(asked or None))
 
 
-def _followers(reader: Reader, selection: Selection) -> Iterator[FollowerRecord]:
+def _followers(snapshot: Snapshot, selection: Selection) -> Iterator[FollowerRecord]:
     if selection.anonymous:
         return
     url = fn.COALESCE(ThreadTable.url, "")
@@ -503,11 +506,11 @@ def _followers(reader: Reader, selection: Selection) -> Iterator[FollowerRecord]
     )
     if selection.site:
         followers = followers.where(SiteTable.name == selection.site)
-    for site, email, consent, asked, page, language in reader.each(followers):
+    for site, email, consent, asked, page, language in snapshot.each(followers):
         yield FollowerRecord(site, email, consent, rfc3339_ms(asked), page, language)
 
 
-def _readers(reader: Reader, selection: Selection) -> Iterator[ReaderRecord]:
+def _readers(snapshot: Snapshot, selection: Selection) -> Iterator[ReaderRecord]:
     if selection.anonymous:
         return
     signed_in = (
@@ -524,33 +527,33 @@ def _readers(reader: Reader, selection: Selection) -> Iterator[ReaderRecord]:
     )
     if selection.site:
         signed_in = signed_in.where(SiteTable.name == selection.site)
-    for row in reader.each(signed_in):
+    for row in snapshot.each(signed_in):
         yield ReaderRecord(*row)
 
 
-def _training_totals(reader: Reader, selection: Selection) -> Iterator[TrainingTotalRecord]:
+def _training_totals(snapshot: Snapshot, selection: Selection) -> Iterator[TrainingTotalRecord]:
     """Yield the totals of the spam filter's training, which belongs to all sites and has names."""
     if not selection.site and not selection.anonymous:
         totals = TrainingTotalTable.select(TrainingTotalTable.spam, TrainingTotalTable.good)
-        for row in reader.query(totals):
+        for row in snapshot.query(totals):
             yield TrainingTotalRecord(*row)
 
 
-def _training_tokens(reader: Reader, selection: Selection) -> Iterator[TrainingTokenRecord]:
+def _training_tokens(snapshot: Snapshot, selection: Selection) -> Iterator[TrainingTokenRecord]:
     if not selection.site and not selection.anonymous:
         tokens = TrainingTokenTable.select(
             TrainingTokenTable.hash, TrainingTokenTable.spam, TrainingTokenTable.good
         )
-        for row in reader.each(tokens.order_by(TrainingTokenTable.hash)):
+        for row in snapshot.each(tokens.order_by(TrainingTokenTable.hash)):
             yield TrainingTokenRecord(*row)
 
 
-def _views(reader: Reader, selection: Selection) -> Iterator[ViewsRecord]:
+def _views(snapshot: Snapshot, selection: Selection) -> Iterator[ViewsRecord]:
     viewed = PageViewTable.select(SiteTable.name, PageViewTable.url, PageViewTable.views)
     viewed = viewed.join(SiteTable).order_by(SiteTable.name, PageViewTable.url)
     if selection.site:
         viewed = viewed.where(SiteTable.name == selection.site)
-    for row in reader.each(viewed):
+    for row in snapshot.each(viewed):
         yield ViewsRecord(*row)
 
 

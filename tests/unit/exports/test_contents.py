@@ -8,10 +8,11 @@ import msgspec
 import pytest
 from msgspec.structs import replace
 
-from commentsvc.comments import images, queries
+from commentsvc.comments import images, site_rows
 from commentsvc.comments.page_urls import PageRef, UnknownSiteError
 from commentsvc.db.database import Database
-from commentsvc.exports import records, snapshot
+from commentsvc.exports import contents, records
+from commentsvc.exports.contents import Selection
 from commentsvc.exports.records import (
     BanRecord,
     CommentRecord,
@@ -26,7 +27,6 @@ from commentsvc.exports.records import (
     TrainingTokenRecord,
     ViewsRecord,
 )
-from commentsvc.exports.snapshot import Selection
 from commentsvc.feedback import reactions, views, votes
 from commentsvc.feedback.reactions import Reaction
 from commentsvc.markup import image_names
@@ -64,7 +64,7 @@ def fill(database: Database) -> None:
 
     The other one has a comment by a reader who signed in.
     """
-    database.write_now(queries.sync_sites, ["blog", "other"])
+    database.write_now(site_rows.sync, ["blog", "other"])
     add(
         database,
         author="Ann",
@@ -117,7 +117,7 @@ def database(engine: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[
 
 def read(database: Database, **selection: str | int | bool) -> list[Record]:
     wanted = msgspec.convert(selection, Selection)
-    return database.read_now(lambda reader: list(snapshot.records(reader, wanted)))
+    return database.read_now(lambda snapshot: list(contents.records(snapshot, wanted)))
 
 
 def of(kind: type[R], found: list[Record]) -> list[R]:
