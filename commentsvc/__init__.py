@@ -1,1 +1,1 @@
-"""Readers' comments for static blogs: one process, one data file."""
+"""Readers' comments for static blogs: by default one process and one data file."""

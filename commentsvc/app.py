@@ -283,11 +283,11 @@ def _leader(location: Location, settings: Settings, keys: Sequence[bytes]) -> It
         yield SoleLeader()
         return
     from commentsvc.cluster.election import Election, agreement
-    from commentsvc.db import server
+    from commentsvc.db import postgresql_sessions
 
     with Election(location, agreement(settings, keys)) as election:
         upgrade.upgrade(location)
-        if stranger := server.strangers(location):
+        if stranger := postgresql_sessions.strangers(location):
             _log.warning("%s", stranger)
         yield election
 

@@ -14,7 +14,7 @@ async function fetchAll(elements) {
   const asked = new Set(elements.flatMap((element) => element.asks));
   const query = [...asked].sort().join("&");
   // Limits of one request
-  if (asked.size > 100 || (asked.size > 1 && query.length > 8000)) {
+  if (elements.length > 1 && (asked.size > 100 || query.length > 8000)) {
     fetchAll(elements.splice(elements.length / 2));
     return fetchAll(elements);
   }

@@ -169,8 +169,8 @@ TESTED_ELSEWHERE: dict[str, str] = {
     "util.database_time": "http/test_miss_limit: what a slow query costs a network",
     "db.errors": "everywhere: what each means is tested where it is raised",
     "markup.image_names": "comments/test_images: names, and what has none",
-    "db.file": "db/sqlite/test_connection: it passes on",
-    "db.server": "db/postgresql/test_connection: it passes on",
+    "db.sqlite_files": "db/sqlite/test_connection: it passes on",
+    "db.postgresql_sessions": "db/postgresql/test_connection: it passes on",
     "db.peers": "cluster/test_instance: instances, commands, and what a COMMIT tells",
     "backup.result": "backup/test_archive and test_postgresql_dump: why nothing was restored",
     "db.postgresql.schema": "db/postgresql/test_upgrade: the tables of the models",
@@ -199,7 +199,7 @@ TESTED_ELSEWHERE: dict[str, str] = {
     "imports.sources.json_files": "test_detect: the formats that are JSON",
     "imports.staging.pages": "test_store and cli/test_imports: maps, and pages that are merged",
     "imports.importer": "cli/test_imports: from the files to the database",
-    "cli.import_service": "cli/test_imports: with a server and without",
+    "cli.import_database": "cli/test_imports: with a server and without",
     "imports.records": "test_detect: these are what the parsers give",
     "imports.report": "cli/test_imports: what is told",
     "imports.sources.sqlite_files": "test_detect: the formats that are databases",
@@ -367,12 +367,12 @@ def test_a_guarded_module_is_imported_only_where_it_may_be(name: str) -> None:
 
 
 def test_only_db_and_backup_know_the_engines() -> None:
-    """Others use `db.file` and `db.server`; a backup copies from one engine to the other."""
+    """Others use `db.sqlite_files` and `db.postgresql_sessions`; `backup` copies between them."""
     importers = {
         module_of(path).partition(".")[0]
         for path in python_files(PACKAGE)
         for imported in imports(path)
-        if imported.startswith(("commentsvc.db.sqlite", "commentsvc.db.postgresql"))
+        if f"{imported}.".startswith(("commentsvc.db.sqlite.", "commentsvc.db.postgresql."))
     }
     assert importers == {"db", "backup"}
 

@@ -240,8 +240,11 @@ def ways_out(service: Served) -> dict[str, list[str]]:
     }
 
 
-def test_every_way_out_has_exactly_what_the_sanitizer_wrote(service: Served) -> None:
+def test_every_way_out_has_exactly_what_the_sanitizer_wrote(
+    service: Served, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """XML leaves out characters that it cannot contain, and an export the line end at the end."""
+    monkeypatch.setattr(feeds, "ENTRIES", len(WRITTEN))
     stored: list[str] = []
     for source in WRITTEN:
         html = render(source, math=True, service="https://comments.example")
@@ -254,7 +257,7 @@ def test_every_way_out_has_exactly_what_the_sanitizer_wrote(service: Served) -> 
 
     expected = {comparable(html) for html in stored}
     for way, htmls in ways_out(service).items():
-        assert {*map(comparable, htmls)} == expected, way
+        assert not {*map(comparable, htmls)} ^ expected, way
     for page in ("/embed/thread?url=/p/", "/embed/thread?url=/p/&view=page"):
         text = service.get(page).body.decode()
         assert [html for html in stored if html not in text] == [], page

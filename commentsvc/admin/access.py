@@ -2,9 +2,9 @@
 
 A handler declares its operation: `get` and `post` name the path and the permission that it
 requires, and its docstring begins with the summary. `AccessControl.routes` makes the routes. A
-visitor who is not signed in is sent to the
-sign-in page and comes back afterwards; an account without the permission gets an error. Only pages
-with the permission ANYBODY, for signing in, are open to all.
+visitor who is not signed in is sent to the sign-in page and comes back afterwards; an account
+without the permission gets an error. Only pages with the permission ANYBODY, for signing in, are
+open to all.
 
 A form is accepted if three checks succeed (against cross-site request forgery): browsers send the
 cookie for our own pages only (SameSite=Strict), Sec-Fetch-Site or else Origin names our own origin,

@@ -1,7 +1,8 @@
 """What readers do with existing comments: edit and delete their own, vote, and report.
 
-An author is whoever has the edit token that came with the comment, until it expires; there are no
-accounts for readers. As in `api.comments`, the docstring of each handler documents the API.
+An author is whoever has the edit token that came with the comment, until it expires. The comments
+of a reader who signed in are found by the session. As in `api.comments`, the docstring of each
+handler documents the API.
 """
 
 import secrets

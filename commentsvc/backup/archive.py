@@ -1,10 +1,10 @@
 """Backup: copy the whole database while it is in use, and restore such a copy.
 
 The copy is made with VACUUM INTO on a read-only connection. That neither writes to the database nor
-makes a checkpoint (see `sqlite`), so it needs no lock and no help of a running server. It reads one
-state of the data while the writer goes on. The copy is written under a temporary name, checked as a
-whole and fsynced, and only then renamed: a file with the final name is complete, even after a power
-cut.
+makes a checkpoint (see `db.sqlite.connection`), so it needs no lock and no help of a running
+server. It reads one state of the data while the writer goes on. The copy is written under a
+temporary name, checked as a whole and fsynced, and only then renamed: a file with the final name is
+complete, even after a power cut.
 
 PostgreSQL's backups are made by its own tools: see `postgresql_dump`.
 
@@ -13,7 +13,7 @@ there, before anything is replaced. The previous database is kept beside it. Mes
 the outbox of the backup may have been sent since it was made. So they are not sent, unless the
 operator asks for it.
 
-Errors: BackupError, and those of `sqlite` and `settings.data_dir`.
+Errors: BackupError, and those of `db.errors` and `settings.data_dir`.
 """
 
 import contextlib

@@ -17,7 +17,7 @@ import msgspec
 
 from commentsvc.backup import integrity
 from commentsvc.cli import running
-from commentsvc.db import file, writer
+from commentsvc.db import sqlite_files, writer
 from commentsvc.db.connection import Snapshot
 from commentsvc.db.database import Database
 from commentsvc.db.engine import Location
@@ -163,9 +163,9 @@ def hidden_sites(data: Path, settings: Settings | None) -> list[str]:
 
 def server_state(url: str) -> list[str]:
     """Return what a PostgreSQL is, and what is wrong with its settings. Raise DatabaseError."""
-    from commentsvc.db import server
+    from commentsvc.db import postgresql_sessions
 
-    version, problems = server.examine(url)
+    version, problems = postgresql_sessions.examine(url)
     return [f"PostgreSQL {version}", *problems]
 
 
@@ -176,9 +176,9 @@ def read(
     path = database(data)
     if isinstance(path, str):
         return _ask_postgresql(path, work, *args, **kwargs)
-    dial = partial(file.connect, path, READ_PATIENCE, "query_only=1")
+    dial = partial(sqlite_files.connect, path, READ_PATIENCE, "query_only=1")
     try:
-        return file.ask(path, dial, work, *args, **kwargs)
+        return sqlite_files.ask(path, dial, work, *args, **kwargs)
     except DatabaseBusy:
         raise
     except DatabaseError:
@@ -189,14 +189,14 @@ def read(
 def _ask_postgresql(
     url: str, work: Callable[Concatenate[Snapshot, P], T], *args: P.args, **kwargs: P.kwargs
 ) -> T:
-    from commentsvc.db import server
+    from commentsvc.db import postgresql_sessions
 
-    if not server.is_current(url):
+    if not postgresql_sessions.is_current(url):
         raise DatabaseUnusable(
             "The tables do not exist yet, or an older version made them: the next start of the"
             " server creates or upgrades them."
         )
-    return server.ask(url, work, *args, **kwargs)
+    return postgresql_sessions.ask(url, work, *args, **kwargs)
 
 
 def read_snapshot(
@@ -210,8 +210,8 @@ def read_snapshot(
     if isinstance(path, str):
         return read(data, work, *args, **kwargs)
     _must_be_current(path)
-    dial = partial(file.connect_reading, path, READ_PATIENCE)
-    return file.ask(path, dial, lambda snapshot: snapshot.whole(work, *args, **kwargs))
+    dial = partial(sqlite_files.connect_reading, path, READ_PATIENCE)
+    return sqlite_files.ask(path, dial, lambda snapshot: snapshot.whole(work, *args, **kwargs))
 
 
 def _must_be_current(path: Path) -> None:
@@ -316,7 +316,10 @@ def probe(data: Path) -> str:
     server = control.ask(data / data_dir.CONTROL, Ping())
     address = server.address
     try:
-        with control.connect(server, PROBE_DEADLINE) as client, client.makefile("rb") as answer:
+        with (
+            control.connect(server, PROBE_DEADLINE) as client,
+            client.makefile("rb") as answer,
+        ):
             client.sendall(HEALTH)
             status = answer.readline(200).decode("latin-1").strip()
     except OSError as error:

@@ -168,7 +168,7 @@ def import_(
     if source is None or not files:
         raise click.UsageError("Give a FORMAT (or auto) and at least one FILE.")
     from commentsvc.cli import running
-    from commentsvc.cli.import_service import ImportService
+    from commentsvc.cli.import_database import ImportService
     from commentsvc.imports import importer
     from commentsvc.imports.staging import pages
 
@@ -246,7 +246,7 @@ def _progress(label: str, length: int) -> Iterator["Advance"]:
 
 
 def _undo(data: Path, run: int) -> None:
-    from commentsvc.cli.import_service import ImportService
+    from commentsvc.cli.import_database import ImportService
     from commentsvc.imports import importer
 
     number = importer.undo(ImportService(data), run)

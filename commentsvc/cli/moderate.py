@@ -1,7 +1,7 @@
 """The commands that moderate comments.
 
-Commands that write take the lock on the data and write themselves; while a server holds the lock,
-they ask it through its control socket (see `client`). Each reports the outcome for every comment it
+Commands that write ask the server through its control socket; if none answers, they take the lock
+on the data and write themselves (see `client`). Each reports the outcome for every comment it
 was given, so that nothing fails silently.
 """
 

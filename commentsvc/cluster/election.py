@@ -34,7 +34,7 @@ import msgspec
 import psycopg
 
 from commentsvc.cluster.leader import Work, meanwhile
-from commentsvc.db import server
+from commentsvc.db import postgresql_sessions
 from commentsvc.db.connection import Row
 from commentsvc.db.errors import DatabaseBusy, DatabaseError, DatabaseUnusable
 from commentsvc.settings.schema import Settings
@@ -65,7 +65,7 @@ _OTHERS: Final = (
     "SELECT l.classid::bigint, l.objid::bigint FROM pg_locks AS l JOIN pg_stat_activity AS a"
     " ON a.pid = l.pid AND a.datid = l.database WHERE l.locktype = 'advisory'"
     " AND l.objsubid = 2 AND l.granted AND l.classid::bigint = ANY(%s)"
-    f" AND a.datname = current_database() AND {server.MAY_BE_OURS}"
+    f" AND a.datname = current_database() AND {postgresql_sessions.MAY_BE_OURS}"
 )
 
 
@@ -150,7 +150,7 @@ class Election:
 
     def _join(self) -> psycopg.Connection[Row]:
         """Connect, and take the locks of the agreement. Raise DatabaseError."""
-        connection = server.dial(self._url)
+        connection = postgresql_sessions.dial(self._url)
         try:
             connection.execute(f"SET idle_session_timeout = {SILENCE_MS}")
             connection.execute(f"SET lock_timeout = {PATIENCE_MS}")
@@ -159,12 +159,12 @@ class Election:
                 connection.execute(_AGREE, (kind, value))
             _compare(connection, mine, self._clock)
         except psycopg.errors.LockNotAvailable as error:  # instances share these locks
-            text = server.stranger_with_lock(connection) or str(error)
+            text = postgresql_sessions.stranger_with_lock(connection) or str(error)
             connection.close()
             raise DatabaseBusy(text) from error
         except psycopg.Error as error:
             connection.close()
-            raise server.fault(error) or DatabaseUnusable(str(error)) from error
+            raise postgresql_sessions.fault(error) or DatabaseUnusable(str(error)) from error
         except BaseException:
             connection.close()
             raise
@@ -199,7 +199,7 @@ class Election:
                 self._leads_until_ms = sent + LEASE_MS
             elif sent >= look_ms:
                 look_ms = sent + MINUTE_MS
-                if stranger := server.stranger_with_lock(connection):
+                if stranger := postgresql_sessions.stranger_with_lock(connection):
                     _log.error("this instance may be unable to lead: %s", stranger)
             if self._ending.wait(HEARTBEAT):
                 return

@@ -2,8 +2,8 @@
 
 Several instances can share one PostgreSQL. Each answers requests, but messages must be sent once,
 old rows deleted once, and mailboxes read once. One instance does all of that, the leader; when it
-ends or loses its connection, another one takes over: see `election`. With SQLite there is only one
-instance, which always leads.
+ends or loses its connection, another one takes over: `election` decides which. With SQLite there is
+only one instance, which always leads.
 """
 
 import asyncio

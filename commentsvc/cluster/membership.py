@@ -1,4 +1,4 @@
-"""Who has a lease, and who has seen what: the rules of the protocol, without input or output.
+"""Who has a lease, and who has seen which change: the rules of the protocol, without I/O.
 
 docs/architecture.md explains why they suffice. Times are in monotonic milliseconds of this
 instance; no two clocks are compared.

@@ -11,7 +11,7 @@ from typing import Any, Final, Protocol
 
 import psycopg
 
-from commentsvc.db import notices, server
+from commentsvc.db import notices, postgresql_sessions
 from commentsvc.db.notices import CHANNEL, Notice
 
 _log = logging.getLogger(__name__)
@@ -75,7 +75,7 @@ class NotificationChannel:
         is_logged = False
         while True:
             try:
-                async with server.dialled(self._url, SILENCE_MS) as connection:
+                async with postgresql_sessions.dialled(self._url, SILENCE_MS) as connection:
                     for channel in (CHANNEL, _channel(self._identity)):
                         await connection.execute(f'LISTEN "{channel}"')
                     is_logged = False
@@ -99,7 +99,7 @@ class NotificationChannel:
         """Send the notices, and a heartbeat `every` so many seconds, until cancelled."""
         while True:
             with contextlib.suppress(Exception):  # `listen` logs a loss
-                async with server.dialled(self._url, SILENCE_MS) as connection:
+                async with postgresql_sessions.dialled(self._url, SILENCE_MS) as connection:
                     await connection.execute("SET synchronous_commit = off")
                     await self._send_on(connection, every)
             await asyncio.sleep(PAUSE)

@@ -1,7 +1,6 @@
 """Reading comments: functions for `Database.read`.
 
-Comments are changed by `create`, `threads` and `voting`, and by the package `moderation`. A cursor
-that `pagination` did not make raises BadCursor.
+A cursor that `pagination` did not make raises BadCursor.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence

@@ -1,4 +1,7 @@
-"""What the service needs of an engine, which `database.url` chooses."""
+"""What the service needs of an engine, which `database.url` chooses.
+
+README.md says how the engines differ.
+"""
 
 from pathlib import Path
 from types import ModuleType

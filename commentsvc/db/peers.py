@@ -1,7 +1,8 @@
 """The other instances of the service on the same database, as the writer knows them.
 
 With SQLite there are none. With PostgreSQL, one transaction at a time changes the database, as with
-SQLite: what it has read stays true until its COMMIT. It tells the others what it makes stale.
+SQLite: what it has read stays true until its COMMIT. The writer tells the others what a transaction
+makes stale.
 """
 
 from collections.abc import Callable, Sequence

@@ -7,10 +7,10 @@ transaction, commits once, purges the cached responses that became stale, and on
 futures, with a single call into each event loop. Announce, commit, purge, answer: the order is
 ensured here and nowhere else.
 
-Between COMMIT and purge, reads see the new state while the cache still has the old one. So the tags
-are announced before the COMMIT, and a handler that answers from such a read prevents that the old
-answer is sent after it (see `http.bridge`). If other instances have caches too (`peers`), the
-answer waits for them, while the next transaction is already under way.
+Between COMMIT and purge, reads see the new state while the cache still has the old one. So each tag
+is noted before the COMMIT. A handler that answers from the new state first makes sure that the
+cache no longer sends the old one (see `http.bridge`). If other instances have caches too (`peers`),
+the answer waits for them, while the next transaction is already under way.
 
 Neighbours of one kind (`BatchOperation`) share a SAVEPOINT and their statements. If that fails, all
 of them are rolled back and each is run alone, so one invalid item does not affect its neighbours.
@@ -20,7 +20,7 @@ transaction is tried again, so the service recovers by itself.
 
 An executor costs 100 µs per item, mostly for waking two threads. Here jobs wait in a bounded queue,
 the thread takes many at once, and all results go back with one call into each event loop. The
-reader threads use the same queue.
+threads that read use the same queue.
 """
 
 import asyncio

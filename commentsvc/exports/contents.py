@@ -1,4 +1,4 @@
-"""Snapshot: reads the records of an export from one state of the database, one after the other.
+"""Contents: reads the records of an export from one state of the database, one after the other.
 
 Records are not collected: a million comments take as much memory as one. The history and the votes
 are read in the order of the comments, with one cursor each, so that no comment costs a query.

@@ -1,6 +1,6 @@
 """Reactions: emoji with which readers say what they think of a page; one of each per reader.
 
-As in `voting`, a reader is identified by a digest of the random word that the browser keeps, and a
+As in `votes`, a reader is identified by a digest of the random word that the browser keeps, and a
 network may react to a page at most CROWD times with the same emoji. The form that works without
 scripts sends no word, so there a network can react once. The number of reactions is stored per page
 and emoji, so no answer has to count rows.

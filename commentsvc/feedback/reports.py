@@ -1,6 +1,6 @@
 """Reports: readers tell the moderators about a comment that should be removed.
 
-A reader can report each comment once; as in `voting`, readers are told apart by a digest of a
+A reader can report each comment once; as in `votes`, readers are told apart by a digest of a
 random word that their browser keeps. A visible comment with reports is in the queue until a
 moderator decides on it; a report has no other effect. Further reports after MOST are not stored.
 Neither addresses nor networks are stored.

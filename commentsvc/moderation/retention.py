@@ -1,14 +1,18 @@
 """Retention: what is deleted after some time, and what is deleted when its author asks.
 
-Network hashes and old spam are deleted in batches while there are no requests (see
-`runtime.maintenance`). For the deleted spam, a number per day and the filter's training are kept;
-spam with replies stays.
+Network hashes, of comments, votes, reactions and images, and old spam are deleted in batches, in
+pauses without new comments (see `runtime.maintenance`). For the deleted spam, a number per day and
+the filter's training are kept; spam with replies stays.
 
 A person is identified by an e-mail address. Comments of that person are emptied rather than
 removed: replies keep their place, and an empty, deleted comment contains nothing. Copies of the
 content are deleted too: the history, which has former texts, the images, the subscription to
 replies, and waiting mails. The search index is updated by triggers (see `db.schema.search`). Bans
 stay, since they are moderators' decisions. SQLite overwrites deleted data when it needs the space.
+
+How long the rest is kept: the settings `privacy.keep_network_days`, `spam.keep_spam_days` and
+`moderation.session_days`; `runtime.maintenance` (deleted comments), `outbox.outbox` (messages),
+`inbox.inbox` (mails), `readers.accounts` (readers' sessions and links), `auth.sessions`.
 """
 
 from typing import Final

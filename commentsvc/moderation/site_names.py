@@ -1,8 +1,8 @@
 """The names of sites in the database: which of them have comments that nobody sees, and new names.
 
 Most tables refer to the row of a site, so that a new name is one change. Some have the name itself:
-NAMES has one (with the columns of which a site has
-each value once), and LISTS one on each line. A test compares both with all columns of the schema.
+NAMES lists the tables with one name in a row (and the columns that are unique within a site), LISTS
+those with several names in a row, one on each line. A test compares both with the whole schema.
 """
 
 from collections.abc import Sequence

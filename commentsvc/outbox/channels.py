@@ -2,9 +2,8 @@
 
 `targets` are stored in the database, and the outbox sends through `channels`. Both have the same
 channel names, except for build hooks, which have no targets, and webmentions, whose channel is
-`mentions.sender`. A row for a channel that is no longer
-configured waits until it is again, or until its deadline. The modules for mail are imported only if
-mail is configured: they take 1 MiB.
+`mentions.sender`. A row for a channel that is no longer configured waits until it is again, or
+until its deadline. The modules for mail are imported only if mail is configured: they take 1 MiB.
 """
 
 import hashlib

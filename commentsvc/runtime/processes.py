@@ -1,8 +1,8 @@
 """Several processes on one machine: `serve --processes N`, with PostgreSQL.
 
 The supervisor opens the listening sockets and starts N instances of the service, which all accept
-connections from them. They know from memory that they share how many connections each has, so that
-all get as many. The first one starts alone, since it makes the tables. An instance that ends
+connections from them. In shared memory they see how many connections each has, so that all get as
+many. The first one starts alone, since it makes the tables. An instance that ends
 is started again, after pauses that grow; connections that nobody has accepted wait in the socket
 meanwhile, and the other instances accept them. The supervisor has no part in requests.
 

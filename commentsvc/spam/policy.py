@@ -3,9 +3,10 @@
 The policy holds ``all`` comments, the ``first`` of an author, only ``suspicious`` ones, or
 ``none``. An author is trusted after some approved comments on the site, and is identified by name
 and e-mail address together: addresses are not shown, so it is hard to pose as somebody who is
-trusted. An author without an address is never trusted. Only for the policy ``first`` the database
-is asked, by an index, on the event loop. Bans, and what the filter has learned from moderators, are
-in memory. A comment under a protected name always waits.
+trusted. An author without an address is never trusted. The database is asked for the policy
+``first``, and for the names of readers where they can sign in, by indexes, on the event loop. Bans,
+and what the filter has learned from moderators, are in memory. A comment under a protected name
+always waits.
 """
 
 from functools import partial

@@ -1,4 +1,4 @@
-"""Proof of work: a computation that a client must do before its comment is accepted.
+"""Proof of work: a computation that a client is asked for; a comment without it gets points.
 
 The format is ALTCHA's, version 2 (https://altcha.org/docs/v2/proof-of-work-v2/): find the number
 for which PBKDF2 gives a key with a given beginning. We choose the number, so that the time it takes

@@ -2,8 +2,9 @@
 
 Each check gives signals, a reason with points, and `decide` adds the points up. No single automatic
 check decides against a person: a reader without JavaScript, with an unusual text or an unlucky
-network is held at worst. Only a submission with a filled honeypot, a field that no person can see,
-is refused. A comment with many points is filed as spam (the setting `spam.spam_score`), and so is
+network is held at worst. Refused are a filled honeypot, which is a field that no person can see,
+and an unusable form token if the settings require one (`pending_limit` refuses what is too many). A
+comment with many points is filed as spam (the setting `spam.spam_score`), and so is
 one that resembles what moderators marked as spam before; there it costs no moderator's time, and
 can still be found and restored.
 

@@ -1,9 +1,9 @@
 """Training: the spam filter learns from moderators' decisions.
 
 A comment whose last decision approved it, or marked it as spam, trains the filter: each of its
-tokens (see `tokens`) is counted once more for good comments, or for spam. The tokens' numbers are
-stored in the transaction of the decision, so that undoing or changing it subtracts exactly what was
-added, even if the text has changed since. A comment without a decision teaches nothing, so the
+tokens (see `bayes.tokens`) is counted once more for good comments, or for spam. The tokens' numbers
+are stored in the transaction of the decision, so that undoing or changing it subtracts exactly what
+was added, even if the text has changed since. A comment without a decision teaches nothing, so the
 filter never learns from its own verdicts. If a comment is deleted, its numbers are deleted with it,
 but the counts stay, unless its author asked for erasure.
 """

@@ -47,9 +47,9 @@ def examine(visitor: ProbeClient, data: Path, settings: Settings) -> Iterator[Fi
 def database(url: str) -> Finding:
     """Check that PostgreSQL can be used, and is configured so that nothing is lost."""
     try:
-        from commentsvc.db import server
+        from commentsvc.db import postgresql_sessions
 
-        version, problems = server.examine(url)
+        version, problems = postgresql_sessions.examine(url)
     except DatabaseError as error:
         return Finding("database", False, str(error))
     if problems:

@@ -4,9 +4,8 @@ They insert `author` and `website` into their pages without escaping, so both ar
 `text` is our sanitized HTML.
 
 Pictures are drawn from `hash`, or are those of `api.avatars` if the site shows them. Isso computes
-the hash from the author's e-mail address or network with a
-salt that everybody knows. Ours uses a secret key of the service: nobody can check a guessed address
-with it.
+the hash from the author's e-mail address or network with a salt that everybody knows. Ours uses a
+secret key of the service: nobody can check a guessed address with it.
 """
 
 import hashlib

@@ -6,9 +6,9 @@ Submissions pass the same checks as ours.
 
 Isso's clients send credentials with every request, for which browsers require the exact origin in
 the answer. A site with one origin has the same answer for all clients; those of a site with several
-origins are cached for each of them. The author of a comment is recognised by a
-cookie that is named after the comment's id and contains our edit token. The client itself sets a
-second cookie on the blog, which only says that the first one exists.
+origins are cached for each of them. The author of a comment is recognised by a cookie that is named
+after the comment's id and contains our edit token. The client itself sets a second cookie on the
+blog, which only says that the first one exists.
 
 Clients of version 0.13 add the replies of each comment to the number of comments, and continue a
 list with `after`; those of 0.14 expect the number of all comments, and send `sort` and `offset`. So

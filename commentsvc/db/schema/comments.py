@@ -1,4 +1,4 @@
-"""The tables of sites, threads, comments, votes and moderators.
+"""The tables of sites, threads and comments, of what readers think of them, and of moderators.
 
 The models define the tables; a database that exists gets a migration step for each change. Queries
 are written with the models (see `db.query`).

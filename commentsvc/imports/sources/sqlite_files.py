@@ -10,7 +10,7 @@ from contextlib import closing, contextmanager
 from typing import Any, Final
 
 from commentsvc.db.connection import decode
-from commentsvc.db.file import connect_reading
+from commentsvc.db.sqlite_files import connect_reading
 from commentsvc.imports.records import ImportFailed
 from commentsvc.imports.sources.files import SourceFile
 

@@ -9,7 +9,7 @@ from typing import Final
 import msgspec
 
 from commentsvc.comments.submission import page_title
-from commentsvc.db.file import register_adapters
+from commentsvc.db.sqlite_files import register_adapters
 from commentsvc.imports.records import ImportedComment, ImportedPage, OtherRecord, Record
 from commentsvc.imports.staging.convert import Converter
 from commentsvc.imports.staging.reading import COLUMNS
