@@ -216,7 +216,7 @@ def test_a_list_tells_what_is_new_since_a_moment(service: Served) -> None:
     assert (shown["count"], shown["votes"], "next" in shown) == (2, {}, False)
 
 
-def test_usual_lists_are_read_on_the_loop_and_longer_ones_by_a_reader(
+def test_usual_lists_are_read_on_the_loop_and_longer_ones_by_a_thread(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     where: list[str] = []
@@ -233,7 +233,7 @@ def test_usual_lists_are_read_on_the_loop_and_longer_ones_by_a_reader(
         loop = threading.current_thread().name.partition("-")[0]
         for query in ("", "&sort=newest&limit=100", "&limit=101", "&sort=top&limit=1"):
             assert service.get(f"/api/comments?url=/p/{query}").status == 200
-    assert where == ["reader", loop, "reader", "reader"]
+    assert where == ["reads", loop, "reads", "reads"]
 
 
 def test_a_list_never_exceeds_the_setting(service: Served) -> None:
