@@ -93,7 +93,7 @@ def test_a_read_sees_one_state_and_runs_on_a_reader(tmp_path: Path) -> None:
 
         before, after, thread = await database.read(work)
         assert before == after == ["blog"]
-        assert thread.startswith("reader")
+        assert thread.startswith("reads")
         assert database.read_now(sites) == ["blog", "between"]
 
     with opened(tmp_path) as database:
