@@ -50,7 +50,6 @@ FOR_MODERATORS: Final = (
     "commentsvc/auth/invitations.py",
     "commentsvc/auth/passwords.py",
     "commentsvc/auth/two_factor.py",
-    "commentsvc/moderation/threads.py",
     "commentsvc/outbox/decision_links.py",
     "commentsvc/outbox/webhooks.py",
     "commentsvc/moderation/",

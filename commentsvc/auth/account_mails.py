@@ -35,6 +35,11 @@ CHANGES: Final[dict[str, Message]] = {
     IDENTITY: _("What opens this account"),
     ENDED: _("Sign out everywhere"),
 }
+# By the kinds of mails.
+SUBJECTS: Final[dict[str, Message]] = {
+    CONFIRM_ADDRESS: _("Confirm the address"),
+    **{kind: _("Your account was changed: %(what)s", what=what) for kind, what in CHANGES.items()},
+}
 
 
 class AskedAddress(NamedTuple):

@@ -98,17 +98,16 @@ KINDS: Final[Mapping[str, MailKind]] = {
     "invitation": MailKind(
         "invitation", _("An invitation to moderate comments"), ASKED, Contents.invitation
     ),
-    account_mails.CONFIRM_ADDRESS: MailKind(
-        "account", _("Confirm the address"), ASKED, Contents.confirm_address
-    ),
     **{
         kind: MailKind(
             "account",
-            _("Your account was changed: %(what)s", what=what),
+            subject,
             ASKED,
-            Contents.account_changed,
+            Contents.confirm_address
+            if kind == account_mails.CONFIRM_ADDRESS
+            else Contents.account_changed,
         )
-        for kind, what in account_mails.CHANGES.items()
+        for kind, subject in account_mails.SUBJECTS.items()
     },
     **{
         kind: MailKind("received", subject, ASKED, Contents.received)

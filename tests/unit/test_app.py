@@ -35,7 +35,7 @@ LATE = (
     "commentsvc.cli.doctor",
     "commentsvc.cli.imports",
     "commentsvc.inbox.receiver",
-    "commentsvc.isso",
+    "commentsvc.compat.isso",
     "fido2",
     "httpx2",
     "idna",

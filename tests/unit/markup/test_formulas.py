@@ -39,8 +39,8 @@ def test_formulas_beyond_the_room_of_a_comment_stay_as_typed() -> None:
 # Renders, on a small stack, formulas that make parsers recurse deeply or backtrack.
 HOSTILE = r"""
 import sys, threading
-from commentsvc.comments.formulas import LENGTH
-from commentsvc.comments.markdown import render
+from commentsvc.markup.formulas import LENGTH
+from commentsvc.markup.markdown import render
 def work():
     for part in sys.argv[1:]:
         render("$$" + (part * LENGTH)[:LENGTH] + "$$", math=True)
