@@ -5,11 +5,10 @@ import html
 import io
 import json
 import re
-import time
 from collections.abc import Callable, Iterator
 from functools import partial
 from pathlib import Path
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, NamedTuple
 from urllib.parse import urlsplit
 from xml.etree import ElementTree
 from xml.etree.ElementTree import Element
@@ -52,6 +51,7 @@ from tests.unit.markup.test_markdown import (
     RENDERED,
     sanitized_again,
 )
+from tests.unit.processor_time import timed
 from tests.unit.public_reads import SITE, requests
 from tests.unit.worst_texts import SIZE, SOURCES
 
@@ -59,9 +59,6 @@ ROOT = Path(__file__).parents[1]
 STORED = 125  # comments of the largest size
 # Milliseconds of a processor; those that the table allows a single request.
 MOST = 100
-# Turns of an empty loop, its milliseconds on a quiet processor, and the slowest one that counts.
-LOOP, LOOP_MS, MOST_SLOWNESS = 10_000, 0.18, 3
-T = TypeVar("T")
 # Bytes of an entry of the cache by default: a quarter of it, of which a part is left to malloc.
 LARGEST_ENTRY = (8 << 20) * 77 // 100 // 4
 
@@ -134,21 +131,6 @@ def quickest(work: Callable[[], object], most: float) -> float:
         if best <= most:
             break
     return best
-
-
-def timed(work: Callable[[], T]) -> tuple[float, T]:
-    """Return the CPU time of `work` in milliseconds, as on a quiet processor, and its result.
-
-    Two programs on one core, or a busy host of this virtual machine, make the same work take up to
-    twice the CPU time. So a loop is timed beside it.
-    """
-    began = time.process_time()
-    result = work()
-    worked = time.process_time()
-    for _ in range(LOOP):
-        pass
-    took, loop = worked - began, time.process_time() - worked
-    return took * 1_000 / min(max(loop * 1_000 / LOOP_MS, 1), MOST_SLOWNESS), result
 
 
 @pytest.fixture

@@ -4,7 +4,6 @@ Each reader gets it bare, and where it is worst: in an attribute, a tag, a text 
 """
 
 import asyncio
-import time
 from collections.abc import Callable
 from contextlib import suppress
 
@@ -15,6 +14,7 @@ from commentsvc.mentions.html_page import UnreadablePage
 from commentsvc.mentions.polite_client import PoliteClient
 from commentsvc.util.http_client import Fetched, RemoteError, StrangerClient
 from commentsvc.util.threads import ACCOUNTS, FOREIGN, RENDERING, run_in
+from tests.unit.processor_time import timed
 from tests.unit.settable_clock import SettableClock
 
 MEBIBYTE = 1 << 20
@@ -76,10 +76,13 @@ SHORT = {"an entry of a usual size"}
 
 
 def cost(read: Callable[[str], object], text: str) -> float:
-    began = time.process_time()
-    with suppress(UnreadablePage, RemoteError):
-        read(text)
-    return time.process_time() - began
+    """Return the seconds of CPU time that reading takes; see `timed`."""
+
+    def work() -> None:
+        with suppress(UnreadablePage, RemoteError):
+            read(text)
+
+    return timed(work)[0] / 1_000
 
 
 @pytest.mark.parametrize("name", READERS)
