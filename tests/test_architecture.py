@@ -159,6 +159,7 @@ TESTED_ELSEWHERE: dict[str, str] = {
     "readers.follows": "pages/test_follow: from the form to the mails",
     "readers.accounts": "pages/test_reader_sign_in: who signs in, and what it allows",
     "auth.blog_tokens": "pages/test_reader_sign_in: what the blog's login says, and must not",
+    "db.schema.tables": "db/migrations: the steps give the schema of the models",
     "db.schema.readers": "db/migrations: the steps give the schema of the models",
     "comments.site_rows": "app and comments/test_queries: sites of the settings",
     "comments.popular": "api/test_comments: pages in each period, and what has passed",
@@ -510,6 +511,13 @@ def test_nothing_uses_the_threads_of_asyncio() -> None:
     """They are few, and shared: one slow user of them holds up all others."""
     assert not users_of(r"asyncio\.to_thread\(|run_in_executor\(\s*None|import to_thread")
     assert users_of(r"\b(Thread|Process)PoolExecutor\(") == OWN_POOLS
+
+
+def test_nothing_forks() -> None:
+    """Two processes would give the same edit tokens (`auth.edit_tokens` draws bits for many)."""
+    assert not users_of(
+        r"\bos\.fork|\bforkpty\(|[\"']fork(server)?[\"']|multiprocessing|ProcessPool"
+    )
 
 
 def test_no_page_of_ours_may_be_framed() -> None:

@@ -22,7 +22,7 @@ from commentsvc.api import feeds
 from commentsvc.auth import attempts, signed_links
 from commentsvc.comments import create, images
 from commentsvc.db.connection import Transaction
-from commentsvc.db.postgresql.schema import TABLES
+from commentsvc.db.schema.tables import TABLES
 from commentsvc.exports import contents, disqus, wordpress, xml_text
 from commentsvc.exports.contents import Selection
 from commentsvc.exports.output import Output

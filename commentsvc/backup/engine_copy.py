@@ -34,7 +34,7 @@ from commentsvc.db.lock import BY_SYSTEMD, Lock
 from commentsvc.db.migrations import moved, upgrade
 from commentsvc.db.postgresql import schema as schema
 from commentsvc.db.query import Select
-from commentsvc.db.schema import search
+from commentsvc.db.schema import search, tables
 from commentsvc.db.schema.comments import CommentTable, SiteTable
 from commentsvc.db.schema.outbox import TargetTable
 from commentsvc.db.schema.search import SearchStateTable
@@ -43,7 +43,7 @@ from commentsvc.settings import data_dir
 
 # Each table comes after those that it refers to.
 _sort: Final[Any] = peewee.sort_models  # type: ignore[attr-defined]  # not in peewee's stubs
-TABLES: Final = tuple(_sort(schema.TABLES))
+TABLES: Final = tuple(_sort(tables.TABLES))
 # The tables that have rows after the first start of a service.
 FILLED_AT_START: Final = (SiteTable, TargetTable, SearchStateTable)
 # Rows, or comments for the search index, between two reports of the progress.

@@ -35,8 +35,9 @@ from commentsvc.db.migrations.upgrade import MAGIC
 from commentsvc.db.postgresql import connection as postgresql
 from commentsvc.db.postgresql import upgrade as postgresql_upgrade
 from commentsvc.db.postgresql.connection import PostgresqlConnection, PostgresqlTransaction
-from commentsvc.db.postgresql.schema import ANALYZE, SCHEMA, TABLES
+from commentsvc.db.postgresql.schema import ANALYZE, SCHEMA
 from commentsvc.db.schema.comments import CommentTable
+from commentsvc.db.schema.tables import TABLES
 from commentsvc.outbox import outbox
 from commentsvc.util.clock import SYSTEM_CLOCK
 

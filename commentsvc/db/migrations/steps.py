@@ -11,27 +11,18 @@ from typing import Any, Final
 
 import peewee
 
-from commentsvc.db.schema import (
-    comments,
-    imports,
-    inbox,
-    mentions,
-    moderation,
-    outbox,
-    readers,
-    search,
-)
+from commentsvc.db.schema import search
+from commentsvc.db.schema.tables import TABLES
 
 HISTORY: Final = "schema_migration"  # playhouse's table of the steps that were applied
 
 
 def creation() -> Iterator[str]:
     """Give the statements that make the tables of the models, and what peewee cannot express."""
-    for part in (comments, moderation, search, outbox, inbox, imports, mentions, readers):
-        for table in part.TABLES:
-            made: Any = peewee.SchemaManager(table)  # Any: peewee's stubs do not know it
-            yield made._create_table(safe=False).query()[0]
-            yield from (index.query()[0] for index in made._create_indexes(safe=False))
+    for table in TABLES:
+        made: Any = peewee.SchemaManager(table)  # Any: peewee's stubs do not know it
+        yield made._create_table(safe=False).query()[0]
+        yield from (index.query()[0] for index in made._create_indexes(safe=False))
     yield from search.EXTRAS
 
 

@@ -11,24 +11,11 @@ from typing import Any, Final
 
 import peewee
 
-from commentsvc.db.schema import (
-    comments,
-    imports,
-    inbox,
-    mentions,
-    moderation,
-    outbox,
-    readers,
-    search,
-)
+from commentsvc.db.schema import search
+from commentsvc.db.schema.tables import TABLES
 from commentsvc.util.timestamps import DAY_MS
 
 SCHEMA: Final = "commentsvc"
-TABLES: Final = tuple(
-    table
-    for part in (comments, moderation, search, outbox, inbox, imports, mentions, readers)
-    for table in part.TABLES
-)
 # What PostgreSQL does by itself some time after rows were stored. Until then it does not know which
 # tables are large.
 ANALYZE: Final = f"ANALYZE {', '.join(table._meta.table_name for table in TABLES)}"

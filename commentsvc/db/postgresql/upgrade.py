@@ -17,6 +17,7 @@ from commentsvc.db.migrations import moved
 from commentsvc.db.migrations.steps import HISTORY
 from commentsvc.db.postgresql import connection as postgresql
 from commentsvc.db.postgresql import schema as schema
+from commentsvc.db.schema.tables import TABLES
 from commentsvc.util.clock import SYSTEM_CLOCK
 
 VERIFIED_ADDRESS: Final = (
@@ -106,7 +107,7 @@ _STRANGERS: Final = (
     " AND NOT pg_has_role(oid, current_user, 'MEMBER')"
     " AND has_database_privilege(oid, current_database(), 'CONNECT') ORDER BY 1 LIMIT 3"
 )
-_NAMES: Final = [table._meta.table_name for table in schema.TABLES]
+_NAMES: Final = [table._meta.table_name for table in TABLES]
 LATE: Final = 60  # seconds that a standby may be behind
 DIFFERENCE_MS: Final = 5_000  # between two clocks
 

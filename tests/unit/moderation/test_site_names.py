@@ -9,7 +9,6 @@ from commentsvc.backup import integrity
 from commentsvc.comments import queries, site_rows
 from commentsvc.db.connection import Snapshot, Transaction
 from commentsvc.db.database import Database
-from commentsvc.db.postgresql.schema import TABLES
 from commentsvc.db.schema.comments import (
     ModeratorTable,
     PageViewTable,
@@ -17,6 +16,7 @@ from commentsvc.db.schema.comments import (
     ThreadTable,
 )
 from commentsvc.db.schema.mentions import MentionTable
+from commentsvc.db.schema.tables import TABLES
 from commentsvc.moderation import site_names, threads
 from commentsvc.moderation.site_names import HiddenSite, SiteRefused
 from tests.unit.database_fixture import NOW, add, opened

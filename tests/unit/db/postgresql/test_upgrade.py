@@ -10,6 +10,7 @@ from commentsvc.db.errors import DatabaseBusy, DatabaseUnusable
 from commentsvc.db.migrations import steps, upgrade
 from commentsvc.db.postgresql import schema as schema
 from commentsvc.db.postgresql import upgrade as postgresql_upgrade
+from commentsvc.db.schema.tables import TABLES
 from tests.postgresql_server import Server
 from tests.unit.settable_clock import SettableClock
 
@@ -68,7 +69,7 @@ def test_all_steps_together_give_the_tables_of_the_models(make: Make) -> None:
     postgresql_upgrade.upgrade(url)
     wanted = {
         (table._meta.table_name, field.column_name, types[kind], "YES" if field.null else "NO")
-        for table in schema.TABLES
+        for table in TABLES
         for field in table._meta.sorted_fields
         for kind in [getattr(field, "rel_field", field).field_type]
     }
