@@ -418,7 +418,7 @@ def build(
     stream = CommentStream(service, core, secrets.randbelow)
     programs = ProgramInterface(service, core)
     cors = CorsPolicy(settings.sites)
-    public, questions = _routes_for_readers(service, submissions, cors)
+    public, read_only_posts = _routes_for_readers(service, submissions, cors)
     routes = [
         *public,
         *stream.routes(),
@@ -456,7 +456,7 @@ def build(
         routes=routes,
         pages=pages,
         router=router,
-        handler=MissLimiter(router, settings.server, clock, questions),
+        handler=MissLimiter(router, settings.server, clock, read_only_posts),
         leader_works=leader_works,
         own_works=(outbox.watch, programs.queue.run, views.run),
     )
@@ -492,12 +492,12 @@ def _routes_for_readers(
         *PersonalDataPages(service).routes(),
         *FollowPages(service, cors).routes(),
     ]
-    questions: frozenset[str] = frozenset()
+    read_only_posts: frozenset[str] = frozenset()
     if any(site.isso for site in settings.sites):
         from commentsvc.compat.isso import routes as isso
 
         routes += isso.routes(service, isso.Handlers(submissions, actions, feeds, cors))
-        questions = isso.questions(settings.sites)
+        read_only_posts = isso.read_only_posts(settings.sites)
     if any(site.waline for site in settings.sites):
         from commentsvc.compat import waline
 
@@ -506,7 +506,7 @@ def _routes_for_readers(
         from commentsvc.compat import artalk
 
         routes += artalk.routes(service, submissions, serializer)
-    return routes, questions
+    return routes, read_only_posts
 
 
 def _inbox(

@@ -6,6 +6,7 @@ which the client shows.
 """
 
 from collections.abc import Sequence
+from functools import partial
 from typing import Annotated, Any, Final, Literal
 
 import msgspec
@@ -35,6 +36,7 @@ from commentsvc.compat.common import (
     prefixes,
     read_json,
     refused,
+    routes_of,
     site_routes,
     split_pages,
     stored,
@@ -273,11 +275,8 @@ def routes(
 ) -> list[Route]:
     """Return the routes of all sites with `artalk` in their settings."""
     sites = (site for site in service.settings.sites if site.artalk)
-    return [
-        route
-        for prefix, site in prefixes(PREFIX, sites).items()
-        for route in ArtalkApi(service, submissions, serializer, site).routes(prefix)
-    ]
+    api = partial(ArtalkApi, service, submissions, serializer)
+    return routes_of(prefixes(PREFIX, sites), api)
 
 
 class ArtalkApi:

@@ -5,8 +5,8 @@ an address of its own: ``/isso`` for the first one, ``/isso-NAME`` for the other
 """
 
 import re
-from collections.abc import Awaitable, Callable, Coroutine, Iterable
-from typing import Annotated, Any, Final, TypeVar
+from collections.abc import Awaitable, Callable, Coroutine, Iterable, Mapping
+from typing import Annotated, Any, Final, Protocol, TypeVar
 
 import msgspec
 from msgspec import Meta
@@ -69,6 +69,18 @@ def prefixes(first: str, sites: Iterable[Site]) -> dict[str, Site]:
     return {
         f"{first}-{site.name}" if position else first: site for position, site in enumerate(sites)
     }
+
+
+class SiteApi(Protocol):
+    """The handlers of a system's API for one site."""
+
+    def routes(self, prefix: str) -> list[Route]:
+        """Return the routes below `prefix`."""
+
+
+def routes_of(sites: Mapping[str, Site], api: Callable[[Site], SiteApi]) -> list[Route]:
+    """Return the routes of `sites`, which are by their prefix: those of `api` for each site."""
+    return [route for prefix, site in sites.items() for route in api(site).routes(prefix)]
 
 
 def guarded(handler: Guarded, refuse: Callable[[Request, HttpError], Response]) -> Handler:

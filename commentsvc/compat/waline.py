@@ -9,6 +9,7 @@ shows.
 """
 
 from collections.abc import Coroutine, Sequence
+from functools import partial
 from typing import Annotated, Any, Final, Literal
 
 import msgspec
@@ -36,6 +37,7 @@ from commentsvc.compat.common import (
     prefixes,
     read_json,
     refused,
+    routes_of,
     site_routes,
     split_pages,
     stored,
@@ -203,11 +205,8 @@ def routes(
 ) -> list[Route]:
     """Return the routes of all sites with `waline` in their settings."""
     sites = (site for site in service.settings.sites if site.waline)
-    return [
-        route
-        for prefix, site in prefixes(PREFIX, sites).items()
-        for route in WalineApi(service, submissions, serializer, site).routes(prefix)
-    ]
+    api = partial(WalineApi, service, submissions, serializer)
+    return routes_of(prefixes(PREFIX, sites), api)
 
 
 class WalineApi:

@@ -45,9 +45,13 @@ class MissLimiter:
     """Passes requests on to a router, but answers 429 to reads beyond a network's limit."""
 
     def __init__(
-        self, router: Router, settings: ServerSettings, clock: Clock, questions: Container[str] = ()
+        self,
+        router: Router,
+        settings: ServerSettings,
+        clock: Clock,
+        read_only_posts: Container[str] = (),
     ) -> None:
-        """Take the router; `questions` are the paths whose POST requests only read."""
+        """Take the router; `read_only_posts` are the paths whose POST requests only read."""
         self._handle = router.handle
         self.target_rules = router.target_rules
         self._proxies = TrustedProxies(settings.trusted_proxies)
@@ -55,14 +59,14 @@ class MissLimiter:
         self._moderation = NetworkLimiter(settings.miss_limit)
         is_limited = settings.miss_limit != "off"
         self._limited: Container[str] = READS if is_limited else ()
-        self._questions: Container[str] = questions if is_limited else ()
+        self._read_only_posts: Container[str] = read_only_posts if is_limited else ()
         self._clock = clock
 
     def handle(self, request: Request) -> Response | Deferred | Awaitable[Response]:
         """Return the router's answer, or 429."""
         method = request.method
         if method not in self._limited and (
-            method != "POST" or request.decoded_path() not in self._questions
+            method != "POST" or request.decoded_path() not in self._read_only_posts
         ):
             return self._handle(request)
         place = network(self._proxies.client(request))

@@ -49,6 +49,7 @@ from commentsvc.compat.common import (
     guarded,
     json_body,
     prefixes,
+    routes_of,
     site_routes,
     submit,
     threads_of,
@@ -307,14 +308,10 @@ def served(sites: Iterable[Site]) -> dict[str, Site]:
 
 def routes(service: ServiceContext, handlers: Handlers) -> list[Route]:
     """Return the routes of all sites with `isso` in their settings."""
-    return [
-        route
-        for prefix, site in served(service.settings.sites).items()
-        for route in IssoApi(service, handlers, site).routes(prefix)
-    ]
+    return routes_of(served(service.settings.sites), partial(IssoApi, service, handlers))
 
 
-def questions(sites: Iterable[Site]) -> frozenset[str]:
+def read_only_posts(sites: Iterable[Site]) -> frozenset[str]:
     """Return the paths whose POST requests only read."""
     return frozenset(f"{prefix}/count" for prefix in served(sites))
 
