@@ -56,8 +56,8 @@ class ImportCommands:
         return done.moved, done.changed[0] if done.changed else 0
 
 
-class ImportService:
-    """The database of the service in the folder `data`: a `Service` of an import."""
+class ImportDatabase:
+    """The database of the service in the folder `data`: the `ServiceDatabase` of an import."""
 
     def __init__(self, data: Path, sites: Sequence[str] = ()) -> None:
         self._data = data

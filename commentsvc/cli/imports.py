@@ -168,7 +168,7 @@ def import_(
     if source is None or not files:
         raise click.UsageError("Give a FORMAT (or auto) and at least one FILE.")
     from commentsvc.cli import running
-    from commentsvc.cli.import_database import ImportService
+    from commentsvc.cli.import_database import ImportDatabase
     from commentsvc.imports import importer
     from commentsvc.imports.staging import pages
 
@@ -187,8 +187,8 @@ def import_(
         keep_going=keep_going,
         report_file=report_file,
     )
-    service = ImportService(data, [each.name for each in settings.sites])
-    run = importer.run(data, settings, request, service, click.echo, _progress)
+    database = ImportDatabase(data, [each.name for each in settings.sites])
+    run = importer.run(data, settings, request, database, click.echo, _progress)
     if run is not None:
         if learn:
             _learn(data, run, with_spam=learn == "all")
@@ -246,10 +246,10 @@ def _progress(label: str, length: int) -> Iterator["Advance"]:
 
 
 def _undo(data: Path, run: int) -> None:
-    from commentsvc.cli.import_database import ImportService
+    from commentsvc.cli.import_database import ImportDatabase
     from commentsvc.imports import importer
 
-    number = importer.undo(ImportService(data), run)
+    number = importer.undo(ImportDatabase(data), run)
     click.echo(f"import {run} is taken back: {number} comments")
 
 

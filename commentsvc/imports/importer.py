@@ -72,8 +72,8 @@ class ImportWriter(Protocol):
         """Take back a part of an import: see `store.remove`."""
 
 
-class Service(Protocol):
-    """The database of the service."""
+class ServiceDatabase(Protocol):
+    """The database of the database."""
 
     def prepare(self) -> None:
         """Make the database if there is none."""
@@ -141,7 +141,7 @@ def run(
     data: Path,
     settings: Settings,
     request: ImportRequest,
-    service: Service,
+    database: ServiceDatabase,
     tell: Callable[[str], object],
     progress: Progress,
 ) -> int | None:
@@ -156,20 +156,20 @@ def run(
     source = open_source(request.source, request.files)
     if source.recognised_by:
         tell(f"{source.format}: recognised by {source.recognised_by}")
-    service.prepare()
-    rules = service.read(authors.read, settings, request.moderators)
+    database.prepare()
+    rules = database.read(authors.read, settings, request.moderators)
     converter = Converter(source.format, request.statuses, rules)
     with _locked(data), closing(StagingDatabase(data / STAGING, converter)) as staging:
         with progress("reading", source.size) as advance:
             _read(source, staging, request, advance)
-        is_new = staging.resolve(locate, service.read) or _has_news(source, staging, service)
+        is_new = staging.resolve(locate, database.read) or _has_news(source, staging, database)
         number = None
         if is_new and not request.dry_run:
-            number = _store(source, staging, request.site, service, progress)
+            number = _store(source, staging, request.site, database, progress)
         for line in report.summary(staging, dry=request.dry_run, on_blog=on_blog):
             tell(line)
         if request.report_file:
-            report.write(request.report_file, staging.rows(service.read), on_blog)
+            report.write(request.report_file, staging.rows(database.read), on_blog)
     return number
 
 
@@ -235,24 +235,24 @@ def _read(
         advance(before, staging.read)
 
 
-def _has_news(source: ImportSource, staging: StagingDatabase, service: Service) -> bool:
+def _has_news(source: ImportSource, staging: StagingDatabase, database: ServiceDatabase) -> bool:
     """Return whether there are new records that are not comments."""
     if not staging.other_count():
         return False
-    return not service.read(store.is_done, source.format, source.digest())
+    return not database.read(store.is_done, source.format, source.digest())
 
 
 def _store(
     source: ImportSource,
     staging: StagingDatabase,
     site: str,
-    service: Service,
+    database: ServiceDatabase,
     progress: Progress,
 ) -> int:
     """Store what is staged; return the id of the import."""
     names = ", ".join(file.name for file in source.files)[:500]
     path = staging.path.absolute()
-    with service.writing() as writer:
+    with database.writing() as writer:
         number = writer.begin(source.format, names, source.digest())
         with progress("storing", staging.ready_count()) as advance:
             for first, last in _pieces(writer, staging.ready_count()):
@@ -285,10 +285,10 @@ def _wait(writer: ImportWriter, number: int, begun: int) -> None:
         time.sleep(max(number / RATE - (SYSTEM_CLOCK.monotonic_ms() - begun) / 1_000, 0))
 
 
-def undo(service: Service, run: int) -> int:
+def undo(database: ServiceDatabase, run: int) -> int:
     """Take back an import; return how many comments were deleted. Raise UnknownImport."""
     total, before = 0, BIGGEST_ID
-    with service.writing() as writer:
+    with database.writing() as writer:
         while before:
             begun = SYSTEM_CLOCK.monotonic_ms()
             removed, before = writer.remove(run, before, _batch(writer))
