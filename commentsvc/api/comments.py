@@ -3,7 +3,7 @@
 Each handler parses, acts and answers. Its docstring documents the API for people, the OpenAPI
 document for programs. Answers to public reads are cached by the core under the tags of what they
 show, so a handler runs only once per answer and change. Counts and the usual lists are short
-indexed reads on the event loop; other lists are read by a reader thread.
+indexed reads on the event loop; other lists are read by a reading thread.
 
 Every page may read all answers except those to writes; errors are made by the router.
 """

@@ -71,7 +71,7 @@ class BatchOperation(Generic[I, T]):
 
 
 class Job(msgspec.Struct, Generic[T], eq=False):
-    """A call of `work` that waits for a writer or reader thread, and later its result.
+    """A call of `work` that waits for a writer or reading thread, and later its result.
 
     `args` and `kwargs` follow the Snapshot or Transaction. With a `bulk`, `work` is `bulk.one` and
     `args` is the item alone. With `done`, there is no future: `done` is called with the job on its

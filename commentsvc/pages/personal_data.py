@@ -251,7 +251,7 @@ class PersonalDataPages:
 def _exported(snapshot: Snapshot, email: str, now: int) -> bytes:
     """Return the JSON of everything that is stored about an address.
 
-    It is made on a reader thread, one comment at a time: with pictures, all of it may take longer
+    It is made on a reading thread, one comment at a time: with pictures, all of it may take longer
     than the event loop may wait.
     """
     found = personal_data.export(snapshot, email, now)

@@ -26,7 +26,7 @@ PIECE: Final = 200
 # Days in which a deleted comment that is restored has its pictures again.
 DELETED_DAYS: Final = 30
 # Seconds between two searches for unused images, and for old spam if there was none; a search takes
-# a reader's thread.
+# a reading thread.
 ROUND: Final = 600.0
 
 

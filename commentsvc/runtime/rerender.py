@@ -2,7 +2,7 @@
 
 After each start, the stored HTML is compared with what the renderer now makes of its source, in the
 background and in batches, and updated if it differs. So the renderer needs no version number. A
-batch, once a second, takes at most BUDGET_MS of a reader's thread. Batches are small while nothing
+batch, once a second, takes at most BUDGET_MS of a reading thread. Batches are small while nothing
 differs, as after most starts.
 """
 

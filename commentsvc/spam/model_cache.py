@@ -1,7 +1,7 @@
 """Model cache: keeps the Bayesian filter in memory up to date with its training.
 
 A submission asks the filter in memory. At most once in PAUSE_MS it also asks whether the training
-has changed; if so, a reader thread reads the odds of all words again, while the filter uses the
+has changed; if so, a reading thread reads the odds of all words again, while the filter uses the
 former ones. Only the very first submission waits for that.
 """
 

@@ -475,7 +475,7 @@ def test_a_damaged_comment_takes_no_other_with_it(service: Served) -> None:
     service.database.write_now(
         lambda tx: tx.execute("UPDATE comment SET source = CAST(x'6fff' AS TEXT) WHERE id = 1")
     )
-    for query in ("", "&sort=top"):  # on the event loop, and in a reader thread
+    for query in ("", "&sort=top"):  # on the event loop, and in a reading thread
         listed = data(service.get(f"/api/comments?url=/p/{query}"))["data"]
         assert sorted(comment["content"] for comment in listed) == ["o\ufffd", "two"]
     for path in ("/embed/thread?url=/p/", "/feed.atom?url=/p/"):

@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from commentsvc.comments import submission
 from commentsvc.comments.page_urls import Sites
 from commentsvc.comments.submission import (
     MalformedError,
@@ -19,6 +20,7 @@ from commentsvc.comments.submission import (
 )
 from commentsvc.settings.schema import CommentsSettings, Site
 from commentsvc.util.i18n import translate
+from commentsvc.util.origin import deliverable
 from commentsvc.util.text import one_line
 
 BOUNDS = CommentsSettings(author_length=20, message_length=100)
@@ -298,3 +300,11 @@ def test_what_is_no_website_in_a_form_is_still_refused(typed: str) -> None:
     with pytest.raises(SubmissionError) as caught:
         from_form(values, BOUNDS, SITES.locate)
     assert list(caught.value.problems) == ["site"]
+
+
+@given(st.from_regex(submission.PLAIN_EMAIL, fullmatch=True))
+def test_an_address_of_the_documented_pattern_passes_every_check(text: str) -> None:
+    """`is_email` asks no further for these."""
+    if text:  # the pattern is for an optional field, too
+        assert submission._is_plain(text, submission._EMAIL)
+        assert deliverable(text)
