@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NoReturn
 
 import pytest
-from hypothesis import settings
+from hypothesis import Phase, settings
 
 from tests.e2e import program
 from tests.e2e.program import Service
@@ -19,9 +19,17 @@ if TYPE_CHECKING:
 
     from tests.postgresql_server import Server
 
-# A slow machine must not fail a property test; tests that bound time measure CPU time.
+# A slow machine must not fail a property test; tests that bound time measure CPU time. CI shows a
+# failing example as it is found, since finding a smaller one may take five minutes, and tells how
+# to run it again.
 settings.register_profile(
-    "commentsvc", deadline=None, max_examples=int(os.environ.get("PROPERTY_EXAMPLES", "100"))
+    "commentsvc",
+    deadline=None,
+    max_examples=int(os.environ.get("PROPERTY_EXAMPLES", "100")),
+    phases=(Phase.explicit, Phase.reuse, Phase.generate, Phase.target)
+    if os.environ.get("CI") == "true"
+    else tuple(Phase),
+    print_blob=True,
 )
 settings.load_profile("commentsvc")
 

@@ -1,12 +1,14 @@
 """Run `commentsvc` many times at the cost of one start: it is imported once, and then forked.
 
     python fork_server.py serve PATH UID     serve at the unix socket PATH, as the user UID
-    python fork_server.py run PATH WORD...   run `commentsvc WORD...` there, with this one's folder
-                                             and standard streams; end with its exit code
+    python fork_server.py run PATH WORD...   run `commentsvc WORD...` there, with this one's folder,
+                                             environment and streams; end with its exit code
 
-The second form imports nothing of ours, so it takes a few milliseconds.
+The second form imports nothing of ours, so it takes a few milliseconds. The server ends with the
+process that started it.
 """
 
+import contextlib
 import ctypes
 import json
 import os
@@ -16,10 +18,11 @@ import socket
 import struct
 import sys
 import traceback
+from collections.abc import Mapping, Sequence
 from importlib import import_module
 from pathlib import Path
 
-LONGEST = 65_536  # bytes of a command line
+LONGEST = 65_536  # bytes of a command line and its environment
 
 # linux/prctl.h, linux/capability.h
 KEEP_CAPABILITIES = 8
@@ -35,18 +38,23 @@ def serve(path: str, user: int) -> None:
         if not module.name.endswith("__main__"):
             import_module(module.name)
     with socket.socket(socket.AF_UNIX) as listener:
-        listener.bind(path)
+        listener.bind(f"{path}.new")
+        listener.listen()
         if os.geteuid() != user:
-            os.chown(path, user, user)
+            os.chown(f"{path}.new", user, user)
+        Path(f"{path}.new").rename(path)  # whoever sees it can connect
+        if os.geteuid() != user:
             _become(user)
         os.umask(0o022)
         signal.signal(signal.SIGCHLD, signal.SIG_IGN)
-        listener.listen()
-        while True:
-            connection, _ = listener.accept()
-            with connection:
-                if not os.fork():
-                    _run(connection)
+        listener.settimeout(1.0)
+        parent = os.getppid()
+        while os.getppid() == parent:
+            with contextlib.suppress(TimeoutError):
+                connection, _ = listener.accept()
+                with connection:
+                    if not os.fork():
+                        _run(connection)
 
 
 def _become(user: int) -> None:
@@ -68,11 +76,14 @@ def _run(connection: socket.socket) -> None:
 
     signal.signal(signal.SIGCHLD, signal.SIG_DFL)
     sent, streams, _, _ = socket.recv_fds(connection, LONGEST, 3)
-    folder, words = json.loads(sent)
+    folder, environ, words = json.loads(sent)
     for number, stream in enumerate(streams):
         os.dup2(stream, number)
     sys.stdin, sys.stdout, sys.stderr = open(0), open(1, "w"), open(2, "w")  # noqa: SIM115 - to the end
     os.chdir(folder)
+    os.environ.clear()
+    os.environ.update(environ)
+    sys.argv = ["commentsvc", *words]
     code = 1
     try:
         main.main(words, prog_name="commentsvc")
@@ -87,15 +98,24 @@ def _run(connection: socket.socket) -> None:
         os._exit(code)
 
 
-def run(path: str, words: list[str]) -> int:
+def run(
+    path: str,
+    folder: Path,
+    words: Sequence[str],
+    environ: Mapping[str, str],
+    streams: Sequence[int],
+) -> int:
     """Have the server run a command, and return its exit code."""
     with socket.socket(socket.AF_UNIX) as connection:
         connection.connect(path)
-        socket.send_fds(connection, [json.dumps([str(Path.cwd()), words]).encode()], [0, 1, 2])
-        return connection.recv(1)[0]
+        sent = json.dumps([str(folder), dict(environ), words]).encode()
+        assert len(sent) < LONGEST
+        socket.send_fds(connection, [sent], streams)
+        [code] = connection.recv(1)
+        return code
 
 
 if __name__ == "__main__":
     if sys.argv[1] == "run":
-        sys.exit(run(sys.argv[2], sys.argv[3:]))
+        sys.exit(run(sys.argv[2], Path.cwd(), sys.argv[3:], os.environ, (0, 1, 2)))
     serve(sys.argv[2], int(sys.argv[3]))

@@ -1,21 +1,27 @@
 """Run the whole program from outside: a server in its own process, commands, and HTTP requests."""
 
+import atexit
 import contextlib
+import functools
 import http.client
 import json
 import os
 import select
+import shutil
 import signal
 import socket
 import sqlite3
 import subprocess
 import sys
+import tempfile
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 from urllib.parse import quote
+
+from tests.e2e import fork_server
 
 if TYPE_CHECKING:
     from tests.postgresql_server import Server
@@ -116,11 +122,37 @@ def run(
     return Outcome(done.returncode, done.stdout, done.stderr)
 
 
+@functools.cache
+def _commands() -> str:
+    """Start the process that is forked for each command; return the path of its socket."""
+    folder = Path(tempfile.mkdtemp())
+    path = folder / "socket"
+    words = [sys.executable, fork_server.__file__, "serve", path, os.geteuid()]
+    server = subprocess.Popen([*map(str, words)], cwd=ROOT, env=environment({}))
+
+    def end() -> None:
+        server.kill()
+        server.wait()
+        shutil.rmtree(folder)
+
+    atexit.register(end)
+    wait_for(path.exists, "the process of commands")
+    return str(path)
+
+
 def command(*words: object, environ: Mapping[str, str] | None = None, given: str = "") -> Outcome:
     """Run `commentsvc` with `words` until it ends; `given` is its standard input."""
     folders = [Path(str(after)) for word, after in pairwise(words) if word == "--data"]
     ours = environment({**(database(folders[0]) if folders else {}), **(environ or {})})
-    return run([sys.executable, "-m", "commentsvc", *words], ours, given)
+    with contextlib.ExitStack() as stack:
+        streams = [stack.enter_context(tempfile.TemporaryFile("w+")) for _ in range(3)]
+        streams[0].write(given)
+        streams[0].seek(0)
+        numbers = [stream.fileno() for stream in streams]
+        code = fork_server.run(_commands(), ROOT, [*map(str, words)], ours, numbers)
+        for stream in streams[1:]:
+            stream.seek(0)
+        return Outcome(code, streams[1].read(), streams[2].read())
 
 
 def rewrite(path: Path, text: str) -> None:

@@ -283,5 +283,7 @@ def test_no_server_is_not_healthy(data: Path) -> None:
 
 
 def test_help_and_version_need_no_data() -> None:
-    assert command("--version").out.startswith("commentsvc, version ")
-    assert "healthcheck" in command("--help").out
+    """Here the program is really started, while `command` forks one that has been."""
+    python = [sys.executable, "-m", "commentsvc"]
+    assert run([*python, "--version"], environment({}), "").out.startswith("commentsvc, version ")
+    assert "healthcheck" in run([*python, "--help"], environment({}), "").out

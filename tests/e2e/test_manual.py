@@ -24,8 +24,6 @@ from tests.unit.imports import import_samples as samples
 from tests.unit.imports.test_detect import SCHNACK, STACOSYS, database
 
 NOBODY = 65_534
-# With PostgreSQL: where commands find its address, in the folder in which they run.
-URL_FILE = "database.url"
 FORK_SERVER = ROOT / "tests/e2e/fork_server.py"
 PATIENCE = 120.0
 
@@ -148,8 +146,7 @@ def folder(request: pytest.FixtureRequest, engine: str) -> Iterator[Path]:
             user = NOBODY
             subprocess.run(["chown", "-R", f"{user}:{user}", folder], check=True)
         words = [sys.executable, str(FORK_SERVER), "serve", str(folder / "socket"), str(user)]
-        place = {"COMMENTSVC_DATABASE_URL_FILE": URL_FILE} if engine == "postgresql" else {}
-        with subprocess.Popen(words, cwd=folder, env=environment(place)) as server:
+        with subprocess.Popen(words, cwd=folder, env=environment({})) as server:
             try:
                 wait_for((folder / "socket").exists, "the server of commands")
                 yield folder
@@ -219,16 +216,17 @@ def test_the_commands_of_a_page_do_what_it_says(
 ) -> None:
     home = folder / page.stem
     text = script(page).replace("/mnt/disk", str(home))
+    environ = {"PATH": f"{folder}/bin:{os.environ['PATH']}"}
     prepared = f"umask 022; cp -R home {home}; cd {home}"
     if engine == "postgresql":
         monkeypatch.setattr(database_fixture, "in_use", program.in_use)
         add_comments(home / "data")
-        prepared += f"; echo '{database_fixture.location(home / 'data')}' >{URL_FILE}"
+        environ["COMMENTSVC_DATABASE_URL"] = str(database_fixture.location(home / "data"))
     words = as_user(folder.stat().st_uid, ["sh", "-euxc", f"{prepared}\n{text}"])
     done = subprocess.run(
         words,
         cwd=folder,
-        env=environment({"PATH": f"{folder}/bin:{os.environ['PATH']}"}),
+        env=environment(environ),
         capture_output=True,
         text=True,
         timeout=PATIENCE,
