@@ -52,8 +52,8 @@ enum {
     /* Bytes that a worker's shared output buffer may keep after a large response. */
     LIMIT_OUTPUT_KEPT = 1024 * 1024,
     /* Bytes that are read and dropped after a refusal, so that the client can read it before a
-     * reset. */
-    LIMIT_LINGER = 1024 * 1024,
+     * reset: two of the largest pictures. Caddy answers 502 if its upstream resets sooner. */
+    LIMIT_LINGER = 16 * 1024 * 1024,
     /* Milliseconds for reading and dropping them. */
     LIMIT_LINGER_MS = 2000,
     /* At a stop, milliseconds without a request after which a connection is closed. A busy client
