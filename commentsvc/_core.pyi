@@ -62,7 +62,7 @@ class Server:
         """Share the clients evenly with other processes; call this before `start`.
 
         The memory behind `fd`, which the caller may then close, has four bytes for each of `size`
-        processes. This one has the place `own`, from 0. Raise OSError if the memory is too small.
+        processes. This one has the slot `own`, from 0. Raise OSError if the memory is too small.
         """
 
     def set_targets(self, rules: bytes, /) -> None:

@@ -137,21 +137,21 @@ def run(settings: Settings, start: Start) -> None:
     process.set_up_logging()
     process.raise_file_limit(settings.server.max_connections)
     try:
-        place = asyncio.run(_run_once(settings, start, None))
-        while place is not None:
-            place = asyncio.run(_run_once(settings, start, place))
+        inherited = asyncio.run(_run_once(settings, start, None))
+        while inherited is not None:
+            inherited = asyncio.run(_run_once(settings, start, inherited))
     finally:
         stop_all()
 
 
 async def _run_once(
-    settings: Settings, start: Start, place: InheritedState | None
+    settings: Settings, start: Start, inherited: InheritedState | None
 ) -> InheritedState | None:
-    """Serve with the state `place` or a new one; return our state if a successor failed."""
+    """Serve with the state `inherited` or a new one; return our state if a successor failed."""
     told_to_stop = process.expect_stop()
     if start.instance:
         process.expect_end_of_input(told_to_stop)
-    succession = Handover(told_to_stop, place)
+    succession = Handover(told_to_stop, inherited)
     try:
         async with AsyncExitStack() as stack:
             opened = await _open(stack, settings, start, succession)
@@ -209,9 +209,9 @@ async def _open(
     """Open what the service needs of this machine, until `stack` is closed."""
     data = start.data
     data_dir.prepare(data)
-    await _find_place(start, succession)
+    await _inherit(start, succession)
     name = data_dir.lock(start.instance)
-    lock = stack.enter_context(Lock(data, succession.place.lock, name))
+    lock = stack.enter_context(Lock(data, succession.inherited.lock, name))
     location = settings.database.url or data / data_dir.DATABASE
     if isinstance(location, Path):  # before there is a key: beside one, it must not be empty
         upgrade.upgrade(location)
@@ -292,15 +292,15 @@ def _leader(location: Location, settings: Settings, keys: Sequence[bytes]) -> It
         yield election
 
 
-async def _find_place(start: Start, succession: Handover) -> None:
+async def _inherit(start: Start, succession: Handover) -> None:
     """Get what others have opened for us: the service manager, or the server that we replace."""
-    if succession.place.lock >= 0:
+    if succession.inherited.lock >= 0:
         return
     passed = start.listeners or start.manager.sockets()
     if start.takes_over:
         with suppress(NoServer):
-            place = start.data / data_dir.control_socket(start.instance)
-            await run_in(PROCESS, succession.succeed, place, start.manager.address)
+            path = start.data / data_dir.control_socket(start.instance)
+            await run_in(PROCESS, succession.succeed, path, start.manager.address)
     if passed:
         succession.take_passed(passed)
 
@@ -569,7 +569,7 @@ async def _serve(
     await stack.enter_async_context(redirecting(settings.server, succession))
     if start.instance:
         bridge.share_clients(start.counts, start.instance, start.processes)
-    bridge.serve(parts.handler, succession.place.sockets, parts.handler.target_rules)
+    bridge.serve(parts.handler, succession.inherited.sockets, parts.handler.target_rules)
     stack.push_async_callback(_stop, bridge, settings.server.stop_grace, succession, opened.lock)
     scheme = "" if bridge.address.startswith("unix:") else "http://"
     ready = CommandResult(

@@ -8,7 +8,7 @@
 # taken; the first line says which.
 set -eu
 cd "$(dirname "$0")/.."
-place=$PWD/build/lowest
+folder=$PWD/build/lowest
 
 say() { printf 'lowest: %s\n' "$*"; }
 
@@ -34,27 +34,27 @@ say "Python $oldest, and the lowest versions that pyproject.toml admits"
 
 stamp=$({ pwd && echo "$oldest" && cat pyproject.toml meson.build meson.options config/backend.py \
     config/lowest.sh config/requirements/lowest.txt; } | cksum)
-if [ "$(cat "$place/stamp" 2>/dev/null)" != "$stamp" ]; then
-    rm -rf "$place"
-    "${oldest#* }" -m venv "$place"
+if [ "$(cat "$folder/stamp" 2>/dev/null)" != "$stamp" ]; then
+    rm -rf "$folder"
+    "${oldest#* }" -m venv "$folder"
     install() {
-        "$place/bin/python" -m pip install --no-input --disable-pip-version-check \
-            --no-build-isolation --no-compile "$@" >>"$place/pip.log" 2>&1
+        "$folder/bin/python" -m pip install --no-input --disable-pip-version-check \
+            --no-build-isolation --no-compile "$@" >>"$folder/pip.log" 2>&1
     }
     # ninja is that of .venv, which is on the PATH of ./test.
-    PATH=$place/bin:$PWD/.venv/bin:$PATH
+    PATH=$folder/bin:$PWD/.venv/bin:$PATH
     export PATH
     # Some tools of the tests come as sources, whose builds need a part of the first two files.
     if ! { install --require-hashes --requirement config/requirements/build.txt &&
         install --require-hashes --requirement config/requirements/runtime.txt &&
         install --require-hashes --requirement config/requirements/lowest.txt &&
-        install --no-deps "--config-settings=builddir=$place/core" \
+        install --no-deps "--config-settings=builddir=$folder/core" \
             --config-settings=setup-args=-Dbuildtype=release --editable .; }; then
-        tail -n 30 "$place/pip.log"
+        tail -n 30 "$folder/pip.log"
         say "pip could not install what is needed; is this machine online?"
         exit 1
     fi
-    echo "$stamp" >"$place/stamp"
+    echo "$stamp" >"$folder/stamp"
 fi
 # Compiles the core if it changed, once, rather than in several tests at a time.
-"$place/bin/python" -c 'import commentsvc._core'
+"$folder/bin/python" -c 'import commentsvc._core'

@@ -154,8 +154,8 @@ def extract() -> Catalog:
     for section, texts in json.loads(WIDGET.read_text("utf-8")).items():
         for key, text in texts.items():
             said = tuple(text) if isinstance(text, list) else text
-            place = [(WIDGET.relative_to(ROOT).as_posix(), 0)]
-            catalog.add(said, locations=place, context=f"{section}.{key}")
+            location = [(WIDGET.relative_to(ROOT).as_posix(), 0)]
+            catalog.add(said, locations=location, context=f"{section}.{key}")
     return catalog
 
 

@@ -79,8 +79,8 @@ def draw(days: Sequence[tuple[int, Mapping[str, int]]]) -> Chart:
     wide = (WIDTH - LEFT - RIGHT) / len(days)
     boxes, dates = [], []
     every = max(1, len(days) // 6)
-    for place, (day, numbers) in enumerate(days):
-        x, y = LEFT + place * wide, ground
+    for index, (day, numbers) in enumerate(days):
+        x, y = LEFT + index * wide, ground
         for status in ORDER:
             if number := numbers.get(status, 0):
                 height = number * scale
@@ -88,7 +88,7 @@ def draw(days: Sequence[tuple[int, Mapping[str, int]]]) -> Chart:
                 title = f"{short_date(day)}: {number} {NAMES[status]}"
                 left, width = round(x + GAP * wide / 2, 2), round(wide * (1 - GAP), 2)
                 boxes.append(Box(status, left, round(y, 2), width, round(height, 2), title))
-        if (len(days) - 1 - place) % every == 0:
+        if (len(days) - 1 - index) % every == 0:
             dates.append(Mark(round(x + wide / 2, 2), short_date(day)))
     lines = [
         Mark(round(ground - number * scale, 2), short(number))

@@ -17,7 +17,7 @@ from commentsvc.auth import passwords
 from commentsvc.auth.attempts import AttemptLimiter, Bucket, Rate, buckets_of_network
 from commentsvc.db.database import Database
 from commentsvc.http.messages import HttpError, too_many
-from commentsvc.util.client_network import network
+from commentsvc.util.client_network import network_of
 from commentsvc.util.i18n import gettext as _
 from commentsvc.util.threads import ACCOUNTS, run_in
 from commentsvc.util.timestamps import HOUR_MS
@@ -63,7 +63,7 @@ class LoginLimiter:
             buckets = [Bucket(b"known", named, PER_KNOWN_BROWSER)]
         else:
             buckets = [
-                *buckets_of_network(b"network", network(address), PER_NETWORK),
+                *buckets_of_network(b"network", network_of(address), PER_NETWORK),
                 Bucket(b"name", named, PER_NAME),
             ]
         if wait := await self._attempts.take(buckets, now_ms):

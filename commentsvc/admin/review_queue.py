@@ -83,7 +83,7 @@ class ReviewPages:
 
     async def _list(self, context: RequestContext, here: str, status: str, query: str) -> Response:
         site, after = context.first("site"), context.first("after")
-        place = {"status": "" if here == "queue" else status, "q": query, "site": site}
+        where = {"status": "" if here == "queue" else status, "q": query, "site": site}
         who, chosen = context.actor, ReviewQuery(status, query, site, after)
         part = await self._database.read(queue.piece, who, chosen, MOST)
         every = []
@@ -115,11 +115,11 @@ class ReviewPages:
             site=site,
             sites=sites,
             done=flash_message(context.first("done"), part.last_act),
-            back=address(here, **place, after=after),
-            older=address(here, **place, after=part.next) if part.next else "",
-            newest=address(here, **place) if after else "",
-            tick_page=address(here, **place, after=after, tick="all"),
-            tick_every=address(here, **place, after=after, tick="every") if every else "",
+            back=address(here, **where, after=after),
+            older=address(here, **where, after=part.next) if part.next else "",
+            newest=address(here, **where) if after else "",
+            tick_page=address(here, **where, after=after, tick="all"),
+            tick_every=address(here, **where, after=after, tick="every") if every else "",
             shown=len(part.items),
             most=MANY,
             every=len(every),
@@ -183,8 +183,8 @@ def _back(context: RequestContext, what: str, outcome: ChangeResult) -> Response
     After undoing, the browser goes to the newest comment that is in the list again.
     """
     back = with_flash(target(context.first("back")), done_text(what, outcome))
-    place = f"#c{max(outcome.changed)}" if what == TAKE_BACK and outcome.changed else ""
-    return redirect(back + place)
+    fragment = f"#c{max(outcome.changed)}" if what == TAKE_BACK and outcome.changed else ""
+    return redirect(back + fragment)
 
 
 def with_flash(back: str, done: str) -> str:

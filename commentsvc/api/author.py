@@ -56,7 +56,7 @@ from commentsvc.model import DELETED, Comment, Entry
 from commentsvc.moderation import author_edits
 from commentsvc.moderation.author_edits import EditCredentials
 from commentsvc.readers import accounts
-from commentsvc.util.client_network import network, wide_network
+from commentsvc.util.client_network import network_of, wide_network
 from commentsvc.util.i18n import Message
 from commentsvc.util.i18n import gettext as _
 from commentsvc.util.ratelimit import RateLimiter
@@ -273,8 +273,8 @@ class AuthorActions:
 
     def admit_only_vote(self, request: Request, number: int) -> tuple[bytes, ...]:
         """Do as `admit_vote` for a reader without a word; return the hashes for `vote_once`."""
-        place, hashes = self.admit_vote(request, number)
-        if not hashes and self._once.take(b"%d %b" % (number, place), self._clock.monotonic_ms()):
+        network, hashes = self.admit_vote(request, number)
+        if not hashes and self._once.take(b"%d %b" % (number, network), self._clock.monotonic_ms()):
             raise TooManyVotes
         return hashes
 
@@ -332,8 +332,8 @@ class AuthorActions:
 
     async def _report(self, request: Request, number: int, word: str) -> None:
         """Store a report by the reader with that `word`. Raise HttpError 429, UnknownComment."""
-        place = wide_network(network(self._proxies.client(request)))
-        wait = self._reports.take(place, self._clock.monotonic_ms())
+        network = wide_network(network_of(self._proxies.client(request)))
+        wait = self._reports.take(network, self._clock.monotonic_ms())
         if wait:
             message = _(
                 "You are reporting too often. Please wait %(seconds)s seconds.", seconds=wait
@@ -355,12 +355,12 @@ class AuthorActions:
 
         The session's token is in `Authorization: Bearer`. 400, 401, 403.
         """
-        place = self._sites.locate(query.url, query.site)
-        headers = self._cors.check(request, place.site)
-        who = self._submissions.reader(request, place.site)
+        page = self._sites.locate(query.url, query.site)
+        headers = self._cors.check(request, page.site)
+        who = self._submissions.reader(request, page.site)
 
         def work(snapshot: Snapshot) -> list[tuple[Entry, int]]:
-            url = queries.thread(snapshot, *place).url
+            url = queries.thread(snapshot, *page).url
             found = []
             for number in accounts.own_comments(snapshot, who, url):
                 entry, own = (
@@ -387,7 +387,7 @@ class AuthorActions:
 
         The session's token is in `Authorization: Bearer`. 400, 401, 403.
         """
-        site, _ = self._sites.place(query.url, query.site)
+        site, _ = self._sites.page_or_site(query.url, query.site)
         headers = self._cors.check(request, site)
         who = self._submissions.reader(request, site)
         if query.everywhere:
@@ -461,7 +461,7 @@ def with_text(entry: Entry, message: str) -> Submission:
     """Return the comment as a submission with a new message."""
     comment = entry.comment
     return Submission(
-        place=(entry.site, entry.url),
+        page=(entry.site, entry.url),
         author=comment.author,
         message=message,
         email=comment.email,

@@ -31,7 +31,7 @@ from commentsvc.http.messages import (
 from commentsvc.http.operation import Content, Operation, Query
 from commentsvc.http.router import Route, route
 from commentsvc.settings.schema import Settings
-from commentsvc.util.client_network import network
+from commentsvc.util.client_network import network_of
 from commentsvc.util.clock import Clock
 from commentsvc.util.http_client import Fetched, RemoteError, SettingsClient
 from commentsvc.util.ratelimit import NetworkLimiter, RateLimiter
@@ -152,8 +152,8 @@ class Avatars:
         Nothing is fetched for a network that has caused too many fetches.
         """
         if url not in self._kept:
-            place = network(self._proxies.client(request))
-            if self._of_each.take(place, self._clock.monotonic_ms()):
+            network = network_of(self._proxies.client(request))
+            if self._of_each.take(network, self._clock.monotonic_ms()):
                 return None
             async with self._lane:
                 if url not in self._kept:  # nobody has fetched it meanwhile

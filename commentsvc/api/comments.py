@@ -260,7 +260,7 @@ class CommentsApi:
         url or site. Cached.
         """
         query = operation.read(request)
-        site, url = self._sites.place(query.url, query.site)
+        site, url = self._sites.page_or_site(query.url, query.site)
         if url:
             thread = self._database.read_now(queries.thread, site, url)
             number, tag = thread.count, thread_tag(site, thread.url)
@@ -284,20 +284,20 @@ class CommentsApi:
         invalid url or site. Cached.
         """
         site = self._sites.named(query.site)
-        places = {url: self._sites.locate(url, query.site) for url in query.url}
+        pages = {url: self._sites.locate(url, query.site) for url in query.url}
         now = self._clock.now_ms()
 
         def work(snapshot: Snapshot) -> tuple[Counts, set[str]]:
-            threads = {url: queries.thread(snapshot, *place) for url, place in places.items()}
-            tags = {thread_tag(places[url].site, thread.url) for url, thread in threads.items()}
-            counted = self._views(snapshot, places, threads) if query.views else UNSET
+            threads = {url: queries.thread(snapshot, *page) for url, page in pages.items()}
+            tags = {thread_tag(pages[url].site, thread.url) for url, thread in threads.items()}
+            counted = self._views(snapshot, pages, threads) if query.views else UNSET
             if counted:
-                tags |= {views_tag(places[url].site) for url in counted}
+                tags |= {views_tag(pages[url].site) for url in counted}
             counts = Counts(
                 {url: thread.count for url, thread in threads.items()},
                 {
                     url: self._sites.reactions(
-                        places[url].site, reactions.counts(snapshot, thread.id)
+                        pages[url].site, reactions.counts(snapshot, thread.id)
                     )
                     for url, thread in threads.items()
                 }
@@ -356,12 +356,12 @@ class CommentsApi:
         ]
 
     def _views(
-        self, snapshot: Snapshot, places: Mapping[str, PageRef], threads: Mapping[str, Thread]
+        self, snapshot: Snapshot, pages: Mapping[str, PageRef], threads: Mapping[str, Thread]
     ) -> dict[str, int]:
         return {
-            url: views.views(snapshot, place.site, threads[url].url)
-            for url, place in places.items()
-            if self._sites.counts_views(place.site)
+            url: views.views(snapshot, page.site, threads[url].url)
+            for url, page in pages.items()
+            if self._sites.counts_views(page.site)
         }
 
     def _viewed(self, snapshot: Snapshot, site: str) -> list[ViewedPage]:
@@ -391,49 +391,49 @@ class CommentsApi:
         whole list. 400 for an invalid parameter. Cached.
         """
         query = operation.read(request)
-        place = self._sites.locate(query.url, query.site)
+        page = self._sites.locate(query.url, query.site)
         sort, after, since = query.sort, query.after or None, _since(query)
         most = self._settings.comments.list_limit
         limit = most if query.limit is UNSET else min(query.limit, most)
-        open_for = self._sites.options[place.site].open_for
+        open_for = self._sites.options[page.site].open_for
 
         def work(snapshot: Snapshot) -> CommentList:
             if since is not None:
-                return queries.changed(snapshot, place, since, limit, open_for)
-            return queries.list_comments(snapshot, place, sort, limit, after, open_for)
+                return queries.changed(snapshot, page, since, limit, open_for)
+            return queries.list_comments(snapshot, page, sort, limit, after, open_for)
 
-        def tags(page: CommentList) -> tuple[str, ...]:
-            return operation.tags(request, thread_tag(place.site, page.thread.url))
+        def tags(part: CommentList) -> tuple[str, ...]:
+            return operation.tags(request, thread_tag(page.site, part.thread.url))
 
         if since is None and sort != "top" and limit <= SHORT:
-            page = self._database.read_now(Snapshot.whole, work)
-            return self._show_list(page, place, tags(page))
-        return self._read_list(work, place, tags)
+            part = self._database.read_now(Snapshot.whole, work)
+            return self._show_list(part, page, tags(part))
+        return self._read_list(work, page, tags)
 
     async def _read_list(
         self,
         work: Callable[[Snapshot], CommentList],
-        place: PageRef,
+        page: PageRef,
         tags: Callable[[CommentList], tuple[str, ...]],
     ) -> Response:
-        page = await self._database.read_for_public(work)
-        return self._show_list(page, place, tags(page))
+        part = await self._database.read_for_public(work)
+        return self._show_list(part, page, tags(part))
 
-    def _show_list(self, page: CommentList, place: PageRef, tags: tuple[str, ...]) -> Response:
-        return Response(200, self._list, encode(self._listed(page, place.site)), tags)
+    def _show_list(self, part: CommentList, page: PageRef, tags: tuple[str, ...]) -> Response:
+        return Response(200, self._list, encode(self._listed(part, page.site)), tags)
 
-    def _listed(self, page: CommentList, site: str) -> ListedComments:
+    def _listed(self, part: CommentList, site: str) -> ListedComments:
         voting = self._settings.comments.votes
         return ListedComments(
-            data=self._serializer.items(page.items, site, page.anchors, page.thread.pinned),
-            count=page.thread.count,
-            next=UNSET if page.next is None else page.next,
-            closes=UNSET if page.closes is None else rfc3339(page.closes),
+            data=self._serializer.items(part.items, site, part.anchors, part.thread.pinned),
+            count=part.thread.count,
+            next=UNSET if part.next is None else part.next,
+            closes=UNSET if part.closes is None else rfc3339(part.closes),
             voting=UNSET if voting == "off" else voting,
-            votes=UNSET if page.votes is None else page.votes,
-            deleted=page.deleted or UNSET,
-            likes=page.thread.likes,
-            reposts=page.thread.reposts,
+            votes=UNSET if part.votes is None else part.votes,
+            deleted=part.deleted or UNSET,
+            likes=part.thread.likes,
+            reposts=part.thread.reposts,
         )
 
     def submit(self, request: Request) -> Deferred:
@@ -446,12 +446,12 @@ class CommentsApi:
         the session's token in `Authorization: Bearer`; name and address are then the reader's. 401
         if the session is over.
         """
-        place = self._submissions.admit(request)
+        network = self._submissions.admit(request)
         locate = self._sites.locator(SUBMIT.read(request).site)
         body = request.json()
         submission = from_json(body, self._settings.comments, locate)
         return self._submissions.begin(
-            request, place, submission, partial(self._receipt, submission.place[0])
+            request, network, submission, partial(self._receipt, submission.page[0])
         )
 
     def preview(self, request: Request, query: PreviewQuery) -> Deferred:
@@ -459,12 +459,12 @@ class CommentsApi:
 
         Nothing is stored. 400 with the invalid fields, 403 for a foreign page, 415, 429.
         """
-        place = self._sites.place(query.url, query.site)
-        headers = self._cors.check(request, place.site)
+        page = self._sites.page_or_site(query.url, query.site)
+        headers = self._cors.check(request, page.site)
         message = message_from_json(request.json(), self._settings.comments)
         headers = (("Content-Type", JSON), NOT_STORED, NO_SNIFFING, *headers)
         return self._submissions.preview(
-            request, message, place, lambda html: Response(200, headers, encode(Preview(html)))
+            request, message, page, lambda html: Response(200, headers, encode(Preview(html)))
         )
 
     def form_token(self, request: Request, query: AnyPageQuery) -> Response:
@@ -475,7 +475,7 @@ class CommentsApi:
         site within a day. `length` is that of the longest message; `notify` says whether replies
         can be mailed. 400 for an invalid url. Not cached: every client gets another token.
         """
-        site, _ = self._sites.place(query.url, query.site)
+        site, _ = self._sites.page_or_site(query.url, query.site)
         headers = (("Content-Type", JSON), NOT_STORED, NO_SNIFFING, ANY_ORIGIN)
         return Response(200, headers, encode(self._submissions.form_options(request, site)))
 

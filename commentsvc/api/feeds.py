@@ -244,24 +244,24 @@ class Feeds:
         render: Callable[[Feed], bytes],
     ) -> Response:
         query = operation.read(request)
-        place = self._sites.place(query.url, query.site)
-        source, entries = await self.read(place)
+        page = self._sites.page_or_site(query.url, query.site)
+        source, entries = await self.read(page)
         address = self._address(request.path, source.url, query.site)
         feed = make_feed(msgspec.structs.replace(source, address=address), entries)
         tag = thread_tag(source.site, source.url) if source.url else site_tag(source.site)
         headers = (("Content-Type", operation.answers[200].media_type), *self._headers)
         return Response(200, headers, render(feed), operation.tags(request, tag))
 
-    async def read(self, place: PageRef, most: int = 0) -> tuple[Source, list[Entry]]:
+    async def read(self, page: PageRef, most: int = 0) -> tuple[Source, list[Entry]]:
         """Return the source of a feed, for a page or the whole site, and its comments.
 
         There are `most` comments at most, by default ENTRIES.
         """
-        site, url = place
+        site, url = page
         limit = most or ENTRIES
         now_at, entries = await self._database.read_for_public(_latest, site, url, limit)
         source = self._source(site, now_at)
-        assert source is not None, "a place has a configured site"
+        assert source is not None, "a page has a configured site"
         return source, entries
 
     def _source(self, site: str, url: str) -> Source | None:

@@ -40,7 +40,7 @@ from commentsvc.http.router import Route, with_query
 from commentsvc.markup import image_names
 from commentsvc.model import thread_tag
 from commentsvc.spam.pending_limit import NETWORK_FULL
-from commentsvc.util.client_network import NetworkHashes, network, wide_network
+from commentsvc.util.client_network import NetworkHashes, network_of, wide_network
 from commentsvc.util.i18n import gettext as _
 from commentsvc.util.installation import how_to_install
 from commentsvc.util.ratelimit import RateLimiter
@@ -168,7 +168,7 @@ class CommentImages:
             raise HttpError(404, "not_found", _("Pictures are disabled on this site."))
         if len(content) > self._bytes:
             raise SubmissionError({"image": OVERSIZED})
-        client = wide_network(network(self._proxies.client(request)))
+        client = wide_network(network_of(self._proxies.client(request)))
         if wait := self._limiter.take(client, self._clock.monotonic_ms()):
             raise too_fast(wait)
         made = await self._make(content)

@@ -87,30 +87,30 @@ class PageReactions:
         """
         example = '{"url": "/post/", "emoji": "👍", "given": true, "reader": "…"}'
         sent = read_small(request.json(), ReactionBody, example, REACTION_BYTES)
-        place = self._sites.locate(sent.url, query.site)
-        headers = self._cors.check(request, place.site)
-        self._check(place, sent.emoji)
-        networks = self._limit.admit(request, _subject(place)).hashes
+        page = self._sites.locate(sent.url, query.site)
+        headers = self._cors.check(request, page.site)
+        self._check(page, sent.emoji)
+        networks = self._limit.admit(request, _subject(page)).hashes
         reaction = Reaction(sent.emoji, sent.reader, sent.given)
         counts = await self._database.write(
-            reactions.react, place, reaction, networks, self._clock.now_ms()
+            reactions.react, page, reaction, networks, self._clock.now_ms()
         )
         headers = (("Content-Type", JSON), NOT_STORED, *headers)
-        body = encode(Reactions(self._sites.reactions(place.site, counts)))
+        body = encode(Reactions(self._sites.reactions(page.site, counts)))
         return Response(200, headers, body)
 
-    async def react_by_form(self, request: Request, place: PageRef, emoji: str) -> None:
+    async def react_by_form(self, request: Request, page: PageRef, emoji: str) -> None:
         """Store the reaction of a reader without scripts. Raise HttpError or CommentsError."""
-        self._cors.check(request, place.site)
-        self._check(place, emoji)
-        networks = self._limit.admit(request, _subject(place)).hashes
+        self._cors.check(request, page.site)
+        self._check(page, emoji)
+        networks = self._limit.admit(request, _subject(page)).hashes
         await self._database.write(
-            reactions.react_once, place, emoji, networks, self._clock.now_ms()
+            reactions.react_once, page, emoji, networks, self._clock.now_ms()
         )
 
-    def _check(self, place: PageRef, emoji: str) -> None:
+    def _check(self, page: PageRef, emoji: str) -> None:
         """Raise HttpError if the page's site does not offer this reaction."""
-        known = self._sites.reactions(place.site, {})
+        known = self._sites.reactions(page.site, {})
         if not known:
             raise HttpError(404, "not_found", _("Reactions are disabled on this site."))
         if emoji not in known:
@@ -118,5 +118,5 @@ class PageReactions:
             raise HttpError(400, "invalid", "Please look at: emoji.", {"emoji": problem})
 
 
-def _subject(place: PageRef) -> bytes:
-    return f"{place.site} {place.url}".encode()
+def _subject(page: PageRef) -> bytes:
+    return f"{page.site} {page.url}".encode()

@@ -37,7 +37,7 @@ from commentsvc.http.messages import (
 from commentsvc.http.operation import Content, Operation
 from commentsvc.http.router import Route, with_query
 from commentsvc.model import thread_of, thread_tag
-from commentsvc.util.client_network import network, wide_network
+from commentsvc.util.client_network import network_of, wide_network
 
 # Seconds between two events: even a busy page costs each reader one event a second.
 PAUSE: Final = 1.0
@@ -127,8 +127,8 @@ class CommentStream:
         begin = b"retry: %d\n\n" % (RETRY + self._below(RETRY))
         if request.header("last-event-id") != _id(thread):
             begin += _event(thread)
-        place = wide_network(network(self._proxies.client(request)))
-        group = hash(place) & 0xFFFFFFFF
+        network = wide_network(network_of(self._proxies.client(request)))
+        group = hash(network) & 0xFFFFFFFF
         return Response(200, HEADERS, begin, follows=tag, group=(group, self._network_streams))
 
     def concerns(self, tags: Sequence[str]) -> bool:
@@ -168,10 +168,10 @@ class CommentStream:
 
     def _publish(self, tag: str) -> bool:
         """Publish the change of one page; return False if it must be tried again."""
-        place = thread_of(tag)
-        assert place is not None
+        page = thread_of(tag)
+        assert page is not None
         try:
-            thread = self._database.read_now(queries.thread, *place)
+            thread = self._database.read_now(queries.thread, *page)
         except DatabaseError:
             return False
         return self._publisher.publish(tag, _event(thread))

@@ -30,7 +30,7 @@ from commentsvc.readers import accounts
 from commentsvc.readers.accounts import SignedReader
 from commentsvc.spam.score import Verdict
 from commentsvc.submissions.service import Accepted, SubmissionService
-from commentsvc.util.client_network import network
+from commentsvc.util.client_network import network_of
 from commentsvc.util.i18n import gettext as _
 from commentsvc.util.i18n import requested_language
 from commentsvc.util.ratelimit import NetworkLimiter
@@ -79,7 +79,7 @@ class HttpSubmissions:
 
     def form_options(self, request: Request, site: str) -> FormOptions:
         """Return what a form of `site` needs: form token, proof of work and limits."""
-        issued = self._submissions.issue_token(site, network(self._proxies.client(request)))
+        issued = self._submissions.issue_token(site, network_of(self._proxies.client(request)))
         return FormOptions(
             length=self._length,
             notify=self._replies,
@@ -93,30 +93,30 @@ class HttpSubmissions:
 
         Reading takes time even if the submission is invalid; invalid ones are counted only here.
         """
-        place = self._place(request)
-        self._count(place, self._attempts, too_fast)
-        return place
+        network = self._network(request)
+        self._count(network, self._attempts, too_fast)
+        return network
 
     async def submit(
-        self, request: Request, place: bytes, submission: Submission
+        self, request: Request, network: bytes, submission: Submission
     ) -> tuple[Accepted, Headers]:
         """Judge and store a submission; return the result and the CORS headers of the answer.
 
-        `place` is the network that `admit` returned. Raise HttpError 403 or 429, CommentsError,
+        `network` is the network that `admit` returned. Raise HttpError 403 or 429, CommentsError,
         DatabaseError; then nothing is stored.
         """
-        headers = self._check(request, place, submission)
+        headers = self._check(request, network, submission)
         submission = self._completed(request, submission)
         try:
-            return await self._submissions.submit(submission, place), headers
+            return await self._submissions.submit(submission, network), headers
         except DatabaseError:
-            self._limiter.charge(place, NOT_STORED)
+            self._limiter.charge(network, NOT_STORED)
             raise
 
     def begin(
         self,
         request: Request,
-        place: bytes,
+        network: bytes,
         submission: Submission,
         answer: Callable[[Headers, Accepted], Response],
     ) -> Deferred:
@@ -124,41 +124,41 @@ class HttpSubmissions:
 
         Raise HttpError 403 or 429; the Deferred gets all other errors.
         """
-        headers = self._check(request, place, submission)
+        headers = self._check(request, network, submission)
         submission = self._completed(request, submission)
         later = Deferred()
-        done = partial(self._done, place, later, partial(answer, headers))
-        self._submissions.begin(submission, place, done)
+        done = partial(self._done, network, later, partial(answer, headers))
+        self._submissions.begin(submission, network, done)
         return later
 
     def _done(
         self,
-        place: bytes,
+        network: bytes,
         later: Deferred,
         answer: Callable[[Accepted], Response],
         outcome: Accepted | Exception,
     ) -> None:
         if isinstance(outcome, DatabaseError):
-            self._limiter.charge(place, NOT_STORED)
+            self._limiter.charge(network, NOT_STORED)
         _give(later, answer, outcome)
 
     def preview(
-        self, request: Request, message: str, place: PageRef, answer: Callable[[str], Response]
+        self, request: Request, message: str, page: PageRef, answer: Callable[[str], Response]
     ) -> Deferred:
-        """Render `message` as on the page `place`; return a Deferred for the result of `answer`.
+        """Render `message` as on the `page`; return a Deferred for the result of `answer`.
 
         Raise HttpError 429.
         """
-        self._count(self._place(request), self._previews, _too_many_previews)
+        self._count(self._network(request), self._previews, _too_many_previews)
         later = Deferred()
-        self._submissions.render(message, place, partial(_give, later, answer))
+        self._submissions.render(message, page, partial(_give, later, answer))
         return later
 
     async def check_edit(self, request: Request, submission: Submission) -> Verdict:
         """Judge the new text of a comment. Raise HttpError 429."""
-        place = self._place(request)
-        self._count(place, self._limiter, too_fast)
-        return await self._submissions.check_edit(submission, place)
+        network = self._network(request)
+        self._count(network, self._limiter, too_fast)
+        return await self._submissions.check_edit(submission, network)
 
     def reader(self, request: Request, site: str) -> SignedReader:
         """Return the reader of the session whose token a request has. Raise HttpError 401."""
@@ -176,7 +176,7 @@ class HttpSubmissions:
         if submission.notify or submission.follow:
             language = requested_language(request.query)
             submission = msgspec.structs.replace(submission, language=language)
-        site = submission.place[0]
+        site = submission.page[0]
         if site not in self._with_readers or not request.header("authorization"):
             return submission
         who = self.reader(request, site)
@@ -185,21 +185,21 @@ class HttpSubmissions:
             submission, author=who.name, email=email, avatar=avatar(email), reader_id=who.id
         )
 
-    def _check(self, request: Request, place: bytes, submission: Submission) -> Headers:
+    def _check(self, request: Request, network: bytes, submission: Submission) -> Headers:
         """Return the CORS headers of the answer. Raise HttpError 403 or 429."""
-        headers = self._cors.check(request, submission.place[0])
-        self._count(place, self._limiter, too_fast)
+        headers = self._cors.check(request, submission.page[0])
+        self._count(network, self._limiter, too_fast)
         return headers
 
-    def _place(self, request: Request) -> bytes:
+    def _network(self, request: Request) -> bytes:
         """Return the network of a request."""
-        return network(self._proxies.client(request))
+        return network_of(self._proxies.client(request))
 
     def _count(
-        self, place: bytes, limiter: NetworkLimiter, refusal: Callable[[int], HttpError]
+        self, network: bytes, limiter: NetworkLimiter, refusal: Callable[[int], HttpError]
     ) -> None:
         """Raise the `refusal` for the seconds to wait if the network exceeds `limiter`."""
-        if wait := limiter.take(place, self._clock.monotonic_ms()):
+        if wait := limiter.take(network, self._clock.monotonic_ms()):
             raise refusal(wait)
 
 

@@ -17,7 +17,7 @@ from commentsvc.http.messages import (
 )
 from commentsvc.http.operation import NOTHING, Operation
 from commentsvc.http.router import Route, with_query
-from commentsvc.util.client_network import network, wide_network
+from commentsvc.util.client_network import network_of, wide_network
 from commentsvc.util.i18n import gettext as _
 from commentsvc.util.ratelimit import RateLimiter
 
@@ -59,14 +59,14 @@ class PageViews:
         invalid url or site, 403 for a foreign page, 404 if the site does not count views, 429 from
         a network with too many.
         """
-        place = self._sites.locate(query.url, query.site)
-        headers = self._cors.check(request, place.site)
-        if not self._sites.counts_views(place.site):
+        page = self._sites.locate(query.url, query.site)
+        headers = self._cors.check(request, page.site)
+        if not self._sites.counts_views(page.site):
             raise HttpError(404, "not_found", _("Page views are disabled on this site."))
         if not _ROBOT.search(request.header("user-agent") or ""):
-            client = wide_network(network(self._proxies.client(request)))
+            client = wide_network(network_of(self._proxies.client(request)))
             wait = self._limiter.take(client, self._clock.monotonic_ms())
             if wait:
                 raise too_fast(wait)
-            self._counter.add(place)
+            self._counter.add(page)
         return Response(204, (NOT_STORED, *headers), b"")

@@ -7,7 +7,7 @@ from typing import Final, NamedTuple
 from commentsvc.context import ServiceContext
 from commentsvc.feedback.votes import CROWD, DIGEST
 from commentsvc.http.messages import Request, TrustedProxies, too_many
-from commentsvc.util.client_network import NetworkHashes, network, wide_network
+from commentsvc.util.client_network import NetworkHashes, network_of, wide_network
 from commentsvc.util.i18n import Message
 from commentsvc.util.ratelimit import NetworkLimiter, RateLimiter
 
@@ -18,7 +18,7 @@ WIDE_VOTES: Final = f"{3 * CROWD}/day"
 class VoterNetwork(NamedTuple):
     """The network that a vote comes from, and the hashes that its votes may be stored with."""
 
-    place: bytes
+    network: bytes
     hashes: tuple[bytes, ...]
 
 
@@ -43,18 +43,18 @@ class VoteLimit:
 
     def network(self, request: Request) -> VoterNetwork:
         """Return the network that a request comes from."""
-        place = network(self._proxies.client(request))
-        return VoterNetwork(place, self._hashes.hashes(place, self._clock.now_ms()))
+        network = network_of(self._proxies.client(request))
+        return VoterNetwork(network, self._hashes.hashes(network, self._clock.now_ms()))
 
     def admit(self, request: Request, subject: bytes) -> VoterNetwork:
         """Count a vote on `subject`. Raise HttpError 429, or `refusal` for too many from a /48."""
         voter = self.network(request)
-        place = voter.place
-        wait = self._limiter.take(place, self._clock.monotonic_ms())
+        network = voter.network
+        wait = self._limiter.take(network, self._clock.monotonic_ms())
         if wait:
             raise too_many(self._say_wait(wait), wait)
-        wide = wide_network(place)
-        if wide != place:
+        wide = wide_network(network)
+        if wide != network:
             # A digest, since the address of a page may be long, and many are remembered.
             key = hashlib.blake2b(subject, digest_size=DIGEST, salt=wide).digest()
             if self._wide.take(key, self._clock.monotonic_ms()):

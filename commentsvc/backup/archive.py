@@ -96,7 +96,7 @@ def write(
             postgresql_dump.dump(database, part, unwanted, on_progress)
         _sync(part)
         size = part.stat().st_size
-        _place(part, target, replace=replace)
+        _rename(part, target, replace=replace)
         _sync(target.parent)
         on_progress(1)
     except OSError as error:
@@ -211,7 +211,7 @@ def finish_file(part: Path, target: Path) -> None:
     _sync(target.parent)
 
 
-def _place(part: Path, target: Path, *, replace: bool) -> None:
+def _rename(part: Path, target: Path, *, replace: bool) -> None:
     """Rename `part` to `target`, and fail if `target` exists, unless `replace`. Raise OSError."""
     if replace:
         part.replace(target)
@@ -320,7 +320,7 @@ def _free_name(current: Path) -> Path:
 
 
 def _exchange(current: Path, new: Path) -> Path | None:
-    """Put `new` in the place of `current`; return where that one is kept. Raise OSError.
+    """Replace `current` by `new`; return where that one is kept. Raise OSError.
 
     A database must never be opened with the write-ahead log of another one. So the old log is
     checkpointed into its file first; if the file is too damaged for that, the log is kept beside
@@ -335,7 +335,7 @@ def _exchange(current: Path, new: Path) -> Path | None:
             moved.unmark(current)
             moved.mark(current, moved.RESTORED)
             sqlite.connect(current, PATIENCE, "wal_checkpoint(TRUNCATE)").close()
-        _place(current, kept, replace=False)
+        _rename(current, kept, replace=False)
     for end in ("-wal", "-journal"):  # also of a file that was removed
         log = current.with_name(current.name + end)
         if log.exists():

@@ -115,17 +115,17 @@ def copy(source: Location, target: Location, on_progress: Callable[[float], None
                 if is_marked:
                     moved.unmark(source)
                 raise
-        for place, url in ((source, describe(target)), (target, "")):
-            if isinstance(place, Path) and _is_served(place):
-                data_dir.remember_served(place.parent, "" if isinstance(target, Path) else url)
+        for location, url in ((source, describe(target)), (target, "")):
+            if isinstance(location, Path) and _is_served(location):
+                data_dir.remember_served(location.parent, "" if isinstance(target, Path) else url)
         return done
     except sqlite3.Error as error:
         raise sqlite.fault(error) or CopyError(_sqlite_text(error)) from error
 
 
-def _is_served(place: Location) -> bool:
-    """Return whether a service uses a database at that place: a file only under its usual name."""
-    return isinstance(place, str) or place.name == data_dir.DATABASE
+def _is_served(location: Location) -> bool:
+    """Return whether a service uses what is at `location`: a file only under its usual name."""
+    return isinstance(location, str) or location.name == data_dir.DATABASE
 
 
 def _sqlite_text(error: sqlite3.Error) -> str:
@@ -189,7 +189,7 @@ class _RowPass:
         self._keeps_nul = keeps_nul
 
     def __iter__(self) -> Iterator[Row]:
-        place = _columns(self.table).index(_key(self.table)[0].column_name)
+        index = _columns(self.table).index(_key(self.table)[0].column_name)
         found = iter(self._snapshot.each(_rows(self.table)))
         while piece := list(islice(found, PIECE)):
             if not self._keeps_nul:
@@ -197,7 +197,7 @@ class _RowPass:
             for row in piece:
                 self._hash.update(_encode(row))
                 yield row
-            self.ends.append(piece[-1][place])
+            self.ends.append(piece[-1][index])
             self._rows += len(piece)
             self._advance(len(piece))
 
@@ -241,16 +241,18 @@ def _difference(source: Snapshot, target: _Target, table: Any) -> str:  # Any: a
     ours = _RowPass(source, table, nothing, keeps_nul=target.holds_nul)
     for row, copied in zip_longest(ours, _RowPass(target.tx, table, nothing)):
         if row != copied:
-            place = ", ".join(str((row or copied)[number]) for number in key)
-            return f"the row {place} of the table {table._meta.table_name} was not copied exactly"
+            identity = ", ".join(str((row or copied)[number]) for number in key)
+            return (
+                f"the row {identity} of the table {table._meta.table_name} was not copied exactly"
+            )
     return f"the table {table._meta.table_name} was changed while it was compared"
 
 
 @contextlib.contextmanager
-def _reading(place: Location) -> Iterator[Snapshot]:
+def _reading(location: Location) -> Iterator[Snapshot]:
     """Read one state of a database that no service uses. Raise DatabaseError."""
-    if isinstance(place, Path):
-        with _reading_file(place) as snapshot:
+    if isinstance(location, Path):
+        with _reading_file(location) as snapshot:
             yield snapshot
         return
     postgresql = load_postgresql()
@@ -258,7 +260,7 @@ def _reading(place: Location) -> Iterator[Snapshot]:
 
     refuse = partial(postgresql.refuse_others, purpose="copy")
     with contextlib.closing(
-        postgresql.PostgresqlConnection(place, read_only=True, prepare=refuse)
+        postgresql.PostgresqlConnection(location, read_only=True, prepare=refuse)
     ) as connection:
         if postgresql_upgrade.missing(connection):
             raise DatabaseUnusable(
@@ -313,10 +315,10 @@ def _lock(path: Path) -> Iterator[None]:
 
 
 @contextlib.contextmanager
-def _writing(place: Location) -> Iterator[_Target]:
+def _writing(location: Location) -> Iterator[_Target]:
     """Open an empty database to fill; it is there when the block ends without an error."""
-    if isinstance(place, Path):
-        with _writing_file(place) as file:
+    if isinstance(location, Path):
+        with _writing_file(location) as file:
             yield file
         return
     postgresql = load_postgresql()
@@ -324,7 +326,7 @@ def _writing(place: Location) -> Iterator[_Target]:
 
     refuse = partial(postgresql.refuse_others, purpose="copy")
     with (
-        contextlib.closing(postgresql.PostgresqlConnection(place, prepare=refuse)) as connection,
+        contextlib.closing(postgresql.PostgresqlConnection(location, prepare=refuse)) as connection,
         _postgresql_errors(postgresql),
     ):
         connection.run("BEGIN")

@@ -94,7 +94,7 @@ _REFERENCES: Final = (
 
 
 def check(snapshot: Snapshot, on_progress: Callable[[float], None] = lambda _: None) -> list[str]:
-    """Return what is wrong with the file, and which counts and places do not fit the rows.
+    """Return what is wrong with the file, and which counts and positions do not fit the rows.
 
     `on_progress` is called with the share that is done, from 0 to 1. Raise sqlite3.Error if the
     file cannot be read now.

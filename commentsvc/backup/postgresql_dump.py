@@ -104,13 +104,13 @@ def _program(name: str, server: int) -> str:
 def _run_dump(words: list[str], url: str, unwanted: Callable[[], bool]) -> None:
     given: dict[str, Any] = conninfo_to_dict(url)  # Any: as in psycopg
     secret = given.get("password")
-    place = make_conninfo(**{key: each for key, each in given.items() if key not in _SECRETS})
+    conninfo = make_conninfo(**{key: each for key, each in given.items() if key not in _SECRETS})
     words += [
         "--format=custom",
         "--encoding=UTF8",
         "--no-password",
         f"--schema={SCHEMA}",
-        f"--dbname={place}",
+        f"--dbname={conninfo}",
     ]
     environ = {**os.environ, "PGAPPNAME": "commentsvc backup"}
     if secret:

@@ -57,14 +57,14 @@ def restore(data: Path, file: Path, force: bool, send: bool) -> None:
     from commentsvc.db.engine import load_postgresql
     from commentsvc.util import timestamps
 
-    place = running.location(data)
+    location = running.location(data)
     with progress("restoring the database") as on_progress:
-        if isinstance(place, str):
+        if isinstance(location, str):
             load_postgresql()
             from commentsvc.backup import postgresql_dump
 
             done = postgresql_dump.restore(
-                place, file, force=force, send=send, on_progress=on_progress
+                location, file, force=force, send=send, on_progress=on_progress
             )
         else:
             done = copying.restore(data, file, force=force, send=send, on_progress=on_progress)
@@ -88,8 +88,10 @@ def restore(data: Path, file: Path, force: bool, send: bool) -> None:
         )
 
 
-def _as_place(ctx: click.Context, param: click.Parameter, value: str | None) -> "Location | None":
-    """Return a file or the URL of PostgreSQL; None if no place was given."""
+def _as_location(
+    ctx: click.Context, param: click.Parameter, value: str | None
+) -> "Location | None":
+    """Return a file or the URL of PostgreSQL; None if no value was given."""
     if value is None:
         return None
     scheme, colon, rest = value.partition(":")
@@ -104,19 +106,19 @@ def _as_place(ctx: click.Context, param: click.Parameter, value: str | None) -> 
 
 
 @click.command("copy")
-@click.option("--from", "source", required=True, metavar="PLACE", callback=_as_place)
-@click.option("--to", "target", metavar="PLACE", callback=_as_place)
+@click.option("--from", "source", required=True, metavar="DATABASE", callback=_as_location)
+@click.option("--to", "target", metavar="DATABASE", callback=_as_location)
 @click.option("--undo", is_flag=True, help="Let a database that was copied be served again.")
 def copy_(source: "Location", target: "Location | None", undo: bool) -> None:
     """Copy everything from one database to an empty one.
 
-    PLACE is the file comments.sqlite3 of a data folder, or an address postgresql://USER@HOST/NAME.
+    DATABASE is the file comments.sqlite3 of a data folder, or postgresql://USER@HOST/NAME.
     Do not put a password into the address, since other users of the machine can see it. Put it into
     the file ~/.pgpass or the variable PGPASSWORD.
 
     Stop the server first. After copying, the command reads each row again and compares it. If it is
     interrupted, the target stays empty. Afterwards, set database.url and start the server. No
-    server uses the source again, unless you undo that with --undo --from PLACE.
+    server uses the source again, unless you undo that with --undo --from DATABASE.
     """
     from commentsvc.backup import engine_copy
     from commentsvc.db.engine import describe

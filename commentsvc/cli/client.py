@@ -125,16 +125,16 @@ def ensure_database(data: Path) -> Location:
 
     Raise SettingsError, DataUnusable and DatabaseError.
     """
-    place = running.location(data)
-    if isinstance(place, str):
+    location = running.location(data)
+    if isinstance(location, str):
         data_dir.must_exist(data)
-        upgrade.upgrade(place)
-    elif not place.exists():
+        upgrade.upgrade(location)
+    elif not location.exists():
         data_dir.must_exist(data)
         data_dir.prepare(data)
         with Lock(data):
-            upgrade.upgrade(place)
-    return place
+            upgrade.upgrade(location)
+    return location
 
 
 def check(data: Path, on_progress: Callable[[float], None] = lambda _: None) -> list[str]:
@@ -229,14 +229,14 @@ def database(data: Path) -> Location:
 
     Raise SettingsError; DataUnusable if there is no folder, DatabaseUnusable if there is no file.
     """
-    place = running.location(data)
-    if isinstance(place, Path) and not place.exists():
+    location = running.location(data)
+    if isinstance(location, Path) and not location.exists():
         data_dir.must_exist(data)
         raise DatabaseUnusable(
             f"{data} has no database. If the path is right, start the server: it creates one. If"
             " the settings are in another folder, name their file in COMMENTSVC_CONFIG."
         )
-    return place
+    return location
 
 
 def as_line(entry: Entry) -> str:

@@ -209,7 +209,7 @@ def ask_for(what: str) -> None:
         click.echo(f"Type {what}, then press Enter and Ctrl-D:", err=True)
 
 
-class _Place(click.Path):
+class _NonEmptyPath(click.Path):
     """A path that is not empty, as an unset variable of a shell is: it would be this folder."""
 
     def convert(
@@ -222,7 +222,7 @@ class _Place(click.Path):
 
 def _or_variable(ctx: click.Context, param: click.Parameter, value: Path | None) -> Path | None:
     """Return the option, else the value of its variable; --data is required."""
-    value = value or loader.place(f"COMMENTSVC_{param.opts[0].removeprefix('--').upper()}")
+    value = value or loader.location_in(f"COMMENTSVC_{param.opts[0].removeprefix('--').upper()}")
     if value is None and param.name == "data":
         raise click.MissingParameter(ctx=ctx, param=param)
     return value
@@ -230,7 +230,7 @@ def _or_variable(ctx: click.Context, param: click.Parameter, value: Path | None)
 
 data_option = click.option(
     "--data",
-    type=_Place(path_type=Path, readable=False),  # data_dir has a better message
+    type=_NonEmptyPath(path_type=Path, readable=False),  # data_dir has a better message
     metavar="DIR",
     callback=_or_variable,
     help="The folder with all data. Default: the variable COMMENTSVC_DATA.",
@@ -238,7 +238,7 @@ data_option = click.option(
 config_option = click.option(
     "--config",
     "settings_file",
-    type=_Place(path_type=Path),
+    type=_NonEmptyPath(path_type=Path),
     metavar="FILE",
     callback=_or_variable,
     help="The settings. Default: the variable COMMENTSVC_CONFIG, then commentsvc.toml in the "

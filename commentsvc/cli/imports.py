@@ -87,8 +87,8 @@ def _moderators(
     "--pages",
     "blog",
     default="",
-    metavar="PLACE",
-    help="List pages that the blog no longer has. PLACE is the URL or file of its sitemap.xml, or"
+    metavar="BLOG",
+    help="List pages that the blog no longer has. BLOG is the URL or file of its sitemap.xml, or"
     " the folder of the built blog.",
 )
 @click.option(

@@ -57,7 +57,7 @@ def location(data: Path) -> Location:
     """
     context = click.get_current_context(silent=True)
     chosen = context.params.get("settings_file") if context else None
-    file = find_settings(chosen or loader.place("COMMENTSVC_CONFIG"), data)
+    file = find_settings(chosen or loader.location_in("COMMENTSVC_CONFIG"), data)
     server = server_settings(data)
     if server is not None:
         if lines := [*_differences(data, file, server, ("database",))]:

@@ -32,11 +32,11 @@ def _locate(data: Path, settings_file: Path | None, site: str, *urls: str) -> tu
     from commentsvc.comments.page_urls import Sites, UrlError
 
     sites = Sites(running.settings_for(data, settings_file, "site").sites)
-    places = [sites.locate(url, site) for url in urls]
-    name = places[0].site
-    if any(place.site != name for place in places):
+    pages = [sites.locate(url, site) for url in urls]
+    name = pages[0].site
+    if any(page.site != name for page in pages):
         raise UrlError("These addresses belong to different sites.")
-    return name, [place.url for place in places]
+    return name, [page.url for page in pages]
 
 
 def _set(

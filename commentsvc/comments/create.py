@@ -449,33 +449,33 @@ def _repeat(tx: Transaction, new: NewComment, stored: Comment, ref: ThreadRef) -
     return InsertResult(stored, token_valid=True, repeated=True)
 
 
-def _places(
+def _find_threads(
     tx: Transaction, items: Sequence[tuple[NewComment, int]], untitled: set[ThreadRef]
 ) -> dict[tuple[str, str], ThreadRef]:
     """Return the thread of each page, by url and site, that `items` are for.
 
     Raise NotPlain if it is closed or does not have the parent of an item, and UnknownSite.
     """
-    pages: dict[tuple[str, str], tuple[NewComment, int]] = {}
+    firsts: dict[tuple[str, str], tuple[NewComment, int]] = {}
     for new, now in items:
-        pages.setdefault((new.url, new.site), (new, now))
-    found = tx.first_each(find_thread, [*pages])
-    places = {}
-    for (page, (new, now)), row in zip(pages.items(), found, strict=True):
-        places[page], closed = _thread(tx, new, now, row, untitled)
+        firsts.setdefault((new.url, new.site), (new, now))
+    found = tx.first_each(find_thread, [*firsts])
+    threads = {}
+    for (page, (new, now)), row in zip(firsts.items(), found, strict=True):
+        threads[page], closed = _thread(tx, new, now, row, untitled)
         if closed:
             raise NotPlain
     replies = [new for new, _ in items if new.parent is not None]
-    parents = [(new.parent, places[new.url, new.site].thread_id) for new in replies]
+    parents = [(new.parent, threads[new.url, new.site].thread_id) for new in replies]
     if None in tx.first_each(_find_parent, parents):
         raise NotPlain
-    return places
+    return threads
 
 
 def _add_many(tx: Transaction, items: Sequence[tuple[NewComment, int]]) -> list[InsertResult]:
     """Do as `add` for each of `items`. Raise NotPlain or UnknownSite; then roll back all."""
     untitled: set[ThreadRef] = set()
-    places = _places(tx, items, untitled)
+    threads = _find_threads(tx, items, untitled)
     rows: list[Row] = []
     proposals: list[tuple[int, str]] = []
     newest: dict[int, int] = {}
@@ -483,7 +483,7 @@ def _add_many(tx: Transaction, items: Sequence[tuple[NewComment, int]]) -> list[
     for new, now in items:
         if "image:" in new.source:
             raise NotPlain
-        ref = places[new.url, new.site]
+        ref = threads[new.url, new.site]
         if new.title and _gives_title(tx, new, ref, untitled):
             proposals.append((len(rows), new.title))
         published_at = None

@@ -6,7 +6,7 @@ this order (sections are those of RFC 3986 unless another document is named):
 
 1.  Spaces around the url are dropped. Control characters, plain or percent-encoded, lone surrogates
     and urls of over `LENGTH` characters are refused.
-2.  The fragment is dropped (it names a place within the page, 3.5).
+2.  The fragment is dropped (it names a part of the page, 3.5).
 3.  A backslash before the query counts as a slash, as it does in browsers (WHATWG URL, 4.4).
 4.  An absolute url loses scheme and authority once its site is found. Case of scheme and host, the
     default port, a final dot of the host and IDNA spelling do not matter; http and https, and
@@ -210,7 +210,7 @@ class Sites:
             self._named(name)
         return partial(self.locate, name=name)
 
-    def place(self, url: str, name: str) -> PageRef:
+    def page_or_site(self, url: str, name: str) -> PageRef:
         """Do as `locate`; without a url, return the whole site, whose url is ""."""
         return self.locate(url, name) if url else PageRef(self.named(name), "")
 

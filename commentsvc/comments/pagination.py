@@ -1,9 +1,9 @@
-"""The parts of a list, and cursors: texts that stand for a place from which the list goes on.
+"""The parts of a list, and cursors: texts that stand for a position from which the list goes on.
 
-A place is the sort values of the last comment shown, not a number of comments to skip. So a comment
-that is added or removed between two pages of a list neither repeats nor hides another, and SQLite
-finds the beginning of each page by an index. Cursors are not signed: with a forged one, a client
-reads nothing that the list would not show.
+A position is the sort values of the last comment shown, not a number of comments to skip. So a
+comment that is added or removed between two pages of a list neither repeats nor hides another, and
+SQLite finds the beginning of each page by an index. Cursors are not signed: with a forged one, a
+client reads nothing that the list would not show.
 
 A part has a largest number of comments. It ends earlier if its comments are long, so that no answer
 takes long to make.
@@ -43,8 +43,8 @@ def encode(sort: Sort, last: Comment | None, pinned: int = 0) -> str:
 
     `pinned` is the id of the comment before the list, 0 for none.
     """
-    place = (last.votes, last.published_at, last.id) if last else _BEGIN[sort]
-    return ".".join(map(str, (*place, pinned) if pinned else place))
+    position = (last.votes, last.published_at, last.id) if last else _BEGIN[sort]
+    return ".".join(map(str, (*position, pinned) if pinned else position))
 
 
 def decode(sort: Sort, after: str | None) -> tuple[tuple[int, ...], int]:
@@ -52,8 +52,8 @@ def decode(sort: Sort, after: str | None) -> tuple[tuple[int, ...], int]:
 
     None stands for the beginning of the list, and 0 for no pinned comment. Raise BadCursor.
     """
-    place = _BEGIN[sort] if after is None else _read(after)
-    return place[:3], place[3] if len(place) > 3 else 0
+    position = _BEGIN[sort] if after is None else _read(after)
+    return position[:3], position[3] if len(position) > 3 else 0
 
 
 def behind(last: Comment) -> tuple[int, ...]:

@@ -88,7 +88,7 @@ def with_thread(*columns: object) -> Select:
 
 
 @prepared
-def find_place(comment_id: Param) -> Select:
+def find_ref(comment_id: Param) -> Select:
     """Return the query for a comment's ThreadRef, status and time of publication."""
     found = with_thread(
         SiteTable.name,
@@ -325,7 +325,7 @@ def site_count(snapshot: Snapshot, site: str) -> int:
 
 def list_comments(
     snapshot: Snapshot,
-    place: tuple[str, str],
+    page: tuple[str, str],
     sort: Sort,
     limit: int,
     after: str | None,
@@ -335,12 +335,12 @@ def list_comments(
 
     A list of long comments has fewer, as all lists here do: see `pagination`. The pinned comment
     comes first. The cursors of all further pages contain its id, so that no comment is lost or
-    repeated if another one is pinned meanwhile. `place` is the site's name and the url. `open_for`
+    repeated if another one is pinned meanwhile. `page` is the site's name and the url. `open_for`
     is for how many milliseconds the site's threads take comments; 0 means no limit. Raise
     BadCursor.
     """
     begin, above = pagination.decode(sort, after)
-    found = thread(snapshot, *place)
+    found = thread(snapshot, *page)
     first = [] if after else _pinned(snapshot, found)
     if first:
         above = first[0].id
@@ -383,16 +383,16 @@ def _listed(
 
 
 def changed(
-    snapshot: Snapshot, place: tuple[str, str], since: int, limit: int, open_for: int = 0
+    snapshot: Snapshot, page: tuple[str, str], since: int, limit: int, open_for: int = 0
 ) -> CommentList:
     """Return at most `limit` new or changed approved comments of a thread, oldest first.
 
     A client that has all comments shown at the time `since` (Unix milliseconds), and replaces or
     adds these, has as many as the thread counts, unless some are no longer shown. Votes are not
-    changes, so they are in `votes`. The pinned comment is always included. `place` and `open_for`
+    changes, so they are in `votes`. The pinned comment is always included. `page` and `open_for`
     are as for `list_comments`; `next` is None.
     """
-    found = thread(snapshot, *place)
+    found = thread(snapshot, *page)
     new = [Comment(*row) for row in snapshot.query(_changed, found.id, since, limit)]
     known = {each.id for each in new}
     pinned = [each for each in _pinned(snapshot, found) if each.id not in known]

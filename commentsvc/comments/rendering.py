@@ -31,9 +31,9 @@ def find_people(
     return dict(snapshot.query(query.group_by(CommentTable.author)))
 
 
-def find_people_on(snapshot: Snapshot, place: PageRef, source: str) -> dict[str, int]:
-    """Return the people whom a new comment on the page `place` mentions; see `find_people`."""
-    return find_people(snapshot, queries.thread(snapshot, *place).id, source)
+def find_people_on(snapshot: Snapshot, page: PageRef, source: str) -> dict[str, int]:
+    """Return the people whom a new comment on `page` mentions; see `find_people`."""
+    return find_people(snapshot, queries.thread(snapshot, *page).id, source)
 
 
 @prepared

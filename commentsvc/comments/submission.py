@@ -160,7 +160,7 @@ class MessageBody(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class Submission(msgspec.Struct, frozen=True, gc=False):
-    """A parsed, valid comment that is not stored yet; `place` is its site's name and canonical url.
+    """A parsed, valid comment that is not stored yet; `page` is its site's name and canonical url.
 
     `form_token` is None for clients of other systems, which know no token. `language` is the tag of
     the page's language, if mails are wanted. `permalink` is the address of a reply from elsewhere.
@@ -168,7 +168,7 @@ class Submission(msgspec.Struct, frozen=True, gc=False):
     an error: see `create.add`.
     """
 
-    place: tuple[str, str]
+    page: tuple[str, str]
     author: str
     message: str
     email: str
@@ -189,7 +189,7 @@ class Submission(msgspec.Struct, frozen=True, gc=False):
 
     def fingerprint(self) -> int:
         """Return a number that is the same for a retry of this submission, but not for others."""
-        return hash((self.key or (self.author, self.message), self.place))
+        return hash((self.key or (self.author, self.message), self.page))
 
 
 # Returns the site's name and the canonical url for the url of a page; raises ValueError.
@@ -350,9 +350,9 @@ def check(
     sent_message = _with_plain_lines(fields.message)
     message = _cleaned(sent_message)
     site = (fields.site or "").strip()
-    place = ("", "")
+    page = ("", "")
     try:
-        place = locate(fields.url)
+        page = locate(fields.url)
     except ValueError as error:
         wrong.setdefault("url", str(error))
     _check_text(wrong, "author", author, len(fields.author), bounds.author_length)
@@ -373,7 +373,7 @@ def check(
         raise SubmissionError(wrong)
     title = page_title(fields.title) if fields.title else ""
     return Submission(
-        place,
+        page,
         author,
         message,
         email,

@@ -64,7 +64,7 @@ Branch: TypeAlias = tuple[C | DeletedComment, list["Branch[C]"]]
 def build_tree(shown: Sequence[C], deleted: Sequence[DeletedComment] = ()) -> list[Branch[C]]:
     """Return comments as a tree; on each level they keep their order.
 
-    A deleted comment has the place of the first of its replies. A comment whose parent is not in
+    A deleted comment has the position of the first of its replies. A comment whose parent is not in
     the list is on the first level.
     """
     nodes: dict[int, tuple[Branch[C], int]] = {}

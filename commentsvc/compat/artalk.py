@@ -354,22 +354,22 @@ class ArtalkApi:
     async def list_comments(self, request: Request) -> Response:
         """GET /artalk/api/v2/comments?page_key=U: 200 with comments. Cached."""
         query = LIST.read(request)
-        place = self._sites.locate(query.page_key, self._site.name)
+        page = self._sites.locate(query.page_key, self._site.name)
         most = self._bounds.list_limit
         order: Order = ORDERS[query.sort_by or "date_desc"]
         limit = min(query.limit, most)
         if query.flat_mode == "true":
             flat = await self._database.read_for_public(
-                two_levels.read_flat, place, order, limit, query.offset
+                two_levels.read_flat, page, order, limit, query.offset
             )
-            shown, thread = self._flat(flat, place), flat.thread
+            shown, thread = self._flat(flat, page), flat.thread
         else:
             selection = TwoLevelSelection(
                 limit=limit, order=order, offset=query.offset, counts_all=True
             )
-            part = await self._database.read_for_public(two_levels.read, place, selection, most)
-            shown, thread = self._nested(part, place), part.thread
-        return self._answer(shown, LIST.tags(request, thread_tag(place.site, thread.url)))
+            part = await self._database.read_for_public(two_levels.read, page, selection, most)
+            shown, thread = self._nested(part, page), part.thread
+        return self._answer(shown, LIST.tags(request, thread_tag(page.site, thread.url)))
 
     def count(self, request: Request) -> Response:
         """GET /artalk/api/v2/stats/page_comment?page_keys=A,B: 200 ``{"data": {"A": n}}``. Cached.
@@ -394,60 +394,60 @@ class ArtalkApi:
         sent, accepted, cors = await submit(
             request, _fields, self._submissions, self._bounds, self._locate
         )
-        page = PageRef(*sent.place)
+        page = PageRef(*sent.page)
         shown = self._comment(accepted.comment, accepted.comment.parent_id or 0, page)
         return stored(shown, cors)
 
-    def _nested(self, part: TwoLevels, place: PageRef) -> ArtalkList:
+    def _nested(self, part: TwoLevels, page: PageRef) -> ArtalkList:
         shown: list[Shown] = []
         for top in part.level.comments:
-            shown += [top, *part.below[top.place.id].comments]
-        comments = self._comments(shown, part.thread, place)
-        return self._list(comments, part.total, part.level.total, (part.thread, place))
+            shown += [top, *part.below[top.position.id].comments]
+        comments = self._comments(shown, part.thread, page)
+        return self._list(comments, part.total, part.level.total, (part.thread, page))
 
-    def _flat(self, part: OneLevel, place: PageRef) -> ArtalkList:
-        comments = self._comments(part.comments, part.thread, place)
-        return self._list(comments, part.total, part.total, (part.thread, place))
+    def _flat(self, part: OneLevel, page: PageRef) -> ArtalkList:
+        comments = self._comments(part.comments, part.thread, page)
+        return self._list(comments, part.total, part.total, (part.thread, page))
 
     def _list(
         self,
         comments: list[ArtalkComment],
         count: int,
         roots_count: int,
-        page: tuple[Thread, PageRef],
+        about: tuple[Thread, PageRef],
     ) -> ArtalkList:
-        thread, place = page
+        thread, page = about
         return ArtalkList(
             comments=comments,
             count=count,
             roots_count=roots_count,
             page=ArtalkPage(
                 id=thread.id,
-                key=place.url,
+                key=page.url,
                 url=self._site.origin + thread.url,
                 admin_only=thread.state == CLOSED,
             ),
         )
 
     def _comments(
-        self, shown: Sequence[Shown], thread: Thread, place: PageRef
+        self, shown: Sequence[Shown], thread: Thread, page: PageRef
     ) -> list[ArtalkComment]:
         """Return the JSON of comments; a reply to one that is not shown answers the top one."""
-        listed = {each.place.id for each in shown if each.comment}
+        listed = {each.position.id for each in shown if each.comment}
         found = []
         for each in shown:
             if each.comment is None:
                 continue
-            above = (each.reply_to, each.place.parent)
+            above = (each.reply_to, each.position.parent)
             answered = next((one for one in above if one in listed), 0)
-            made = self._comment(each.comment, answered or 0, place)
-            if each.place.id == thread.pinned:
+            made = self._comment(each.comment, answered or 0, page)
+            if each.position.id == thread.pinned:
                 made = msgspec.structs.replace(made, is_pinned=True)
             found.append(made)
         return found
 
-    def _comment(self, comment: Comment, answered: int, place: PageRef) -> ArtalkComment:
-        item = self._item(comment, place.site)
+    def _comment(self, comment: Comment, answered: int, page: PageRef) -> ArtalkComment:
+        item = self._item(comment, page.site)
         return ArtalkComment(
             id=comment.id,
             rid=answered,
@@ -470,8 +470,8 @@ class ArtalkApi:
             ip_region="",
             vote_up=max(comment.votes, 0),
             vote_down=max(-comment.votes, 0),
-            page_key=place.url,
-            page_url=self._site.origin + place.url,
+            page_key=page.url,
+            page_url=self._site.origin + page.url,
             site_name=self._site.name,
         )
 

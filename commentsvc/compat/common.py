@@ -144,19 +144,19 @@ async def submit(
     Raise HttpError 403 or 429, SubmissionError, CommentsError, or DatabaseError; then nothing is
     stored.
     """
-    place = submissions.admit(request)
+    network = submissions.admit(request)
     checked = msgspec.structs.replace(
         check(read(request), bounds, locate), form_token=None, any_parent=any_parent
     )
-    return checked, *await submissions.submit(request, place, checked)
+    return checked, *await submissions.submit(request, network, checked)
 
 
 def threads_of(
     sites: Sites, site: str, urls: Iterable[str]
 ) -> Callable[[Snapshot], dict[str, Thread]]:
     """Return the function that reads the threads of those `urls` that are pages of the site."""
-    places = {url: place for url in urls if (place := sites.locate_or_none(url, site))}
-    return lambda snapshot: {url: queries.thread(snapshot, *place) for url, place in places.items()}
+    pages = {url: page for url in urls if (page := sites.locate_or_none(url, site))}
+    return lambda snapshot: {url: queries.thread(snapshot, *page) for url, page in pages.items()}
 
 
 def refused(error: HttpError, answer: msgspec.Struct) -> Response:

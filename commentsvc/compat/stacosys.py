@@ -326,7 +326,7 @@ class Stacosys:
     async def _submit(
         self, request: Request, operation: Operation[WriteQuery], sent: StacosysJson
     ) -> None:
-        place = self._submissions.admit(request)
+        network = self._submissions.admit(request)
         site = operation.read(request).site or self._site_of(sent.token or "")
         locate = self._sites.locator(site)
         fields = SubmissionFields(
@@ -339,7 +339,7 @@ class Stacosys:
         submission = check(fields, self._bounds, locate)
         follows = bool(sent.subscribe) and sent.subscribe not in UNSUBSCRIBED
         await self._submissions.submit(
-            request, place, _as_sent_by_old_clients(submission, sent.email or "", follows=follows)
+            request, network, _as_sent_by_old_clients(submission, sent.email or "", follows=follows)
         )
 
 

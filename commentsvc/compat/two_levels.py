@@ -53,7 +53,7 @@ def _find_top(comment_id: Param) -> Select:
 
 
 class Position(NamedTuple):
-    """The place of a comment: `parent` is its top-level comment, None if it is one.
+    """The position of a comment: `parent` is its top-level comment, None if it is one.
 
     `created` is when it was published, in microseconds of Unix time. It is unique in a thread, so
     that a client can continue after it.
@@ -83,12 +83,12 @@ class TwoLevelSelection(NamedTuple):
 
 
 class Shown(NamedTuple):
-    """A comment, its place, and how many readers have voted against it.
+    """A comment, its position, and how many readers have voted against it.
 
     `reply_to` is the comment that it answers, which may be deleted.
     """
 
-    place: Position
+    position: Position
     comment: Comment | None
     dislikes: int
     reply_to: int | None
@@ -122,9 +122,9 @@ class OneLevel(NamedTuple):
     comments: list[Shown]
 
 
-def read(snapshot: Snapshot, place: PageRef, selection: TwoLevelSelection, most: int) -> TwoLevels:
+def read(snapshot: Snapshot, page: PageRef, selection: TwoLevelSelection, most: int) -> TwoLevels:
     """Return a part of the thread of a page, with at most `most` comments."""
-    thread = queries.thread(snapshot, *place)
+    thread = queries.thread(snapshot, *page)
     levels = _levels(_positions(snapshot, thread.id), selection.after)
     counts = {parent: len(level) for parent, level in levels.items()}
     beside = levels.get(selection.parent, [])
@@ -162,11 +162,9 @@ def read(snapshot: Snapshot, place: PageRef, selection: TwoLevelSelection, most:
     )
 
 
-def read_flat(
-    snapshot: Snapshot, place: PageRef, order: Order, limit: int, offset: int
-) -> OneLevel:
+def read_flat(snapshot: Snapshot, page: PageRef, order: Order, limit: int, offset: int) -> OneLevel:
     """Return a part of the thread of a page without its levels: `limit` comments from `offset`."""
-    thread = queries.thread(snapshot, *place)
+    thread = queries.thread(snapshot, *page)
     positions = [each for each in _positions(snapshot, thread.id) if not each.deleted]
     chosen = _sorted(positions, order)[offset : offset + limit]
     shown = _read_comments(snapshot, chosen)
@@ -190,7 +188,7 @@ def dislikes(snapshot: Snapshot, ids: Sequence[int]) -> dict[int, int]:
 
 
 def _positions(snapshot: Snapshot, thread_id: int) -> list[Position]:
-    """Return the places of all visible comments of a thread, oldest first."""
+    """Return the positions of all visible comments of a thread, oldest first."""
     rows = snapshot.query(_find_positions, thread_id)
     parents = {row[0]: row[1] for row in rows}
     gone = {each.id: each.parent for each in queries.deleted_above(snapshot, parents)}
@@ -237,20 +235,20 @@ def _sorted(positions: list[Position], order: Order) -> list[Position]:
     return positions
 
 
-def _read_comments(snapshot: Snapshot, places: Sequence[Position]) -> dict[int, Shown]:
-    """Return the comments at `places` by id, as many as fit; a deleted one has no content."""
-    found = _comments(snapshot, [place.id for place in places if not place.deleted])
+def _read_comments(snapshot: Snapshot, positions: Sequence[Position]) -> dict[int, Shown]:
+    """Return the comments at `positions` by id, as many as fit; a deleted one has no content."""
+    found = _comments(snapshot, [position.id for position in positions if not position.deleted])
     comments = {comment.id: comment for comment in found}
-    fitting = [*takewhile(lambda place: place.deleted or place.id in comments, places)]
-    against = dislikes(snapshot, [place.id for place in fitting])
+    fitting = [*takewhile(lambda position: position.deleted or position.id in comments, positions)]
+    against = dislikes(snapshot, [position.id for position in fitting])
     return {
-        place.id: Shown(
-            place,
-            None if place.deleted else replace(comments[place.id], parent_id=place.parent),
-            against.get(place.id, 0),
-            None if place.deleted else comments[place.id].parent_id,
+        position.id: Shown(
+            position,
+            None if position.deleted else replace(comments[position.id], parent_id=position.parent),
+            against.get(position.id, 0),
+            None if position.deleted else comments[position.id].parent_id,
         )
-        for place in fitting
+        for position in fitting
     }
 
 

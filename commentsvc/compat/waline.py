@@ -270,7 +270,7 @@ class WalineApi:
         return self._answer(shown, READ.tags(request, site_tag(self._site)))
 
     async def _list(self, request: Request, query: WalineQuery) -> Response:
-        place = self._sites.locate(query.path, self._site)
+        page = self._sites.locate(query.path, self._site)
         most = self._bounds.list_limit
         size = min(query.pageSize, most)
         selection = TwoLevelSelection(
@@ -279,7 +279,7 @@ class WalineApi:
             offset=(query.page - 1) * size,
             counts_all=True,
         )
-        part = await self._database.read_for_public(two_levels.read, place, selection, most)
+        part = await self._database.read_for_public(two_levels.read, page, selection, most)
         shown = WalineList(
             page=query.page,
             total_pages=-(-part.level.total // size),
@@ -332,7 +332,7 @@ class _Serializer:
         """
         found: list[WalineComment] = []
         for top in part.level.comments:
-            below = part.below[top.place.id].comments
+            below = part.below[top.position.id].comments
             if top.comment is None:
                 found += [self.comment(one.comment, children=[]) for one in below if one.comment]
                 continue
@@ -340,18 +340,18 @@ class _Serializer:
                 self.comment(
                     top.comment,
                     children=self._children(top, below),
-                    sticky=top.place.id == part.thread.pinned,
+                    sticky=top.position.id == part.thread.pinned,
                 )
             )
         return found
 
     def _children(self, top: Shown, below: Sequence[Shown]) -> list[WalineComment]:
-        by_id = {one.place.id: one.comment for one in (top, *below)}
+        by_id = {one.position.id: one.comment for one in (top, *below)}
         found = []
         for one in below:
             assert one.comment, "only top-level comments are listed when they are deleted"
-            shown = self.reply(one.comment, top.place.id)
-            if answered := by_id.get(one.reply_to or top.place.id) or top.comment:
+            shown = self.reply(one.comment, top.position.id)
+            if answered := by_id.get(one.reply_to or top.position.id) or top.comment:
                 author = WalineAuthor(answered.author, answered.site, self._avatar(answered))
                 shown = msgspec.structs.replace(shown, pid=answered.id, reply_user=author)
             found.append(shown)

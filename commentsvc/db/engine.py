@@ -39,14 +39,14 @@ class Engine(Protocol):
     def reading(self, *, on_loop: bool) -> Any:
         """Open a connection that reads, perhaps on the event loop. Raises what `fault` knows."""
 
-    def check_place(self) -> None:
+    def check_identity(self) -> None:
         """Raise DatabaseError if what is open is not what has the database's name."""
 
     def seems_replaced(self) -> bool:
-        """Return whether `check_place` may raise an error; for any thread."""
+        """Return whether `check_identity` may raise an error; for any thread."""
 
     def note_commit(self) -> None:
-        """Raise DatabaseError if what was committed is not at the database's place."""
+        """Raise DatabaseError if what was committed is not in the database of that name."""
 
     def close(self) -> None:
         """Release what it holds beside connections."""
@@ -138,7 +138,7 @@ class SqliteEngine:
         self._file = DatabaseFile(self._path, connection, is_shared=is_shared)
         return connection
 
-    def check_place(self) -> None:
+    def check_identity(self) -> None:
         if self._file is not None:
             self._file.check()
 

@@ -75,14 +75,14 @@ class Prepared:
         self._build = build
         self._count = build.__code__.co_argcount if count is None else count
         self._sql = ""
-        self._places: Sequence[int] = ()
+        self._indexes: Sequence[int] = ()
         self._others: dict[peewee.Database, tuple[str, Sequence[int]]] = {}
 
     @property
     def sql(self) -> str:
         """The query's SQL."""
         if not self._sql:
-            sql, self._places = self.made_for(schema)
+            sql, self._indexes = self.made_for(schema)
             self._sql = sql  # set last, since another thread may check it at any time
         return self._sql
 
@@ -94,13 +94,13 @@ class Prepared:
         `values` are other SQL than placeholders.
         """
         context: Any = database.get_sql_context(value_literals=True)  # Any: no stubs know it
-        sql, places = context.parse(self._build(*values or map(Param, range(self._count))))
-        return sql, places
+        sql, indexes = context.parse(self._build(*values or map(Param, range(self._count))))
+        return sql, indexes
 
     def bound(self, values: Sequence[object]) -> tuple[str, Sequence[object]]:
         """Return the SQL and the values for its placeholders."""
         sql = self._sql or self.sql
-        return sql, [values[place] for place in self._places]
+        return sql, [values[index] for index in self._indexes]
 
     def bound_for(
         self, database: peewee.Database, values: Sequence[object]
@@ -109,17 +109,17 @@ class Prepared:
         made = self._others.get(database)
         if made is None:
             made = self._others[database] = self.made_for(database)
-        sql, places = made
-        return sql, [values[place] for place in places]
+        sql, indexes = made
+        return sql, [values[index] for index in indexes]
 
     def bound_each(
         self, rows: Iterable[Sequence[object]]
     ) -> tuple[str, Iterator[Sequence[object]]]:
         """Return the SQL and the values for its placeholders for each of `rows`."""
-        sql, places = self.sql, self._places
-        if places == list(range(self._count)):
+        sql, indexes = self.sql, self._indexes
+        if indexes == list(range(self._count)):
             return sql, iter(rows)
-        return sql, ([values[place] for place in places] for values in rows)
+        return sql, ([values[index] for index in indexes] for values in rows)
 
 
 prepared: Final = Prepared  # as a decorator

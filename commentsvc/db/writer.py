@@ -278,7 +278,7 @@ def write_all(
     """
     transaction = engine.transaction(connection, tags)
     connection.rollback()  # does nothing, unless a failure left a transaction behind
-    engine.check_place()
+    engine.check_identity()
     connection.execute(transaction.BEGIN)
     caches.peers.begin(transaction)
     backlog.fill(jobs, BATCH)

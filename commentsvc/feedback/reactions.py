@@ -96,14 +96,14 @@ def counts(snapshot: Snapshot, thread_id: int) -> dict[str, int]:
 
 
 def react(
-    tx: Transaction, place: PageRef, reaction: Reaction, networks: Sequence[bytes], now: int
+    tx: Transaction, page: PageRef, reaction: Reaction, networks: Sequence[bytes], now: int
 ) -> dict[str, int]:
     """Store a reader's reaction to a page, or take it back; return the page's counts.
 
     `networks` are the possible hashes of the reader's network, the current one first; `now` is in
     Unix milliseconds. Raise UnknownSite or TooManyReactions.
     """
-    ref = _find_thread(tx, place, reaction.given)
+    ref = _find_thread(tx, page, reaction.given)
     if ref is None:
         return {}
     emoji = reaction.emoji
@@ -123,30 +123,30 @@ def react(
 
 
 def react_once(
-    tx: Transaction, place: PageRef, emoji: str, networks: Sequence[bytes], now: int
+    tx: Transaction, page: PageRef, emoji: str, networks: Sequence[bytes], now: int
 ) -> None:
     """Store a reaction from a reader without a word, unless the network has already reacted so.
 
     Otherwise as `react`.
     """
-    ref = _find_thread(tx, place, make=True)
+    ref = _find_thread(tx, page, make=True)
     if ref and networks and _number_of(tx, ref, emoji, networks):
         return
-    react(tx, place, Reaction(emoji, secrets.token_urlsafe(DIGEST)), networks, now)
+    react(tx, page, Reaction(emoji, secrets.token_urlsafe(DIGEST)), networks, now)
 
 
-def _find_thread(tx: Transaction, place: PageRef, make: bool) -> ThreadRef | None:
+def _find_thread(tx: Transaction, page: PageRef, make: bool) -> ThreadRef | None:
     """Return the thread of a page; if there is none, make it or (without `make`) return None."""
-    row = tx.first(find_thread, place.url, place.site)
+    row = tx.first(find_thread, page.url, page.site)
     if row is None:
-        raise UnknownSite(f"no site is named {place.site}")
+        raise UnknownSite(f"no site is named {page.site}")
     if row[5] is not None:
         row = tx.first(find_aliased, row[5])
         assert row is not None, "an alias stands for a thread"
     site_id, url, thread_id = row[:3]
     if thread_id is None and make:
-        thread_id = tx.insert(insert_thread, (site_id, place.url))
-    return ThreadRef(place.site, url or place.url, site_id, thread_id) if thread_id else None
+        thread_id = tx.insert(insert_thread, (site_id, page.url))
+    return ThreadRef(page.site, url or page.url, site_id, thread_id) if thread_id else None
 
 
 def _number_of(tx: Transaction, ref: ThreadRef, emoji: str, networks: Sequence[bytes]) -> int:

@@ -76,7 +76,7 @@ def report(tx: Transaction, comment_id: int, word: str, now: int) -> None:
 
     Raise UnknownComment, also for a comment that is not shown.
     """
-    row = tx.first(queries.find_place, comment_id)
+    row = tx.first(queries.find_ref, comment_id)
     if row is None or row[4] != APPROVED:
         raise UnknownComment([comment_id])
     [(number,)] = tx.query(_count, comment_id)

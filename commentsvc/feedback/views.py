@@ -114,7 +114,7 @@ def add(tx: Transaction, counted: Mapping[PageRef, int]) -> None:
     """Add to the views of pages, whose urls may be aliases."""
     for (site, url), number in counted.items():
         tx.change(_add, site, queries.thread(tx, site, url).url, number)
-    for site in {place.site for place in counted}:
+    for site in {page.site for page in counted}:
         [(pages,)] = tx.query(_number, site)
         if pages > STORED:
             tx.change_each(_drop, tx.query(_least, site, pages - STORED))
@@ -142,10 +142,10 @@ class ViewCounter:
         self._database = database
         self._counted: dict[PageRef, int] = {}
 
-    def add(self, place: PageRef) -> None:
+    def add(self, page: PageRef) -> None:
         """Count a view of a page, unless there are too many other pages."""
-        if place in self._counted or len(self._counted) < COUNTED:
-            self._counted[place] = self._counted.get(place, 0) + 1
+        if page in self._counted or len(self._counted) < COUNTED:
+            self._counted[page] = self._counted.get(page, 0) + 1
 
     async def run(self, pause: float = PAUSE) -> None:
         """Store the views every `pause` seconds until cancelled."""
@@ -159,10 +159,10 @@ class ViewCounter:
                 try:
                     await self._database.write(add, batch)
                 except DatabaseError:
-                    for place, number in batch.items():
-                        self._counted[place] = self._counted.get(place, 0) + number
+                    for page, number in batch.items():
+                        self._counted[page] = self._counted.get(page, 0) + number
                     raise
 
-    def _take(self, places: Iterable[PageRef]) -> None:
-        for place in places:
-            del self._counted[place]
+    def _take(self, pages: Iterable[PageRef]) -> None:
+        for page in pages:
+            del self._counted[page]

@@ -139,7 +139,7 @@ def _thread_of(snapshot: Snapshot, comment_id: int, *, also_deleted: bool) -> Th
 
     With `also_deleted`, a deleted comment that is listed for its replies is one.
     """
-    row = snapshot.first(queries.find_place, comment_id)
+    row = snapshot.first(queries.find_ref, comment_id)
     if row is None or not (
         row[4] == APPROVED or (also_deleted and _is_listed(snapshot, comment_id, row[3]))
     ):

@@ -24,7 +24,7 @@ from commentsvc.http.messages import (
 )
 from commentsvc.http.router import Router
 from commentsvc.settings.schema import ServerSettings
-from commentsvc.util.client_network import network
+from commentsvc.util.client_network import network_of
 from commentsvc.util.clock import Clock
 from commentsvc.util.database_time import database_ms
 from commentsvc.util.i18n import gettext as _
@@ -69,24 +69,24 @@ class MissLimiter:
             method != "POST" or request.decoded_path() not in self._read_only_posts
         ):
             return self._handle(request)
-        place = network(self._proxies.client(request))
+        network = network_of(self._proxies.client(request))
         is_moderation = f"{request.decoded_path()}/".startswith(MODERATION)
         limiter = self._moderation if is_moderation else self._public
         cost = BASE + (len(request.query) + len(request.body)) / QUERY_SIZE
-        if wait := limiter.take(place, self._clock.monotonic_ms(), cost):
+        if wait := limiter.take(network, self._clock.monotonic_ms(), cost):
             return _refused(request, wait)
         begun = self._clock.precise_ms()
         answer = self._handle(request)
         if isinstance(answer, Response):
             if more := _more(answer, self._clock.precise_ms() - begun):
-                limiter.charge(place, more)
+                limiter.charge(network, more)
         elif not isinstance(answer, Deferred):
-            limiter.charge(place, LATER)
-            return _finish(answer, limiter, place)
+            limiter.charge(network, LATER)
+            return _finish(answer, limiter, network)
         return answer
 
 
-async def _finish(answer: Awaitable[Response], limiter: NetworkLimiter, place: bytes) -> Response:
+async def _finish(answer: Awaitable[Response], limiter: NetworkLimiter, network: bytes) -> Response:
     """Return an answer that is given later, and charge for its work instead of LATER."""
     cost = 0.0
     database_ms.set(0.0)
@@ -95,7 +95,7 @@ async def _finish(answer: Awaitable[Response], limiter: NetworkLimiter, place: b
         cost = _more(response, database_ms.get())
         return response
     finally:
-        limiter.charge(place, cost - LATER)
+        limiter.charge(network, cost - LATER)
 
 
 def _more(response: Response, took_ms: float) -> float:

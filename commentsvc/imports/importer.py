@@ -196,9 +196,9 @@ def open_source(name: str, paths: Sequence[Path]) -> ImportSource:
     return ImportSource(chosen, found, reason)
 
 
-def _pages_on_blog(place: str, settings: Settings, locate: PageFinder) -> set[str]:
-    """Return the pages of the blog at `place`, in the form of reports."""
-    urls = blog_pages.read(place, SettingsClient(settings.hooks.allowed_networks))
+def _pages_on_blog(location: str, settings: Settings, locate: PageFinder) -> set[str]:
+    """Return the pages of the blog at `location`, in the form of reports."""
+    urls = blog_pages.read(location, SettingsClient(settings.hooks.allowed_networks))
     found = (locate(url) for url in urls)
     return {f"{page.site}:{page.url}" for page in found if not page.reason}
 

@@ -21,7 +21,7 @@ ImportStatus: TypeAlias = Literal["approved", "pending", "spam", "deleted"]
 
 TEXT_LIMIT: Final = 200_000  # characters of a comment; longer ones are left out
 # Begins a `parent` that is a number: the id of a comment, or where the ids of the source are no
-# numbers, the place of a comment on the first level of its page, from 1, in the order of the files.
+# numbers, the index of a comment on the first level of its page, from 1, in the order of the files.
 COUNTED: Final = "#"
 SHORT_LIMIT: Final = 200  # characters of a name; longer ones are cut
 
@@ -64,7 +64,7 @@ class ImportedComment(msgspec.Struct, frozen=True, gc=False):
     distinguishes the comment from all others of this source, also in its next export. `avatar` is
     the MD5 digest of the address, if the source has no more.
 
-    With a `drop`, which is the reason, only the place of the comment is kept, if it has replies.
+    With a `drop`, which is the reason, only an empty comment is kept, if it has replies.
     `anchor` is the fragment of links to the comment in the source, without #. `account` is the
     author's account in the source, `is_admin` whether the source marks the author as an
     administrator; `is_pinned` whether the comment is pinned. `note` says in the report what does

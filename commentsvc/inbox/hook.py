@@ -18,7 +18,7 @@ from commentsvc.http.messages import (
 )
 from commentsvc.http.operation import NOTHING, Content, Operation, Query
 from commentsvc.http.router import Route, route
-from commentsvc.util.client_network import network
+from commentsvc.util.client_network import network_of
 from commentsvc.util.clock import SYSTEM_CLOCK, Clock
 from commentsvc.util.ratelimit import NetworkLimiter
 
@@ -67,12 +67,12 @@ class InboxHook:
 
     def _authenticate(self, request: Request) -> None:
         """Raise HttpError 401 without the secret, 429 after too many wrong ones."""
-        place = network(self._proxies.client(request))
-        if wait := self._guesses.take(place, self._clock.monotonic_ms()):
+        network = network_of(self._proxies.client(request))
+        if wait := self._guesses.take(network, self._clock.monotonic_ms()):
             text = f"These were many wrong secrets. Try again in {wait} s."
             raise too_many(text, wait, "too_many_attempts")
         given = request.bearer().encode(errors="surrogatepass")
         if not hmac.compare_digest(given, self._secret.encode()):
             headers = (("WWW-Authenticate", 'Bearer realm="commentsvc"'),)
             raise HttpError(401, "token", "This needs the secret of the hook.", headers=headers)
-        self._guesses.charge(place, -1)
+        self._guesses.charge(network, -1)

@@ -97,13 +97,13 @@ class ImapFetcher:
                 if self._stopping.is_set():
                     return
                 if not self._fails:
-                    _log.warning("%s is not read, and will be tried again: %s", self._place, error)
+                    _log.warning("%s is not read, and will be tried again: %s", self._server, error)
                 self._fails = True
                 self._stopping.wait(pause)
                 pause = min(2 * pause, LONGEST_PAUSE)
 
     @property
-    def _place(self) -> str:
+    def _server(self) -> str:
         return f"{self._settings.host}:{self._settings.port}"
 
     def _converse(self, loop: asyncio.AbstractEventLoop) -> None:
@@ -127,7 +127,7 @@ class ImapFetcher:
                 client.login(wanted.user, wanted.password)
             folder = client.select_folder(wanted.folder)
             if self._fails:
-                _log.info("%s is read again", self._place)
+                _log.info("%s is read again", self._server)
             self._fails = False
             waits = client.has_capability("IDLE")
             while not self._stopping.is_set():
@@ -152,8 +152,8 @@ class ImapFetcher:
         def run(work: Coroutine[Any, Any, T]) -> T:
             return asyncio.run_coroutine_threadsafe(work, loop).result(DEADLINE)
 
-        place = f"{self._settings.user}@{self._place}/{self._settings.folder}"
-        before = run(self._database.read(inbox.progress, place))
+        mailbox = f"{self._settings.user}@{self._server}/{self._settings.folder}"
+        before = run(self._database.read(inbox.progress, mailbox))
         validity = folder[b"UIDVALIDITY"]
         continues = before is not None and before.validity == validity
         first = before.uid + 1 if before and continues else 0
@@ -177,7 +177,7 @@ class ImapFetcher:
         now = self._clock.now_ms()
         if not (before and continues and before.uid == last and now - before.read_at < DAY_MS):
             read = MailboxProgress(validity, last, now)
-            run(self._database.write(inbox.save_progress, place, read))
+            run(self._database.write(inbox.save_progress, mailbox, read))
 
     def _to_us(self) -> list[object]:
         """Return the condition of a search for mails to a reply address."""

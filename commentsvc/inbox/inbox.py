@@ -54,22 +54,22 @@ def _find_recent(recipient: Param, since: Param, most: Param) -> Select:
 
 
 @prepared
-def _find_progress(place: Param) -> Select:
+def _find_progress(mailbox: Param) -> Select:
     row = (MailboxTable.validity, MailboxTable.uid, MailboxTable.read_at)
-    return MailboxTable.select(*row).where(MailboxTable.place == place)
+    return MailboxTable.select(*row).where(MailboxTable.name == mailbox)
 
 
-def progress(snapshot: Snapshot, place: str) -> MailboxProgress | None:
+def progress(snapshot: Snapshot, mailbox: str) -> MailboxProgress | None:
     """Return how far a mailbox was read; None if it never was."""
-    row = snapshot.first(_find_progress, place)
+    row = snapshot.first(_find_progress, mailbox)
     return MailboxProgress(*row) if row else None
 
 
-def save_progress(tx: Transaction, place: str, read: MailboxProgress) -> None:
+def save_progress(tx: Transaction, mailbox: str, read: MailboxProgress) -> None:
     """Note how far a mailbox was read."""
     row = {name: getattr(read, name) for name in read.__struct_fields__}
-    kept = MailboxTable.insert(row | {"place": place})
-    tx.change(kept.on_conflict(conflict_target=[MailboxTable.place], update=row))
+    kept = MailboxTable.insert(row | {"name": mailbox})
+    tx.change(kept.on_conflict(conflict_target=[MailboxTable.name], update=row))
 
 
 def add(tx: Transaction, mail: ReceivedMail, now: int) -> str:

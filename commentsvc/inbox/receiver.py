@@ -152,7 +152,7 @@ class MailReceiver:
         language = await self._database.read(subscriptions.language_of, own.comment.id, "confirm")
         key = f"{mail.comment_id} {mail.post_id}".encode()
         submission = Submission(
-            place=(entry.site, entry.url),
+            page=(entry.site, entry.url),
             author=own.comment.author,
             message=message_from_text(mail.words, self._bounds),
             email=email,

@@ -59,7 +59,7 @@ def _spelt(character: str) -> str:
 # What precedes the URL of a link, an image or a link reference definition that may run a script.
 _LINK: Final = re.compile(rf"(\]\s*[(:]\s*)(?=[jJvVdD<{_IGNORED}]|&[#A-Za-z])")
 _bracket: Final = re.compile("<(?![A-Za-z/!?])").match  # around a URL
-# All that is ignored at a place. Python 3.11.2 matches possessive repetitions of groups wrongly.
+# All that is ignored at a position. Python 3.11.2 matches possessive repetitions of groups wrongly.
 _ignored: Final = re.compile(
     f"(?:[{_IGNORED}]|{_referenced(_IGNORED_NAMES, _IGNORED_DECIMAL, _IGNORED_HEXADECIMAL)})*"
 ).match
@@ -75,7 +75,7 @@ def _after_ignored(text: str, at: int) -> int:
 
 
 def _runs_script(text: str, at: int) -> bool:
-    """Return whether the URL at a place of the text is of a scheme that runs a script."""
+    """Return whether the URL at a position of the text is of a scheme that runs a script."""
     if bracket := _bracket(text, at):
         at = bracket.end()
     begin = _after_ignored(text, at)

@@ -62,7 +62,7 @@ class MentionComments:
         # The key prevents a second comment after a crash, and nobody else can know it.
         key = f"{mention.id} {mention.received_at} {text}".encode()
         return Submission(
-            place=(mention.site, mention.url),
+            page=(mention.site, mention.url),
             author=found.author,
             message=text,
             email="",

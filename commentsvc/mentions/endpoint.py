@@ -28,7 +28,7 @@ from commentsvc.http.messages import (
 from commentsvc.http.operation import TEXT, Content, Operation, Query
 from commentsvc.http.router import Route, route
 from commentsvc.mentions import store
-from commentsvc.util.client_network import network
+from commentsvc.util.client_network import network_of
 from commentsvc.util.origin import host_of, origin
 from commentsvc.util.ratelimit import NetworkLimiter, RateLimiter
 
@@ -85,22 +85,22 @@ class WebmentionEndpoint:
             raise HttpError(404, "no_webmentions", "No site here takes webmentions.")
         form = request.form()
         source, target = (first(form, name).strip() for name in ("source", "target"))
-        place = self._check(source, target)
+        page = self._check(source, target)
         now = self._clock.now_ms()
-        if not self._database.read_now(store.waits, place, source, now):
-            client, since = network(self._proxies.client(request)), self._clock.monotonic_ms()
+        if not self._database.read_now(store.waits, page, source, now):
+            client, since = network_of(self._proxies.client(request)), self._clock.monotonic_ms()
             if wait := self._networks.take(client, since) or self._hosts.take(
                 host_of(source), since
             ):
                 message = "There were too many webmentions. Please send it again later."
                 raise too_many(message, wait)
-            if not await self._database.write(store.receive, place, source, target, now):
+            if not await self._database.write(store.receive, page, source, target, now):
                 message = "Too many webmentions wait. Please send it again later."
                 raise HttpError(503, "busy", message, headers=(("Retry-After", "600"),))
         headers = (("Content-Type", "text/plain; charset=utf-8"), NOT_STORED, ANY_ORIGIN)
         return Response(202, headers, TAKEN)
 
-    def _place(self, target: str) -> PageRef:
+    def _page(self, target: str) -> PageRef:
         """Return the page that `target` addresses, directly or by our plain page of comments."""
         if not origin(target):
             raise UrlError("This must be an http or https address.")
@@ -114,7 +114,7 @@ class WebmentionEndpoint:
     def _check(self, source: str, target: str) -> PageRef:
         """Check both addresses; return the page that `target` addresses. Raise HttpError 400."""
         problems = {}
-        place = PageRef("", "")
+        page = PageRef("", "")
         if not is_site(source):
             problems["source"] = (
                 f"This must be an http or https address of at most {SITE_LENGTH} characters."
@@ -122,11 +122,11 @@ class WebmentionEndpoint:
         elif source.partition("#")[0] == target.partition("#")[0]:
             problems["source"] = "This must be another page than the target."
         try:
-            place = self._place(target)
-            if place.site not in self._taking:
+            page = self._page(target)
+            if page.site not in self._taking:
                 problems["target"] = "The site of this page takes no webmentions."
         except (UrlError, FormError) as error:
             problems["target"] = str(error)
         if problems:
             raise HttpError(400, "invalid", f"Please look at: {', '.join(problems)}.", problems)
-        return place
+        return page

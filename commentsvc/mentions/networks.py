@@ -109,9 +109,9 @@ class SocialNetworks:
         )
         posts = [(each, _dict(each.get("post"))) for each in _dicts(_present(answer).get("feed"))]
         return [
-            (f"https://bsky.app/profile/{place[1]}/post/{place[2]}", list(links(each)))
+            (f"https://bsky.app/profile/{uri[1]}/post/{uri[2]}", list(links(each)))
             for each, post in posts
-            if (place := _AT(_text(post.get("uri")))) and "reason" not in each
+            if (uri := _AT(_text(post.get("uri")))) and "reason" not in each
         ]
 
     async def _mastodon(self, server: str, number: str, etag: str) -> tuple[RemotePost | None, str]:
@@ -266,14 +266,14 @@ class _ActivityReader:
 
 async def _bluesky_reply(post: Json, parent: str) -> RemoteReply | None:
     author, record = _dict(post.get("author")), _dict(post.get("record"))
-    place = _AT(_text(post.get("uri")))
+    uri = _AT(_text(post.get("uri")))
     did = _text(author.get("did"))
-    if place is None or did != place[1] or not is_site(f"https://bsky.app/profile/{did}"):
+    if uri is None or did != uri[1] or not is_site(f"https://bsky.app/profile/{did}"):
         return None
     text = await _markdown(_text(record.get("text")), "text")
     profile = f"https://bsky.app/profile/{did}"
     names = _author(author.get("displayName"), author.get("handle"), profile)
-    url = f"{profile}/post/{place[2]}"
+    url = f"{profile}/post/{uri[2]}"
     return RemoteReply(url, parent, *names, text)
 
 

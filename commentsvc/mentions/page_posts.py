@@ -144,18 +144,18 @@ class PageReader:
 
     async def _read(self, blog: _Blog, address: str, now: int) -> None:
         """Follow the posts that a page names. Raise RemoteError or UnreadablePage."""
-        page, site = blog.pages[address], blog.site
-        next_at = now + max(INTERVAL, min((now - page.changed_at) // YOUNGER, DAY_MS))
-        blog.pages[address] = page._replace(next_at=next_at)
-        answer = await self._client.fetch(address, "text/html", PAGE_SIZE, page.etag)
+        known, site = blog.pages[address], blog.site
+        next_at = now + max(INTERVAL, min((now - known.changed_at) // YOUNGER, DAY_MS))
+        blog.pages[address] = known._replace(next_at=next_at)
+        answer = await self._client.fetch(address, "text/html", PAGE_SIZE, known.etag)
         if answer.status == 200 and self._is_ours(answer.url, site):
             html = answer.body.decode(errors="replace")
             for post in await run_in(FOREIGN, named_posts, html):
-                place = self._sites.locate_or_none(urljoin(address, post.url), site.name)
-                if place:
-                    await self._database.write(store.follow, place, post.address, now)
+                page = self._sites.locate_or_none(urljoin(address, post.url), site.name)
+                if page:
+                    await self._database.write(store.follow, page, post.address, now)
             etag = answer.header("etag")
-            blog.pages[address] = _KnownPage(page.changed_at, etag, next_at)
+            blog.pages[address] = _KnownPage(known.changed_at, etag, next_at)
 
     def _is_ours(self, address: str, site: Site) -> bool:
         is_address = address.startswith(("http://", "https://"))

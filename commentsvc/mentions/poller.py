@@ -79,9 +79,9 @@ class PostPoller:
     async def _follow_named(self, site: Site, now: int) -> None:
         """Follow the posts that the settings of a site name."""
         for line in site.social_posts:
-            page, _, address = line.partition(" ")
-            place = self._sites.locate(page, site.name)
-            await self._database.write(store.follow, place, address, now)
+            url, _, address = line.partition(" ")
+            page = self._sites.locate(url, site.name)
+            await self._database.write(store.follow, page, address, now)
 
     async def _find_posts(self, site: Site, account: str, now: int) -> int:
         """Follow an account's posts about a site; return the milliseconds until the next search."""
@@ -93,8 +93,8 @@ class PostPoller:
             _log.info("posts of %s cannot be read: %s", account, error)
             return 4 * store.INTERVAL
         for address, links in posts:
-            for place in dict.fromkeys(_pages(self._sites, site.name, links)):
-                await self._database.write(store.follow, place, address, now)
+            for page in dict.fromkeys(_pages(self._sites, site.name, links)):
+                await self._database.write(store.follow, page, address, now)
         return store.INTERVAL
 
     async def poll_due(self) -> int:
@@ -156,9 +156,11 @@ class PostPoller:
 
     async def _show(self, mention: Mention, reply: RemoteReply, above: int | None, now: int) -> int:
         """Store or edit the comment of a reply; `above` is the id of the comment it answers."""
-        place = mention._replace(target=f"{mention.url}{fragment(above)}" if above else mention.url)
+        answered = mention._replace(
+            target=f"{mention.url}{fragment(above)}" if above else mention.url
+        )
         said = FoundMention(REPLY, reply.author, reply.author_site, reply.text)
-        comment_id = await self._comments.show(place, said, now)
+        comment_id = await self._comments.show(answered, said, now)
         if comment_id != mention.comment_id:
             await self._database.write(store.conclude, mention, REPLY, comment_id, None)
         return comment_id
@@ -174,9 +176,9 @@ def _pages(sites: Sites, site: str, links: list[str]) -> list[PageRef]:
     found = []
     for link in links:
         try:
-            place = sites.locate(link) if link.startswith("http") else None
+            page = sites.locate(link) if link.startswith("http") else None
         except UrlError:
             continue
-        if place and place.site == site:
-            found.append(place)
+        if page and page.site == site:
+            found.append(page)
     return found

@@ -77,25 +77,25 @@ def _find(source: Param, site: Param, url: Param) -> Select:
     )
 
 
-def waits(snapshot: Snapshot, place: PageRef, source: str, now: int) -> bool:
+def waits(snapshot: Snapshot, page: PageRef, source: str, now: int) -> bool:
     """Return whether a mention is due to be checked anyway."""
-    row = snapshot.first(_find, source, *place)
+    row = snapshot.first(_find, source, *page)
     return bool(row and row[-1] is not None and row[-1] <= now)
 
 
-def receive(tx: Transaction, place: PageRef, source: str, target: str, now: int) -> bool:
-    """Store a mention of the page `place`, to be checked at the time `now` (Unix milliseconds).
+def receive(tx: Transaction, page: PageRef, source: str, target: str, now: int) -> bool:
+    """Store a mention of `page`, to be checked at the time `now` (Unix milliseconds).
 
     Return False, and change nothing, if too many mentions wait.
     """
-    row = tx.first(_find, source, *place)
+    row = tx.first(_find, source, *page)
     if row is None and len(tx.query(_find_waiting, MOST_WAITING)) >= MOST_WAITING:
         return False
     if row:
         again = MentionTable.update(target=target, attempts=0, next_at=now)
         tx.change(again.where(MentionTable.id == row[0]))
     else:
-        fields = {"site": place.site, "url": place.url, "source": source, "target": target}
+        fields = {"site": page.site, "url": page.url, "source": source, "target": target}
         tx.change(MentionTable.insert(**fields, kind="", attempts=0, received_at=now, next_at=now))
     return True
 
@@ -199,13 +199,13 @@ def _find_due_posts(now: Param, most: Param) -> Select:
     return due.order_by(FollowedPostTable.next_at).limit(most)
 
 
-def follow(tx: Transaction, place: PageRef, address: str, now: int) -> None:
+def follow(tx: Transaction, page: PageRef, address: str, now: int) -> None:
     """Start to follow the replies to a post about a page, unless they are followed already."""
-    fields = {"site": place.site, "url": place.url, "address": address}
+    fields = {"site": page.site, "url": page.url, "address": address}
     nothing = {"likes": 0, "reposts": 0, "attempts": 0, "etag": ""}
     row = FollowedPostTable.insert(**fields, **nothing, found_at=now, next_at=now)
-    places = [FollowedPostTable.site, FollowedPostTable.url, FollowedPostTable.address]
-    tx.change(row.on_conflict(action="NOTHING", conflict_target=places))
+    identity = [FollowedPostTable.site, FollowedPostTable.url, FollowedPostTable.address]
+    tx.change(row.on_conflict(action="NOTHING", conflict_target=identity))
 
 
 def due_posts(snapshot: Snapshot, now: int, most: int) -> list[FollowedPost]:

@@ -111,10 +111,10 @@ class MentionVerifier:
         if address == mention.target:
             return True
         try:
-            place = self._sites.locate(address) if address.startswith("http") else None
+            page = self._sites.locate(address) if address.startswith("http") else None
         except UrlError:
             return False
-        return place == (mention.site, mention.url)
+        return page == (mention.site, mention.url)
 
     async def _act(self, mention: Mention, found: FoundMention | None, now: int) -> None:
         """Store the result of a check; None means no link. Raise CommentsError or DatabaseError."""

@@ -131,10 +131,10 @@ def thread_change(sites: Sites, thread: ThreadSummary, verb: str, value: str) ->
     """
     if verb in ("state", "title", "unalias", "remove_reactions", "remove_views"):
         return ThreadChange(verb, value)
-    place = sites.locate(value, thread.site)
-    if place.site != thread.site:
+    page = sites.locate(value, thread.site)
+    if page.site != thread.site:
         raise UrlError(_("That address belongs to another site."))
-    return ThreadChange(verb, place.url)
+    return ThreadChange(verb, page.url)
 
 
 def change_thread(

@@ -156,7 +156,7 @@ def find(tx: Transaction, ids: Iterable[int]) -> list[tuple[int, ThreadRef, str,
     """Return id, thread, status and publication time of each comment, each once."""
     found, unknown = [], []
     for comment_id in dict.fromkeys(ids):
-        row = tx.first(queries.find_place, comment_id)
+        row = tx.first(queries.find_ref, comment_id)
         if row is None:
             unknown.append(comment_id)
         else:

@@ -49,7 +49,7 @@ CURSOR: Final = r"[0-9]{1,18}\.[0-9]{1,18}"
 COUNTED: Final = 1_000  # the most comments counted: the numbers are on every page
 
 # The order of a list.
-_PLACE: Final = (CommentTable.published_at, CommentTable.id)
+_POSITION: Final = (CommentTable.published_at, CommentTable.id)
 
 
 class _Below(peewee.ColumnBase):
@@ -77,18 +77,18 @@ class ListQueries(NamedTuple):
     """The queries of the newest comments, for one choice of columns.
 
     `unapproved` takes a status, the id that all are below, and how many; `unapproved_of_site` also
-    the site's id at the end. `approved_of_site` takes the site's id, the place that all are behind,
-    as two values, and how many. `place_of` gives a row's time of publication and id.
+    the site's id at the end. `approved_of_site` takes the site's id, the position that all are
+    behind, as two values, and how many. `position_of` gives a row's time of publication and id.
     """
 
     unapproved: Prepared
     unapproved_of_site: Prepared
     approved_of_site: Prepared
-    place_of: Callable[[Row], tuple[Any, ...]]  # Any: the time is None for many
+    position_of: Callable[[Row], tuple[Any, ...]]  # Any: the time is None for many
 
 
 def _list_queries(
-    unpublished: Select, found: Select, place_of: Callable[[Row], tuple[Any, ...]]
+    unpublished: Select, found: Select, position_of: Callable[[Row], tuple[Any, ...]]
 ) -> ListQueries:
     """Return the queries for what is selected of unapproved and of approved comments.
 
@@ -110,12 +110,12 @@ def _list_queries(
         query = found.where(
             CommentTable.site == site_id,
             CommentTable.status == literal(APPROVED),
-            peewee.Tuple(*_PLACE) < peewee.Tuple(moment, before),
+            peewee.Tuple(*_POSITION) < peewee.Tuple(moment, before),
         )
-        return query.order_by(*(column.desc() for column in _PLACE)).limit(most)
+        return query.order_by(*(column.desc() for column in _POSITION)).limit(most)
 
     return ListQueries(
-        Prepared(unapproved), Prepared(unapproved_of_site), Prepared(approved_of_site), place_of
+        Prepared(unapproved), Prepared(unapproved_of_site), Prepared(approved_of_site), position_of
     )
 
 
@@ -129,9 +129,9 @@ ENTRIES: Final = _list_queries(
     _ENTRIES, _ENTRIES, itemgetter(list(Comment.__struct_fields__).index("published_at"), 0)
 )
 # The index of the unapproved ones has all that is selected of them.
-PLACES: Final = _list_queries(
+POSITIONS: Final = _list_queries(
     CommentTable.select(peewee.SQL("NULL"), CommentTable.id),
-    CommentTable.select(*_PLACE),
+    CommentTable.select(*_POSITION),
     itemgetter(0, 1),
 )
 
@@ -163,8 +163,8 @@ def list_page(
     There are fewer if they are long, see `comments.pagination`. Raise BadCursor if `after` is not
     the cursor of a previous page.
     """
-    place = (_LAST, _LAST) if after is None else position(after)
-    rows = _newest(snapshot, ENTRIES, status, sites, place, limit + 1)
+    start = (_LAST, _LAST) if after is None else position(after)
+    rows = _newest(snapshot, ENTRIES, status, sites, start, limit + 1)
     items, goes_on = queries.first_entries(map(queries.entry, rows), limit)
     more = None
     if goes_on:
@@ -185,7 +185,7 @@ def newest_ids(
     snapshot: Snapshot, status: str, sites: Sequence[str] | None, limit: int
 ) -> list[int]:
     """Return the ids of the newest `limit` comments of a list."""
-    rows = _newest(snapshot, PLACES, status, sites, (_LAST, _LAST), limit)
+    rows = _newest(snapshot, POSITIONS, status, sites, (_LAST, _LAST), limit)
     return [comment_id for _, comment_id in rows]
 
 
@@ -194,25 +194,25 @@ def _newest(
     found: ListQueries,
     status: str,
     sites: Sequence[str] | None,
-    place: tuple[int, int],
+    start: tuple[int, int],
     limit: int,
 ) -> list[Row]:
-    """Return the first `limit` rows of a list behind `place`."""
+    """Return the first `limit` rows of a list behind the position `start`."""
     if status == APPROVED:
         pieces = [
-            snapshot.query(found.approved_of_site, site_id, *place, limit)
+            snapshot.query(found.approved_of_site, site_id, *start, limit)
             for site_id in site_ids(snapshot, sites)
         ]
-        newest = heapq.merge(*pieces, key=found.place_of, reverse=True)
+        newest = heapq.merge(*pieces, key=found.position_of, reverse=True)
         return list(islice(newest, limit))
-    before = place[1]
+    before = start[1]
     if sites is None:
         return snapshot.query(found.unapproved, status, before, limit)
     pieces = [
         snapshot.query(found.unapproved_of_site, status, before, limit, site_id)
         for site_id in site_ids(snapshot, sites)
     ]
-    newest = heapq.merge(*pieces, key=lambda row: found.place_of(row)[1], reverse=True)
+    newest = heapq.merge(*pieces, key=lambda row: found.position_of(row)[1], reverse=True)
     return list(islice(newest, limit))
 
 

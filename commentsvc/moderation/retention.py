@@ -5,7 +5,7 @@ pauses without new comments (see `runtime.maintenance`). For the deleted spam, a
 the filter's training are kept; spam with replies stays.
 
 A person is identified by an e-mail address. Comments of that person are emptied rather than
-removed: replies keep their place, and an empty, deleted comment contains nothing. Copies of the
+removed: replies keep their position, and an empty, deleted comment contains nothing. Copies of the
 content are deleted too: the history, which has former texts, the images, the subscription to
 replies, and waiting mails. The search index is updated by triggers (see `db.schema.search`). Bans
 stay, since they are moderators' decisions. SQLite overwrites deleted data when it needs the space.

@@ -46,7 +46,7 @@ class ChangedSites:
         """Note the sites of purged tags."""
         if not self._watched:
             return
-        sites = {place[0] for tag in tags if (place := thread_of(tag))}
+        sites = {page[0] for tag in tags if (page := thread_of(tag))}
         with self._lock:
             self._changed |= self._watched if EVERY_TAG in tags else sites & self._watched
 

@@ -290,57 +290,57 @@ class Embed:
         given = THREAD.read(request)
         if given.base.rstrip("/") not in ("", self._base):
             raise HttpError(400, "invalid", "Please look at: base.", {"base": WRONG_BASE})
-        place = self._sites.locate(given.url, given.site)
-        open_for, after = self._sites.options[place.site].open_for, given.after or None
-        page = await self._database.read_for_public(
-            queries.list_comments, place, "oldest", self._most, after, open_for
+        page = self._sites.locate(given.url, given.site)
+        open_for, after = self._sites.options[page.site].open_for, given.after or None
+        part = await self._database.read_for_public(
+            queries.list_comments, page, "oldest", self._most, after, open_for
         )
         title, counts = "", dict[str, int]()
         if given.view:
-            title = await self._database.read_for_public(queries.page_title, page.thread.id)
-            counts = await self._database.read_for_public(reactions.counts, page.thread.id)
+            title = await self._database.read_for_public(queries.page_title, part.thread.id)
+            counts = await self._database.read_for_public(reactions.counts, part.thread.id)
         language = find_language(requested_language(request.query))
-        html = self._show(given, language, place, page, (title, counts))
-        tags = (thread_tag(place.site, page.thread.url),)
+        html = self._show(given, language, page, part, (title, counts))
+        tags = (thread_tag(page.site, part.thread.url),)
         return Response(200, self._fragment, html.encode(), tags)
 
     def _show(
         self,
         given: ThreadQuery,
         language: Language,
-        place: PageRef,
-        page: CommentList,
+        page: PageRef,
+        part: CommentList,
         described: tuple[str, dict[str, int]],
     ) -> str:
         """Return the HTML; the page is `described` by its title and its reactions."""
         title, counts = described
-        shown = self._serializer.items(page.items, place.site, page.anchors, page.thread.pinned)
-        whole = not (given.view or given.after or page.next)
+        shown = self._serializer.items(part.items, page.site, part.anchors, part.thread.pinned)
+        whole = not (given.view or given.after or part.next)
         # Our own page uses a relative path, since it may be in a folder of its host.
         folder = "" if given.view else f"{self._base}/embed/"
         return TEMPLATES.render(
             "standalone.html" if given.view else "thread.html",
             language,
-            since=_since(page) if whole else "",
+            since=_since(part) if whole else "",
             bounds=self._bounds,
             replies=self._replies,
-            images=bool(self._sites.options[place.site].images),
+            images=bool(self._sites.options[page.site].images),
             mails=self._mails,
-            back=self._sites.address(*place),
+            back=self._sites.address(*page),
             title=title,
-            reactions=self._sites.reactions(place.site, counts) if given.view else {},
-            branches=build_tree(shown, page.deleted),
+            reactions=self._sites.reactions(page.site, counts) if given.view else {},
+            branches=build_tree(shown, part.deleted),
             answered=next((each for each in shown if each.id == given.parent), None),
             after=given.after,
-            next=page.next,
+            next=part.next,
             site=given.site,
             preset=given.closed or "",
-            count=page.thread.count,
-            likes=page.thread.likes,
-            webmentions=place.site in self._webmentions,
-            reposts=page.thread.reposts,
-            closed=given.closed or self._is_past(page.closes),
-            url=place.url,
+            count=part.thread.count,
+            likes=part.thread.likes,
+            webmentions=page.site in self._webmentions,
+            reposts=part.thread.reposts,
+            closed=given.closed or self._is_past(part.closes),
+            url=page.url,
             action=f"{folder}thread{_query(given.site, language)}",
             reacting=f"reactions{_query(given.site, language)}",
             acting=f"actions{_query('', language)}" if given.view else "",
@@ -359,15 +359,15 @@ class Embed:
             name = REACT.read(request).site
             form = {field: texts[0] for field, texts in request.form().items()}
             sent = read_fields(form, ReactionFields)
-            place = self._sites.locate(sent.url, name)
-            back = self._sites.address(*place)
-            await self._reactions.react_by_form(request, place, sent.emoji)
+            page = self._sites.locate(sent.url, name)
+            back = self._sites.address(*page)
+            await self._reactions.react_by_form(request, page, sent.emoji)
         except Exception as failure:
             error = as_http(failure)
             if error is None:
                 raise
             return refusal_page(error, language, back=back)
-        return to_thread(place, language)
+        return to_thread(page, language)
 
     async def submit(self, request: Request) -> Response:
         """POST /embed/thread, a form with the fields of POST /api/comments: an HTML page.
@@ -379,7 +379,7 @@ class Embed:
         try:
             form, picture = request.upload("image", self._body_bytes)
             values.update((name, texts[0]) for name, texts in form.items())
-            place = self._submissions.admit(request)
+            network = self._submissions.admit(request)
             locate = self._sites.locator(SUBMIT.read(request).site)
             if picture:
                 site = locate(values.get("url", "")).site
@@ -389,16 +389,16 @@ class Embed:
                 values["alt"] = ""
             fields = {name: text for name, text in values.items() if name not in ("image", "alt")}
             submission = from_form(fields, self._bounds, locate)
-            accepted, _ = await self._submissions.submit(request, place, submission)
+            accepted, _ = await self._submissions.submit(request, network, submission)
         except Exception as failure:
             error = as_http(failure)
             if error is None:
                 raise
             return self._refused(request, values, error)
         language = find_language(requested_language(request.query))
-        return self._thanked(accepted, submission.place, language)
+        return self._thanked(accepted, submission.page, language)
 
-    def _thanked(self, accepted: Accepted, place: tuple[str, str], language: Language) -> Response:
+    def _thanked(self, accepted: Accepted, page: tuple[str, str], language: Language) -> Response:
         comment = accepted.comment
         shown = comment.status == APPROVED
         own = OwnForm(comment.id, accepted.token, comment.source) if accepted.token else None
@@ -410,7 +410,7 @@ class Embed:
             own=own,
             bounds=self._bounds,
             feed=REPLIES_FEED + self._feed_words.make(comment.id),
-            back=self._sites.address(*place) + (fragment(comment.id) if shown else ""),
+            back=self._sites.address(*page) + (fragment(comment.id) if shown else ""),
         )
 
     def _refused(self, request: Request, values: dict[str, str], error: HttpError) -> Response:
@@ -421,10 +421,10 @@ class Embed:
         }
         try:
             name = SUBMIT.read(request).site
-            place = self._sites.locate(values.get("url", ""), name)
-            back = self._sites.address(*place)
-            values["form_token"] = self._submissions.form_token(place.site)
-            images = bool(self._sites.options[place.site].images)
+            page = self._sites.locate(values.get("url", ""), name)
+            back = self._sites.address(*page)
+            values["form_token"] = self._submissions.form_token(page.site)
+            images = bool(self._sites.options[page.site].images)
             action = "thread" + _query(name, language)
         except (UrlError, HttpError):
             action, back, images = "", "", False  # a form would not say for which page it is
@@ -452,9 +452,9 @@ class OwnForm(NamedTuple):
     message: str
 
 
-def to_thread(place: PageRef, language: Language, part: str = "") -> Response:
+def to_thread(page: PageRef, language: Language, part: str = "") -> Response:
     """Return the answer that leads to the page of a thread, or to a `part` of it (``#id``)."""
-    query = {"url": place.url, "view": "page", "site": place.site}
+    query = {"url": page.url, "view": "page", "site": page.site}
     if language.tag != ENGLISH:
         query["lang"] = language.tag
     return Response(303, (("Location", f"thread?{urlencode(query)}{part}"), NOT_STORED), b"")

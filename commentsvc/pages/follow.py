@@ -107,16 +107,16 @@ class FollowPages:
 
     async def page(self, request: Request) -> Response:
         """GET /follow[?url=U]: 200 with a form. 400 for a bad url, 404 where no mail is sent."""
-        self._place(request)
+        self._page(request)
         return self._form()
 
     async def ask(self, request: Request) -> Response:
         """POST /follow[?url=U], a form with `email`: 200; it is asked by mail. 400, 404, 429."""
-        place = self._place(request)
+        page = self._page(request)
         email, problem = typed_address(request)
         if problem:
             return self._form(400, email, problem)
-        await self._request(request, place, email)
+        await self._request(request, page, email)
         text = _("You get the comments after you confirm with the link in the mail.")
         return rendered(
             "personal_data.html", 200, title=_("Please check your mailbox"), texts=(text,)
@@ -127,20 +127,20 @@ class FollowPages:
 
         400 with the invalid fields, 403 for a foreign page, 404 without mail, 415, 429, 503.
         """
-        place = self._sites.place(query.url, query.site)
-        headers = self._cors.check(request, place[0])
+        page = self._sites.page_or_site(query.url, query.site)
+        headers = self._cors.check(request, page[0])
         self._requests.require_mail()
         email = read_small(request.json(), FollowRequest, '{"email": "…"}').email.strip()
         if not is_email(email):
             raise SubmissionError({"email": _("This is not an email address. Please correct it.")})
-        await self._request(request, place, email)
+        await self._request(request, page, email)
         return Response(202, (NOT_STORED, *headers), b"")
 
-    async def _request(self, request: Request, place: PageRef, email: str) -> None:
+    async def _request(self, request: Request, page: PageRef, email: str) -> None:
         """Have the owner of an address asked. Raise HttpError 429."""
         await self._requests.count(request, email)
         tag, now = request.language().tag, self._clock.now_ms()
-        await self._database.write(follows.request, place, email, tag, now)
+        await self._database.write(follows.request, page, email, tag, now)
 
     async def ask_to_follow(self, request: Request) -> Response:
         """GET /mail/follow?t=T: 200 with a page that asks whether to mail. 404, 410."""
@@ -176,11 +176,11 @@ class FollowPages:
             raise LinkExpired(_("This subscription does not exist any more."))
         return follower
 
-    def _place(self, request: Request) -> PageRef:
+    def _page(self, request: Request) -> PageRef:
         """Return the page or site to follow. Raise HttpError 404, UrlError."""
         self._requests.require_mail()
         query = PAGE.read(request)
-        return self._sites.place(query.url, query.site)
+        return self._sites.page_or_site(query.url, query.site)
 
     def _name(self, follower: Follower) -> str:
         return self._sites.address(follower.site, follower.url) or follower.site

@@ -36,7 +36,7 @@ from commentsvc.moderation import personal_data, retention
 from commentsvc.outbox import outbox
 from commentsvc.outbox.outbox import MailAddress
 from commentsvc.pages.mail_links import errors_as_pages, link_operation, rendered
-from commentsvc.util.client_network import network
+from commentsvc.util.client_network import network_of
 from commentsvc.util.i18n import Text, ngettext
 from commentsvc.util.i18n import gettext as _
 from commentsvc.util.timestamps import DAY_MS
@@ -127,7 +127,7 @@ class RequestLimiter:
 
     async def count(self, request: Request, email: str) -> None:
         """Count a request. Raise HttpError 429, DatabaseError."""
-        client, whose = network(self._proxies.client(request)), email.lower().encode()
+        client, whose = network_of(self._proxies.client(request)), email.lower().encode()
         buckets = (
             *buckets_of_network(b"network " + self._purpose, client, PER_NETWORK),
             Bucket(b"address " + self._purpose, whose, self._per_address),

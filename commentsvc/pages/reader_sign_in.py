@@ -49,7 +49,7 @@ from commentsvc.readers import accounts
 from commentsvc.readers.accounts import BY_BLOG, BY_MAIL, ReaderNameTaken, SignedReader
 from commentsvc.settings.schema import Site
 from commentsvc.spam.protected_names import ProtectedNames, looks
-from commentsvc.util.client_network import network
+from commentsvc.util.client_network import network_of
 from commentsvc.util.http_client import SettingsClient
 from commentsvc.util.i18n import Text, spoken
 from commentsvc.util.i18n import gettext as _
@@ -197,9 +197,9 @@ class SignInPages:
         if problem:
             return self._choices(request, back, email, problem)
         await self._mails.count(request, email)
-        place, tag = (back.site.name, back.page, back.word), spoken().tag
+        return_to, tag = (back.site.name, back.page, back.word), spoken().tag
         now = self._clock.now_ms()
-        await self._database.write(accounts.ask_by_mail, place, email.lower(), tag, now)
+        await self._database.write(accounts.ask_by_mail, return_to, email.lower(), tag, now)
         return _shown(200, title=_("Please check your mailbox"), text=NO_MAIL)
 
     async def go(self, request: Request) -> Response:
@@ -360,14 +360,14 @@ class SignInPages:
         )
         provider = self._provider_name if PROVIDER in ways else ""
         title = back.site.title or back.site.name
-        places = {PROVIDER: provider, BY_BLOG: title if BY_BLOG in ways else ""}
+        names = {PROVIDER: provider, BY_BLOG: title if BY_BLOG in ways else ""}
         return _shown(
             400 if problem else 200,
             title=_("Sign in"),
             links=[
-                (f"{way}?{query}", _("Sign in with %(provider)s", provider=place))
-                for way, place in places.items()
-                if place
+                (f"{way}?{query}", _("Sign in with %(provider)s", provider=name))
+                for way, name in names.items()
+                if name
             ],
             asks=BY_MAIL in ways,
             email=email,
@@ -406,16 +406,16 @@ class SignInPages:
         Without a name, the page decides which site. Raise HttpError 400 if it is not one of the
         site's, or is malformed.
         """
-        place = self._known_sites.locate_or_none(page, name)
-        site = self._sites.get(place.site) if place else None
-        if place is None or site is None or not is_key(word) or origin(page) not in site.origins:
+        ref = self._known_sites.locate_or_none(page, name)
+        site = self._sites.get(ref.site) if ref else None
+        if ref is None or site is None or not is_key(word) or origin(page) not in site.origins:
             raise HttpError(400, "invalid", _("There is no such page."))
-        addresses = [origin(page) + path for path in (place.url, place.url.partition("?")[0], "/")]
+        addresses = [origin(page) + path for path in (ref.url, ref.url.partition("?")[0], "/")]
         return Return(site, next(each for each in addresses if len(each) <= PAGE_LENGTH), word)
 
     async def _begin(self, request: Request, back: Return, way: str) -> tuple[str, str]:
         """Return a random word and the state for signing in elsewhere. Raise HttpError 429."""
-        client = network(self._proxies.client(request))
+        client = network_of(self._proxies.client(request))
         attempts = buckets_of_network(b"reader sign-in", client, PER_NETWORK)
         if wait := await self._limiter.take(attempts, self._clock.now_ms()):
             raise too_fast(wait)

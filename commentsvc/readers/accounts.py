@@ -226,10 +226,10 @@ def own_comments(snapshot: Snapshot, who: SignedReader, url: str) -> list[int]:
 
 
 def ask_by_mail(
-    tx: Transaction, place: tuple[str, str, str], email: str, language: str, now: int
+    tx: Transaction, return_to: tuple[str, str, str], email: str, language: str, now: int
 ) -> None:
-    """Mail a sign-in link to an address; `place` is the site's name, the page and the word."""
-    site, page, word = place
+    """Mail a sign-in link to an address; `return_to` is the site's name, the page and the word."""
+    site, page, word = return_to
     tx.change(SignInLinkTable.delete().where(SignInLinkTable.asked_at < now - LINK))
     row = {
         "site": SiteTable.select(SiteTable.id).where(SiteTable.name == site),

@@ -119,13 +119,13 @@ def find_behind(now: Param, most: Param) -> Select:
     return wanted.where(~fn.EXISTS(waiting)).limit(most)
 
 
-def request(tx: Transaction, place: tuple[str, str], email: str, language: str, now: int) -> None:
+def request(tx: Transaction, page: tuple[str, str], email: str, language: str, now: int) -> None:
     """Ask the owner of an address to confirm mails about a page, or with the url "" about a site.
 
-    `place` is the site's name and a canonical url, `language` a tag, `now` in Unix milliseconds.
+    `page` is the site's name and a canonical url, `language` a tag, `now` in Unix milliseconds.
     Raise UnknownSite.
     """
-    site_id, thread_id = _find_place(tx, *place)
+    site_id, thread_id = _find_ids(tx, *page)
     before = known(tx, (site_id, thread_id), email)
     if before and (before[1] == CONFIRMED or before[2] > now - REPEAT[before[1]]):
         return
@@ -141,12 +141,12 @@ def request(tx: Transaction, place: tuple[str, str], email: str, language: str, 
     outbox.mail(tx, "follow", MailAddress(email, language), now, lasts=PATIENCE)
 
 
-def known(snapshot: Snapshot, place: tuple[int, int | None], email: str) -> Row | None:
+def known(snapshot: Snapshot, ids: tuple[int, int | None], email: str) -> Row | None:
     """Return the id, consent and time of the last question of a follower; None if there is none.
 
-    `place` is the id of the site and that of the thread, None for the whole site.
+    `ids` is the id of the site and that of the thread, None for the whole site.
     """
-    site_id, thread_id = place
+    site_id, thread_id = ids
     same_page = (
         FollowerTable.thread.is_null() if thread_id is None else FollowerTable.thread == thread_id
     )
@@ -265,7 +265,7 @@ def forget(tx: Transaction, email: str) -> None:
     tx.change(FollowerTable.delete().where(fn.LOWER(FollowerTable.email) == fn.LOWER(email)))
 
 
-def _find_place(tx: Transaction, site: str, url: str) -> tuple[int, int | None]:
+def _find_ids(tx: Transaction, site: str, url: str) -> tuple[int, int | None]:
     """Return the ids of a site and of a page's thread; make the thread if there is none."""
     row = tx.first(_find_page, url, site)
     if row is None:

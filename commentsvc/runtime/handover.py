@@ -84,12 +84,12 @@ class InheritedState(NamedTuple):
 class Handover:
     """The handover from the previous server to this one, and from this one to the next."""
 
-    def __init__(self, stop: asyncio.Event, place: InheritedState | None) -> None:
+    def __init__(self, stop: asyncio.Event, inherited: InheritedState | None) -> None:
         """Take the event that a successor sets to stop this server.
 
-        `place` is our own state, if a successor has failed.
+        `inherited` is our own state, if a successor has failed.
         """
-        self.place = place or InheritedState()
+        self.inherited = inherited or InheritedState()
         self._stop = stop
         self._predecessor: socket.socket | None = None
         self._successor: socket.socket | None = None
@@ -101,13 +101,13 @@ class Handover:
 
     def succeed(self, path: Path, manager: str = "") -> None:
         """Take over from the server at the control socket `path`; see `take_over`."""
-        self.place, self._predecessor = take_over(path, manager)
+        self.inherited, self._predecessor = take_over(path, manager)
 
     def take_passed(self, listeners: tuple[int, ...]) -> None:
         """Use the listening sockets that a service manager has opened and lends us."""
-        old = self.place.sockets
+        old = self.inherited.sockets
         close_all(old.listeners)  # duplicates of the passed ones
-        self.place = self.place._replace(sockets=Sockets(listeners, old.connections, True))
+        self.inherited = self.inherited._replace(sockets=Sockets(listeners, old.connections, True))
 
     def be_ready(self) -> None:
         """Let the previous server end."""
@@ -126,11 +126,11 @@ class Handover:
 
     def hold(self, sockets: Sockets, lock: int) -> None:
         """Keep what will be handed over. A duplicate of the lock's descriptor keeps it locked."""
-        self.place = self.place._replace(sockets=sockets, lock=os.dup(lock))
+        self.inherited = self.inherited._replace(sockets=sockets, lock=os.dup(lock))
 
     def hold_redirect(self, sockets: Sockets) -> None:
         """Keep the listener for redirects too."""
-        self.place = self.place._replace(redirect=sockets)
+        self.inherited = self.inherited._replace(redirect=sockets)
 
     async def conclude(self) -> InheritedState | None:
         """Hand everything over, after all other parts have ended.
@@ -141,21 +141,21 @@ class Handover:
             self._predecessor.close()  # we have failed, and the previous server goes on
         if self._successor is None:
             return None
-        if not await run_in(PROCESS, give, self._successor, self.place):
-            return self.place
-        self.place.close()
+        if not await run_in(PROCESS, give, self._successor, self.inherited):
+            return self.inherited
+        self.inherited.close()
         return None
 
 
-def give(successor: socket.socket, place: InheritedState) -> bool:
-    """Send `place` and wait until the `successor` is ready or gone; return whether it is ready.
+def give(successor: socket.socket, state: InheritedState) -> bool:
+    """Send `state` and wait until the `successor` is ready or gone; return whether it is ready.
 
     Only the connection to the `successor` is closed. A failure is logged.
     """
     try:
         with successor:
             successor.settimeout(PATIENCE)
-            for message, descriptors in _messages(place):
+            for message, descriptors in _messages(state):
                 for start in range(0, len(descriptors), BATCH):
                     socket.send_fds(successor, [message], descriptors[start : start + BATCH])
             successor.sendall(END)
@@ -169,15 +169,15 @@ def give(successor: socket.socket, place: InheritedState) -> bool:
         )
         return False
     if is_ready:
-        _log.info("handed over, with %d connections", len(place.sockets.connections))
+        _log.info("handed over, with %d connections", len(state.sockets.connections))
     else:
         _log.error("the process that took over has failed, so we continue; its log says why")
     return is_ready
 
 
-def _messages(place: InheritedState) -> Iterator[tuple[bytes, Sequence[int]]]:
-    sockets, redirect = place.sockets, place.redirect
-    yield LOCK, [place.lock]
+def _messages(state: InheritedState) -> Iterator[tuple[bytes, Sequence[int]]]:
+    sockets, redirect = state.sockets, state.redirect
+    yield LOCK, [state.lock]
     yield BORROWED if sockets.borrowed else OWN, sockets.listeners
     yield from _by_note(CONNECTIONS, sockets.connections)
     yield REDIRECT, redirect.listeners
@@ -214,12 +214,12 @@ def take_over(
     own, borrowed, redirect = (
         tuple(fd for fd, _ in taken[kind]) for kind in (OWN, BORROWED, REDIRECT)
     )
-    place = InheritedState(
+    inherited = InheritedState(
         Sockets((*own, *borrowed), tuple(taken[CONNECTIONS]), bool(borrowed)),
         Sockets(redirect, tuple(taken[REDIRECTED])),
         taken[LOCK][0][0],
     )
-    return place, talk
+    return inherited, talk
 
 
 def _receive(server: socket.socket, taken: Taken) -> None:

@@ -40,7 +40,7 @@ async def redirecting(server: schema.ServerSettings, succession: Handover) -> As
     The listener and its clients come from the previous server, and go to the next one.
     """
     if not server.redirect_listen:
-        succession.place.redirect.close()
+        succession.inherited.redirect.close()
         succession.hold_redirect(Sockets())
         yield
         return
@@ -56,7 +56,7 @@ async def redirecting(server: schema.ServerSettings, succession: Handover) -> As
             hsts="",
         )
     )
-    bridge.serve(Redirect(server.public_url), succession.place.redirect)
+    bridge.serve(Redirect(server.public_url), succession.inherited.redirect)
     try:
         yield
     finally:

@@ -78,7 +78,7 @@ class Plan:
 
 @dataclass(slots=True)
 class _Instance:
-    """A place for an instance, and the process that is there now."""
+    """An instance, by its number, and the process that runs it now."""
 
     number: int
     process: Process | None = None
@@ -117,11 +117,13 @@ class _Supervisor:
         data_dir.prepare(plan.data)
         async with AsyncExitStack() as stack:
             passed = plan.manager.sockets()
-            place, talk = await self._find_place()
+            inherited, talk = await self._inherit()
             if talk is not None:
                 stack.callback(talk.close)
-            self._lock = stack.enter_context(Lock(plan.data, place.lock)).fileno()
-            self._listeners = passed or place.sockets.listeners or (listening(plan.server.listen),)
+            self._lock = stack.enter_context(Lock(plan.data, inherited.lock)).fileno()
+            self._listeners = (
+                passed or inherited.sockets.listeners or (listening(plan.server.listen),)
+            )
             stack.callback(self._let_go, borrowed=bool(passed))
             self._counts = os.memfd_create("connections")
             stack.callback(os.close, self._counts)
@@ -141,7 +143,7 @@ class _Supervisor:
             await self._stop_requested.wait()
         return 0
 
-    async def _find_place(self) -> tuple[InheritedState, socket.socket | None]:
+    async def _inherit(self) -> tuple[InheritedState, socket.socket | None]:
         """Get the listening sockets and the lock of a supervisor that is to be replaced."""
         plan = self._plan
         if plan.takes_over:
@@ -293,8 +295,8 @@ class _Supervisor:
         """Give a new supervisor what it needs; stop when it is ready, else go on."""
         await self._close_control()  # the new one listens at the same path
         borrowed = bool(self._plan.manager.sockets())
-        place = InheritedState(Sockets(self._listeners, (), borrowed), lock=self._lock)
-        if await run_in(PROCESS, handover.give, successor, place):
+        state = InheritedState(Sockets(self._listeners, (), borrowed), lock=self._lock)
+        if await run_in(PROCESS, handover.give, successor, state):
             self._is_replaced = True
             self._stop_requested.set()
         else:
@@ -327,15 +329,15 @@ def listening(address: str) -> int:
     if path is None:
         host, _, port = address.rpartition(":")
         family = socket.AF_INET6 if host.startswith("[") else socket.AF_INET
-        place: tuple[str, int] | str = (host.strip("[]"), int(port))
+        bound: tuple[str, int] | str = (host.strip("[]"), int(port))
     else:
-        family, place = socket.AF_UNIX, str(path)
+        family, bound = socket.AF_UNIX, str(path)
         _remove_unused(path)
     opened = socket.socket(family, socket.SOCK_STREAM)
     try:
         if family != socket.AF_UNIX:
             opened.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        opened.bind(place)
+        opened.bind(bound)
         opened.listen(BACKLOG)
     except OSError as error:
         opened.close()

@@ -5,7 +5,7 @@ times a second and writes the lines; if nobody reads them, only this thread wait
 up, and the core counts the lost lines.
 
 A trace is kept and shown to others, so it has no secrets. What may be one is left out by rule, not
-by a list of places: of a query, only the values of parameters in PUBLIC are shown; of a path, only
+by a list of names: of a query, only the values of parameters in PUBLIC are shown; of a path, only
 parts that look like names. The core writes neither header fields nor bodies.
 """
 

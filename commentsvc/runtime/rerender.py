@@ -132,5 +132,5 @@ def store(tx: Transaction, outdated: list[Outdated]) -> None:
     """Store the new HTML, except of comments edited meanwhile, and purge."""
     for each in outdated:
         if tx.change(_store, each.html, each.id, each.source):
-            [(*spot, _, _)] = tx.query(queries.find_place, each.id)
+            [(*spot, _, _)] = tx.query(queries.find_ref, each.id)
             add_to_counts(tx, {ThreadRef(*spot): 0})  # only to purge

@@ -29,14 +29,14 @@ from commentsvc.settings.schema import (
     Site,
 )
 
-# These two name the places of the settings, so they are not settings themselves.
-PLACES: Final = ("COMMENTSVC_DATA", "COMMENTSVC_CONFIG")
+# These two say where the settings are, so they are not settings themselves.
+LOCATIONS: Final = ("COMMENTSVC_DATA", "COMMENTSVC_CONFIG")
 
 # Hosts on this machine: nobody can listen on the way to them.
 LOCAL: Final = ("localhost", "127.0.0.1", "::1")
 
 
-def place(variable: str, environ: Mapping[str, str] = os.environ) -> Path | None:
+def location_in(variable: str, environ: Mapping[str, str] = os.environ) -> Path | None:
     """Return the path in `variable`, one of PLACES; None if it is not set or empty."""
     value = environ.get(variable)
     return Path(value) if value else None
@@ -87,7 +87,9 @@ def load(
 
 
 def _new_reader() -> SettingsReader:
-    return SettingsReader("COMMENTSVC_", SECTIONS, repeated="site", places=PLACES, removed=REMOVED)
+    return SettingsReader(
+        "COMMENTSVC_", SECTIONS, repeated="site", others=LOCATIONS, removed=REMOVED
+    )
 
 
 def _reading(path: Path | None, environ: Mapping[str, str]) -> SettingsReader:

@@ -60,7 +60,7 @@ class SettingsReader:
     """Collects the values given for `sections`, the `problems` with them, and `notes`.
 
     The section `repeated` may occur several times in a file, as an array of tables; variables can
-    override it while there is at most one. The variables in `places` are left to the caller. The
+    override it while there is at most one. The variables in `others` are left to the caller. The
     settings in `removed` ("section.key") are ignored, with a note each.
     """
 
@@ -70,7 +70,7 @@ class SettingsReader:
         sections: Mapping[str, type[msgspec.Struct]],
         *,
         repeated: str,
-        places: Iterable[str],
+        others: Iterable[str],
         removed: Collection[str] = (),
     ) -> None:
         self.problems: list[str] = []
@@ -80,7 +80,7 @@ class SettingsReader:
         self._prefix = prefix
         self._sections = sections
         self._repeated = repeated
-        self._places = tuple(places)
+        self._others = tuple(others)
         self._removed = removed
         self._removed_variables = {
             f"{prefix}{name.replace('.', '_')}{suffix}".upper()
@@ -145,7 +145,7 @@ class SettingsReader:
     def read_environment(self, environ: Mapping[str, str]) -> None:
         """Read the variables in `environ`; they override the file."""
         for variable in sorted(environ):
-            if not variable.startswith(self._prefix) or variable in self._places:
+            if not variable.startswith(self._prefix) or variable in self._others:
                 continue
             if variable in self._removed_variables:
                 self.notes.append(f"{variable} is no setting any more: unset it.")
@@ -157,7 +157,7 @@ class SettingsReader:
                     f"{variable.removeprefix(self._prefix)}={environ[variable]}"
                 ):
                     continue
-                known = _nearest(variable, (*self._variables, *self._places))
+                known = _nearest(variable, (*self._variables, *self._others))
                 self.problems.append(
                     f"{variable} is not a setting; the most similar one is {known}. "
                     "Rename or unset it."

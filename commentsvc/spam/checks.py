@@ -87,7 +87,7 @@ class SpamChecker:
         if self._work and self._lacks_work(submission, look.usable):
             signals.append(_NO_WORK)
         spam_from = self._spam_from
-        if self._site_limiter.take(submission.place[0], monotonic_ms):
+        if self._site_limiter.take(submission.page[0], monotonic_ms):
             signals.append(Signal(score.CROWD, "crowd"))
             spam_from = spam_from and spam_from + score.CROWD  # a crowd alone makes no comment spam
         return self._decide(signals, policy, spam_from)
@@ -132,7 +132,7 @@ class SpamChecker:
         """Check the form token; if one is required, an invalid one holds the comment."""
         look = _NO_FORM_TOKEN
         if submission.form_token:
-            site = submission.place[0]
+            site = submission.page[0]
             look = self._form_tokens.check(
                 submission.form_token, site, submission.fingerprint(), now_ms
             )

@@ -80,7 +80,7 @@ class SpamPolicy:
 
     def check(self, submission: Submission, html: str, network: bytes, now_ms: int) -> PolicyResult:
         """Check a submission from `network` at `now_ms` (Unix ms)."""
-        site = submission.place[0]
+        site = submission.page[0]
         policy = self._policies[site]
         if policy == FIRST and self._trusts(submission):
             policy = TRUSTED
@@ -102,7 +102,7 @@ class SpamPolicy:
 
     def _imitated_reader(self, submission: Submission) -> Signal | None:
         """Return a signal if the author's name is that of a reader who can sign in."""
-        site, author = submission.place[0], submission.author
+        site, author = submission.page[0], submission.author
         if submission.reader_id is not None:
             return None
         taken = self._database.read_now(accounts.holds, site, looks(author), None)
@@ -111,6 +111,6 @@ class SpamPolicy:
     def _trusts(self, submission: Submission) -> bool:
         if not submission.email:
             return False
-        known = (submission.email, submission.place[0], submission.author, self._trust_after)
+        known = (submission.email, submission.page[0], submission.author, self._trust_after)
         approved = self._database.read_now(Snapshot.query, approved_of, *known)
         return len(approved) >= self._trust_after

@@ -143,14 +143,14 @@ class SubmissionService:
     def begin(self, submission: Submission, network: bytes, done: Done) -> None:
         """Do as `submit`, but call `done` with the result."""
         stored = partial(self._store, submission, network, done)
-        self.render(submission.message, submission.place, stored)
+        self.render(submission.message, submission.page, stored)
 
-    def render(self, message: str, place: tuple[str, str], done: Rendered) -> None:
-        """Call `done` with the HTML of `message` on the page `place`; `done` must not raise."""
-        site = self._sites.options[place[0]]
+    def render(self, message: str, page: tuple[str, str], done: Rendered) -> None:
+        """Call `done` with the HTML of `message` on `page`; `done` must not raise."""
+        site = self._sites.options[page[0]]
         job = RenderJob(message, site.math, images=site.images)
         if "@" in message and people.names(message):
-            found = self._database.read(rendering.find_people_on, PageRef(*place), message)
+            found = self._database.read(rendering.find_people_on, PageRef(*page), message)
             reading = asyncio.ensure_future(found)
             reading.add_done_callback(partial(self._render_with_people, job, done))
         else:
@@ -207,7 +207,7 @@ class SubmissionService:
             # The limit of a network protects moderators; the classifier takes comments as fast as
             # they come. That of a site holds for it too: the classifier may be down.
             counted = None if opinion.waits(verdict.reasons) else network
-            refusal = self._pending_limit.take(submission.place[0], counted, monotonic_ms)
+            refusal = self._pending_limit.take(submission.page[0], counted, monotonic_ms)
             if refusal:
                 raise TooManyPending(refusal.text, refusal.retry_after)
         wants_mail = submission.notify or submission.follow
@@ -248,7 +248,7 @@ class SubmissionService:
         network_hash: bytes | None,
         token: tuple[bytes, int],
     ) -> NewComment:
-        site, url = submission.place
+        site, url = submission.page
         options = self._sites.options[site]
         content = (site, url, submission.author, submission.email, submission.message)
         return NewComment(

@@ -23,7 +23,7 @@ _MAPPED: Final = bytes(10) + b"\xff\xff"  # ::ffff:0:0/96: IPv4-mapped addresses
 
 
 @lru_cache(KNOWN)
-def network(address: str) -> bytes:
+def network_of(address: str) -> bytes:
     """Return the network of an IP address: its IPv4 /24 or IPv6 /56.
 
     Everything that is not an IP address, such as the ``""`` of a Unix socket, gives ``b""``.

@@ -35,7 +35,7 @@ def libraries(files: list[Path]) -> Iterator[Path]:
     yield from map(Path, sorted(set(re.findall(r"(/\S+\.so\S*) \(0x", done.stdout))))
 
 
-def place(path: Path, root: Path) -> None:
+def copy(path: Path, root: Path) -> None:
     """Copy the file at `path`; if it is a link, copy its target as well."""
     real = path.resolve()
     for one in {merged(path), real}:
@@ -81,12 +81,12 @@ def main(root: Path) -> None:
         )
     shutil.copytree(TIME_ZONES, root / TIME_ZONES.relative_to("/"), symlinks=True)
     interpreter = Path("/usr/bin/python3")
-    place(interpreter, root)
+    copy(interpreter, root)
     loaded = [interpreter.resolve(), *library.rglob("*.so"), *PROGRAM.rglob("*.so")]
     for path in libraries(loaded):
-        place(path, root)
+        copy(path, root)
     for path in RELEASE:
-        place(path, root)
+        copy(path, root)
     record_packages(root)
     settings = {
         "passwd": f"commentsvc:x:{USER}:{USER}::/data:/nonexistent\n",

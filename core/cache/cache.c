@@ -172,8 +172,8 @@ struct entry *cache_take_stale(struct cache *cache)
     return entry;
 }
 
-/* The ghosts are a table with one fingerprint per place: an old one is overwritten when a new one
- * needs its place, at about the time when the paper's ghost queue would drop it. */
+/* The ghosts are a table with one fingerprint per slot: an old one is overwritten when a new one
+ * needs its slot, at about the time when the paper's ghost queue would drop it. */
 static uint32_t *ghost_of(struct cache *cache, uint64_t hash)
 {
     return &cache->ghosts[(hash >> 16) & cache->mask];
@@ -181,7 +181,7 @@ static uint32_t *ghost_of(struct cache *cache, uint64_t hash)
 
 static uint32_t fingerprint(uint64_t hash)
 {
-    return (uint32_t)(hash >> 32) | 1; /* 0 is an empty place */
+    return (uint32_t)(hash >> 32) | 1; /* 0 is an empty slot */
 }
 
 static void evict_from_small(struct cache *cache, bool has_chance)

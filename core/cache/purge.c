@@ -16,9 +16,9 @@ static void raise_to(_Atomic uint64_t *number, uint64_t moment)
         continue;
 }
 
-void purge_add(struct purge_table *purges, uint32_t place)
+void purge_add(struct purge_table *purges, uint32_t slot)
 {
-    raise_to(&purges->last[place], atomic_fetch_add(&purges->sequence, 1) + 1);
+    raise_to(&purges->last[slot], atomic_fetch_add(&purges->sequence, 1) + 1);
 }
 
 void purge_all(struct purge_table *purges)
@@ -42,13 +42,12 @@ bool purge_lease_holds(const struct purge_table *purges, int64_t now)
     return lease == 0 || now + CLOCK_LATE_MS < lease;
 }
 
-bool purge_is_fresh(struct purge_table *purges, const uint32_t *places, size_t count,
-                    uint64_t since)
+bool purge_is_fresh(struct purge_table *purges, const uint32_t *slots, size_t count, uint64_t since)
 {
     if (atomic_load_explicit(&purges->all, memory_order_acquire) > since)
         return false;
     for (size_t i = 0; i < count; i++)
-        if (atomic_load_explicit(&purges->last[places[i]], memory_order_acquire) > since)
+        if (atomic_load_explicit(&purges->last[slots[i]], memory_order_acquire) > since)
             return false;
     return true;
 }

@@ -37,7 +37,7 @@ struct purge_table {
 uint64_t purge_now(struct purge_table *purges);
 
 /* Make every response with this tag stale, cached or still to be made for an earlier request. */
-void purge_add(struct purge_table *purges, uint32_t place);
+void purge_add(struct purge_table *purges, uint32_t slot);
 
 /* Make every response stale, as if each tag was purged. */
 void purge_all(struct purge_table *purges);
@@ -52,7 +52,7 @@ bool purge_has_lease(const struct purge_table *purges);
 bool purge_lease_holds(const struct purge_table *purges, int64_t now);
 
 /* True when none of the tags was purged after `since`. */
-bool purge_is_fresh(struct purge_table *purges, const uint32_t *places, size_t count,
+bool purge_is_fresh(struct purge_table *purges, const uint32_t *slots, size_t count,
                     uint64_t since);
 
 #endif

@@ -24,12 +24,12 @@ static size_t cost(const struct shared_head *shared_head)
            LIMIT_BLOCK_OVERHEAD;
 }
 
-/* An empty place, or the next one in turn. */
-static uint32_t choose_place(struct shared_heads *shared_heads)
+/* An empty slot, or the next one in turn. */
+static uint32_t choose_slot(struct shared_heads *shared_heads)
 {
-    for (uint32_t place = 0; place < SHARED_HEADS_REMEMBERED; place++)
-        if (!shared_heads->remembered[place])
-            return place;
+    for (uint32_t slot = 0; slot < SHARED_HEADS_REMEMBERED; slot++)
+        if (!shared_heads->remembered[slot])
+            return slot;
     return shared_heads->turn++ % SHARED_HEADS_REMEMBERED;
 }
 
@@ -37,8 +37,8 @@ struct shared_head *shared_heads_acquire(struct shared_heads *shared_heads,
                                          const struct response_view *full,
                                          const struct response_view *not_modified)
 {
-    for (uint32_t place = 0; place < SHARED_HEADS_REMEMBERED; place++) {
-        struct shared_head *shared_head = shared_heads->remembered[place];
+    for (uint32_t slot = 0; slot < SHARED_HEADS_REMEMBERED; slot++) {
+        struct shared_head *shared_head = shared_heads->remembered[slot];
         if (shared_head && fits(shared_head, full, not_modified)) {
             shared_head->users++;
             return shared_head;
@@ -50,7 +50,7 @@ struct shared_head *shared_heads_acquire(struct shared_heads *shared_heads,
         return NULL;
     *shared_head = (struct shared_head){
         .users = 1,
-        .place = choose_place(shared_heads),
+        .slot = choose_slot(shared_heads),
         .full_size = (uint32_t)full->shared.size,
         .full_date = full->date,
         .not_modified_size = (uint32_t)not_modified->shared.size,
@@ -59,7 +59,7 @@ struct shared_head *shared_heads_acquire(struct shared_heads *shared_heads,
     memcpy(shared_head->bytes, full->shared.data, full->shared.size);
     memcpy(shared_head->bytes + full->shared.size, not_modified->shared.data,
            not_modified->shared.size);
-    shared_heads->remembered[shared_head->place] = shared_head;
+    shared_heads->remembered[shared_head->slot] = shared_head;
     shared_heads->bytes += cost(shared_head);
     return shared_head;
 }
@@ -68,8 +68,8 @@ void shared_heads_release(struct shared_heads *shared_heads, struct shared_head 
 {
     if (--shared_head->users > 0)
         return;
-    if (shared_heads->remembered[shared_head->place] == shared_head)
-        shared_heads->remembered[shared_head->place] = NULL;
+    if (shared_heads->remembered[shared_head->slot] == shared_head)
+        shared_heads->remembered[shared_head->slot] = NULL;
     shared_heads->bytes -= cost(shared_head);
     free(shared_head);
 }

@@ -17,7 +17,7 @@
  * its 304. */
 struct shared_head {
     uint32_t users; /* entries that use it */
-    uint32_t place; /* its place among the remembered ones, unless another has taken it */
+    uint32_t slot;  /* its slot among the remembered ones, unless another has taken it */
     uint32_t full_size;
     uint32_t full_date;
     uint32_t not_modified_size;
@@ -30,7 +30,7 @@ enum { SHARED_HEADS_REMEMBERED = 16 };
 
 struct shared_heads {
     struct shared_head *remembered[SHARED_HEADS_REMEMBERED];
-    uint32_t turn; /* the place that is replaced next */
+    uint32_t turn; /* the slot that is replaced next */
     size_t bytes;  /* of all shared heads, with the allocator's overhead */
 };
 

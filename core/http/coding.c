@@ -21,11 +21,11 @@ static int take_weight(struct slice *coding)
     if (weight.size < 3 || weight.size > sizeof "q=0.123" - 1 || (at[0] | 0x20) != 'q' ||
         at[1] != '=' || (at[2] != '0' && at[2] != '1') || (weight.size > 3 && at[3] != '.'))
         return 0;
-    int thousandths = (at[2] - '0') * 1000, place = 100;
-    for (size_t i = 4; i < weight.size; i++, place /= 10) {
+    int thousandths = (at[2] - '0') * 1000, unit = 100;
+    for (size_t i = 4; i < weight.size; i++, unit /= 10) {
         if (at[i] < '0' || at[i] > '9')
             return 0;
-        thousandths += (at[i] - '0') * place;
+        thousandths += (at[i] - '0') * unit;
     }
     return thousandths <= 1000 ? thousandths : 0;
 }

@@ -103,14 +103,14 @@ static bool is_name(struct slice text, struct slice name)
     return text.size == 0 && name.size == 0;
 }
 
-/* The place of a parameter among `names`, from 0, or -1; `*name` is its name there. */
+/* The index of a parameter among `names`, from 0, or -1; `*name` is its name there. */
 static int find_name(struct slice names, struct slice text, struct slice *name, bool *repeated)
 {
-    for (int place = 0; cut(&names, ' ', name); place++) {
+    for (int index = 0; cut(&names, ' ', name); index++) {
         *repeated = name->size > 0 && name->data[name->size - 1] == '*';
         name->size -= *repeated;
         if (is_name(text, *name))
-            return place;
+            return index;
     }
     return -1;
 }
@@ -119,7 +119,7 @@ static int find_name(struct slice names, struct slice text, struct slice *name, 
  * their end, or NULL if there are more than LIMIT_PARAMETERS. */
 static char *write_query(struct slice words, struct slice query, char *to)
 {
-    enum { PLACES = 64 }; /* names whose repetitions are dropped; no path has as many */
+    enum { MOST_KNOWN = 64 }; /* names whose repetitions are dropped; no path has as many */
     uint64_t seen = 0;
     struct slice pair, kind, name;
     char before = '?';
@@ -130,14 +130,14 @@ static char *write_query(struct slice words, struct slice query, char *to)
         struct slice value = pair, text = slice_of("", 0);
         bool repeated = false;
         cut(&value, '=', &text);
-        int place = find_name(words, text, &name, &repeated);
-        uint64_t bit = place < 0 || repeated ? 0 : (uint64_t)1 << (place % PLACES);
-        if (pair.size == 0 || (place >= 0) != keeps_known || seen & bit)
+        int index = find_name(words, text, &name, &repeated);
+        uint64_t bit = index < 0 || repeated ? 0 : (uint64_t)1 << (index % MOST_KNOWN);
+        if (pair.size == 0 || (index >= 0) != keeps_known || seen & bit)
             continue;
         seen |= bit;
         *to++ = before;
         before = '&';
-        if (place >= 0) { /* its name without escapes */
+        if (index >= 0) { /* its name without escapes */
             memcpy(to, name.data, name.size);
             to += name.size;
             slice_skip(&pair, text.size);

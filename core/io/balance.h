@@ -2,7 +2,7 @@
  * in memory that these processes share. It lets them share the clients evenly: a process that is
  * ahead lets the others accept first.
  *
- * The numbers are hints. A process that died leaves the last one of its place, until it starts
+ * The numbers are hints. A process that died leaves the last one of its slot, until it starts
  * again; one that hangs keeps the others waiting for YIELD_MS of the acceptor, not for ever. Any
  * thread may call these functions. */
 #ifndef CORE_IO_BALANCE_H
@@ -15,12 +15,12 @@
 
 struct balance {
     _Atomic uint32_t *counts; /* owns the mapping; NULL: no other process */
-    uint32_t own, size;       /* places */
+    uint32_t own, size;       /* slots */
 };
 
-/* Map the memory behind `fd`, which the caller keeps, with a place for each of `size` processes.
+/* Map the memory behind `fd`, which the caller keeps, with a slot for each of `size` processes.
  * Ours is `own`, and begins at 0. 0, or -1 with errno: EINVAL if it is too small, or has no such
- * place. */
+ * slot. */
 int balance_init(struct balance *balance, int fd, uint32_t own, uint32_t size);
 
 /* Give the memory back; safe without a mapping. */

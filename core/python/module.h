@@ -29,7 +29,7 @@ typedef struct {
 } ServerObject;
 
 /* Read `tag`, a str, as its index in the table of purges; false with an exception. */
-bool module_read_tag(PyObject *tag, uint32_t *place);
+bool module_read_tag(PyObject *tag, uint32_t *slot);
 
 /* The types of both objects. */
 extern PyType_Spec server_spec;

@@ -116,7 +116,7 @@ static PyObject *Request_header(PyObject *object, PyObject *name)
 }
 
 /* Read a sequence of str as indexes in the table of purges. Return their number, or -1. */
-static Py_ssize_t read_tags(PyObject *tags, uint32_t places[LIMIT_TAGS])
+static Py_ssize_t read_tags(PyObject *tags, uint32_t slots[LIMIT_TAGS])
 {
     PyObject *fast = PySequence_Fast(tags, "tags must be a sequence of str");
     if (!fast)
@@ -125,7 +125,7 @@ static Py_ssize_t read_tags(PyObject *tags, uint32_t places[LIMIT_TAGS])
     if (count > LIMIT_TAGS)
         PyErr_Format(PyExc_ValueError, "an answer has at most %d tags", LIMIT_TAGS);
     else
-        while (done < count && module_read_tag(PySequence_Fast_GET_ITEM(fast, done), &places[done]))
+        while (done < count && module_read_tag(PySequence_Fast_GET_ITEM(fast, done), &slots[done]))
             done++;
     Py_DECREF(fast);
     return done == count ? count : -1;
@@ -194,7 +194,7 @@ static PyObject *Request_respond(PyObject *object, PyObject *args, PyObject *kwa
     PyObject *headers, *tags = NULL;
     const char *body, *gzip = NULL, *brotli = NULL;
     Py_ssize_t body_size, gzip_size = 0, brotli_size = 0, tag_count = 0;
-    uint32_t places[LIMIT_TAGS];
+    uint32_t slots[LIMIT_TAGS];
     if (!PyArg_ParseTupleAndKeywords(args, kwargs, "iOy#|Oy#y#:respond", names, &status, &headers,
                                      &body, &body_size, &tags, &gzip, &gzip_size, &brotli,
                                      &brotli_size) ||
@@ -202,14 +202,14 @@ static PyObject *Request_respond(PyObject *object, PyObject *args, PyObject *kwa
         return NULL;
     if (status < 200 || status > 599 || status == 304)
         return PyErr_SetString(PyExc_ValueError, "status must be 200 to 599, and not 304"), NULL;
-    if (tags && (tag_count = read_tags(tags, places)) < 0)
+    if (tags && (tag_count = read_tags(tags, slots)) < 0)
         return NULL;
     struct response response = {
         .status = status,
         .body = slice_of(body, (size_t)body_size),
         .gzip = slice_of(gzip, (size_t)gzip_size),
         .brotli = slice_of(brotli, (size_t)brotli_size),
-        .tags = places,
+        .tags = slots,
         .tag_count = (size_t)tag_count,
     };
     if (answer_with((RequestObject *)object, headers, &response) < 0)

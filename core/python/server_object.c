@@ -294,7 +294,7 @@ static PyObject *Server_balance(PyObject *object, PyObject *args)
     if (server->state != SERVER_NEW)
         return PyErr_SetString(PyExc_RuntimeError, "the server has started"), NULL;
     if (own < 0 || size < 0)
-        return PyErr_SetString(PyExc_ValueError, "there are no negative places"), NULL;
+        return PyErr_SetString(PyExc_ValueError, "there are no negative slots"), NULL;
     if (server_balance(server, fd, (uint32_t)own, (uint32_t)size) < 0)
         return PyErr_SetFromErrno(PyExc_OSError);
     Py_RETURN_NONE;
@@ -329,12 +329,12 @@ static PyObject *Server_drain(PyObject *object, PyObject *Py_UNUSED(ignored))
     return list;
 }
 
-bool module_read_tag(PyObject *tag, uint32_t *place)
+bool module_read_tag(PyObject *tag, uint32_t *slot)
 {
     Py_ssize_t size;
     const char *text = PyUnicode_AsUTF8AndSize(tag, &size);
     if (text)
-        *place = tag_index(slice_of(text, (size_t)size));
+        *slot = tag_index(slice_of(text, (size_t)size));
     return text != NULL;
 }
 
@@ -362,10 +362,10 @@ static PyObject *Server_purge(PyObject *object, PyObject *tags)
     PyObject *fast = server ? PySequence_Fast(tags, "tags must be a sequence of str") : NULL;
     if (!fast)
         return NULL;
-    uint32_t place;
+    uint32_t slot;
     Py_ssize_t count = PySequence_Fast_GET_SIZE(fast), done = 0;
-    for (; done < count && module_read_tag(PySequence_Fast_GET_ITEM(fast, done), &place); done++)
-        purge_add(&server->purges, place);
+    for (; done < count && module_read_tag(PySequence_Fast_GET_ITEM(fast, done), &slot); done++)
+        purge_add(&server->purges, slot);
     Py_DECREF(fast);
     if (done < count)
         return NULL;
@@ -396,10 +396,10 @@ static PyObject *Server_set_lease(PyObject *object, PyObject *until)
 static PyObject *Server_is_followed(PyObject *object, PyObject *tag)
 {
     struct server *server = server_of(object);
-    uint32_t place;
-    if (!server || !module_read_tag(tag, &place))
+    uint32_t slot;
+    if (!server || !module_read_tag(tag, &slot))
         return NULL;
-    return PyBool_FromLong(subscribers_exist(&server->subscribers, place));
+    return PyBool_FromLong(subscribers_exist(&server->subscribers, slot));
 }
 
 static PyObject *Server_publish(PyObject *object, PyObject *args)

@@ -18,7 +18,7 @@ struct holders {
 
 void holders_init(struct holders *holders, struct budget *budget);
 
-/* Count again what `conn` holds, and update its place in the list. */
+/* Count again what `conn` holds, and update its position in the list. */
 void holders_recount(struct holders *holders, struct conn *conn);
 
 /* After a turn of `conn`. */

@@ -15,7 +15,7 @@ enum closed {
     CLOSED_IDLE,           /* no request came in time */
     CLOSED_SLOW,           /* the client did not take its answers in time */
     CLOSED_MEMORY,         /* clients held too much memory, this one for the longest time */
-    CLOSED_REAPED,         /* it was idle, and its place was needed */
+    CLOSED_REAPED,         /* it was idle, and its connection was needed */
     CLOSED_OVERLOAD,       /* at once: the limit was reached, and no connection was idle */
     CLOSED_STOPPED,        /* by the server's stop */
     CLOSED_PROTOCOL_ERROR, /* the PROXY header was missing or invalid */

@@ -18,9 +18,9 @@ static _Atomic uint32_t *group_of(struct subscribers *subscribers, uint32_t grou
 bool subscribers_add(struct subscribers *subscribers, uint32_t index, uint32_t group,
                      uint32_t group_limit)
 {
-    bool has_place = take(&subscribers->count, subscribers->limit);
-    if (!has_place || !take(group_of(subscribers, group), group_limit ? group_limit : UINT32_MAX)) {
-        if (has_place)
+    bool has_slot = take(&subscribers->count, subscribers->limit);
+    if (!has_slot || !take(group_of(subscribers, group), group_limit ? group_limit : UINT32_MAX)) {
+        if (has_slot)
             atomic_fetch_sub(&subscribers->count, 1);
         atomic_fetch_add(&subscribers->refused, 1);
         return false;

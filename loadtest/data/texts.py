@@ -36,7 +36,7 @@ _TOPICS: Final = _listed(
     "|the chapter on tests|the detour over the pass|the table at the end|the comparison"
     "|the footnote|the bread|the route along the river|the script|the migration|the lens"
 )
-_PLACES: Final = _listed(
+_LOCATIONS: Final = _listed(
     "on my laptop|at home|at work|with a class of mine|on an old phone|in our kitchen|last summer"
     "|on the train|with two friends|in the rain|on a small server|under Debian|with rye flour"
 )
@@ -121,7 +121,7 @@ def _filled(source: random.Random, template: str) -> str:
     """Return the template with random words in its gaps."""
     gaps: dict[str, Sequence[str]] = {
         "topic": _TOPICS,
-        "place": _PLACES,
+        "place": _LOCATIONS,
         "feel": _FEELS,
         "ask": _ASKS,
         "trade": _TRADES,
@@ -129,10 +129,10 @@ def _filled(source: random.Random, template: str) -> str:
         "praise": _PRAISES,
     }
     pieces = template.replace("}", "{").split("{")
-    for place in range(1, len(pieces), 2):
-        gap = pieces[place]
+    for index in range(1, len(pieces), 2):
+        gap = pieces[index]
         made = {"number": _number, "word": _word, "domain": _domain}.get(gap)
-        pieces[place] = made(source) if made else source.choice(gaps[gap])
+        pieces[index] = made(source) if made else source.choice(gaps[gap])
     return "".join(pieces)
 
 

@@ -63,7 +63,7 @@ class CoherenceChecker:
     async def running(self, writers: int) -> AsyncIterator[None]:
         """Write and read during the block; afterwards wait for all answers."""
         tasks = [asyncio.create_task(self._write(number)) for number in range(writers)]
-        tasks += [asyncio.create_task(self._read(place)) for place in range(len(self.ports))]
+        tasks += [asyncio.create_task(self._read(index)) for index in range(len(self.ports))]
         try:
             yield
         finally:
@@ -151,19 +151,19 @@ class CoherenceChecker:
         self.statuses[status] += 1
         return status, body
 
-    async def _read(self, place: int) -> None:
+    async def _read(self, index: int) -> None:
         """Ask for the count all the time, on one connection, so that most answers are hits."""
         while not self._ending:
             with contextlib.suppress(OSError, TimeoutError, asyncio.IncompleteReadError):
                 async with asyncio.timeout(PATIENCE):
-                    await self._read_on(place, self.ports[place])
+                    await self._read_on(index, self.ports[index])
             await asyncio.sleep(RETRY)
 
-    async def _read_on(self, place: int, port: int) -> None:
+    async def _read_on(self, index: int, port: int) -> None:
         reader, writer = await asyncio.open_connection("127.0.0.1", port)
         question = (ASKED + b"\r\n") * self._batch
         try:
-            while not self._ending and self.ports[place] == port:
+            while not self._ending and self.ports[index] == port:
                 asked = time.monotonic()
                 writer.write(question)
                 for _ in range(self._batch):
@@ -175,7 +175,7 @@ class CoherenceChecker:
                     self.statuses[status] += 1
                     if status == 200:
                         self._judge(port, asked, body)
-                        self._answered[place] = asked
+                        self._answered[index] = asked
                 await asyncio.sleep(PAUSE)
         finally:
             writer.close()

@@ -57,8 +57,8 @@ def filesystem(folder: Path) -> str:
 
 def parse_filesystem(mounts: str, path: Path) -> str:
     """Find the type of the mount that holds `path`; the last one on a place hides the others."""
-    places = {fields[1]: fields[2] for fields in map(str.split, mounts.splitlines())}
-    return next(places[str(place)] for place in (path, *path.parents) if str(place) in places)
+    kinds = {fields[1]: fields[2] for fields in map(str.split, mounts.splitlines())}
+    return next(kinds[str(folder)] for folder in (path, *path.parents) if str(folder) in kinds)
 
 
 def parse_processor(cpuinfo: str) -> str:

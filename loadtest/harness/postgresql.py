@@ -127,7 +127,7 @@ def running(folder: Path, settings: dict[str, str] | None = None) -> Iterator[Po
 
 
 @contextmanager
-def place() -> Iterator[tuple[Path, bool]]:
+def temporary_folder() -> Iterator[tuple[Path, bool]]:
     """Yield a temporary folder, and whether it is a small disk, which only root can make."""
     with TemporaryDirectory(prefix="pg") as name:
         mount = ["mount", "-t", "tmpfs", "-o", f"size={DISK}", "tmpfs", name]

@@ -101,8 +101,8 @@ class Result:
     def publish(self, path: Path) -> None:
         """Write the summary to `path`: a line for each entry, at most LINES in all."""
         goals = {one.name: _told(one) for one in self.verdicts}
-        place = LINES - len(goals) - (8 if goals else 7)  # of the braces and heads below
-        shown = self.summaries[:place]
+        room = LINES - len(goals) - (8 if goals else 7)  # of the braces and heads below
+        shown = self.summaries[:room]
         about = dict(self.about)
         if left_out := len(self.summaries) - len(shown):
             about["entries_left_out"] = left_out

@@ -24,7 +24,7 @@ from loadtest.harness.rounds import play, quiet
 from loadtest.harness.running import Running, free_ports
 from loadtest.harness.scenario import Goal, order
 from loadtest.harness.service import Service
-from loadtest.proxies.configs import CONFIGS, TLS_ONLY, Place
+from loadtest.proxies.configs import CONFIGS, TLS_ONLY, ProxyValues
 from loadtest.proxies.nginx import certificate
 from loadtest.report.command import extent_of, finish, options
 from loadtest.report.table import align, milliseconds, number, show
@@ -79,19 +79,19 @@ class Used(NamedTuple):
 
 
 @contextmanager
-def serving(place: Environment, setup: Setup) -> Iterator[tuple[Service, Running]]:
+def serving(environment: Environment, setup: Setup) -> Iterator[tuple[Service, Running]]:
     """Run the service and a proxy in front of it. Raise MissingError or ServiceError."""
-    folder = place.folder.resolve()
+    folder = environment.folder.resolve()
     socket, settings = folder / "http.sock", {}
     if setup.front in TLS_ONLY:
         settings["COMMENTSVC_SERVER_PROXY_PROTOCOL"] = "true"
         settings["COMMENTSVC_SERVER_HSTS"] = "max-age=63072000"
-    service_cores, proxy_cores = place.cores[1:], place.cores[:1]
+    service_cores, proxy_cores = environment.cores[1:], environment.cores[:1]
     listen = f"unix:{socket}"
     with Service(folder / "data", service_cores, settings=settings, listen=listen) as service:
         socket.chmod(0o777)
         http, https = free_ports()
-        values = Place(folder, listen, *certificate(folder), http, https, HOST, 1)
+        values = ProxyValues(folder, listen, *certificate(folder), http, https, HOST, 1)
         given = {"more": setup.more, "marks": setup.marks}
         made = CONFIGS[setup.front](values, **{key: v for key, v in given.items() if v})
         port = http if setup.plain and setup.front != "haproxy-tcp" else https
@@ -103,27 +103,27 @@ def serving(place: Environment, setup: Setup) -> Iterator[tuple[Service, Running
 class Proxies:
     """Measures each setup with 250 kept connections."""
 
-    def __init__(self, place: Environment) -> None:
+    def __init__(self, environment: Environment) -> None:
         """Take the environment with its seeded blog."""
-        place.folder.chmod(0o711)  # hitch gives its rights away
-        targets = [f"/api/comments/count?url={page.url}" for page in place.pages]
-        self._targets = place.folder / "targets"
+        environment.folder.chmod(0o711)  # hitch gives its rights away
+        targets = [f"/api/comments/count?url={page.url}" for page in environment.pages]
+        self._targets = environment.folder / "targets"
         self._targets.write_text("".join(f"{targets[at]}\n" for at in order(len(targets))))
-        self._place = place
+        self._environment = environment
         self.absent: dict[str, str] = {}
 
     def play(self, number: int) -> Iterator[Row]:
         """Measure each setup once. Raise ServiceError, or ClientError for wrong answers."""
         for setup in SETUPS:
             try:
-                with serving(self._place, setup) as (service, proxy):
+                with serving(self._environment, setup) as (service, proxy):
                     measure = partial(self._measure, setup, number, service, proxy)
-                    yield quiet(self._place.extent, measure)
+                    yield quiet(self._environment.extent, measure)
             except MissingError as reason:
                 self.absent[setup.front] = str(reason)
 
     def _measure(self, setup: Setup, number: int, service: Service, proxy: Running) -> Row:
-        core, seconds = str(self._place.cores[1]), self._place.extent.seconds
+        core, seconds = str(self._environment.cores[1]), self._environment.extent.seconds
         origin = f"{'http' if setup.plain else 'https'}://{HOST}:{proxy.port}/"
         words = [client.find_wrk(), "-t1", f"-c{CLIENTS}", "--timeout", client.PATIENCE]
         words += ["-s", str(client.WRK_SCRIPT), origin]
@@ -154,7 +154,7 @@ class Proxies:
 
     def _used(self, service: Service, proxy: Running) -> Used:
         """Return the times used so far."""
-        busy = sum(process.core(core).busy for core in self._place.cores)
+        busy = sum(process.core(core).busy for core in self._environment.cores)
         clock = time.monotonic_ns()
         return Used(clock, proxy.cpu(), service.cpu(), busy, process.kernel_cpu())
 
@@ -184,9 +184,9 @@ def table(result: Result) -> str:
 @options(5)
 def main(rounds: int, seconds: int, short: bool) -> None:
     """The files of config/proxy, over HTTPS and plain HTTP."""
-    with prepare(extent_of(short, rounds, seconds, tries=3)) as place:
-        measured = Proxies(place)
-        rows = play(place.extent, measured.play)
-    about = place.about | {"clients": CLIENTS, "absent": measured.absent}
+    with prepare(extent_of(short, rounds, seconds, tries=3)) as environment:
+        measured = Proxies(environment)
+        rows = play(environment.extent, measured.play)
+    about = environment.about | {"clients": CLIENTS, "absent": measured.absent}
     result = sum_up(about, {}, rows, judge)
     finish(result, "proxies", table(result), short=short)

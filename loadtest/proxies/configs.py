@@ -19,7 +19,7 @@ PROXY = ROOT / "config/proxy"
 BROTLI_MODULE = Path("/usr/lib/nginx/modules/ngx_http_brotli_filter_module.so")
 
 
-class Place(NamedTuple):
+class ProxyValues(NamedTuple):
     """The values for a proxy's file; `workers` is for a proxy that does not count the cores."""
 
     folder: Path
@@ -64,44 +64,47 @@ def changed(name: str, changes: Mapping[str, str], marks: Sequence[str] = ()) ->
 
 
 def nginx(
-    place: Place, name: str = "nginx.conf", marks: Sequence[str] = (), more: Mapping[str, str] = {}
+    values: ProxyValues,
+    name: str = "nginx.conf",
+    marks: Sequence[str] = (),
+    more: Mapping[str, str] = {},
 ) -> Command:
     """Return nginx with the file `name`; `more` are further changes, for `marks` see `changed`."""
     program = find("nginx")
     example = "comments.example" if name == "nginx.conf" else "blog.example"
     certificate = f"/etc/letsencrypt/live/{example}"
     changes = {
-        "unix:/run/commentsvc/commentsvc.sock": f'"{place.upstream}"',
-        f"{certificate}/fullchain.pem": f'"{place.chain}"',
-        f"{certificate}/privkey.pem": f'"{place.key}"',
-        f"server_name {example}": f"server_name {place.host}",
-        "listen 80;": f"listen 127.0.0.1:{place.http};",
-        "listen 443 ssl": f"listen 127.0.0.1:{place.https} ssl",
+        "unix:/run/commentsvc/commentsvc.sock": f'"{values.upstream}"',
+        f"{certificate}/fullchain.pem": f'"{values.chain}"',
+        f"{certificate}/privkey.pem": f'"{values.key}"',
+        f"server_name {example}": f"server_name {values.host}",
+        "listen 80;": f"listen 127.0.0.1:{values.http};",
+        "listen 443 ssl": f"listen 127.0.0.1:{values.https} ssl",
         "    listen [::]:80;\n": "",
         "    listen [::]:443 ssl http2;\n": "",
     }
     if name == "nginx.conf":
-        changes["listen 443 quic"] = f"listen 127.0.0.1:{place.https} quic"
+        changes["listen 443 quic"] = f"listen 127.0.0.1:{values.https} quic"
         changes["    #3 listen [::]:443 quic reuseport;\n"] = ""
         changes["/var/log/nginx/"] = ""
         changes["/dev/shm/commentsvc"] = "cache"
     else:
-        changes["/var/www/blog"] = blog(place).name
+        changes["/var/www/blog"] = blog(values).name
     text = changed(name, {**changes, **more}, marks)
     if _nginx_version(program) >= (1, 25, 1):  # as the file says
         text = text.replace(" ssl http2", " ssl").replace("#2 ", "")
-    (place.folder / "site.conf").write_text(text)
+    (values.folder / "site.conf").write_text(text)
     kinds = ("client_body", "proxy", "fastcgi", "uwsgi", "scgi")
     temporary = "".join(f"{kind}_temp_path {kind};" for kind in kinds)
     user = "user root;" if os.geteuid() == 0 else ""  # who alone may enter this folder
-    main = place.folder / "nginx.conf"
+    main = values.folder / "nginx.conf"
     modules = f"load_module {BROTLI_MODULE}; " if BROTLI_MODULE.exists() else ""
     main.write_text(
         f"{modules}daemon off; {user} pid pid; error_log stderr crit;\n"
-        f"worker_processes {place.workers}; events {{ worker_connections 4096; }}\n"
+        f"worker_processes {values.workers}; events {{ worker_connections 4096; }}\n"
         f"http {{ {temporary} include site.conf; }}\n"
     )
-    words = [program, "-e", "stderr", "-p", str(place.folder), "-c", str(main)]
+    words = [program, "-e", "stderr", "-p", str(values.folder), "-c", str(main)]
     return Command(words, [*words, "-t"])
 
 
@@ -111,49 +114,49 @@ def _nginx_version(program: str) -> tuple[int, ...]:
     return tuple(map(int, found[1].split("."))) if found else ()
 
 
-def blog(place: Place) -> Path:
+def blog(values: ProxyValues) -> Path:
     """Return the folder of the blog on the same host."""
-    folder = place.folder / "blog"
+    folder = values.folder / "blog"
     folder.mkdir(exist_ok=True)
     return folder
 
 
-def caddy(place: Place, more: Mapping[str, str] = {}) -> Command:
+def caddy(values: ProxyValues, more: Mapping[str, str] = {}) -> Command:
     """Return Caddy with our Caddyfile and a local certificate instead of one from the Internet."""
     own = "#tls /etc/ssl/comments.pem /etc/ssl/comments.key"
-    return _caddy(place, changed("Caddyfile", {own: f"tls {place.chain} {place.key}", **more}))
+    return _caddy(values, changed("Caddyfile", {own: f"tls {values.chain} {values.key}", **more}))
 
 
-def caddy_in_folder(place: Place) -> Command:
+def caddy_in_folder(values: ProxyValues) -> Command:
     """Return Caddy with the second site of the file in place of the first."""
     changes = {
-        "blog.example {": f"{place.host} {{\n\ttls {place.chain} {place.key}",
-        "/var/www/blog": str(blog(place)),
+        "blog.example {": f"{values.host} {{\n\ttls {values.chain} {values.key}",
+        "/var/www/blog": str(blog(values)),
     }
     ours, others = changed("Caddyfile", changes).split("# A host name of its own", 1)
-    site = others[others.index(f"#{place.host} {{") :]
-    return _caddy(place, ours + re.sub("^#(?! )", "", site, flags=re.MULTILINE))
+    site = others[others.index(f"#{values.host} {{") :]
+    return _caddy(values, ours + re.sub("^#(?! )", "", site, flags=re.MULTILINE))
 
 
-def _caddy(place: Place, text: str) -> Command:
-    program, file = find("caddy"), place.folder / "Caddyfile"
+def _caddy(values: ProxyValues, text: str) -> Command:
+    program, file = find("caddy"), values.folder / "Caddyfile"
     file.write_text(text)
     environ = {
-        "HOME": str(place.folder),
-        "XDG_DATA_HOME": str(place.folder),
-        "XDG_CONFIG_HOME": str(place.folder),
-        "CADDY_ADMIN": f"unix/{place.folder}/admin",
-        "COMMENTSVC_HOST": place.host,
-        "COMMENTSVC_UPSTREAM": place.upstream.replace("unix:", "unix/"),
-        "COMMENTSVC_HTTP_PORT": str(place.http),
-        "COMMENTSVC_HTTPS_PORT": str(place.https),
+        "HOME": str(values.folder),
+        "XDG_DATA_HOME": str(values.folder),
+        "XDG_CONFIG_HOME": str(values.folder),
+        "CADDY_ADMIN": f"unix/{values.folder}/admin",
+        "COMMENTSVC_HOST": values.host,
+        "COMMENTSVC_UPSTREAM": values.upstream.replace("unix:", "unix/"),
+        "COMMENTSVC_HTTP_PORT": str(values.http),
+        "COMMENTSVC_HTTPS_PORT": str(values.https),
     }
     words = ["--adapter", "caddyfile", "--config", str(file)]
     return Command([program, "run", *words], [program, "validate", *words], environ)
 
 
 def haproxy(
-    place: Place,
+    values: ProxyValues,
     name: str = "haproxy.cfg",
     marks: Sequence[str] = (),
     more: Mapping[str, str] = {},
@@ -162,29 +165,29 @@ def haproxy(
 
     The blog, if there is one, is a server at the socket `blog.sock` beside the service's.
     """
-    root = socket_folder(place) if os.geteuid() == 0 else Path("/")
+    root = socket_folder(values) if os.geteuid() == 0 else Path("/")
     own = {"chroot /run/commentsvc": f"chroot {root}"}
     if os.geteuid() != 0:  # nobody but root may become somebody else
         own = {"    user haproxy\n    group www-data\n    chroot /run/commentsvc\n": ""}
     if name == "haproxy.cfg":
-        own["quic4@:443"] = f"quic4@127.0.0.1:{place.https}"
+        own["quic4@:443"] = f"quic4@127.0.0.1:{values.https}"
     environ = {
-        "COMMENTSVC_HOST": place.host,
-        "COMMENTSVC_PEM": str(_pem(place)),
-        "COMMENTSVC_SERVER": _seen_from(root, place.upstream),
-        "COMMENTSVC_HTTP": f"127.0.0.1:{place.http}",
-        "COMMENTSVC_HTTPS": f"127.0.0.1:{place.https}",
-        "COMMENTSVC_BLOG": _seen_from(root, f"unix:{socket_folder(place)}/blog.sock"),
+        "COMMENTSVC_HOST": values.host,
+        "COMMENTSVC_PEM": str(_pem(values)),
+        "COMMENTSVC_SERVER": _seen_from(root, values.upstream),
+        "COMMENTSVC_HTTP": f"127.0.0.1:{values.http}",
+        "COMMENTSVC_HTTPS": f"127.0.0.1:{values.https}",
+        "COMMENTSVC_BLOG": _seen_from(root, f"unix:{socket_folder(values)}/blog.sock"),
     }
-    program, file = find("haproxy"), place.folder / "haproxy.cfg"
+    program, file = find("haproxy"), values.folder / "haproxy.cfg"
     file.write_text(changed(name, {**own, **more}, marks))
     return Command([program, "-f", str(file)], [program, "-c", "-f", str(file)], environ)
 
 
-def socket_folder(place: Place) -> Path:
+def socket_folder(values: ProxyValues) -> Path:
     """Return the folder of the service's socket; where it has none, that of the proxy."""
-    path = Path(place.upstream.removeprefix("unix:"))
-    return path.parent if path.is_absolute() else place.folder
+    path = Path(values.upstream.removeprefix("unix:"))
+    return path.parent if path.is_absolute() else values.folder
 
 
 def _seen_from(root: Path, upstream: str) -> str:
@@ -193,26 +196,26 @@ def _seen_from(root: Path, upstream: str) -> str:
     return f"unix@/{path.relative_to(root)}" if path.is_absolute() else upstream
 
 
-def hitch(place: Place, more: Mapping[str, str] = {}) -> Command:
+def hitch(values: ProxyValues, more: Mapping[str, str] = {}) -> Command:
     """Return hitch; its redirect is the service's."""
-    host, _, port = place.upstream.rpartition(":")
+    host, _, port = values.upstream.rpartition(":")
     backend = port if host == "unix" else f"[{host}]:{port}"
     changes = {
-        "/etc/hitch/comments.pem": str(_pem(place)),
-        "[*]:443": f"[127.0.0.1]:{place.https}",
+        "/etc/hitch/comments.pem": str(_pem(values)),
+        "[*]:443": f"[127.0.0.1]:{values.https}",
         "/run/commentsvc/commentsvc.sock": backend,
-        "workers = 2": f"workers = {place.workers}",
+        "workers = 2": f"workers = {values.workers}",
     }
     if os.geteuid() != 0:
         changes['user = "_hitch"\ngroup = "www-data"\n'] = ""  # nobody but root may change these
-    program, file = find("hitch"), place.folder / "hitch.conf"
+    program, file = find("hitch"), values.folder / "hitch.conf"
     file.write_text(changed("hitch.conf", {**changes, **more}))
     return Command([program, f"--config={file}"], [program, "--test", f"--config={file}"])
 
 
-def _pem(place: Place) -> Path:
-    file = place.folder / "both.pem"
-    file.write_bytes(place.chain.read_bytes() + place.key.read_bytes())
+def _pem(values: ProxyValues) -> Path:
+    file = values.folder / "both.pem"
+    file.write_bytes(values.chain.read_bytes() + values.key.read_bytes())
     return file
 
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from loadtest.harness.programs import MissingError
 from loadtest.harness.running import Running, free_ports
-from loadtest.proxies.configs import Place, nginx
+from loadtest.proxies.configs import ProxyValues, nginx
 
 _KEY = ["-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256"]
 _NAME = ["-subj", "/CN=localhost", "-addext", "subjectAltName=DNS:localhost", "-days", "7"]
@@ -22,7 +22,7 @@ class HttpsNginx(Running):
         self.trusted, key = certificate(folder)
         ports = free_ports()
         # One worker, since it has one core.
-        command = nginx(Place(folder, upstream, self.trusted, key, *ports, "localhost", 1))
+        command = nginx(ProxyValues(folder, upstream, self.trusted, key, *ports, "localhost", 1))
         super().__init__(command.start, ports[1], folder / "front.log", cores)
 
 

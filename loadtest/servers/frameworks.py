@@ -48,12 +48,12 @@ GOALS: Final = {
 class Frameworks:
     """Servers on the first core, clients on the second."""
 
-    def __init__(self, place: Environment, chosen: Sequence[str]) -> None:
+    def __init__(self, environment: Environment, chosen: Sequence[str]) -> None:
         """Take the environment with its seeded blog, and the names of the servers."""
-        self._place = place
+        self._environment = environment
         self._chosen = chosen
-        self._bodies = right_bodies(place.pages)
-        self._order = draw(SEQUENCE, len(place.pages), seed=3)
+        self._bodies = right_bodies(environment.pages)
+        self._order = draw(SEQUENCE, len(environment.pages), seed=3)
         self._answer = self._ours()
         self._absent: dict[str, str] = {}
 
@@ -69,7 +69,7 @@ class Frameworks:
         """
         for name in rotated(self._chosen, number):
             try:
-                yield quiet(self._place.extent, partial(self._measure, name, number))
+                yield quiet(self._environment.extent, partial(self._measure, name, number))
             except MissingError as reason:
                 self._absent[name] = str(reason)
             except (ClientError, ServiceError) as reason:
@@ -78,24 +78,24 @@ class Frameworks:
                 self._absent[name] = f"it does not answer as it must: {reason}"
 
     def _measure(self, name: str, number: int) -> Row:
-        server_core, core = self._place.cores[:1], str(self._place.cores[1])
+        server_core, core = self._environment.cores[:1], str(self._environment.cores[1])
         bodies = self._bodies
         if name != OURS:
             bodies = [self._answer.body.encode()] * len(bodies)
         asked = [
             Request(f"GET {target(page)} HTTP/1.1\r\n{REST}".encode(), 200, body)
-            for page, body in zip(self._place.pages, bodies, strict=True)
+            for page, body in zip(self._environment.pages, bodies, strict=True)
         ]
-        warming, plan = self._place.folder / "warming", self._place.folder / "plan"
+        warming, plan = self._environment.folder / "warming", self._environment.folder / "plan"
         warming.write_bytes(client.pack(asked, range(len(asked))))
         plan.write_bytes(client.pack(asked, self._order))
         with self._start(name) as server:
             warm(server, warming, len(asked), CLIENTS, DEPTH, core)
             before = hits(server) if name == OURS else 0
-            begin = Reading.take(server.cpu(), server_core, self._place.cores[1])
-            numbers = (CLIENTS, DEPTH, self._place.extent.seconds, 0)
+            begin = Reading.take(server.cpu(), server_core, self._environment.cores[1])
+            numbers = (CLIENTS, DEPTH, self._environment.extent.seconds, 0)
             outcome = client.generate(server.port, plan, *numbers, core, awake=True)
-            used = Reading.take(server.cpu(), server_core, self._place.cores[1]).since(begin)
+            used = Reading.take(server.cpu(), server_core, self._environment.cores[1]).since(begin)
             client.demand(name, outcome)
             stored = hits(server) - before if name == OURS else outcome.answered
             if stored < (1 - SLACK) * outcome.answered:
@@ -105,7 +105,7 @@ class Frameworks:
         return row
 
     def _start(self, name: str) -> AbstractContextManager[Service | Running]:
-        folder, cores = self._place.folder, self._place.cores[:1]
+        folder, cores = self._environment.folder, self._environment.cores[:1]
         if name == OURS:
             return Service(folder / "data", cores)
         port = free_port()
@@ -113,16 +113,16 @@ class Frameworks:
 
     def _ours(self) -> Answer:
         """Return our server's answer for the first page, which all others give too."""
-        text = f"GET {target(self._place.pages[0])} HTTP/1.1\r\nHost: h\r\n\r\n".encode()
+        text = f"GET {target(self._environment.pages[0])} HTTP/1.1\r\nHost: h\r\n\r\n".encode()
         with (
-            Service(self._place.folder / "data", self._place.cores[:1]) as service,
+            Service(self._environment.folder / "data", self._environment.cores[:1]) as service,
             socket.create_connection(("127.0.0.1", service.port), PATIENCE) as connection,
         ):
             connection.sendall(text)
             got = connection.recv(65536)
         if not got.startswith(b"HTTP/1.1 200 ") or not got.endswith(self._bodies[0]):
             raise ServiceError(f"our own answer is wrong: {got[:300]!r}")
-        return Answer.write(got, self._place.folder)
+        return Answer.write(got, self._environment.folder)
 
 
 def target(page: Page) -> str:
@@ -153,8 +153,8 @@ def judge(rows: Sequence[Row]) -> list[Verdict]:
 def main(seconds: int, rounds: int, short: bool, only: Collection[str]) -> None:
     """Pipelined counts: ours, four frameworks, a C server."""
     programs.generator()
-    with prepare(extent_of(short, rounds, seconds), PAGES) as place:
-        measured = Frameworks(place, [name for name in NAMES if not only or name in only])
-        rows = play(place.extent, measured.play)
-        result = sum_up(place.about | measured.about(), {}, rows, judge)
+    with prepare(extent_of(short, rounds, seconds), PAGES) as environment:
+        measured = Frameworks(environment, [name for name in NAMES if not only or name in only])
+        rows = play(environment.extent, measured.play)
+        result = sum_up(environment.about | measured.about(), {}, rows, judge)
     finish(result, "frameworks", requests(result.summaries), short=short)

@@ -86,13 +86,13 @@ def hyper(port: int, answer: Answer) -> Command:
     if shutil.which("cargo") is None:
         raise MissingError("hyper needs Rust. Run: apt-get install -y cargo, or https://rustup.rs")
     words = ["cargo", "build", "--release", "--locked", "--quiet"]
-    place = [
+    target = [
         "--manifest-path",
         str(PEERS / "hyper/Cargo.toml"),
         "--target-dir",
         str(BUILD / "hyper"),
     ]
-    run("hyper", [*words, *place])
+    run("hyper", [*words, *target])
     return [str(BUILD / "hyper/release/hyper-peer"), str(port), str(answer.raw)]
 
 

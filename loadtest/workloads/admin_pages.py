@@ -142,8 +142,8 @@ def main(number: int, short: bool) -> None:
     Exits with 1 if anything takes over 100 ms.
     """
     number = SHORT if short else number
-    with prepare_empty(Extent(ROUNDS)) as place:
-        data = place.folder / "data"
+    with prepare_empty(Extent(ROUNDS)) as environment:
+        data = environment.folder / "data"
         data_dir.prepare(data)
         path = data / data_dir.DATABASE
         click.echo(f"making {number} comments")
@@ -156,14 +156,14 @@ def main(number: int, short: bool) -> None:
             writes = list(decide(database, number))
         finally:
             database.close_now()
-        pages = admin_requests.measure(data, number, place.cores[:1])
+        pages = admin_requests.measure(data, number, environment.cores[:1])
     lines = [f"{name:<46} {median:8.2f} ms, at most {most:8.2f}" for name, median, most in reads]
     lines += [f"{name:<46} {once:8.2f} ms of the writer, once" for name, once in writes]
     lines += [
         f"page: {name:<40} {one.median:8.2f} ms, at most {one.longest:8.2f}, {one.cpu:6.2f} ms CPU"
         for name, one in pages.items()
     ]
-    result = _result(place.about | {"comments": number}, reads, writes, pages)
+    result = _result(environment.about | {"comments": number}, reads, writes, pages)
     finish(result, "admin-pages", "\n".join(lines), short=short)
     slow = [name for name, median, _ in reads if median > GOAL]
     if slow := slow + [name for name, sheet in pages.items() if sheet.median > GOAL]:

@@ -247,18 +247,18 @@ def open_streams(port: int, url: str, seconds: float) -> Outcome:
 class Attacks:
     """Plays attacks, each on a server with a fresh copy of the database."""
 
-    def __init__(self, place: Environment) -> None:
+    def __init__(self, environment: Environment) -> None:
         """Take the environment with its seeded blog."""
-        self._place = place
-        self._core = str(place.cores[1])
+        self._environment = environment
+        self._core = str(environment.cores[1])
         self._serial = 0
-        add_waiting(place.folder / "data", place.pages, WAITING)
-        [browser] = accounts.sign_in(place.folder / "data")
+        add_waiting(environment.folder / "data", environment.pages, WAITING)
+        [browser] = accounts.sign_in(environment.folder / "data")
         self._cookie = browser.cookie
 
     def play(self, number: int, *, short: bool) -> list[Row]:
         """Play all attacks once; a `short` round has few of them."""
-        pages, url = self._place.pages, self._place.pages[0].url
+        pages, url = self._environment.pages, self._environment.pages[0].url
         rows = [self._with_requests(None, number)]
         previews = [preview("an ordinary text", ORDINARY), *map(preview, BOMBS, BOMBS.values())]
         found = [*reads(pages), *optional_reads(pages), *refusals(pages), follow(url)]
@@ -289,7 +289,7 @@ class Attacks:
     def _measure(self, attack: Attack, number: int, service: Service) -> Row:
         def play(seconds: float) -> Outcome:
             self._serial += 10_000_000
-            plan = self._place.folder / "attack"
+            plan = self._environment.folder / "attack"
             return play_requests(
                 attack, service.port, plan, seconds, self._core, self._serial - 10_000_000
             )
@@ -297,7 +297,7 @@ class Attacks:
         return self._observe(attack.name, number, service, play)
 
     def _streams(self, number: int) -> Row:
-        url = self._place.pages[0].url
+        url = self._environment.pages[0].url
         with self._serve() as service:
             return self._observe(
                 "stream, opened and left",
@@ -308,7 +308,7 @@ class Attacks:
 
     def _silence(self, number: int) -> Row:
         """Measure the memory for clients that request the longest list and never read."""
-        url = self._place.pages[0].url
+        url = self._environment.pages[0].url
         target = f"/api/comments?url={url}&limit={LIST}"
         text = f"GET {target} HTTP/1.1\r\nHost: localhost\r\n\r\n".encode()
         with self._serve() as service:
@@ -320,16 +320,16 @@ class Attacks:
                 return row | {"gained_mib": service.rss() - before}
 
     def _serve(self) -> Service:
-        data = self._place.folder / "attacked"
+        data = self._environment.folder / "attacked"
         shutil.rmtree(data, ignore_errors=True)
-        shutil.copytree(self._place.folder / "data", data)
-        return Service(data, self._place.cores[:1], settings=SETTINGS)
+        shutil.copytree(self._environment.folder / "data", data)
+        return Service(data, self._environment.cores[:1], settings=SETTINGS)
 
     def _observe(self, name: str, number: int, service: Service, play: Play | None) -> Row:
         """Measure an attack alone, and then what readers and a moderator see meanwhile."""
-        seconds, row = self._place.extent.seconds, _about(name, number)
+        seconds, row = self._environment.extent.seconds, _about(name, number)
         if play:
-            server, other = self._place.cores
+            server, other = self._environment.cores
             begin = Reading.take(service.cpu(), {server}, other)
             outcome = play(seconds)
             used = Reading.take(service.cpu(), {server}, other).since(begin)
@@ -343,8 +343,10 @@ class Attacks:
 
     def _see(self, service: Service, seconds: float, play: Play | None) -> Row:
         """Return what readers and a moderator see, while attackers play."""
-        plan = self._place.folder / "readers"
-        targets = [f"/api/comments/count?url={page.url}" for page in self._place.pages[BATCH:]]
+        plan = self._environment.folder / "readers"
+        targets = [
+            f"/api/comments/count?url={page.url}" for page in self._environment.pages[BATCH:]
+        ]
         visitor = Visitor(service.port)
         requests = [
             Request(f"GET {target} HTTP/1.1\r\nHost: h\r\n\r\n".encode(), 200, visitor.get(target))
@@ -420,7 +422,7 @@ def main(seconds: int, rounds: int, short: bool) -> None:
 
     Each is played alone, and beside readers of cached counts and a moderator.
     """
-    with prepare(extent_of(short, rounds, seconds)) as place:
-        rows = play(place.extent, partial(Attacks(place).play, short=short))
-    result = sum_up(place.about, {}, rows)
+    with prepare(extent_of(short, rounds, seconds)) as environment:
+        rows = play(environment.extent, partial(Attacks(environment).play, short=short))
+    result = sum_up(environment.about, {}, rows)
     finish(result, "attack", table(result), short=short)

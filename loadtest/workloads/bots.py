@@ -85,15 +85,15 @@ def main(posts: int, people: int, training: int, work: int, short: bool) -> None
     if short:
         posts, people, training = 20, 20, 10
     found = {}
-    with prepare_empty(Extent(rounds=1)) as place:
+    with prepare_empty(Extent(rounds=1)) as environment:
         for scene in scenes(posts, people, training):
-            data = place.folder / scene.name
+            data = environment.folder / scene.name
             settings = {**DEFAULTS, "COMMENTSVC_SPAM_PROOF_OF_WORK": str(work), **scene.settings}
-            with Service(data, place.cores, settings=settings) as service:
+            with Service(data, environment.cores, settings=settings) as service:
                 found[scene.name] = play(scene, service.port, data, seed=1)
             for sort, tally in found[scene.name].items():
                 click.echo(f"{scene.name:<8} {_line(sort, tally)}")
-    about = place.about | {"work": work, "training": training}
+    about = environment.about | {"work": work, "training": training}
     finish(_result(about, found), "bots", "", short=short)
     if any(tallies[PERSON].refused for tallies in found.values() if PERSON in tallies):
         raise click.ClickException("a person was refused")

@@ -25,7 +25,7 @@ from commentsvc.db import peers
 from loadtest.harness.coherence import PAGE, USUAL, CoherenceChecker, Stale
 from loadtest.harness.environment import prepare_empty, sum_up
 from loadtest.harness.measurement import Row
-from loadtest.harness.postgresql import PostgresServer, place
+from loadtest.harness.postgresql import PostgresServer, temporary_folder
 from loadtest.harness.relay import Relay
 from loadtest.harness.result import Result, Verdict
 from loadtest.harness.rounds import Extent
@@ -364,7 +364,7 @@ def main(coherence: str, only: Sequence[str], long: bool, seed: int) -> None:
     Without --long, five faults occur once.
     """
     extent = Extent(1, 1, 1)
-    with prepare_empty(extent) as play, place() as (disk, is_small):
+    with prepare_empty(extent) as play, temporary_folder() as (disk, is_small):
         names = [*(only or (FAULTS if long else SHORT))]
         if not is_small and NEEDS_DISK in names:
             names.remove(NEEDS_DISK)

@@ -100,10 +100,10 @@ class Comparison:
     """Rounds of both versions."""
 
     def __init__(
-        self, place: Environment, versions: Sequence[Version], scenarios: Sequence[Scenario]
+        self, environment: Environment, versions: Sequence[Version], scenarios: Sequence[Scenario]
     ) -> None:
         """Take versions whose databases are filled with the environment's pages."""
-        self._place = place
+        self._environment = environment
         self._versions = versions
         self._scenarios = sorted(scenarios, key=lambda scenario: scenario.submits)
 
@@ -114,12 +114,12 @@ class Comparison:
             services = [stack.enter_context(self._start(version)) for version in versions]
             started = [service.rss() for service in services]
             benches = [
-                Bench(service, self._place.pages, version.plans)
+                Bench(service, self._environment.pages, version.plans)
                 for service, version in zip(services, versions, strict=True)
             ]
             rows = [
                 quiet(
-                    self._place.extent,
+                    self._environment.extent,
                     partial(self._measure, bench, scenario, round_number, version),
                 )
                 for scenario in self._scenarios
@@ -133,14 +133,16 @@ class Comparison:
 
     def _start(self, version: Version) -> Service:
         """Start a version on a copy of its database."""
-        data = self._place.folder / f"{version.name}-round"
+        data = self._environment.folder / f"{version.name}-round"
         shutil.rmtree(data, ignore_errors=True)
         shutil.copytree(version.data, data)
         os.sync()
-        return version.start(data, self._place.cores[:1])
+        return version.start(data, self._environment.cores[:1])
 
     def _measure(self, bench: Bench, scenario: Scenario, number: int, version: Version) -> Row:
-        made = bench.measure(scenario, number, self._place.extent.seconds, self._place.cores)
+        made = bench.measure(
+            scenario, number, self._environment.extent.seconds, self._environment.cores
+        )
         made["scenario"] = f"{scenario.name}: {version.name}"
         show(made)
         return made
@@ -215,26 +217,30 @@ def main(
         client.find_wrk()
     programs.generator()
     with prepare_empty(extent_of(short, rounds, seconds)) as empty:
-        place, versions = _fill_both(empty, {BASE: base, HEAD: head})
-        comparison = Comparison(place, versions, chosen)
-        rows = play(place.extent, comparison.play)
-    result = sum_up(place.about, {}, rows, lambda every: judge(every, bound))
+        environment, versions = _fill_both(empty, {BASE: base, HEAD: head})
+        comparison = Comparison(environment, versions, chosen)
+        rows = play(environment.extent, comparison.play)
+    result = sum_up(environment.about, {}, rows, lambda every: judge(every, bound))
     finish(result, "compare", table(result), short=short)
     if not short and any(one.value > bound for one in result.verdicts):
         raise click.ClickException(f"head costs more than {bound} times what base costs")
 
 
-def _fill_both(place: Environment, revisions: dict[str, str]) -> tuple[Environment, list[Version]]:
+def _fill_both(
+    environment: Environment, revisions: dict[str, str]
+) -> tuple[Environment, list[Version]]:
     """Build both versions, and fill a database by each."""
     pages = blog.pages()
     versions = []
     for name, revision in revisions.items():
         click.echo(f"{name}: {revision or 'the working tree'}")
         commit, program = install.find(revision)
-        plans = place.folder / f"{name}-plans"
+        plans = environment.folder / f"{name}-plans"
         plans.mkdir()
-        version = Version(name, commit, program, place.folder / name, plans)
-        versions.append(adapted(version, place.cores))
-        fill(versions[-1], pages, place.cores)
-    about = place.about | {one.name: one.commit for one in versions} | {"pages": len(pages)}
-    return Environment(place.folder, pages, place.extent, place.cores, about), versions
+        version = Version(name, commit, program, environment.folder / name, plans)
+        versions.append(adapted(version, environment.cores))
+        fill(versions[-1], pages, environment.cores)
+    about = environment.about | {one.name: one.commit for one in versions} | {"pages": len(pages)}
+    return Environment(
+        environment.folder, pages, environment.extent, environment.cores, about
+    ), versions

@@ -77,10 +77,10 @@ def run(words: Sequence[str]) -> Cost:
 
 def memory(pid: int) -> float:
     """Return the memory of a process and of those that it started in MiB; 0 for ended ones."""
-    place = Path(f"/proc/{pid}")
+    process = Path(f"/proc/{pid}")
     try:
-        text = (place / "smaps_rollup").read_text()
-        children = (place / f"task/{pid}/children").read_text().split()
+        text = (process / "smaps_rollup").read_text()
+        children = (process / f"task/{pid}/children").read_text().split()
     except OSError:  # it has ended meanwhile
         return 0.0
     found = re.search(r"^Pss:\s+(\d+) kB$", text, re.MULTILINE)
@@ -152,10 +152,10 @@ def main(number: int, pages: int, rounds: int, short: bool) -> None:
     """
     if short:
         number, pages = 1_000, 20
-    with prepare_empty(extent_of(short, rounds, 1)) as place:
-        os.sched_setaffinity(0, set(place.cores[:1]))  # the program inherits it
-        rows = measure(place.folder, number, pages, place.extent.rounds)
-        about = place.about | {"comments": number, "pages": pages}
+    with prepare_empty(extent_of(short, rounds, 1)) as environment:
+        os.sched_setaffinity(0, set(environment.cores[:1]))  # the program inherits it
+        rows = measure(environment.folder, number, pages, environment.extent.rounds)
+        about = environment.about | {"comments": number, "pages": pages}
     result = sum_up(about, {}, rows)
     finish(result, "export", "\n".join(map(line, result.summaries)), short=short)
     if exceeded := too_much(rows):

@@ -122,7 +122,7 @@ class FrontPage:
                 self.absent[turn.name.partition(": ")[2]] = str(reason)
 
     def _measure(self, turn: Turn, number: int) -> Row:
-        place, core = self._cores[:1], str(self._cores[1])
+        server_cores, core = self._cores[:1], str(self._cores[1])
         with ExitStack() as stack:
             server = stack.enter_context(self._start(turn.competitor))
             requests = self._requests(turn, server.port)
@@ -130,14 +130,16 @@ class FrontPage:
             plan.write_bytes(client.pack(requests, draw(SEQUENCE, len(requests), seed=3)))
             front, port, trusted = None, server.port, None
             if not turn.way.startswith("direct"):
-                front = HttpsNginx(self._folder, f"127.0.0.1:{server.port}", place)
+                front = HttpsNginx(self._folder, f"127.0.0.1:{server.port}", server_cores)
                 stack.enter_context(front)
                 port, trusted = front.port, front.trusted
             proxy = front.cpu() if front else 0
-            begin = Reading.take(server.cpu() + proxy, place, self._cores[1])
+            begin = Reading.take(server.cpu() + proxy, server_cores, self._cores[1])
             seen = browse(port, plan, CLIENTS, self._extent.seconds, core, trusted=trusted)
             proxied = (front.cpu() if front else 0) - proxy
-            used = Reading.take(server.cpu() + proxy + proxied, place, self._cores[1]).since(begin)
+            used = Reading.take(server.cpu() + proxy + proxied, server_cores, self._cores[1]).since(
+                begin
+            )
             more = {
                 "proxy_share": proxied / used.clock,
                 "views": seen.outcome.answered / seen.outcome.seconds / turn.per_view,
@@ -243,9 +245,9 @@ def main(
 ) -> None:
     """250 clients on a front page, over HTTPS and without."""
     chosen = turns(ways or WAYS, only)
-    with prepare(extent_of(short, rounds, seconds)) as place:
-        measured = FrontPage(place, chosen)
-        rows = play(place.extent, measured.play)
-    place.about["absent"] = measured.absent
-    result = sum_up(place.about, {turn.name: turn.text for turn in chosen}, rows, judge)
+    with prepare(extent_of(short, rounds, seconds)) as environment:
+        measured = FrontPage(environment, chosen)
+        rows = play(environment.extent, measured.play)
+    environment.about["absent"] = measured.absent
+    result = sum_up(environment.about, {turn.name: turn.text for turn in chosen}, rows, judge)
     finish(result, "front-page", table(result.rounds, result.summaries), short=short)

@@ -79,12 +79,12 @@ def measure(folder: Path, number: int, rounds: int, *, beside_isso: bool) -> lis
     file = make(folder, number)
     rows: list[Row] = []
     for current in range(1, rounds + 1):
-        place = folder / f"round {current}"
-        (place / "data").mkdir(parents=True)
-        words = [str(PROGRAM), "import", "disqus", str(file), "--data", str(place / "data")]
+        own = folder / f"round {current}"
+        (own / "data").mkdir(parents=True)
+        words = [str(PROGRAM), "import", "disqus", str(file), "--data", str(own / "data")]
         costs = {name: exports.run(words) for name in OURS}
         if beside_isso:
-            costs[ISSO_IMPORT] = import_with_isso(place, file)
+            costs[ISSO_IMPORT] = import_with_isso(own, file)
         rows += [
             {"scenario": name, "round": current, "disturbed": cost.disturbed, **asdict(cost)}
             for name, cost in costs.items()
@@ -92,12 +92,12 @@ def measure(folder: Path, number: int, rounds: int, *, beside_isso: bool) -> lis
     return rows
 
 
-def beside_readers(place: Environment, file: Path, number: int) -> list[Row]:
+def beside_readers(environment: Environment, file: Path, number: int) -> list[Row]:
     """Measure counts and submissions before an import and during it, in the round `number`.
 
     Raise ServiceError if the import ends too early.
     """
-    data, core = place.folder / f"beside {number}", str(place.cores[1])
+    data, core = environment.folder / f"beside {number}", str(environment.cores[1])
     pages = [f"/{2000 + page % 25}/post-{page}/" for page in range(1, 200)]
     requests = [
         Request(
@@ -105,16 +105,16 @@ def beside_readers(place: Environment, file: Path, number: int) -> list[Row]:
         )
         for url in pages
     ]
-    plan = place.folder / "readers"
+    plan = environment.folder / "readers"
     plan.write_bytes(client.pack(requests, draw(SEQUENCE, len(requests), seed=4)))
-    with Service(data, place.cores[:1]) as service:
+    with Service(data, environment.cores[:1]) as service:
 
         def submissions() -> Iterator[Request]:
             drawn = zip(pages, texts(seed=6), strict=False)
             for url, text in drawn:
                 yield submission(url, text, f"load-{MARK}", service.port)
 
-        submits = place.folder / "submissions"
+        submits = environment.folder / "submissions"
         submits.write_bytes(client.pack([*submissions()], range(len(pages))))
         windows = itertools.count()
 
@@ -123,7 +123,7 @@ def beside_readers(place: Environment, file: Path, number: int) -> list[Row]:
             found = []
             for name, played, clients in (("readers", plan, READERS), ("submissions", submits, 1)):
                 first = next(windows) * SEQUENCE  # so that each submission has a key of its own
-                extent = (clients, 1, place.extent.seconds, first)
+                extent = (clients, 1, environment.extent.seconds, first)
                 seen = client.generate(service.port, played, *extent, core)
                 client.demand(name, seen)
                 found.append(seen.p99)
@@ -193,14 +193,14 @@ def main(number: int, rounds: int, short: bool, beside_isso: bool) -> None:
     """
     if short:
         number, beside_isso = 5_000, False
-    with prepare_empty(extent_of(short, rounds, WINDOW)) as place:
-        os.sched_setaffinity(0, set(place.cores))
-        count = place.extent.rounds
-        rows = measure(place.folder, number, count, beside_isso=beside_isso)
-        (place.folder / "part").mkdir()
-        part = make(place.folder / "part", number // PART)
-        seen = [row for one in range(count) for row in beside_readers(place, part, one + 1)]
-        about = place.about | {"comments": number}
+    with prepare_empty(extent_of(short, rounds, WINDOW)) as environment:
+        os.sched_setaffinity(0, set(environment.cores))
+        count = environment.extent.rounds
+        rows = measure(environment.folder, number, count, beside_isso=beside_isso)
+        (environment.folder / "part").mkdir()
+        part = make(environment.folder / "part", number // PART)
+        seen = [row for one in range(count) for row in beside_readers(environment, part, one + 1)]
+        about = environment.about | {"comments": number}
     result = sum_up(about, {}, [*rows, *seen])
     finish(result, "import", "\n".join(map(line, result.summaries)), short=short)
     if not short and (exceeded := [*too_much(rows), *too_slow(seen)]):

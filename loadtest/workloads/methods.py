@@ -68,12 +68,12 @@ class MethodLoad:
         return rows
 
     def _start(self, method: str) -> AbstractContextManager[Service | Running]:
-        folder, place = self._stage.folder, self._stage.cores[:1]
+        folder, server_cores = self._stage.folder, self._stage.cores[:1]
         if method == COUNT:
-            return Service(folder / "data", place)
+            return Service(folder / "data", server_cores)
         port = free_port()
         words = bridge(port, Answer.write(ANSWER, folder))
-        return Running(words, port, folder / "bridge.log", place)
+        return Running(words, port, folder / "bridge.log", server_cores)
 
     def _measure(
         self, method: str, keep: bool, server: Service | Running, round_number: int
@@ -150,8 +150,8 @@ def table(summaries: Sequence[Summary]) -> str:
 @short
 def main(rounds: int, short: bool) -> None:
     """ab -c 5 -n 10000 by each method, with and without keep-alive."""
-    with prepare(extent_of(short, rounds, 1)) as place:
-        measured = MethodLoad(place, SHORT_REQUESTS if short else REQUESTS)
-        rows = play(place.extent, measured.play)
-    result = sum_up(place.about, {}, rows, judge)
+    with prepare(extent_of(short, rounds, 1)) as environment:
+        measured = MethodLoad(environment, SHORT_REQUESTS if short else REQUESTS)
+        rows = play(environment.extent, measured.play)
+    result = sum_up(environment.about, {}, rows, judge)
     finish(result, "methods", table(result.summaries), short=short)

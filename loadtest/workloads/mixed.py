@@ -259,13 +259,13 @@ def table(summaries: Sequence[Summary]) -> str:
 @click.option("--part", "parts", multiple=True, type=click.Choice(tuple(MIXES)))
 def main(seconds: int, rounds: int, short: bool, parts: tuple[str, ...]) -> None:
     """The highest rate of a mix of reads and writes; a short run tries a low rate only."""
-    with prepare(extent_of(short, rounds, seconds)) as place:
-        load = MixedLoad(place)
+    with prepare(extent_of(short, rounds, seconds)) as environment:
+        load = MixedLoad(environment)
 
         def play_round(number: int) -> Iterator[Row]:
             for mix in parts or MIXES:
                 yield from [load.play(mix, LOW, number)] if short else load.climb(mix, number)
 
-        rows = play(place.extent, play_round)
-    result = sum_up(place.about, {}, rows, judge)
+        rows = play(environment.extent, play_round)
+    result = sum_up(environment.about, {}, rows, judge)
     finish(result, "mixed", table(result.summaries), short=short)

@@ -271,16 +271,16 @@ def main(seconds: int, rounds: int, short: bool, largest: int, postgresql: bool)
     """Each kind of request at up to 5 million comments."""
     extent = Extent(1, 0.3, 1) if short else Extent(rounds, seconds, 2)
     sizes = SHORT_SIZES if short else [size for size in SIZES if size <= largest]
-    with prepare_empty(extent) as place, ExitStack() as stack:
-        folder = (place.folder if short else BUILD / "growth") / "postgresql"
+    with prepare_empty(extent) as environment, ExitStack() as stack:
+        folder = (environment.folder if short else BUILD / "growth") / "postgresql"
         server = stack.enter_context(running(folder)) if postgresql else None
-        databases = [SizedDatabase(size, extent, place.cores, server) for size in sizes]
+        databases = [SizedDatabase(size, extent, environment.cores, server) for size in sizes]
 
         def play_round(number: int) -> Iterator[Row]:
             for one in rotated(databases, number):
                 yield from one.play(number)
 
         rows = play(extent, play_round)
-    result = sum_up(place.about, {}, rows, judge)
+    result = sum_up(environment.about, {}, rows, judge)
     kind = "scaling-postgresql" if postgresql else "scaling"
     finish(result, kind, table(result), short=short)

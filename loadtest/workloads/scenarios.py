@@ -67,31 +67,33 @@ def run(scenarios: Sequence[Scenario], folder: Path, extent: Extent) -> Result:
     kind = machine.filesystem(folder)
     if kind in machine.MEMORY_ONLY:
         raise ClientError(f"{folder} is on {kind}, where nothing is durable: give another --folder")
-    with prepare(extent, parent=folder) as place:
+    with prepare(extent, parent=folder) as environment:
         ordered = sorted(scenarios, key=lambda scenario: scenario.submits)
-        rows = play(extent, partial(play_round, place, ordered))
-    about = place.about | {"filesystem": kind, "fsync_us": machine.fsync_us(folder)}
+        rows = play(extent, partial(play_round, environment, ordered))
+    about = environment.about | {"filesystem": kind, "fsync_us": machine.fsync_us(folder)}
     texts = {scenario.name: scenario.text for scenario in scenarios}
     return sum_up(about, texts, rows, partial(judge, scenarios))
 
 
-def play_round(place: Environment, scenarios: Sequence[Scenario], number: int) -> Iterator[Row]:
+def play_round(
+    environment: Environment, scenarios: Sequence[Scenario], number: int
+) -> Iterator[Row]:
     """Play one round. Raise ServiceError or ClientError for what is not right."""
-    data = place.folder / "round"
+    data = environment.folder / "round"
     shutil.rmtree(data, ignore_errors=True)
-    shutil.copytree(place.folder / "data", data)
+    shutil.copytree(environment.folder / "data", data)
     os.sync()  # so that the copy is not written while submissions wait for the disk
-    with Service(data, place.cores[:1]) as service:
+    with Service(data, environment.cores[:1]) as service:
         start = service.rss()
-        bench = Bench(service, place.pages, place.folder)
+        bench = Bench(service, environment.pages, environment.folder)
 
         def measure(scenario: Scenario) -> Row:
-            made = bench.measure(scenario, number, place.extent.seconds, place.cores)
+            made = bench.measure(scenario, number, environment.extent.seconds, environment.cores)
             table.show(made)
             return made
 
         for scenario in scenarios:
-            yield quiet(place.extent, partial(measure, scenario))
+            yield quiet(environment.extent, partial(measure, scenario))
         figures = {"start_ms": service.start_ms, "rss_start_mib": start, "rss_mib": service.rss()}
     verify(data / data_dir.DATABASE, COMMENTS + bench.submitted)
     yield {"scenario": PROCESS, "round": number, "disturbed": False, **figures}

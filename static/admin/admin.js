@@ -1,8 +1,8 @@
 /* The moderation pages work without this script. It adds the keys and a checkbox for all comments,
-   and keeps the place in the list: after a decision, which loads the page again, it focuses the
+   and keeps the focus in the list: after a decision, which loads the page again, it focuses the
    next comment; after undoing it, the restored comment. */
 
-const PLACE = "commentsvc-place"; // in sessionStorage: page and number of the comment in focus
+const FOCUSED = "commentsvc-focused"; // in sessionStorage: page and number of the comment in focus
 
 const comments = [...document.querySelectorAll(".comments .comment")];
 const others = document.querySelector(".others"); // what is selected on other pages
@@ -97,17 +97,17 @@ function boxForAll() {
   return box;
 }
 
-/** Store the place in the list, for the page that is loaded next. */
+/** Store which comment has the focus, for the page that is loaded next. */
 function leave(event) {
   const number = current();
   if (number >= 0 && ["one", "act", "answer"].includes(event.submitter?.name)) {
-    sessionStorage.setItem(PLACE, `${location.pathname} ${number}`);
+    sessionStorage.setItem(FOCUSED, `${location.pathname} ${number}`);
   }
 }
 
 function comeBack() {
-  const [path, number] = (sessionStorage.getItem(PLACE) ?? "").split(" ");
-  sessionStorage.removeItem(PLACE);
+  const [path, number] = (sessionStorage.getItem(FOCUSED) ?? "").split(" ");
+  sessionStorage.removeItem(FOCUSED);
   const restored = comments.findIndex((comment) => comment.matches(":target"));
   if (restored >= 0) {
     go(restored);

@@ -85,7 +85,7 @@ export class CommentForm {
     if (storage.get("toolbar")) this.#toggleToolbar();
   }
 
-  #addField(place, name, value = "", properties = {}) {
+  #addField(parent, name, value = "", properties = {}) {
     const text = this.about.messages[name];
     const isText = name == "message";
     const tag = isText ? "textarea.input" : "input.input";
@@ -95,7 +95,7 @@ export class CommentForm {
     if (isText) field.ariaLabel = text;
     this.errors[name] = error;
     const labelled = isText ? h("div.editor", {}, field) : h("label", {}, text, " ", field);
-    place.append(h("div.field", {}, labelled, error));
+    parent.append(h("div.field", {}, labelled, error));
     return field;
   }
 

@@ -1,7 +1,7 @@
 // Shows the number of comments where a theme made for Disqus' count.js wants it
 import "../count.js";
 
-const PLACES = 'a[href$="#disqus_thread"], .disqus-comment-count';
+const COUNTERS = 'a[href$="#disqus_thread"], .disqus-comment-count';
 
 /** The page that an element of a theme is about; an identifier may be its path, or any word. */
 function page({ dataset, href }) {
@@ -11,7 +11,7 @@ function page({ dataset, href }) {
 
 /** Show the numbers; themes call it after they have added posts to a page. */
 function getCount() {
-  for (const element of document.querySelectorAll(PLACES)) {
+  for (const element of document.querySelectorAll(COUNTERS)) {
     const url = page(element);
     if (!url || element.querySelector("comment-count")) continue;
     const count = document.createElement("comment-count");

@@ -16,9 +16,9 @@ for (const counter of document.querySelectorAll(".comments-counter")) {
   counter.style.removeProperty("display"); // it was hidden until its number was known
 }
 
-const [place, ...others] = IDS.map((id) => document.getElementById(id)).filter(Boolean);
-if (place) {
+const [thread, ...others] = IDS.map((id) => document.getElementById(id)).filter(Boolean);
+if (thread) {
   const field = document.querySelector("#comment-form [name=url]");
-  place.replaceWith(make("comment-thread", field?.value || window.STACOSYS_PAGE || location.pathname));
+  thread.replaceWith(make("comment-thread", field?.value || window.STACOSYS_PAGE || location.pathname));
   for (const other of others) other.remove();
 }

@@ -8,10 +8,10 @@ import { randomId, send } from "../send.js";
 export async function offerSignIn(form) {
   const { element, about, identity } = form;
   const texts = await loadMessages(element, "-form");
-  const place = h("p.hint");
+  const line = h("p.hint");
   const add = (text, onclick) => {
-    if (place.firstChild) place.append(" · ");
-    place.append(h("button.link", { type: "button", onclick }, texts[text]));
+    if (line.firstChild) line.append(" · ");
+    line.append(h("button.link", { type: "button", onclick }, texts[text]));
   };
   const show = () => {
     form.showIdentity(true);
@@ -23,13 +23,13 @@ export async function offerSignIn(form) {
   };
   const reader = storage.get("reader");
   if (reader) {
-    place.append(about.messages.commentingAs.replace("#", reader.name), " ✓");
+    line.append(about.messages.commentingAs.replace("#", reader.name), " ✓");
     add("signOut", end({}));
     add("signOutEverywhere", end({ everywhere: "yes" }));
   } else add("signIn", () => signIn(about.messages, show));
   form.readerLine?.remove();
-  form.readerLine = place;
-  identity.before(place);
+  form.readerLine = line;
+  identity.before(line);
 }
 
 /** Open the window for signing in; call `done` when it has passed its token. */

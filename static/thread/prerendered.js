@@ -21,8 +21,8 @@ export async function fetchChanges(built, path, sort) {
   }
   for (const comment of page.data) comments.set(comment.id, comment);
   if (comments.size != page.count) return get(path); // some are no longer shown
-  const place = ({ pinned, published }) => (pinned ? "" : published);
-  page.data = [...comments.values()].sort((a, b) => place(a).localeCompare(place(b)));
+  const sortKey = ({ pinned, published }) => (pinned ? "" : published);
+  page.data = [...comments.values()].sort((a, b) => sortKey(a).localeCompare(sortKey(b)));
   page.deleted = deleted;
   for (const comment of page.data) comment.votes = page.votes[comment.id] || 0;
   return page;

@@ -89,17 +89,17 @@ def test_a_field_that_cannot_be_sent_is_refused_and_the_request_can_still_be_ans
 
 
 @pytest.mark.parametrize(
-    ("places", "error"),
+    ("processes", "error"),
     [((0, 3), OSError), ((2, 2), OSError), ((0, 0), OSError), ((-1, 2), ValueError)],
 )
 def test_memory_without_a_place_for_each_process_is_refused(
-    places: tuple[int, int], error: type[Exception]
+    processes: tuple[int, int], error: type[Exception]
 ) -> None:
     with closing_descriptor(os.memfd_create("counts")) as counts:
         os.ftruncate(counts, 8)
         server = core_server()
         with pytest.raises(error):
-            server.balance(counts, *places)
+            server.balance(counts, *processes)
         server.balance(counts, 1, 2)
         server.balance(counts, 0, 2)  # it may be told again before it starts
 

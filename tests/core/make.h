@@ -33,12 +33,12 @@ static inline struct request *make_request(const char *text)
 /* Returns the reply to `request`, which is freed, with one tag, or without if `tag` is NULL. */
 static inline struct reply *make_reply(struct request *request, const char *body, const char *tag)
 {
-    uint32_t place = tag ? tag_index(text_of(tag)) : 0;
+    uint32_t slot = tag ? tag_index(text_of(tag)) : 0;
     const struct response response = {
         .status = 200,
         .fields = SLICE("Content-Type: text/plain\r\n"),
         .body = text_of(body),
-        .tags = &place,
+        .tags = &slot,
         .tag_count = tag != NULL,
     };
     struct reply *reply = reply_new(request, &response);

@@ -41,9 +41,9 @@ class Scene:
         self.file = self.data / "comments.sqlite3"
         self.shown = server.location(self.data)
         self.url = self.shown.replace("@", f":{PASSWORD}@", 1)
-        self.place = folder / "database.url"
-        self.place.write_text(self.url)
-        self.environ = {"COMMENTSVC_DATABASE_URL_FILE": str(self.place)}
+        self.url_file = folder / "database.url"
+        self.url_file.write_text(self.url)
+        self.environ = {"COMMENTSVC_DATABASE_URL_FILE": str(self.url_file)}
         self.files = folder / "files"
         self.files.mkdir()
         (self.files / "disqus.xml").write_text(DISQUS)
@@ -57,8 +57,8 @@ class Scene:
         """Run a command of TABLE in this process."""
         verb, *words = text.replace("DIR", str(self.files)).split()
         group = main.main.get_command(None, verb)  # type: ignore[arg-type]  # it uses no context
-        place = (1 if hasattr(group, "commands") else 0) + (words[:1] == ["token"])
-        words[place:place] = ["--data", str(data or self.data)]
+        index = (1 if hasattr(group, "commands") else 0) + (words[:1] == ["token"])
+        words[index:index] = ["--data", str(data or self.data)]
         return CliRunner().invoke(main.main, [verb, *words], input=given)
 
     @contextmanager

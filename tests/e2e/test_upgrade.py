@@ -195,8 +195,8 @@ def test_a_server_goes_on_when_the_next_one_leaves_before_it_is_there(
     data: Path, start: Start
 ) -> None:
     service = start(data)
-    place, talk = handover.take_over(data / data_dir.CONTROL)
-    place.close()
+    inherited, talk = handover.take_over(data / data_dir.CONTROL)
+    inherited.close()
     talk.close()
     assert service.read_line() == f"commentsvc listens on {service.address}\n"
     assert service.request("GET", "/api/ping").body == b"OK"
@@ -206,10 +206,10 @@ def test_a_server_goes_on_when_the_next_one_leaves_before_it_is_there(
 @pytest.mark.sqlite_only(CORE)
 def test_a_server_that_waits_for_the_next_one_can_be_stopped(data: Path, start: Start) -> None:
     service = start(data)
-    place, talk = handover.take_over(data / data_dir.CONTROL)
+    inherited, talk = handover.take_over(data / data_dir.CONTROL)
     with closing(talk):
         assert service.stop() == -signal.SIGTERM  # at once, since it has nothing left to lose
-    place.close()
+    inherited.close()
 
 
 @pytest.mark.sqlite_only(CORE)

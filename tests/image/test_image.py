@@ -18,7 +18,7 @@ import yaml
 from packaging.utils import canonicalize_name
 
 from loadtest.harness.running import free_ports
-from loadtest.proxies.configs import CONFIGS, Place
+from loadtest.proxies.configs import CONFIGS, ProxyValues
 from tests import requirements
 from tests.conftest import find_program
 from tests.e2e.program import ROOT, UnixConnection, wait_for
@@ -110,9 +110,9 @@ def front(box: Box, tmp_path: Path) -> Iterator[Callable[[], Client]]:
     with ExitStack() as stack:
 
         def start() -> Client:
-            place = Place(tmp_path, box.address, chain, key, *free_ports(), HOST)
-            stack.enter_context(running(checked(CONFIGS["caddy"], place), place))
-            return Client(place, trust)
+            values = ProxyValues(tmp_path, box.address, chain, key, *free_ports(), HOST)
+            stack.enter_context(running(checked(CONFIGS["caddy"], values), values))
+            return Client(values, trust)
 
         yield start
 

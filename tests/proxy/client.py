@@ -6,7 +6,7 @@ import socket
 import ssl
 from typing import NamedTuple
 
-from loadtest.proxies.configs import Place
+from loadtest.proxies.configs import ProxyValues
 from tests.e2e.program import PATIENCE, Answer
 from tests.proxy.proxies import HOST
 
@@ -28,13 +28,13 @@ class TlsConnection(http.client.HTTPSConnection):
 class Client(NamedTuple):
     """A client of the proxy at a place, with an IP address in a network of its own."""
 
-    place: Place
+    values: ProxyValues
     trust: ssl.SSLContext
     source: str = "127.0.0.1"
 
     def connection(self, host: str = HOST) -> TlsConnection:
         """Return a connection, which connects at its first request."""
-        return TlsConnection(host, self.place.https, self.trust, self.source)
+        return TlsConnection(host, self.values.https, self.trust, self.source)
 
     def ask(
         self, method: str, target: str, body: bytes = b"", host: str = HOST, **headers: str
@@ -44,7 +44,7 @@ class Client(NamedTuple):
 
     def ask_plainly(self, target: str, host: str = HOST) -> Answer:
         """Send a GET request over plain HTTP."""
-        there = http.client.HTTPConnection("127.0.0.1", self.place.http, timeout=PATIENCE)
+        there = http.client.HTTPConnection("127.0.0.1", self.values.http, timeout=PATIENCE)
         return _ask(there, "GET", target, b"", {"Host": host})
 
     def submit(self, url: str, prefix: str = "", host: str = HOST, **headers: str) -> Answer:

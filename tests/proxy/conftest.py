@@ -13,7 +13,7 @@ import pytest
 import trustme
 
 from loadtest.harness.running import free_port, free_ports
-from loadtest.proxies.configs import CONFIGS, TLS_ONLY, Command, Place
+from loadtest.proxies.configs import CONFIGS, TLS_ONLY, Command, ProxyValues
 from tests.e2e.program import Service
 from tests.proxy.client import Client
 from tests.proxy.proxies import BLOG, HOST, checked, running
@@ -81,8 +81,8 @@ def serving(folder: Path, more: Mapping[str, str]) -> Iterator[Service]:
         "COMMENTSVC_SITE_IMAGES": "true",
         **more,
     }
-    with TemporaryDirectory() as place:
-        path = Path(place, "http.sock")
+    with TemporaryDirectory() as socket_folder:
+        path = Path(socket_folder, "http.sock")
         running = Service(folder / "data", listen=f"unix:{path}", environ=environ)
         try:
             running.wait_until_ready()
@@ -107,7 +107,7 @@ def begin(
     with ExitStack() as stack:
 
         def begin(
-            make: Callable[[Place], Command],
+            make: Callable[[ProxyValues], Command],
             other: Service | None = None,
             http: int | None = None,
             host: str = HOST,
@@ -117,11 +117,11 @@ def begin(
             chain.write_bytes(b"".join(pem.bytes() for pem in certificate.cert_chain_pems))
             key.write_bytes(certificate.private_key_pem.bytes())
             plain, https = free_ports()
-            place = Place(
+            values = ProxyValues(
                 folder, (other or service).address, chain, key, http or plain, https, host
             )
-            stack.enter_context(running(checked(make, place), place))
-            return Client(place, trust)
+            stack.enter_context(running(checked(make, values), values))
+            return Client(values, trust)
 
         yield begin
 

@@ -11,7 +11,7 @@ from pathlib import Path
 from socketserver import UnixStreamServer
 
 from loadtest.harness.programs import MissingError
-from loadtest.proxies.configs import Command, Place, socket_folder
+from loadtest.proxies.configs import Command, ProxyValues, socket_folder
 from loadtest.proxies.configs import blog as blog_of
 from tests.background import background
 from tests.conftest import cannot_run
@@ -22,10 +22,10 @@ HOST = "comments.test"
 BLOG = "blog.test"
 
 
-def checked(make: Callable[[Place], Command], place: Place) -> Command:
+def checked(make: Callable[[ProxyValues], Command], values: ProxyValues) -> Command:
     """Return the command of a proxy after the proxy itself has checked its file."""
     try:
-        command = make(place)
+        command = make(values)
     except MissingError as reason:
         cannot_run(str(reason))
     done = subprocess.run(
@@ -42,9 +42,9 @@ def checked(make: Callable[[Place], Command], place: Place) -> Command:
 
 
 @contextlib.contextmanager
-def running(command: Command, place: Place) -> Iterator[None]:
+def running(command: Command, values: ProxyValues) -> Iterator[None]:
     """Run a proxy until it listens; its output goes to a file in its folder."""
-    said = place.folder / "said"
+    said = values.folder / "said"
     with said.open("wb") as log:
         process = subprocess.Popen(
             command.start, env={**os.environ, **command.environ}, stdout=log, stderr=log
@@ -52,7 +52,7 @@ def running(command: Command, place: Place) -> Iterator[None]:
 
     def listens() -> bool:
         assert process.poll() is None, said.read_text()
-        with contextlib.suppress(OSError), socket.create_connection(("127.0.0.1", place.https)):
+        with contextlib.suppress(OSError), socket.create_connection(("127.0.0.1", values.https)):
             return True
         return False
 
@@ -78,22 +78,22 @@ class BlogPage(BaseHTTPRequestHandler):
 
 
 @contextlib.contextmanager
-def serving_blog(place: Place) -> Iterator[None]:
+def serving_blog(values: ProxyValues) -> Iterator[None]:
     """Run a blog for the proxy at a place: a file for proxies that serve files, and a server."""
-    (blog_of(place) / "index.html").write_text("A blog")
-    path = socket_folder(place) / "blog.sock"
+    (blog_of(values) / "index.html").write_text("A blog")
+    path = socket_folder(values) / "blog.sock"
     with background(UnixStreamServer(str(path), BlogPage)):
         path.chmod(0o666)
         yield
     path.unlink()
 
 
-def proxy_users(place: Place) -> set[str]:
+def proxy_users(values: ProxyValues) -> set[str]:
     """Return the users of the processes that read requests: those of the proxy without children."""
     ours = []
     for process in Path("/proc").glob("[0-9]*"):
         with contextlib.suppress(OSError):  # the process has ended
-            if str(place.folder) in (process / "cmdline").read_text():
+            if str(values.folder) in (process / "cmdline").read_text():
                 status = dict(
                     line.split(":\t", 1) for line in (process / "status").read_text().splitlines()
                 )

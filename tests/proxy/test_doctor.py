@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from loadtest.harness.running import free_port
-from loadtest.proxies.configs import CONFIGS, TLS_ONLY, Command, Place, nginx
+from loadtest.proxies.configs import CONFIGS, TLS_ONLY, Command, ProxyValues, nginx
 from tests.e2e.program import Outcome, Service, command
 from tests.proxy.client import Client
 from tests.proxy.conftest import proxy_header_settings, serving
@@ -34,8 +34,8 @@ def examine(service: Service, authority_file: str) -> Callable[..., Outcome]:
 
     def examine(front: Client, *more: object, service: Service = service) -> Outcome:
         return command(
-            *("doctor", f"https://{HOST}:{front.place.https}", "--address", "127.0.0.1"),
-            *("--plain-port", front.place.http, "--ca-file", authority_file),
+            *("doctor", f"https://{HOST}:{front.values.https}", "--address", "127.0.0.1"),
+            *("--plain-port", front.values.http, "--ca-file", authority_file),
             *("--data", service.data, "--origin", ORIGIN, *more),
         )
 
@@ -65,12 +65,14 @@ def test_the_shipped_files_have_no_fault(begin: Begin, examine: Examine, name: s
 FILES = ("site.conf", "Caddyfile", "haproxy.cfg")
 
 
-def changed(make: Callable[[Place], Command], old: str, new: str) -> Callable[[Place], Command]:
+def changed(
+    make: Callable[[ProxyValues], Command], old: str, new: str
+) -> Callable[[ProxyValues], Command]:
     """Run the proxy with a fault in its file."""
 
-    def faulty(place: Place) -> Command:
-        made = make(place)
-        [file] = [place.folder / name for name in FILES if (place.folder / name).exists()]
+    def faulty(values: ProxyValues) -> Command:
+        made = make(values)
+        [file] = [values.folder / name for name in FILES if (values.folder / name).exists()]
         assert old in file.read_text()
         file.write_text(file.read_text().replace(old, new))
         return made
@@ -271,7 +273,7 @@ def test_a_wrong_certificate_and_a_closed_port_are_told(
 ) -> None:
     front = begin(nginx)
     where = ("--address", "127.0.0.1")
-    done = command("doctor", f"https://{HOST}:{front.place.https}", *where)
+    done = command("doctor", f"https://{HOST}:{front.values.https}", *where)
     assert done.code == 1
     assert "the certificate is not valid: " in done.err
     assert "with --ca-file" in done.err
@@ -280,7 +282,7 @@ def test_a_wrong_certificate_and_a_closed_port_are_told(
 
 
 def test_an_authority_that_the_machine_trusts_is_trusted(begin: Begin, authority_file: str) -> None:
-    words = (f"https://{HOST}:{begin(nginx).place.https}", "--address", "127.0.0.1")
+    words = (f"https://{HOST}:{begin(nginx).values.https}", "--address", "127.0.0.1")
     done = command("doctor", *words, environ={"SSL_CERT_FILE": authority_file})
     assert "ok    certificate: " in done.out
 

@@ -41,7 +41,7 @@ def test_whoever_reads_requests_is_not_root(front: Client, request: pytest.Fixtu
     users = {"haproxy": "haproxy", "haproxy-tcp": "haproxy", "hitch": "_hitch"}
     name = request.node.callspec.params["front"]
     if os.geteuid() == 0 and name in users:  # our files do not set the users of the others
-        assert proxy_users(front.place) == {users[name]}
+        assert proxy_users(front.values) == {users[name]}
     assert front.ask("GET", COUNT).status == 200
     unit = (ROOT / "config/systemd/commentsvc.socket").read_text()
     assert {"SocketGroup=www-data", "SocketMode=0660"} <= set(unit.splitlines())
@@ -51,7 +51,7 @@ def test_plain_http_is_sent_to_https_without_a_promise(front: Client) -> None:
     """RFC 6797 section 7.2: no Strict-Transport-Security over plain HTTP."""
     answer = front.ask_plainly(COUNT)
     assert answer.status in (301, 308)
-    location = answer.headers["location"].replace(f":{front.place.https}", "")
+    location = answer.headers["location"].replace(f":{front.values.https}", "")
     assert location == f"https://{HOST}{COUNT}"
     assert "strict-transport-security" not in answer.headers
 
@@ -210,7 +210,7 @@ def test_http_2_is_spoken(
     """Except behind a TLS terminator, since the service itself speaks HTTP/1.1 only."""
     version = "1.1" if request.node.callspec.params["front"] in TLS_ONLY else "2"
     words = ["-sS", "--http2", "--cacert", authority_file, "-w", " %{http_version}"]
-    there = ["--connect-to", f"{HOST}:443:127.0.0.1:{front.place.https}", f"https://{HOST}{COUNT}"]
+    there = ["--connect-to", f"{HOST}:443:127.0.0.1:{front.values.https}", f"https://{HOST}{COUNT}"]
     told = subprocess.run(
         [find_program("curl"), *words, *there], capture_output=True, text=True, check=False
     )

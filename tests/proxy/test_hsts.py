@@ -51,7 +51,7 @@ class Passing(BaseRequestHandler):
 @pytest.fixture
 def gate(front: Client) -> Iterator[Gate]:
     """Return the server that the browser takes for the host's port 80."""
-    with background(Gate(front.place.http)) as gate:
+    with background(Gate(front.values.http)) as gate:
         yield gate
 
 
@@ -74,7 +74,7 @@ def browser_of(home: Path, playwright: Playwright, authority: str, rules: str) -
 def test_a_browser_that_came_by_https_never_asks_by_http_again(
     front: Client, gate: Gate, playwright: Playwright, authority_file: str, tmp_path: Path
 ) -> None:
-    rules = f"MAP {HOST}:80 127.0.0.1:{gate.port},MAP {HOST}:443 127.0.0.1:{front.place.https}"
+    rules = f"MAP {HOST}:80 127.0.0.1:{gate.port},MAP {HOST}:443 127.0.0.1:{front.values.https}"
     with browser_of(tmp_path, playwright, authority_file, rules) as browser:
         page = browser.new_page()
         chains = []

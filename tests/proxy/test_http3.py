@@ -77,7 +77,7 @@ def ask(front: Client, authority_file: str | None, *requests: Asked) -> Sequence
             local_addr=(front.source, 0),
         )
         try:
-            end.connect(("127.0.0.1", front.place.https))
+            end.connect(("127.0.0.1", front.values.https))
             async with asyncio.timeout(PATIENCE):
                 await end.wait_connected()
                 answers = [await end.ask(*request) for request in requests]

@@ -11,7 +11,7 @@ import trustme
 from playwright.sync_api import Browser, Page, expect
 
 from loadtest.harness.running import free_ports
-from loadtest.proxies.configs import Command, Place, caddy
+from loadtest.proxies.configs import Command, ProxyValues, caddy
 from tests.conftest import PATIENCE_MS
 from tests.e2e.program import ROOT, Service, command
 from tests.proxy.proxies import checked, running
@@ -37,13 +37,13 @@ def replace(text: str, changes: dict[str, str]) -> str:
     return text
 
 
-def caddy_with_blog(place: Place) -> Command:
+def caddy_with_blog(values: ProxyValues) -> Command:
     """Return Caddy with the shipped file and, as the manual says, the blog's files on the same."""
-    made = caddy(place)
-    tls = f"\ttls {place.chain} {place.key}\n"
-    folder = place.folder / "blog"
+    made = caddy(values)
+    tls = f"\ttls {values.chain} {values.key}\n"
+    folder = values.folder / "blog"
     changes = {"blog.YOUR-BLOG.org": BLOG, "/var/www/blog": str(folder), "}\n": f"{tls}}}\n"}
-    with (place.folder / "Caddyfile").open("a") as file:
+    with (values.folder / "Caddyfile").open("a") as file:
         file.write(replace(example("docs/installing.md", "The proxy", "caddyfile"), changes))
     return made
 
@@ -75,12 +75,14 @@ def test_the_manual_leads_to_an_approved_comment_on_a_blog_with_another_origin(
 
     with TemporaryDirectory() as folder:
         service = Service(data, listen=f"unix:{folder}/commentsvc.sock")
-        place = Place(tmp_path, f"unix:{folder}/commentsvc.sock", chain, key, http, https, COMMENTS)
+        values = ProxyValues(
+            tmp_path, f"unix:{folder}/commentsvc.sock", chain, key, http, https, COMMENTS
+        )
         try:
             service.wait_until_ready()
             made = command("moderator", "add", "me", "--data", data, given=PASSWORD)
             assert made.code == 0, made
-            with running(checked(caddy_with_blog, place), place):
+            with running(checked(caddy_with_blog, values), values):
                 walk_through(chromium, f"{blog}/post/a-walk/", f"{comments}/moderation")
         finally:
             service.close()

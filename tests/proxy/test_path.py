@@ -26,7 +26,7 @@ PAGES = [
 def blog(request: pytest.FixtureRequest, begin: Begin) -> Iterator[Client]:
     """Return a client of each proxy that supports it."""
     front = begin(FOLDERS[request.param], host=BLOG)
-    with serving_blog(front.place):
+    with serving_blog(front.values):
         yield front
 
 

@@ -96,10 +96,10 @@ def forget() -> None:
 
 def connected(folder: Path) -> Any:  # Any: sqlite3's connection, or one with its methods
     """Open another connection to a test's database; it commits each statement."""
-    place = location(folder)
-    if isinstance(place, str):
-        return PostgresqlConnection(place)
-    return sqlite3.connect(place, isolation_level=None)
+    path = location(folder)
+    if isinstance(path, str):
+        return PostgresqlConnection(path)
+    return sqlite3.connect(path, isolation_level=None)
 
 
 # What the engines raise when a row breaks a rule of its table.

@@ -100,9 +100,9 @@ def serve(folder: Path, service: str = "") -> Iterator[Blog]:
 
 def open_form(page: Page) -> Locator:
     """Use the field below the comments, which becomes a form."""
-    place = page.locator("section.commentsvc-thread")
-    place.locator("> .commentsvc-input, > form textarea").focus()
-    form = place.locator("> form")
+    thread = page.locator("section.commentsvc-thread")
+    thread.locator("> .commentsvc-input, > form textarea").focus()
+    form = thread.locator("> form")
     form.wait_for()
     return form
 

@@ -6,7 +6,7 @@ const STATES = { rest: [], hover: ["hover"], focus: ["focus", "focus-visible"], 
 /** Let attributes stand for what a pointer and the focus do, so that all controls can be in one state. */
 const withoutPointer = (css) => css.replace(/(?<!\\):(hover|active|focus(-visible|-within)?)(?![-\w])/g, "[data-$1]");
 
-/** Replace the widget's stylesheets by their texts, in the same places. */
+/** Replace the widget's stylesheets by their texts, in the same order. */
 function takeOver(texts) {
   for (const link of document.querySelectorAll("head > link")) {
     link.after(Object.assign(document.createElement("style"), { textContent: withoutPointer(texts[link.href]) }));
@@ -33,9 +33,9 @@ function lookAt(css) {
     }
     const seen = look(state);
     faults.push(...seen.faults);
-    still ??= seen.places;
-    const moved = seen.places.findIndex((place, index) => place != still[index]);
-    if (moved >= 0) faults.push(`${state}: moved: ${still[moved]} -> ${seen.places[moved]}`);
+    still ??= seen.positions;
+    const moved = seen.positions.findIndex((position, index) => position != still[index]);
+    if (moved >= 0) faults.push(`${state}: moved: ${still[moved]} -> ${seen.positions[moved]}`);
   }
   return faults;
 }
@@ -185,11 +185,11 @@ function look(state) {
     const items = [...thread.querySelectorAll(".commentsvc-list > .commentsvc-comment")].map((item) => item.getBoundingClientRect());
     items.slice(1).forEach((item, index) => item.top - items[index].bottom < 8 && faults.push(`${state}: space between comments ${item.top - items[index].bottom}`));
   }
-  const places = controls.map((element) => {
+  const positions = controls.map((element) => {
     const { left, top, width, height } = element.getBoundingClientRect();
     return [name(element), Math.round(left), Math.round(top + scrollY), Math.round(width), Math.round(height)].join(" ");
   });
-  return { faults, places };
+  return { faults, positions };
 }
 
 /** Set a colour scheme in all the ways in which themes do, and a direction with it. */

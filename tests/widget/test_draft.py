@@ -145,9 +145,9 @@ HIDDEN: Final[list[tuple[dict[str, str], bool, str, dict[str, str]]]] = [
 ]
 
 
-@pytest.mark.parametrize("place", ["comment", "reply"])
+@pytest.mark.parametrize("where", ["comment", "reply"])
 def test_send_sends_or_shows_which_field_is_wrong_whatever_was_hidden(
-    page: Page, open_thread: Callable[..., Page], answers: Answers, place: str
+    page: Page, open_thread: Callable[..., Page], answers: Answers, where: str
 ) -> None:
     """The identity is folded while it is known: what was half typed there did block, in silence."""
     answers.comments = [comment(1, "One.")]
@@ -167,7 +167,7 @@ def test_send_sends_or_shows_which_field_is_wrong_whatever_was_hidden(
         answers.recover()
 
     page.route(re.compile(r"/api/comments\?lang"), judge)
-    name = f"{POST}#" + ("1" if place == "reply" else "")
+    name = f"{POST}#" + ("1" if where == "reply" else "")
     for number, (changed, signed_in, field, expected) in enumerate(HIDDEN):
         case = f"{changed} {signed_in}"
         page.goto("/about/")
@@ -186,9 +186,9 @@ def test_send_sends_or_shows_which_field_is_wrong_whatever_was_hidden(
         sent = len(answers.submissions)
         open_thread()
         thread = page.locator("comment-thread")
-        if place == "reply":
+        if where == "reply":
             thread.get_by_role("button", name="Reply to Ada").first.click()
-        form = thread.locator("li form" if place == "reply" else "section > form")
+        form = thread.locator("li form" if where == "reply" else "section > form")
         expect(form).to_be_visible()
         send(form)
         if field:

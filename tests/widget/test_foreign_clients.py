@@ -149,8 +149,8 @@ def open_(page: Page, blog: Blog, service: Service, tmp_path: Path, made: tuple[
     for file, content in client(name).items() if name in PACKAGES else ():
         (tmp_path / "blog" / file).write_bytes(content)
     text = markup.format(service=service.address, origin=blog.origin, post=POST)
-    place = tmp_path / "blog" / POST.strip("/") / "index.html"
-    place.write_text(f'<!doctype html><meta charset="utf-8"><title>A post</title>{text}')
+    page_file = tmp_path / "blog" / POST.strip("/") / "index.html"
+    page_file.write_text(f'<!doctype html><meta charset="utf-8"><title>A post</title>{text}')
     page.goto(POST)
 
 

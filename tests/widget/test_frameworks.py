@@ -67,8 +67,8 @@ TRY = """async ([mount, elements, service]) => {
     }
     failures.push(said());
   };
-  const expectValues = async (when, place, tag, values) => {
-    const element = () => place.querySelector(tag);
+  const expectValues = async (when, parent, tag, values) => {
+    const element = () => parent.querySelector(tag);
     for (const name in values) {
       const said = () => `${when}: ${name} of ${tag} is ${JSON.stringify(element()?.[name])}`;
       await until(said, () => element()?.[name] === values[name]);
@@ -78,13 +78,13 @@ TRY = """async ([mount, elements, service]) => {
   const pick = (values, index) =>
     Object.fromEntries(Object.entries(values).map(([name, each]) => [name, each[index]]));
   const begin = async (tag, values) => {
-    const place = document.createElement("div");
-    document.querySelector("main").append(place);
-    return { place, tag, values, it: await framework[mount](place, tag, pick(values, 0), {}) };
+    const parent = document.createElement("div");
+    document.querySelector("main").append(parent);
+    return { parent, tag, values, it: await framework[mount](parent, tag, pick(values, 0), {}) };
   };
-  const change = async (when, { place, tag, values, it }, index) => {
+  const change = async (when, { parent, tag, values, it }, index) => {
     it.update(index == 2 ? { lang: "" } : pick(values, index)); // lang is the browser's
-    const element = await expectValues(when, place, tag, pick(values, index));
+    const element = await expectValues(when, parent, tag, pick(values, index));
     for (const name in index == 2 ? values : {}) {
       const isGone = () => !element.getAttribute(name);
       await until(() => `${when}: ${tag} has ${name}="${element.getAttribute(name)}"`, isGone);
@@ -93,7 +93,7 @@ TRY = """async ([mount, elements, service]) => {
   const mounted = await Promise.all(all.map(([tag, [, values]]) => begin(tag, values)));
   await Promise.all(all.map(([, [script]]) => import(`${service}/static/${script}.js`)));
   for (const each of mounted) {
-    const element = await expectValues("before", each.place, each.tag, pick(each.values, 0));
+    const element = await expectValues("before", each.parent, each.tag, pick(each.values, 0));
     for (const [name, [value]] of Object.entries(each.values)) {
       const written = element.getAttribute(name);
       const isRight = value === true ? written != null : written == value;
@@ -103,11 +103,11 @@ TRY = """async ([mount, elements, service]) => {
     await change("removed", each, 2);
     await change("set again", each, 0);
     each.it.unmount();
-    if (each.place.querySelector(each.tag)) failures.push(`${each.tag} stays`);
+    if (each.parent.querySelector(each.tag)) failures.push(`${each.tag} stays`);
   }
   for (const [tag, [, values]] of all) {
     const each = await begin(tag, values);
-    const element = await expectValues("after", each.place, tag, pick(values, 0));
+    const element = await expectValues("after", each.parent, tag, pick(values, 0));
     if (element.textContent != "Fallback") failures.push(`${tag} shows ${element.textContent}`);
     await change("changed after", each, 1);
     await change("removed after", each, 2);
@@ -163,9 +163,9 @@ def test_a_thread_lives_in_each_framework(
           const listen = ({ type }) => heard.push(type);
           const listeners = { "comments-shown": listen, "comment-submitted": listen };
           window.begin = async () => {
-            const place = document.createElement("div");
-            document.querySelector("main").replaceChildren(place);
-            window.it = await framework[mount](place, "comment-thread", { url }, listeners);
+            const parent = document.createElement("div");
+            document.querySelector("main").replaceChildren(parent);
+            window.it = await framework[mount](parent, "comment-thread", { url }, listeners);
           };
           await begin();
           await import(`${service}/static/comments.js`);
@@ -203,15 +203,15 @@ def test_react_takes_over_a_page_from_a_server_without_a_complaint(
     page.on("console", lambda told: warnings.append(told.text) if told.type == "error" else None)
     show(page, frameworks, "hydration")
     load = f"import('{SERVICE}/static/comments.js')"
-    page.evaluate("place = document.createElement('div'), document.body.append(place)")
-    page.evaluate(f"framework.serve(place, {{ url: '{POST}', depth: 2 }})")
+    page.evaluate("root = document.createElement('div'), document.body.append(root)")
+    page.evaluate(f"framework.serve(root, {{ url: '{POST}', depth: 2 }})")
     expect(page.get_by_text("Fallback")).to_be_visible()
     if first == "the script":
         page.evaluate(load)
         expect(page.locator("#commentsvc-1")).to_be_visible()
     page.evaluate(
         f"""new Promise((done) => {{
-          window.errors = framework.takeOver(place, {{ url: '{POST}', depth: 2 }}, done);
+          window.errors = framework.takeOver(root, {{ url: '{POST}', depth: 2 }}, done);
         }})"""
     )
     if first == "React":

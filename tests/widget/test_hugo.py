@@ -131,14 +131,14 @@ def test_the_readme_can_be_followed_to_the_letter(tmp_path: Path, hugo: str, way
     site = Site(tmp_path / "blog", hugo)
     site.post("one", "aliases: [/first/]")
     if way == "theme":
-        place, settings = tmp_path / "blog/themes/commentsvc", theme
+        target, settings = tmp_path / "blog/themes/commentsvc", theme
         site.write("themes/PaperMod/layouts/partials/comments.html", "")
     else:
-        place, settings = (
+        target, settings = (
             tmp_path / "commentsvc/static/hugo",
             theme[theme.index("[params") :] + module,
         )
-    shutil.copytree(WIDGET / "hugo", place)
+    shutil.copytree(WIDGET / "hugo", target)
     site.write("hugo.toml", f"{settings}\n{outputs}")
     files = site.built()
     assert files["posts/one/index.html"].count("<comment-thread ") == 1

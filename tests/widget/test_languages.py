@@ -97,12 +97,12 @@ def test_two_languages_on_one_page_have_each_their_own_words(
     page = open_thread(more=other)
     page.set_viewport_size({"width": 1280, "height": 4000})
     buttons = {"#other": "Antworten", "main": "Reply"}
-    for place in buttons:
-        page.locator(f"{place} section").wait_for()
-    for place, text in buttons.items():
-        page.locator(f"{place} [name=reply]").get_by_text(text, exact=True).click()
-        send = {"#other": "Kommentar abschicken", "main": "Send comment"}[place]
-        expect(page.locator(f"{place} li form .commentsvc-button")).to_have_text(send)
+    for where in buttons:
+        page.locator(f"{where} section").wait_for()
+    for where, text in buttons.items():
+        page.locator(f"{where} [name=reply]").get_by_text(text, exact=True).click()
+        send = {"#other": "Kommentar abschicken", "main": "Send comment"}[where]
+        expect(page.locator(f"{where} li form .commentsvc-button")).to_have_text(send)
 
 
 @pytest.mark.parametrize("lang", ["", "sw", "no such", "deutsch"])

@@ -23,9 +23,11 @@ def build(start: Start, hugo: str, tmp_path: Path) -> Build:
     """A service with three comments, one of them a reply, and a blog that was built with them."""
 
     def build() -> Service:
-        place = f"127.0.0.1:{free_port()}"
-        public = {"COMMENTSVC_SERVER_PUBLIC_URL": f"http://{place}"}  # where prerendered forms lead
-        service = start(listen=place, **OPEN, **public)
+        address = f"127.0.0.1:{free_port()}"
+        public = {
+            "COMMENTSVC_SERVER_PUBLIC_URL": f"http://{address}"
+        }  # where prerendered forms lead
+        service = start(listen=address, **OPEN, **public)
         for text, more in (("One", {}), ("Two", {}), ("Three", {"parent": 1})):
             assert service.submit(POST, text, **more).status == 201
         environ: Mapping[str, str] = {

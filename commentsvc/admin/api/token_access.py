@@ -45,7 +45,7 @@ from commentsvc.http.operation import (
 from commentsvc.http.router import Route, route
 from commentsvc.moderation import permissions
 from commentsvc.moderation.permissions import Actor, Permission
-from commentsvc.util.client_network import network
+from commentsvc.util.client_network import network_of
 from commentsvc.util.ratelimit import NetworkLimiter
 
 BASE: Final = "/api/moderation"
@@ -151,8 +151,8 @@ class TokenAccess:
             raise refuse(401, "no_token", "Send a token: `Authorization: Bearer TOKEN`.")
         found = self._database.read_now(api_tokens.find, sent)
         if found is None:
-            place = network(self._proxies.client(request))
-            if wait := self._guesses.take(place, self._clock.monotonic_ms()):
+            network = network_of(self._proxies.client(request))
+            if wait := self._guesses.take(network, self._clock.monotonic_ms()):
                 text = f"These were many wrong tokens. Try again in {wait} s."
                 raise too_many(text, wait, "too_many_attempts")
             raise refuse(401, "token", "This token does not exist, or is revoked.")

@@ -299,9 +299,11 @@ class IssoSerializer:
         )
 
     def _shown(self, each: Shown, plain: bool) -> IssoComment:
-        created = each.place.created / 1_000_000
+        created = each.position.created / 1_000_000
         if each.comment is None:
-            return self.emptied(each.place.id, created, tally(each.place.votes, each.dislikes))
+            return self.emptied(
+                each.position.id, created, tally(each.position.votes, each.dislikes)
+            )
         shown = self.comment(each.comment, each.dislikes, plain=plain)
         return msgspec.structs.replace(shown, created=created)
 

@@ -379,7 +379,7 @@ class IssoApi:
     def list_comments(self, request: Request) -> Coroutine[Any, Any, Response]:
         """GET /isso/?uri=U: 200 with the comments of a page, in two levels. Cached."""
         query = LIST.read(request)
-        place = self._place(query.uri)
+        page = self._page(query.uri)
         selection = TwoLevelSelection(
             _or_none(query.parent),
             _or_none(query.limit),
@@ -389,15 +389,15 @@ class IssoApi:
             0 if query.limit is UNSET else query.offset or 0,
             counts_all=query.sort is not UNSET or query.offset is not UNSET,
         )
-        return self._list(request, place, selection, plain=query.plain == "1")
+        return self._list(request, page, selection, plain=query.plain == "1")
 
     async def _list(
-        self, request: Request, place: PageRef, selection: TwoLevelSelection, *, plain: bool
+        self, request: Request, page: PageRef, selection: TwoLevelSelection, *, plain: bool
     ) -> Response:
         most = self._bounds.list_limit
-        part = await self._database.read_for_public(two_levels.read, place, selection, most)
+        part = await self._database.read_for_public(two_levels.read, page, selection, most)
         shown = self._serializer.thread(part, selection.parent, self._config, plain=plain)
-        tags = LIST.tags(request, thread_tag(place.site, part.thread.url))
+        tags = LIST.tags(request, thread_tag(page.site, part.thread.url))
         return self._shown(request, shown, tags)
 
     def count(self, request: Request) -> Response | Coroutine[Any, Any, Response]:
@@ -430,7 +430,7 @@ class IssoApi:
         400 for invalid fields, 403 if it is refused, 429. The author gets two cookies.
         """
         checked, accepted, cors = await submit(
-            request, self._fields, self._submissions, self._bounds, self._place, any_parent=True
+            request, self._fields, self._submissions, self._bounds, self._page, any_parent=True
         )
         shown = await self._database.read(self._own, accepted.comment)
         cookies: Headers = ()
@@ -532,16 +532,16 @@ class IssoApi:
         headers = self._written(self._cors.check(request, self._site))
         text = messages.preview_text(json_body(request))
         message = submission.message_from_text(text, self._bounds)
-        place = PageRef(self._site, "")
+        page = PageRef(self._site, "")
         later = self._submissions.preview(
-            request, message, place, lambda html: Response(200, headers, encode(IssoHtml(html)))
+            request, message, page, lambda html: Response(200, headers, encode(IssoHtml(html)))
         )
         return await _given(later)
 
     async def feed(self, request: Request) -> Response:
         """GET /isso/feed?uri=U: 200 with the newest comments of a page, as Atom. Cached."""
-        place = self._place(FEED.read(request).uri)
-        source, entries = await self._feeds.read(place)
+        page = self._page(FEED.read(request).uri)
+        source, entries = await self._feeds.read(page)
         made = feeds.make_feed(msgspec.structs.replace(source, anchor="isso-"), entries)
         changed = datetime.fromtimestamp(made.updated // 1_000, UTC)
         headers = (
@@ -619,7 +619,7 @@ class IssoApi:
         uri = NEW.read(request).uri
         return messages.submission_fields(json_body(request), uri, self._bounds.author_length)
 
-    def _place(self, uri: str) -> PageRef:
+    def _page(self, uri: str) -> PageRef:
         return self._sites.locate(uri, self._site)
 
     def _own(self, snapshot: Snapshot, comment: Comment, *, plain: bool = False) -> IssoComment:

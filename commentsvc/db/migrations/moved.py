@@ -26,12 +26,12 @@ _MARK: Final = f"INSERT INTO {HISTORY} (name, applied) VALUES (?, CURRENT_TIMEST
 UNMARK: Final = f"DELETE FROM {HISTORY} WHERE name LIKE '{PREFIX}%'"
 
 
-def refuse(place: Location, applied: Iterable[str]) -> None:
+def refuse(location: Location, applied: Iterable[str]) -> None:
     """Raise DatabaseUnusable if the names of applied steps contain a mark."""
     for name in applied:
         if not name.startswith(PREFIX):
             continue
-        how, shown = name.removeprefix(PREFIX), describe(place)
+        how, shown = name.removeprefix(PREFIX), describe(location)
         if how.startswith(COPIED):
             raise DatabaseUnusable(
                 f"{shown} was {how}, where the comments are stored now: set database.url to that"
@@ -43,26 +43,26 @@ def refuse(place: Location, applied: Iterable[str]) -> None:
         )
 
 
-def mark(place: Location, how: str) -> None:
-    """Note `how` the database was moved: COPIED and a place, or RESTORED. Raise DatabaseError."""
-    _change(place, lambda run: run(_MARK, (PREFIX + how,)))
+def mark(location: Location, how: str) -> None:
+    """Note `how` the database was moved: COPIED and where to, or RESTORED. Raise DatabaseError."""
+    _change(location, lambda run: run(_MARK, (PREFIX + how,)))
 
 
-def unmark(place: Location) -> None:
+def unmark(location: Location) -> None:
     """Let the database be served again. Raise DatabaseError."""
-    _change(place, lambda run: run(UNMARK, ()))
+    _change(location, lambda run: run(UNMARK, ()))
 
 
-def _change(place: Location, work: Callable[[Callable[..., Any]], Any]) -> None:
-    if isinstance(place, Path):
+def _change(location: Location, work: Callable[[Callable[..., Any]], Any]) -> None:
+    if isinstance(location, Path):
         try:
-            with closing(sqlite.connect(place, PATIENCE, "synchronous=FULL")) as file:
+            with closing(sqlite.connect(location, PATIENCE, "synchronous=FULL")) as file:
                 work(file.execute)
         except sqlite3.Error as error:
-            raise sqlite.fault(error) or DatabaseUnusable(f"{place}: {error}") from error
+            raise sqlite.fault(error) or DatabaseUnusable(f"{location}: {error}") from error
         return
     load_postgresql()
     from commentsvc.db.postgresql.connection import PostgresqlConnection
 
-    with closing(PostgresqlConnection(place)) as connection:
+    with closing(PostgresqlConnection(location)) as connection:
         work(connection.execute)

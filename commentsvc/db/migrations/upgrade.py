@@ -32,7 +32,7 @@ from commentsvc.settings.data_dir import SECRET_KEY, create_file
 
 MAGIC: Final = b"SQLite format 3\0"
 PATIENCE: Final = 3.0  # seconds to wait for another program's lock
-# The page size of a new file in bytes. A submission changes three pages in random places, and each
+# The page size of a new file in bytes. A submission changes three pages at random, and each
 # is written to the log as a whole: half of SQLite's default size costs 10 % less CPU time.
 PAGE: Final = 2_048
 LOOK: Final = 0.3  # seconds of each start to search for damage; `commentsvc check` has no limit

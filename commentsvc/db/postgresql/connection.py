@@ -218,13 +218,13 @@ def _together(query: Prepared, types: tuple[type, ...]) -> tuple[str, tuple[str,
 @lru_cache(MOST)
 def _insertion(query: Prepared) -> tuple[str, tuple[str, ...]]:
     """Return the INSERT of each row of a JSON list of objects, and their keys; it returns ids."""
-    sql, places = query.made_for(schema.ENGINE)
+    sql, indexes = query.made_for(schema.ENGINE)
     found = re.fullmatch(r'INSERT INTO ("\w+") \((.*)\) VALUES \([%s, ]*\)(.*)', sql)
     assert found, "a hot INSERT binds each value"
     table, names, rest = found.groups()
     given = f"json_populate_recordset(NULL::{table}, %s::json) WITH ORDINALITY AS given"
     values = f"SELECT {names} FROM {given} ORDER BY given.ordinality"
-    keys = dict(zip(places, names.replace('"', "").split(", "), strict=True))
+    keys = dict(zip(indexes, names.replace('"', "").split(", "), strict=True))
     return f"INSERT INTO {table} ({names}) {values}{rest} RETURNING id", tuple(
         keys[n] for n in sorted(keys)
     )
@@ -666,7 +666,7 @@ class PostgresqlEngine:
         self._url = url
         self._commit = "off" if settings.synchronous == "normal" else "on"
 
-    def check_place(self) -> None:
+    def check_identity(self) -> None:
         """Do nothing: PostgreSQL looks after its files."""
 
     def seems_replaced(self) -> bool:

@@ -223,7 +223,7 @@ def missing(connection: Connection, *, may_be_moved: bool = False) -> list[str]:
         return [*STEPS]
     applied = _applied(connection, database, user)
     if not may_be_moved:
-        moved.refuse(_place(connection), applied)
+        moved.refuse(_location(connection), applied)
     applied = {name for name in applied if not name.startswith(moved.PREFIX)}
     if newer := sorted(applied - set(STEPS)):
         raise DatabaseUnusable(
@@ -243,7 +243,7 @@ def _applied(connection: Connection, database: str, user: str) -> set[str]:
         raise DatabaseUnusable(_of_another(database, f"{schema.SCHEMA}.{HISTORY}", user)) from error
 
 
-def _place(connection: Connection) -> str:
+def _location(connection: Connection) -> str:
     """Return the URL of the database, without its password."""
     info = connection.info
     return f"postgresql://{info.user}@/{info.dbname}?host={info.host}&port={info.port}"

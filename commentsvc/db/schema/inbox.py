@@ -49,10 +49,10 @@ ReceivedMailTable.add_index(
 class MailboxTable(Table):
     """How far an IMAP folder was read: all mails up to `uid` were, while `validity` holds.
 
-    `place` names the account and the folder. `read_at` is in Unix milliseconds.
+    `name` has the account and the folder. `read_at` is in Unix milliseconds.
     """
 
-    place = peewee.TextField(primary_key=True)
+    name = peewee.TextField(primary_key=True, column_name="place")
     validity = peewee.IntegerField()
     uid = peewee.IntegerField()
     read_at = peewee.IntegerField()

@@ -125,7 +125,7 @@ class _DiscussionReader:
         return key, position
 
     def _replies(self, comment: Value, key: str, position: str) -> Records:
-        for reply in self._nodes(comment, "replies", _place(comment, position)):
+        for reply in self._nodes(comment, "replies", _position(comment, position)):
             yield _comment(reply, key, _id(comment), position)
 
     def _nodes(self, value: Value, name: str, position: str) -> list[Value]:
@@ -175,7 +175,7 @@ def _id(comment: Value) -> str:
     return comment.text("id", "databaseId", "url")
 
 
-def _place(comment: Value, position: str) -> str:
+def _position(comment: Value, position: str) -> str:
     return f"{position}, comment {comment.text('databaseId') or _id(comment)}"
 
 
@@ -196,7 +196,7 @@ def _comment(comment: Value, page: str, parent: str, position: str) -> ImportedC
     body = comment.text("body")
     anchor, reactions = comment.text("databaseId"), _reactions(comment)
     return ImportedComment(
-        position=_place(comment, position),
+        position=_position(comment, position),
         page=page,
         id=number,
         parent=parent,

@@ -92,8 +92,8 @@ def _generic(source: SourceFile, options: ParseOptions) -> Records:
             title=unescape(page.text("title")),
         )
         comments = page.objects("comments", options.skip, f"page {number}")
-        for place, comment in enumerate(comments, 1):
-            yield _generic_comment(comment, url, f"page {number}, comment {place}", options)
+        for position, comment in enumerate(comments, 1):
+            yield _generic_comment(comment, url, f"page {number}, comment {position}", options)
 
 
 def _generic_comment(

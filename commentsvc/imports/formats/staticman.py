@@ -129,10 +129,10 @@ def _texts(fields: Mapping[str, Any]) -> Value:  # Any: as above
 
 
 def _comment(
-    fields: Value, page: str, place: tuple[str, str], options: ParseOptions
+    fields: Value, page: str, named: tuple[str, str], options: ParseOptions
 ) -> ImportedComment:
-    """Return a comment; `place` is its position, and its id if it has none."""
-    position, name = place
+    """Return a comment; `named` is its position, and its id if it has none."""
+    position, name = named
     number, created = fields.text("_id", "id") or name, fields.text(*_DATES)
     email = fields.text("email", "mail")
     digest = email.lower() if dates.is_digest(email.lower()) else ""

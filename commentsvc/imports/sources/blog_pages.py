@@ -31,18 +31,18 @@ class SitemapEntry(NamedTuple):
     changed_at: int
 
 
-def read(place: str, client: SettingsClient) -> set[str]:
-    """Return the urls of all pages of the blog at `place`.
+def read(location: str, client: SettingsClient) -> set[str]:
+    """Return the urls of all pages of the blog at `location`.
 
-    `place` is the address or the file of its sitemap, or the folder of its build. Raise
+    `location` is the address or the file of its sitemap, or the folder of its build. Raise
     ImportFailed and OSError.
     """
-    folder = Path(place)
+    folder = Path(location)
     if folder.is_dir():
         found = {each.url for path in folder.rglob(SITEMAP) for each in _entries(SourceFile(path))}
         return found or set(_files(folder))
     pages: set[str] = set()
-    waiting, seen = [place], {place}
+    waiting, seen = [location], {location}
     while waiting:
         for url, is_sitemap, _ in _sitemap(waiting.pop(), client):
             if not is_sitemap:
@@ -51,7 +51,7 @@ def read(place: str, client: SettingsClient) -> set[str]:
                 seen.add(url)
                 waiting.append(url)
         if len(seen) > MOST:
-            raise ImportFailed(f"{place} lists more than {MOST} sitemaps.")
+            raise ImportFailed(f"{location} lists more than {MOST} sitemaps.")
     return pages
 
 
@@ -62,26 +62,26 @@ def _files(folder: Path) -> Iterator[str]:
         yield "/" + (name.removesuffix(_INDEX) if path.name == _INDEX else name)
 
 
-def _sitemap(place: str, client: SettingsClient) -> list[SitemapEntry]:
-    """Return the entries of the sitemap at `place`, an address or a file."""
-    if "://" not in place:
-        return list(_entries(SourceFile(Path(place))))
+def _sitemap(location: str, client: SettingsClient) -> list[SitemapEntry]:
+    """Return the entries of the sitemap at `location`, an address or a file."""
+    if "://" not in location:
+        return list(_entries(SourceFile(Path(location))))
     try:
-        answer = asyncio.run(client.get(place, LIMIT))
+        answer = asyncio.run(client.get(location, LIMIT))
     except RemoteError as error:
-        raise ImportFailed(f"{place} cannot be read: {str(error).rstrip('.')}.") from error
+        raise ImportFailed(f"{location} cannot be read: {str(error).rstrip('.')}.") from error
     if answer.status != 200:
-        raise ImportFailed(f"{place} answers with the status {answer.status}, and no sitemap.")
-    return parse(answer.body, place)
+        raise ImportFailed(f"{location} answers with the status {answer.status}, and no sitemap.")
+    return parse(answer.body, location)
 
 
-def parse(content: bytes, place: str) -> list[SitemapEntry]:
-    """Return the entries of the sitemap at the address `place`. Raise ImportFailed."""
+def parse(content: bytes, location: str) -> list[SitemapEntry]:
+    """Return the entries of the sitemap at the address `location`. Raise ImportFailed."""
     with tempfile.NamedTemporaryFile() as file:
         file.write(content)
         file.flush()
         source = SourceFile(Path(file.name))
-        source.name = place
+        source.name = location
         return list(_entries(source))
 
 

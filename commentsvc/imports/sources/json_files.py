@@ -119,7 +119,7 @@ def items(source: SourceFile, prefix: str, skip: Callable[[InvalidInput], None])
 
 
 def _reason(error: Exception) -> str:
-    """Return an error of ijson in a few words, without its picture of the place."""
+    """Return an error of ijson in a few words, without its picture of the text."""
     text = str(error).partition("\n")[0]
     return text.removeprefix("parse error: ").removeprefix("lexical error: ").rstrip(".")[:120]
 

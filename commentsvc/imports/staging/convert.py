@@ -77,7 +77,7 @@ class Converter:
                 else html_to_markdown.read(comment.text, comment.markup)
             )
             dropped = "" if text.source or comment.ours else "it has no text"
-        if dropped:  # its place may be needed for replies
+        if dropped:  # an empty comment may be needed for replies
             row = _row((created, None, None, 0))
             return ConvertedComment(dropped, DELETED, key, row, is_html=False, notes=[])
         who, notes = self._author(comment)

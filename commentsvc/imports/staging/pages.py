@@ -51,11 +51,11 @@ class PageFinder:
             return Located("", "", f"its page belongs to the site {other.site}")
         path = "/" + url.split("/", 3)[3] if url.count("/") > 2 else "/"
         try:
-            place = self._sites.locate(path, self._name)
+            page = self._sites.locate(path, self._name)
         except UrlError as error:
             return Located("", "", f"its page has the address {url[:200]}: {error}")
         note = f"pages at {exact} were taken by their path" if self._has_origins else ""
-        return Located(*place, note=note)
+        return Located(*page, note=note)
 
 
 def _form(url: str) -> str:

@@ -57,9 +57,9 @@ PRESENT: Final = "already there"
 # The items of the first level, then the replies to them; cycles of replies are never reached. Items
 # that are already there count, so that an import that continues has the order of the first one.
 _THERE: Final = f"(outcome IS NULL OR outcome = '{PRESENT}')"
-_PLACE: Final = "INSERT INTO placed SELECT n, rank, 0 FROM item WHERE {which}"
+_ORDER: Final = "INSERT INTO placed SELECT n, rank, 0 FROM item WHERE {which}"
 _ROOTS: Final = f"up IS NULL AND {_THERE}"
-_PLACE_REPLIES: Final = (
+_ORDER_REPLIES: Final = (
     "WITH RECURSIVE tree (n, rank, depth) AS (SELECT n, rank, depth FROM placed WHERE {below}"
     " UNION ALL SELECT i.n, max(i.rank, t.rank), t.depth + 1 FROM tree AS t JOIN item AS i"
     f" ON i.up = t.n WHERE {_THERE}) INSERT INTO placed SELECT n, rank, depth FROM tree"
@@ -152,8 +152,8 @@ class StagingDatabase:
         )
         run(
             "INSERT INTO twin SELECT n, key FROM (SELECT n, key, row_number() OVER (PARTITION BY"
-            " key ORDER BY n) AS place FROM item WHERE outcome IS NULL AND key IN (SELECT key"
-            " FROM item WHERE outcome IS NULL GROUP BY key HAVING count(*) > 1)) WHERE place > 1"
+            " key ORDER BY n) AS nth FROM item WHERE outcome IS NULL AND key IN (SELECT key"
+            " FROM item WHERE outcome IS NULL GROUP BY key HAVING count(*) > 1)) WHERE nth > 1"
         )
         if self._any("twin"):
             self._tell_apart()
@@ -182,18 +182,18 @@ class StagingDatabase:
             "SELECT id, url, site, title, closed FROM thread ORDER BY id"
         ).fetchall()
         for thread, url, site, title, closed in rows:
-            place = locate(url, site)
-            if place.reason:
-                found.append((None, place.reason, None, thread))
+            located = locate(url, site)
+            if located.reason:
+                found.append((None, located.reason, None, thread))
                 continue
-            page = pages.setdefault((place.site, place.url), len(pages) + 1)
+            page = pages.setdefault((located.site, located.url), len(pages) + 1)
             self._db.execute(
                 "INSERT INTO page VALUES (?, ?, ?, ?, ?) ON CONFLICT DO UPDATE SET"
                 " closed = min(closed, excluded.closed),"
                 " title = CASE title WHEN '' THEN excluded.title ELSE title END",
-                (page, place.site, place.url, title, closed),
+                (page, located.site, located.url, title, closed),
             )
-            found.append((page, None, place.note or None, thread))
+            found.append((page, None, located.note or None, thread))
         self._db.executemany("UPDATE thread SET page = ?, reason = ?, note = ? WHERE id = ?", found)
         self._find_sites(locate)
         self._find_reactions()
@@ -298,7 +298,7 @@ class StagingDatabase:
         run("DROP TABLE top")
 
     def _drop(self) -> None:
-        """Exclude dropped comments, except the places of those with replies that are stored."""
+        """Exclude dropped comments; those with replies that are stored stay, empty."""
         self._db.execute(
             "WITH RECURSIVE needed (n) AS (SELECT up FROM item WHERE dropped IS NULL AND outcome"
             " IS NULL AND up IS NOT NULL UNION SELECT i.up FROM needed AS d JOIN item AS i"
@@ -347,8 +347,8 @@ class StagingDatabase:
         run("UPDATE item SET up = NULL WHERE up = n")
         if not self._any("item WHERE outcome IS NULL"):
             return
-        run(_PLACE.format(which=_ROOTS))
-        run(_PLACE_REPLIES.format(below=_ANSWERED))
+        run(_ORDER.format(which=_ROOTS))
+        run(_ORDER_REPLIES.format(below=_ANSWERED))
         last = 0
         while circle := run(_CIRCLE, (last,)).fetchone():
             last, is_new = circle
@@ -359,8 +359,8 @@ class StagingDatabase:
                     " first level')",
                     (last,),
                 )
-            run(_PLACE.format(which="n = ?"), (last,))
-            run(_PLACE_REPLIES.format(below="n = ?"), (last,))
+            run(_ORDER.format(which="n = ?"), (last,))
+            run(_ORDER_REPLIES.format(below="n = ?"), (last,))
         self._ready = run(_READY).rowcount
         if self._any("ready WHERE up IS NOT NULL"):
             run("CREATE UNIQUE INDEX ready_by_n ON ready (n)")  # to find parents

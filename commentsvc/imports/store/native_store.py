@@ -271,14 +271,14 @@ def _add_follower(tx: Transaction, record: FollowerRecord, site: str, import_id:
     row = tx.first(find_thread, record.url, site)
     if row is None:
         return  # no such site
-    place = row[0], row[2] if row[5] is None else row[5]
-    if (record.url and place[1] is None) or follows.known(tx, place, record.email):
+    followed = row[0], row[2] if row[5] is None else row[5]
+    if (record.url and followed[1] is None) or follows.known(tx, followed, record.email):
         return
     run = ImportTable.select(ImportTable.started_at).where(ImportTable.id == import_id)
     [(started,)] = tx.query(run)
     follower = FollowerTable.insert(
-        site=place[0],
-        thread=place[1],
+        site=followed[0],
+        thread=followed[1],
         email=record.email,
         consent=record.consent,
         asked_at=dates.moment(record.asked),

@@ -302,7 +302,7 @@ class _Batch:
             number = self._numbers.next(source_id if ours else "")
             ref = refs.get(page) or self._threads.find(pages[page])
             thread_id = ref.thread_id
-            ids[key] = place = (number, thread_id)
+            ids[key] = stored = (number, thread_id)
             is_approved = row[0] == APPROVED
             if is_approved:
                 self._shown[ref] += 1
@@ -318,7 +318,7 @@ class _Batch:
                 linked.add(thread_id)
             # As in `moderation.pins`; in our own export, a pinned comment may be unpublished.
             if is_pinned and (ours or (is_approved and parent_key is None)):
-                pinned.append(place)
+                pinned.append(stored)
             if ours:
                 details.append((ours, number, ref))
         imported.sort(key=itemgetter(2))  # neighbours in the index of keys are inserted faster

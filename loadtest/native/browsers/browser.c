@@ -46,10 +46,10 @@ void browser_close(struct browser *browser)
 }
 
 /* Connect without waiting; a refused connection is reported by an event too. */
-static void begin(struct browser *browser, const struct place *place)
+static void begin(struct browser *browser, const struct target *target)
 {
     struct sockaddr_in address = {.sin_family = AF_INET,
-                                  .sin_port = htons((uint16_t)place->port),
+                                  .sin_port = htons((uint16_t)target->port),
                                   .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
     struct epoll_event event = {.events = EPOLLIN | EPOLLOUT | EPOLLRDHUP | EPOLLET,
                                 .data.ptr = browser};
@@ -58,13 +58,13 @@ static void begin(struct browser *browser, const struct place *place)
     if (browser->fd < 0 || setsockopt(browser->fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof(on)) ||
         (connect(browser->fd, (struct sockaddr *)&address, sizeof(address)) &&
          errno != EINPROGRESS && errno != ECONNREFUSED) ||
-        epoll_ctl(place->poller, EPOLL_CTL_ADD, browser->fd, &event))
+        epoll_ctl(target->poller, EPOLL_CTL_ADD, browser->fd, &event))
         die("cannot connect");
     browser->state = BROWSER_CONNECTING;
     browser->sent = browser->have = 0;
-    if (!place->tls)
+    if (!target->tls)
         return;
-    browser->ssl = SSL_new(place->tls);
+    browser->ssl = SSL_new(target->tls);
     if (!browser->ssl || SSL_set_fd(browser->ssl, browser->fd) != 1 ||
         SSL_set1_host(browser->ssl, "localhost") != 1 ||
         SSL_set_tlsext_host_name(browser->ssl, "localhost") != 1)
@@ -161,12 +161,12 @@ static enum step advance(struct browser *browser, struct plan *plan, struct verd
     return step == STEP_DONE ? read_answer(browser, plan, verdict) : step;
 }
 
-enum browser_news browser_go(struct browser *browser, const struct place *place, struct plan *plan,
-                             struct verdict *verdict)
+enum browser_news browser_go(struct browser *browser, const struct target *target,
+                             struct plan *plan, struct verdict *verdict)
 {
     for (;;) {
         if (browser->state == BROWSER_AWAY)
-            begin(browser, place);
+            begin(browser, target);
         enum step step = advance(browser, plan, verdict);
         if (step == STEP_WAIT)
             return BROWSER_WAITS;

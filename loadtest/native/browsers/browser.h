@@ -16,7 +16,7 @@
 enum browser_state { BROWSER_AWAY, BROWSER_CONNECTING, BROWSER_SHAKING, BROWSER_OPEN };
 
 /* The server to which all browsers connect. */
-struct place {
+struct target {
     int port, poller;
     SSL_CTX *tls; /* NULL for plain HTTP */
 };
@@ -44,8 +44,8 @@ void browser_ask(struct browser *browser, struct batch batch, uint64_t due);
 
 /* Proceed as far as possible. When an answer is complete, `verdict` says whether it is right. After
  * a failure the connection is closed, and the next request opens another. */
-enum browser_news browser_go(struct browser *browser, const struct place *place, struct plan *plan,
-                             struct verdict *verdict);
+enum browser_news browser_go(struct browser *browser, const struct target *target,
+                             struct plan *plan, struct verdict *verdict);
 
 /* Close the connection. */
 void browser_close(struct browser *browser);

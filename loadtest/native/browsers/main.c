@@ -33,7 +33,7 @@ static const uint64_t SECOND = 1000000000u;
 
 struct load {
     struct plan plan;
-    struct place place;
+    struct target target;
     struct histogram latency;
     struct browser *browsers; /* owns */
     struct browser **free;    /* owns; browsers without a request */
@@ -56,8 +56,8 @@ static void load_begin(struct load *load)
 {
     load->browsers = calloc(load->count, sizeof(*load->browsers));
     load->free = calloc(load->count, sizeof(struct browser *));
-    load->place.poller = epoll_create1(EPOLL_CLOEXEC);
-    if (!load->browsers || !load->free || load->place.poller < 0)
+    load->target.poller = epoll_create1(EPOLL_CLOEXEC);
+    if (!load->browsers || !load->free || load->target.poller < 0)
         die("cannot begin");
     for (size_t i = 0; i < load->count; i++) {
         load->browsers[i].input = malloc(ANSWER_BYTES);
@@ -97,7 +97,7 @@ static void count(struct load *load, struct verdict verdict, uint64_t took)
 static void load_go(struct load *load, struct browser *browser)
 {
     struct verdict verdict = {0};
-    enum browser_news news = browser_go(browser, &load->place, &load->plan, &verdict);
+    enum browser_news news = browser_go(browser, &load->target, &load->plan, &verdict);
     if (news == BROWSER_WAITS)
         return;
     if (news == BROWSER_ANSWERED && !verdict.right && !load->wrong)
@@ -146,7 +146,7 @@ static void load_run(struct load *load, uint64_t end)
         if (time >= end && (!load->busy || time >= end + PATIENCE))
             break;
         struct timespec wait = patience(load, time, end);
-        int ready = epoll_pwait2(load->place.poller, events, EVENTS, &wait, NULL);
+        int ready = epoll_pwait2(load->target.poller, events, EVENTS, &wait, NULL);
         for (int i = 0; i < ready; i++) {
             struct browser *browser = events[i].data.ptr;
             if (browser->waiting)
@@ -188,7 +188,7 @@ int main(int argc, char **argv)
         fprintf(stderr, "usage: browsers PORT CLIENTS SECONDS RATE FIRST FILE [TRUSTED]\n");
         return 2;
     }
-    load.place.port = atoi(argv[1]);
+    load.target.port = atoi(argv[1]);
     load.count = strtoul(argv[2], NULL, 10);
     load.rate = strtod(argv[4], NULL);
     load.plan.serial = strtoull(argv[5], NULL, 10);
@@ -197,7 +197,7 @@ int main(int argc, char **argv)
     if (!load.count)
         die("there must be a client");
     if (argc == 8)
-        load.place.tls = browser_trust(argv[7]);
+        load.target.tls = browser_trust(argv[7]);
     load_begin(&load);
     uint64_t cpu = now(CLOCK_PROCESS_CPUTIME_ID);
     load.begin = now(CLOCK_MONOTONIC);

@@ -41,7 +41,7 @@ void client_send(struct client *client, struct batch batch, size_t depth, uint64
 {
     client->begin = now;
     client->waiting = depth;
-    client->place = batch.first;
+    client->next = batch.first;
     errno = 0;
     /* All answers to the last batch are read, so the socket's buffer is empty and takes this
      * one. */
@@ -70,13 +70,13 @@ static size_t judge(struct client *client, struct plan *plan, struct tally *tall
         errno = 0;
         if (!client->waiting)
             die("there are more bytes than answers");
-        struct expected *expected = plan_expected(plan, client->place);
+        struct expected *expected = plan_expected(plan, client->next);
         struct verdict verdict = answer_judge(expected, bytes + used, have - used);
         if (!verdict.size)
             break;
         count(tally, verdict, bytes + used);
         used += verdict.size;
-        client->place++;
+        client->next++;
         client->waiting--;
     }
     return used;

@@ -9,7 +9,7 @@
 struct client {
     int fd;
     size_t waiting; /* answers under way */
-    size_t place;   /* position of the next answer in the plan's order */
+    size_t next;    /* position of the next answer in the plan's order */
     uint64_t begin; /* when the batch was sent, in ns */
     size_t rest_size;
     char *rest; /* owns ANSWER_BYTES: the beginning of an incomplete answer */

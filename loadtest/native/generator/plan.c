@@ -97,14 +97,14 @@ void plan_read(struct plan *plan, const char *path)
     free(texts);
 }
 
-static void number(struct plan *plan, size_t place)
+static void number(struct plan *plan, size_t position)
 {
-    size_t mark = plan->marks[plan->order[place]];
+    size_t mark = plan->marks[plan->order[position]];
     if (mark == PLAN_NO_MARK)
         return;
     char digits[24];
     snprintf(digits, sizeof(digits), "%0*llu", MARK_DIGITS, (unsigned long long)plan->serial++);
-    memcpy(plan->bytes + plan->offsets[place] + mark, digits, MARK_DIGITS);
+    memcpy(plan->bytes + plan->offsets[position] + mark, digits, MARK_DIGITS);
 }
 
 struct batch plan_take(struct plan *plan, size_t depth)

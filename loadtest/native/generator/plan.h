@@ -39,9 +39,9 @@ void plan_read(struct plan *plan, const char *path);
 struct batch plan_take(struct plan *plan, size_t depth);
 
 /* Return the answer that is expected for the request at this position in the order. */
-static inline struct expected *plan_expected(const struct plan *plan, size_t place)
+static inline struct expected *plan_expected(const struct plan *plan, size_t position)
 {
-    return &plan->expected[plan->order[place]];
+    return &plan->expected[plan->order[position]];
 }
 
 #endif

@@ -290,8 +290,8 @@ static void the_first_answer_too_is_the_variant_that_the_client_prefers(void)
 /* Returns the answer with this status to a request that may be cached or not. */
 static size_t tags_kept(const char *head, bool storable, int status)
 {
-    const uint32_t place = 1;
-    const struct response response = {.status = status, .tags = &place, .tag_count = 1};
+    const uint32_t slot = 1;
+    const struct response response = {.status = status, .tags = &slot, .tag_count = 1};
     struct request *request = make_request(head);
     request->storable = storable;
     struct reply *reply = reply_new(request, &response);

@@ -53,7 +53,7 @@ static void what_is_kept_is_found_by_its_exact_target(void)
     CHECK_EQUAL(cache.count, 0);
 }
 
-static void a_newer_answer_takes_the_place_of_the_older(void)
+static void a_newer_answer_replaces_the_older(void)
 {
     set_up(1 << 20);
     keep("/a", "1", "t");
@@ -394,7 +394,7 @@ static void a_purge_of_ten_thousand_answers_stalls_no_hit(void)
 int main(void)
 {
     RUN(what_is_kept_is_found_by_its_exact_target);
-    RUN(a_newer_answer_takes_the_place_of_the_older);
+    RUN(a_newer_answer_replaces_the_older);
     RUN(a_purge_reaches_every_spelling);
     RUN(an_answer_asked_for_before_a_purge_is_never_found_after_it);
     RUN(a_paused_cache_finds_and_stores_nothing_but_loses_nothing);

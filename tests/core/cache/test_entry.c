@@ -170,27 +170,27 @@ static void a_small_answer_takes_three_cache_lines(void)
 
 static struct purge_table purges;
 
-static uint32_t place_of(const char *tag)
+static uint32_t slot_of(const char *tag)
 {
     return tag_index(slice_of(tag, strlen(tag)));
 }
 
 static bool spares(const char *tag, uint64_t since)
 {
-    uint32_t place = place_of(tag);
-    return purge_is_fresh(&purges, &place, 1, since);
+    uint32_t slot = slot_of(tag);
+    return purge_is_fresh(&purges, &slot, 1, since);
 }
 
 static void a_purge_makes_stale_what_was_asked_for_before_it(void)
 {
     uint64_t before = purge_now(&purges);
     CHECK(spares("thread:1", before));
-    purge_add(&purges, place_of("thread:1"));
+    purge_add(&purges, slot_of("thread:1"));
     uint64_t after = purge_now(&purges);
     CHECK(!spares("thread:1", before));
     CHECK(spares("thread:1", after));
     CHECK(spares("thread:2", before));
-    purge_add(&purges, place_of("thread:1"));
+    purge_add(&purges, slot_of("thread:1"));
     CHECK(!spares("thread:1", after));
 }
 
@@ -202,7 +202,7 @@ static void a_purge_of_everything_is_one_of_each_tag(void)
     CHECK(!spares("thread:1", before));
     CHECK(!spares("never purged", before));
     CHECK(spares("thread:1", after));
-    purge_add(&purges, place_of("thread:1"));
+    purge_add(&purges, slot_of("thread:1"));
     CHECK(!spares("thread:1", after));
     CHECK(spares("never purged", after));
 }
@@ -219,13 +219,13 @@ static void a_lease_holds_until_the_latest_clock_may_have_reached_it(void)
 
 static void one_purged_tag_of_many_is_enough(void)
 {
-    uint32_t places[3] = {place_of("a"), place_of("b"), place_of("c")};
+    uint32_t slots[3] = {slot_of("a"), slot_of("b"), slot_of("c")};
     uint64_t before = purge_now(&purges);
-    CHECK(purge_is_fresh(&purges, places, 3, before));
-    purge_add(&purges, places[2]);
-    CHECK(!purge_is_fresh(&purges, places, 3, before));
-    CHECK(purge_is_fresh(&purges, places, 2, before));
-    CHECK(purge_is_fresh(&purges, places, 0, before));
+    CHECK(purge_is_fresh(&purges, slots, 3, before));
+    purge_add(&purges, slots[2]);
+    CHECK(!purge_is_fresh(&purges, slots, 3, before));
+    CHECK(purge_is_fresh(&purges, slots, 2, before));
+    CHECK(purge_is_fresh(&purges, slots, 0, before));
 }
 
 enum { ROUNDS = 200000, PURGERS = 3 };
@@ -234,9 +234,9 @@ static void *purge_often(void *argument)
 {
     for (int i = 0; i < ROUNDS; i++) {
         uint64_t before = purge_now(&purges);
-        uint32_t place = *(uint32_t *)argument;
-        purge_add(&purges, place);
-        if (purge_is_fresh(&purges, &place, 1, before))
+        uint32_t slot = *(uint32_t *)argument;
+        purge_add(&purges, slot);
+        if (purge_is_fresh(&purges, &slot, 1, before))
             return argument;
     }
     return NULL;
@@ -246,10 +246,10 @@ static void *purge_often(void *argument)
 static void purges_of_one_tag_at_once_all_count(void)
 {
     pthread_t pthreads[PURGERS];
-    uint32_t place = place_of("contended");
+    uint32_t slot = slot_of("contended");
     uint64_t before = purge_now(&purges);
     for (int i = 0; i < PURGERS; i++)
-        CHECK_EQUAL(pthread_create(&pthreads[i], NULL, purge_often, &place), 0);
+        CHECK_EQUAL(pthread_create(&pthreads[i], NULL, purge_often, &slot), 0);
     for (int i = 0; i < PURGERS; i++) {
         void *lost;
         pthread_join(pthreads[i], &lost);
@@ -257,8 +257,8 @@ static void purges_of_one_tag_at_once_all_count(void)
     }
     uint64_t after = purge_now(&purges);
     CHECK_EQUAL(after - before, PURGERS * ROUNDS);
-    CHECK(!purge_is_fresh(&purges, &place, 1, after - 1));
-    CHECK(purge_is_fresh(&purges, &place, 1, after));
+    CHECK(!purge_is_fresh(&purges, &slot, 1, after - 1));
+    CHECK(purge_is_fresh(&purges, &slot, 1, after));
 }
 
 /* Shared heads: equal heads are stored once, as long as an answer uses them. */
@@ -268,9 +268,9 @@ static struct shared_head *share(const char *field)
 {
     char fields[64];
     snprintf(fields, sizeof fields, "A: 1\r\n%s\r\n", field);
-    const uint32_t place = 1;
+    const uint32_t slot = 1;
     const struct response response = {
-        .status = 200, .fields = text_of(fields), .tags = &place, .tag_count = 1};
+        .status = 200, .fields = text_of(fields), .tags = &slot, .tag_count = 1};
     struct request *request = make_request(GET("/"));
     struct reply *reply = reply_new(request, &response);
     request_free(request);

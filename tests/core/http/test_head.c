@@ -361,7 +361,7 @@ static void a_head_that_comes_byte_by_byte_costs_linear_time(void)
     }
 }
 
-static bool same_place(struct slice a, struct slice b)
+static bool same_slice(struct slice a, struct slice b)
 {
     return a.size == b.size && (a.size == 0 || a.data == b.data);
 }
@@ -397,9 +397,9 @@ static void what_an_earlier_head_taught_changes_no_result(void)
                   next.keep_alive == head.keep_alive && next.chunked == head.chunked &&
                   next.expect_continue == head.expect_continue &&
                   next.content_length == head.content_length && next.size == head.size);
-            CHECK(same_place(next.target, head.target) && same_place(next.fields, head.fields) &&
-                  same_place(next.if_none_match, head.if_none_match) &&
-                  same_place(next.accept_encoding, head.accept_encoding));
+            CHECK(same_slice(next.target, head.target) && same_slice(next.fields, head.fields) &&
+                  same_slice(next.if_none_match, head.if_none_match) &&
+                  same_slice(next.accept_encoding, head.accept_encoding));
         }
     }
 }

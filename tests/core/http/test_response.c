@@ -81,12 +81,12 @@ static struct clock clock_at(time_t second)
 
 static struct reply *reply_with(int status, const char *fields, const char *body, bool tagged)
 {
-    static const uint32_t place = 7;
+    static const uint32_t slot = 7;
     const struct response response = {
         .status = status,
         .fields = text_of(fields),
         .body = text_of(body),
-        .tags = &place,
+        .tags = &slot,
         .tag_count = tagged,
     };
     struct request *request = make_request("GET / HTTP/1.0\r\nOrigin: http://a\r\n\r\n");

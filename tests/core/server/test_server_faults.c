@@ -126,10 +126,10 @@ static struct slice body_of(struct slice target)
 /* Do as a Request object does: answer, or 500; without it the client gets 504 at the deadline. */
 static void answer(struct request *request)
 {
-    uint32_t place = 1;
+    uint32_t slot = 1;
     struct response response = {.status = 200, .fields = SLICE("Content-Type: text/plain\r\n")};
     response.body = body_of(request_target(request));
-    response.tags = &place;
+    response.tags = &slot;
     response.tag_count = 1;
     struct reply *reply = INSIDE(reply_new(request, &response));
     if (!reply) {

@@ -138,45 +138,45 @@ static void bring_clients(struct server *server)
 }
 
 /* The sockets that were handed over so far. */
-struct place {
+struct collected {
     int listeners[LIMIT_LISTENERS];
     struct handed_over connections[CLIENTS];
     struct sockets sockets;
 };
 
-static void take_place(struct place *place, struct server *server)
+static void collect(struct collected *collected, struct server *server)
 {
     struct handed_over handed_over;
-    *place = (struct place){
-        .sockets = {.listeners = place->listeners, .connections = place->connections}};
+    *collected = (struct collected){
+        .sockets = {.listeners = collected->listeners, .connections = collected->connections}};
     for (int fd; (fd = server_take_listener(server)) >= 0;)
-        place->listeners[place->sockets.listener_count++] = fd;
+        collected->listeners[collected->sockets.listener_count++] = fd;
     while ((handed_over = server_take_connection(server)).fd >= 0)
-        place->connections[place->sockets.connection_count++] = handed_over;
+        collected->connections[collected->sockets.connection_count++] = handed_over;
 }
 
 /* Duplicate the descriptors, as another process receives them. */
-static void pass_place(struct place *passed, const struct place *place)
+static void pass_on(struct collected *passed, const struct collected *collected)
 {
-    *passed = *place;
+    *passed = *collected;
     passed->sockets.listeners = passed->listeners;
     passed->sockets.connections = passed->connections;
-    for (uint32_t i = 0; i < place->sockets.listener_count; i++)
-        passed->listeners[i] = dup(place->listeners[i]);
-    for (uint32_t i = 0; i < place->sockets.connection_count; i++)
-        passed->connections[i].fd = dup(place->connections[i].fd);
+    for (uint32_t i = 0; i < collected->sockets.listener_count; i++)
+        passed->listeners[i] = dup(collected->listeners[i]);
+    for (uint32_t i = 0; i < collected->sockets.connection_count; i++)
+        passed->connections[i].fd = dup(collected->connections[i].fd);
 }
 
-static void close_place(const struct place *place)
+static void close_collected(const struct collected *collected)
 {
-    for (uint32_t i = 0; i < place->sockets.listener_count; i++)
-        close(place->listeners[i]);
-    for (uint32_t i = 0; i < place->sockets.connection_count; i++)
-        close(place->connections[i].fd);
+    for (uint32_t i = 0; i < collected->sockets.listener_count; i++)
+        close(collected->listeners[i]);
+    for (uint32_t i = 0; i < collected->sockets.connection_count; i++)
+        close(collected->connections[i].fd);
 }
 
 /* Stop `server` and take what it leaves; a request under way is answered by it. */
-static void give_way(struct server *server, struct place *place)
+static void give_way(struct server *server, struct collected *collected)
 {
     INSIDE((server_stop(server, 60000, true), 0));
     clients[WAITING] = dial(&server->endpoint);
@@ -184,39 +184,39 @@ static void give_way(struct server *server, struct place *place)
     say(HALFWAY, "st: h\r\n\r\n");
     AWAIT((answer_all(server), connections_of(server) == 0));
     INSIDE((server_join(server), 0));
-    take_place(place, server);
+    collect(collected, server);
     INSIDE((server_free(server), 0));
 }
 
 static struct server *begin(const struct endpoint *endpoint, uint32_t workers,
-                            const struct place *place)
+                            const struct collected *collected)
 {
     struct server *server = INSIDE(server_new(endpoint, workers, &limits));
     if (!server) {
-        close_place(place);
+        close_collected(collected);
         return NULL;
     }
-    if (INSIDE(server_start(server, &place->sockets)) == 0)
+    if (INSIDE(server_start(server, &collected->sockets)) == 0)
         return server;
     CHECK_EQUAL(errno, fault.error);
     INSIDE((server_free(server), 0));
     return NULL;
 }
 
-/* Returns the server that goes on at `place`: a new one or, if that fails, the old one, which
+/* Returns the server that goes on with `collected`: a new one or, if that fails, the old one, which
  * has kept its descriptors until then. */
 static struct server *go_on(const struct endpoint *endpoint, uint32_t workers,
-                            const struct place *place)
+                            const struct collected *collected)
 {
-    struct place passed;
-    pass_place(&passed, place);
+    struct collected passed;
+    pass_on(&passed, collected);
     struct server *next = begin(endpoint, workers, &passed);
     if (next) {
-        close_place(place);
+        close_collected(collected);
         return next;
     }
     CHECK(fault_is_over());
-    return begin(endpoint, workers, place);
+    return begin(endpoint, workers, collected);
 }
 
 /* Returns whether the client reaches its server, before and after the handover. */
@@ -233,7 +233,7 @@ static bool is_served(struct server *server, int index)
 /* One handover with one fault. Returns how often the call was made. */
 static long play(const char *address, uint32_t workers, struct fault wanted)
 {
-    const struct place none = {0};
+    const struct collected none = {0};
     struct endpoint endpoint = endpoint_of(address);
     fault_begin(wanted);
     fault_calls = LONG_MIN / 2; /* it counts from the stop on */
@@ -241,9 +241,9 @@ static long play(const char *address, uint32_t workers, struct fault wanted)
     bring_clients(server);
     endpoint = server->endpoint;
     fault_calls = 0;
-    struct place place;
-    give_way(server, &place);
-    server = go_on(&endpoint, workers, &place);
+    struct collected collected;
+    give_way(server, &collected);
+    server = go_on(&endpoint, workers, &collected);
     CHECK(strcmp(server->endpoint.text, endpoint.text) == 0);
     int lost = 0;
     for (int i = SERVED; i < CLIENTS; i++) {
@@ -278,12 +278,12 @@ static void play_all(const char *address, uint32_t workers)
 
 static char unix_text[64];
 
-static void whichever_call_fails_over_tcp_the_place_is_kept(void)
+static void whichever_call_fails_over_tcp_the_sockets_are_kept(void)
 {
     play_all("127.0.0.1:0", 2);
 }
 
-static void whichever_call_fails_over_a_unix_socket_the_place_is_kept(void)
+static void whichever_call_fails_over_a_unix_socket_the_sockets_are_kept(void)
 {
     play_all(unix_text, 1);
 }
@@ -294,8 +294,8 @@ int main(void)
     if (!mkdtemp(folder))
         return 2;
     snprintf(unix_text, sizeof unix_text, "unix:%s/socket", folder);
-    RUN(whichever_call_fails_over_tcp_the_place_is_kept);
-    RUN(whichever_call_fails_over_a_unix_socket_the_place_is_kept);
+    RUN(whichever_call_fails_over_tcp_the_sockets_are_kept);
+    RUN(whichever_call_fails_over_a_unix_socket_the_sockets_are_kept);
     rmdir(folder);
     return check_end();
 }

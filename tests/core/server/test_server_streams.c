@@ -137,7 +137,7 @@ static void an_event_published_right_after_the_beginning_is_not_lost(void)
     end();
 }
 
-static void without_a_place_the_request_is_still_to_be_answered(void)
+static void without_room_the_request_is_still_to_be_answered(void)
 {
     int clients[PLACES];
     start(60000);
@@ -157,7 +157,7 @@ static void without_a_place_the_request_is_still_to_be_answered(void)
     end();
 }
 
-static void a_client_that_left_before_its_stream_began_takes_no_place(void)
+static void a_client_that_left_before_its_stream_began_takes_no_slot(void)
 {
     start(60000);
     int client = dial(&server->endpoint);
@@ -254,7 +254,7 @@ static long play(struct fault wanted)
     return fault_calls;
 }
 
-static void whichever_call_fails_no_place_is_lost(void)
+static void whichever_call_fails_no_slot_is_lost(void)
 {
     static const struct fault faults[] = {
         {"allocate", ENOMEM, 0, 1},  {"recv", ECONNRESET, 0, 1},  {"recv", 0, 0, 1},
@@ -274,12 +274,12 @@ int main(void)
     fault_begin((struct fault){"none", 0, 0, 0});
     RUN(what_is_published_reaches_the_followers_on_all_workers);
     RUN(an_event_published_right_after_the_beginning_is_not_lost);
-    RUN(without_a_place_the_request_is_still_to_be_answered);
-    RUN(a_client_that_left_before_its_stream_began_takes_no_place);
+    RUN(without_room_the_request_is_still_to_be_answered);
+    RUN(a_client_that_left_before_its_stream_began_takes_no_slot);
     RUN(who_publishes_faster_than_workers_deal_is_told_to_wait);
     RUN(without_memory_for_all_workers_nobody_has_the_event);
     RUN(a_dead_client_is_noticed_by_its_silence);
     RUN(a_stop_ends_streams_and_those_still_to_begin);
-    RUN(whichever_call_fails_no_place_is_lost);
+    RUN(whichever_call_fails_no_slot_is_lost);
     return check_end();
 }

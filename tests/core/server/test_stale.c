@@ -16,17 +16,17 @@
 
 enum { RACES = 400, MOMENT_US = 300 };
 
-bool __real_purge_is_fresh(struct purge_table *purges, const uint32_t *places, size_t count,
+bool __real_purge_is_fresh(struct purge_table *purges, const uint32_t *slots, size_t count,
                            uint64_t since);
-bool __wrap_purge_is_fresh(struct purge_table *purges, const uint32_t *places, size_t count,
+bool __wrap_purge_is_fresh(struct purge_table *purges, const uint32_t *slots, size_t count,
                            uint64_t since);
 
 static _Atomic bool rule_is_on;
 
-bool __wrap_purge_is_fresh(struct purge_table *purges, const uint32_t *places, size_t count,
+bool __wrap_purge_is_fresh(struct purge_table *purges, const uint32_t *slots, size_t count,
                            uint64_t since)
 {
-    return !rule_is_on || __real_purge_is_fresh(purges, places, count, since);
+    return !rule_is_on || __real_purge_is_fresh(purges, slots, count, since);
 }
 
 static struct server *server;

@@ -37,7 +37,7 @@ static void a_beat_is_a_comment_and_the_end_is_the_last_chunk(void)
     CHECK_EQUAL(event_end(false).size, 0);
 }
 
-/* The subscribers: places for streams, and which tags are followed. */
+/* The subscribers: slots for streams, and which tags are followed. */
 
 static struct subscribers subscribers;
 
@@ -54,7 +54,7 @@ static void a_tag_is_followed_from_the_first_stream_to_the_end_of_the_last(void)
     CHECK_EQUAL(subscribers.count, 0);
 }
 
-static void whoever_finds_no_place_is_counted_and_follows_nothing(void)
+static void whoever_finds_no_slot_is_counted_and_follows_nothing(void)
 {
     subscribers = (struct subscribers){.limit = 2};
     CHECK(subscribers_add(&subscribers, 1, 0, 0) && subscribers_add(&subscribers, 2, 0, 0));
@@ -193,8 +193,8 @@ static void a_stream_may_end_while_its_event_is_dealt_out(void)
     close_all();
 }
 
-/* The table of places is shared; what is sent is not. */
-static void two_tags_in_one_place_get_their_own_events_only(void)
+/* The table of slots is shared; what is sent is not. */
+static void two_tags_in_one_slot_get_their_own_events_only(void)
 {
     char other[32];
     uint32_t index = tag_index(SLICE("a"));
@@ -226,7 +226,7 @@ static void the_end_frees_the_events_in_hand(void)
     subscriptions_fini(&(struct subscriptions){0});
 }
 
-static void a_stream_whose_client_has_left_gives_its_place_back(void)
+static void a_stream_whose_client_has_left_gives_its_slot_back(void)
 {
     open_all();
     struct request *request = make_request(GET("/"));
@@ -246,14 +246,14 @@ int main(void)
     RUN(the_largest_event_fits_its_block);
     RUN(a_beat_is_a_comment_and_the_end_is_the_last_chunk);
     RUN(a_tag_is_followed_from_the_first_stream_to_the_end_of_the_last);
-    RUN(whoever_finds_no_place_is_counted_and_follows_nothing);
+    RUN(whoever_finds_no_slot_is_counted_and_follows_nothing);
     RUN(a_group_has_a_bound_of_its_own);
     RUN(an_event_goes_to_those_who_follow_its_tag);
     RUN(events_keep_their_order);
     RUN(a_stream_gets_no_event_from_before_it_began);
     RUN(a_stream_may_end_while_its_event_is_dealt_out);
-    RUN(two_tags_in_one_place_get_their_own_events_only);
+    RUN(two_tags_in_one_slot_get_their_own_events_only);
     RUN(the_end_frees_the_events_in_hand);
-    RUN(a_stream_whose_client_has_left_gives_its_place_back);
+    RUN(a_stream_whose_client_has_left_gives_its_slot_back);
     return check_end();
 }

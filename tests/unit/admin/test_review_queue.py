@@ -92,9 +92,9 @@ def test_a_button_decides_on_its_comment_alone_and_undo_takes_it_back(
     assert act
     answer = seat.send("undo", act=act[1], back="queue?site=blog")
     assert statuses(service) == {first: "pending", second: "pending"}
-    place, _, comment = header(answer, "Location").partition("#")
+    location, _, comment = header(answer, "Location").partition("#")
     assert comment == f"c{second}"
-    html = text(seat.get(place))
+    html = text(seat.get(location))
     assert "1 comment restored." in html
     assert 'name="act"' not in html
 

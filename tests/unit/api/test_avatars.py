@@ -88,16 +88,16 @@ def test_a_picture_comes_by_way_of_us(service: Served, gallery: Gallery) -> None
 def test_who_cannot_draw_a_picture_gets_a_neutral_one(service: Served, gallery: Gallery) -> None:
     assert ask(service, f"{TARGET}?site=notes&fallback=1").body == PNG
     gallery.status = 404
-    for place in (f"{avatar('bob@x.example')}?site=notes", "0?site=notes", f"{ANN}?site=blog"):
-        answer = ask(service, f"/api/avatar/{place}&fallback=1")
+    for target in (f"{avatar('bob@x.example')}?site=notes", "0?site=notes", f"{ANN}?site=blog"):
+        answer = ask(service, f"/api/avatar/{target}&fallback=1")
         fields = dict(answer.headers)
-        assert (answer.status, fields["Content-Type"]) == (200, "image/svg+xml"), place
+        assert (answer.status, fields["Content-Type"]) == (200, "image/svg+xml"), target
         assert fields["Cache-Control"] == "public, max-age=300", "there may be a picture soon"
         assert "sandbox" in fields["Content-Security-Policy"]
     assert len(gallery.asked) == 2
     assert ask(service, f"{TARGET}?site=notes&fallback=yes").status == 400
-    for place in ("x", ANN[:-1], "00", ""):
-        assert ask(service, f"/api/avatar/{place}?site=notes&fallback=1").status == 404, place
+    for target in ("x", ANN[:-1], "00", ""):
+        assert ask(service, f"/api/avatar/{target}?site=notes&fallback=1").status == 404, target
     assert ask(service, "/api/avatar/0?site=notes").status == 404
 
 

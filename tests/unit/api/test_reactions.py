@@ -112,9 +112,9 @@ def test_a_reader_without_a_script_reacts_by_a_form(service: Served) -> None:
     for _ in range(2):  # a network counts once
         answer = react_by_form(service, "👍", query="?lang=de")
         assert answer.status == 303
-        place = dict(answer.headers)["Location"]
-        assert place == "thread?url=%2Fp%2F&view=page&site=blog&lang=de"
-    page = service.get(f"/embed/{place}").body.decode()
+        location = dict(answer.headers)["Location"]
+        assert location == "thread?url=%2Fp%2F&view=page&site=blog&lang=de"
+    page = service.get(f"/embed/{location}").body.decode()
     assert "👍</span> <span>1</span></button>" in page
     assert counts(service) == {"👍": 1, "❤️": 0}
 

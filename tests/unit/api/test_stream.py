@@ -49,8 +49,8 @@ def test_the_url_is_made_canonical_and_a_bad_one_refused(service: Served) -> Non
 
 
 def test_a_tag_leads_back_to_its_thread() -> None:
-    for place in (("blog", "/p/"), ("notes", "/a:b/?c=d:e")):
-        assert model.thread_of(model.thread_tag(*place)) == place
+    for page in (("blog", "/p/"), ("notes", "/a:b/?c=d:e")):
+        assert model.thread_of(model.thread_tag(*page)) == page
     assert model.thread_of(model.site_tag("blog")) is None
     assert model.thread_of("bans") is None
 

@@ -226,7 +226,7 @@ def test_a_message_that_cannot_be_rendered_costs_its_neighbours_nothing(
 def submission(message: str, **fields: Any) -> Submission:  # Any: a field of Submission
     """Return a comment by Ann on /p/ of the blog."""
     plain = Submission(
-        place=("blog", "/p/"),
+        page=("blog", "/p/"),
         author="Ann",
         message=message,
         email="",

@@ -52,13 +52,13 @@ def test_two_cookies_differ() -> None:
 def test_a_cookie_that_was_altered_is_none() -> None:
     _, cookie = COOKIES.visit(b"r" * 32)
     good = sent_back(cookie)
-    for place in range(len(COOKIE) + 1, len(good)):
-        other = "A" if good[place] != "A" else "B"
-        altered = good[:place] + other + good[place + 1 :]
+    for index in range(len(COOKIE) + 1, len(good)):
+        other = "A" if good[index] != "A" else "B"
+        altered = good[:index] + other + good[index + 1 :]
         # The last letter of base64 has unused bits; the signed text itself is compared.
-        assert COOKIES.token(altered) in (None, COOKIES.token(good)), place
-        if place < len(good) - 1:
-            assert COOKIES.token(altered) is None, place
+        assert COOKIES.token(altered) in (None, COOKIES.token(good)), index
+        if index < len(good) - 1:
+            assert COOKIES.token(altered) is None, index
 
 
 @pytest.mark.parametrize(

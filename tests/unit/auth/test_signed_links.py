@@ -46,9 +46,9 @@ def test_a_link_with_other_content_than_today_has_expired(purpose: str) -> None:
 
 def test_no_altered_link_says_anything_else() -> None:
     """In base64 the last letter can be written in several ways that mean the same bytes."""
-    for place in range(len(TOKEN)):
+    for index in range(len(TOKEN)):
         for letter in "Ab0.":
-            altered = TOKEN[:place] + letter + TOKEN[place + 1 :]
+            altered = TOKEN[:index] + letter + TOKEN[index + 1 :]
             try:
                 content = LINKS.read("comment", altered, NOW)
             except LinkError:

@@ -154,7 +154,7 @@ def test_other_formats_take_the_origin_from_the_settings(data: Path) -> None:
 
 
 SITES = ("blog", "other")
-PLACES = (("blog", ""), ("blog", "/a/"), ("other", "/new/3"))
+FOLLOWED = (("blog", ""), ("blog", "/a/"), ("other", "/new/3"))
 FOLLOWERS = ("ann@blog.example", "Flo@x.example")
 TEXTS = ("Hello *you*", "One\n\nTwo", "<b>x</b> & y", "\u202eüñ \U0001f600", "```\na\n```")
 
@@ -209,7 +209,7 @@ def happen(database: Database, draw: random.Random, now: int) -> None:
         lambda: write(undo.last, [number], "Jo", now),
         lambda: write(changes.edit, number, word, "Mo", now),
         lambda: write(votes.vote, number, word, draw.choice([1, -1]), [b"network2"], now),
-        lambda: write(follows.request, draw.choice(PLACES), draw.choice(FOLLOWERS), "fr", now),
+        lambda: write(follows.request, draw.choice(FOLLOWED), draw.choice(FOLLOWERS), "fr", now),
         lambda: write(follows.confirm, draw.randrange(1, 5), now),
         lambda: write(follows.stop, draw.randrange(1, 5), now),
         lambda: write(retention.forget, "ann@blog.example", "Mo", now),

@@ -29,7 +29,7 @@ Run = Callable[..., Result]
 @pytest.fixture
 def run(monkeypatch: pytest.MonkeyPatch) -> Run:
     """Run the command line in this process, with no settings in the environment."""
-    for variable in (*loader.PLACES, "COMMENTSVC_SERVER_WORKERS"):
+    for variable in (*loader.LOCATIONS, "COMMENTSVC_SERVER_WORKERS"):
         monkeypatch.delenv(variable, raising=False)
 
     def run(*words: object, **environ: str) -> Result:
@@ -298,9 +298,9 @@ def test_every_command_works_with_both_engines(
     for text, given, expected in TABLE:
         verb, *words = text.replace("DIR", str(files)).split()
         group = main.main.get_command(None, verb)  # type: ignore[arg-type]  # it uses no context
-        place = 1 if hasattr(group, "commands") else 0
-        place += words[:1] == ["token"]
-        words[place:place] = ["--data", str(data)]
+        index = 1 if hasattr(group, "commands") else 0
+        index += words[:1] == ["token"]
+        words[index:index] = ["--data", str(data)]
         done = CliRunner().invoke(main.main, [verb, *words], input=given)
         assert done.exit_code == 0, (text, done.output)
         assert expected in done.output, (text, done.output)

@@ -76,27 +76,27 @@ def rows(snapshot: Snapshot) -> dict[str, list[dict[str, Any]]]:  # Any: the eng
     of work that was undone.
     """
     found: dict[str, list[dict[str, Any]]] = {}
-    places: dict[str, dict[int, int]] = {}
+    positions: dict[str, dict[int, int]] = {}
     for model in (SiteTable, ThreadTable, CommentTable, ProposedTitleTable):
         table, columns = model._meta.table_name, model._meta.sorted_fields
         names = [column.column_name for column in columns]
         all_of = snapshot.query(model.select().order_by(columns[0]))
         found[table] = [dict(zip(names, row, strict=True)) for row in all_of]
         ids = (row.get("id", 0) for row in found[table])
-        places[table] = {number: place for place, number in enumerate(ids, 1)}
+        positions[table] = {number: position for position, number in enumerate(ids, 1)}
     for table, all_rows in found.items():
         for row in all_rows:
             for name, of in {**ID_OF, "id": table}.items():
                 if row.get(name) is not None:
-                    row[name] = places[of][row[name]]
+                    row[name] = positions[of][row[name]]
     return found
 
 
 def told(outcomes: list[Outcome]) -> list[str]:
     """Return what outcomes say; an id is told by its place among theirs."""
     results = [each for each in outcomes if isinstance(each, InsertResult)]
-    places = {
-        name: {number: place for place, number in enumerate(sorted(ids))}
+    positions = {
+        name: {number: position for position, number in enumerate(sorted(ids))}
         for name in ("id", "thread_id")
         for ids in [{getattr(each.comment, name) for each in results}]
     }
@@ -106,8 +106,8 @@ def told(outcomes: list[Outcome]) -> list[str]:
                 each,
                 comment=replace(
                     each.comment,
-                    id=places["id"][each.comment.id],
-                    thread_id=places["thread_id"][each.comment.thread_id],
+                    id=positions["id"][each.comment.id],
+                    thread_id=positions["thread_id"][each.comment.thread_id],
                 ),
             )
             if isinstance(each, InsertResult)

@@ -80,10 +80,10 @@ def test_what_is_not_ours_is_bad(text: str) -> None:
 @given(st.text(max_size=200))
 def test_any_text_is_bad_or_a_place(text: str) -> None:
     try:
-        place, _ = pagination.decode("newest", text)
+        position, _ = pagination.decode("newest", text)
     except BadCursor:
         return
-    assert all(abs(value) < 2**63 for value in place)
+    assert all(abs(value) < 2**63 for value in position)
 
 
 @pytest.fixture

@@ -263,8 +263,8 @@ def test_a_thread_closes_by_its_age_unless_a_moderator_keeps_it_open(database: D
 
 def test_a_page_tells_when_it_closes(database: Database) -> None:
     def closes(open_for: int) -> int | None:
-        place = ("blog", "/post/")
-        page = database.read_now(queries.list_comments, place, "oldest", 9, None, open_for)
+        ref = ("blog", "/post/")
+        page = database.read_now(queries.list_comments, ref, "oldest", 9, None, open_for)
         return page.closes
 
     assert closes(HOUR) is None

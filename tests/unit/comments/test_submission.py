@@ -51,7 +51,7 @@ def test_everything_that_may_be_sent_is_read() -> None:
         key="0123456789abcdef",
         subject="buy",
     ) == Submission(
-        place=("blog", "/p/"),
+        page=("blog", "/p/"),
         author="Ann",
         message="Hi",
         email="Ann@Blog.Example",

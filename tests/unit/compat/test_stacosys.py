@@ -265,7 +265,7 @@ def test_the_newest_comments_are_written_to_a_file(
 
 
 @pytest.mark.parametrize(
-    ("target", "place"),
+    ("target", "location"),
     [
         ("/report?token=a&secret=b", "/moderation"),
         ("/accept?id=1&secret=b", "/moderation"),
@@ -273,12 +273,12 @@ def test_the_newest_comments_are_written_to_a_file(
         ("/unsubscribe?token=a", "/mail/stop?t=former"),
     ],
 )
-def test_links_in_mails_of_version_1_lead_on(service: Served, target: str, place: str) -> None:
+def test_links_in_mails_of_version_1_lead_on(service: Served, target: str, location: str) -> None:
     answer = service.get(target)
     assert answer.status == 302
-    assert urljoin(target, dict(answer.headers)["Location"]) == place
-    if "?" in place:
-        ended = service.get(place)
+    assert urljoin(target, dict(answer.headers)["Location"]) == location
+    if "?" in location:
+        ended = service.get(location)
         assert ended.status == 410
         assert "This subscription does not exist any more." in ended.body.decode()
 

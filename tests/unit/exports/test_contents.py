@@ -99,8 +99,8 @@ def fill(database: Database) -> None:
     for reader, networks in (("a reader", [b"\x01\x02"]), ("another", [])):
         given = Reaction("👍", reader)
         database.write_now(reactions.react, PageRef("blog", "/post/"), given, networks, NOW)
-    places = {PageRef("blog", "/viewed/"): 3, PageRef("other", "/elsewhere/"): 1}
-    database.write_now(views.add, places)
+    pages = {PageRef("blog", "/viewed/"): 3, PageRef("other", "/elsewhere/"): 1}
+    database.write_now(views.add, pages)
     database.write_now(threads.add_alias, "blog", "/post/", "/old/")
     database.write_now(threads.set_state, "blog", "/post/", "closed")
     for kind, value in (("author", "Ann"), ("word", "casino"), ("domain", "spam.example")):

@@ -107,9 +107,13 @@ def test_what_is_gone_is_gone_from_the_files(database: Database, folder: Path) -
     assert write(database, folder) == (1, 0, 1)
     assert [path.name for path in folder.iterdir()] == [file_name("/post/")]
     told = msgspec.json.decode((folder / file_name("/post/")).read_bytes())
-    [place] = told["comments"]
-    assert (place["id"], place["deleted"], sorted(place)) == (1, True, ["deleted", "id", "replies"])
-    assert [reply["id"] for reply in place["replies"]] == [2]
+    [emptied] = told["comments"]
+    assert (emptied["id"], emptied["deleted"], sorted(emptied)) == (
+        1,
+        True,
+        ["deleted", "id", "replies"],
+    )
+    assert [reply["id"] for reply in emptied["replies"]] == [2]
 
 
 def test_files_of_others_are_left_alone(database: Database, folder: Path) -> None:

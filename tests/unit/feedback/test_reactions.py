@@ -37,10 +37,10 @@ def react(
     emoji: str = "👍",
     given: bool = True,
     networks: Sequence[bytes] = HERE,
-    place: PageRef = PAGE,
+    page: PageRef = PAGE,
 ) -> dict[str, int]:
     reaction = Reaction(emoji, word, given)
-    return database.write_now(reactions.react, place, reaction, networks, NOW)
+    return database.write_now(reactions.react, page, reaction, networks, NOW)
 
 
 def counts(database: Database, url: str = "/post/") -> dict[str, int]:
@@ -73,7 +73,7 @@ def test_taking_back_what_was_never_given_makes_no_page(database: Database) -> N
     assert react(database, "ann", given=False) == {}
     assert database.read_now(queries.thread, "blog", "/post/").id == 0
     with pytest.raises(UnknownSite):
-        react(database, "ann", place=PageRef("nowhere", "/"))
+        react(database, "ann", page=PageRef("nowhere", "/"))
 
 
 def test_one_network_is_no_crowd(database: Database) -> None:
@@ -109,21 +109,21 @@ def test_merged_pages_count_a_reader_once(database: Database) -> None:
     add(database)
     for word in ("ann", "bob"):
         react(database, word)
-        react(database, word, "🎉", place=OTHER)
-    react(database, "ann", place=OTHER)
-    react(database, "cy", place=OTHER)
+        react(database, word, "🎉", page=OTHER)
+    react(database, "ann", page=OTHER)
+    react(database, "cy", page=OTHER)
     thread = database.read_now(queries.thread, "blog", "/post/")
     database.write_now(lambda tx: reactions.add_counts(tx, thread.id, {"👍": 10}))
     database.write_now(threads.merge, "blog", "/other/", "/post/", "Mo", NOW)
     assert counts(database) == {"👍": 13, "🎉": 2}
     assert counts(database, "/other/") == {"👍": 13, "🎉": 2}  # an alias
-    assert react(database, "cy", given=False, place=OTHER)["👍"] == 12
+    assert react(database, "cy", given=False, page=OTHER)["👍"] == 12
 
 
 def test_reactions_to_an_address_that_becomes_an_alias_move_along(database: Database) -> None:
     add(database)
     for url in ("/new/", "/alias/"):
-        react(database, f"reader of {url}", place=PageRef("blog", url))
+        react(database, f"reader of {url}", page=PageRef("blog", url))
     database.write_now(threads.move, "blog", "/post/", "/new/")
     database.write_now(threads.add_alias, "blog", "/new/", "/alias/")
     assert counts(database, "/new/") == counts(database, "/alias/") == {"👍": 2}
@@ -131,7 +131,7 @@ def test_reactions_to_an_address_that_becomes_an_alias_move_along(database: Data
 
 def test_a_moderator_removes_the_reactions_of_a_page(database: Database, purged: list[str]) -> None:
     react(database, "ann")
-    react(database, "ann", place=OTHER)
+    react(database, "ann", page=OTHER)
     purged.clear()
     ref = database.read_now(threads.find, "blog", "/post/")
     database.write_now(reactions.remove, ref)

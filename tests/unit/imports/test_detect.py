@@ -430,8 +430,8 @@ def test_numbers_may_have_any_length(tmp_path: Path) -> None:
     faults: list[str] = []
     found = comments(parsed(path, "artalk", faults=faults))
     assert [(each.id, each.votes) for each in found] == [("1", 1), (big, 0), ("1E+999999999", 0)]
-    place = path.read_text().index(huge) + 300
-    assert faults == [f"byte {place}: a number has more than 300 digits"]
+    offset = path.read_text().index(huge) + 300
+    assert faults == [f"byte {offset}: a number has more than 300 digits"]
 
 
 def brief(comment: ImportedComment) -> tuple[str, ...]:

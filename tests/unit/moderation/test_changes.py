@@ -113,11 +113,11 @@ def test_unknown_ids_are_all_named_and_nothing_is_changed(
 
 def test_a_decision_on_several_threads_and_sites_counts_each(database: Database) -> None:
     database.write_now(site_rows.sync, ["other"])
-    places = [("blog", "/a/"), ("blog", "/b/"), ("other", "/a/"), ("blog", "/a/")]
-    ids = [add(database, status="pending", site=site, url=url).comment.id for site, url in places]
+    pages = [("blog", "/a/"), ("blog", "/b/"), ("other", "/a/"), ("blog", "/a/")]
+    ids = [add(database, status="pending", site=site, url=url).comment.id for site, url in pages]
     decide(database, "approved", *ids)
     counted = database.read_now(
-        lambda snapshot: [queries.thread(snapshot, *at).count for at in places]
+        lambda snapshot: [queries.thread(snapshot, *at).count for at in pages]
     )
     assert counted == [2, 1, 1, 2]
     assert database.read_now(queries.site_count, "blog") == 3

@@ -105,19 +105,19 @@ def test_only_the_end_of_a_sheet_is_a_place_to_go_on(database: Database, after: 
 
 
 @pytest.mark.postgresql_only("SQLite has no statistics that lead to another plan")
-@pytest.mark.parametrize("queries", [lists.ENTRIES, lists.PLACES])
+@pytest.mark.parametrize("queries", [lists.ENTRIES, lists.POSITIONS])
 def test_an_empty_queue_reads_no_other_comments(
     database: Database, queries: lists.ListQueries
 ) -> None:
     """Regression: PostgreSQL read all comments for it, from the newest on."""
-    sql, places = queries.unapproved.made_for(ENGINE)
+    sql, indexes = queries.unapproved.made_for(ENGINE)
     values = ("pending", NOW, 50)
 
     def explain(tx: Any) -> list[str]:  # Any: psycopg's connection is behind it
         tx._connection.run("ANALYZE comment")
         for way in ("seqscan", "bitmapscan", "sort"):  # of a test's few rows
             tx._connection.run(f"SET LOCAL enable_{way} = off")
-        bound = [values[place] for place in places]
+        bound = [values[index] for index in indexes]
         return [row[0] for row in tx._connection.run(f"EXPLAIN {sql}", bound)]
 
     steps = database.write_now(explain)
@@ -140,7 +140,7 @@ def test_what_waits_is_numbered(database: Database) -> None:
     ("query", "values", "index"),
     [
         (query, values, index)
-        for queries in (lists.ENTRIES, lists.PLACES)
+        for queries in (lists.ENTRIES, lists.POSITIONS)
         for query, values, index in [
             (queries.unapproved, ("spam", 99, 9), "comment_by_status (status=? AND id<?)"),
             (

@@ -82,8 +82,8 @@ def test_all_of_it_is_told(database: Database) -> None:
 
 def test_what_readers_follow_and_how_they_sign_in_is_told(database: Database) -> None:
     add(database, url="/a/")
-    place = PageRef("blog", "/a/")
-    database.write_now(follows.request, place, EMAIL, "en", NOW)
+    page = PageRef("blog", "/a/")
+    database.write_now(follows.request, page, EMAIL, "en", NOW)
     assert database.read_now(personal_data.is_known, EMAIL)
     told = database.read_now(personal_data.export, EMAIL, NOW)
     assert [(each.site, each.url, each.consent) for each in told.follows] == [

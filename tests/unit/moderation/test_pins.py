@@ -15,7 +15,7 @@ from tests.unit.admin_client import header, seated, text
 from tests.unit.app_fixture import SETTINGS, Served, data, served
 from tests.unit.database_fixture import NOW, add, decide, opened
 
-PLACE = ("blog", "/post/")
+POST = ("blog", "/post/")
 ORDERS: dict[Sort, list[int]] = {
     "oldest": [3, 1, 2, 4, 5],
     "newest": [3, 5, 4, 2, 1],
@@ -40,7 +40,7 @@ def pieces(database: Database, sort: Sort, limit: int) -> list[list[int]]:
     found: list[list[int]] = []
     after: str | None = None
     while not found or after:
-        page = database.read_now(queries.list_comments, PLACE, sort, limit, after)
+        page = database.read_now(queries.list_comments, POST, sort, limit, after)
         assert page.thread.count == 5
         found.append([item.id for item in page.items])
         after = page.next
@@ -61,9 +61,9 @@ def test_it_is_first_and_comes_once_however_the_list_is_cut(database: Database, 
 
 def test_none_is_lost_where_another_is_pinned_meanwhile(database: Database) -> None:
     database.write_now(pins.pin, 3)
-    first = database.read_now(queries.list_comments, PLACE, "oldest", 2, None)
+    first = database.read_now(queries.list_comments, POST, "oldest", 2, None)
     database.write_now(pins.pin, 5)
-    rest = database.read_now(queries.list_comments, PLACE, "oldest", 9, first.next)
+    rest = database.read_now(queries.list_comments, POST, "oldest", 9, first.next)
     assert [item.id for item in (*first.items, *rest.items)] == [3, 1, 2, 4, 5]
 
 
@@ -92,7 +92,7 @@ def test_only_what_is_published_and_no_reply_is_pinned(database: Database) -> No
 def test_what_is_deleted_stands_nowhere(database: Database) -> None:
     database.write_now(pins.pin, 3)
     decide(database, "deleted", 3)
-    page = database.read_now(queries.list_comments, PLACE, "oldest", 9, None)
+    page = database.read_now(queries.list_comments, POST, "oldest", 9, None)
     assert [item.id for item in page.items] == [1, 2, 4, 5]
 
 
@@ -101,13 +101,13 @@ def test_a_merged_page_keeps_its_own(database: Database) -> None:
     database.write_now(pins.pin, 3)
     database.write_now(pins.pin, 6)
     database.write_now(threads.merge, "blog", "/other/", "/post/", "Mo", NOW)
-    page = database.read_now(queries.list_comments, PLACE, "oldest", 9, None)
+    page = database.read_now(queries.list_comments, POST, "oldest", 9, None)
     assert [item.id for item in page.items] == [3, 1, 2, 4, 5, 6]
 
 
 def test_who_asks_for_changes_gets_the_pinned_one_too(database: Database) -> None:
     database.write_now(pins.pin, 3)
-    page = database.read_now(queries.changed, PLACE, NOW + 3, 9)
+    page = database.read_now(queries.changed, POST, NOW + 3, 9)
     assert [item.id for item in page.items] == [3, 4, 5]
 
 

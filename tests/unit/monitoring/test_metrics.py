@@ -17,7 +17,7 @@ STATUS = "Name:\tpython\nVmHWM:\t   61440 kB\nVmRSS:\t   45056 kB\nThreads:\t3\n
 def stats() -> dict[str, int]:
     """Return all counters of the core, each with a different number."""
     names = core_server().stats()
-    return {name: 1000 + place for place, name in enumerate(names)}
+    return {name: 1000 + index for index, name in enumerate(names)}
 
 
 @pytest.fixture

@@ -253,8 +253,8 @@ def test_sessions_end_by_signing_out_and_after_their_time(service: Served) -> No
 
 def test_a_session_is_for_its_site(service: Served) -> None:
     token = sign_in(service, "Ann Bo")
-    place = "/api/reader?url=https://notes.example/p/"
-    assert service.ask("GET", place, b"", **bearer(token)).status == 401
+    target = "/api/reader?url=https://notes.example/p/"
+    assert service.ask("GET", target, b"", **bearer(token)).status == 401
     for wrong in ("", "x", token + "x", "x" * 1_000):
         assert service.ask("GET", "/api/reader?url=/p/", b"", **bearer(wrong)).status == 401
 

@@ -180,7 +180,7 @@ def test_a_server_that_fails_lets_the_one_before_it_go_on(tmp_path: Path) -> Non
         assert asyncio.run(succession.conclude()) is None
     assert ready == [False]
     given.close()
-    succession.place.close()
+    succession.inherited.close()
     assert held() == before
 
 

@@ -295,8 +295,8 @@ def test_settings_do_not_change() -> None:
 
 def test_places_come_from_the_environment_and_are_no_settings() -> None:
     environ = {"COMMENTSVC_DATA": "/var/lib/commentsvc", "COMMENTSVC_CONFIG": ""}
-    assert loader.place("COMMENTSVC_DATA", environ) == Path("/var/lib/commentsvc")
-    assert loader.place("COMMENTSVC_CONFIG", environ) is None
+    assert loader.location_in("COMMENTSVC_DATA", environ) == Path("/var/lib/commentsvc")
+    assert loader.location_in("COMMENTSVC_CONFIG", environ) is None
     assert loader.load(None, environ) == Settings()
 
 

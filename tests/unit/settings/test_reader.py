@@ -25,7 +25,7 @@ class Tray(Struct, frozen=True):
 
 def reading() -> SettingsReader:
     return SettingsReader(
-        "BAKE_", {"oven": Oven, "tray": Tray}, repeated="tray", places=("BAKE_HOME",)
+        "BAKE_", {"oven": Oven, "tray": Tray}, repeated="tray", others=("BAKE_HOME",)
     )
 
 

@@ -64,7 +64,7 @@ def test_a_wave_makes_comments_wait_and_refuses_none() -> None:
     judge = layers(site_rate_limit="2/minute")
     decisions = [verdict(judge, f"Hello {n}").decision for n in range(4)]
     assert decisions == ["accept", "accept", "hold", "hold"]
-    assert verdict(judge, place=("notes", "/p/")).decision == "accept"
+    assert verdict(judge, page=("notes", "/p/")).decision == "accept"
     assert verdict(judge, later_ms=60_000).decision == "accept"
 
 

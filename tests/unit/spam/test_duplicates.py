@@ -13,8 +13,8 @@ SENT = Submission(("blog", "/p/"), "Ann", TEXT, "", "", "", None, "", "", "")
 
 
 def sent(author: str, message: str = TEXT, url: str = "/p/", key: str = "") -> Submission:
-    place = ("blog", url)
-    return msgspec.structs.replace(SENT, author=author, message=message, place=place, key=key)
+    page = ("blog", url)
+    return msgspec.structs.replace(SENT, author=author, message=message, page=page, key=key)
 
 
 def points(memory: Duplicates, submission: Submission, network: bytes, now_ms: int = 0) -> int:

@@ -60,10 +60,10 @@ def test_a_stamp_is_for_its_site(ours: FormTokens) -> None:
 
 def test_every_altered_letter_is_noticed(ours: FormTokens) -> None:
     form_token = ours.make("blog", NOW)
-    for place, letter in enumerate(form_token):
-        altered = form_token[:place] + ("0" if letter != "0" else "1") + form_token[place + 1 :]
+    for index, letter in enumerate(form_token):
+        altered = form_token[:index] + ("0" if letter != "0" else "1") + form_token[index + 1 :]
         # The last letter of the signature has two unused bits.
-        assert look(ours, altered) == score.FORGED or place == len(form_token) - 1
+        assert look(ours, altered) == score.FORGED or index == len(form_token) - 1
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,7 @@ from commentsvc.db.database import Database
 from commentsvc.settings.schema import SpamSettings
 from commentsvc.spam import pending_limit
 from commentsvc.spam.pending_limit import NETWORK_FULL, RECOUNT_MS, SITE_FULL, PendingLimit
-from commentsvc.util.client_network import network
+from commentsvc.util.client_network import network_of
 from commentsvc.util.i18n import Text
 from commentsvc.util.timestamps import DAY_MS
 from tests.unit.database_fixture import add, decide, opened
@@ -50,7 +50,7 @@ def test_a_network_has_a_days_share_of_the_queue(database: Database) -> None:
 def test_an_ipv6_48_has_the_share_of_three_networks(database: Database) -> None:
     """Its 256 networks could fill the queue of a site within two days."""
     bound = limit(database, per_day=3)
-    networks = [network(f"2001:db8:1:{number:x}00::1") for number in range(256)]
+    networks = [network_of(f"2001:db8:1:{number:x}00::1") for number in range(256)]
     assert [bound.take("blog", each, 0) for each in networks].count(None) == 9
 
 

@@ -24,10 +24,10 @@ def solved(asked: dict[str, Any]) -> str:  # Any: JSON as ALTCHA defines it
 
 def altered(answer: str, *path: str, value: object) -> str:
     payload = json.loads(base64.b64decode(answer))
-    place = payload
+    parent = payload
     for name in path[:-1]:
-        place = place[name]
-    place[path[-1]] = value
+        parent = parent[name]
+    parent[path[-1]] = value
     return base64.b64encode(json.dumps(payload).encode()).decode()
 
 

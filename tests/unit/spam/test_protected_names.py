@@ -241,8 +241,8 @@ def by_artalk(service: Served, author: str, email: str) -> int:
 def by_mention(service: Served, author: str, _email: str) -> int:
     shown = MentionComments(service.service, service.submissions)
     number = len(service.stored()) + 1
-    place = Mention(number, "blog", "/p/", f"https://x.example/{number}", BLOG, "", None, 0, 0)
-    asyncio.run(shown.show(place, FoundMention(REPLY, author, "", "Hi"), int(NOW * 1_000)))
+    mention = Mention(number, "blog", "/p/", f"https://x.example/{number}", BLOG, "", None, 0, 0)
+    asyncio.run(shown.show(mention, FoundMention(REPLY, author, "", "Hi"), int(NOW * 1_000)))
     return 202
 
 

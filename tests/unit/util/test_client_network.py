@@ -2,11 +2,11 @@
 
 import pytest
 
-from commentsvc.util.client_network import NetworkHashes, network
+from commentsvc.util.client_network import NetworkHashes, network_of
 from commentsvc.util.timestamps import DAY_MS
 
 NOW = 1_795_000_000_000
-HERE, THERE = network("192.0.2.1"), network("198.51.100.1")
+HERE, THERE = network_of("192.0.2.1"), network_of("198.51.100.1")
 
 
 @pytest.mark.parametrize(
@@ -24,12 +24,12 @@ HERE, THERE = network("192.0.2.1"), network("198.51.100.1")
     ],
 )
 def test_addresses_are_counted_by_network(one: str, other: str, same: bool) -> None:
-    assert (network(one) == network(other)) is same
+    assert (network_of(one) == network_of(other)) is same
 
 
 def test_a_hash_tells_networks_apart_and_not_addresses() -> None:
     hashes = NetworkHashes(b"key", 30)
-    assert hashes.hash(HERE, NOW) == hashes.hash(network("192.0.2.200"), NOW + 1)
+    assert hashes.hash(HERE, NOW) == hashes.hash(network_of("192.0.2.200"), NOW + 1)
     assert hashes.hash(HERE, NOW) != hashes.hash(THERE, NOW)
     assert HERE not in (hashes.hash(HERE, NOW) or b"")
 
@@ -61,8 +61,8 @@ def test_a_clock_that_jumps_keeps_only_a_few_keys() -> None:
     assert len(set(made.values())) == 50
 
 
-@pytest.mark.parametrize(("place", "days"), [(HERE, 0), (b"", 30)])
-def test_where_nothing_is_kept_there_is_no_hash(place: bytes, days: int) -> None:
+@pytest.mark.parametrize(("network", "days"), [(HERE, 0), (b"", 30)])
+def test_where_nothing_is_kept_there_is_no_hash(network: bytes, days: int) -> None:
     hashes = NetworkHashes(b"key", days)
-    assert hashes.hash(place, NOW) is None
-    assert hashes.hashes(place, NOW) == ()
+    assert hashes.hash(network, NOW) is None
+    assert hashes.hashes(network, NOW) == ()

@@ -259,8 +259,8 @@ def test_the_widget_gets_its_texts_and_no_others(tag: str) -> None:
 def test_hugo_is_told_the_plural_form_of_each_number(tag: str) -> None:
     told = catalogues.hugo_words(catalogs()[tag])
     for number in range(1, 1_100):
-        place = number if number < 100 else 100 + number % 100
-        text = told["counts"][int(told["form_of"][place])]
+        index = number if number < 100 else 100 + number % 100
+        text = told["counts"][int(told["form_of"][index])]
         assert text.replace("#", str(number)) == find_language(tag).count(number)
 
 

@@ -5,11 +5,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from commentsvc.util import ratelimit
-from commentsvc.util.client_network import network
+from commentsvc.util.client_network import network_of
 from commentsvc.util.ratelimit import WIDE, NetworkLimiter, RateLimiter
 
 # The 256 networks of an IPv6 /48.
-WIDE_NETWORK = [network(f"2001:db8:1:{number:x}00::1") for number in range(256)]
+WIDE_NETWORK = [network_of(f"2001:db8:1:{number:x}00::1") for number in range(256)]
 
 
 def test_a_key_gets_its_count_and_then_waits() -> None:
@@ -65,10 +65,10 @@ def test_no_window_lets_more_through_than_the_bucket_and_the_rate(pauses: list[i
 def test_an_ipv6_48_gets_three_times_as_much_as_a_network() -> None:
     """It has 256 networks, and anybody can have one."""
     limiter = NetworkLimiter("4/minute")
-    waits = [limiter.take(place, 0) for place in WIDE_NETWORK for _ in range(2)]
+    waits = [limiter.take(network, 0) for network in WIDE_NETWORK for _ in range(2)]
     assert waits.count(0) == 4 * WIDE
-    assert limiter.take(network("2001:db8:2::1"), 0) == 0
-    assert [limiter.take(network("192.0.2.1"), 0) for _ in range(5)].count(0) == 4
+    assert limiter.take(network_of("2001:db8:2::1"), 0) == 0
+    assert [limiter.take(network_of("192.0.2.1"), 0) for _ in range(5)].count(0) == 4
     assert limiter.take(WIDE_NETWORK[-1], 1_000 * max(waits)) == 0
 
 

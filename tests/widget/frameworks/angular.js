@@ -4,7 +4,7 @@ import { bootstrapApplication } from "@angular/platform-browser";
 
 let last = 0;
 
-export async function mount(place, tag, values, listeners) {
+export async function mount(container, tag, values, listeners) {
   const shown = signal(values);
   const bound = Object.keys(values).map((name) => `[${name}]="shown()['${name}']"`);
   const heard = Object.keys(listeners).map((name) => `(${name})="listeners['${name}']($event)"`);
@@ -18,7 +18,7 @@ export async function mount(place, tag, values, listeners) {
     schemas: [CUSTOM_ELEMENTS_SCHEMA],
     template: `<${tag} ${[...bound, ...heard].join(" ")}><i>Fallback</i></${tag}>`,
   })(App);
-  place.append(document.createElement(selector));
+  container.append(document.createElement(selector));
   const app = await bootstrapApplication(App);
   return { update: (values) => shown.set(values), unmount: () => app.destroy() };
 }

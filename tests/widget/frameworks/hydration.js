@@ -12,13 +12,13 @@ function Page({ values, onReady }) {
   return createElement("main", null, createElement("comment-thread", { ...values, ...props }));
 }
 
-export function serve(place, values) {
-  place.innerHTML = renderToString(createElement(Page, { values }));
+export function serve(container, values) {
+  container.innerHTML = renderToString(createElement(Page, { values }));
 }
 
-export function takeOver(place, values, onReady) {
+export function takeOver(container, values, onReady) {
   const errors = [];
   const onRecoverableError = (error) => errors.push(String(error));
-  hydrateRoot(place, createElement(Page, { values, onReady }), { onRecoverableError });
+  hydrateRoot(container, createElement(Page, { values, onReady }), { onRecoverableError });
   return errors;
 }

@@ -2,7 +2,7 @@ import { html, nothing, render } from "lit";
 
 /** Return the functions for templates that set properties, or else attributes. */
 function mountBy(isProperty) {
-  return (place, tag, values, listeners) => {
+  return (container, tag, values, listeners) => {
     const names = Object.keys(values);
     const binding = (name) => (isProperty ? "." : values[name] === true ? "?" : "") + name + "=";
     const parts = [...names.map(binding), ...Object.keys(listeners).map((name) => `@${name}=`)];
@@ -12,10 +12,10 @@ function mountBy(isProperty) {
     const given = (value) => (isProperty ? value : value ?? nothing);
     const update = (values) => {
       const all = [...names.map((name) => given(values[name])), ...Object.values(listeners)];
-      render(html(strings, ...all), place);
+      render(html(strings, ...all), container);
     };
     update(values);
-    return { update, unmount: () => render(nothing, place) };
+    return { update, unmount: () => render(nothing, container) };
   };
 }
 

@@ -1,8 +1,8 @@
 import { h, render } from "preact";
 
-export function mount(place, tag, values, listeners) {
+export function mount(container, tag, values, listeners) {
   const on = Object.fromEntries(Object.keys(listeners).map((name) => ["on" + name, listeners[name]]));
-  const update = (values) => render(h(tag, { ...values, ...on }, h("i", null, "Fallback")), place);
+  const update = (values) => render(h(tag, { ...values, ...on }, h("i", null, "Fallback")), container);
   update(values);
-  return { update, unmount: () => render(null, place) };
+  return { update, unmount: () => render(null, container) };
 }

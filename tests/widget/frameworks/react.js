@@ -18,8 +18,8 @@ export function elementOf(tag, values, listeners) {
   return createElement(StrictMode, null, createElement(tag, more, createElement("i", null, "Fallback")));
 }
 
-export function mount(place, tag, values, listeners) {
-  const root = createRoot(place);
+export function mount(container, tag, values, listeners) {
+  const root = createRoot(container);
   const show = (values) => flushSync(() => root.render(elementOf(tag, values, listeners)));
   show(values);
   return { update: show, unmount: () => flushSync(() => root.unmount()) };

@@ -201,13 +201,13 @@ def test_a_token_of_some_sites_changes_nothing_on_others(service: Served) -> Non
     program, here = Program(service, "decide"), Program(service, "decide", "notes")
     thread = program.get("/threads")["data"][0]["id"]
     decision = data(program.ask("POST", "/decisions", action="approve", ids=[theirs]))["decision"]
-    place = f"/comments/{theirs}"
+    comment = f"/comments/{theirs}"
     for method, path, sent in (
-        ("GET", place, {}),
-        ("PATCH", place, {"message": "mine"}),
-        ("POST", f"{place}/answers", {"message": "mine"}),
-        ("PUT", f"{place}/pin", {}),
-        ("DELETE", f"{place}/pin", {}),
+        ("GET", comment, {}),
+        ("PATCH", comment, {"message": "mine"}),
+        ("POST", f"{comment}/answers", {"message": "mine"}),
+        ("PUT", f"{comment}/pin", {}),
+        ("DELETE", f"{comment}/pin", {}),
         ("POST", "/decisions", {"action": "spam", "ids": [theirs]}),
         ("DELETE", f"/decisions/{decision}", {}),
         ("POST", f"/threads/{thread}", {"do": "state", "value": "closed"}),
@@ -249,11 +249,11 @@ def test_pages_bans_and_accounts_are_managed(service: Served) -> None:
     add(service.database, url="/a/", author="Zoe")
     program = Program(service, "administer")
     [page] = program.get("/threads")["data"]
-    place = f"/threads/{page['id']}"
-    assert data(program.ask("POST", place, do="state", value="closed"))["state"] == "closed"
-    assert program.ask("POST", place, do="state", value="ajar").status == 400
-    assert data(program.ask("POST", place, do="move", value="/b/"))["aliases"] == ["/a/"]
-    assert program.ask("POST", place, do="alias", value="https://else.example/").status == 400
+    path = f"/threads/{page['id']}"
+    assert data(program.ask("POST", path, do="state", value="closed"))["state"] == "closed"
+    assert program.ask("POST", path, do="state", value="ajar").status == 400
+    assert data(program.ask("POST", path, do="move", value="/b/"))["aliases"] == ["/a/"]
+    assert program.ask("POST", path, do="alias", value="https://else.example/").status == 400
     ban = data(program.ask("POST", "/bans", kind="author", value="Zoe", days=7))["id"]
     [listed] = program.get("/bans")["data"]
     assert (listed["id"], listed["value"], listed["actor"]) == (ban, "zoe", "rosa")

@@ -339,12 +339,12 @@ def test_pictures_of_authors_are_ours_where_a_site_shows_them(
         shown = [*top, *top[0]["replies"], *data(service.get("/isso-2017/?uri=/p/"))["replies"]]
         pictures = [each.get("gravatar_image") for each in shown]
         config = data(service.get("/isso/config"))["config"]
-    place = f"{public_url}/api/avatar"
+    avatars = f"{public_url}/api/avatar"
     expected = [
-        f"{place}/0?fallback=1",  # it is deleted
-        f"{place}/{avatar('tom@blog.example')}?fallback=1",
-        f"{place}/0?fallback=1",  # without an email address
-        f"{place}/0?site=2017&fallback=1",
+        f"{avatars}/0?fallback=1",  # it is deleted
+        f"{avatars}/{avatar('tom@blog.example')}?fallback=1",
+        f"{avatars}/0?fallback=1",  # without an email address
+        f"{avatars}/0?site=2017&fallback=1",
     ]
     assert pictures == (expected if public_url else [None] * 4)
     assert config["gravatar"] == bool(public_url)

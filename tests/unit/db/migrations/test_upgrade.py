@@ -197,13 +197,13 @@ def test_a_database_of_another_program_is_refused(path: Path) -> None:
     refused(path, "belongs to another program")
 
 
-@pytest.mark.parametrize("place", [20, 100, 4096 * 3 + 5])
-def test_a_damaged_file_is_refused(tmp_path: Path, path: Path, place: int) -> None:
+@pytest.mark.parametrize("offset", [20, 100, 4096 * 3 + 5])
+def test_a_damaged_file_is_refused(tmp_path: Path, path: Path, offset: int) -> None:
     with opened(tmp_path) as database:
         for _ in range(50):
             add(database, source="x" * 1000)
     with path.open("r+b") as file:
-        file.seek(place)
+        file.seek(offset)
         file.write(b"\xa5" * 2000)
     refused(path, "damaged .*: restore it from a backup")
 

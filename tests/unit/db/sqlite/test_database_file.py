@@ -113,14 +113,14 @@ def test_no_comment_is_acknowledged_after_a_change_of_the_files(
 def test_comments_are_stored_again_when_the_right_file_is_back(data: Path) -> None:
     file = data / DATABASE
     with opened(data) as database:
-        for away, place, back in (
+        for away, there, back in (
             (move, file.with_name("moved"), file),
             (move_folder, data.with_name("elsewhere"), data),
         ):
             away(file)
             with pytest.raises(DatabaseReplaced):
                 add(database)
-            place.rename(back)
+            there.rename(back)
             assert not database.seems_replaced
             add(database)
     assert count(data) == 2

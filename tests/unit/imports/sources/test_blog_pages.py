@@ -38,8 +38,8 @@ def served(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(SettingsClient, "get", get)
 
 
-def read(place: object) -> set[str]:
-    return blog_pages.read(str(place), SettingsClient())
+def read(location: object) -> set[str]:
+    return blog_pages.read(str(location), SettingsClient())
 
 
 def test_a_list_of_sitemaps_is_followed(tmp_path: Path) -> None:

@@ -197,13 +197,13 @@ def test_records_of_valid_xml_are_the_same_in_pieces_of_any_size(
     begin, end = sample.index("<" + tag[2:-1]), sample.rindex(tag) + len(tag)
     text = sample[:begin] + sample[begin:end] * 4 + sample[end:]
     path = tmp_path / "file.xml"
-    places = [place for place, letter in enumerate(text) if letter in "<>" and place > begin]
+    indexes = [index for index, letter in enumerate(text) if letter in "<>" and index > begin]
     valid = 0
     for number, hidden in enumerate(HIDDEN):
-        for place in places[number :: len(HIDDEN) * 2]:
-            path.write_text(text[:place] + hidden + text[place:])
+        for index in indexes[number :: len(HIDDEN) * 2]:
+            path.write_text(text[:index] + hidden + text[index:])
             whole = records(path, xml_records.HEAD * 256, monkeypatch)
-            in_pieces = records(path, (90, 500)[place % 2], monkeypatch)
-            assert in_pieces == whole or whole[1], (place, hidden)
+            in_pieces = records(path, (90, 500)[index % 2], monkeypatch)
+            assert in_pieces == whole or whole[1], (index, hidden)
             valid += not whole[1]
     assert valid > 50, "the others are broken"

@@ -103,7 +103,7 @@ def test_export_import_export_gives_the_same_bytes(
     assert client.check(tmp_path / "new") == []
 
 
-PLACES = (PageRef("blog", "/post/"), PageRef("blog", "/b/?page=2"), PageRef("other", "/c/"))
+PAGES = (PageRef("blog", "/post/"), PageRef("blog", "/b/?page=2"), PageRef("other", "/c/"))
 AUTHORS = (("Ann", "ann@blog.example"), ("Bo & Cy", "bo@blog.example"), ("Ünï 😄", ""), ("Mo", ""))
 TEXTS = ("Hello *you*", 'a<b>\n\n- "x"\t\u2028', "casino", "😄 ünï", f"![Red](image:{IMAGE})")
 
@@ -114,7 +114,7 @@ class Service:
     def __init__(self, database: Database) -> None:
         self.do = database.write_now
         self.database = database
-        self.places: list[PageRef] = []  # of the comments, by their ids from 1
+        self.pages: list[PageRef] = []  # of the comments, by their ids from 1
         self.wishes: set[int] = set()  # comments whose authors want to follow the page
         self.now = NOW
 
@@ -134,18 +134,18 @@ class Service:
             steps[kind % len(steps)](which, how, more)
 
     def write(self, which: int, how: int, more: int) -> None:
-        place = PLACES[which % 3]
+        page = PAGES[which % 3]
         author, email = AUTHORS[how % 4]
-        same = [number for number, other in enumerate(self.places, 1) if other == place]
+        same = [number for number, other in enumerate(self.pages, 1) if other == page]
         who = None
         if author == "Ann" and more % 3 == 0:
-            who = self.do(accounts.identified, place.site, ("mail", email), email, self.now)
+            who = self.do(accounts.identified, page.site, ("mail", email), email, self.now)
             if not who.name:
                 who = self.do(accounts.choose_name, who, author, looks(author))
         self.do(
             create.add,
             new(
-                **place._asdict(),
+                **page._asdict(),
                 author=author,
                 email=email,
                 source=TEXTS[more % 5],
@@ -162,10 +162,10 @@ class Service:
             ),
             self.now,
         )
-        self.places.append(place)
+        self.pages.append(page)
 
     def judge(self, which: int, how: int, more: int) -> None:
-        number = which % max(len(self.places), 1) + 1
+        number = which % max(len(self.pages), 1) + 1
         self.database.read_now(queries.get, number)
         match how % 4:
             case 0 | 1:
@@ -177,7 +177,7 @@ class Service:
                 self.do(changes.edit, number, TEXTS[more % 5], "Jo", self.now)
 
     def change(self, which: int, how: int, more: int) -> None:
-        number = which % max(len(self.places), 1) + 1
+        number = which % max(len(self.pages), 1) + 1
         comment = self.database.read_now(queries.get, number).comment
         match how % 5:
             case 0:
@@ -194,28 +194,26 @@ class Service:
                 self.do(subscriptions.stop, number)
 
     def react(self, which: int, how: int, more: int) -> None:
-        place = PLACES[which % 3]
+        page = PAGES[which % 3]
         match how % 3:
             case 0:
                 given = Reaction("👍❤️"[more % 2], f"reader {more}", more % 5 > 0)
-                self.do(reactions.react, place, given, [bytes([more])], self.now)
+                self.do(reactions.react, page, given, [bytes([more])], self.now)
             case 1:
-                self.do(views.add, {place: more + 1})
+                self.do(views.add, {page: more + 1})
             case 2:
-                self.do(
-                    follows.request, (place.site, place.url), f"f{more}@x.example", "", self.now
-                )
+                self.do(follows.request, (page.site, page.url), f"f{more}@x.example", "", self.now)
                 self.do((follows.confirm, follows.stop)[more % 2], more, self.now)
 
     def manage(self, which: int, how: int, more: int) -> None:
-        place = PLACES[which % 3]
+        page = PAGES[which % 3]
         match how % 6:
             case 0:
-                self.do(threads.set_state, *place, ("open", "closed", "aging")[more % 3])
+                self.do(threads.set_state, *page, ("open", "closed", "aging")[more % 3])
             case 1:
-                self.do(threads.add_alias, *place, f"/old/{more}")
+                self.do(threads.add_alias, *page, f"/old/{more}")
             case 2:
-                self.do(threads.set_title, *place, f"Title <{more}>")
+                self.do(threads.set_title, *page, f"Title <{more}>")
             case 3:
                 kind = ("author", "word", "domain", "network")[more % 4]
                 self.do(
@@ -289,8 +287,10 @@ def test_taking_an_import_back_keeps_what_readers_did_since(export: Path, tmp_pa
             given = Reaction(emoji, reader)
             database.write_now(reactions.react, page, given, [], SYSTEM_CLOCK.now_ms())
         database.write_now(views.add, {PageRef("blog", "/viewed/"): 2})
-        place = ("other", "/elsewhere/")
-        database.write_now(follows.request, place, "a@reader.example", "", SYSTEM_CLOCK.now_ms())
+        elsewhere = ("other", "/elsewhere/")
+        database.write_now(
+            follows.request, elsewhere, "a@reader.example", "", SYSTEM_CLOCK.now_ms()
+        )
         database.write_now(follows.stop, 2, SYSTEM_CLOCK.now_ms())
     assert run(tmp_path, "--undo", 1).exit_code == 0
     with opened(tmp_path) as database:
@@ -326,8 +326,8 @@ def test_a_service_with_comments_gives_new_ids(export: Path, tmp_path: Path) -> 
     assert done.exit_code == 0, done.output
     with opened(data) as database:
         entries = database.read_now(queries.listing, None, 10)
-        places = {entry.comment.id: (entry.site, entry.url) for entry in entries}
-        assert places == {
+        pages = {entry.comment.id: (entry.site, entry.url) for entry in entries}
+        assert pages == {
             1: ("blog", "/own/"),
             2: ("blog", "/post/"),
             3: ("blog", "/post/"),
