@@ -24,6 +24,7 @@ DEPTH_LIMIT: Final = 200  # nesting of elements
 FIELD_LIMIT: Final = 1_000_000  # characters of one element that are kept
 SHAPE_LIMIT: Final = 10_000  # different elements per file that are kept in memory
 PATH_LIMIT: Final = 1_000  # characters of the path of an element
+TAG_LIMIT: Final = 1_000  # bytes of a tag or reference that are read together
 # Fields with HTML. Where a file has it as elements of its own, their tags are part of the text.
 MARKUP: Final = frozenset({"message", "comment_content"})
 VOID: Final = frozenset({"br", "hr", "img"})  # elements without an end tag in HTML
@@ -83,17 +84,34 @@ def read(
 
 
 def _repairer(head: bytes) -> Callable[[bytes, bool], bytes]:
-    """Return a converter of a file's bytes to UTF-8 without control characters."""
+    """Return a converter of a file's bytes to UTF-8 without control characters.
+
+    It keeps a tag or reference that the bytes cut off until the rest of it comes.
+    """
     match = _ENCODING.search(head, 0, HEAD)
     convert = to_utf8(head, match[1].decode() if match else "utf-8")
+    rest = b""
 
     def repair(data: bytes, final: bool) -> bytes:
-        clean = convert(data, final)
+        nonlocal rest
+        clean = rest + convert(data, final)
+        end = len(clean) if final else _whole(clean)
+        clean, rest = clean[:end], clean[end:]
         if b"&#" in clean:
             clean = _BAD_REFERENCE.sub(b"", clean)
         return _UNQUOTED.sub(rb' dsq:id="\1"', clean)
 
     return repair
+
+
+def _whole(data: bytes) -> int:
+    """Return how many of the bytes come before a tag or reference that they cut off."""
+    whole = len(data)
+    for begins, ends in ((b"<", b">"), (b"&", b";")):
+        begin = data.rfind(begins, max(len(data) - TAG_LIMIT, 0))
+        if begin >= 0 and data.find(ends, begin) < 0:
+            whole = min(whole, begin)
+    return whole
 
 
 class _Shape:

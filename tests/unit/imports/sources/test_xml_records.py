@@ -190,7 +190,7 @@ HIDDEN = (
 
 
 @pytest.mark.parametrize("sample", [DISQUS, WORDPRESS])
-def test_records_of_valid_xml_are_the_same_in_pieces_of_any_size(
+def test_records_are_the_same_in_pieces_of_any_size(
     tmp_path: Path, sample: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     tag = "</post>" if sample is DISQUS else "</wp:comment>"
@@ -198,12 +198,9 @@ def test_records_of_valid_xml_are_the_same_in_pieces_of_any_size(
     text = sample[:begin] + sample[begin:end] * 4 + sample[end:]
     path = tmp_path / "file.xml"
     indexes = [index for index, letter in enumerate(text) if letter in "<>" and index > begin]
-    valid = 0
     for number, hidden in enumerate(HIDDEN):
         for index in indexes[number :: len(HIDDEN) * 2]:
             path.write_text(text[:index] + hidden + text[index:])
             whole = records(path, xml_records.HEAD * 256, monkeypatch)
             in_pieces = records(path, (90, 500)[index % 2], monkeypatch)
-            assert in_pieces == whole or whole[1], (index, hidden)
-            valid += not whole[1]
-    assert valid > 50, "the others are broken"
+            assert in_pieces == whole, (index, hidden)
