@@ -12,7 +12,7 @@ from typing import Final, Literal, NamedTuple, TypeAlias
 
 import comrak
 
-from commentsvc.markup import markdown
+from commentsvc.markup import bare_links, markdown
 
 # The markup of a text; html_lines is HTML with line breaks and blank lines between paragraphs.
 Markup: TypeAlias = Literal["html", "html_lines", "markdown", "text"]
@@ -46,6 +46,7 @@ _CONTROL: Final = re.compile(r"[\x00-\x08\x0b-\x1f\x7f\ud800-\udfff]")
 
 _EXTENSIONS: Final = comrak.ExtensionOptions()
 _EXTENSIONS.autolink = _EXTENSIONS.strikethrough = _EXTENSIONS.table = True
+_EXTENSIONS.cjk_friendly_emphasis = True
 _OPTIONS: Final = comrak.RenderOptions()
 _OPTIONS.unsafe_ = _OPTIONS.hardbreaks = True
 
@@ -104,7 +105,7 @@ def read(text: str, markup: Markup) -> CommentText:
     if markup == "markdown":
         if "<" not in text or not _HAS_TAG.search(_CODE.sub("", text)):
             return CommentText(text, markdown.render(text), False)
-        text = comrak.render_markdown(text, _EXTENSIONS, None, _OPTIONS)
+        text = bare_links.render(text, _EXTENSIONS, _OPTIONS)
     elif "<" not in text and "&" not in text:
         return _plain(text)
     elif "\n" in text and (markup == "html_lines" or not any(_blocks(text))):

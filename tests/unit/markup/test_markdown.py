@@ -462,7 +462,7 @@ def test_a_hostile_text_takes_bounded_time_and_space(name: str) -> None:
 BLOCKS = ["> ", "- ", "* ", "+ ", "1. ", "# ", "-", "```\n", "    ", "<div>\n", "<!--", "-->"]
 INLINES = ["*", "**", "_", "~~", "`", "<", "<a>", "&", "&quot;", '"', "\\", "a"]
 LINKS = ["[", "]", "](", ")", "![", "[a]", "[a](b)", "![a](b)", '[a]: b \'"""\'\n', "[^a]"]
-ADDRESSES = ["www.", "http://a.b ", "a@b.c "]
+ADDRESSES = ["www.", "http://a.b ", "a@b.c ", "Https://a。"]
 CELLS = ["|", "|a", "|-", "|:-:", "a|", "\n|-|-|\n", "|:-:" * 50 + "\n", "|a" * 50 + "\n"]
 SPACES = ["\n", "\n\n", "  \n", "\t", "\xa0"]
 FRAGMENTS = st.sampled_from([*BLOCKS, *INLINES, *LINKS, *ADDRESSES, *CELLS, *SPACES])
