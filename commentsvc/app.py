@@ -410,9 +410,9 @@ def build(
     """
     settings, database, clock = service.settings, service.database, service.clock
     submissions = SubmissionService(service, memory.bans, memory.names)
-    ways = channels.channels(settings, SignedLinks(service.keys), clock, database)
-    ways.update(_sent_mentions(service))
-    outbox = OutboxWorker(database, ways, clock, leads=leads)
+    outgoing = channels.channels(settings, SignedLinks(service.keys), clock, database)
+    outgoing.update(_sent_mentions(service))
+    outbox = OutboxWorker(database, outgoing, clock, leads=leads)
     views = ViewCounter(database)
     receiver, hook, fetching = _inbox(service, submissions)
     stream = CommentStream(service, core, secrets.randbelow)
@@ -581,7 +581,7 @@ async def _serve(
         start.data / data_dir.control_socket(start.instance),
         execute=partial(_execute, opened.service),
         ready=ready,
-        give_way=succession.begin,
+        accept=succession.begin,
     )
     await _listen(control, start.data)
     stack.push_async_callback(control.stop, COMMAND_GRACE)

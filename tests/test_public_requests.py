@@ -200,7 +200,7 @@ DISQUS = "{http://disqus.com}"
 WORDPRESS = "{http://wordpress.org/export/1.0/}"
 
 
-def ways_out(service: Served) -> dict[str, list[str]]:
+def outputs(service: Served) -> dict[str, list[str]]:
     """Return the HTML of comments that each way out contains."""
 
     def read(asked: str) -> Any:  # Any: JSON of any shape
@@ -253,8 +253,8 @@ def test_every_way_out_has_exactly_what_the_sanitizer_wrote(
         return re.sub("[\x00-\x08\x0b\x0c\x0e-\x1f\ufffd\ufffe\uffff]", "", html).strip()
 
     expected = {comparable(html) for html in stored}
-    for way, htmls in ways_out(service).items():
-        assert not {*map(comparable, htmls)} ^ expected, way
+    for name, htmls in outputs(service).items():
+        assert not {*map(comparable, htmls)} ^ expected, name
     for page in ("/embed/thread?url=/p/", "/embed/thread?url=/p/&view=page"):
         text = service.get(page).body.decode()
         assert [html for html in stored if html not in text] == [], page

@@ -55,6 +55,6 @@ class OutboxPages:
 
         303 to the outbox; sends the row with this `id` now. 404.
         """
-        post_id = number(context.first("id"))
-        again = await self._database.write(outbox.retry, [post_id], context.now)
+        outbox_id = number(context.first("id"))
+        again = await self._database.write(outbox.retry, [outbox_id], context.now)
         return redirect(f"outbox?done={'again' if again else 'nothing'}")

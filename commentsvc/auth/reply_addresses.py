@@ -32,7 +32,7 @@ class ReplyWord(NamedTuple):
 
     purpose: int
     comment_id: int
-    post_id: int
+    outbox_id: int
     expires_day: int
     recipient: bytes
 
@@ -48,10 +48,10 @@ class ReplyAddresses:
         self._find = re.compile(words + re.escape(self._domain), re.IGNORECASE).search
 
     def make(
-        self, purpose: int, comment_id: int, post_id: int, recipient: str, expires: int
+        self, purpose: int, comment_id: int, outbox_id: int, recipient: str, expires: int
     ) -> str:
         """Return the address for an answer, which works until `expires` (Unix milliseconds)."""
-        word = ReplyWord(purpose, comment_id, post_id, expires // DAY_MS, digest_of(recipient))
+        word = ReplyWord(purpose, comment_id, outbox_id, expires // DAY_MS, digest_of(recipient))
         content = _CONTENT.pack(*word)
         text = base64.b32encode(content + _mac(self._keys[0], content)).decode().lower()
         return f"{self._local}+{text}@{self._domain}"

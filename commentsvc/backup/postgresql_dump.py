@@ -122,14 +122,14 @@ def _run_dump(words: list[str], url: str, unwanted: Callable[[], bool]) -> None:
                 raise BackupError("The copy was not finished, because the program is stopping.")
             with contextlib.suppress(subprocess.TimeoutExpired):
                 process.wait(ROUND)
-        _look(process)
+        _raise_if_failed(process)
 
 
 @contextlib.contextmanager
 def _started(
     words: list[str], environ: Mapping[str, str] | None = None
 ) -> Iterator[subprocess.Popen[bytes]]:
-    """Run a program during the block; it writes its errors to a file, for `_look`."""
+    """Run a program during the block; it writes its errors to a file, for `_raise_if_failed`."""
     with subprocess.Popen(
         words,
         env=environ,
@@ -144,7 +144,7 @@ def _started(
             raise
 
 
-def _look(process: subprocess.Popen[bytes]) -> None:
+def _raise_if_failed(process: subprocess.Popen[bytes]) -> None:
     """Raise BackupError with what a program said, if it failed; all of its output was read."""
     assert process.stderr is not None
     text = " ".join(process.stderr.read().decode(errors="replace").split())
@@ -188,7 +188,7 @@ def _script(archive: Path) -> Iterator[Iterator[Statement]]:
     with _started([*words, "--file=-", str(archive)]) as process:
         assert process.stdout is not None
         yield _statements(process.stdout)
-        _look(process)
+        _raise_if_failed(process)
 
 
 def _statements(lines: IO[bytes]) -> Iterator[Statement]:
@@ -217,7 +217,7 @@ def restore(
     The previous tables are kept in another schema. Raise BackupError or
     DatabaseError; then nothing is changed.
     """
-    _look_at(source)
+    _check_archive(source)
     with contextlib.closing(PostgresqlConnection(url)) as connection:
         try:
             missing = postgresql_upgrade.missing(connection, may_be_moved=True)
@@ -256,7 +256,7 @@ def restore(
     return RestoreResult(comments, latest, None, faults, held, kept)
 
 
-def _look_at(source: Path) -> None:
+def _check_archive(source: Path) -> None:
     if not source.is_file():
         raise BackupError(f"{source} is not a file. Name a backup.")
     with source.open("rb") as file:

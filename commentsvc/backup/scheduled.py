@@ -92,7 +92,7 @@ class ScheduledBackup:
             return
         loop = asyncio.get_running_loop()
         self._ending.clear()
-        with ThreadPoolExecutor(1, "backup", initializer=_give_way) as worker:
+        with ThreadPoolExecutor(1, "backup", initializer=_lower_priority) as worker:
             try:
                 while True:
                     await loop.run_in_executor(worker, self.round)
@@ -157,6 +157,6 @@ def _moment(path: Path) -> int:
         return 0
 
 
-def _give_way() -> None:
+def _lower_priority() -> None:
     with contextlib.suppress(OSError):  # a service manager's filter may forbid it
         os.setpriority(os.PRIO_PROCESS, threading.get_native_id(), NICE)

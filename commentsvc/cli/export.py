@@ -146,10 +146,10 @@ def _write_data_files(data: Path, site: str, folder: Path) -> None:
         f"{folder}: {done.written} written, {done.unchanged} unchanged, {done.removed} removed"
     )
     if done.failures:
-        raise Failure(_told(done.failures))
+        raise Failure(_failure_lines(done.failures))
 
 
-def _told(failures: tuple[str, ...]) -> Iterator[str]:
+def _failure_lines(failures: tuple[str, ...]) -> Iterator[str]:
     """Return the first failures, and in the last line how many pages keep their former file."""
     yield from failures[:FAILURES]
     left = len(failures) - FAILURES

@@ -9,7 +9,7 @@ phrase. A word with an @ is an e-mail address, or a domain if it begins with the
 with a slash is a page's url. A word may have a field before it: `author:`, `email:`, `site:`,
 `text:` or `page:`. No query is invalid.
 
-The newest comments come first. A search that is limited to a status or site examines `LOOK`
+The newest comments come first. A search that is limited to a status or site examines `EXAMINED`
 comments at a time, so that it is fast even if few of them match: `SearchResult.next` continues
 behind these.
 """
@@ -29,7 +29,7 @@ from commentsvc.db.schema.comments import CommentTable, SiteTable, ThreadTable, 
 from commentsvc.db.schema.search import DailyStatsTable, SearchStateTable
 from commentsvc.model import Entry
 
-LOOK: Final = 1_000  # comments that are examined for one page of results
+EXAMINED: Final = 1_000  # comments that are examined for one page of results
 LENGTH: Final = 500  # characters of a query that are used
 TERMS: Final = 16  # words of a query that are used
 
@@ -98,14 +98,14 @@ def find(
     match, behind = parse(query), unindexed(snapshot)
     if not match:
         return SearchResult([], None, behind)
-    look = LOOK if status or sites is not None else limit + 1
-    found = _matching(match, _LAST if before is None else before, look)
+    most = EXAMINED if status or sites is not None else limit + 1
+    found = _matching(match, _LAST if before is None else before, most)
     ids = [row[0] for row in snapshot.query(found)]
     shown = _among(ids, status, sites, limit + 1).select(*queries.ENTRY)
     items, goes_on = queries.first_entries(map(queries.entry, snapshot.query(shown)), limit)
     if goes_on:
         return SearchResult(items, items[-1].comment.id, behind)
-    return SearchResult(items, ids[-1] if len(ids) == look else None, behind)
+    return SearchResult(items, ids[-1] if len(ids) == most else None, behind)
 
 
 def find_ids(

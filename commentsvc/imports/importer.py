@@ -41,7 +41,7 @@ BESIDE_SERVER: Final = 25
 # slowest hundredth of the readers' requests stays as fast as before.
 RATE: Final = 250
 STAGING: Final = "import.sqlite3"  # in the data folder
-LOOK: Final = 500  # records between two calls that show the progress
+REPORTED_EVERY: Final = 500  # records between two calls that show the progress
 
 # Called with how far the work is, and with the number of comments.
 Advance = Callable[[int, int], None]
@@ -227,7 +227,7 @@ def _read(
         try:
             for number, record in enumerate(parse(file, options)):
                 staging.writer.add(record)
-                if number % LOOK == 0:
+                if number % REPORTED_EVERY == 0:
                     advance(before + file.done, staging.read)
         except InvalidInput as problem:
             raise InvalidInput(f"{file.name}, {problem.position}", problem.problem) from problem

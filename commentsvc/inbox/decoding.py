@@ -129,20 +129,20 @@ def charset_decoded(data: bytes, charset: str) -> DecodedText:
     """Return the text of `data` in the encoding of that name, "" for none."""
     label = charset.strip("'\"<> \t").lower()
     label = "utf-8" if label in ("utf8", "cp65001", "65001") else label
-    ways = [*_ways(label)]
-    for way in ways:
+    decoders = [*_decoders(label)]
+    for decode in decoders:
         try:
-            return DecodedText(way(data, "strict"), is_certain=True)
+            return DecodedText(decode(data, "strict"), is_certain=True)
         except ValueError:  # UnicodeDecodeError is one
             continue
-    way = next(iter(ways), _as("cp1252"))
-    return DecodedText(way(data, "replace"), is_certain=False)
+    decode = next(iter(decoders), _as("cp1252"))
+    return DecodedText(decode(data, "replace"), is_certain=False)
 
 
-_Way = Callable[[bytes, str], str]
+_Decoder = Callable[[bytes, str], str]
 
 
-def _ways(label: str) -> list[_Way]:
+def _decoders(label: str) -> list[_Decoder]:
     """Return how to decode bytes in the encoding of a name, the likeliest first."""
     utf_8 = _as("utf-8-sig")
     if label in _ANY:
@@ -165,11 +165,11 @@ def _ways(label: str) -> list[_Way]:
     return [_as(label), utf_8]
 
 
-def _as(codec: str) -> _Way:
+def _as(codec: str) -> _Decoder:
     return _by(codecs.lookup(codec).decode)
 
 
-def _by(decode: Callable[[bytes, str], tuple[str, int]]) -> _Way:
+def _by(decode: Callable[[bytes, str], tuple[str, int]]) -> _Decoder:
     return lambda data, errors: decode(data, errors)[0]
 
 
@@ -209,7 +209,7 @@ def _shift_jis(jis: bytes) -> bytes:
 
 
 # Where browsers read more than Python's codec of that name.
-_BETTER: Final[dict[str, list[_Way]]] = {
+_BETTER: Final[dict[str, list[_Decoder]]] = {
     "gbk": [_as("gb18030"), _gbk],
     "gb18030": [_as("gb18030"), _gbk],
     "iso-2022-jp": [_as("iso2022_jp_ext"), _iso_2022_jp],

@@ -211,6 +211,6 @@ def _token(command: str) -> str:
         raise OSError(f"inbox.token_command gives no token: {error}") from None
     token = done.stdout.strip()
     if done.returncode or not token or len(token.split()) > 1:
-        told = " ".join(done.stderr.split())[-200:]
-        raise OSError(f"inbox.token_command gives no token (exit code {done.returncode}): {told}")
+        output = " ".join(done.stderr.split())[-200:]
+        raise OSError(f"inbox.token_command gives no token (exit code {done.returncode}): {output}")
     return token

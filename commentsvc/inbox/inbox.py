@@ -28,7 +28,7 @@ _MAIL: Final = (
     ReceivedMailTable.digest,
     ReceivedMailTable.purpose,
     ReceivedMailTable.comment_id,
-    ReceivedMailTable.post_id,
+    ReceivedMailTable.outbox_id,
     ReceivedMailTable.expires_day,
     ReceivedMailTable.recipient,
     ReceivedMailTable.words,

@@ -150,7 +150,7 @@ class MailReceiver:
         if mail.recipient != digest_of(email):
             raise NotActedOn("the mail that it answers went to somebody else")
         language = await self._database.read(subscriptions.language_of, own.comment.id, "confirm")
-        key = f"{mail.comment_id} {mail.post_id}".encode()
+        key = f"{mail.comment_id} {mail.outbox_id}".encode()
         submission = Submission(
             page=(entry.site, entry.url),
             author=own.comment.author,
@@ -209,7 +209,7 @@ class MailReceiver:
     def _use(self, tx: Transaction, mail: ReceivedMail, now: int) -> None:
         """Note that a mail of ours was answered. Raise LinkExpired if it was answered before."""
         kept = max(mail.expires_day * DAY_MS - now, DAY_MS)
-        what = f"answer by mail {mail.purpose} {mail.comment_id} {mail.post_id}"
+        what = f"answer by mail {mail.purpose} {mail.comment_id} {mail.outbox_id}"
         signed_links.mark_used(tx, what, now, kept)
 
 

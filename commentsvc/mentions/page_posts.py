@@ -102,9 +102,9 @@ class PageReader:
 
     async def run(self, pause: float = PAUSE) -> None:
         """Read due pages until cancelled."""
-        await background.repeat(self.look, "the search for posts that pages name", pause)
+        await background.repeat(self.read_due, "the search for posts that pages name", pause)
 
-    async def look(self) -> None:
+    async def read_due(self) -> None:
         """Read what is due of each blog: its sitemap, and some of its pages."""
         now = self._clock.now_ms()
         for blog in self._blogs:

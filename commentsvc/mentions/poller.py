@@ -129,7 +129,7 @@ class PostPoller:
         age = now - post.found_at
         next_at = now + max(pause, min(age // YOUNGER, DAY_MS))
         done = age > store.FOLLOWED
-        await self._database.write(store.looked_at, post, seen, None if done else next_at)
+        await self._database.write(store.save_check, post, seen, None if done else next_at)
 
     async def _take(self, post: FollowedPost, replies: list[RemoteReply], now: int) -> bool:
         """Store the replies to a post as comments; return whether all could be stored."""

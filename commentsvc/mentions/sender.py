@@ -51,9 +51,9 @@ class WebmentionSender:
         self._base = settings.server.public_url.rstrip("/")
         self._sites = service.sites
 
-    def compose(self, snapshot: Snapshot, post: OutboxRow) -> OwnMentions | None:
+    def compose(self, snapshot: Snapshot, row: OutboxRow) -> OwnMentions | None:
         """See delivery.Channel; return None if the comment was never public or has no links."""
-        entry = queries.find(snapshot, post.comment_id or 0)
+        entry = queries.find(snapshot, row.comment_id or 0)
         if entry is None or entry.site not in self._sending or entry.comment.published_at is None:
             return None
         targets = list(islice(self._linked(snapshot, entry.comment), TARGETS))

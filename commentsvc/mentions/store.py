@@ -231,7 +231,9 @@ def add_reply(tx: Transaction, post: FollowedPost, source: str, now: int) -> Men
     return Mention(*(tx.first(_find, source, post.site, post.url) or ())[:-1])
 
 
-def looked_at(tx: Transaction, post: FollowedPost, seen: FollowedPost, next_at: int | None) -> None:
+def save_check(
+    tx: Transaction, post: FollowedPost, seen: FollowedPost, next_at: int | None
+) -> None:
     """Record the result of a check of a post, `seen`."""
     row = FollowedPostTable.update(
         likes=seen.likes,

@@ -29,7 +29,7 @@ from commentsvc.errors import ProfileRefused
 from commentsvc.model import BADGES, MODERATORS_TAG, OWNER, ROLES, site_tag
 from commentsvc.moderation import permissions
 from commentsvc.moderation.permissions import Actor, Permission
-from commentsvc.spam.protected_names import looks, skeletons
+from commentsvc.spam.protected_names import name_skeletons, skeletons
 from commentsvc.util.i18n import gettext as _
 from commentsvc.util.origin import address_key
 from commentsvc.util.text import one_line
@@ -229,7 +229,7 @@ def _check(profile: Profile, others: list[Profile]) -> None:
     if profile.role not in ROLES:
         raise ProfileRefused(f"a role is {' or '.join(ROLES)}")
     for other in others:
-        if {*looks(profile.author)} & {*skeletons(other.author), *skeletons(other.name)}:
+        if {*name_skeletons(profile.author)} & {*skeletons(other.author), *skeletons(other.name)}:
             raise ProfileRefused(
                 _(
                     "%(name)s looks like the name of %(other)s",

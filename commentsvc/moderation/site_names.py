@@ -25,7 +25,7 @@ from commentsvc.db.schema.comments import (
 )
 from commentsvc.db.schema.mentions import FollowedPostTable, MentionTable
 from commentsvc.db.schema.outbox import FollowerTable, SubscriberTable, SubscriptionTable
-from commentsvc.db.schema.readers import ReaderLookTable, ReaderTable, SignInLinkTable
+from commentsvc.db.schema.readers import ReaderSkeletonTable, ReaderTable, SignInLinkTable
 from commentsvc.db.schema.search import DailyStatsTable
 from commentsvc.errors import CommentsError
 from commentsvc.model import EVERY_TAG
@@ -45,7 +45,7 @@ ROWS: Final[dict[Any, tuple[str, ...]]] = {
     SubscriberTable: ("email",),
     FollowerTable: ("email", "thread"),
     ReaderTable: ("issuer", "subject"),
-    ReaderLookTable: ("look", "reader"),
+    ReaderSkeletonTable: ("skeleton", "reader"),
     SignInLinkTable: (),
     DailyStatsTable: ("day", "status"),
 }

@@ -56,12 +56,12 @@ class Akismet:
         self._clock = clock
         self._url = url
 
-    def compose(self, snapshot: Snapshot, post: OutboxRow) -> Question | None:
+    def compose(self, snapshot: Snapshot, row: OutboxRow) -> Question | None:
         """See `channel.Channel`."""
-        entry = queries.find(snapshot, post.comment_id or 0)
+        entry = queries.find(snapshot, row.comment_id or 0)
         if entry is None or not entry.comment.source or entry.comment.role:  # erased, or our own
             return None
-        method = _method(snapshot, post.kind, entry)
+        method = _method(snapshot, row.kind, entry)
         return Question(method, self._fields(entry), entry.comment.id) if method else None
 
     @contextlib.asynccontextmanager

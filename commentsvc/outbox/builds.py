@@ -84,18 +84,18 @@ class BuildHook(HttpChannel):
         self._secret = settings.hooks.secret
         self._clock = clock
 
-    def compose(self, _reader: Snapshot, post: OutboxRow) -> WebhookRequest:
+    def compose(self, _reader: Snapshot, row: OutboxRow) -> WebhookRequest:
         """See `channel.Channel`."""
         site = self._hook.site
         event = {
             "type": "site.changed",
-            "timestamp": rfc3339(post.created_at),
+            "timestamp": rfc3339(row.created_at),
             "data": {"site": site.name, "page": site.origin},
         }
         body = msgspec.json.encode(event)
         headers = {"Content-Type": "application/json"}
         if self._secret:
-            headers |= signature(self._secret, post, self._clock.now_ms() // 1_000, body)
+            headers |= signature(self._secret, row, self._clock.now_ms() // 1_000, body)
         return WebhookRequest(self._hook.url, body, headers)
 
 

@@ -41,7 +41,7 @@ class Connection(Protocol):
 class Channel(Protocol):
     """A way to send messages."""
 
-    def compose(self, snapshot: Snapshot, post: OutboxRow) -> Any | None:
+    def compose(self, snapshot: Snapshot, row: OutboxRow) -> Any | None:
         """Return the message for a row of the outbox; None if there is nothing to send."""
 
     def connect(self) -> AbstractAsyncContextManager[Connection]:

@@ -46,9 +46,9 @@ class MailChannel:
         self._mails = mails
         self._smtp = smtp
 
-    def compose(self, snapshot: Snapshot, post: OutboxRow) -> "Envelope | None":
+    def compose(self, snapshot: Snapshot, row: OutboxRow) -> "Envelope | None":
         """See `channel.Channel`."""
-        return self._mails.compose(snapshot, post)
+        return self._mails.compose(snapshot, row)
 
     def connect(self) -> AbstractAsyncContextManager[Connection]:
         """See `channel.Channel`."""

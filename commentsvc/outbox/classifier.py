@@ -67,13 +67,13 @@ class Classifier:
         self._database = database
         self._clock = clock
 
-    def compose(self, snapshot: Snapshot, post: OutboxRow) -> ClassifierQuestion | None:
+    def compose(self, snapshot: Snapshot, row: OutboxRow) -> ClassifierQuestion | None:
         """See `channel.Channel`."""
-        entry = queries.find(snapshot, post.comment_id or 0)
+        entry = queries.find(snapshot, row.comment_id or 0)
         if entry is None or not _is_open(snapshot, entry, _reasons(snapshot, entry.comment.id)):
             return None
         page = self._origins.get(entry.site, "") + entry.url
-        request = self._form(Notification(entry, post, page, self._clock.now_ms() // 1_000))
+        request = self._form(Notification(entry, row, page, self._clock.now_ms() // 1_000))
         return ClassifierQuestion(request, entry.comment.id, entry.comment.source)
 
     @contextlib.asynccontextmanager

@@ -43,20 +43,20 @@ class DecisionLinks:
         tag = "" if language == ENGLISH else f"&lang={language}"
         return f"{self._base}/mail/{purpose}?t={token}{tag}"
 
-    def expires(self, post: OutboxRow) -> int:
+    def expires(self, row: OutboxRow) -> int:
         """Return when the links in a message expire, in Unix milliseconds."""
-        return post.created_at + LINK_DAYS * DAY_MS
+        return row.created_at + LINK_DAYS * DAY_MS
 
-    def of(self, comment: Comment, post: OutboxRow, language: str) -> list[DecisionLink]:
+    def of(self, comment: Comment, row: OutboxRow, language: str) -> list[DecisionLink]:
         """Return a link for each decision that is possible on a comment."""
         if not self._base:
             return []
-        expires, who = self.expires(post), post.recipient or post.channel
+        expires, who = self.expires(row), row.recipient or row.channel
         return [
             DecisionLink(
                 translate(name, language),
                 self.page(
-                    "comment", to, comment.id, post.id, who, expires=expires, language=language
+                    "comment", to, comment.id, row.id, who, expires=expires, language=language
                 ),
             )
             for to, name in ACTIONS.items()

@@ -40,7 +40,7 @@ REPLY_DAYS: Final = 90
 # Characters of what strangers may choose and a mail shows outside of a quotation.
 AUTHOR_LENGTH: Final = 200
 ADDRESS_LENGTH: Final = 200
-TOLD: Final = 50  # comments quoted in one digest; further ones are only counted
+MOST_QUOTED: Final = 50  # comments quoted in one digest; further ones are only counted
 COUNTED: Final = 10_000  # comments that are counted at most
 QUOTED: Final = 4_000  # characters of a comment; some mail servers refuse very long mails
 
@@ -119,7 +119,7 @@ class MailContents:
         if who is not None and who.actor.sites is not None:
             new = new.where(CommentTable.site.in_(site_ids(snapshot, who.actor.sites)))
         rows = snapshot.query(new.order_by(CommentTable.id).limit(COUNTED))
-        found = [queries.find(snapshot, number) for (number,) in rows[:TOLD]]
+        found = [queries.find(snapshot, number) for (number,) in rows[:MOST_QUOTED]]
         entries = [entry for entry in found if entry]
         if not entries:
             return None
@@ -241,7 +241,7 @@ class MailContents:
         if follower is None:
             return None
         ids = follows.news(snapshot, follower, COUNTED)
-        found = [queries.find(snapshot, number) for number in ids[:TOLD]]
+        found = [queries.find(snapshot, number) for number in ids[:MOST_QUOTED]]
         entries = [entry for entry in found if entry]
         if not entries:
             return None

@@ -156,11 +156,11 @@ def find_due(channel: Param, now: Param, most: Param) -> Select:
 
 
 @prepared
-def _set_state(state: Param, now: Param, error: Param, post_id: Param) -> Select:
+def _set_state(state: Param, now: Param, error: Param, outbox_id: Param) -> Select:
     settled = OutboxTable.update(
         state=state, due_at=now, error=error, attempts=OutboxTable.attempts + 1
     )
-    return settled.where(OutboxTable.id == post_id)
+    return settled.where(OutboxTable.id == outbox_id)
 
 
 @prepared
@@ -322,20 +322,20 @@ def due(snapshot: Snapshot, channel: str, now: int, limit: int) -> list[OutboxRo
     return [OutboxRow(*row) for row in snapshot.query(find_due, channel, now, limit)]
 
 
-def is_flooding(snapshot: Snapshot, post: OutboxRow, now: int) -> bool:
+def is_flooding(snapshot: Snapshot, row: OutboxRow, now: int) -> bool:
     """Return whether a row would exceed HOURLY mails to its recipient within this hour."""
-    if post.kind != "submitted" or post.channel != MAIL:
+    if row.kind != "submitted" or row.channel != MAIL:
         return False
-    sent = snapshot.query(find_mailed, post.channel, post.recipient, now - HOUR_MS, HOURLY)
+    sent = snapshot.query(find_mailed, row.channel, row.recipient, now - HOUR_MS, HOURLY)
     return len(sent) >= HOURLY
 
 
-def collect(tx: Transaction, post: OutboxRow, now: int) -> None:
+def collect(tx: Transaction, row: OutboxRow, now: int) -> None:
     """Move a row's comment, and all comments after it, into a digest that is due in an hour."""
     due = now + HOUR_MS
-    is_it = (OutboxTable.id == post.id) & (OutboxTable.state == QUEUED)
+    is_it = (OutboxTable.id == row.id) & (OutboxTable.state == QUEUED)
     is_its_digest = (
-        IS_OPEN & (OutboxTable.channel == post.channel) & (OutboxTable.recipient == post.recipient)
+        IS_OPEN & (OutboxTable.channel == row.channel) & (OutboxTable.recipient == row.recipient)
     )
     if tx.first(OutboxTable.select(OutboxTable.id).where(is_its_digest)):
         tx.change(OutboxTable.delete().where(is_it))
@@ -345,18 +345,18 @@ def collect(tx: Transaction, post: OutboxRow, now: int) -> None:
         )
         tx.change(becomes.where(is_it))
     # The digest lists all comments from this one on.
-    widened = OutboxTable.update(comment=post.comment_id)
-    tx.change(widened.where(is_its_digest, OutboxTable.comment > post.comment_id))
+    widened = OutboxTable.update(comment=row.comment_id)
+    tx.change(widened.where(is_its_digest, OutboxTable.comment > row.comment_id))
 
 
-def mark_sent(tx: Transaction, post: OutboxRow, error: str, now: int) -> None:
+def mark_sent(tx: Transaction, row: OutboxRow, error: str, now: int) -> None:
     """Note that a row was sent or, with an `error`, that it never will be."""
-    tx.change(_set_state, FAILED if error else SENT, now, _bounded(error), post.id)
+    tx.change(_set_state, FAILED if error else SENT, now, _bounded(error), row.id)
 
 
-def retry_later(tx: Transaction, post: OutboxRow, error: str, now: int) -> None:
+def retry_later(tx: Transaction, row: OutboxRow, error: str, now: int) -> None:
     """Retry this row after a pause, or let it fail at its deadline."""
-    _retry(tx, post.channel, OutboxTable.id == post.id, error, now)
+    _retry(tx, row.channel, OutboxTable.id == row.id, error, now)
 
 
 def retry_all_later(tx: Transaction, channel: str, error: str, now: int) -> None:
@@ -370,16 +370,16 @@ def _retry(tx: Transaction, channel: str, condition: Select, error: str, now: in
     first, longest = PAUSES.get(channel, (FIRST_PAUSE, LONGEST_PAUSE))
     rows = OutboxTable.select(OutboxTable.id, OutboxTable.attempts, OutboxTable.expires_at)
     changes = []
-    for post_id, attempts, expires_at in tx.query(rows.where(IS_QUEUED, condition)):
+    for outbox_id, attempts, expires_at in tx.query(rows.where(IS_QUEUED, condition)):
         pause = min(longest, first << min(attempts, 30))
         state, due = (FAILED, now) if now >= expires_at else (QUEUED, min(expires_at, now + pause))
-        changes.append((state, due, _bounded(error), post_id))
+        changes.append((state, due, _bounded(error), outbox_id))
     tx.change_each(_set_state, changes)
 
 
-def drop(tx: Transaction, post: OutboxRow) -> None:
+def drop(tx: Transaction, row: OutboxRow) -> None:
     """Delete a row that has nothing to report any more."""
-    tx.change(OutboxTable.delete().where(OutboxTable.id == post.id))
+    tx.change(OutboxTable.delete().where(OutboxTable.id == row.id))
 
 
 def close_digests(tx: Transaction, now: int) -> None:
@@ -433,16 +433,16 @@ def retry(tx: Transaction, ids: Sequence[int], now: int) -> list[int]:
     Failed rows get a new deadline. Ids of other rows are ignored.
     """
     return [
-        post_id
-        for post_id in dict.fromkeys(ids)
-        if tx.change(_send_again, post_id, now, now + PATIENCE)
+        outbox_id
+        for outbox_id in dict.fromkeys(ids)
+        if tx.change(_send_again, outbox_id, now, now + PATIENCE)
     ]
 
 
 @prepared
-def _send_again(post_id: Param, now: Param, expires: Param) -> Select:
+def _send_again(outbox_id: Param, now: Param, expires: Param) -> Select:
     queued = OutboxTable.update(state=QUEUED, due_at=now, expires_at=expires, attempts=0)
-    return queued.where(OutboxTable.id == post_id, OutboxTable.state.in_([QUEUED, FAILED]))
+    return queued.where(OutboxTable.id == outbox_id, OutboxTable.state.in_([QUEUED, FAILED]))
 
 
 def _bounded(error: str) -> str:

@@ -139,14 +139,14 @@ class SmtpConnection:
         self._client = client
         self._deadline = deadline
 
-    async def send(self, letter: Envelope) -> None:
+    async def send(self, envelope: Envelope) -> None:
         """Return when the server has taken the mail. Raise DeliveryError."""
-        sender, recipient = (deliverable(each) for each in (letter.sender, letter.recipient))
-        for address, typed in ((sender, letter.sender), (recipient, letter.recipient)):
+        sender, recipient = (deliverable(each) for each in (envelope.sender, envelope.recipient))
+        for address, typed in ((sender, envelope.sender), (recipient, envelope.recipient)):
             if not _ADDRESS(address):
                 raise DeliveryRejected(f"{typed!r} is no address")
         plain = (sender + recipient).isascii()
-        data = letter.message.as_bytes(policy=_ASCII if plain else _UTF8)
+        data = envelope.message.as_bytes(policy=_ASCII if plain else _UTF8)
         options = () if plain else ("SMTPUTF8", "BODY=8BITMIME")
         try:
             await self._client.sendmail(

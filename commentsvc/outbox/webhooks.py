@@ -105,17 +105,17 @@ class Webhook(HttpChannel):
         self._form = form
         self._clock = clock
 
-    def compose(self, snapshot: Snapshot, post: OutboxRow) -> WebhookRequest | None:
+    def compose(self, snapshot: Snapshot, row: OutboxRow) -> WebhookRequest | None:
         """See `channel.Channel`."""
-        entry = queries.find(snapshot, post.comment_id or 0)
+        entry = queries.find(snapshot, row.comment_id or 0)
         if entry is None:
             return None
         now = self._clock.now_ms() // 1_000
         site = self._sites.get(entry.site, Site())
         language = moderators_language(site.language).tag
-        links = self._links.of(entry.comment, post, language) if self._links else []
+        links = self._links.of(entry.comment, row, language) if self._links else []
         page = site.origin + entry.url
-        return self._form(Notification(entry, post, page, now, language, links))
+        return self._form(Notification(entry, row, page, now, language, links))
 
 
 # The text for messengers about a new comment, by its status.
@@ -134,7 +134,7 @@ class Notification(NamedTuple):
     """
 
     entry: Entry
-    post: OutboxRow
+    row: OutboxRow
     page: str
     now: int
     language: str = ENGLISH
@@ -163,19 +163,19 @@ def webhook(url: str, secret: str) -> Callable[[Notification], WebhookRequest]:
         body = msgspec.json.encode(_event(notification))
         headers = {"Content-Type": "application/json"}
         return WebhookRequest(
-            url, body, headers | signature(secret, notification.post, notification.now, body)
+            url, body, headers | signature(secret, notification.row, notification.now, body)
         )
 
     return format_message
 
 
-def signature(secret: str, post: OutboxRow, now: int, body: bytes) -> dict[str, str]:
+def signature(secret: str, row: OutboxRow, now: int, body: bytes) -> dict[str, str]:
     """Return the headers with the signature (Standard Webhooks 1.0); `now` is in Unix seconds."""
     key = secret.encode()
     if secret.startswith("whsec_"):
         with contextlib.suppress(binascii.Error):  # then the secret is used as it is
             key = base64.b64decode(secret.removeprefix("whsec_"), validate=True)
-    number = f"commentsvc-{post.id}-{post.created_at}"
+    number = f"commentsvc-{row.id}-{row.created_at}"
     signed = f"{number}.{now}.".encode() + body
     digest = base64.b64encode(hmac.new(key, signed, hashlib.sha256).digest()).decode()
     return {
@@ -188,8 +188,8 @@ def signature(secret: str, post: OutboxRow, now: int, body: bytes) -> dict[str, 
 def _event(notification: Notification) -> Json:
     comment = notification.entry.comment
     return {
-        "type": f"comment.{notification.post.kind}",
-        "timestamp": rfc3339(notification.post.created_at),
+        "type": f"comment.{notification.row.kind}",
+        "timestamp": rfc3339(notification.row.created_at),
         "data": {
             "id": comment.id,
             "parent": comment.parent_id,

@@ -187,46 +187,44 @@ class OutboxWorker:
 
     async def _converse(self, name: str, connection: Connection, now: int) -> None:
         """Send due messages on one connection. Raise ServerUnreachable, DatabaseError."""
-        posts = await self._database.read(outbox.due, name, now, BATCH)
-        for post in posts:
+        rows = await self._database.read(outbox.due, name, now, BATCH)
+        for row in rows:
             if self._stopping or not self._leads():
                 return
             self._sending.add(asyncio.current_task())
             try:
-                await self._store(await self._send(connection, post))
+                await self._store(await self._send(connection, row))
             finally:
                 self._sending.discard(asyncio.current_task())
 
-    async def _send(self, connection: Connection, post: OutboxRow) -> Note:
+    async def _send(self, connection: Connection, row: OutboxRow) -> Note:
         """Send one row; return the function that stores the result.
 
         Raise ServerUnreachable, DatabaseError.
         """
-        name = post.channel
+        name = row.channel
         try:
             now = self._clock.now_ms()
-            if await self._database.read(outbox.is_flooding, post, now):
-                return partial(outbox.collect, post=post, now=now)
-            message = await self._database.read(self._channels[name].compose, post)
+            if await self._database.read(outbox.is_flooding, row, now):
+                return partial(outbox.collect, row=row, now=now)
+            message = await self._database.read(self._channels[name].compose, row)
             if message is None:
-                return partial(outbox.drop, post=post)
+                return partial(outbox.drop, row=row)
             await connection.send(message)
         except (ServerUnreachable, DatabaseError):
             raise
         except TemporaryFailure as error:
             self._count_error(name, error)
-            return partial(
-                outbox.retry_later, post=post, error=str(error), now=self._clock.now_ms()
-            )
+            return partial(outbox.retry_later, row=row, error=str(error), now=self._clock.now_ms())
         except DeliveryRejected as error:
             self._count_error(name, error)
-            return partial(outbox.mark_sent, post=post, error=str(error), now=self._clock.now_ms())
+            return partial(outbox.mark_sent, row=row, error=str(error), now=self._clock.now_ms())
         except Exception as error:  # a bug in one message must not delay the others
-            _log.exception("no message can be made of row %d of the outbox", post.id)
+            _log.exception("no message can be made of row %d of the outbox", row.id)
             text = f"{type(error).__name__}: {error}"
-            return partial(outbox.mark_sent, post=post, error=text, now=self._clock.now_ms())
+            return partial(outbox.mark_sent, row=row, error=text, now=self._clock.now_ms())
         self._count_sent(name)
-        return partial(outbox.mark_sent, post=post, error="", now=self._clock.now_ms())
+        return partial(outbox.mark_sent, row=row, error="", now=self._clock.now_ms())
 
     async def _store(self, note: Note) -> None:
         """Store a result; wait while the database cannot store it."""

@@ -98,7 +98,7 @@ class AnswerTo(NamedTuple):
 
     entry: Entry
     profile: Profile
-    post_id: int
+    outbox_id: int
 
 
 class LinkPages:
@@ -132,19 +132,21 @@ class LinkPages:
 
         404 for a link that is not ours, 410 for one that is over.
         """
-        action, comment_id, _post, who = self._read(request)
+        action, comment_id, _outbox_id, who = self._read(request)
         entry = await self._find(comment_id)
         await self._database.read(self._check, who, entry)
         return self._shown(action, entry)
 
     async def act(self, request: Request) -> Response:
         """POST /mail/comment?t=T: 200 with a page that says what was done. 404, 410 as above."""
-        action, comment_id, post_id, who = self._read(request)
+        action, comment_id, outbox_id, who = self._read(request)
         now = self._clock.now_ms()
 
         def work(tx: Transaction) -> None:
             self._check(tx, who, entry)
-            signed_links.mark_used(tx, f"{action} {comment_id} {post_id}", now, LINK_DAYS * DAY_MS)
+            signed_links.mark_used(
+                tx, f"{action} {comment_id} {outbox_id}", now, LINK_DAYS * DAY_MS
+            )
             changes.change(tx, [comment_id], action, who, now)
 
         entry = await self._find(comment_id)
@@ -173,7 +175,9 @@ class LinkPages:
         comment_id, now = to.entry.comment.id, self._clock.now_ms()
 
         def work(tx: Transaction) -> AnswerResult:
-            signed_links.mark_used(tx, f"answer {comment_id} {to.post_id}", now, LINK_DAYS * DAY_MS)
+            signed_links.mark_used(
+                tx, f"answer {comment_id} {to.outbox_id}", now, LINK_DAYS * DAY_MS
+            )
             return authorized.answer(tx, to.profile.actor, comment_id, message, now)
 
         answer = (await self._database.write(work)).comment
@@ -224,8 +228,10 @@ class LinkPages:
         Raise LinkError.
         """
         token = ASK.read(request).t
-        action, comment_id, post_id, who = self._links.read("comment", token, self._clock.now_ms())
-        return action, comment_id, post_id, who
+        action, comment_id, outbox_id, who = self._links.read(
+            "comment", token, self._clock.now_ms()
+        )
+        return action, comment_id, outbox_id, who
 
     def _check(self, snapshot: Snapshot, who: str, entry: Entry) -> Profile | None:
         """Return the profile of who got a link; None without an account.
@@ -233,20 +239,20 @@ class LinkPages:
         Raise LinkExpired if they may not decide any more.
         """
         profile = profiles.of_address(snapshot, who)
-        is_told = (address_key(who) or who) in self._recipients
-        if not is_told or not (profile is None or profile.decides_by_mail(entry.site)):
+        is_recipient = (address_key(who) or who) in self._recipients
+        if not is_recipient or not (profile is None or profile.decides_by_mail(entry.site)):
             raise LinkExpired(NO_MODERATOR)
         return profile
 
     async def _answered(self, request: Request) -> AnswerTo:
         """Return the comment and the moderator that a link for an answer names. Raise LinkError."""
         token = ASK_ANSWER.read(request).t
-        comment_id, email, post_id = self._links.read("answer", token, self._clock.now_ms())
+        comment_id, email, outbox_id = self._links.read("answer", token, self._clock.now_ms())
         entry = await self._find(comment_id)
         profile = await self._database.read(self._check, email, entry)
         if profile is None:
             raise LinkExpired(NO_MODERATOR)
-        return AnswerTo(entry, profile, post_id)
+        return AnswerTo(entry, profile, outbox_id)
 
     def _ask_answer(self, to: AnswerTo, text: str = "", problem: str = "") -> Response:
         status, back = to.entry.comment.status, self._address(to.entry)

@@ -213,7 +213,7 @@ class PersonalDataPages:
 
     async def ask_to_erase(self, request: Request) -> Response:
         """GET /mail/erase?t=T: 200 with a page that has one button. 404, 410."""
-        email, _post = self._read("erase", request)
+        email, _outbox_id = self._read("erase", request)
         number = len(await self._database.read(personal_data.ids, email))
         texts = (
             ngettext(
@@ -232,11 +232,11 @@ class PersonalDataPages:
 
     async def erase(self, request: Request) -> Response:
         """POST /mail/erase?t=T: 200; all data of the address is erased. 404, 410, 503."""
-        email, post_id = self._read("erase", request)
+        email, outbox_id = self._read("erase", request)
         now = self._clock.now_ms()
 
         def work(tx: Transaction) -> int:
-            signed_links.mark_used(tx, f"erase {email} {post_id}", now, OWN_DAYS * DAY_MS)
+            signed_links.mark_used(tx, f"erase {email} {outbox_id}", now, OWN_DAYS * DAY_MS)
             return len(retention.forget(tx, email, AUTHOR, now))
 
         number = await self._database.write(work)

@@ -1,7 +1,7 @@
 """Signing in of readers: the pages in a window of our own, which hand a token to the widget.
 
 The widget opens a window with the address of its `page` and a random `word`. The reader signs in
-there in one of the ways that the site's `sign_in` allows: by a mailed link, at a provider of OpenID
+there by a method that the site's `sign_in` allows: by a mailed link, at a provider of OpenID
 Connect, or in the blog's own login. At the first time the reader gets a name, which nobody else has
 on the site. Then the last page passes the session's token to the blog's page: with postMessage,
 which browsers deliver only to the origin of `page`, or else in the fragment of its address. The
@@ -48,7 +48,7 @@ from commentsvc.pages.personal_data import NO_MAIL, AddressForm, RequestLimiter,
 from commentsvc.readers import accounts
 from commentsvc.readers.accounts import BY_BLOG, BY_MAIL, ReaderNameTaken, SignedReader
 from commentsvc.settings.schema import Site
-from commentsvc.spam.protected_names import ProtectedNames, looks
+from commentsvc.spam.protected_names import ProtectedNames, name_skeletons
 from commentsvc.util.client_network import network_of
 from commentsvc.util.http_client import SettingsClient
 from commentsvc.util.i18n import Text, spoken
@@ -60,7 +60,7 @@ from commentsvc.util.timestamps import DAY_MS, HOUR_MS, MINUTE_MS
 _log = logging.getLogger(__name__)
 
 PER_ADDRESS: Final = Rate(5, DAY_MS)
-PER_NETWORK: Final = Rate(60, HOUR_MS)  # ways through a provider or the blog's login
+PER_NETWORK: Final = Rate(60, HOUR_MS)  # sign-ins through a provider or the blog's login
 TIME: Final = 10 * MINUTE_MS  # for signing in elsewhere, and for choosing a name
 WORD_SIZE: Final = 16  # random bytes
 PAGE_LENGTH: Final = 200  # characters of the address of the page to go back to
@@ -120,13 +120,13 @@ ASK = Operation(
 GO, GO_TO_BLOG = (
     Operation(
         method="GET",
-        path=f"/reader/{way}",
+        path=f"/reader/{method}",
         summary=f"Send a reader to {where} to sign in",
         query=SignInQuery,
         ignores_unknown=True,
         answers={303: NOTHING, **FAILURES},
     )
-    for way, where in ((PROVIDER, "the OpenID Connect provider"), (BY_BLOG, "the blog's login"))
+    for method, where in ((PROVIDER, "the OpenID Connect provider"), (BY_BLOG, "the blog's login"))
 )
 COME_BACK = Operation(
     method="GET",
@@ -145,7 +145,7 @@ NAME = replaced(
 
 
 class SignInPages:
-    """The handlers of these pages; they answer 404 for a site without a way to sign in."""
+    """The handlers of these pages; they answer 404 for a site without a method to sign in."""
 
     def __init__(self, service: ServiceContext, names: ProtectedNames) -> None:
         """Take the service, and the protected names of moderators."""
@@ -167,7 +167,7 @@ class SignInPages:
         )
         self._issuer = settings.readers.issuer
         self._provider_name = oidc.provider_name(settings.readers)
-        self._ways = {site.name: self._offered(site) for site in settings.sites}
+        self._methods = {site.name: self._offered(site) for site in settings.sites}
 
     def routes(self) -> list[Route]:
         """Return the table of routes."""
@@ -233,12 +233,12 @@ class SignInPages:
         parameters, now = request.parameters(), self._clock.now_ms()
         try:
             content = self._links.read(STATE, first(parameters, "state"), now)
-            way, word, name, page, back_word = content
+            method, word, name, page, back_word = content
             back = self._known(name, page, back_word)
-            self._need(back.site, way)
+            self._need(back.site, method)
             await self._database.write(signed_links.mark_used, f"{STATE} {word}", now, TIME)
             attempt = self._attempt(word)
-            if way == BY_BLOG:
+            if method == BY_BLOG:
                 given = blog_tokens.read(
                     first(parameters, "token"), back.site.sso_secret, self._base, now
                 )
@@ -307,7 +307,7 @@ class SignInPages:
         if not 0 < len(name) <= self._longest or self._is_protected(name):
             return asking
         try:
-            who = await self._database.write(accounts.choose_name, who, name, looks(name))
+            who = await self._database.write(accounts.choose_name, who, name, name_skeletons(name))
         except ReaderNameTaken:
             return asking
         return await self._pass_token(back, who)
@@ -349,7 +349,7 @@ class SignInPages:
     def _choices(
         self, request: Request, back: Return, email: str = "", problem: Text = ""
     ) -> Response:
-        ways = self._ways[back.site.name]
+        methods = self._methods[back.site.name]
         query = urlencode(
             {
                 "page": back.page,
@@ -358,24 +358,24 @@ class SignInPages:
                 "lang": spoken().tag,
             }
         )
-        provider = self._provider_name if PROVIDER in ways else ""
+        provider = self._provider_name if PROVIDER in methods else ""
         title = back.site.title or back.site.name
-        names = {PROVIDER: provider, BY_BLOG: title if BY_BLOG in ways else ""}
+        names = {PROVIDER: provider, BY_BLOG: title if BY_BLOG in methods else ""}
         return _shown(
             400 if problem else 200,
             title=_("Sign in"),
             links=[
-                (f"{way}?{query}", _("Sign in with %(provider)s", provider=name))
-                for way, name in names.items()
+                (f"{method}?{query}", _("Sign in with %(provider)s", provider=name))
+                for method, name in names.items()
                 if name
             ],
-            asks=BY_MAIL in ways,
+            asks=BY_MAIL in methods,
             email=email,
             problem=problem,
         )
 
     def _offered(self, site: Site) -> set[str]:
-        """Return the ways that a site offers and the service can go."""
+        """Return the methods that a site offers and the service supports."""
         if not site.sign_in or not self._base:
             return set()
         able = {
@@ -383,20 +383,20 @@ class SignInPages:
             PROVIDER: bool(self._provider_name),
             BY_BLOG: bool(site.sso_url and site.sso_secret) and blog_tokens.is_installed(),
         }
-        return {way for way in site.sign_in if able[way]}
+        return {method for method in site.sign_in if able[method]}
 
-    def _need(self, site: Site, way: str) -> None:
-        """Raise HttpError 404 if a site does not offer a way."""
-        if way not in self._ways[site.name]:
+    def _need(self, site: Site, method: str) -> None:
+        """Raise HttpError 404 if a site does not offer a method."""
+        if method not in self._methods[site.name]:
             raise HttpError(404, "not_found", _("There is no such page."))
 
     def _back(self, request: Request) -> Return:
         """Return where the browser goes back to. Raise HttpError 400 for a foreign page, 404."""
         query = CHOOSE.read(request)
-        if not any(self._ways.values()):
+        if not any(self._methods.values()):
             raise HttpError(404, "not_found", _("There is no such page."))
         back = self._known(query.site, query.page, query.word)
-        if not self._ways[back.site.name]:
+        if not self._methods[back.site.name]:
             raise HttpError(404, "not_found", _("There is no such page."))
         return back
 
@@ -413,14 +413,14 @@ class SignInPages:
         addresses = [origin(page) + path for path in (ref.url, ref.url.partition("?")[0], "/")]
         return Return(site, next(each for each in addresses if len(each) <= PAGE_LENGTH), word)
 
-    async def _begin(self, request: Request, back: Return, way: str) -> tuple[str, str]:
+    async def _begin(self, request: Request, back: Return, method: str) -> tuple[str, str]:
         """Return a random word and the state for signing in elsewhere. Raise HttpError 429."""
         client = network_of(self._proxies.client(request))
         attempts = buckets_of_network(b"reader sign-in", client, PER_NETWORK)
         if wait := await self._limiter.take(attempts, self._clock.now_ms()):
             raise too_fast(wait)
         word = urandom(WORD_SIZE).hex()
-        content = (way, word, back.site.name, back.page, back.word)
+        content = (method, word, back.site.name, back.page, back.word)
         return word, self._links.make(STATE, *content, expires=self._clock.now_ms() + TIME)
 
     def _attempt(self, word: str) -> Attempt:

@@ -3,8 +3,8 @@
 A reader belongs to one site and is identified there by an issuer and a subject: by "mail" and an
 address, by an OpenID Connect provider and its `sub`, or by "blog" and the user's id in the blog's
 own login. A reader without a name has signed in but not chosen one yet; such rows are deleted after
-a day. A name is taken if it looks like the name of another reader (see `spam.protected_names`,
-whose skeletons are the `looks` here), unless both have the same address.
+a day. A name is taken if it looks like the name of another reader, which has one of its skeletons
+(see `spam.protected_names`), unless both have the same address.
 
 A session is a random token, which the widget keeps; the database has its digest. Times are Unix
 milliseconds.
@@ -21,8 +21,8 @@ from commentsvc.db.connection import Snapshot, Transaction
 from commentsvc.db.query import Param, Select, prepared
 from commentsvc.db.schema.comments import CommentTable, SiteTable, ThreadTable
 from commentsvc.db.schema.readers import (
-    ReaderLookTable,
     ReaderSessionTable,
+    ReaderSkeletonTable,
     ReaderTable,
     SignInLinkTable,
 )
@@ -134,15 +134,15 @@ def change_address(tx: Transaction, who: SignedReader, email: str) -> SignedRead
     return SignedReader(who.id, who.site, who.name, email)
 
 
-def looks_taken(snapshot: Snapshot) -> dict[str, frozenset[tuple[str, str]]]:
-    """Return the identities of all readers whose names have a look, by the look."""
+def skeletons_taken(snapshot: Snapshot) -> dict[str, frozenset[tuple[str, str]]]:
+    """Return the identities of all readers whose names have a skeleton, by the skeleton."""
     taken: dict[str, set[tuple[str, str]]] = {}
-    looks = ReaderLookTable.select(
-        ReaderLookTable.look, ReaderTable.issuer, ReaderTable.subject
-    ).join(ReaderTable, on=ReaderTable.id == ReaderLookTable.reader)
-    for look, *identity in snapshot.query(looks):
-        taken.setdefault(look, set()).add(tuple(identity))
-    return {look: frozenset(identities) for look, identities in taken.items()}
+    skeletons = ReaderSkeletonTable.select(
+        ReaderSkeletonTable.skeleton, ReaderTable.issuer, ReaderTable.subject
+    ).join(ReaderTable, on=ReaderTable.id == ReaderSkeletonTable.reader)
+    for skeleton, *identity in snapshot.query(skeletons):
+        taken.setdefault(skeleton, set()).add(tuple(identity))
+    return {skeleton: frozenset(identities) for skeleton, identities in taken.items()}
 
 
 def find(snapshot: Snapshot, reader_id: int) -> SignedReader | None:
@@ -152,14 +152,14 @@ def find(snapshot: Snapshot, reader_id: int) -> SignedReader | None:
 
 
 def holds(
-    snapshot: Snapshot, site: str, looks: Sequence[str], but_not: SignedReader | None
+    snapshot: Snapshot, site: str, skeletons: Sequence[str], but_not: SignedReader | None
 ) -> bool:
-    """Return whether another reader of the site than `but_not` has a name with one of `looks`."""
+    """Return whether a reader other than `but_not` has a name with one of `skeletons`."""
     others = (
-        ReaderLookTable.select(ReaderLookTable.look)
-        .join(SiteTable, on=SiteTable.id == ReaderLookTable.site)
-        .join(ReaderTable, on=ReaderTable.id == ReaderLookTable.reader)
-        .where(SiteTable.name == site, ReaderLookTable.look.in_(list(looks)))
+        ReaderSkeletonTable.select(ReaderSkeletonTable.skeleton)
+        .join(SiteTable, on=SiteTable.id == ReaderSkeletonTable.site)
+        .join(ReaderTable, on=ReaderTable.id == ReaderSkeletonTable.reader)
+        .where(SiteTable.name == site, ReaderSkeletonTable.skeleton.in_(list(skeletons)))
     )
     if but_not is not None:
         others = others.where(ReaderTable.id != but_not.id)
@@ -169,17 +169,17 @@ def holds(
 
 
 def choose_name(
-    tx: Transaction, who: SignedReader, name: str, looks: Sequence[str]
+    tx: Transaction, who: SignedReader, name: str, skeletons: Sequence[str]
 ) -> SignedReader:
-    """Give a reader without a name one, which has these `looks`. Raise ReaderNameTaken."""
-    if holds(tx, who.site, looks, who):
+    """Give a reader without a name one, which has these `skeletons`. Raise ReaderNameTaken."""
+    if holds(tx, who.site, skeletons, who):
         raise ReaderNameTaken(name)
     unnamed = (ReaderTable.id == who.id) & (ReaderTable.name == "")
     if not tx.change(ReaderTable.update(name=name).where(unnamed)):
         raise ReaderNameTaken(name)  # another window was faster
     site = SiteTable.select(SiteTable.id).where(SiteTable.name == who.site)
-    for look in set(looks):
-        tx.change(ReaderLookTable.insert(reader=who.id, site=site, look=look))
+    for skeleton in set(skeletons):
+        tx.change(ReaderSkeletonTable.insert(reader=who.id, site=site, skeleton=skeleton))
     return SignedReader(who.id, who.site, name, who.email)
 
 

@@ -120,17 +120,17 @@ class Control:
         *,
         execute: Callable[[Request], Awaitable[CommandResult]],
         ready: CommandResult,
-        give_way: Callable[[socket.socket], bool],
+        accept: Callable[[socket.socket], bool],
         several: bool = False,
     ) -> None:
         """Take what executes commands, and `ready`, the answer to a Ping.
 
-        `several` says whether this supervises several processes. `give_way` gets the connection of
+        `several` says whether this supervises several processes. `accept` gets the connection of
         a process that wants to replace this one, and returns whether that is accepted. If a service
         manager started this server, only another process of it may replace it.
         """
         self._path = path
-        self._give_way = give_way
+        self._accept = accept
         self._execute = execute
         self._ready = ready
         self._several = several
@@ -217,8 +217,8 @@ class Control:
             return CommandResult(error=str(error))
 
     def _hand_over(self, talk: socket.socket) -> CommandResult | None:
-        if self._give_way(talk):
-            return None  # `give_way` has taken over the connection
+        if self._accept(talk):
+            return None  # `accept` has taken over the connection
         talk.close()
         return CommandResult(error="the server is already stopping")
 

@@ -375,7 +375,7 @@ class ReceiveMail(ControlCommand, frozen=True):
     digest: bytes
     purpose: int
     comment_id: int
-    post_id: int
+    outbox_id: int
     expires_day: int
     recipient: bytes
     words: str

@@ -266,7 +266,7 @@ class _Supervisor:
             self._plan.data / data_dir.CONTROL,
             execute=self._execute,
             ready=ready,
-            give_way=self._give_way,
+            accept=self._accept,
             several=True,
         )
         await self._control.start()
@@ -284,7 +284,7 @@ class _Supervisor:
                 return await run_in(PROCESS, control.ask, path, order)
         raise ControlError("no process is ready")
 
-    def _give_way(self, successor: socket.socket) -> bool:
+    def _accept(self, successor: socket.socket) -> bool:
         """Begin to hand over to a new supervisor; return False if that is not possible now."""
         if self._stop_requested.is_set() or self._successor is not None:
             return False

@@ -164,15 +164,15 @@ USER = text(r"[^\x00-\x1f\x7f]{0,320}", "nothing, or a name of at most 320 chara
 COMMAND = text(r"[^\x00-\x1f\x7f]{0,1000}", "nothing, or a command of at most 1000 characters")
 
 
-def _tidy_ways(ways: tuple[str, ...]) -> tuple[str, ...]:
+def _tidy_methods(methods: tuple[str, ...]) -> tuple[str, ...]:
     """Return the different ways to sign in. Raise ValueError for an unknown one."""
-    if not set(ways) <= {"mail", "provider", "blog"}:
-        raise ValueError(ways)
-    return tuple(dict.fromkeys(ways))
+    if not set(methods) <= {"mail", "provider", "blog"}:
+        raise ValueError(methods)
+    return tuple(dict.fromkeys(methods))
 
 
 SIGN_IN = Meta(
-    description='a list out of "mail", "provider" and "blog"', extra={"tidy": _tidy_ways}
+    description='a list out of "mail", "provider" and "blog"', extra={"tidy": _tidy_methods}
 )
 SHARED_SECRET = text(
     r"|[\x21-\x7e]{32,200}", "nothing, or 32 to 200 characters without spaces", secret=True

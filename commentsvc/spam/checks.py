@@ -78,13 +78,13 @@ class SpamChecker:
         """Return the verdict on a submission from `network`."""
         if submission.honeypot:
             return score.TRAPPED
-        look = self._token_check(submission, now_ms)
-        if self._mode == "require" and not look.usable and submission.form_token is not None:
+        checked = self._token_check(submission, now_ms)
+        if self._mode == "require" and not checked.usable and submission.form_token is not None:
             return score.UNKNOWN_FORM
         signals = self._signals(submission, html, network, policy, monotonic_ms)
-        if look.finding and self._mode != "off":
-            signals.append(look.finding)
-        if self._work and self._lacks_work(submission, look.usable):
+        if checked.signal and self._mode != "off":
+            signals.append(checked.signal)
+        if self._work and self._lacks_work(submission, checked.usable):
             signals.append(_NO_WORK)
         spam_from = self._spam_from
         if self._site_limiter.take(submission.page[0], monotonic_ms):
@@ -130,15 +130,15 @@ class SpamChecker:
 
     def _token_check(self, submission: Submission, now_ms: int) -> TokenCheck:
         """Check the form token; if one is required, an invalid one holds the comment."""
-        look = _NO_FORM_TOKEN
+        checked = _NO_FORM_TOKEN
         if submission.form_token:
             site = submission.page[0]
-            look = self._form_tokens.check(
+            checked = self._form_tokens.check(
                 submission.form_token, site, submission.fingerprint(), now_ms
             )
-        if self._mode in ("hold", "require") and look.finding and not look.usable:
-            return TokenCheck(False, look.finding._replace(points=HOLD))
-        return look
+        if self._mode in ("hold", "require") and checked.signal and not checked.usable:
+            return TokenCheck(False, checked.signal._replace(points=HOLD))
+        return checked
 
     def _lacks_work(self, submission: Submission, usable: bool) -> bool:
         """Return whether required work is not done; without a form token none was required."""

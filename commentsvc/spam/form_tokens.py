@@ -35,7 +35,7 @@ class TokenCheck(NamedTuple):
     """Whether a form token is valid, not expired and unused; and its signal, if any."""
 
     usable: bool
-    finding: Signal | None
+    signal: Signal | None
 
 
 class FormTokens:

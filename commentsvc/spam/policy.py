@@ -24,7 +24,7 @@ from commentsvc.readers import accounts
 from commentsvc.settings.schema import Settings
 from commentsvc.spam.bans import Bans
 from commentsvc.spam.model_cache import ModelCache
-from commentsvc.spam.protected_names import ProtectedNames, looks
+from commentsvc.spam.protected_names import ProtectedNames, name_skeletons
 from commentsvc.spam.score import HOLDS_FROM, Signal
 from commentsvc.util.client_network import NetworkHashes
 
@@ -105,7 +105,7 @@ class SpamPolicy:
         site, author = submission.page[0], submission.author
         if submission.reader_id is not None:
             return None
-        taken = self._database.read_now(accounts.holds, site, looks(author), None)
+        taken = self._database.read_now(accounts.holds, site, name_skeletons(author), None)
         return Signal(0, "protected-name", author) if taken else None
 
     def _trusts(self, submission: Submission) -> bool:

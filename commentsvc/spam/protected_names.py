@@ -108,14 +108,14 @@ _JOINED: Final = 4  # ASCII letters
 _REST: Final = 2  # letters of a name that are left then
 
 
-def looks(name: str) -> tuple[str, ...]:
+def name_skeletons(name: str) -> tuple[str, ...]:
     """Return the skeletons of a name and of its parts."""
     return tuple(each for part in _parts(name) for each in skeletons(part))
 
 
 @lru_cache(REMEMBERED)
 def imitated(name: str) -> tuple[str, ...]:
-    """Return the skeletons that `looks` gives, and those of names to which it adds ROLE_WORDS."""
+    """Return the skeletons of a name and of its parts, with ROLE_WORDS and without."""
     parts = _parts(name)
     found = [each for part in parts for each in skeletons(part)]
     for part in parts:
@@ -228,10 +228,10 @@ class ProtectedNames:
         names = self._names
         if not names:
             return None
-        for look in imitated(author):
-            if look in names:
-                return Signal(0, "protected-name", one_line(names[look]))
-        if avatar in self._avatars or any(look in names for look in skeletons(email)):
+        for skeleton in imitated(author):
+            if skeleton in names:
+                return Signal(0, "protected-name", one_line(names[skeleton]))
+        if avatar in self._avatars or any(skeleton in names for skeleton in skeletons(email)):
             return Signal(0, "protected-address")
         return None
 

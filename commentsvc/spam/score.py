@@ -77,8 +77,8 @@ def decide(signals: tuple[Signal, ...], holds_from: int, spam_from: int) -> Verd
     """
     if not signals:
         return _ACCEPTED if holds_from else _HELD
-    score = max(0, sum(finding.points for finding in signals))
-    reasons = tuple(line(finding.reason, finding.points, finding.about) for finding in signals)
+    score = max(0, sum(signal.points for signal in signals))
+    reasons = tuple(line(signal.reason, signal.points, signal.about) for signal in signals)
     if spam_from and score >= spam_from:
         return Verdict("spam", score, reasons)
     return Verdict("hold" if score >= holds_from else "accept", score, reasons)

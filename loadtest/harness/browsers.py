@@ -57,13 +57,18 @@ def browse(
 
 def parse(said: str) -> Seen:
     """Return the measurements in the browsers' output."""
-    told = json.loads(said)
-    latency = told["latency"]
-    counts = (told["answered"] - told["wrong"], told["seconds"], told["wrong"], told["failed"])
+    figures = json.loads(said)
+    latency = figures["latency"]
+    counts = (
+        figures["answered"] - figures["wrong"],
+        figures["seconds"],
+        figures["wrong"],
+        figures["failed"],
+    )
     p50, p90, p99, most = (latency[name] for name in ("p50", "p90", "p99", "max"))
-    outcome = Outcome(*counts, p50, p90, p99, most, told["cpu"] / told["seconds"])
+    outcome = Outcome(*counts, p50, p90, p99, most, figures["cpu"] / figures["seconds"])
     others = (latency["min"], latency["mean"], latency["p95"])
-    return Seen(outcome, *others, told["late"], told["statuses"])
+    return Seen(outcome, *others, figures["late"], figures["statuses"])
 
 
 def row(name: str, number: int, seen: Seen, used: Reading, rss: float, **more: float) -> Row:
@@ -71,8 +76,8 @@ def row(name: str, number: int, seen: Seen, used: Reading, rss: float, **more: f
     if not seen.outcome.answered:
         raise ClientError(f"{name}: no right answer at all, {seen.errors} errors: {seen.statuses}")
     measurement = Measurement.of(name, number, seen.outcome, used, rss)
-    told = {"min": seen.min, "mean": seen.mean, "p95": seen.p95, "errors": seen.errors}
-    return measurement.row() | told | more
+    figures = {"min": seen.min, "mean": seen.mean, "p95": seen.p95, "errors": seen.errors}
+    return measurement.row() | figures | more
 
 
 def names(rows: Sequence[Row]) -> list[str]:

@@ -116,10 +116,10 @@ def parse_wrk(said: str, depth: int, share: float) -> Outcome:
     wrk adds samples for requests that waited unsent behind slow ones, and takes the time between
     two answers for the time between two writes: in a pipeline its percentiles are wrong.
     """
-    told = json.loads(said.splitlines()[-1])
-    answered = told["answered"] - told["wrong"]
-    counts = (answered, told["seconds"], told["wrong"], told["failed"])
-    latency = told["latency"]
+    figures = json.loads(said.splitlines()[-1])
+    answered = figures["answered"] - figures["wrong"]
+    counts = (answered, figures["seconds"], figures["wrong"], figures["failed"])
+    latency = figures["latency"]
     if depth > 1:
         latency = {"p50": 0, "p90": 0, "p99": 0, "max": latency["max"]}
     return Outcome(*counts, **latency, client_share=share)
@@ -127,12 +127,12 @@ def parse_wrk(said: str, depth: int, share: float) -> Outcome:
 
 def parse_generator(said: str) -> Outcome:
     """Return the result in the generator's output."""
-    told = json.loads(said)
-    right, seconds = told["answered"] - told["wrong"], told["seconds"]
-    waited = told["waited"] / seconds
-    counts = (right, seconds, told["wrong"], 0)
-    worked = told["cpu"] / seconds - waited
-    return Outcome(*counts, **told["latency"], client_share=worked, waiting_share=waited)
+    figures = json.loads(said)
+    right, seconds = figures["answered"] - figures["wrong"], figures["seconds"]
+    waited = figures["waited"] / seconds
+    counts = (right, seconds, figures["wrong"], 0)
+    worked = figures["cpu"] / seconds - waited
+    return Outcome(*counts, **figures["latency"], client_share=worked, waiting_share=waited)
 
 
 def run(words: Sequence[str], core: str) -> tuple[str, float]:

@@ -100,7 +100,7 @@ class Result:
 
     def publish(self, path: Path) -> None:
         """Write the summary to `path`: a line for each entry, at most LINES in all."""
-        goals = {one.name: _told(one) for one in self.verdicts}
+        goals = {one.name: _as_json(one) for one in self.verdicts}
         room = LINES - len(goals) - (8 if goals else 7)  # of the braces and heads below
         shown = self.summaries[:room]
         about = dict(self.about)
@@ -134,11 +134,11 @@ def _summary(stored: dict[str, Any]) -> Summary:  # Any: JSON
     return Summary(**{**stored, "spread": spread})
 
 
-def _told(verdict: Verdict) -> dict[str, Any]:  # Any: it becomes JSON
+def _as_json(verdict: Verdict) -> dict[str, Any]:  # Any: it becomes JSON
     goal = verdict.goal
-    told = {"wanted": f"at {goal.sense} {goal.bound:g}", "reached": verdict.value}
+    values = {"wanted": f"at {goal.sense} {goal.bound:g}", "reached": verdict.value}
     spread = {"spread": verdict.spread} if verdict.spread else {}
-    return {**told, **spread, "holds": verdict.holds}
+    return {**values, **spread, "holds": verdict.holds}
 
 
 def _figures(summary: Summary) -> dict[str, Any]:  # Any: it becomes JSON

@@ -42,15 +42,15 @@ def milliseconds(microseconds: float) -> str:
 
 def line(row: Row) -> str:
     """Return one measurement as a line for the terminal."""
-    told = f"round {row['round']}  {row['scenario']:<28}{number(row['rate']):>10}/s"
+    line = f"round {row['round']}  {row['scenario']:<28}{number(row['rate']):>10}/s"
     if "cpu_ns" in row:
-        told += f" {number(row['cpu_ns']):>9} CPU-ns"
-    told += f"  p99 {milliseconds(row['p99'])} ms"
+        line += f" {number(row['cpu_ns']):>9} CPU-ns"
+    line += f"  p99 {milliseconds(row['p99'])} ms"
     if row.get("errors"):
-        told += f"  {row['errors']} errors"
+        line += f"  {row['errors']} errors"
     if row["disturbed"]:
-        told += f"  disturbed: others used {row['disturbance']:.0%} of a core"
-    return told
+        line += f"  disturbed: others used {row['disturbance']:.0%} of a core"
+    return line
 
 
 def show(row: Row) -> None:

@@ -55,7 +55,7 @@ _IDS: Final = (
 )
 
 
-class Post(NamedTuple):
+class Sending(NamedTuple):
     """A comment to be sent: its target, body, network, and the earliest time (monotonic)."""
 
     target: str
@@ -103,10 +103,10 @@ class BotTraffic:
         """Let so many bots of each sort write, in any order, and send once their forms are old."""
         sorts = [sort for sort, number in numbers.items() for _ in range(number)]
         self._source.shuffle(sorts)
-        posts = [(sort, post) for sort in sorts for post in self._write(sort)]
-        for sort, post in posts:
-            time.sleep(max(0.0, post.ripe - time.monotonic()))
-            self._send(sort, post)
+        sendings = [(sort, sending) for sort in sorts for sending in self._write(sort)]
+        for sort, sending in sendings:
+            time.sleep(max(0.0, sending.ripe - time.monotonic()))
+            self._send(sort, sending)
 
     def train(self, data: Path) -> None:
         """Let a moderator decide on all comments, and begin to count again."""
@@ -139,7 +139,7 @@ class BotTraffic:
         path = f"file:{data / data_dir.DATABASE}?mode=ro"
         return closing(sqlite3.connect(path, uri=True))
 
-    def _write(self, sort: str) -> Sequence[Post]:
+    def _write(self, sort: str) -> Sequence[Sending]:
         """Let one visitor of that sort open a form, and write."""
         number = next(self._numbers)
         self._sent[sort] += 1
@@ -155,10 +155,10 @@ class BotTraffic:
         if self._source.random() < 0.2:
             fields = {**words._asdict(), "url": url}
             return [_plain(fields, network)]
-        post = self._use_widget(sort, url, network, words, True)
-        return [post] * (2 if self._source.random() < 0.02 else 1)
+        sending = self._use_widget(sort, url, network, words, True)
+        return [sending] * (2 if self._source.random() < 0.02 else 1)
 
-    def _fill(self, url: str, network: str, words: FormFields) -> Post:
+    def _fill(self, url: str, network: str, words: FormFields) -> Sending:
         """Fill in every field of the plain form in the page."""
         _, body = self._ask("GET", f"/embed/thread?{urlencode({'url': url})}", None, network)
         known = {**words._asdict(), "url": url}
@@ -170,7 +170,7 @@ class BotTraffic:
 
     def _use_widget(
         self, sort: str, url: str, network: str, words: FormFields, works: bool
-    ) -> Post:
+    ) -> Sending:
         _, body = self._ask("GET", f"/api/form-token?{urlencode({'url': url})}", None, network)
         given = json.loads(body)
         fields: dict[str, Any] = {
@@ -185,13 +185,13 @@ class BotTraffic:
         if sort != "stamper":
             fields["key"] = f"{sort}-{self._source.getrandbits(64):016x}"
         ripe = time.monotonic() + YOUNGEST_MS / 1_000
-        return Post("/api/comments", json.dumps(fields).encode(), False, network, ripe)
+        return Sending("/api/comments", json.dumps(fields).encode(), False, network, ripe)
 
-    def _send(self, sort: str, post: Post) -> None:
-        kind = "application/x-www-form-urlencoded" if post.form else "application/json"
-        status, body = self._ask("POST", post.target, post.body, post.network, kind)
+    def _send(self, sort: str, sending: Sending) -> None:
+        kind = "application/x-www-form-urlencoded" if sending.form else "application/json"
+        status, body = self._ask("POST", sending.target, sending.body, sending.network, kind)
         if status >= 400:
-            code = "form" if post.form else json.loads(body)["error"]["code"]
+            code = "form" if sending.form else json.loads(body)["error"]["code"]
             self._refused[sort][f"{status} {code}"] += 1
 
     def _ask(
@@ -203,8 +203,8 @@ class BotTraffic:
         return response.status, response.read()
 
 
-def _plain(fields: Mapping[str, str], network: str) -> Post:
-    return Post("/embed/thread", urlencode(fields).encode(), True, network, 0.0)
+def _plain(fields: Mapping[str, str], network: str) -> Sending:
+    return Sending("/embed/thread", urlencode(fields).encode(), True, network, 0.0)
 
 
 def _solved(asked: dict[str, Any]) -> str:  # Any: JSON as ALTCHA defines it

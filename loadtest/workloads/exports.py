@@ -27,7 +27,7 @@ from loadtest.report.command import extent_of, finish, number, rounds, short
 WORDS: Final = 20  # of a comment
 FORMATS: Final = ("commentsvc", "wordpress", "disqus")
 HUGO_PAGES: Final = 5_000
-LOOK: Final = 0.2  # seconds between two reads of the memory
+INTERVAL: Final = 0.2  # seconds between two reads of the memory
 # Limits: seconds for a million comments in our own format, and for all pages of a Hugo blog; MiB of
 # the process.
 SECONDS: Final = 30.0
@@ -66,7 +66,7 @@ def run(words: Sequence[str]) -> Cost:
     rss_mib = 0.0
     while os.waitid(os.P_PID, process.pid, os.WEXITED | os.WNOHANG | os.WNOWAIT) is None:
         rss_mib = max(rss_mib, memory(process.pid))
-        time.sleep(LOOK)
+        time.sleep(INTERVAL)
     _, status, usage = os.wait4(process.pid, 0)
     seconds = time.perf_counter() - begin
     process.returncode = os.waitstatus_to_exitcode(status)

@@ -55,7 +55,7 @@ NONE = Goal("errors", "most", 0, "the article's best had 171")
 QUICK = Goal("ms", "most", 250.0, "the article's best took up to 18,869 ms")
 BEST: Final = "sanic"  # the article's best
 ANSWERS_ISSO: Final = {"COMMENTSVC_SITE_ISSO": "true"}
-WAYS: Final = {
+ROUTES: Final = {
     "https": "behind the proxy, over HTTPS",
     "direct": "without a proxy, over HTTP",
     "batch": "behind the proxy, over HTTPS, one request for the ten counts of a page view",
@@ -68,36 +68,38 @@ WAYS: Final = {
 class Turn:
     """A server and the way to it."""
 
-    way: str
+    route: str
     competitor: Competitor | None  # None: it is ours
 
     @property
     def name(self) -> str:
         """Return the name of its figures."""
-        return f"{self.way}: {self.competitor.name if self.competitor else OURS}"
+        return f"{self.route}: {self.competitor.name if self.competitor else OURS}"
 
     @property
     def text(self) -> str:
         """Return its description for people."""
-        return f"{self.competitor.text if self.competitor else 'this project'}, {WAYS[self.way]}"
+        return (
+            f"{self.competitor.text if self.competitor else 'this project'}, {ROUTES[self.route]}"
+        )
 
     @property
     def per_view(self) -> int:
         """Return the number of requests for one page view."""
-        return 1 if "batch" in self.way else BATCH
+        return 1 if "batch" in self.route else BATCH
 
 
-def turns(ways: Iterable[str], only: Sequence[str]) -> list[Turn]:
+def turns(routes: Iterable[str], only: Sequence[str]) -> list[Turn]:
     """Return the measurements of a round; of `only` these servers, or of all."""
     chosen: list[Competitor | None] = [None, *COMPETITORS]
     return [
-        Turn(way, competitor)
-        for way in WAYS
+        Turn(route, competitor)
+        for route in ROUTES
         for competitor in chosen
-        if way in ways
+        if route in routes
         and (not only or (competitor.name if competitor else OURS) in only)
-        and ("batch" not in way or competitor is None or competitor.batch)
-        and (way != "isso" or competitor is None or competitor.name == "isso")
+        and ("batch" not in route or competitor is None or competitor.batch)
+        and (route != "isso" or competitor is None or competitor.name == "isso")
     ]
 
 
@@ -129,7 +131,7 @@ class FrontPage:
             plan = self._folder / "visits"
             plan.write_bytes(client.pack(requests, draw(SEQUENCE, len(requests), seed=3)))
             front, port, trusted = None, server.port, None
-            if not turn.way.startswith("direct"):
+            if not turn.route.startswith("direct"):
                 front = HttpsNginx(self._folder, f"127.0.0.1:{server.port}", server_cores)
                 stack.enter_context(front)
                 port, trusted = front.port, front.trusted
@@ -161,7 +163,7 @@ class FrontPage:
     def _requests(self, turn: Turn, port: int) -> list[Request]:
         """Return the distinct requests with the bodies of their right answers."""
         pages = self._pages[:ASKED]
-        step = BATCH if "batch" in turn.way else 1
+        step = BATCH if "batch" in turn.route else 1
         groups = [pages[begin : begin + step] for begin in range(0, len(pages), step)]
         connection = HTTPConnection("127.0.0.1", port, timeout=PATIENCE)
         made = []
@@ -176,13 +178,13 @@ class FrontPage:
 
 
 def _question(turn: Turn, urls: Sequence[str]) -> Question:
-    if "batch" in turn.way:
+    if "batch" in turn.route:
         batch = turn.competitor.batch if turn.competitor else our_batch
         assert batch is not None
         return batch(urls)
     if turn.competitor:
         return turn.competitor.count(urls[0])
-    return isso_count(urls, "/isso") if turn.way == "isso" else stacosys_count(urls[0])
+    return isso_count(urls, "/isso") if turn.route == "isso" else stacosys_count(urls[0])
 
 
 def _ask(connection: HTTPConnection, question: Question) -> bytes:
@@ -198,13 +200,13 @@ def _ask(connection: HTTPConnection, question: Question) -> bytes:
 def judge(rows: Sequence[Row]) -> list[Verdict]:
     """Return the verdicts for what was measured."""
     found, measured = [], names(rows)
-    for way, goal, figure, base in (
+    for route, goal, figure, base in (
         ("https", TWO, "rate", "https"),
         ("direct", SIX, "rate", "direct"),
         ("batch", TEN, "views", "https"),
         ("direct-batch", TEN, "views", "direct"),
     ):
-        ours, best = f"{way}: {OURS}", f"{base}: {BEST}"
+        ours, best = f"{route}: {OURS}", f"{base}: {BEST}"
         if ours not in measured:
             continue
         if best in measured:
@@ -238,13 +240,13 @@ def table(rows: Sequence[Row], summaries: Sequence[Summary]) -> str:
 
 @click.command
 @options(seconds=12)
-@click.option("--way", "ways", multiple=True, type=click.Choice(tuple(WAYS)))
+@click.option("--way", "routes", multiple=True, type=click.Choice(tuple(ROUTES)))
 @click.option("--only", multiple=True, type=click.Choice((OURS, *(r.name for r in COMPETITORS))))
 def main(
-    seconds: int, rounds: int, short: bool, ways: tuple[str, ...], only: tuple[str, ...]
+    seconds: int, rounds: int, short: bool, routes: tuple[str, ...], only: tuple[str, ...]
 ) -> None:
     """250 clients on a front page, over HTTPS and without."""
-    chosen = turns(ways or WAYS, only)
+    chosen = turns(routes or ROUTES, only)
     with prepare(extent_of(short, rounds, seconds)) as environment:
         measured = FrontPage(environment, chosen)
         rows = play(environment.extent, measured.play)

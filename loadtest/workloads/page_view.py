@@ -320,8 +320,8 @@ def table(summaries: Sequence[Summary]) -> str:
 
 
 def _show(row: Row) -> None:
-    told = "  ".join(f"{name} {number(row[name])}" for name in HEADS)
-    click.echo(f"round {row['round']}  {row['scenario']:<8}{told}")
+    line = "  ".join(f"{name} {number(row[name])}" for name in HEADS)
+    click.echo(f"round {row['round']}  {row['scenario']:<8}{line}")
 
 
 @click.command

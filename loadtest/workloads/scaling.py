@@ -87,9 +87,9 @@ NEWEST: Final = "SELECT max(id) FROM commentsvc.comment"
 def data_of(size: int) -> Path:
     """Return the data folder with so many comments; make it if it does not exist."""
     folder = BUILD / "growth" / str(size)
-    told = f"{zlib.crc32(Path(bulk.__file__).read_bytes())} {WORDS}"
+    wanted = f"{zlib.crc32(Path(bulk.__file__).read_bytes())} {WORDS}"
     stamp, path = folder / MADE_BY, folder / data_dir.DATABASE
-    if stamp.exists() and stamp.read_text() == told:
+    if stamp.exists() and stamp.read_text() == wanted:
         upgrade.upgrade(path)  # it may be from an older version
         return folder
     data_dir.prepare(folder)
@@ -98,7 +98,7 @@ def data_of(size: int) -> Path:
         old.unlink()
     with click.progressbar(length=2 * size, label=f"{size:,} comments", show_pos=False) as bar:
         bulk.make(path, size, WORDS, lambda done: bar.update(done - bar.pos), (SITE, "notes"))
-    stamp.write_text(told)
+    stamp.write_text(wanted)
     return folder
 
 

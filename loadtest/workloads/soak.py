@@ -42,7 +42,7 @@ MIB = {"idle": 40.0, "streams": 60.0}
 SLOW = Goal("times", "most", 2.0, "slow and silent clients hold no reader up")
 STALL = Goal("times", "most", 1.2, "a purge is one store into a table, and no hit waits for it")
 PURGE = Goal("ms", "most", 5.0, "however many answers carry the tag")
-TOLD = Goal("ms", "most", 1_000.0, "with what it takes one client to read them all")
+DELIVERY = Goal("ms", "most", 1_000.0, "with what it takes one client to read them all")
 
 
 def _text(target: str) -> bytes:
@@ -182,7 +182,7 @@ def judge(rows: Sequence[Row]) -> list[Verdict]:
     for name, most in MIB.items():
         goal = Goal("rss_mib", "most", most, "the kernel's part apart")
         found += _most(rows, name, "mib_told" if name == "streams" else "mib", goal)
-    found += _most(rows, "streams", "told_ms", TOLD)
+    found += _most(rows, "streams", "told_ms", DELIVERY)
     found += _most(rows, "purged", "purge_ms", PURGE)
     for name, calm, figure, goal in (
         ("slow", "calm", "p99", SLOW),
@@ -211,8 +211,8 @@ def table(result: Result) -> str:
             for figure, value in one.medians.items()
             if figure in SHOWN
         }
-        told = ", ".join(f"{figure} {value}" for figure, value in shown.items())
-        rows.append((one.name + " (disturbed)" * one.disturbed, told))
+        line = ", ".join(f"{figure} {value}" for figure, value in shown.items())
+        rows.append((one.name + " (disturbed)" * one.disturbed, line))
     return align(rows)
 
 

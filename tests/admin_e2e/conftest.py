@@ -46,7 +46,7 @@ def page(context: BrowserContext) -> Iterator[Page]:
 
 
 @pytest.fixture
-def desk(page: Page, cookies: StorageState) -> Page:
+def moderation(page: Page, cookies: StorageState) -> Page:
     """Open a tab in which ann is signed in; a test must not sign her out."""
     page.context.add_cookies(cookies["cookies"])  # type: ignore[arg-type] # it has the same fields
     page.goto("/moderation")

@@ -13,14 +13,14 @@ PASSWORD = "correct horse battery"
 Scheme = Literal["light", "dark"]
 
 
-def looks(*more: int) -> pytest.MarkDecorator:
+def screenshots(*more: int) -> pytest.MarkDecorator:
     """Run a test in each colour `scheme`, at the `width` of phone, desktop and each of `more`."""
     seen = list(itertools.product(get_args(Scheme), (360, 1280, *more)))
     return pytest.mark.parametrize(("scheme", "width"), seen)
 
 
 @contextmanager
-def looked_at(
+def compare_screenshots(
     chromium: Browser, origin: str, scheme: Scheme, width: int, kept: StorageState | None = None
 ) -> Iterator[Page]:
     """Open a tab without our policy, since axe adds styles; `kept` are the cookies."""

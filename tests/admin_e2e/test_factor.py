@@ -7,7 +7,14 @@ from collections.abc import Callable
 from playwright.sync_api import Browser, Page, expect
 
 from commentsvc.auth import totp
-from tests.admin_e2e.moderator_browser import PASSWORD, Scheme, looked_at, looks, sign_out, tell
+from tests.admin_e2e.moderator_browser import (
+    PASSWORD,
+    Scheme,
+    compare_screenshots,
+    screenshots,
+    sign_out,
+    tell,
+)
 from tests.e2e.program import Service, command
 
 STEP = 30  # seconds that a code is valid (RFC 6238, 5.2)
@@ -25,7 +32,7 @@ def begin(page: Page, name: str) -> None:
     tell(page, name)
 
 
-@looks()
+@screenshots()
 def test_everybody_can_use_codes_of_an_app(
     chromium: Browser,
     service: Service,
@@ -36,7 +43,7 @@ def test_everybody_can_use_codes_of_an_app(
     name = f"mo-{scheme}-{width}"
     made = command("moderator", "add", name, "--data", service.data, given=PASSWORD)
     assert made.code == 0, made
-    with looked_at(chromium, service.address, scheme, width) as page:
+    with compare_screenshots(chromium, service.address, scheme, width) as page:
         secret, recovery = set_up(page, name, assert_fine)
         use(page, name, assert_fine, secret, recovery)
 

@@ -19,7 +19,7 @@ from commentsvc.outbox.mail import MailComposer
 from commentsvc.readers import subscriptions
 from commentsvc.settings import data_dir
 from commentsvc.settings.schema import ServerSettings, Settings, Site
-from tests.admin_e2e.moderator_browser import Scheme, looked_at, looks
+from tests.admin_e2e.moderator_browser import Scheme, compare_screenshots, screenshots
 from tests.e2e.program import Service, serving
 from tests.unit.database_fixture import NOW, add, opened
 from tests.unit.mail_server import mail_settings
@@ -29,7 +29,7 @@ SETTINGS = Settings(
     mail=mail_settings(25),
     sites=(Site(name="blog", origins=("https://blog.example",), title="A blog"),),
 )
-POST = OutboxRow(9, "mail", "", "ann@blog.example", 1, 3, "queued", NOW, NOW, NOW, 0, "")
+ROW = OutboxRow(9, "mail", "", "ann@blog.example", 1, 3, "queued", NOW, NOW, NOW, 0, "")
 LONG = (
     "> quoted\n\nA *longer* text, [a link](https://example.org/):\n\n```\n" + "x" * 200 + "\n```\n"
 )
@@ -61,7 +61,7 @@ def service(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
         yield service
 
 
-@looks()
+@screenshots()
 def test_everybody_can_use_the_pages_that_mails_lead_to(
     chromium: Browser,
     service: Service,
@@ -71,7 +71,7 @@ def test_everybody_can_use_the_pages_that_mails_lead_to(
 ) -> None:
     links = SignedLinks(edit_tokens.load_keys(service.data / data_dir.SECRET_KEY, ""))
     expires = int(time.time() * 1_000) + 600_000
-    with looked_at(chromium, service.address, scheme, width) as page:
+    with compare_screenshots(chromium, service.address, scheme, width) as page:
         for target in (
             f"mail/comment?t={links.make('comment', 'spam', 1, 1, EMAIL, expires=expires)}",
             f"mail/comment?t={links.make('comment', 'approved', 1, 1, EMAIL, expires=expires)}",
@@ -99,7 +99,7 @@ def test_everybody_can_use_the_pages_for_signing_in_and_following(
 ) -> None:
     links = SignedLinks(edit_tokens.load_keys(service.data / data_dir.SECRET_KEY, ""))
     expires = int(time.time() * 1_000) + 600_000
-    with looked_at(chromium, service.address, scheme, width) as page:
+    with compare_screenshots(chromium, service.address, scheme, width) as page:
 
         def send(text: str) -> None:
             page.locator("input").fill(text)
@@ -133,7 +133,7 @@ def newest_link(service: Service) -> int:
 def test_the_fields_of_the_plain_form_stand_at_even_distances(
     chromium: Browser, service: Service
 ) -> None:
-    with looked_at(chromium, service.address, "light", 360) as page:
+    with compare_screenshots(chromium, service.address, "light", 360) as page:
         page.goto("/embed/thread?url=/p/&view=page")
         boxes = [field.bounding_box() for field in page.locator("form .commentsvc-field").all()]
     edges = [(box["y"], box["y"] + box["height"]) for box in boxes if box]
@@ -159,15 +159,15 @@ def mails(database: Database) -> Iterator[str]:
     ):
         if kind == "reply":
             database.write_now(subscriptions.confirm, 1, 0)
-        post = replace(POST, kind=kind, comment_id=about)
-        letter = database.read_now(composer.compose, post)
-        assert letter, kind
-        body = letter.message.get_body(("html",))
+        row = replace(ROW, kind=kind, comment_id=about)
+        envelope = database.read_now(composer.compose, row)
+        assert envelope, kind
+        body = envelope.message.get_body(("html",))
         assert body
         yield body.get_content()
 
 
-@looks()
+@screenshots()
 def test_everybody_can_read_the_mails(
     chromium: Browser,
     service: Service,
@@ -176,7 +176,10 @@ def test_everybody_can_read_the_mails(
     scheme: Scheme,
     width: int,
 ) -> None:
-    with opened(tmp_path) as database, looked_at(chromium, service.address, scheme, width) as page:
+    with (
+        opened(tmp_path) as database,
+        compare_screenshots(chromium, service.address, scheme, width) as page,
+    ):
         for html in mails(database):
             page.set_content(html)
             assert_fine(page)

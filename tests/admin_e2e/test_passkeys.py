@@ -6,7 +6,7 @@ from pathlib import Path
 
 from playwright.sync_api import Browser, CDPSession, Page, expect
 
-from tests.admin_e2e.moderator_browser import PASSWORD, looked_at, sign_in, sign_out
+from tests.admin_e2e.moderator_browser import PASSWORD, compare_screenshots, sign_in, sign_out
 from tests.e2e.program import Service, command
 
 DEVICE = {
@@ -44,7 +44,7 @@ def test_a_passkey_is_added_used_and_removed(
     made = command("moderator", "add", "key", "--data", service.data, given=PASSWORD)
     assert made.code == 0, made
     origin = service.address.replace("127.0.0.1", "localhost")
-    with looked_at(chromium, origin, "light", 360) as page:
+    with compare_screenshots(chromium, origin, "light", 360) as page:
         tools, device = plug_in(page)
         sign_in(page, "key")
         add(page)

@@ -9,12 +9,12 @@ from playwright.sync_api import Browser, Dialog, Locator, Page, StorageState, ex
 
 from commentsvc.admin.review_queue import MOST
 from commentsvc.util.timestamps import DAY_MS
-from tests.admin_e2e.moderator_browser import Scheme, looked_at, looks
+from tests.admin_e2e.moderator_browser import Scheme, compare_screenshots, screenshots
 from tests.e2e.program import Service, change, wait_for
 
 pytestmark = pytest.mark.both_engines
 
-LOOKS = "it is about what a page looks like"
+SCREENSHOTS = "it is about what a page looks like"
 HOSTILE = "<script>alert(1)</script> [x](javascript:alert(2)) <img src=x onerror=alert(3)>"
 LONG = "So " + "long" * 60 + "\n\n" + "\n\n".join(["Another word."] * 40)
 
@@ -22,173 +22,177 @@ numbers = itertools.count()
 
 
 @pytest.fixture
-def comments(service: Service, desk: Page) -> list[str]:
+def comments(service: Service, moderation: Page) -> list[str]:
     """Put three comments into an otherwise empty queue; return them with the newest first."""
-    clear(desk)
+    clear(moderation)
     names = ["Zoe", "Yan", "Xenia"]
     for name in reversed(names):
         text = f"{name} says hello {next(numbers)}"  # a duplicate text would not be stored
         service.submit(f"/{name}/", text, author=name, title=f"Page of {name}")
-    desk.goto("/moderation/queue")
-    expect(desk.locator(".comment")).to_have_count(3)
+    moderation.goto("/moderation/queue")
+    expect(moderation.locator(".comment")).to_have_count(3)
     return names
 
 
-def clear(desk: Page) -> None:
-    desk.goto("/moderation/queue")
-    while desk.locator(".comment").count():
-        desk.get_by_label("Select all").check()
-        with desk.expect_navigation():
-            in_bulk(desk, "Delete").click()
+def clear(moderation: Page) -> None:
+    moderation.goto("/moderation/queue")
+    while moderation.locator(".comment").count():
+        moderation.get_by_label("Select all").check()
+        with moderation.expect_navigation():
+            in_bulk(moderation, "Delete").click()
 
 
-def in_bulk(desk: Page, name: str) -> Locator:
-    return desk.get_by_role("group", name="For the selected").get_by_role("button", name=name)
+def in_bulk(moderation: Page, name: str) -> Locator:
+    return moderation.get_by_role("group", name="For the selected").get_by_role("button", name=name)
 
 
-def authors(desk: Page) -> Locator:
-    return desk.locator(".comment .author")
+def authors(moderation: Page) -> Locator:
+    return moderation.locator(".comment .author")
 
 
 def test_a_comment_is_approved_by_the_keyboard_and_taken_back(
-    desk: Page, service: Service, comments: list[str]
+    moderation: Page, service: Service, comments: list[str]
 ) -> None:
-    desk.keyboard.press("j")
-    desk.keyboard.press("j")
-    expect(desk.locator(".comment").nth(1)).to_be_focused()
-    desk.keyboard.press("a")
-    expect(desk.get_by_role("status")).to_have_text("1 comment approved.")
-    expect(authors(desk)).to_have_text(["Zoe", "Xenia"])
+    moderation.keyboard.press("j")
+    moderation.keyboard.press("j")
+    expect(moderation.locator(".comment").nth(1)).to_be_focused()
+    moderation.keyboard.press("a")
+    expect(moderation.get_by_role("status")).to_have_text("1 comment approved.")
+    expect(authors(moderation)).to_have_text(["Zoe", "Xenia"])
     assert service.count("/Yan/") == 1
-    expect(desk.locator(".comment").nth(1)).to_be_focused()
-    desk.keyboard.press("u")
-    expect(desk.get_by_role("status")).to_have_text("1 comment restored.")
-    expect(authors(desk)).to_have_text(comments)
+    expect(moderation.locator(".comment").nth(1)).to_be_focused()
+    moderation.keyboard.press("u")
+    expect(moderation.get_by_role("status")).to_have_text("1 comment restored.")
+    expect(authors(moderation)).to_have_text(comments)
     assert service.count("/Yan/") == 0
-    expect(desk.locator(".comment", has_text="Yan says")).to_be_focused()
+    expect(moderation.locator(".comment", has_text="Yan says")).to_be_focused()
 
 
 @pytest.mark.sqlite_only("it is about keys")
-def test_each_key_does_what_the_page_says(desk: Page, comments: list[str]) -> None:
+def test_each_key_does_what_the_page_says(moderation: Page, comments: list[str]) -> None:
     for key in ("j", "k", "k", "j"):
-        desk.keyboard.press(key)
-    desk.keyboard.press("s")
-    expect(desk.get_by_role("status")).to_have_text("1 comment marked as spam.")
-    expect(desk.locator(".comment").nth(1)).to_be_focused()
-    desk.keyboard.press("d")
-    expect(desk.get_by_role("status")).to_have_text("1 comment deleted.")
-    expect(authors(desk)).to_have_text(["Zoe"])
-    expect(desk.locator(".comment")).to_be_focused()
-    desk.keyboard.press("x")
-    expect(desk.locator(".comment [type=checkbox]")).to_be_checked()
-    desk.keyboard.press("/")
-    search = desk.get_by_role("searchbox")
+        moderation.keyboard.press(key)
+    moderation.keyboard.press("s")
+    expect(moderation.get_by_role("status")).to_have_text("1 comment marked as spam.")
+    expect(moderation.locator(".comment").nth(1)).to_be_focused()
+    moderation.keyboard.press("d")
+    expect(moderation.get_by_role("status")).to_have_text("1 comment deleted.")
+    expect(authors(moderation)).to_have_text(["Zoe"])
+    expect(moderation.locator(".comment")).to_be_focused()
+    moderation.keyboard.press("x")
+    expect(moderation.locator(".comment [type=checkbox]")).to_be_checked()
+    moderation.keyboard.press("/")
+    search = moderation.get_by_role("searchbox")
     expect(search).to_be_focused()
-    desk.keyboard.type("adsu")
+    moderation.keyboard.type("adsu")
     expect(search).to_have_value("adsu")
-    desk.locator(".comment").focus()
-    desk.keyboard.press("o")
-    expect(desk.get_by_role("heading", name="History")).to_be_visible()
+    moderation.locator(".comment").focus()
+    moderation.keyboard.press("o")
+    expect(moderation.get_by_role("heading", name="History")).to_be_visible()
 
 
-def test_many_are_decided_at_once(desk: Page, service: Service, comments: list[str]) -> None:
-    expect(in_bulk(desk, "Approve")).to_be_disabled()
-    desk.get_by_label("Select all").check()
-    expect(desk.locator(".chosen")).to_have_text("3 selected")
-    desk.get_by_label("Select the comment by Yan").uncheck()
-    expect(desk.locator(".chosen")).to_have_text("2 selected")
-    in_bulk(desk, "Approve").click()
-    expect(desk.get_by_role("status")).to_have_text("2 comments approved.")
-    expect(authors(desk)).to_have_text(["Yan"])
+def test_many_are_decided_at_once(moderation: Page, service: Service, comments: list[str]) -> None:
+    expect(in_bulk(moderation, "Approve")).to_be_disabled()
+    moderation.get_by_label("Select all").check()
+    expect(moderation.locator(".chosen")).to_have_text("3 selected")
+    moderation.get_by_label("Select the comment by Yan").uncheck()
+    expect(moderation.locator(".chosen")).to_have_text("2 selected")
+    in_bulk(moderation, "Approve").click()
+    expect(moderation.get_by_role("status")).to_have_text("2 comments approved.")
+    expect(authors(moderation)).to_have_text(["Yan"])
     assert (service.count("/Zoe/"), service.count("/Yan/"), service.count("/Xenia/")) == (1, 0, 1)
-    desk.get_by_role("button", name="Undo").click()
-    expect(authors(desk)).to_have_text(comments)
+    moderation.get_by_role("button", name="Undo").click()
+    expect(authors(moderation)).to_have_text(comments)
     assert service.count("/Zoe/") == 0
 
 
 def test_select_all_takes_those_on_other_pages_too(
-    desk: Page, service: Service, comments: list[str]
+    moderation: Page, service: Service, comments: list[str]
 ) -> None:
     for number in range(MOST):
         service.submit("/many/", f"Comment {number} of many {next(numbers)}", author=f"Bo {number}")
-    desk.reload()
-    expect(desk.get_by_label("Select these 50")).not_to_be_checked()
+    moderation.reload()
+    expect(moderation.get_by_label("Select these 50")).not_to_be_checked()
     for _ in range(2):
-        desk.get_by_role("link", name="Select all 53").click()
-        expect(desk.locator(".chosen")).to_have_text("53 selected")
-        expect(desk.locator(".others")).to_have_text("including 3 on other pages")
-        desk.get_by_label("Select these 50").uncheck()
-        expect(in_bulk(desk, "Delete")).to_be_disabled()
-        expect(desk.locator(".others")).to_have_count(0)
-    desk.get_by_role("link", name="Select all 53").click()
-    desk.locator(".comment [type=checkbox]").first.uncheck()
-    expect(desk.locator(".chosen")).to_have_text("52 selected")
-    in_bulk(desk, "Delete").click()
-    expect(desk.get_by_role("status")).to_have_text("52 comments deleted.")
-    expect(desk.locator(".comment")).to_have_count(1)
+        moderation.get_by_role("link", name="Select all 53").click()
+        expect(moderation.locator(".chosen")).to_have_text("53 selected")
+        expect(moderation.locator(".others")).to_have_text("including 3 on other pages")
+        moderation.get_by_label("Select these 50").uncheck()
+        expect(in_bulk(moderation, "Delete")).to_be_disabled()
+        expect(moderation.locator(".others")).to_have_count(0)
+    moderation.get_by_role("link", name="Select all 53").click()
+    moderation.locator(".comment [type=checkbox]").first.uncheck()
+    expect(moderation.locator(".chosen")).to_have_text("52 selected")
+    in_bulk(moderation, "Delete").click()
+    expect(moderation.get_by_role("status")).to_have_text("52 comments deleted.")
+    expect(moderation.locator(".comment")).to_have_count(1)
 
 
-def test_a_ban_offers_the_comments_that_are_there_already(desk: Page, service: Service) -> None:
-    clear(desk)
+def test_a_ban_offers_the_comments_that_are_there_already(
+    moderation: Page, service: Service
+) -> None:
+    clear(moderation)
     for _ in range(2):
         service.submit("/ban/", f"Mona says {next(numbers)}", author="Mona")
-    desk.reload()
-    desk.get_by_role("link", name="Details").first.click()
-    desk.get_by_role("link", name="the author").click()
-    desk.get_by_role("button", name="Ban", exact=True).click()
-    desk.get_by_role("button", name="Also mark these 2 comments as spam").click()
-    expect(desk.get_by_role("status")).to_have_text("2 comments marked as spam.")
-    desk.get_by_role("link", name="Queue").click()
-    expect(desk.locator(".comment")).to_have_count(0)
+    moderation.reload()
+    moderation.get_by_role("link", name="Details").first.click()
+    moderation.get_by_role("link", name="the author").click()
+    moderation.get_by_role("button", name="Ban", exact=True).click()
+    moderation.get_by_role("button", name="Also mark these 2 comments as spam").click()
+    expect(moderation.get_by_role("status")).to_have_text("2 comments marked as spam.")
+    moderation.get_by_role("link", name="Queue").click()
+    expect(moderation.locator(".comment")).to_have_count(0)
 
 
-def test_a_comment_is_found_by_its_words(desk: Page, comments: list[str]) -> None:
+def test_a_comment_is_found_by_its_words(moderation: Page, comments: list[str]) -> None:
     def found() -> bool:
-        desk.get_by_role("searchbox").fill("Yan hello")
-        with desk.expect_navigation():
-            desk.get_by_role("button", name="Search").click()
-        expect(desk.get_by_role("heading", name="Found")).to_be_visible()
-        return authors(desk).all_inner_texts()[:1] == ["Yan"] and approve.count() == 1
+        moderation.get_by_role("searchbox").fill("Yan hello")
+        with moderation.expect_navigation():
+            moderation.get_by_role("button", name="Search").click()
+        expect(moderation.get_by_role("heading", name="Found")).to_be_visible()
+        return authors(moderation).all_inner_texts()[:1] == ["Yan"] and approve.count() == 1
 
-    first = desk.locator(".comment").first
+    first = moderation.locator(".comment").first
     approve = first.get_by_role("button", name="Approve", exact=True)  # waits for the new one
     wait_for(found, "the comment to be found")
     first.get_by_role("button", name="Spam", exact=True).click()
-    expect(desk.get_by_role("status")).to_have_text("1 comment marked as spam.")
+    expect(moderation.get_by_role("status")).to_have_text("1 comment marked as spam.")
 
 
-@pytest.mark.sqlite_only(LOOKS)
-def test_hostile_texts_do_nothing(desk: Page, service: Service) -> None:
+@pytest.mark.sqlite_only(SCREENSHOTS)
+def test_hostile_texts_do_nothing(moderation: Page, service: Service) -> None:
     """The `page` fixture fails if a script ran or was blocked by the policy."""
-    clear(desk)
+    clear(moderation)
     dialogs: list[str] = []
 
     def note(dialog: Dialog) -> None:
         dialogs.append(dialog.message)
         dialog.dismiss()
 
-    desk.on("dialog", note)
+    moderation.on("dialog", note)
     service.submit(
         "/<b>x</b>/", HOSTILE, author="<script>alert(4)</script>", title="<svg onload=1>"
     )
-    desk.goto("/moderation/queue")
-    expect(desk.locator(".comment .author")).to_have_text("<script>alert(4)</script>")
-    expect(desk.locator(".comment :is(script, img, svg)")).to_have_count(0)
-    desk.get_by_role("link", name="Details").click()
-    expect(desk.get_by_role("textbox", name="Edit the text")).to_have_value(HOSTILE)
+    moderation.goto("/moderation/queue")
+    expect(moderation.locator(".comment .author")).to_have_text("<script>alert(4)</script>")
+    expect(moderation.locator(".comment :is(script, img, svg)")).to_have_count(0)
+    moderation.get_by_role("link", name="Details").click()
+    expect(moderation.get_by_role("textbox", name="Edit the text")).to_have_value(HOSTILE)
     assert not dialogs
 
 
-def test_a_page_is_closed_by_its_form(desk: Page, service: Service, comments: list[str]) -> None:
-    desk.get_by_role("button", name="Approve").nth(1).click()
-    expect(desk.get_by_role("status")).to_have_text("1 comment approved.")
-    desk.get_by_role("link", name="Pages", exact=True).click()
-    desk.get_by_role("link", name="Page of Zoe").first.click()
-    desk.get_by_role("button", name="Closed").click()
-    expect(desk.get_by_role("status")).to_be_visible()
+def test_a_page_is_closed_by_its_form(
+    moderation: Page, service: Service, comments: list[str]
+) -> None:
+    moderation.get_by_role("button", name="Approve").nth(1).click()
+    expect(moderation.get_by_role("status")).to_have_text("1 comment approved.")
+    moderation.get_by_role("link", name="Pages", exact=True).click()
+    moderation.get_by_role("link", name="Page of Zoe").first.click()
+    moderation.get_by_role("button", name="Closed").click()
+    expect(moderation.get_by_role("status")).to_be_visible()
     assert service.submit("/Zoe/", "Too late").status == 400
-    desk.get_by_role("button", name="Default: open").click()
-    expect(desk.get_by_role("button", name="Default: open")).to_have_attribute(
+    moderation.get_by_role("button", name="Default: open").click()
+    expect(moderation.get_by_role("button", name="Default: open")).to_have_attribute(
         "aria-pressed", "true"
     )
     assert service.submit("/Zoe/", "In time").status == 202
@@ -239,9 +243,9 @@ def outbox(service: Service) -> None:
         change(service.data, sql, state, now, now + DAY_MS, now + DAY_MS, attempts, error)
 
 
-@pytest.mark.sqlite_only(LOOKS)
+@pytest.mark.sqlite_only(SCREENSHOTS)
 @pytest.mark.usefixtures("outbox")
-@looks(1600)
+@screenshots(1600)
 def test_everybody_can_use_the_pages(
     chromium: Browser,
     service: Service,
@@ -250,7 +254,7 @@ def test_everybody_can_use_the_pages(
     scheme: Scheme,
     width: int,
 ) -> None:
-    with looked_at(chromium, service.address, scheme, width, cookies) as page:
+    with compare_screenshots(chromium, service.address, scheme, width, cookies) as page:
         url = "/long/" + "path/" * 30
         text = f"{LONG} {next(numbers)}"
         parent = service.submit(url, text, author="Wolfeschlegelstein" * 4).json()["comment"]["id"]

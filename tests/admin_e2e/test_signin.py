@@ -8,8 +8,8 @@ from playwright.sync_api import Browser, Page, expect
 from tests.admin_e2e.moderator_browser import (
     PASSWORD,
     Scheme,
-    looked_at,
-    looks,
+    compare_screenshots,
+    screenshots,
     sign_in,
     sign_out,
     tell,
@@ -39,9 +39,9 @@ def test_a_moderator_signs_in_by_the_keyboard_and_out_again(page: Page, service:
     expect(page.get_by_label("Password")).to_be_visible()
 
 
-def test_the_cookies_are_out_of_reach_of_scripts(desk: Page) -> None:
-    assert desk.evaluate("document.cookie") == ""
-    cookies = desk.context.cookies()
+def test_the_cookies_are_out_of_reach_of_scripts(moderation: Page) -> None:
+    assert moderation.evaluate("document.cookie") == ""
+    cookies = moderation.context.cookies()
     assert {cookie["name"] for cookie in cookies} == {
         "__Host-commentsvc",
         "__Host-commentsvc-known",
@@ -83,18 +83,18 @@ def attack(page: Page, service: Service, token: str) -> None:
 
 
 def test_the_blogs_pages_can_do_nothing_with_a_moderators_cookie(
-    desk: Page, service: Service, tmp_path_factory: pytest.TempPathFactory
+    moderation: Page, service: Service, tmp_path_factory: pytest.TempPathFactory
 ) -> None:
     """The blog is on another port of the same host, which a browser regards as the same site.
 
     So the cookie is sent with its requests. In this test the page even knows the CSRF token.
     """
-    token = desk.locator("input[name=csrf_token]").first.get_attribute("value") or ""
+    token = moderation.locator("input[name=csrf_token]").first.get_attribute("value") or ""
     folder = tmp_path_factory.mktemp("blog")
     (folder / "index.html").write_text("<!DOCTYPE html><title>Blog</title><p>Hi")
     with serve(folder) as blog:
         assert isinstance(blog, Blog)
-        other = desk.context.new_page()
+        other = moderation.context.new_page()
         other.goto(blog.origin)
         with other.expect_response("**/moderation/sign-out") as caught:
             attack(other, service, token)
@@ -108,24 +108,24 @@ def test_the_blogs_pages_can_do_nothing_with_a_moderators_cookie(
         }"""
         other.goto(blog.origin)
         assert other.evaluate(read, f"{service.address}/moderation/account") == "refused"
-    desk.reload()
-    expect(sign_out(desk)).to_be_visible()
+    moderation.reload()
+    expect(sign_out(moderation)).to_be_visible()
 
 
 def test_a_link_from_another_site_finds_the_moderator_signed_in(
-    desk: Page, service: Service, tmp_path_factory: pytest.TempPathFactory
+    moderation: Page, service: Service, tmp_path_factory: pytest.TempPathFactory
 ) -> None:
     """A web mailer is such a site: the first request has no cookie (SameSite=Strict)."""
     folder = tmp_path_factory.mktemp("mailer")
     address = f"{service.address}/moderation/account"
     (folder / "index.html").write_text(f'<!DOCTYPE html><title>Mail</title><a href="{address}">x')
     with serve(folder) as mailer:
-        desk.goto(mailer.origin.replace("127.0.0.1", "localhost"))
-        desk.get_by_role("link").click()
-        expect(desk.get_by_role("heading", level=1)).to_have_text("Account of ann")
+        moderation.goto(mailer.origin.replace("127.0.0.1", "localhost"))
+        moderation.get_by_role("link").click()
+        expect(moderation.get_by_role("heading", level=1)).to_have_text("Account of ann")
 
 
-@looks()
+@screenshots()
 def test_everybody_can_use_the_pages(
     chromium: Browser,
     service: Service,
@@ -133,7 +133,7 @@ def test_everybody_can_use_the_pages(
     scheme: Scheme,
     width: int,
 ) -> None:
-    with looked_at(chromium, service.address, scheme, width) as page:
+    with compare_screenshots(chromium, service.address, scheme, width) as page:
         page.goto("/moderation/sign-in")
         assert_fine(page)
         tell(page, "x" * 40, "x")

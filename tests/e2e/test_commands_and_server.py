@@ -229,10 +229,10 @@ def test_nobody_but_root_and_the_user_of_the_server_is_answered(scene: Scene) ->
         control = scene.data / "control.sock"
         control.chmod(0o777)
         words = [sys.executable, "-c", ask, str(control)]
-        told = [
+        outputs = [
             subprocess.run(as_user(user, words), capture_output=True, text=True, check=True).stdout
             for user in (0, NOBODY)
         ]
-    assert scene.url in told[0]
-    assert "only root" in told[1]
-    assert "postgresql" not in told[1]
+    assert scene.url in outputs[0]
+    assert "only root" in outputs[1]
+    assert "postgresql" not in outputs[1]

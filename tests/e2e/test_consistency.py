@@ -45,7 +45,7 @@ class Agreement(RuleBasedStateMachine):
     """A blog with four pages and a moderator, on a server that is shared by all examples."""
 
     service: ClassVar[Service]
-    desk: ClassVar[AdminBrowser]
+    moderator: ClassVar[AdminBrowser]
 
     @initialize()
     def begin(self) -> None:
@@ -83,7 +83,7 @@ class Agreement(RuleBasedStateMachine):
 
     def send(self, page: str, **fields: object) -> str:
         """Send one of the moderator's forms; return where it redirects, "" if it is refused."""
-        shown = self.desk.post(page, fields)
+        shown = self.moderator.post(page, fields)
         assert shown.status == 303 or shown.status in (400, 404, 409), shown
         return shown.location
 
@@ -123,9 +123,9 @@ class Agreement(RuleBasedStateMachine):
             assert json.loads(body)["error"]["code"] == "closed"
             return
         assert status == (202 if suspicious else 201), body
-        told = json.loads(body)
-        self.model.comments[told["comment"]["id"]] = Said(
-            self.model.root(page), told["status"], text, sent, told["token"]
+        answer = json.loads(body)
+        self.model.comments[answer["comment"]["id"]] = Said(
+            self.model.root(page), answer["status"], text, sent, answer["token"]
         )
 
     @precondition(lambda self: self.model.comments)
@@ -344,8 +344,8 @@ def service(engine: str) -> Iterator[Service]:
 
 def test_all_answers_agree_after_each_acknowledgement(engine: str, service: Service) -> None:
     command("moderator", "add", "eve", "--data", service.data, given=PASSWORD)
-    Agreement.service, Agreement.desk = service, AdminBrowser(service.port)
-    Agreement.desk.sign_in("eve", PASSWORD)
+    Agreement.service, Agreement.moderator = service, AdminBrowser(service.port)
+    Agreement.moderator.sign_in("eve", PASSWORD)
     machine = Agreement.TestCase
     examples = settings().max_examples * (6 if engine == "sqlite" else 2) // 10  # 60 or 20
     machine.settings = settings(
@@ -355,7 +355,7 @@ def test_all_answers_agree_after_each_acknowledgement(engine: str, service: Serv
         suppress_health_check=list(HealthCheck),
     )
     machine().runTest()
-    Agreement.desk.close()
+    Agreement.moderator.close()
     with closing(service.rows()) as rows:
         [(changes,)] = rows.execute("SELECT count(*) FROM change").fetchall()
     assert changes > examples, "the moderator had something to do"

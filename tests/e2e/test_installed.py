@@ -114,8 +114,8 @@ def test_the_manuals_lines_install_and_serve_without_a_compiler(
     assert process.returncode == 0
     completion = tmp_path / "opt/share/bash-completion/completions/commentsvc"
     asked = f"PATH={programs}:$PATH; . {completion}; complete -p commentsvc"
-    told = subprocess.run(["bash", "-c", asked], capture_output=True, text=True, check=True)
-    assert told.stdout.startswith("complete ")
+    listed = subprocess.run(["bash", "-c", asked], capture_output=True, text=True, check=True)
+    assert listed.stdout.startswith("complete ")
 
 
 def test_settings_that_root_writes_are_the_services(tmp_path: Path) -> None:

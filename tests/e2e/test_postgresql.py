@@ -156,8 +156,8 @@ def test_of_several_processes_one_that_is_killed_is_started_again(
 ) -> None:
     with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as manager:
         manager.bind(str(data.with_name("notify")))
-        told = {**shown_at_once, "NOTIFY_SOCKET": manager.getsockname()}
-        service = start(data, "--processes", 2, environ=told)
+        variables = {**shown_at_once, "NOTIFY_SOCKET": manager.getsockname()}
+        service = start(data, "--processes", 2, environ=variables)
         assert manager.recv(100).decode() == f"READY=1\nMAINPID={service.process.pid}"
         manager.setblocking(False)
         with pytest.raises(BlockingIOError):

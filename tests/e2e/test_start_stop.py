@@ -28,9 +28,9 @@ def test_a_start_says_one_line_and_a_signal_ends_it_well(
     assert service.request("GET", "/api/ping").body == b"OK"
     assert service.stop(number) == 0
     assert service.read_line() == ""
-    told = service.log.read_text().splitlines()
+    lines = service.log.read_text().splitlines()
     usual = ("this instance leads", "other users may connect")  # roles of other tests
-    assert [line for line in told if not any(text in line for text in usual)] == []
+    assert [line for line in lines if not any(text in line for text in usual)] == []
 
 
 @pytest.mark.sqlite_only(CORE)
@@ -88,13 +88,13 @@ def test_a_trace_that_nobody_reads_stops_no_request_and_tells_what_was_lost(
                     heads += answers.readline() == b"\r\n"
         trace = bytearray()
 
-        def all_told() -> bool:
+        def all_logged() -> bool:
             trace.extend(reader.read(65_536) or b"")
             lines = re.findall(rb"^trace 2.* (?:miss|hit) (?:GET|HEAD) 200 .*\.js$", trace, re.M)
             lost = re.findall(rb"^trace (\d+) lines lost$", trace, re.M)
             return bool(lost) and len(lines) + sum(map(int, lost)) == 10_001
 
-        wait_for(all_told, "each request's line, or its loss")
+        wait_for(all_logged, "each request's line, or its loss")
 
 
 @pytest.mark.sqlite_only(CORE)

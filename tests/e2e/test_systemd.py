@@ -57,8 +57,8 @@ def test_the_service_is_shut_in(units: Path) -> None:
     for drop_in in units.glob("commentsvc.service.d/*"):
         unit.write_text(unit.read_text() + drop_in.read_text())
     for each in (unit, instance):
-        told = analyze("security", "--offline=true", "--no-pager", each)
-        found = re.search(r"Overall exposure level for commentsvc\S*\.service: ([0-9.]+)", told)
+        report = analyze("security", "--offline=true", "--no-pager", each)
+        found = re.search(r"Overall exposure level for commentsvc\S*\.service: ([0-9.]+)", report)
         assert found
         assert float(found[1]) <= MOST_EXPOSED
 

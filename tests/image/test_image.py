@@ -169,15 +169,15 @@ def test_foreign_images_are_named_by_their_digest() -> None:
 
 
 def test_the_image_is_small_and_has_no_shell(engine: Engine, image: str) -> None:
-    [told] = json.loads(engine.do("image", "inspect", image))
-    assert told["Size"] < MOST
-    assert told["Config"]["User"] == f"{USER}:{USER}"
-    assert [*told["Config"]["Volumes"]] == ["/data"]
+    [described] = json.loads(engine.do("image", "inspect", image))
+    assert described["Size"] < MOST
+    assert described["Config"]["User"] == f"{USER}:{USER}"
+    assert [*described["Config"]["Volumes"]] == ["/data"]
     for program in ("/bin/sh", "/bin/bash", "/usr/bin/apt"):
         assert engine.run("run", "--rm", "--entrypoint", program, image).code == 127
     history = engine.do("history", "--no-trunc", image)
     assert "BEGIN CERTIFICATE" not in history
-    print(f"{told['Size'] / 1e6:.1f} MB")
+    print(f"{described['Size'] / 1e6:.1f} MB")
 
 
 def test_scanners_find_every_package_of_the_image(

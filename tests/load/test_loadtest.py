@@ -27,8 +27,8 @@ def load(*words: str) -> str:
 @TWO_CORES
 def test_the_articles_test_is_played() -> None:
     find_program("nginx", "/usr/sbin/nginx")
-    ways = ("--way", "https", "--way", "direct-batch")
-    said = load("front-page", "--short", "--only", "ours", *ways)
+    options = ("--way", "https", "--way", "direct-batch")
+    said = load("front-page", "--short", "--only", "ours", *options)
     assert "https: ours, errors" in said
     assert "direct-batch: ours, max" in said
 

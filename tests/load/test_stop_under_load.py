@@ -39,7 +39,7 @@ class Client(threading.Thread):
         self.answered = 0
         self.acknowledged = 0  # comments
         self.unread = 0  # requests that the server had not read when it reset the connection
-        self.was_told = False  # an answer announced the end of the connection
+        self.was_announced = False  # an answer announced the end of the connection
         self.failures: list[str] = []
 
     def run(self) -> None:
@@ -76,10 +76,10 @@ class Client(threading.Thread):
             if status not in (200, 201):
                 self.failures.append(str(status))
             if closes:
-                self.was_told = True
+                self.was_announced = True
                 assert number + 1 == count, "the last answer came before all were answered"
                 assert answers.read() == b""
-        return not self.was_told
+        return not self.was_announced
 
     def _answer(self, answers: BinaryIO) -> tuple[int, bool]:
         status = answers.readline()
@@ -126,7 +126,7 @@ def test_at_a_stop_all_that_was_read_is_answered(
     for client in clients:
         client.join(PATIENCE)
     assert [failure for client in clients for failure in client.failures] == []
-    assert any(client.was_told for client in clients)
+    assert any(client.was_announced for client in clients)
     service = start(data, listen=listen, environ=ENVIRON)
     # What was not read was not stored.
     assert service.count("/post/") == sum(client.acknowledged for client in clients)

@@ -65,7 +65,7 @@ def _ask(
     try:
         connection.request(method, target, body or None, fields)
         response = connection.getresponse()
-        told = {name.lower(): value for name, value in response.getheaders()}
-        return Answer(response.status, told, response.read())
+        fields = {name.lower(): value for name, value in response.getheaders()}
+        return Answer(response.status, fields, response.read())
     finally:
         connection.close()

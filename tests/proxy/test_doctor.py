@@ -111,8 +111,8 @@ def test_a_fault_of_nginx_is_found_and_the_line_to_change_is_told(
 ) -> None:
     done = examine(begin(changed(nginx, old, new)), "--proxy", "nginx")
     assert (done.code, faults(done)) == (1, [check]), done
-    told = done.out.partition(f"fault {check}:")[2].splitlines()[1]
-    assert line in told
+    advice = done.out.partition(f"fault {check}:")[2].splitlines()[1]
+    assert line in advice
     assert done.err == "commentsvc: 1 fault found\n"
 
 
@@ -172,8 +172,8 @@ def test_faults_of_haproxy_are_found(
     done = examine(begin(make), "--proxy", "haproxy")
     assert (done.code, faults(done)) == (1, checks), done
     for check in checks:
-        told = done.out.partition(f"fault {check}:")[2].splitlines()[1]
-        assert told.startswith(("        haproxy: ", "        commentsvc: "))
+        advice = done.out.partition(f"fault {check}:")[2].splitlines()[1]
+        assert advice.startswith(("        haproxy: ", "        commentsvc: "))
 
 
 @pytest.fixture(scope="module")

@@ -211,7 +211,7 @@ def test_http_2_is_spoken(
     version = "1.1" if request.node.callspec.params["front"] in TLS_ONLY else "2"
     words = ["-sS", "--http2", "--cacert", authority_file, "-w", " %{http_version}"]
     there = ["--connect-to", f"{HOST}:443:127.0.0.1:{front.values.https}", f"https://{HOST}{COUNT}"]
-    told = subprocess.run(
+    process = subprocess.run(
         [find_program("curl"), *words, *there], capture_output=True, text=True, check=False
     )
-    assert told.stdout == f'{{"count":0}} {version}', told
+    assert process.stdout == f'{{"count":0}} {version}', process

@@ -51,17 +51,17 @@ class Talk(QuicConnectionProtocol):
         if body:
             self._http.send_data(stream, body, end_stream=True)
         self.transmit()
-        told: dict[str, str] = {}
+        headers: dict[str, str] = {}
         content = b""
         while True:
             event = await self._events.get()
             assert not isinstance(event, ConnectionTerminated), event
             if isinstance(event, HeadersReceived):
-                told |= {name.decode(): value.decode() for name, value in event.headers}
+                headers |= {name.decode(): value.decode() for name, value in event.headers}
             if isinstance(event, DataReceived):
                 content += event.data
             if isinstance(event, HeadersReceived | DataReceived) and event.stream_ended:
-                return Answer(int(told[":status"]), told, content)
+                return Answer(int(headers[":status"]), headers, content)
 
 
 def ask(front: Client, authority_file: str | None, *requests: Asked) -> Sequence[Answer]:

@@ -50,13 +50,13 @@ STATS = core_server().stats() | {"hits": 3, "cache_bytes": 7}
 
 
 class Publisher:
-    """Replace the core for live updates: `follow` opens streams, `told` has what they got."""
+    """Replace the core for live updates: `follow` opens streams, `sent` has what they got."""
 
     def __init__(self) -> None:
         self.watcher: Callable[[Sequence[str]], None] = lambda tags: None
         self.concerns: Callable[[Sequence[str]], bool] = lambda tags: False
         self.followed: set[str] = set()
-        self.told: list[tuple[str, bytes]] = []
+        self.sent: list[tuple[str, bytes]] = []
         self.behind = False
 
     def watch(
@@ -72,7 +72,7 @@ class Publisher:
 
     def publish(self, tag: str, data: bytes) -> bool:
         if not self.behind:
-            self.told.append((tag, data))
+            self.sent.append((tag, data))
         return not self.behind
 
 

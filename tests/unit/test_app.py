@@ -151,7 +151,7 @@ def test_a_folder_that_cannot_hold_sockets_is_told_and_is_no_end(
             tmp_path / "control.sock",
             execute=execute,
             ready=CommandResult(),
-            give_way=lambda _: False,
+            accept=lambda _: False,
         )
         await app._listen(control, tmp_path)
         await control.stop(1.0)

@@ -75,23 +75,23 @@ class Firefox:
     def _find(self, xpath: str) -> str:
         found: list[str] = []
 
-        def look() -> bool:
+        def is_found() -> bool:
             elements = self._ask("WebDriver:FindElements", using="xpath", value=xpath)
             found.extend(name for element in elements for name in element.values())
             return bool(found)
 
-        wait_for(look, xpath)
+        wait_for(is_found, xpath)
         return found[0]
 
     def switch(self, windows: int) -> None:
         """Wait until there are so many windows; go on in the newest."""
         handles: list[str] = []
 
-        def look() -> bool:
+        def is_found() -> bool:
             handles[:] = self._ask("WebDriver:GetWindowHandles")
             return len(handles) == windows
 
-        wait_for(look, f"{windows} windows")
+        wait_for(is_found, f"{windows} windows")
         self._ask("WebDriver:SwitchToWindow", handle=handles[-1])
 
     def cookies(self) -> list[str]:

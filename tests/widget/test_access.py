@@ -19,7 +19,7 @@ Scheme = Literal["light", "dark"]
 SCHEMES = [("light", None), ("dark", None), ("light", "dark"), ("dark", "light")]
 WIDTHS = [360, 1280]
 # What the system prefers, what the reader chose, and the width: each colour at each width.
-LOOKS = [
+SETTINGS = [
     ("light", None, 360),
     ("dark", None, 1280),
     ("light", "dark", 360),
@@ -72,7 +72,7 @@ def assert_fits(page: Page) -> None:
     assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
 
 
-@pytest.mark.parametrize(("system", "chosen", "width"), LOOKS)
+@pytest.mark.parametrize(("system", "chosen", "width"), SETTINGS)
 def test_a_thread_in_use_has_no_violation(
     page: Page,
     open_post: Open,
@@ -211,7 +211,7 @@ def test_a_picture_in_the_making_has_no_violation(
     assert max(tops) - min(tops) < 9, "none of them is alone in a line"
 
 
-def answer_and_vote(page: Page, answers: Answers, look: Callable[[], None]) -> None:
+def answer_and_vote(page: Page, answers: Answers, check: Callable[[], None]) -> None:
     """Open a menu, reply with a preview, begin to edit; vote on another comment, and be refused.
 
     Elements are found by their classes, whatever the language.
@@ -224,7 +224,7 @@ def answer_and_vote(page: Page, answers: Answers, look: Callable[[], None]) -> N
     answers.refuse("POST", 200, body='{"html": "<p><em>Mine.</em></p>"}')
     form.locator(".commentsvc-actions [type=button]").last.click()
     expect(form.locator(".commentsvc-preview em")).to_be_visible()
-    look()
+    check()
     answers.recover()
     form.locator("[name=author]").fill("Rosa")
     form.locator(".commentsvc-button").click()
@@ -249,7 +249,7 @@ def test_no_state_has_a_violation_where_lines_begin_on_the_right(
 ) -> None:
     """Including the states that the tests above do not reach."""
 
-    def look() -> None:
+    def check() -> None:
         assert_accessible()
         assert_fits(page)
 
@@ -261,26 +261,26 @@ def test_no_state_has_a_violation_where_lines_begin_on_the_right(
     answers.voting = "both"
     answers.comments = list(AWKWARD)
     show()
-    answer_and_vote(page, answers, look)
+    answer_and_vote(page, answers, check)
     answers.comments.append(comment(102, "New."))
     announce()
     expect(page.locator(".commentsvc-thread > .commentsvc-button")).to_be_visible()
-    look()
+    check()
     page.locator(".commentsvc-thread > .commentsvc-button").click()
     expect(page.locator("#commentsvc-102")).to_be_focused()
     show(closed="")
     expect(page.locator(".commentsvc-hint")).to_be_visible()
-    look()
+    check()
     show(load="click")
     expect(page.locator(".commentsvc-button")).to_be_visible()
-    look()
+    check()
     answers.notify = answers.sign_in = True
     signed_in = json.dumps({"token": "x", "name": "Eva " + "Vogt" * 15})
     page.evaluate("kept => localStorage.setItem('commentsvc:reader', kept)", signed_in)
     show()
     open_form(page)
     expect(page.locator(".commentsvc-hint", has_text="✓")).to_be_visible()
-    look()
+    check()
 
 
 # Three ways in which themes switch to dark; otherwise the preference of the system decides.

@@ -200,7 +200,9 @@ def test_react_takes_over_a_page_from_a_server_without_a_complaint(
 ) -> None:
     answers.comments = [comment(1, "One.")]
     warnings: list[str] = []
-    page.on("console", lambda told: warnings.append(told.text) if told.type == "error" else None)
+    page.on(
+        "console", lambda logged: warnings.append(logged.text) if logged.type == "error" else None
+    )
     show(page, frameworks, "hydration")
     load = f"import('{SERVICE}/static/comments.js')"
     page.evaluate("root = document.createElement('div'), document.body.append(root)")

@@ -111,7 +111,7 @@ def run(words: list[str], folder: Path) -> None:
     assert done.returncode == 0, done.stdout + done.stderr
 
 
-def look(page: Page, answers: Answers) -> None:
+def visit_blog(page: Page, answers: Answers) -> None:
     """Look at the list of a built blog, and at its post."""
     answers.comments = [comment(1, "The only one.")]
     page.goto("/")
@@ -158,7 +158,7 @@ def test_a_blog_built_with_our_part_shows_counts_and_comments(
         watched_tab(context) as page,
     ):
         context.route(f"{SERVICE}/**", answers.answer)
-        look(page, answers)
+        visit_blog(page, answers)
         if build is astro:
             follow_links(page)
 

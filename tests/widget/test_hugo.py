@@ -50,8 +50,8 @@ def installed() -> list[str]:
     found = {}
     for path in (folder / "hugo" for folder in folders):
         if os.access(path, os.X_OK):
-            told = subprocess.run([path, "version"], capture_output=True, text=True, check=True)
-            found[re.findall(r"^hugo v(\d+)\.(\d+)", told.stdout, re.MULTILINE)[0]] = str(path)
+            built = subprocess.run([path, "version"], capture_output=True, text=True, check=True)
+            found[re.findall(r"^hugo v(\d+)\.(\d+)", built.stdout, re.MULTILINE)[0]] = str(path)
     return [found[version] for version in sorted(found, key=lambda v: [*map(int, v)], reverse=True)]
 
 
@@ -73,7 +73,7 @@ class Site:
     def __init__(self, folder: Path, hugo: str) -> None:
         self.folder = folder
         self.hugo = hugo
-        self.told = ""
+        self.output = ""
         self.write("layouts/_default/single.html", PAGE)
         self.write("layouts/_default/list.html", LIST)
         self.write("layouts/index.html", LIST)
@@ -111,8 +111,8 @@ class Site:
             timeout=60,
             check=False,
         )
-        self.told = done.stdout + done.stderr
-        assert done.returncode == 0, self.told
+        self.output = done.stdout + done.stderr
+        assert done.returncode == 0, self.output
         out = self.folder / "out"
         files = [path for path in out.rglob("*") if path.is_file()]
         return {str(path.relative_to(out)): path.read_text() for path in files}
@@ -124,13 +124,13 @@ def site(tmp_path: Path, hugo: str) -> Site:
     return Site(tmp_path, hugo)
 
 
-@pytest.mark.parametrize("way", ["theme", "module"])
-def test_the_readme_can_be_followed_to_the_letter(tmp_path: Path, hugo: str, way: str) -> None:
+@pytest.mark.parametrize("method", ["theme", "module"])
+def test_the_readme_can_be_followed_to_the_letter(tmp_path: Path, hugo: str, method: str) -> None:
     text = (WIDGET.parent / "docs/hugo.md").read_text()
     theme, module, outputs = re.findall(r"```toml\n(.*?)```", text, re.DOTALL)
     site = Site(tmp_path / "blog", hugo)
     site.post("one", "aliases: [/first/]")
-    if way == "theme":
+    if method == "theme":
         target, settings = tmp_path / "blog/themes/commentsvc", theme
         site.write("themes/PaperMod/layouts/partials/comments.html", "")
     else:
@@ -163,7 +163,7 @@ def test_a_page_gets_its_thread_and_a_list_its_counts(site: Site, wiring: str) -
     count = '<comment-count url="/notes/posts/two/"><a href="/notes/posts/two/#comments">'
     assert count in files["posts/one/index.html"]
     assert files["index.html"].count("<comment-count ") == 2
-    assert "WARN" not in site.told
+    assert "WARN" not in site.output
 
 
 @pytest.mark.parametrize(
@@ -255,9 +255,9 @@ def test_old_addresses_and_closed_pages_are_told(site: Site) -> None:
     site.post("one", "aliases: [/2017/one/, ../first, gone.html]")
     site.post("old", "commentsClosed: true")
     site.post("two")
-    told = site.build()["commentsvc.json"]
+    built = site.build()["commentsvc.json"]
     old = ("/notes/2017/one/", "/notes/first/", "/notes/posts/gone.html")
-    pages = {page.url: page for page in alias_import.read(told.encode())}
+    pages = {page.url: page for page in alias_import.read(built.encode())}
     assert pages == {
         "/notes/posts/one/": AliasedPage("/notes/posts/one/", old),
         "/notes/posts/old/": AliasedPage("/notes/posts/old/", closed=True),
@@ -371,7 +371,7 @@ def test_data_files_become_comments_without_a_service(site: Site, exported: Path
     for name in ("one", "moved", "bare", "quiet"):
         site.post(name)
     files = site.build("http://127.0.0.1:1", more='data = "talk"\n')
-    assert "WARN" not in site.told
+    assert "WARN" not in site.output
     page = files["posts/one/index.html"]
     element = re.findall(r"(?s)<comment-thread .*?</comment-thread>", page)[0]
     assert '<h2 class="commentsvc-heading">4 comments</h2>' in element
@@ -426,7 +426,7 @@ def test_a_service_that_is_away_breaks_no_build(site: Site) -> None:
     files = site.build("http://127.0.0.1:1", more="build = true\n")
     for number in range(5):
         assert "<noscript>" in files[f"posts/n{number}/index.html"]
-    assert site.told.count("this build is without comments") == 1, site.told
+    assert site.output.count("this build is without comments") == 1, site.output
 
 
 def test_a_service_that_fails_breaks_no_build(site: Site, tmp_path: Path) -> None:

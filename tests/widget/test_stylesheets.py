@@ -28,7 +28,7 @@ from tests.widget.browser import (
 from tests.widget.firefox import firefox
 from tests.widget.stylesheets import MADE, stylesheets
 
-LOOKS: Final = (Path(__file__).parent / "looks.js").read_text()
+SCRIPT: Final = (Path(__file__).parent / "looks.js").read_text()
 SCRIPTS: Final = ("comments", "count", "reactions", "latest", "popular")
 OWN: Final = {"url": POST, "status": "pending", "token": "t"}
 PICTURE: Final = FilePayload(name="a.png", mimeType="image/png", buffer=b"not a picture")
@@ -66,7 +66,7 @@ def page(context: BrowserContext) -> Iterator[Page]:
         _open_everything(page, answers)
         links = page.eval_on_selector_all("head > link", "(all) => all.map(({ href }) => href)")
         texts = {link: (WIDGET / link.rpartition("/")[2]).read_text() for link in links}
-        page.add_script_tag(content=LOOKS)
+        page.add_script_tag(content=SCRIPT)
         page.evaluate("(texts) => takeOver(texts)", texts)
         yield page
 
@@ -127,7 +127,7 @@ def _open_everything(page: Page, answers: Answers) -> None:
     page.locator("#commentsvc-6 form select").wait_for()
 
 
-def look(page: Page, css: str, scheme: str) -> list[str]:
+def check(page: Page, css: str, scheme: str) -> list[str]:
     """Return the faults: light, wide and left to right; or dark, narrow and right to left."""
     is_light = scheme == "light"
     page.emulate_media(color_scheme="light" if is_light else "dark")
@@ -145,7 +145,7 @@ def test_each_control_can_be_seen_and_used_under_every_stylesheet(
         f"{sheet.name}, {scheme}": found
         for sheet in stylesheets(packages)
         for scheme in ("light", "dark")
-        if (found := look(page, sheet.text, scheme))
+        if (found := check(page, sheet.text, scheme))
     }
     assert not faults, json.dumps(faults, indent=1, ensure_ascii=False)
 
@@ -165,21 +165,21 @@ def test_documented_properties_layer_and_classes_theme_the_widget_under_any_them
     [layered] = [recipe for recipe in recipes if "@layer" in recipe]
     send, field = ".commentsvc-form .commentsvc-button", ".commentsvc-form input.commentsvc-input"
     for name in ("Paper", "everything at once"):
-        assert not look(page, MADE[name] + properties, "light"), name
+        assert not check(page, MADE[name] + properties, "light"), name
         assert css_of(page, send, "backgroundColor") == "rgb(156, 74, 38)"
         assert css_of(page, send, "webkitTextFillColor") == "rgb(255, 255, 255)"
         assert css_of(page, field, "borderTopColor") == "rgb(136, 136, 136)"
         assert css_of(page, ".commentsvc-date", "color") == "rgb(102, 102, 102)"
         assert css_of(page, ".commentsvc-error", "color") == "rgb(200, 16, 46)"
-        look(page, MADE[name] + layered, "light")
+        check(page, MADE[name] + layered, "light")
         assert css_of(page, send, "backgroundColor") == "rgba(0, 0, 0, 0)"
         assert css_of(page, send, "borderTopWidth") == "1px"
         second = ".commentsvc-comment + .commentsvc-comment"
         assert css_of(page, second, "marginTop") == css_of(page, second, "fontSize")
         own = ".commentsvc-form { --commentsvc-accent: rgb(0 128 128) }"
-        look(page, MADE[name] + own, "light")
+        check(page, MADE[name] + own, "light")
         assert css_of(page, send, "backgroundColor") == "rgb(0, 128, 128)"
-    look(page, MADE["Mainroad"] + layered, "light")
+    check(page, MADE["Mainroad"] + layered, "light")
     assert css_of(page, send, "textTransform") == "uppercase"
     assert css_of(page, send, "borderTopLeftRadius") == "0px"
 
@@ -188,7 +188,11 @@ def test_our_own_themes_hide_nothing_under_any_theme(page: Page) -> None:
     for theme in (WIDGET / "themes").glob("*.css"):
         for name in ("Paper", "PaperMod", "LoveIt"):
             for scheme in ("light", "dark"):
-                assert not look(page, MADE[name] + theme.read_text(), scheme), (theme, name, scheme)
+                assert not check(page, MADE[name] + theme.read_text(), scheme), (
+                    theme,
+                    name,
+                    scheme,
+                )
 
 
 def test_firefox_shows_each_control_under_the_hardest_stylesheets(
@@ -197,7 +201,7 @@ def test_firefox_shows_each_control_under_the_hardest_stylesheets(
     """The elements are those that Chromium has made, without their scripts."""
     html = page.evaluate("document.documentElement.outerHTML")
     html = re.sub(r"(?s)<script.*?</script>|<link .*?>", "", html)
-    (tmp_path / "states.html").write_text(f"<!doctype html>{html}<script>{LOOKS}</script>")
+    (tmp_path / "states.html").write_text(f"<!doctype html>{html}<script>{SCRIPT}</script>")
     with firefox(tmp_path / "profile") as browser:
         browser.visit((tmp_path / "states.html").as_uri())
         for name in ("Paper", "hugo-book", "everything at once"):

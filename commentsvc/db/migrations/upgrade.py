@@ -35,7 +35,8 @@ PATIENCE: Final = 3.0  # seconds to wait for another program's lock
 # The page size of a new file in bytes. A submission changes three pages at random, and each
 # is written to the log as a whole: half of SQLite's default size costs 10 % less CPU time.
 PAGE: Final = 2_048
-LOOK: Final = 0.3  # seconds of each start to search for damage; `commentsvc check` has no limit
+# Seconds of each start to search for damage; `commentsvc check` has no limit.
+CHECK_TIME: Final = 0.3
 
 # A step is called with playhouse's migrator and peewee's database. Any: playhouse ships no types.
 Step = Callable[[Any, peewee.SqliteDatabase], None]
@@ -229,12 +230,12 @@ def check(path: Path, *, may_be_moved: bool = False) -> bool:
 
 
 def _damage(connection: sqlite3.Connection) -> str:
-    """Return the first damage that is found within LOOK seconds, else "".
+    """Return the first damage that is found within CHECK_TIME seconds, else "".
 
     A timer ends the search. A progress handler would not do: SQLite before 3.41 calls it between
     two trees only, and a large tree took a minute.
     """
-    alarm = threading.Timer(LOOK, connection.interrupt)
+    alarm = threading.Timer(CHECK_TIME, connection.interrupt)
     alarm.start()
     try:
         row = connection.execute("PRAGMA quick_check(1)").fetchone()

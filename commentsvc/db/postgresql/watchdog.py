@@ -16,7 +16,7 @@ import psycopg
 from commentsvc.db.errors import DatabaseBusy
 from commentsvc.util.clock import SYSTEM_CLOCK
 
-LOOKS: Final = 8  # how often the thread looks within the time of a statement
+CHECKS: Final = 8  # how often the thread looks within the time of a statement
 
 
 class Watchdog:
@@ -51,7 +51,7 @@ class Watchdog:
 
     def _watch(self) -> None:
         with self._socket:
-            while not self._closed.wait(self._patience / LOOKS):
+            while not self._closed.wait(self._patience / CHECKS):
                 end_ms = self._end_ms
                 if end_ms is not None and SYSTEM_CLOCK.monotonic_ms() >= end_ms:
                     self._closed.set()

@@ -26,7 +26,7 @@ class ReceivedMailTable(Table):
     digest = peewee.BlobField(unique=True)
     purpose = peewee.IntegerField()
     comment_id = peewee.IntegerField()
-    post_id = peewee.IntegerField()
+    outbox_id = peewee.IntegerField(column_name="post_id")
     expires_day = peewee.IntegerField()
     recipient = peewee.BlobField()
     words = peewee.TextField()
@@ -70,7 +70,7 @@ class ReceivedMail(msgspec.Struct, frozen=True):
     digest: bytes
     purpose: int
     comment_id: int
-    post_id: int
+    outbox_id: int
     expires_day: int
     recipient: bytes
     words: str

@@ -30,16 +30,16 @@ class ReaderTable(Table):
         indexes = ((("site_id", "issuer", "subject"), True),)
 
 
-class ReaderLookTable(Table):
+class ReaderSkeletonTable(Table):
     """What a reader's name looks like: see `spam.protected_names`."""
 
     reader = peewee.ForeignKeyField(ReaderTable, on_delete="CASCADE", index=False)
     site = peewee.ForeignKeyField(SiteTable, index=False)
-    look = peewee.TextField()
+    skeleton = peewee.TextField(column_name="look")
 
     class Meta:
         table_name = "reader_look"
-        primary_key = peewee.CompositeKey("site", "look", "reader")
+        primary_key = peewee.CompositeKey("site", "skeleton", "reader")
 
 
 class ReaderSessionTable(Table):
@@ -68,4 +68,4 @@ class SignInLinkTable(Table):
         table_name = "sign_in_link"
 
 
-TABLES: Final = (ReaderTable, ReaderLookTable, ReaderSessionTable, SignInLinkTable)
+TABLES: Final = (ReaderTable, ReaderSkeletonTable, ReaderSessionTable, SignInLinkTable)

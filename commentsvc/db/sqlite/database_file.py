@@ -53,7 +53,7 @@ class DatabaseFile:
 
     def note_commit(self) -> None:
         """Note what a transaction has written. Raise DatabaseReplaced if it is not at the path."""
-        found = self._look()
+        found = self._state()
         if isinstance(found, str):
             raise DatabaseReplaced(self._advice(found))
         self._note(*found)
@@ -63,7 +63,7 @@ class DatabaseFile:
 
         On another thread than that of the connection, a commit may look like another's write.
         """
-        found = self._look()
+        found = self._state()
         if isinstance(found, str):
             return found
         main, log = found
@@ -79,7 +79,7 @@ class DatabaseFile:
     def _note(self, main: os.stat_result, log: os.stat_result) -> None:
         self._size, self._written_ns, self._log_size = main.st_size, main.st_mtime_ns, log.st_size
 
-    def _look(self) -> tuple[os.stat_result, os.stat_result] | str:
+    def _state(self) -> tuple[os.stat_result, os.stat_result] | str:
         """Return the state of the database and its log, or what is wrong with them."""
         found = []
         for name, known in zip(self._names, self._known, strict=True):

@@ -55,8 +55,8 @@ def parse(source: SourceFile, options: ParseOptions) -> Records:
             yield OtherRecord(line, record.site)
         elif isinstance(record, EndRecord):
             if (missing := record.comments - known) > 0:
-                told = f"{missing} comments of the export are missing before this line"
-                options.ignore(InvalidInput(position, told))
+                note = f"{missing} comments of the export are missing before this line"
+                options.ignore(InvalidInput(position, note))
             known = 0
         elif record is not None and not isinstance(record, HeaderRecord):
             yield OtherRecord(line, getattr(record, "site", ""))

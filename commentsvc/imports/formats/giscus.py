@@ -148,10 +148,10 @@ class _DiscussionReader:
         """Tell for the report of what GitHub has more than the file."""
         for (_, name), seen in self._connections.items():
             if not seen.is_whole:
-                told = f"GitHub has more {name} than the {len(seen.ids)} in the file"
+                note = f"GitHub has more {name} than the {len(seen.ids)} in the file"
                 if name == "replies":
-                    told += f"; the comment's id there is {seen.owner}"
-                self._options.ignore(InvalidInput(seen.position, told))
+                    note += f"; the comment's id there is {seen.owner}"
+                self._options.ignore(InvalidInput(seen.position, note))
 
 
 def _reactions(value: Value) -> dict[str, int]:

@@ -19,7 +19,7 @@ from commentsvc.moderation import profiles
 from commentsvc.moderation.profiles import Profile
 from commentsvc.readers import accounts
 from commentsvc.settings.schema import Settings
-from commentsvc.spam.protected_names import ProtectedNames, looks
+from commentsvc.spam.protected_names import ProtectedNames, name_skeletons
 from commentsvc.spam.reasons import line
 
 Identity: TypeAlias = tuple[str, str]  # the issuer and the subject of a reader who signed in
@@ -38,7 +38,7 @@ class AuthorRules:
     ) -> None:
         """Take the loaded protected names, and the moderators.
 
-        `taken` is as in `readers.accounts.looks_taken`: who signed in under a name with each look.
+        `taken` is as in `readers.accounts.skeletons_taken`: who signed in under which skeletons.
         `known` has moderators by what identifies them in the source: an address, an account or
         `ADMINS`.
         """
@@ -78,7 +78,10 @@ class AuthorRules:
         found = self._names.check(author, email, digest)
         if found:
             return line(found.reason, found.points, found.about)
-        others = (self._taken.get(look, frozenset()) - {identity} for look in looks(author))
+        others = (
+            self._taken.get(skeleton, frozenset()) - {identity}
+            for skeleton in name_skeletons(author)
+        )
         return line("protected-name", 0, author) if any(others) else ""
 
 
@@ -90,4 +93,6 @@ def read(snapshot: Snapshot, settings: Settings, known: Sequence[tuple[str, str]
     names = ProtectedNames(settings)
     names.load(snapshot)
     found = {who: profiles.named(snapshot, name) for who, name in known}
-    return AuthorRules(names, accounts.looks_taken(snapshot), profiles.everyone(snapshot), found)
+    return AuthorRules(
+        names, accounts.skeletons_taken(snapshot), profiles.everyone(snapshot), found
+    )

@@ -60,7 +60,7 @@ from commentsvc.markup import image_names
 from commentsvc.model import AGING, site_tag, thread_tag, views_tag
 from commentsvc.readers import accounts, follows
 from commentsvc.readers.accounts import SignedReader
-from commentsvc.spam.protected_names import looks
+from commentsvc.spam.protected_names import name_skeletons
 from commentsvc.util import timestamps
 
 _decode = msgspec.json.Decoder(exported.Record).decode
@@ -292,7 +292,7 @@ def _add_follower(tx: Transaction, record: FollowerRecord, site: str, import_id:
 
 def _put_reader(tx: Transaction, record: ReaderRecord, import_id: int) -> int | None:
     """Store a reader; return the id, None if another reader of the site has the name."""
-    identity, alike = (record.issuer, record.subject), looks(record.name)
+    identity, alike = (record.issuer, record.subject), name_skeletons(record.name)
     who = accounts.known(tx, record.site, identity)
     if who is None or not who.name:
         new = SignedReader(who.id if who else 0, record.site, record.name, record.email)

@@ -405,10 +405,10 @@ class ThreadFinder:
     def find(self, page: ReadyPage) -> ThreadRef:
         """Return the thread of a page; those in `known` need no call."""
         if page.id not in self.known:
-            self.known[page.id] = self._look(page)
+            self.known[page.id] = self._find(page)
         return self.known[page.id]
 
-    def _look(self, page: ReadyPage) -> ThreadRef:
+    def _find(self, page: ReadyPage) -> ThreadRef:
         row = self._tx.first(find_thread, page.url, page.site)
         if row is None:
             raise UnknownSite(f"no site is named {page.site}")

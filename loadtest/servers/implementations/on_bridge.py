@@ -37,6 +37,6 @@ async def serve(port: int, response: messages.Response) -> None:
 
 
 if __name__ == "__main__":
-    told = json.loads(Path(sys.argv[2]).read_text())
-    fields = tuple((name, value) for name, value in told["fields"] if name != "ETag")
-    asyncio.run(serve(int(sys.argv[1]), messages.Response(200, fields, told["body"].encode())))
+    bodies = json.loads(Path(sys.argv[2]).read_text())
+    fields = tuple((name, value) for name, value in bodies["fields"] if name != "ETag")
+    asyncio.run(serve(int(sys.argv[1]), messages.Response(200, fields, bodies["body"].encode())))

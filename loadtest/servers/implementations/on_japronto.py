@@ -14,14 +14,14 @@ from japronto import Application  # type: ignore[import-not-found]  # it has its
 
 DATE = len("Date: Thu, 01 Jan 1970 00:00:00 GMT")
 CHARSET = len("; charset=utf-8")
-told = json.loads(Path(sys.argv[2]).read_text())
-fields = {name: value for name, value in told["fields"] if name.lower() != "content-type"}
+bodies = json.loads(Path(sys.argv[2]).read_text())
+fields = {name: value for name, value in bodies["fields"] if name.lower() != "content-type"}
 fields["X"] = "x" * (DATE - CHARSET - len("X: "))
 
 
 def answer(request):  # type: ignore[no-untyped-def]  # Japronto has no types
     """Send the answer."""
-    return request.Response(text=told["body"], mime_type="application/json", headers=fields)
+    return request.Response(text=bodies["body"], mime_type="application/json", headers=fields)
 
 
 application = Application()

@@ -7,7 +7,7 @@ import json
 import sys
 from pathlib import Path
 
-told = json.loads(Path(sys.argv[2]).read_text())
+bodies = json.loads(Path(sys.argv[2]).read_text())
 port = int(sys.argv[1])
 del sys.argv[1:]  # Robyn reads them too
 
@@ -19,7 +19,7 @@ application = Robyn(__file__)
 @application.get("/api/comments/count", const=True)
 def answer():  # type: ignore[no-untyped-def]  # Robyn's handlers are untyped
     """Send the answer."""
-    return Response(200, Headers(dict(told["fields"])), told["body"])
+    return Response(200, Headers(dict(bodies["fields"])), bodies["body"])
 
 
 application.start(host="127.0.0.1", port=port)

@@ -33,7 +33,7 @@ def test_a_new_password_signs_all_other_browsers_out(service: Served, seat: Seat
 
 
 @pytest.mark.parametrize(
-    ("present", "new", "again", "status", "told"),
+    ("present", "new", "again", "status", "message"),
     [
         ("wrong", NEW, NEW, 403, "not your current password"),
         ("", NEW, NEW, 403, "not your current password"),
@@ -43,11 +43,11 @@ def test_a_new_password_signs_all_other_browsers_out(service: Served, seat: Seat
     ],
 )
 def test_a_mistake_changes_nothing(
-    service: Served, seat: Seat, present: str, new: str, again: str, status: int, told: str
+    service: Served, seat: Seat, present: str, new: str, again: str, status: int, message: str
 ) -> None:
     answer = seat.send("password", password=present, new=new, again=again)
     assert answer.status == status
-    assert told in text(answer)
+    assert message in text(answer)
     assert Seat(service).sign_in().status == 303
 
 

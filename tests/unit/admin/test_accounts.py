@@ -86,7 +86,7 @@ def test_an_invitation_ends_by_time_by_revoking_and_with_its_owner(
 
 
 @pytest.mark.parametrize(
-    ("fields", "told"),
+    ("fields", "message"),
     [
         ({"name": "rosa"}, "An account with this name"),
         ({"name": "R0sa"}, "looks like the name of rosa"),
@@ -96,12 +96,12 @@ def test_an_invitation_ends_by_time_by_revoking_and_with_its_owner(
     ],
 )
 def test_a_mistake_leaves_the_invitation_usable(
-    service: Served, owner: Seat, fields: dict[str, str], told: str
+    service: Served, owner: Seat, fields: dict[str, str], message: str
 ) -> None:
     link, guest = invited(owner), Seat(service)
     refused = guest.send("invitation", **{"t": token(link), **NEW, **fields})
     assert refused.status == 422
-    assert told in text(refused)
+    assert message in text(refused)
     assert guest.send("invitation", t=token(link), name="mo", **NEW).status == 303
 
 
@@ -113,14 +113,14 @@ def test_guesses_at_invitations_are_limited(service: Served, owner: Seat) -> Non
 
 def test_an_invitation_is_mailed_where_mail_is_set_up(service: Served, owner: Seat) -> None:
     link = invited(owner, email="mo@mail.example")
-    [post] = waiting(service)
+    [row] = waiting(service)
     settings = msgspec.structs.replace(
         WITH_MAIL, server=msgspec.structs.replace(SETTINGS.server, public_url="https://c.example")
     )
-    letter = service.database.read_now(MailComposer(settings, service.links).compose, post)
-    assert letter
-    assert letter.recipient == "mo@mail.example"
-    body = letter.message.get_body(("plain",))
+    envelope = service.database.read_now(MailComposer(settings, service.links).compose, row)
+    assert envelope
+    assert envelope.recipient == "mo@mail.example"
+    body = envelope.message.get_body(("plain",))
     assert body
     assert "https://c.example/moderation/invitation?t=" in body.get_content()
     assert link not in body.get_content(), "who passes a link on does not read that mailbox"
@@ -128,8 +128,8 @@ def test_an_invitation_is_mailed_where_mail_is_set_up(service: Served, owner: Se
     assert owner.send("invite", role="viewer", email="no address").status == 400
     owner.send("accounts", do="revoke", id=1)
     composer = MailComposer(settings, service.links)
-    assert service.database.read_now(composer.compose, post) is None
-    assert service.database.read_now(outbox.listing, None, 1 << 62, 9) == [post]
+    assert service.database.read_now(composer.compose, row) is None
+    assert service.database.read_now(outbox.listing, None, 1 << 62, 9) == [row]
 
 
 def test_who_answers_the_mail_of_an_invitation_has_its_address(
@@ -139,11 +139,11 @@ def test_who_answers_the_mail_of_an_invitation_has_its_address(
     for name, expected in (("mo", ""), ("jo", "jo@mail.example"), ("bo", "")):
         service.clock.moment += 1
         link = invited(owner, email="jo@mail.example")
-        post = waiting(service)[-1]
-        service.database.write_now(outbox.drop, post)
-        letter = service.database.read_now(MailComposer(WITH_MAIL, service.links).compose, post)
-        assert letter
-        body = letter.message.get_body(("plain",))
+        row = waiting(service)[-1]
+        service.database.write_now(outbox.drop, row)
+        envelope = service.database.read_now(MailComposer(WITH_MAIL, service.links).compose, row)
+        assert envelope
+        body = envelope.message.get_body(("plain",))
         assert body
         [mailed] = re.findall(r"t=(\S+)", body.get_content())
         used = token(link) if name == "mo" else mailed

@@ -48,7 +48,7 @@ def test_a_card_that_is_as_it_was_is_not_made_again() -> None:
 
 
 @pytest.mark.parametrize(
-    ("field", "value", "told"),
+    ("field", "value", "text"),
     [
         ("author", "Bob <b>", "Bob &lt;b&gt;"),
         ("html", "<p>Bye</p>", "<p>Bye</p>"),
@@ -59,9 +59,9 @@ def test_a_card_that_is_as_it_was_is_not_made_again() -> None:
         ("site", "https://ann.example", "https://ann.example"),
     ],
 )
-def test_what_changes_is_shown_at_once(field: str, value: object, told: str) -> None:
-    assert told not in html(entry())
-    assert told in html(entry(**{field: value}))
+def test_what_changes_is_shown_at_once(field: str, value: object, text: str) -> None:
+    assert text not in html(entry())
+    assert text in html(entry(**{field: value}))
 
 
 def test_ages_go_on() -> None:

@@ -14,7 +14,7 @@ from tests.unit.database_fixture import add
 MS = int(NOW * 1_000)
 
 
-def post(service: Served, recipient: str = "me@blog.example") -> None:
+def queue_mail(service: Served, recipient: str = "me@blog.example") -> None:
     """Put a row for a new comment into the outbox."""
     target = Target("mail", recipient, 0, changes=False)
     service.database.write_now(outbox.sync_targets, [target])
@@ -25,7 +25,7 @@ def fail(service: Served, error: str) -> None:
     """Make everything that is due fail permanently."""
     rows = service.database.read_now(outbox.due, "mail", MS + 1, 100)
     for row in rows:
-        service.database.write_now(outbox.mark_sent, post=row, error=error, now=MS)
+        service.database.write_now(outbox.mark_sent, row=row, error=error, now=MS)
 
 
 def test_an_empty_outbox_has_a_kind_word(seat: Seat) -> None:
@@ -33,7 +33,7 @@ def test_an_empty_outbox_has_a_kind_word(seat: Seat) -> None:
 
 
 def test_a_row_is_shown_with_what_became_of_it(service: Served, seat: Seat) -> None:
-    post(service)
+    queue_mail(service)
     html = text(seat.get("outbox"))
     assert "me@blog.example" in html
     assert "Mail: 1 waiting" in html
@@ -56,7 +56,7 @@ def test_each_kind_of_mail_has_a_name(service: Served, seat: Seat) -> None:
 
 
 def test_what_failed_is_sent_again(service: Served, seat: Seat) -> None:
-    post(service)
+    queue_mail(service)
     fail(service, "550 no")
     assert header(seat.send("outbox", id="1"), "Location") == "outbox?done=again"
     [row] = service.database.read_now(outbox.due, "mail", MS, 10)
@@ -68,7 +68,7 @@ def test_what_failed_is_sent_again(service: Served, seat: Seat) -> None:
 
 def test_many_rows_are_read_in_pieces(service: Served, seat: Seat) -> None:
     for _ in range(MOST + 2):
-        post(service)
+        queue_mail(service)
     html = text(seat.get("outbox"))
     assert html.count("me@blog.example") == MOST
     assert text(seat.get("outbox?before=3")).count("me@blog.example") == 2

@@ -67,9 +67,9 @@ class LyingProvider(ThreadingHTTPServer):
             "email": "Mo@blog.example",
             "email_verified": True,
         } | self.claims
-        told = {name: value for name, value in claims.items() if value is not None}
+        sent = {name: value for name, value in claims.items() if value is not None}
         key = KEYS[self.key]
-        return self.token or jwt.encode({**self.header, "kid": self.key}, told, key)
+        return self.token or jwt.encode({**self.header, "kid": self.key}, sent, key)
 
     def answer(self, path: str, form: Mapping[str, list[str]], authorization: str) -> object:
         if path == "/id/.well-known/openid-configuration":
@@ -78,8 +78,8 @@ class LyingProvider(ThreadingHTTPServer):
                 for name in ("authorization", "token", "userinfo")
             }
             addresses["authorization_endpoint"] = f"{self.issuer}/authorize"
-            told = {"issuer": self.issuer, "jwks_uri": f"{self.issuer}/keys", **addresses}
-            return told | self.metadata
+            sent = {"issuer": self.issuer, "jwks_uri": f"{self.issuer}/keys", **addresses}
+            return sent | self.metadata
         if path == "/id/keys":
             return {"keys": [{"kty": "OKP"}, KEYS[self.key].as_dict(private=False)]}
         if path == "/id/userinfo":
@@ -114,8 +114,8 @@ class Requests(BaseHTTPRequestHandler):
 
     def _tell(self, form: Mapping[str, list[str]]) -> None:
         self.server.paths.append(self.path)
-        told = self.server.answer(self.path, form, self.headers.get("Authorization", ""))
-        body = json.dumps(told).encode()
+        sent = self.server.answer(self.path, form, self.headers.get("Authorization", ""))
+        body = json.dumps(sent).encode()
         self.send_response(200)
         self.send_header("Content-Length", str(len(body)))
         self.end_headers()
@@ -343,7 +343,7 @@ def test_an_account_stays_with_who_came_first(service: Served) -> None:
 
 
 @pytest.mark.parametrize(
-    ("own", "told", "opens"),
+    ("own", "sent", "opens"),
     [
         ("mo@blog.example", "mo@blog.example", True),
         ("mo@blog.example", "MO@BLOG.example", True),
@@ -369,11 +369,11 @@ def test_an_account_stays_with_who_came_first(service: Served) -> None:
     ],
 )
 def test_a_provider_opens_the_account_of_that_mailbox_only(
-    service: Served, own: str, told: str, opens: bool
+    service: Served, own: str, sent: str, opens: bool
 ) -> None:
     profile = service.database.read_now(profiles.named, "mo")
     service.database.write_now(profiles.verify, profile, own)
-    identity = Identity("https://id.example", "somebody", told, "")
+    identity = Identity("https://id.example", "somebody", sent, "")
     account, is_new = service.database.write_now(account_of, identity, 1)
     assert (account is not None, is_new) == (opens, opens)
 
@@ -422,5 +422,5 @@ def test_a_new_identity_is_mailed_to_the_account_once(
     for _ in range(2):
         seat = Seat(service)
         assert come_back(seat, go(seat, provider)).status == 303
-    [post] = service.database.read_now(outbox.listing, "queued", 1 << 62, 9)
-    assert (post.kind, post.recipient) == (account_mails.IDENTITY, "mo@blog.example")
+    [row] = service.database.read_now(outbox.listing, "queued", 1 << 62, 9)
+    assert (row.kind, row.recipient) == (account_mails.IDENTITY, "mo@blog.example")

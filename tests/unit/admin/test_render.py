@@ -9,7 +9,7 @@ NOW = 1_795_000_000_000  # ms
 
 
 @pytest.mark.parametrize(
-    ("before", "told"),
+    ("before", "expected"),
     [
         (-5_000, "just now"),
         (0, "just now"),
@@ -23,8 +23,8 @@ NOW = 1_795_000_000_000  # ms
         (14 * DAY_MS, "4 Nov 2026"),
     ],
 )
-def test_an_age_is_told_by_its_largest_unit(before: int, told: str) -> None:
-    assert render.ago(NOW - before, NOW) == told
+def test_an_age_is_told_by_its_largest_unit(before: int, expected: str) -> None:
+    assert render.ago(NOW - before, NOW) == expected
 
 
 def test_a_moment_is_told_to_people_and_machines() -> None:
@@ -33,7 +33,7 @@ def test_a_moment_is_told_to_people_and_machines() -> None:
 
 
 @pytest.mark.parametrize(
-    ("agent", "told"),
+    ("agent", "expected"),
     [
         ("Mozilla/5.0 (X11; Linux x86_64; rv:140.0) … Firefox/140.0", "Firefox on Linux"),
         ("Mozilla/5.0 (Linux; Android 15) … Chrome/140.0 Mobile Safari/537", "Chrome on Android"),
@@ -44,8 +44,8 @@ def test_a_moment_is_told_to_people_and_machines() -> None:
         ("", "An unknown browser"),
     ],
 )  # fmt: skip
-def test_a_browser_is_told_by_two_words(agent: str, told: str) -> None:
-    assert render.browser(agent) == told
+def test_a_browser_is_told_by_two_words(agent: str, expected: str) -> None:
+    assert render.browser(agent) == expected
 
 
 def test_a_letter_that_is_none_does_not_break_a_page() -> None:

@@ -101,11 +101,11 @@ def test_every_page_has_an_address_of_its_own_below_moderation(service: Served) 
 
 
 def test_every_route_is_in_the_table_of_permissions(service: Served) -> None:
-    told = {
+    routes = {
         f"{route.method} {route.pattern}": str(route.operation and route.operation.permission)
         for route in service.pages
     }
-    assert told == ROUTES
+    assert routes == ROUTES
     assert {str(each) for each in Permission} == {*ROLES}
     assert {*OF_ROLE[OWNER]} == {*Permission}
 
@@ -119,9 +119,9 @@ def test_each_role_may_do_what_the_table_says_and_nothing_else(service: Served, 
         if not page or page == "sign-out":
             continue
         answer = browser.get(page) if method == "GET" else browser.send(page)
-        told = "Your account may not do this" in answer.body.decode()
-        assert told == (name not in ROLES[permission].split(", ")), line
-        assert (answer.status == 403) >= told, line
+        refused = "Your account may not do this" in answer.body.decode()
+        assert refused == (name not in ROLES[permission].split(", ")), line
+        assert (answer.status == 403) >= refused, line
     shown = re.findall(r'<li><a href="([a-z]+)"', text(browser.get("queue")))
     permitted = [f"GET /moderation/{page}" for page in shown]
     assert all(name in ROLES[ROUTES[line]].split(", ") for line in permitted)

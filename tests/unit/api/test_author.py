@@ -63,9 +63,12 @@ def listed(service: Served, query: str = "") -> Any:
 def test_an_author_edits_a_comment(service: Served, token: str) -> None:
     answer = edit(service, token, "*New*")
     assert answer.status == 200
-    told = data(answer)
-    assert (told["status"], told["comment"]["html"]) == ("approved", "<p><em>New</em></p>\n")
-    assert told["comment"]["edited"].endswith("Z")
+    answered = data(answer)
+    assert (answered["status"], answered["comment"]["html"]) == (
+        "approved",
+        "<p><em>New</em></p>\n",
+    )
+    assert answered["comment"]["edited"].endswith("Z")
     assert [item["content"] for item in listed(service)["data"]] == ["*New*"]
 
 

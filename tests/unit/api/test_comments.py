@@ -490,20 +490,20 @@ def test_lists_of_the_site_come_with_the_counts(service: Served) -> None:
     target = "/api/comments/counts?latest=yes&popular=day&popular=month&url=/p/"
     answer = service.get(target)
     assert set(answer.tags) == {"site:blog", "popular", "thread:blog:/p/"}
-    told = data(answer)
-    assert told["counts"] == {"/p/": 1}
-    assert [(each["id"], each["title"]) for each in told["latest"]] == [
+    answered = data(answer)
+    assert answered["counts"] == {"/p/": 1}
+    assert [(each["id"], each["title"]) for each in answered["latest"]] == [
         *((3, "/q/"), (2, "/q/"), (1, "A page"))
     ]
-    assert told["latest"][2]["excerpt"] == "First of all. Quoted"
-    assert told["latest"][0]["excerpt"].endswith(" word…")
-    assert len(told["latest"][0]["excerpt"]) <= 140
-    assert told["latest"][1]["link"] == "https://blog.example/q/#commentsvc-2"
+    assert answered["latest"][2]["excerpt"] == "First of all. Quoted"
+    assert answered["latest"][0]["excerpt"].endswith(" word…")
+    assert len(answered["latest"][0]["excerpt"]) <= 140
+    assert answered["latest"][1]["link"] == "https://blog.example/q/#commentsvc-2"
     most = [
         {"link": "https://blog.example/q/", "title": "/q/", "count": 2},
         {"link": "https://blog.example/p/", "title": "A page", "count": 1},
     ]
-    assert told["popular"] == {"day": most, "month": most}
+    assert answered["popular"] == {"day": most, "month": most}
     assert set(service.get("/api/comments/counts?latest=yes").tags) == {"site:blog"}
     assert "latest" not in data(service.get("/api/comments/counts?url=/p/"))
     for wrong in ("popular=decade", "latest=no", "reactions=", "latest=yes&latest=yes"):

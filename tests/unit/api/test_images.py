@@ -63,7 +63,7 @@ def uploaded(service: Served, colour: str = "red") -> str:
     return str(data(answer)["image"]).removeprefix("image:")
 
 
-def look(service: Served, name: str) -> Response:
+def request(service: Served, name: str) -> Response:
     return service.get(f"/images/{name}.webp")
 
 
@@ -77,7 +77,7 @@ def test_an_image_is_shown_while_its_comment_is(service: Served) -> None:
     assert data(answer)["url"] == f"{BASE}/images/{name}.webp"
     assert dict(answer.headers)["Access-Control-Allow-Origin"] == ORIGIN
     assert name.endswith("-40x30")
-    assert look(service, name).status == 404, "it belongs to no comment yet"
+    assert request(service, name).status == 404, "it belongs to no comment yet"
     sent = service.submit(f'See ![A "red" *field*](image:{name})')
     assert data(sent)["comment"]["html"] == (
         f'<p>See <img src="{BASE}/images/{name}.webp" alt="A &quot;red&quot; field" width="40"'
@@ -85,15 +85,15 @@ def test_an_image_is_shown_while_its_comment_is(service: Served) -> None:
     )
     for status in (PENDING, APPROVED, SPAM, APPROVED, DELETED):
         decide(service, status)
-        assert look(service, name).status == (200 if status == APPROVED else 404), status
+        assert request(service, name).status == (200 if status == APPROVED else 404), status
     for wrong in ("x", f"{'0' * 32}-1x1", f"{name}x", f"../{name}"):
-        assert look(service, wrong).status in (400, 404)
+        assert request(service, wrong).status in (400, 404)
 
 
 def test_an_image_is_sent_as_nothing_else_and_is_cached(service: Served) -> None:
     name = uploaded(service)
     service.submit(f"![A field](image:{name})")
-    answer = look(service, name)
+    answer = request(service, name)
     headers = dict(answer.headers)
     assert headers["Content-Type"] == "image/webp"
     assert headers["X-Content-Type-Options"] == "nosniff"
@@ -235,7 +235,7 @@ def test_a_form_without_scripts_sends_a_picture(service: Served) -> None:
     page = service.get("/embed/thread?url=/p/&view=page").body.decode()
     [name, alt] = re.findall(r'<img src="[^"]*/images/(.*?)\.webp" alt="(.*?)"', page)[0]
     assert alt == "A [red] *field*"
-    assert look(service, name).status == 200
+    assert request(service, name).status == 200
     assert send(service, message="", image=picture("blue"), alt="Blue").status == 201
     assert send(service, message="None", image=b"", alt="").status == 201
 
@@ -281,23 +281,23 @@ def test_an_erased_comment_takes_its_images_along(service: Served) -> None:
     red, blue = uploaded(service), uploaded(service, "blue")
     service.submit(f"![Red](image:{red}) ![Blue](image:{blue})", email="ann@blog.example")
     service.submit(f"![Blue](image:{blue})", author="Bea")
-    told = service.database.read_now(personal_data.export, "ann@blog.example", 0)
-    [url, _] = told.comments[0].images
+    export = service.database.read_now(personal_data.export, "ann@blog.example", 0)
+    [url, _] = export.comments[0].images
     kind, _, content = url.partition(",")
     assert kind == "data:image/webp;base64"
     assert b64decode(content).startswith(b"RIFF")
     service.database.write_now(retention.forget, "ann@blog.example", "bob", 0)
     assert service.database.read_now(images.stored, red) == {}
-    assert [look(service, name).status for name in (red, blue)] == [404, 200]
+    assert [request(service, name).status for name in (red, blue)] == [404, 200]
 
 
 def test_an_image_that_was_edited_out_is_shown_no_more(service: Served) -> None:
     name = uploaded(service)
     service.submit(f"![Red](image:{name})")
     service.database.write_now(changes.edit, 1, "Nothing", "bob", 0)
-    assert look(service, name).status == 404
+    assert request(service, name).status == 404
     service.database.write_now(undo.last, [1], "bob", 1)
-    assert look(service, name).status == 200
+    assert request(service, name).status == 200
 
 
 def test_a_worker_that_hangs_is_ended(

@@ -85,10 +85,10 @@ def on_a_loop(work: Callable[[], None], comes_about: Callable[[], bool] = lambda
 def test_a_change_is_told_under_its_tag_where_it_is_followed(service: Served) -> None:
     service.submit()
     on_a_loop(lambda: service.publisher.purge([TAG]))
-    assert service.publisher.told == []
+    assert service.publisher.sent == []
     service.publisher.followed.add(TAG)
     on_a_loop(lambda: service.publisher.purge(["site:blog", TAG, "thread:blog:/other/"]))
-    assert service.publisher.told == [(TAG, b'id: 1-1\ndata: {"count":1}\n\n')]
+    assert service.publisher.sent == [(TAG, b'id: 1-1\ndata: {"count":1}\n\n')]
 
 
 def test_if_it_is_not_known_what_changed_all_open_pages_are_told(
@@ -99,7 +99,7 @@ def test_if_it_is_not_known_what_changed_all_open_pages_are_told(
     service.publisher.followed.add(TAG)
     service.get("/api/comments/stream?url=/closed/")
     on_a_loop(lambda: service.publisher.purge([]))
-    assert service.publisher.told == [(TAG, b'id: 0-0\ndata: {"count":0}\n\n')]
+    assert service.publisher.sent == [(TAG, b'id: 0-0\ndata: {"count":0}\n\n')]
 
 
 def test_many_changes_are_told_as_one_after_a_pause(
@@ -111,11 +111,11 @@ def test_many_changes_are_told_as_one_after_a_pause(
     def change() -> None:
         for _ in range(20):
             service.publisher.purge([TAG])
-        assert len(service.publisher.told) == 1, "the first one is told at once"
+        assert len(service.publisher.sent) == 1, "the first one is told at once"
 
-    on_a_loop(change, lambda: len(service.publisher.told) == 2)
-    told = [data for _, data in service.publisher.told]
-    assert told == [b'id: 0-0\ndata: {"count":0}\n\n'] * 2
+    on_a_loop(change, lambda: len(service.publisher.sent) == 2)
+    changes = [data for _, data in service.publisher.sent]
+    assert changes == [b'id: 0-0\ndata: {"count":0}\n\n'] * 2
 
 
 @pytest.mark.parametrize("fault", ["behind", "database"])
@@ -134,12 +134,12 @@ def test_what_cannot_be_told_now_is_told_later(
         if fault == "database":
             monkeypatch.setattr(service.database, "read_now", lambda *_: execute(busy))
         publisher.purge([TAG])
-        assert publisher.told == []
+        assert publisher.sent == []
         publisher.behind = False
         monkeypatch.setattr(service.database, "read_now", execute)
 
-    on_a_loop(change, lambda: bool(publisher.told))
-    assert [tag for tag, _ in publisher.told] == [TAG]
+    on_a_loop(change, lambda: bool(publisher.sent))
+    assert [tag for tag, _ in publisher.sent] == [TAG]
 
 
 def test_a_network_has_a_part_of_the_streams(service: Served) -> None:

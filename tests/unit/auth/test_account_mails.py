@@ -68,15 +68,15 @@ def ask(service: Served, seat: Seat, email: str) -> str:
     service.clock.moment += 1
     answer = seat.send("address", email=email, password=PASSWORD)
     assert header(answer, "Location") == "account?done=asked"
-    [post] = service.database.read_now(outbox.listing, "queued", 1 << 62, 1)
-    assert post.recipient == email
-    letter = service.database.read_now(MailComposer(MAILING, service.links).compose, post)
-    assert letter
-    body = letter.message.get_body(("plain",))
+    [row] = service.database.read_now(outbox.listing, "queued", 1 << 62, 1)
+    assert row.recipient == email
+    envelope = service.database.read_now(MailComposer(MAILING, service.links).compose, row)
+    assert envelope
+    body = envelope.message.get_body(("plain",))
     assert body
     found = re.search(r"https://c\.example/moderation/(confirm-address\?t=\S+)", body.get_content())
     assert found
-    service.database.write_now(outbox.drop, post)
+    service.database.write_now(outbox.drop, row)
     return found[1]
 
 
@@ -200,11 +200,11 @@ def test_another_address_is_mailed_to_the_former_one_too(service: Served) -> Non
     service.database.write_now(profiles.verify, profile(service, "ann"), "old@blog.example")
     seat = seat_of(service, "ann")
     assert confirm(seat, ask(service, seat, "new@blog.example")) == 303
-    told = [
+    kinds = [
         (account_mails.ADDRESS, "new@blog.example"),
         (account_mails.ADDRESS, "old@blog.example"),
     ]
-    assert mailed(service) == told
+    assert mailed(service) == kinds
     by_command = ChangeProfile(name="ann", email="third@blog.example")
     service.database.write_now(by_command.apply, 1)
     assert [email for _, email in mailed(service)] == ["third@blog.example", "new@blog.example"]
@@ -218,11 +218,11 @@ def test_another_address_is_mailed_to_the_former_one_too(service: Served) -> Non
 def test_the_mail_about_a_change_says_what_to_do(service: Served, kind: str) -> None:
     service.database.write_now(profiles.verify, profile(service, "ann"), "ann@blog.example")
     service.database.write_now(account_mails.tell, 1, kind, int(service.now * 1_000))
-    [post] = service.database.read_now(outbox.listing, "queued", 1 << 62, 9)
-    letter = service.database.read_now(MailComposer(MAILING, service.links).compose, post)
-    assert letter
-    assert letter.message["Subject"] == f"Your account was changed: {account_mails.CHANGES[kind]}"
-    body = letter.message.get_body(("plain",))
+    [row] = service.database.read_now(outbox.listing, "queued", 1 << 62, 9)
+    envelope = service.database.read_now(MailComposer(MAILING, service.links).compose, row)
+    assert envelope
+    assert envelope.message["Subject"] == f"Your account was changed: {account_mails.CHANGES[kind]}"
+    body = envelope.message.get_body(("plain",))
     assert body
     assert "tell the operator" in body.get_content()
 

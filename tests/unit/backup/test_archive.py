@@ -182,8 +182,8 @@ def test_restoring_brings_back_what_was_and_keeps_what_is(kept: Kept) -> None:
 
 def states(data: Path) -> list[tuple[str, str]]:
     with opened(data) as database:
-        posts = database.read_now(outbox.listing, None, 1 << 62, 9)
-    return [(post.state, post.error) for post in posts]
+        rows = database.read_now(outbox.listing, None, 1 << 62, 9)
+    return [(row.state, row.error) for row in rows]
 
 
 def test_what_waits_in_a_backup_may_have_been_sent_since_and_is_not_sent(

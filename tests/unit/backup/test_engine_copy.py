@@ -148,11 +148,11 @@ def test_a_copy_goes_on_with_new_ids_and_finds_old_words(empty: Empty, tmp_path:
             add(database, source=text, url=f"/{text}/")
         database.write_now(search.index_pending, 9)
         database.write_now(lambda tx: tx.execute("DELETE FROM comment WHERE id = 3"))
-    told: list[float] = []
-    done = engine_copy.copy(tmp_path / DATABASE, url, told.append)
+    shares: list[float] = []
+    done = engine_copy.copy(tmp_path / DATABASE, url, shares.append)
     assert {table.name: table.rows for table in done.tables}["comment"] == 2
-    assert told == sorted(told)
-    assert told[-1] == 1
+    assert shares == sorted(shares)
+    assert shares[-1] == 1
     copied = Database(url, purge=lambda _: None)
     copied.open()
     try:

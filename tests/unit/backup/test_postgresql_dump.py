@@ -63,14 +63,14 @@ TEXTS = ["walk 0\t\\.", "walk 1\t\\.", "a hill\n\\.\n"]
 
 
 def test_a_backup_and_its_way_back(url: str, tmp_path: Path) -> None:
-    told: list[float] = []
+    shares: list[float] = []
     file = tmp_path / "backup.dump"
     with psycopg.connect(url, autocommit=True) as connection:
         connection.execute("ALTER DATABASE dumped SET client_encoding = 'LATIN1'")
-    assert backup.write(url, file, on_progress=told.append) == file.stat().st_size
+    assert backup.write(url, file, on_progress=shares.append) == file.stat().st_size
     assert file.stat().st_mode & 0o777 == 0o600
     assert [path.name for path in tmp_path.iterdir()] == ["backup.dump"]
-    assert told[-1] == 1
+    assert shares[-1] == 1
     backup.write(url, file)  # replaces an older one
     with opened(tmp_path) as database:
         add(database, source="lost by restoring")

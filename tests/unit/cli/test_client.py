@@ -199,10 +199,10 @@ def test_a_line_neutralises_escapes_and_turned_text() -> None:
 
 
 def test_json_leaves_the_address_of_the_author_out() -> None:
-    told = json.loads(client.as_json(ENTRY))
-    assert told["created"] == "2026-09-21T14:13:20Z"
-    assert told["message"] == COMMENT.source
-    assert "published" not in told
+    shown = json.loads(client.as_json(ENTRY))
+    assert shown["created"] == "2026-09-21T14:13:20Z"
+    assert shown["message"] == COMMENT.source
+    assert "published" not in shown
     assert "ann@example.org" not in client.as_json(ENTRY)
 
 

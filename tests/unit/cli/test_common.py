@@ -66,13 +66,13 @@ def test_an_expected_error_is_one_line(
 def test_colours_are_for_terminals_and_may_be_switched_off(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def told(**environ: str) -> str:
+    def errors(**environ: str) -> str:
         words = ["serve", "--data", str(tmp_path / "none")]
         return CliRunner().invoke(main.main, words, color=True, env=environ).stderr
 
     monkeypatch.delenv("NO_COLOR", raising=False)
-    assert told().startswith("\x1b[31mcommentsvc:\x1b[0m There is no folder")
-    assert "\x1b" not in told(NO_COLOR="1")
+    assert errors().startswith("\x1b[31mcommentsvc:\x1b[0m There is no folder")
+    assert "\x1b" not in errors(NO_COLOR="1")
     assert "\x1b" not in serve(tmp_path / "none").stderr
 
 
@@ -89,9 +89,9 @@ def test_progress_is_shown_on_a_terminal_only(
     monkeypatch: pytest.MonkeyPatch, stream: io.StringIO, shown: bool
 ) -> None:
     monkeypatch.setattr(sys, "stderr", stream)
-    with progress("copying") as told:
+    with progress("copying") as advance:
         for share in (0.1, 0.5, 1.0):
-            told(share)
+            advance(share)
     assert ("copying" in stream.getvalue() and "100%" in stream.getvalue()) is shown
     assert bool(stream.getvalue()) is shown
 
@@ -173,10 +173,10 @@ def test_who_types_a_text_is_told_how_to_end_it(
 ) -> None:
     monkeypatch.setattr(sys, "stdin", Terminal() if is_typed else io.StringIO())
     ask_for("the text")
-    told = capsys.readouterr()
-    assert told.out == ""
-    assert told.err.startswith(said)
-    assert bool(told.err) is is_typed
+    output = capsys.readouterr()
+    assert output.out == ""
+    assert output.err.startswith(said)
+    assert bool(output.err) is is_typed
 
 
 def test_an_error_that_nobody_foresaw_is_not_hidden(

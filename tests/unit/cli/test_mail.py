@@ -23,8 +23,8 @@ def run(tmp_path: Path) -> Run:
     """Run `mail test` in this process, with a settings file of these lines under [mail]."""
 
     def run(*words: str, **lines: object) -> Result:
-        told = "\n".join(f"{key} = {value!r}".replace("'", '"') for key, value in lines.items())
-        text = f'[server]\npublic_url = "https://c.example"\n[mail]\n{told}\n'
+        settings = "\n".join(f"{key} = {value!r}".replace("'", '"') for key, value in lines.items())
+        text = f'[server]\npublic_url = "https://c.example"\n[mail]\n{settings}\n'
         (tmp_path / "commentsvc.toml").write_text(text)
         return CliRunner().invoke(main.main, ["mail", "test", "--data", str(tmp_path), *words])
 

@@ -407,13 +407,13 @@ OF_AN_ACCOUNT = {
 
 
 def test_each_command_belongs_to_the_owner_of_the_machine_or_to_a_role() -> None:
-    told = ", ".join((*OF_THE_MACHINE.values(), *OF_AN_ACCOUNT)).split(", ")
+    names = ", ".join((*OF_THE_MACHINE.values(), *OF_AN_ACCOUNT)).split(", ")
     commands = {
         words: command
         for words, command in below(main.main).items()
         if not isinstance(command, click.Group)
     }
-    assert sorted(told) == sorted(commands)
+    assert sorted(names) == sorted(commands)
     as_account = {
         words
         for words, command in commands.items()

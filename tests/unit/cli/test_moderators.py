@@ -97,7 +97,7 @@ def test_who_has_lost_the_app_signs_in_without_a_code(run: Run, tmp_path: Path) 
 
 
 @pytest.mark.parametrize(
-    ("words", "given", "told"),
+    ("words", "given", "message"),
     [
         (("add", "ann"), "short\n", "12 to 200 characters"),
         (("add", "ann"), "", "12 to 200 characters"),
@@ -112,13 +112,13 @@ def test_who_has_lost_the_app_signs_in_without_a_code(run: Run, tmp_path: Path) 
     ],
 )
 def test_what_cannot_be_done_is_told_in_one_line(
-    run: Run, words: tuple[str, ...], given: str, told: str
+    run: Run, words: tuple[str, ...], given: str, message: str
 ) -> None:
     run("add", "bob", given=PASSWORD)
     result = run(*words, given=given)
     assert result.exit_code == 1
     assert result.stderr.startswith("commentsvc: ")
-    assert told in result.stderr
+    assert message in result.stderr
     assert result.stderr.count("\n") == 1
 
 

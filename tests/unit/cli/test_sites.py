@@ -25,10 +25,10 @@ def run(data: Path, *words: str) -> Result:
 
 
 def test_check_names_the_hidden_site_its_comments_and_the_command_that_helps(data: Path) -> None:
-    told = run(data, "check")
-    assert '1 comment of the site "blog" cannot be seen' in told.output
-    assert "commentsvc site rename blog diary --data DIR" in told.output
-    assert told.exit_code == 0
+    done = run(data, "check")
+    assert '1 comment of the site "blog" cannot be seen' in done.output
+    assert "commentsvc site rename blog diary --data DIR" in done.output
+    assert done.exit_code == 0
     renamed = run(data, "site", "rename", "blog", "diary")
     assert renamed.output == "blog is called diary now, and has 1 comment\n"
     assert "cannot be seen" not in run(data, "check").output

@@ -161,12 +161,12 @@ def test_locks_of_a_stranger_refuse_nobody_and_are_named(
 def test_an_instance_that_comes_back_to_other_settings_stops(
     url: str, postgresql_server: Server, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    told = threading.Event()
-    monkeypatch.setattr(os, "kill", lambda *_: told.set())
+    elected = threading.Event()
+    monkeypatch.setattr(os, "kill", lambda *_: elected.set())
     monkeypatch.setattr(election, "HEARTBEAT", 0.05)
     with Election(url, {"mail": 1}) as ours:
         wait(ours)
         monkeypatch.setattr(ours, "_agreed", {"mail": 2})
         with Election(url, {"mail": 1}):
             disconnect_leader(postgresql_server)
-            assert told.wait(60)
+            assert elected.wait(60)

@@ -109,17 +109,17 @@ def test_an_answer_waits_until_the_other_instance_has_purged(url: str) -> None:
 
 def test_memory_is_told_before_the_cache_is_purged_and_of_a_new_channel_too(url: str) -> None:
     with two(url) as (first, second):
-        told: list[tuple[tuple[str, ...], int]] = []
+        purges: list[tuple[tuple[str, ...], int]] = []
         second.instance.on_remote.append(
-            lambda tags: told.append((tuple(tags), len(second.cache.purged)))
+            lambda tags: purges.append((tuple(tags), len(second.cache.purged)))
         )
         first.database.write_now(site("new", "memory:bans", "site:new"))
-        assert told == [(("memory:bans", "site:new"), 0)]
+        assert purges == [(("memory:bans", "site:new"), 0)]
         assert second.cache.purged == ["memory:bans", "site:new"]
         many = [f"thread:blog:/a/very/long/address/of/a/page/{number}/" for number in range(300)]
         emptied = second.cache.emptied
         first.database.write_now(site("many", *many))
-        assert told[1][0] == (EVERY_TAG,)
+        assert purges[1][0] == (EVERY_TAG,)
         assert second.cache.emptied == emptied + 1
 
 

@@ -92,7 +92,7 @@ def rows(snapshot: Snapshot) -> dict[str, list[dict[str, Any]]]:  # Any: the eng
     return found
 
 
-def told(outcomes: list[Outcome]) -> list[str]:
+def comparable(outcomes: list[Outcome]) -> list[str]:
     """Return what outcomes say; an id is told by its place among theirs."""
     results = [each for each in outcomes if isinstance(each, InsertResult)]
     positions = {
@@ -152,7 +152,7 @@ def compare(tmp_path_factory: pytest.TempPathFactory, items: list[NewComment]) -
         one_by_one.write_now(arrange)
         first = outcomes(together, create.ADD, items)
         second = outcomes(one_by_one, alone, items)
-        assert told(first) == told(second)
+        assert comparable(first) == comparable(second)
         for database in (together, one_by_one):  # each transaction counts as one version
             database.write_now(lambda tx: tx.change(ThreadTable.update(version=0)))
         assert together.read_now(rows) == one_by_one.read_now(rows)

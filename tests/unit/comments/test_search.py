@@ -183,9 +183,9 @@ def test_a_piece_goes_on_where_the_one_before_ended(database: Database) -> None:
 
     assert walk("", 4) == [*range(25, 0, -1)]
     assert walk("spam", 2) == [21, 16, 11, 6, 1]
-    for look in (1, 3, 5, 25):
+    for most in (1, 3, 5, 25):
         with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(search, "LOOK", look)
+            patch.setattr(search, "EXAMINED", most)
             assert walk("spam", 2) == [21, 16, 11, 6, 1]
 
 

@@ -86,10 +86,10 @@ def test_comments_are_counted_by_page_and_on_the_site(service: Served) -> None:
 
 def test_the_client_is_told_to_fetch_nothing_from_elsewhere(service: Served) -> None:
     answer = service.get(f"{API}/conf")
-    told = data(answer)["frontend_conf"]
-    assert told["emoticons"] is False
-    assert told["gravatar"]["mirror"] == f"{HERE}/artalk/avatar/"
-    assert told["locale"] == "en"
+    settings = data(answer)["frontend_conf"]
+    assert settings["emoticons"] is False
+    assert settings["gravatar"]["mirror"] == f"{HERE}/artalk/avatar/"
+    assert settings["locale"] == "en"
     assert answer.tags == ("site:blog",)
     picture = service.get("/artalk/avatar/0123?site=blog")
     assert ("Content-Type", "image/svg+xml") in picture.headers
@@ -100,8 +100,8 @@ def test_pictures_of_authors_are_ours_where_a_site_shows_them(tmp_path: Path) ->
     sites = tuple(replace(each, avatar_url="https://faces.example") for each in FOREIGN.sites)
     server = ServerSettings(public_url=HERE)
     with served(tmp_path, replace(FOREIGN, sites=sites, server=server)) as service:
-        told = data(service.get("/artalk-2017/api/v2/conf"))["frontend_conf"]["gravatar"]
-    assert told == {"mirror": f"{HERE}/api/avatar/", "params": "site=2017&fallback=1"}
+        settings = data(service.get("/artalk-2017/api/v2/conf"))["frontend_conf"]["gravatar"]
+    assert settings == {"mirror": f"{HERE}/api/avatar/", "params": "site=2017&fallback=1"}
 
 
 def test_a_deleted_comment_is_left_out_and_its_replies_stay(service: Served) -> None:
@@ -137,7 +137,7 @@ def test_errors_are_texts_for_the_client_on_every_page(service: Served) -> None:
 def test_each_site_has_its_own_address(service: Served) -> None:
     written(service)
     assert data(service.get("/artalk-2017/api/v2/comments?page_key=/p/"))["count"] == 0
-    told = data(service.get("/artalk-2017/api/v2/conf"))["frontend_conf"]
-    assert told["gravatar"]["mirror"] == f"{HERE}/artalk-2017/avatar/"
-    assert told["gravatar"]["params"] == "site=2017"
+    settings = data(service.get("/artalk-2017/api/v2/conf"))["frontend_conf"]
+    assert settings["gravatar"]["mirror"] == f"{HERE}/artalk-2017/avatar/"
+    assert settings["gravatar"]["params"] == "site=2017"
     assert service.get("/artalk-without/api/v2/conf").status == 404

@@ -35,7 +35,7 @@ from commentsvc.moderation import changes, retention, threads, undo
 from commentsvc.readers import accounts, follows, subscriptions
 from commentsvc.readers.accounts import SignedReader
 from commentsvc.spam import bans
-from commentsvc.spam.protected_names import looks
+from commentsvc.spam.protected_names import name_skeletons
 from commentsvc.util.timestamps import rfc3339_ms
 from tests.unit.database_fixture import HOUR, NOW, add, decide, opened
 
@@ -56,7 +56,7 @@ def sign_in(database: Database, site: str, name: str, email: str) -> SignedReade
     """Return a new reader of a site, whom a provider has identified by the address."""
     identity = ("https://id.example", email)
     who = database.write_now(accounts.identified, site, identity, email, NOW)
-    return database.write_now(accounts.choose_name, who, name, looks(name))
+    return database.write_now(accounts.choose_name, who, name, name_skeletons(name))
 
 
 def fill(database: Database) -> None:

@@ -77,9 +77,9 @@ def test_a_pinned_comment_comes_first(database: Database, folder: Path) -> None:
     add(database, now=NOW + HOUR, role="owner")
     database.write_now(pins.pin, 5)
     write(database, folder)
-    told = msgspec.json.decode((folder / file_name("/post/")).read_bytes())
+    content = msgspec.json.decode((folder / file_name("/post/")).read_bytes())
     [first, second] = [
-        (each["id"], each.get("pinned"), each.get("role")) for each in told["comments"]
+        (each["id"], each.get("pinned"), each.get("role")) for each in content["comments"]
     ]
     assert (first, second) == ((5, True, "owner"), (1, None, None))
 
@@ -87,8 +87,8 @@ def test_a_pinned_comment_comes_first(database: Database, folder: Path) -> None:
 def test_a_comment_of_a_reader_who_signed_in_is_verified(database: Database, folder: Path) -> None:
     add(database, now=NOW + HOUR, reader_id=7)
     write(database, folder)
-    told = msgspec.json.decode((folder / file_name("/post/")).read_bytes())
-    assert [each.get("verified") for each in told["comments"]] == [None, True]
+    content = msgspec.json.decode((folder / file_name("/post/")).read_bytes())
+    assert [each.get("verified") for each in content["comments"]] == [None, True]
 
 
 def test_only_what_changed_is_written(database: Database, folder: Path) -> None:
@@ -106,8 +106,8 @@ def test_what_is_gone_is_gone_from_the_files(database: Database, folder: Path) -
     database.write_now(retention.forget, "ann@blog.example", "Mo", NOW)
     assert write(database, folder) == (1, 0, 1)
     assert [path.name for path in folder.iterdir()] == [file_name("/post/")]
-    told = msgspec.json.decode((folder / file_name("/post/")).read_bytes())
-    [emptied] = told["comments"]
+    content = msgspec.json.decode((folder / file_name("/post/")).read_bytes())
+    [emptied] = content["comments"]
     assert (emptied["id"], emptied["deleted"], sorted(emptied)) == (
         1,
         True,
@@ -195,8 +195,8 @@ def test_two_urls_whose_names_were_once_the_same_have_two_files(
 def test_an_alias_leads_to_its_page(database: Database, folder: Path) -> None:
     database.write_now(threads.move, "blog", "/other/", "/another/")
     write(database, folder)
-    told = msgspec.json.decode((folder / ALIASES).read_bytes())
-    assert told == {"commentsvc": 1, "aliases": {"/other/": "/another/"}}
+    content = msgspec.json.decode((folder / ALIASES).read_bytes())
+    assert content == {"commentsvc": 1, "aliases": {"/other/": "/another/"}}
     database.write_now(threads.remove_alias, "blog", "/other/")
     assert write(database, folder) == (0, 2, 1)
 

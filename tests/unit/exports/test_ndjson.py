@@ -27,9 +27,9 @@ def test_each_record_is_a_line_without_what_is_usual() -> None:
 
 
 def test_progress_is_told_in_pieces_that_add_up() -> None:
-    told: list[int] = []
-    output = Output(io.BytesIO(), told.append)
+    advances: list[int] = []
+    output = Output(io.BytesIO(), advances.append)
     ndjson.write((comment(number, "x" * (BATCH // 8)) for number in range(1, 21)), output)
-    assert 2 < len(told) < 20
+    assert 2 < len(advances) < 20
     output.flush()
-    assert sum(told) == 20
+    assert sum(advances) == 20

@@ -151,18 +151,18 @@ def test_an_answer_with_tags_is_made_once_until_its_tag_is_purged() -> None:
 
 
 def test_purges_that_concern_the_watcher_are_told_on_the_loop_also_one_of_everything() -> None:
-    told: list[Sequence[str]] = []
+    purges: list[Sequence[str]] = []
 
     async def run() -> None:
         bridge = Bridge(schema.ServerSettings(listen="127.0.0.1:0"))
-        bridge.watch(told.append, {"page"}.issuperset)
+        bridge.watch(purges.append, {"page"}.issuperset)
         await asyncio.to_thread(bridge.purge, ["page"])
         await asyncio.to_thread(bridge.purge, ["another page"])
         await asyncio.to_thread(bridge.purge_all)
         await asyncio.sleep(0)
 
     asyncio.run(run())
-    assert told == [["page"], ()]
+    assert purges == [["page"], ()]
 
 
 def test_nobody_reads_an_old_answer_behind_one_that_tells_of_a_commit() -> None:

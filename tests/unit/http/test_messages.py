@@ -264,8 +264,8 @@ def test_a_preflight_allows_a_foreign_page_nothing(sent: str) -> None:
 
 def test_a_refusal_is_json_that_nobody_stores() -> None:
     answer = refusal(HttpError(418, "teapot", "No.", {"a": "b"}, (("Retry-After", "9"),)))
-    told = {"error": {"code": "teapot", "message": "No.", "fields": {"a": "b"}}}
-    assert (answer.status, json.loads(answer.body), answer.tags) == (418, told, ())
+    body = {"error": {"code": "teapot", "message": "No.", "fields": {"a": "b"}}}
+    assert (answer.status, json.loads(answer.body), answer.tags) == (418, body, ())
     headers = dict(answer.headers)
     assert (headers["Retry-After"], headers["Access-Control-Expose-Headers"]) == (
         "9",

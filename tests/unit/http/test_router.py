@@ -131,7 +131,7 @@ def test_the_first_of_two_equal_routes_counts() -> None:
 
 
 @pytest.mark.parametrize(
-    ("query", "told"),
+    ("query", "message"),
     [
         ("lang=de-AT", "Bitte gib einen Namen an."),
         ("site=a&lang=de", "Bitte gib einen Namen an."),
@@ -141,11 +141,11 @@ def test_the_first_of_two_equal_routes_counts() -> None:
         ("lang=%ff", "Please enter a name."),
     ],
 )
-def test_what_is_wrong_is_told_in_the_language_of_the_query(query: str, told: str) -> None:
+def test_what_is_wrong_is_told_in_the_language_of_the_query(query: str, message: str) -> None:
     router = failing(SubmissionError({"author": gettext("Please enter a name."), "key": "No."}))
     answer = router.handle(Request("GET", "/now", query, b"", "", lambda _: None))
     assert isinstance(answer, Response)
-    assert json.loads(answer.body)["error"]["fields"] == {"author": told, "key": "No."}
+    assert json.loads(answer.body)["error"]["fields"] == {"author": message, "key": "No."}
 
 
 @pytest.mark.parametrize("path", ["/now", "/later"])
@@ -172,11 +172,11 @@ def test_an_error_becomes_a_json_answer(
     path: str, error: Exception, status: int, code: str, retry: str | None
 ) -> None:
     answer = ask("GET", path, failing(error))
-    told = json.loads(answer.body)["error"]
-    assert (answer.status, told["code"], answer.tags) == (status, code, ())
-    assert told["message"].endswith(".")
+    answered = json.loads(answer.body)["error"]
+    assert (answer.status, answered["code"], answer.tags) == (status, code, ())
+    assert answered["message"].endswith(".")
     without = ("malformed", "closed", "not_found", "refused")
-    assert ("fields" in told) == (status < 500 and code not in without)
+    assert ("fields" in answered) == (status < 500 and code not in without)
     headers = dict(answer.headers)
     assert headers["Content-Type"] == "application/json"
     assert headers["Cache-Control"] == "no-store"

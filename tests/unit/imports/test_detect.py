@@ -699,12 +699,12 @@ def test_a_discussion_of_giscus_in_several_answers(tmp_path: Path) -> None:
                 "nodes": nodes(1_001, 1_100, 130)["nodes"],
             }
         answers.append({"data": {"repository": {"discussion": page | {"comments": part}}}})
-    told: list[str] = []
-    found = parsed(written(tmp_path, "a.json", "".join(map(json.dumps, answers))), faults=told)
+    faults: list[str] = []
+    found = parsed(written(tmp_path, "a.json", "".join(map(json.dumps, answers))), faults=faults)
     assert [each.id for each in comments(found) if not each.parent] == [
         f"DC_{n}" for n in range(1, 251)
     ]
-    assert told == [
+    assert faults == [
         "discussion 7, comment 5: GitHub has more replies than the 100 in the file;"
         " the comment's id there is DC_5"
     ]
@@ -712,12 +712,12 @@ def test_a_discussion_of_giscus_in_several_answers(tmp_path: Path) -> None:
         part = nodes(first, min(first + 99, 1_130), 130)
         node: dict[str, Any] = {"id": "DC_5", "discussion": page, "replies": part}
         answers.append({"data": {"node": node}})
-    told.clear()
-    found = parsed(written(tmp_path, "b.json", "\n".join(map(json.dumps, answers))), faults=told)
+    faults.clear()
+    found = parsed(written(tmp_path, "b.json", "\n".join(map(json.dumps, answers))), faults=faults)
     assert {each.url for each in pages(found)} == {"https://blog.example/a/"}
     replies = {each.id: each.parent for each in comments(found) if each.parent}
     assert replies == {f"DC_{n}": "DC_5" for n in range(1_001, 1_131)}
-    assert told == []
+    assert faults == []
 
 
 @pytest.mark.parametrize(
@@ -847,14 +847,14 @@ def test_a_file_may_list_all_comments_of_a_page(tmp_path: Path) -> None:
     folder = tmp_path / "comments/2013"
     folder.mkdir(parents=True)
     written(folder, "a.yml", "- _id: 1\n  message: One\n- message: Two\n- three\n")
-    told: list[str] = []
-    records = parsed(tmp_path / "comments", faults=told)
+    faults: list[str] = []
+    records = parsed(tmp_path / "comments", faults=faults)
     assert [page.url for page in pages(records)] == ["/2013/a/"]
     assert [(each.page, each.id, each.text) for each in comments(records)] == [
         ("2013/a", "1", "One"),
         ("2013/a", "2", "Two"),
     ]
-    assert told == ["comment 3: this has no fields"]
+    assert faults == ["comment 3: this has no fields"]
 
 
 @pytest.mark.parametrize(
@@ -942,12 +942,12 @@ REMARK42_ONE = json.dumps(
     ],
 )  # fmt: skip
 def test_files_may_differ_in_what_does_not_matter(tmp_path: Path, usual: str, unusual: str) -> None:
-    def told(path: Path) -> list[tuple[object, ...]]:
+    def contents(path: Path) -> list[tuple[object, ...]]:
         found = comments(parsed(path))
         return [(*brief(each), each.created, each.votes, each.drop) for each in found]
 
     assert usual != unusual
-    assert told(written(tmp_path, "unusual.json", unusual)) == told(
+    assert contents(written(tmp_path, "unusual.json", unusual)) == contents(
         written(tmp_path, "usual.json", usual)
     )
 

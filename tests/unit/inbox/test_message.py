@@ -36,7 +36,7 @@ def with_body(body: bytes, **fields: str) -> bytes:
 
 def test_an_answer_says_what_it_answers_and_to_whom_that_went() -> None:
     mail = read("Thank you.")
-    assert (mail.purpose, mail.comment_id, mail.post_id) == (MODERATE, 7, 9)
+    assert (mail.purpose, mail.comment_id, mail.outbox_id) == (MODERATE, 7, 9)
     assert mail.recipient == digest_of("MO@blog.example")
     assert mail.words == "Thank you."
 

@@ -26,7 +26,7 @@ from commentsvc.settings.schema import (
     ModerationSettings,
     ServerSettings,
 )
-from commentsvc.spam.protected_names import looks
+from commentsvc.spam.protected_names import name_skeletons
 from commentsvc.util.timestamps import DAY_MS
 from tests.unit.app_fixture import SETTINGS, Served, served, waiting
 from tests.unit.inbox.mail_programs import PROGRAMS, Original, answers, plain
@@ -268,7 +268,7 @@ def test_a_reader_replies_by_mail_under_the_rules_for_every_comment(service: Ser
 def test_who_signed_in_replies_by_mail_under_the_name_with_the_mark(service: Served) -> None:
     who = ("blog", ("mail", "ann@mail.example"), "ann@mail.example", 1)
     ann = service.database.write_now(readers.identified, *who)
-    service.database.write_now(readers.choose_name, ann, "Ann", looks("Ann"))
+    service.database.write_now(readers.choose_name, ann, "Ann", name_skeletons("Ann"))
     original = reply_mail(service)
     mark = "UPDATE comment SET reader_id = ? WHERE id = 1"
     service.database.write_now(lambda tx: tx.execute(mark, (ann.id,)))

@@ -187,8 +187,8 @@ def test_a_disturbed_measurement_is_repeated_and_the_least_disturbed_one_kept() 
 
 def test_goals_say_whether_they_hold() -> None:
     goal = Goal("rate", "least", 15_000, "")
-    told = table.goals(
+    lines = table.goals(
         [Verdict("a", goal, 1.0, True), Verdict("b", goal, 2.0, False), Verdict("c", goal, 3, None)]
     )
-    ends = [line.split("  ")[-1].strip() for line in told.splitlines()[1:]]
+    ends = [line.split("  ")[-1].strip() for line in lines.splitlines()[1:]]
     assert ends == ["holds", "MISSED", "no quiet round"]

@@ -174,8 +174,8 @@ def test_an_instance_that_counts_too_few_is_noticed() -> None:
                 elif writer.get_extra_info("sockname")[1] == ports[1]:
                     number = 0
                 body = b'{"count":%d}' % number
-                told = f"HTTP/1.1 {status}\r\nContent-Length: {len(body)}\r\n\r\n"
-                writer.write(told.encode() + body)
+                start = f"HTTP/1.1 {status}\r\nContent-Length: {len(body)}\r\n\r\n"
+                writer.write(start.encode() + body)
                 if b"Connection: close" in head:
                     break
         writer.close()

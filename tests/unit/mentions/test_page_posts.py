@@ -34,10 +34,10 @@ class Reading:
         self.server = server
         self.reader = PageReader(service.service)
 
-    def look(self, hours: float = 2) -> set[tuple[str, str]]:
+    def read(self, hours: float = 2) -> set[tuple[str, str]]:
         """Read pages after some time; return each page and post that are followed."""
         self.service.now += hours * 3_600
-        asyncio.run(self.reader.look())
+        asyncio.run(self.reader.read_due())
         query = FollowedPostTable.select(FollowedPostTable.url, FollowedPostTable.address)
         return {*self.service.database.read_now(lambda snapshot: snapshot.query(query))}
 
@@ -93,7 +93,7 @@ def test_a_post_that_a_page_names_is_followed(reading: Reading, server: OtherSit
     server.pages["/other/"] = Page(f'<link rel="syndication" href="{POST}2">')
     server.pages["/gone/"] = Page(THREAD, status=404)
     named = {("/wet-wood/", server.url("/@ann/1")), ("/other/", f"{POST}2")}
-    assert reading.look() == named
+    assert reading.read() == named
     server.pages["/api/v1/statuses/1"] = Page('{"favourites_count": 4}', type="application/json")
     account = '{"acct": "rosa", "display_name": "Rosa"}'
     reply = f'{{"id": "2", "visibility": "public", "account": {account}, "content": "It rained"}}'
@@ -114,7 +114,7 @@ def test_what_a_reader_sends_names_no_post(reading: Reading) -> None:
     reading.sitemap("/wet-wood/")
     comments = reading.service.get("/embed/thread?url=/wet-wood/").body
     reading.server.pages["/wet-wood/"] = Page(b"<body>" + comments)
-    assert reading.look() == set()
+    assert reading.read() == set()
     assert "/wet-wood/" in reading.server.asked()
 
 
@@ -131,35 +131,35 @@ def test_only_pages_of_the_blog_itself_are_read(reading: Reading, server: OtherS
             f"<url><loc>{foreign.url('/wet-wood/')}</loc></url><url><loc>/x/</loc></url></urlset>"
         )
         server.pages["/sitemap.xml"] = Page(listed.replace("</urlset>", more))
-        assert reading.look() == set()
+        assert reading.read() == set()
         assert foreign.asked() == ["/wet-wood/"], "only where the blog's own page leads"
 
 
 def test_pages_are_read_again_and_politely(reading: Reading, server: OtherSite) -> None:
     reading.sitemap("/wet-wood/")
     server.pages["/wet-wood/"] = Page("<p>no thread yet", headers=(("ETag", '"1"'),))
-    assert reading.look() == set()
-    assert reading.look(0.1) == set()
+    assert reading.read() == set()
+    assert reading.read(0.1) == set()
     assert server.asked().count("/wet-wood/") == 1, "not again at once"
     server.pages["/wet-wood/"] = Page(THREAD)
-    assert reading.look(24) == {("/wet-wood/", POST)}
+    assert reading.read(24) == {("/wet-wood/", POST)}
     [_, again] = [fields for _, path, fields, _ in server.got if path == "/wet-wood/"]
     assert again["If-None-Match"] == '"1"'
     server.pages["/wet-wood/"] = Page(status=503, headers=(("Retry-After", "36000"),))
-    reading.look(24)
+    reading.read(24)
     before = len(server.got)
-    reading.look(9)
+    reading.read(9)
     assert len(server.got) == before, "ten hours are not over"
-    reading.look(2)
+    reading.read(2)
     assert len(server.got) > before
 
 
 def test_old_pages_are_left_alone(reading: Reading, server: OtherSite) -> None:
     reading.sitemap("/wet-wood/", changed="2020-01-02")
     server.pages["/wet-wood/"] = Page(THREAD)
-    assert reading.look() == set()
+    assert reading.read() == set()
     reading.sitemap("/wet-wood/", changed="2026-11-20")
-    assert reading.look() == {("/wet-wood/", POST)}, "it was changed"
+    assert reading.read() == {("/wet-wood/", POST)}, "it was changed"
 
 
 def test_one_page_that_fails_holds_up_no_other(reading: Reading, server: OtherSite) -> None:
@@ -168,7 +168,7 @@ def test_one_page_that_fails_holds_up_no_other(reading: Reading, server: OtherSi
     server.pages["/wrong/"] = Page(status=500)
     server.pages["/wet-wood/"] = Page(THREAD)
     for _ in range(3):
-        followed = reading.look(0.1)
+        followed = reading.read(0.1)
     assert followed == {("/wet-wood/", POST)}
     assert "/robots/" not in server.asked()
 
@@ -187,7 +187,7 @@ def test_an_index_of_sitemaps_is_followed_within_bounds(
     )
     server.pages["/b.xml"] = Page("<urlset></urlset>")
     server.pages["/sitemap.xml"] = Page(f"<sitemapindex>{index}</sitemapindex>")
-    reading.look()
+    reading.read()
     assert server.asked().count("/sitemap.xml") == 1
     assert "/c.xml" not in server.asked()
     assert [path for path in server.asked() if path[1:2].isdigit()] == ["/0/", "/1/"]
@@ -198,4 +198,4 @@ def test_a_sitemap_of_no_sense_is_survived(
     reading: Reading, server: OtherSite, sitemap: bytes
 ) -> None:
     server.pages["/sitemap.xml"] = Page(sitemap)
-    assert reading.look() == set()
+    assert reading.read() == set()

@@ -64,7 +64,7 @@ class Following:
         self.service = service
         self._poller = PostPoller(service.service, service.submissions)
 
-    def look(self, hours: float = 3) -> list[Comment]:
+    def poll(self, hours: float = 3) -> list[Comment]:
         """Poll for posts and replies after some time; return all comments, the oldest first."""
         self.service.clock.now += hours * 3_600
         self.service.clock.elapsed += round(hours * HOUR_MS)
@@ -119,7 +119,7 @@ def test_replies_to_a_post_that_links_to_a_page_become_its_comments(
     mastodon: Following, server: OtherSite
 ) -> None:
     reply_with(server, toot("12", "Not <b>here</b>", "11"), toot("11", "It rained"))
-    first, second = mastodon.look()
+    first, second = mastodon.poll()
     assert (first.source, second.source) == ("It rained", "Not **here**")
     assert (first.author, first.site, first.status) == ("Rosa", "https://far.example/@r", PENDING)
     assert second.parent_id == first.id
@@ -131,7 +131,7 @@ def test_replies_to_a_post_that_links_to_a_page_become_its_comments(
 def test_the_address_in_a_post_is_read_as_in_a_browser(
     mastodon: Following, server: OtherSite
 ) -> None:
-    mastodon.look()
+    mastodon.poll()
     post = FollowedPostTable.select(FollowedPostTable.url).where(
         FollowedPostTable.address == server.url("/@ann/3")
     )
@@ -143,13 +143,13 @@ def test_each_reply_comes_once_and_is_followed_when_it_changes(
     mastodon: Following, server: OtherSite
 ) -> None:
     reply_with(server, *(toot(str(number), f"reply {number}") for number in range(10, 310)))
-    assert len(mastodon.look()) == 300
-    found = mastodon.look()
+    assert len(mastodon.poll()) == 300
+    found = mastodon.poll()
     assert len(found) == 300
     decide(mastodon.service.database, APPROVED, found[0].id)
     reply_with(server, toot("10", "edited"), toot("11", "reply 11"))
     put(server, "/api/v1/statuses/12", {"id": "12"})
-    found = mastodon.look()
+    found = mastodon.poll()
     assert (found[0].source, found[0].status) == ("edited", PENDING)
     assert found[2].status == PENDING, "a long thread was shortened"
     assert found[3].status == DELETED, "its server does not have it any more"
@@ -159,9 +159,9 @@ def test_a_post_that_is_gone_takes_its_replies_and_likes_with_it(
     mastodon: Following, server: OtherSite
 ) -> None:
     reply_with(server, toot("11", "It rained"))
-    mastodon.look()
+    mastodon.poll()
     server.pages["/api/v1/statuses/1"] = Page(status=410)
-    [comment] = mastodon.look()
+    [comment] = mastodon.poll()
     assert comment.status == DELETED
     assert "likes" not in data(mastodon.service.get("/api/comments?url=/wet-wood/"))
 
@@ -180,7 +180,7 @@ def test_lies_and_circles_do_no_harm(mastodon: Following, server: OtherSite) -> 
         toot("18", ""),
     )
     server.pages["/api/v1/statuses/1"] = Page('{"favourites_count": "many"}')
-    found = mastodon.look()
+    found = mastodon.poll()
     texts = ["in a circle", "in a circle, too", "its own parent", "without a name"]
     assert sorted(each.source for each in found) == texts
     assert {each.author for each in found} == {"Rosa", "bo"}
@@ -191,7 +191,7 @@ def test_answers_of_no_sense_are_survived(
     mastodon: Following, server: OtherSite, body: str
 ) -> None:
     server.pages[CONTEXT] = Page(body)
-    assert mastodon.look() == []
+    assert mastodon.poll() == []
 
 
 @pytest.fixture
@@ -203,9 +203,9 @@ def open_service(tmp_path: Path, server: OtherSite) -> Iterator[Served]:
         f"/bluesky/ https://bsky.app/profile/{DID}/post/k1",
         f"/activity/ {server.url('/note')}",
     )
-    ways = {"isso": True, "waline": True, "artalk": True}
+    clients = {"isso": True, "waline": True, "artalk": True}
     open_settings = replace(
-        settings(server, social_posts=posts, **ways),
+        settings(server, social_posts=posts, **clients),
         comments=CommentsSettings(list_limit=1_000),
         server=ServerSettings(public_url="https://c.example"),
     )
@@ -240,7 +240,7 @@ def test_hostile_replies_of_every_network_show_nothing_but_text(
         put(server, f"/note/{number}/author", name | {"url": text}, ACTIVITY)
         items.append(address)
     put(server, "/note", {"id": server.url("/note"), "replies": {"items": items}}, ACTIVITY)
-    found = Following(open_service).look()
+    found = Following(open_service).poll()
     decide(open_service.database, APPROVED, *(each.id for each in found))
     assert assert_harmless(open_service, "/mastodon/") == len(HOSTILE)
     assert assert_harmless(open_service, "/bluesky/") == len(HOSTILE)
@@ -259,8 +259,8 @@ def test_who_writes_too_much_holds_up_nobody(tmp_path: Path, server: OtherSite) 
     )
     with served(tmp_path, limited) as service:
         following = Following(service)
-        assert [each.author for each in following.look()] == ["Rosa", "Rosa", "Rosa", "Bo"]
-        assert len(following.look(30)) == 6, "a day later, there is room"
+        assert [each.author for each in following.poll()] == ["Rosa", "Rosa", "Rosa", "Bo"]
+        assert len(following.poll(30)) == 6, "a day later, there is room"
 
 
 def asked(server: OtherSite, path: str) -> int:
@@ -268,21 +268,21 @@ def asked(server: OtherSite, path: str) -> int:
 
 
 def test_servers_are_asked_politely(mastodon: Following, server: OtherSite) -> None:
-    mastodon.look()
+    mastodon.poll()
     etag = dict(server.pages[CONTEXT].headers)["ETag"]
-    mastodon.look()
+    mastodon.poll()
     [_, again] = [fields for _, path, fields, _ in server.got if path == CONTEXT]
     assert again["If-None-Match"] == etag
-    mastodon.look(0.01)
+    mastodon.poll(0.01)
     assert asked(server, CONTEXT) == 2, "not again at once"
     server.pages[CONTEXT] = Page(status=429, headers=(("Retry-After", "36000"),))
-    mastodon.look()
-    mastodon.look()
+    mastodon.poll()
+    mastodon.poll()
     assert asked(server, CONTEXT) == 3, "ten hours are not over"
     server.pages["/robots.txt"] = Page("User-agent: *\nDisallow: /api/", type="text/plain")
-    mastodon.look(48)
+    mastodon.poll(48)
     before = len(server.got)
-    mastodon.look(48)
+    mastodon.poll(48)
     assert {path for _, path, _, _ in server.got[before:]} <= {"/robots.txt"}
 
 
@@ -291,12 +291,12 @@ def test_a_server_that_fails_is_left_alone_longer_and_longer(
 ) -> None:
     server.pages[CONTEXT] = Page(status=500)
     for _ in range(48):
-        mastodon.look(1)
+        mastodon.poll(1)
     assert 4 < asked(server, CONTEXT) < 16
     for _ in range(100):
-        mastodon.look(DAY_MS / HOUR_MS)
+        mastodon.poll(DAY_MS / HOUR_MS)
     before = asked(server, CONTEXT)
-    mastodon.look(24)
+    mastodon.poll(24)
     assert asked(server, CONTEXT) == before, "an old post is followed no more"
 
 
@@ -331,7 +331,7 @@ def test_a_thread_of_bluesky_is_followed(tmp_path: Path, server: OtherSite) -> N
     put(server, thread_path(DID, "k1", 20), {"thread": post_of("k1", "x", outer, blocked, liar)})
     with served(tmp_path, settings(server, social_accounts=("ann.example",))) as service:
         following = Following(service)
-        first, second = following.look()
+        first, second = following.poll()
         assert (first.source, second.source) == ("It rained", "an \\*answer\\* to that")
         assert second.parent_id == first.id
         assert first.permalink == f"https://bsky.app/profile/{DID}/post/k2"
@@ -340,7 +340,7 @@ def test_a_thread_of_bluesky_is_followed(tmp_path: Path, server: OtherSite) -> N
         server.pages[thread_path(DID, "k3", 0)] = Page('{"error": "NotFound"}', status=400)
         outer["replies"] = []
         put(server, thread_path(DID, "k1", 20), {"thread": post_of("k1", "x", outer)})
-        assert [each.status for each in following.look()] == [PENDING, DELETED]
+        assert [each.status for each in following.poll()] == [PENDING, DELETED]
 
 
 def test_of_a_long_thread_of_bluesky_300_replies_are_taken(
@@ -351,7 +351,7 @@ def test_of_a_long_thread_of_bluesky_300_replies_are_taken(
     put(server, thread_path(DID, "k1", 20), {"thread": post_of("k1", "x", *many)})
     post = f"/wet-wood/ https://bsky.app/profile/{DID}/post/k1"
     with served(tmp_path, settings(server, social_posts=(post,))) as service:
-        assert len(Following(service).look()) == 300
+        assert len(Following(service).poll()) == 300
 
 
 def test_a_reply_that_answers_itself_many_times_is_read_once(
@@ -367,7 +367,7 @@ def test_a_reply_that_answers_itself_many_times_is_read_once(
     texts = Mock(return_value=CommentText("x", "x", False))
     monkeypatch.setattr("commentsvc.markup.html_to_markdown.read", texts)
     with served(tmp_path, settings(server, social_posts=(f"/wet-wood/ {note}",))) as service:
-        assert {each.permalink for each in Following(service).look()} == {note, reply}
+        assert {each.permalink for each in Following(service).poll()} == {note, reply}
     assert texts.call_count == 2
 
 
@@ -380,7 +380,7 @@ def test_replies_of_all_servers_together_have_a_bound(tmp_path: Path, server: Ot
     note = server.url("/note")
     put(server, "/note", {"id": note, "replies": {"items": items}}, ACTIVITY)
     with served(tmp_path, settings(server, social_posts=(f"/wet-wood/ {note}",))) as service:
-        assert 1 < len(Following(service).look()) < 10
+        assert 1 < len(Following(service).poll()) < 10
 
 
 def client() -> PoliteClient:
@@ -457,13 +457,13 @@ def test_a_post_of_another_activitypub_server_is_followed(
     )
     with served(tmp_path, settings(server, social_posts=(f"/wet-wood/ {post}",))) as service:
         following = Following(service)
-        first, second = following.look()
+        first, second = following.poll()
         assert (first.source, second.source) == ("It rained", "And here")
         assert (first.author, first.permalink) == ("Rosa", outer)
         assert second.parent_id == first.id
         assert data(service.get("/api/comments?url=/wet-wood/"))["likes"] == 5
         thing("/inner", type="Tombstone")
-        assert [each.status for each in following.look()] == [PENDING, DELETED]
+        assert [each.status for each in following.poll()] == [PENDING, DELETED]
 
 
 def test_a_note_in_the_name_of_an_actor_elsewhere_is_refused(
@@ -511,6 +511,6 @@ def test_a_note_in_the_name_of_an_actor_elsewhere_is_refused(
         post = server.url("/note")
         put(server, "/note", {"id": post, "replies": {"items": items}}, ACTIVITY)
         with served(tmp_path, settings(server, social_posts=(f"/wet-wood/ {post}",))) as service:
-            found = {each.source: (each.author, each.site) for each in Following(service).look()}
+            found = {each.source: (each.author, each.site) for each in Following(service).poll()}
         assert found.pop("right") == ("Rosa", server.url("/rosa"))
         assert found == {"leads away": ("?", ""), "lies": ("?", "")}

@@ -66,7 +66,7 @@ def said(service: Served, text: str) -> int:
     return comment_id
 
 
-def told(other: OtherSite) -> list[tuple[str, str, str]]:
+def sent(other: OtherSite) -> list[tuple[str, str, str]]:
     """Return what was posted: the path of the endpoint, the source and the target."""
     found = []
     for method, path, _, body in other.got:
@@ -122,7 +122,7 @@ def test_the_endpoint_of_a_page_is_found(
     target = other.url("/test/page")
     number = said(service, f"see {target}")
     source = f"https://c.example/comment/{number}"
-    assert told(other) == ([(endpoint, source, target)] if endpoint else [])
+    assert sent(other) == ([(endpoint, source, target)] if endpoint else [])
 
 
 def test_an_endpoint_behind_a_redirect_is_relative_to_where_it_ends(
@@ -131,7 +131,7 @@ def test_an_endpoint_behind_a_redirect_is_relative_to_where_it_ends(
     other.pages["/23"] = Page(status=302, headers=(("Location", "/far/page"),))
     other.pages["/far/page"] = Page('<link rel="webmention" href="endpoint">')
     said(service, f"see {other.url('/23')}")
-    assert [path for path, _, _ in told(other)] == ["/far/endpoint"]
+    assert [path for path, _, _ in sent(other)] == ["/far/endpoint"]
 
 
 def test_an_edit_is_told_to_pages_old_and_new_and_a_deletion_to_all(
@@ -145,12 +145,12 @@ def test_an_edit_is_told_to_pages_old_and_new_and_a_deletion_to_all(
         changes.edit, number, f"see {other.url('/2')}", "Mo", service.clock.now_ms()
     )
     deliver(service)
-    assert sorted(path for path, _, _ in told(other)) == ["/end/1", "/end/2"]
+    assert sorted(path for path, _, _ in sent(other)) == ["/end/1", "/end/2"]
     assert service.get(f"/comment/{number}").status == 200
     other.got.clear()
     decide(service.database, DELETED, number)
     deliver(service)
-    assert sorted(path for path, _, _ in told(other)) == ["/end/1", "/end/2"]
+    assert sorted(path for path, _, _ in sent(other)) == ["/end/1", "/end/2"]
     assert service.get(f"/comment/{number}").status == 410
 
 
@@ -167,7 +167,7 @@ def test_of_many_edits_the_last_ones_are_read(
         service.database.write_now(changes.edit, edited, text, "Mo", now)
     other.got.clear()
     deliver(service)
-    assert sorted(path for path, _, _ in told(other)) == ["/end/2", "/end/3", "/end/4"]
+    assert sorted(path for path, _, _ in sent(other)) == ["/end/2", "/end/3", "/end/4"]
 
 
 def test_the_source_says_who_wrote_it_and_links_to_the_target(
@@ -199,7 +199,7 @@ def test_what_waits_or_links_to_ourselves_or_is_of_another_site_is_not_told(
         "/api/comments?site=notes", {"url": "/x/", "author": "Bo", "message": other.url("/1")}
     )
     deliver(service)
-    assert told(other) == []
+    assert sent(other) == []
     assert service.get("/comment/99999").status == 404
 
 
@@ -210,4 +210,4 @@ def test_an_endpoint_that_fails_is_told_again(service: Served, other: OtherSite)
     other.pages["/end"] = Page(status=202)
     deliver(service)
     deliver(service)
-    assert len(told(other)) == 2
+    assert len(sent(other)) == 2

@@ -64,7 +64,7 @@ def send(service: Served, source: str, target: str = TARGET) -> int:
     return service.form("/webmention", body).status
 
 
-def look(service: Served) -> None:
+def check(service: Served) -> None:
     """Verify all webmentions that wait."""
     checked = MentionVerifier(service.service, service.submissions)
 
@@ -78,7 +78,7 @@ def look(service: Served) -> None:
 def mentioned(service: Served, source: str, target: str = TARGET) -> list[Comment]:
     """Send a webmention, verify it, and return all comments, the oldest first."""
     assert send(service, source, target) == 202
-    look(service)
+    check(service)
     return comments(service)
 
 
@@ -140,10 +140,10 @@ def test_300_of_the_same_are_one(service: Served, other: OtherSite) -> None:
     other.pages["/1"] = Page(REPLY)
     for _ in range(150):
         assert send(service, other.url("/1")) == 202
-    look(service)
+    check(service)
     for _ in range(150):
         assert send(service, other.url("/1")) == 202
-    look(service)
+    check(service)
     assert len(comments(service)) == 1
     assert other.asked() == ["/1", "/1"], "one look for each time, not for each of them"
 
@@ -275,7 +275,7 @@ def test_what_is_gone_there_is_gone_here_after_the_next_look(
     decide(service.database, APPROVED, comment.id)
     other.pages["/1"] = gone
     service.now += 8 * DAY_MS / 1_000
-    look(service)
+    check(service)
     assert [each.status for each in comments(service)] == [DELETED]
     assert data(service.get("/api/comments?url=/post/"))["count"] == 0
     other.pages["/1"] = Page(REPLY)
@@ -326,7 +326,7 @@ def test_a_slow_server_holds_up_no_other(
     with other_site("127.0.0.2") as second:
         second.pages["/1"] = Page(REPLY)
         send(service, second.url("/1"))
-        look(service)
+        check(service)
     assert len(comments(service)) == 1
 
 
@@ -352,7 +352,7 @@ def test_a_server_that_fails_is_tried_again_and_left_in_the_end(
     mentioned(service, other.url("/1"))
     for _ in range(20):
         service.now += DAY_MS / 1_000
-        look(service)
+        check(service)
     assert len(other.asked()) == verifier.TRIES + 1
     other.pages["/1"] = Page(REPLY)
     assert len(mentioned(service, other.url("/1"))) == 1, "whoever sends it again is heard"
@@ -396,9 +396,9 @@ def test_the_queue_is_bounded(service: Served, monkeypatch: pytest.MonkeyPatch) 
 def test_hostile_html_of_every_kind_shows_nothing_but_text(
     tmp_path: Path, other: OtherSite
 ) -> None:
-    ways = replace(WITH_MENTIONS.sites[0], isso=True, waline=True, artalk=True)
+    site = replace(WITH_MENTIONS.sites[0], isso=True, waline=True, artalk=True)
     open_settings = replace(
-        WITH_MENTIONS, sites=(ways,), comments=CommentsSettings(list_limit=1_000)
+        WITH_MENTIONS, sites=(site,), comments=CommentsSettings(list_limit=1_000)
     )
     attacks = [*ATTACKS, *HOSTILE]
     with served(tmp_path, open_settings) as service:
@@ -409,7 +409,7 @@ def test_hostile_html_of_every_kind_shows_nothing_but_text(
                 f'<p class="p-author h-card">{attack}</p>{content}</div>'
             )
             send(service, other.url(f"/{number}"))
-        look(service)
+        check(service)
         decide(service.database, APPROVED, *(each.id for each in comments(service)))
         assert assert_harmless(service, "/post/") > len(attacks) * 0.8
 

@@ -115,8 +115,8 @@ def test_an_empty_queue_reads_no_other_comments(
 
     def explain(tx: Any) -> list[str]:  # Any: psycopg's connection is behind it
         tx._connection.run("ANALYZE comment")
-        for way in ("seqscan", "bitmapscan", "sort"):  # of a test's few rows
-            tx._connection.run(f"SET LOCAL enable_{way} = off")
+        for scan in ("seqscan", "bitmapscan", "sort"):  # of a test's few rows
+            tx._connection.run(f"SET LOCAL enable_{scan} = off")
         bound = [values[index] for index in indexes]
         return [row[0] for row in tx._connection.run(f"EXPLAIN {sql}", bound)]
 

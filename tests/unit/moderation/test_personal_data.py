@@ -49,8 +49,8 @@ def test_all_of_it_is_told(database: Database) -> None:
     first = add(database, email=EMAIL, url="/a/", title="A", author="Rosa", source="*Hi*").comment
     other = add(database, NOW + 5_000, email=EMAIL, status="pending", parent=None).comment
     database.write_now(subscriptions.subscribe, first.id)
-    told = database.read_now(personal_data.export, EMAIL, NOW + 60_000)
-    found = msgspec.to_builtins(told)
+    export = database.read_now(personal_data.export, EMAIL, NOW + 60_000)
+    found = msgspec.to_builtins(export)
     second = found["comments"].pop()
     assert (second["id"], second["status"], second["published"]) == (other.id, "pending", None)
     assert found == {
@@ -85,15 +85,15 @@ def test_what_readers_follow_and_how_they_sign_in_is_told(database: Database) ->
     page = PageRef("blog", "/a/")
     database.write_now(follows.request, page, EMAIL, "en", NOW)
     assert database.read_now(personal_data.is_known, EMAIL)
-    told = database.read_now(personal_data.export, EMAIL, NOW)
-    assert [(each.site, each.url, each.consent) for each in told.follows] == [
+    export = database.read_now(personal_data.export, EMAIL, NOW)
+    assert [(each.site, each.url, each.consent) for each in export.follows] == [
         ("blog", "/a/", "asked")
     ]
     rosa = sign_in(database, "blog", "Rosa", "rosa@id.example")
     assert database.read_now(personal_data.is_known, "Rosa@id.example")
-    told = database.read_now(personal_data.export, "rosa@id.example", NOW)
-    assert [(each.site, each.name) for each in told.sign_ins] == [("blog", "Rosa")]
-    assert told.comments == []
+    export = database.read_now(personal_data.export, "rosa@id.example", NOW)
+    assert [(each.site, each.name) for each in export.sign_ins] == [("blog", "Rosa")]
+    assert export.comments == []
     earlier = add(database, email="rosa@old.example", reader_id=rosa.id).comment.id
     assert ids(database, "rosa@id.example") == [earlier]
 

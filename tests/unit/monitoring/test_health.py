@@ -119,8 +119,8 @@ def test_the_metrics_tell_of_the_outbox(tmp_path: Path) -> None:
         service.outbox.sent["mail"] += 2
         lines = monitored(service, "/metrics").body.decode().splitlines()
     start, end = "commentsvc_outbox_", '{channel="mail"}'
-    told = dict(line.removeprefix(start).split(" ") for line in lines if line.startswith(start))
-    assert {name.removesuffix(end): float(value) for name, value in told.items()} == {
+    values = dict(line.removeprefix(start).split(" ") for line in lines if line.startswith(start))
+    assert {name.removesuffix(end): float(value) for name, value in values.items()} == {
         "sent_total": 2,
         "errors_total": 0,
         "queued": 1,
@@ -154,8 +154,8 @@ def test_who_asks_is_told_what_he_is_taken_for(service: Served) -> None:
     headers = dict(answer.headers)
     assert headers["Cache-Control"] == "no-store"
     assert "Access-Control-Allow-Origin" not in headers
-    told = data(service.ask("GET", "/api/client", b"", "192.0.2.1", **fields))
-    assert told["address"] == "192.0.2.1"  # not a trusted proxy
+    client = data(service.ask("GET", "/api/client", b"", "192.0.2.1", **fields))
+    assert client["address"] == "192.0.2.1"  # not a trusted proxy
 
 
 def test_the_widget_is_sent_as_what_it_is(service: Served) -> None:

@@ -57,10 +57,10 @@ def test_the_histogram_of_misses_adds_up(stats: dict[str, int], samples: dict[st
 
 
 def test_the_statistics_tell_every_figure(stats: dict[str, int]) -> None:
-    told = set(re.findall(r"\d+", " ".join(statistics(stats, STATUS))))
+    numbers = set(re.findall(r"\d+", " ".join(statistics(stats, STATUS))))
     left_out = {"cache_bytes", "writes"}  # the first is reported in KiB
     wanted = {n: str(v) for n, v in stats.items() if not n.startswith("latency_")}
-    assert {n for n, value in wanted.items() if value not in told} == left_out
+    assert {n for n, value in wanted.items() if value not in numbers} == left_out
 
 
 def test_the_statistics_are_a_line_for_each_subject(stats: dict[str, int]) -> None:

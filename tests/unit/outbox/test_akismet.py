@@ -194,9 +194,9 @@ def test_a_wrong_key_is_told_and_asked_with_again(
         asyncio.run(
             OutboxWorker(service.database, {"Akismet": channel}, service.clock).deliver("Akismet")
         )
-        [post] = waiting(service)
-        assert post.attempts == 1
-        assert post.error == "200 invalid: see spam.akismet_key"
+        [row] = waiting(service)
+        assert row.attempts == 1
+        assert row.error == "200 invalid: see spam.akismet_key"
         assert service.stored()[0].comment.status == "approved"
 
 
@@ -204,7 +204,7 @@ def test_a_server_that_is_down_is_asked_later(asking: Asking) -> None:
     asking.service.submit("Buy", author=SPAMMER)
     port, asking.server.server_address = asking.server.server_address, ("127.0.0.1", 9)
     assert asking.deliver() == []
-    assert [post.attempts for post in waiting(asking.service)] == [1]
+    assert [row.attempts for row in waiting(asking.service)] == [1]
     asking.server.server_address = port
     asking.service.now += outbox_queue.FIRST_PAUSE / 1_000
     assert asking.deliver() == [("comment-check", SPAMMER)]

@@ -40,8 +40,8 @@ class Builder:
         self.clock = SettableClock(NOW)
         self._settings = settings
         self._changed = changed
-        ways = channels(settings, SignedLinks([b"k"]), self.clock, database)
-        self._worker = OutboxWorker(database, ways, self.clock)
+        by_name = channels(settings, SignedLinks([b"k"]), self.clock, database)
+        self._worker = OutboxWorker(database, by_name, self.clock)
 
     async def post(
         self, url: str, body: bytes, headers: dict[str, str], *_: object
@@ -53,7 +53,7 @@ class Builder:
         """Let time pass and the loops run; return how many requests there have been so far."""
         self.clock.moment += seconds * 1_000
 
-        async def look() -> None:
+        async def notice() -> None:
             watching = builds.watch(self._changed, self.database, self._settings, self.clock, 60)
             task = asyncio.create_task(watching)
             await asyncio.sleep(0)
@@ -62,7 +62,7 @@ class Builder:
             for name in self._worker.channels:
                 await self._worker.deliver(name)
 
-        asyncio.run(look())
+        asyncio.run(notice())
         return len(self.requests)
 
     def rows(self) -> list[OutboxRow]:

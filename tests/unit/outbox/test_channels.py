@@ -50,8 +50,8 @@ def test_each_moderator_is_told_by_mail(digest: str, period: int) -> None:
 def test_mails_come_after_the_answer_of_a_classifier() -> None:
     spam = SpamSettings(classifier_url="https://judge.example/", classifier_seconds=7)
     mail = mail_settings(25, moderators=("a@b.example",))
-    [told, *_] = channels.targets(replace(SETTINGS, mail=mail, spam=spam))
-    assert told == Target("mail", "a@b.example", delay_ms=10_000)
+    [target, *_] = channels.targets(replace(SETTINGS, mail=mail, spam=spam))
+    assert target == Target("mail", "a@b.example", delay_ms=10_000)
 
 
 def test_every_target_has_a_channel(database: Database) -> None:

@@ -138,9 +138,9 @@ def test_a_comment_is_shown_when_the_classifier_has_accepted_it(asking: Asking) 
 def test_it_is_told_no_address_and_knows_who_asks(asking: Asking) -> None:
     asking.service.submit("Hello", author="Bea", email="bea@mail.example")
     asking.ask()
-    [told] = asking.server.asked  # type: ignore[attr-defined] # the test's own attribute
-    assert "mail.example" not in json.dumps(told)
-    assert told["data"]["page"] == "https://blog.example/p/"
+    [question] = asking.server.asked  # type: ignore[attr-defined] # the test's own attribute
+    assert "mail.example" not in json.dumps(question)
+    assert question["data"]["page"] == "https://blog.example/p/"
 
 
 def test_what_waits_for_a_moderator_gets_an_opinion_and_goes_on_waiting(asking: Asking) -> None:

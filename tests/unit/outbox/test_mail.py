@@ -38,7 +38,7 @@ SETTINGS = Settings(
 )
 LINKS = SignedLinks([b"key" * 16])
 MAILS = MailComposer(SETTINGS, LINKS)
-POST = OutboxRow(9, "mail", "submitted", "mo@blog.example", 1, None, "queued", NOW, NOW, NOW, 0, "")
+ROW = OutboxRow(9, "mail", "submitted", "mo@blog.example", 1, None, "queued", NOW, NOW, NOW, 0, "")
 HOSTILE = (
     "<script>alert(1)</script>",
     "\r\nBcc: all@evil.example\r\n\r\nHi",
@@ -61,12 +61,12 @@ def database(tmp_path: Path) -> Iterator[Database]:
         yield opened_database
 
 
-def composed(database: Database, post: OutboxRow = POST) -> EmailMessage:
+def composed(database: Database, row: OutboxRow = ROW) -> EmailMessage:
     """Return the mail of a row as its recipient gets it."""
-    letter = database.read_now(MAILS.compose, post)
-    assert letter
-    assert letter.recipient == post.recipient
-    parsed: Any = message_from_bytes(letter.message.as_bytes(), policy=policy.default)
+    envelope = database.read_now(MAILS.compose, row)
+    assert envelope
+    assert envelope.recipient == row.recipient
+    parsed: Any = message_from_bytes(envelope.message.as_bytes(), policy=policy.default)
     assert isinstance(parsed, EmailMessage)
     assert not parsed.defects
     return parsed
@@ -153,7 +153,7 @@ def test_the_links_expire_after_the_days_of_the_settings(database: Database) -> 
 
 
 def test_of_a_comment_that_is_gone_there_is_no_mail(database: Database) -> None:
-    assert database.read_now(MAILS.compose, POST) is None
+    assert database.read_now(MAILS.compose, ROW) is None
 
 
 def test_mails_about_one_page_belong_together(database: Database) -> None:
@@ -161,7 +161,7 @@ def test_mails_about_one_page_belong_together(database: Database) -> None:
     add(database)
     add(database, url="/other/")
     references = [
-        composed(database, replace(POST, comment_id=number))["References"] for number in (1, 2, 3)
+        composed(database, replace(ROW, comment_id=number))["References"] for number in (1, 2, 3)
     ]
     assert references[0] == references[1] != references[2]
 
@@ -200,7 +200,7 @@ def test_no_text_of_a_reader_gets_out_of_its_place(
     assert len(links) == 4
     assert not re.search(r"^https://evil", text, re.MULTILINE), "it is quoted"
     add(database, status="pending")
-    usual = part(composed(database, replace(POST, comment_id=2)), "plain")
+    usual = part(composed(database, replace(ROW, comment_id=2)), "plain")
     ours, theirs = (
         [line for line in each.splitlines() if line[:1] != ">"] for each in (usual, text)
     )
@@ -234,11 +234,11 @@ def test_it_is_known_of_each_kind_of_mail_what_strangers_write_in_it() -> None:
 def test_no_name_or_title_makes_a_mail_impossible(name: str, title: str) -> None:
     values = {"comments": [], "number": 1, "may_answer": False, "account": ""}
     content = MailContent(values, subject={"author": name, "title": title})
-    letter = MAILS._envelope(replace(POST, recipient="a@b.example"), content)
-    head = letter.message.as_bytes().partition(b"\r\n\r\n")[0]
+    envelope = MAILS._envelope(replace(ROW, recipient="a@b.example"), content)
+    head = envelope.message.as_bytes().partition(b"\r\n\r\n")[0]
     names = [line.split(b":")[0] for line in head.split(b"\r\n") if line[:1] not in b" \t"]
-    assert names == [name.encode() for name in letter.message.keys()]  # noqa: SIM118 - no dict
-    assert letter.message["To"] == "a@b.example"
+    assert names == [name.encode() for name in envelope.message.keys()]  # noqa: SIM118 - no dict
+    assert envelope.message["To"] == "a@b.example"
 
 
 @pytest.mark.parametrize("hostile", HOSTILE)
@@ -246,10 +246,10 @@ def test_no_title_of_a_site_gets_out_of_its_place(database: Database, hostile: s
     add(database, status="pending")
     site = Site(name="blog", origins=("https://blog.example",), title=hostile)
     mails = MailComposer(replace(SETTINGS, sites=(site,)), LINKS)
-    letter = database.read_now(mails.compose, POST)
-    assert letter
-    parsed: Any = message_from_bytes(letter.message.as_bytes(), policy=policy.default)
-    assert parsed.keys() == letter.message.keys()
+    envelope = database.read_now(mails.compose, ROW)
+    assert envelope
+    parsed: Any = message_from_bytes(envelope.message.as_bytes(), policy=policy.default)
+    assert parsed.keys() == envelope.message.keys()
     [sender] = parsed["From"].addresses
     assert sender.addr_spec == "comments@blog.example"
 
@@ -257,7 +257,7 @@ def test_no_title_of_a_site_gets_out_of_its_place(database: Database, hostile: s
 def digest(database: Database, number: int) -> EmailMessage:
     for each in range(number):
         add(database, status="pending", source=f"No {each}", author=f"A{each}")
-    return composed(database, replace(POST, kind="digest", last_comment_id=number))
+    return composed(database, replace(ROW, kind="digest", last_comment_id=number))
 
 
 def test_a_digest_tells_of_all_comments_with_links_for_each(database: Database) -> None:
@@ -279,13 +279,13 @@ def test_a_long_digest_is_cut_and_says_so(database: Database) -> None:
 
 def test_a_digest_of_what_is_spam_by_now_is_not_sent(database: Database) -> None:
     add(database, status="spam")
-    post = replace(POST, kind="digest", last_comment_id=1)
-    assert database.read_now(MAILS.compose, post) is None
+    row = replace(ROW, kind="digest", last_comment_id=1)
+    assert database.read_now(MAILS.compose, row) is None
 
 
 def test_a_test_mail_names_the_address_of_the_links() -> None:
-    letter = MAILS.test("mo@blog.example", 7, NOW)
-    message: Any = message_from_bytes(letter.message.as_bytes(), policy=policy.default)
+    envelope = MAILS.test("mo@blog.example", 7, NOW)
+    message: Any = message_from_bytes(envelope.message.as_bytes(), policy=policy.default)
     assert "https://c.example/comments" in part(message, "plain")
     assert Outline(part(message, "html")).links == ["https://c.example/comments"]
 
@@ -302,13 +302,13 @@ def test_an_author_is_mailed_in_the_language_of_the_page(
     database: Database, language: str, subject: str, direction: str
 ) -> None:
     add(database, email="ann@x.example", notify=True, language=language)
-    message = composed(database, replace(POST, kind="confirm", recipient="ann@x.example"))
+    message = composed(database, replace(ROW, kind="confirm", recipient="ann@x.example"))
     assert message["Subject"].replace(" ", "") == subject.replace(" ", "")
     assert f'dir="{direction}">' in part(message, "html")
     assert (f"&lang={language}" in part(message, "plain")) == bool(language)
     database.write_now(subscriptions.confirm, 1, NOW)
     add(database, parent=1, author="Bo")
-    reply = composed(database, replace(POST, kind="reply", comment_id=2, recipient="ann@x.example"))
+    reply = composed(database, replace(ROW, kind="reply", comment_id=2, recipient="ann@x.example"))
     assert f'dir="{direction}">' in part(reply, "html")
 
 
@@ -322,14 +322,14 @@ def test_the_likeliest_action_comes_first(database: Database, status: str, label
 def test_moderators_are_mailed_in_the_language_of_the_settings(database: Database) -> None:
     add(database, status="pending")
     settings = replace(SETTINGS, mail=replace(SETTINGS.mail, language="de"))
-    letter = database.read_now(MailComposer(settings, LINKS).compose, POST)
-    assert letter
-    assert letter.message["Subject"] == "Ann hat „/post/“ kommentiert"
-    own = replace(POST, kind="own", language="fr", recipient="ann@x.example")
+    envelope = database.read_now(MailComposer(settings, LINKS).compose, ROW)
+    assert envelope
+    assert envelope.message["Subject"] == "Ann hat „/post/“ kommentiert"
+    own = replace(ROW, kind="own", language="fr", recipient="ann@x.example")
     add(database, email="ann@x.example")
-    letter = database.read_now(MAILS.compose, own)
-    assert letter
-    assert letter.message["Subject"] == "Vos commentaires"
+    envelope = database.read_now(MAILS.compose, own)
+    assert envelope
+    assert envelope.message["Subject"] == "Vos commentaires"
 
 
 class Pseudo(NullTranslations):
@@ -354,8 +354,8 @@ def test_a_mail_says_nothing_past_the_catalogue(
         database.write_now(subscriptions.confirm, 1, NOW)
     if kind == "reply":
         add(database, author="0", source="0", html="0", parent=1)
-    post = replace(POST, kind=kind, recipient="ann@x.example", last_comment_id=2)
-    message = composed(database, replace(post, comment_id=2) if kind == "reply" else post)
+    row = replace(ROW, kind=kind, recipient="ann@x.example", last_comment_id=2)
+    message = composed(database, replace(row, comment_id=2) if kind == "reply" else row)
     html = re.sub(r"<style>.*?</style>|<[^>]+>", " ", part(message, "html"), flags=re.DOTALL)
     for said in (message["Subject"], part(message, "plain"), html):
         said = re.sub(r"https?://\S+|/post/|ann@x\.example|A blog", "", said)
@@ -371,23 +371,23 @@ def test_mails_to_an_account_are_about_its_sites_and_what_it_may_do(database: Da
     for name in ("ann", "mo"):
         database.write_now(accounts.add, name, "hash", NOW)
     mo = database.read_now(profiles.named, "mo")
-    database.write_now(profiles.verify, mo, POST.recipient)
+    database.write_now(profiles.verify, mo, ROW.recipient)
     database.write_now(profiles.assign, "mo", "moderator", ["notes"])
-    assert database.read_now(MAILS.compose, POST) is None
-    message = composed(database, replace(POST, kind="digest", last_comment_id=2))
+    assert database.read_now(MAILS.compose, ROW) is None
+    message = composed(database, replace(ROW, kind="digest", last_comment_id=2))
     assert message["Subject"] == "1 new comment"
     text = part(message, "plain")
     assert "on notes" in text
     assert "on blog" not in text
     assert text.count("mail/comment?t=") == 3
     mo = database.read_now(profiles.named, "mo")
-    for email in ("", POST.recipient.upper()):  # which nobody has confirmed
+    for email in ("", ROW.recipient.upper()):  # which nobody has confirmed
         database.write_now(profiles.save, replace(mo, email=email))
-    message = composed(database, replace(POST, comment_id=2))
+    message = composed(database, replace(ROW, comment_id=2))
     assert "mail/" not in part(message, "plain")
     assert "https://c.example/comments/moderation/account" in part(message, "plain")
     assert "Reply-To" not in message
-    database.write_now(profiles.verify, mo, POST.recipient)
+    database.write_now(profiles.verify, mo, ROW.recipient)
     database.write_now(profiles.assign, "mo", "viewer", [])
     message = composed(database)
     assert "on blog" in part(message, "plain")

@@ -32,21 +32,21 @@ def due(database: Database, now: int = NOW, limit: int = 100) -> list[OutboxRow]
     return database.read_now(outbox.due, "mail", now, limit)
 
 
-def told(database: Database) -> list[tuple[str, str, int | None]]:
-    posts = database.read_now(outbox.listing, None, 1 << 62, 1_000)
-    return [(post.kind, post.recipient, post.comment_id) for post in reversed(posts)]
+def queued(database: Database) -> list[tuple[str, str, int | None]]:
+    rows = database.read_now(outbox.listing, None, 1 << 62, 1_000)
+    return [(row.kind, row.recipient, row.comment_id) for row in reversed(rows)]
 
 
 def test_where_nobody_wants_to_be_told_nothing_is_written(database: Database) -> None:
     add(database)
-    assert told(database) == []
+    assert queued(database) == []
 
 
 def test_each_target_is_told_of_each_comment_once(database: Database) -> None:
     aim(database, MO, FLO)
     first = add(database, key="k")
     add(database, key="k")
-    assert told(database) == [
+    assert queued(database) == [
         ("submitted", "mo@blog.example", first.comment.id),
         ("submitted", "flo@blog.example", first.comment.id),
     ]
@@ -56,13 +56,13 @@ def test_many_submissions_are_told_of_like_one(database: Database) -> None:
     aim(database, MO)
     items = [(new(url=f"/{n}/"), NOW) for n in range(5)]
     added = database.write_now(create.ADD.many, items)
-    assert [number for _, _, number in told(database)] == [each.comment.id for each in added]
+    assert [number for _, _, number in queued(database)] == [each.comment.id for each in added]
 
 
 def test_of_spam_nobody_is_told(database: Database) -> None:
     aim(database, MO)
     add(database, status="spam")
-    assert told(database) == []
+    assert queued(database) == []
 
 
 def test_what_undoes_the_submission_undoes_the_row(database: Database) -> None:
@@ -74,38 +74,38 @@ def test_what_undoes_the_submission_undoes_the_row(database: Database) -> None:
 
     with pytest.raises(ZeroDivisionError):
         database.write_now(work)
-    assert told(database) == []
+    assert queued(database) == []
 
 
 def test_a_digest_collects_until_it_is_due_and_then_a_new_one_begins(database: Database) -> None:
     aim(database, Target("mail", "mo@blog.example", HOUR_MS))
     ids = [add(database, NOW + minute * 60_000).comment.id for minute in range(3)]
-    assert told(database) == [("digest", "mo@blog.example", ids[0])]
+    assert queued(database) == [("digest", "mo@blog.example", ids[0])]
     database.write_now(outbox.close_digests, NOW + HOUR_MS - 1)
     assert due(database, NOW + DAY_MS) == []
     database.write_now(outbox.close_digests, NOW + HOUR_MS)
     later = add(database, NOW + HOUR_MS).comment.id
-    [post] = due(database, NOW + HOUR_MS)
-    assert (post.comment_id, post.last_comment_id) == (ids[0], ids[2])
-    assert told(database)[1:] == [("digest", "mo@blog.example", later)]
+    [row] = due(database, NOW + HOUR_MS)
+    assert (row.comment_id, row.last_comment_id) == (ids[0], ids[2])
+    assert queued(database)[1:] == [("digest", "mo@blog.example", later)]
 
 
 def test_a_target_that_is_gone_is_not_told_any_more(database: Database) -> None:
     aim(database, MO, FLO)
     add(database)
     aim(database, FLO)
-    assert [recipient for _, recipient, _ in told(database)] == ["flo@blog.example"]
+    assert [recipient for _, recipient, _ in queued(database)] == ["flo@blog.example"]
     add(database)
-    assert [recipient for _, recipient, _ in told(database)] == ["flo@blog.example"] * 2
+    assert [recipient for _, recipient, _ in queued(database)] == ["flo@blog.example"] * 2
 
 
 def test_pauses_grow_up_to_six_hours_and_end_at_the_deadline(database: Database) -> None:
     aim(database, MO)
     add(database)
     now, pauses = NOW, []
-    while posts := due(database, now):
-        moment, post = now, posts[0]
-        database.write_now(outbox.retry_later, post, "busy", moment)
+    while queued := due(database, now):
+        moment, row = now, queued[0]
+        database.write_now(outbox.retry_later, row, "busy", moment)
         rows = database.read_now(outbox.listing, "queued", 1 << 62, 1)
         if not rows:
             break
@@ -114,8 +114,8 @@ def test_pauses_grow_up_to_six_hours_and_end_at_the_deadline(database: Database)
     minutes = [pause // 60_000 for pause in pauses]
     assert minutes[:11] == [1, 2, 4, 8, 16, 32, 64, 128, 256, 360, 360]
     assert now == NOW + PATIENCE, "the last attempt is made at the deadline"
-    [post] = database.read_now(outbox.listing, "failed", 1 << 62, 9)
-    assert post.error == "busy"
+    [row] = database.read_now(outbox.listing, "failed", 1 << 62, 9)
+    assert row.error == "busy"
 
 
 def test_a_patience_of_seven_days_outlasts_five_days_of_silence() -> None:
@@ -130,19 +130,19 @@ def test_all_that_is_due_is_put_off_together_each_by_its_own_pause(database: Dat
     add(database, NOW + 60_000)
     database.write_now(outbox.retry_all_later, "mail", "down", NOW + 60_000)
     assert due(database, NOW + 60_000 + 59_999) == []
-    assert [post.attempts for post in due(database, NOW + 120_000)] == [1]
-    assert [post.attempts for post in due(database, NOW + 180_000)] == [1, 2]
+    assert [row.attempts for row in due(database, NOW + 120_000)] == [1]
+    assert [row.attempts for row in due(database, NOW + 180_000)] == [1, 2]
 
 
 def test_what_failed_is_sent_again_on_request_with_all_its_time(database: Database) -> None:
     aim(database, MO)
     add(database)
-    [post] = due(database)
-    database.write_now(outbox.mark_sent, post, "550 no", NOW)
+    [row] = due(database)
+    database.write_now(outbox.mark_sent, row, "550 no", NOW)
     assert due(database, NOW + DAY_MS) == []
     later = NOW + 20 * DAY_MS
-    again = database.write_now(outbox.retry, [post.id, post.id, 999], later)
-    assert again == [post.id]
+    again = database.write_now(outbox.retry, [row.id, row.id, 999], later)
+    assert again == [row.id]
     [row] = due(database, later)
     assert (row.expires_at, row.created_at, row.error) == (later + PATIENCE, NOW, "550 no")
 
@@ -150,16 +150,16 @@ def test_what_failed_is_sent_again_on_request_with_all_its_time(database: Databa
 def test_what_was_sent_is_not_sent_again_on_request(database: Database) -> None:
     aim(database, MO)
     add(database)
-    [post] = due(database)
-    database.write_now(outbox.mark_sent, post, "", NOW)
-    assert database.write_now(outbox.retry, [post.id], NOW) == []
+    [row] = due(database)
+    database.write_now(outbox.mark_sent, row, "", NOW)
+    assert database.write_now(outbox.retry, [row.id], NOW) == []
 
 
 def test_an_error_is_kept_as_one_short_line(database: Database) -> None:
     aim(database, MO)
     add(database)
-    [post] = due(database)
-    database.write_now(outbox.mark_sent, post, "550\r\n\x1b[2J " + "x" * 9_000, NOW)
+    [row] = due(database)
+    database.write_now(outbox.mark_sent, row, "550\r\n\x1b[2J " + "x" * 9_000, NOW)
     [row] = database.read_now(outbox.listing, "failed", 1 << 62, 9)
     assert row.error.startswith("550 [2J xxx")
     assert len(row.error) == 500
@@ -169,22 +169,22 @@ def test_old_rows_are_forgotten(database: Database) -> None:
     aim(database, MO)
     for error in ("", "550 no"):
         add(database)
-        [post] = due(database)
-        database.write_now(outbox.mark_sent, post, error, NOW)
+        [row] = due(database)
+        database.write_now(outbox.mark_sent, row, error, NOW)
     database.write_now(outbox.delete_old, NOW + 30 * DAY_MS)
-    assert len(told(database)) == 2
+    assert len(queued(database)) == 2
     database.write_now(outbox.delete_old, NOW + 31 * DAY_MS)
-    assert len(told(database)) == 1
+    assert len(queued(database)) == 1
     database.write_now(outbox.delete_old, NOW + 91 * DAY_MS)
-    assert told(database) == []
+    assert queued(database) == []
 
 
 def test_a_backlog_tells_how_much_waits_and_since_when(database: Database) -> None:
     aim(database, MO)
     for minute in range(3):
         add(database, NOW + minute)
-    post, *_ = due(database)
-    database.write_now(outbox.mark_sent, post, "550 no", NOW)
+    row, *_ = due(database)
+    database.write_now(outbox.mark_sent, row, "550 no", NOW)
     backlogs = database.read_now(outbox.backlogs)
     assert backlogs == {"mail": ChannelBacklog(queued=2, failed=1, oldest=NOW + 1)}
     for waiting in due(database, NOW + 9):
@@ -218,10 +218,10 @@ def test_what_is_held_back_waits_for_a_moderator_to_send_it(database: Database) 
     assert due(database, NOW + 2 * DAY_MS) == []
     add(database)
     fresh = due(database)
-    assert [post.recipient for post in fresh] == ["mo@blog.example"]
+    assert [row.recipient for row in fresh] == ["mo@blog.example"]
     held = [1, 2]
     assert database.write_now(outbox.retry, held, NOW) == held
-    [_, digest, _] = sorted(due(database), key=lambda post: post.id)
+    [_, digest, _] = sorted(due(database), key=lambda row: row.id)
     assert (digest.kind, digest.last_comment_id) == ("digest", last)
 
 

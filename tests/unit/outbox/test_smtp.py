@@ -26,16 +26,16 @@ QUICK = Deadlines(connect=0.5, send=0.2)  # for a server that hangs
 SENDER = "comments@blog.example"
 
 
-def letter(recipient: str = "mo@blog.example", subject: str = "Hi") -> Envelope:
+def envelope(recipient: str = "mo@blog.example", subject: str = "Hi") -> Envelope:
     message = EmailMessage()
     message["From"], message["To"], message["Subject"] = SENDER, recipient, subject
     message.set_content("Hello\n.\nworld\n")
     return Envelope(SENDER, recipient, message)
 
 
-async def send(smtp: Smtp, *letters: Envelope) -> None:
+async def send(smtp: Smtp, *envelopes: Envelope) -> None:
     async with smtp.connect() as conversation:
-        for each in letters:
+        for each in envelopes:
             await conversation.send(each)
 
 
@@ -63,7 +63,9 @@ def pem(authority: trustme.CA, folder: Path) -> str:
 def test_several_letters_go_over_one_connection() -> None:
     async def talk() -> None:
         async with mail_server() as server:
-            await send(Smtp(mail_settings(server.port), "me.test"), letter(), letter("b@c.example"))
+            await send(
+                Smtp(mail_settings(server.port), "me.test"), envelope(), envelope("b@c.example")
+            )
         assert server.sessions == 1
         assert server.recipients == ["mo@blog.example", "b@c.example"]
         assert server.senders == [SENDER, SENDER]
@@ -85,7 +87,7 @@ def test_a_login_goes_over_a_verified_encryption(
                 password=PASSWORD,
                 ca_file=pem(authority, tmp_path),
             )
-            await send(Smtp(settings, "me.test"), letter())
+            await send(Smtp(settings, "me.test"), envelope())
         assert len(server.mails) == 1
 
     run(talk())
@@ -104,7 +106,7 @@ def test_a_certificate_that_cannot_be_verified_gets_nothing(
                 server.port, security=security, user="me", password=PASSWORD, ca_file=file
             )
             with pytest.raises(ServerUnreachable, match=r"(?i)certificate"):
-                await send(Smtp(settings, "me.test"), letter())
+                await send(Smtp(settings, "me.test"), envelope())
         assert not server.mails
 
     run(talk())
@@ -115,7 +117,7 @@ def test_without_the_starttls_that_is_asked_for_nothing_is_sent() -> None:
         async with mail_server() as server:
             settings = mail_settings(server.port, security="starttls", user="me", password="p")
             with pytest.raises(ServerUnreachable, match=r"(?i)starttls"):
-                await send(Smtp(settings, "me.test"), letter())
+                await send(Smtp(settings, "me.test"), envelope())
         assert not server.mails
 
     run(talk())
@@ -134,7 +136,7 @@ def test_a_wrong_password_is_for_the_operator_to_mend(
                 ca_file=pem(authority, tmp_path),
             )
             with pytest.raises(ServerUnreachable, match="535") as caught:
-                await send(Smtp(settings, "me.test"), letter())
+                await send(Smtp(settings, "me.test"), envelope())
         assert "wrong" not in str(caught.value)
 
     run(talk())
@@ -150,7 +152,7 @@ def failure(prepare: Any, recipient: str = "mo@blog.example") -> DeliveryError: 
             deadlines = QUICK if server.hanging else PATIENT
             smtp = Smtp(mail_settings(server.port), "me.test", deadlines)
             with pytest.raises(DeliveryError) as caught:
-                await send(smtp, letter(recipient))
+                await send(smtp, envelope(recipient))
             raised.append(caught.value)
             assert not server.mails or server.last
 
@@ -206,7 +208,7 @@ def test_a_server_that_is_not_there_is_unreachable() -> None:
         with pytest.raises(
             ServerUnreachable, match=f"^localhost:{server.port}: .*Error connecting"
         ):
-            await send(Smtp(mail_settings(server.port), "me.test"), letter())
+            await send(Smtp(mail_settings(server.port), "me.test"), envelope())
 
     run(talk())
 
@@ -216,7 +218,7 @@ def test_a_server_that_never_greets_is_unreachable() -> None:
         with socket.create_server(("127.0.0.1", 0)) as silent:  # it accepts no connection
             smtp = Smtp(mail_settings(silent.getsockname()[1]), "me.test", QUICK)
             with pytest.raises(ServerUnreachable, match="Timed out"):
-                await send(smtp, letter())
+                await send(smtp, envelope())
 
     run(talk())
 
@@ -224,7 +226,7 @@ def test_a_server_that_never_greets_is_unreachable() -> None:
 def test_an_international_address_is_sent_as_utf8() -> None:
     async def talk() -> None:
         async with mail_server() as server:
-            await send(Smtp(mail_settings(server.port), "me.test"), letter("jürgen@blog.example"))
+            await send(Smtp(mail_settings(server.port), "me.test"), envelope("jürgen@blog.example"))
         assert server.recipients == ["jürgen@blog.example"]
 
     run(talk())
@@ -238,7 +240,7 @@ def test_a_server_without_smtputf8_gets_domains_in_ascii(domain: str) -> None:
 
     async def talk() -> None:
         async with mail_server(utf8=False) as server:
-            await send(Smtp(mail_settings(server.port), "me.test"), letter(f"Ann.B@{domain}"))
+            await send(Smtp(mail_settings(server.port), "me.test"), envelope(f"Ann.B@{domain}"))
         ascii_name = idna.encode(domain, uts46=True).decode()
         assert server.recipients == [f"Ann.B@{ascii_name}"]
 
@@ -249,7 +251,9 @@ def test_a_server_without_smtputf8_refuses_a_name_that_is_not_ascii() -> None:
     async def talk() -> None:
         async with mail_server(utf8=False) as server:
             with pytest.raises(DeliveryRejected, match="outside of ASCII before the @"):
-                await send(Smtp(mail_settings(server.port), "me.test"), letter("jürgen@b.example"))
+                await send(
+                    Smtp(mail_settings(server.port), "me.test"), envelope("jürgen@b.example")
+                )
 
     run(talk())
 
@@ -265,7 +269,7 @@ def test_a_server_without_smtputf8_refuses_a_name_that_is_not_ascii() -> None:
 def test_no_command_can_be_smuggled_in_by_an_address(bad: str) -> None:
     async def talk() -> None:
         async with mail_server() as server:
-            forged = Envelope(SENDER, bad, letter().message)
+            forged = Envelope(SENDER, bad, envelope().message)
             with pytest.raises(DeliveryRejected, match="no address"):
                 await send(Smtp(mail_settings(server.port), "me.test"), forged)
         assert not server.recipients
@@ -294,7 +298,7 @@ OTHER_HALF = "=?utf-8?q?a=0ABcc:_all@evil.example?="
 )
 def test_no_header_field_ends_early(name: str, value: str, injected: str) -> None:
     """Addresses check it themselves; newer versions of Python encode the line end in one field."""
-    forged = letter()
+    forged = envelope()
     del forged.message[name]
     try:
         forged.message[name] = value.format(injected)

@@ -49,12 +49,12 @@ def messages(
 ) -> dict[str, tuple[WebhookRequest, Any]]:
     """Return what waits, by channel: the message, and its decoded JSON."""
     clock = SettableClock(int(NOW * 1_000))
-    ways = channels(settings, service.links, clock, service.database)
+    by_name = channels(settings, service.links, clock, service.database)
     found = {}
-    for post in waiting(service):
-        message = service.database.read_now(ways[post.channel].compose, post)
+    for row in waiting(service):
+        message = service.database.read_now(by_name[row.channel].compose, row)
         assert message
-        found[post.channel.split()[0]] = (message, json.loads(message.body))
+        found[row.channel.split()[0]] = (message, json.loads(message.body))
     return found
 
 
@@ -84,9 +84,9 @@ def test_a_webhook_is_signed_as_standard_webhooks_says(service: Served) -> None:
 def test_any_text_may_be_the_secret(service: Served, secret: str) -> None:
     service.submit()
     form = webhooks.webhook("https://h.example/", secret)
-    [post] = [post for post in waiting(service) if post.channel.startswith("webhook")]
+    [row] = [row for row in waiting(service) if row.channel.startswith("webhook")]
     hook = Webhook(WITH_HOOKS, form, SettableClock(int(NOW * 1_000)))
-    message = service.database.read_now(hook.compose, post)
+    message = service.database.read_now(hook.compose, row)
     assert message
     signed = f"{message.headers['webhook-id']}.{int(NOW)}.".encode() + message.body
     digest = hmac.new(secret.encode(), signed, hashlib.sha256).digest()
@@ -98,8 +98,8 @@ def test_a_webhook_alone_is_told_of_changes_and_once_for_several(service: Served
     for to in ("spam", "approved"):
         service.database.write_now(changes.change, [1], to, "Mo", 5)
     service.database.write_now(undo.last, [1], "Mo", 6)
-    queued = [post for post in waiting(service) if post.kind == "changed"]
-    assert [post.channel.split()[:2] for post in queued] == [["webhook", "hooks.example"]]
+    queued = [row for row in waiting(service) if row.kind == "changed"]
+    assert [row.channel.split()[:2] for row in queued] == [["webhook", "hooks.example"]]
     _, event = messages(service)["webhook"]
     assert (event["type"], event["data"]["status"]) == ("comment.changed", "spam")
 
@@ -129,58 +129,58 @@ def test_no_name_of_a_channel_shows_a_secret() -> None:
 
 def test_messengers_get_their_own_forms(service: Served) -> None:
     service.submit("Hello")
-    told = messages(service)
+    sent = messages(service)
     text = "Ann on /p/ (published):\nHello"
-    assert told["ntfy"][0].url == "https://ntfy.example/"
-    assert told["ntfy"][0].headers["Authorization"] == "Bearer tk"
-    assert told["ntfy"][1]["topic"] == "my-comments"
-    assert told["ntfy"][1]["message"] == text
-    assert told["telegram"][0].url == "https://api.telegram.org/bot12:ab/sendMessage"
-    assert told["telegram"][1]["chat_id"] == "@me"
-    assert told["telegram"][1]["text"] == f"{text}\nhttps://blog.example/p/"
-    assert told["slack"][1]["text"] == f"{text}\nhttps://blog.example/p/"
+    assert sent["ntfy"][0].url == "https://ntfy.example/"
+    assert sent["ntfy"][0].headers["Authorization"] == "Bearer tk"
+    assert sent["ntfy"][1]["topic"] == "my-comments"
+    assert sent["ntfy"][1]["message"] == text
+    assert sent["telegram"][0].url == "https://api.telegram.org/bot12:ab/sendMessage"
+    assert sent["telegram"][1]["chat_id"] == "@me"
+    assert sent["telegram"][1]["text"] == f"{text}\nhttps://blog.example/p/"
+    assert sent["slack"][1]["text"] == f"{text}\nhttps://blog.example/p/"
 
 
 def test_messengers_are_told_in_the_language_of_the_blog(service: Served) -> None:
     service.submit("Hello")
-    entry, post = service.stored()[0], waiting(service)[0]
-    told = webhooks.Notification(entry, post, "https://blog.example/p/", 0, "de")
-    message = json.loads(webhooks.ntfy(ALL)(told).body)
+    entry, row = service.stored()[0], waiting(service)[0]
+    sent = webhooks.Notification(entry, row, "https://blog.example/p/", 0, "de")
+    message = json.loads(webhooks.ntfy(ALL)(sent).body)
     assert message["title"] == "Neuer Kommentar"
     assert message["message"] == "Ann zu /p/ (veröffentlicht):\nHello"
 
 
 def test_no_words_of_a_reader_are_markup_of_a_messenger(service: Served) -> None:
     service.submit(HOSTILE)
-    told = messages(service)
-    assert "parse_mode" not in told["telegram"][1]
-    assert "<" not in told["slack"][1]["text"]
-    assert "&amp;amp;" in told["slack"][1]["text"]
-    assert told["slack"][1]["mrkdwn"] is False
-    assert told["discord"][1]["content"].count("```") == 2
-    assert told["discord"][1]["allowed_mentions"] == {"parse": []}
+    sent = messages(service)
+    assert "parse_mode" not in sent["telegram"][1]
+    assert "<" not in sent["slack"][1]["text"]
+    assert "&amp;amp;" in sent["slack"][1]["text"]
+    assert sent["slack"][1]["mrkdwn"] is False
+    assert sent["discord"][1]["content"].count("```") == 2
+    assert sent["discord"][1]["allowed_mentions"] == {"parse": []}
 
 
 def test_messengers_have_a_button_for_each_decision_and_programs_have_none(tmp_path: Path) -> None:
     settings = replace(WITH_HOOKS, server=replace(SETTINGS.server, public_url=PUBLIC))
     with served(tmp_path, settings) as service:
         service.submit()
-        told = {name: content for name, (_, content) in messages(service, settings).items()}
+        sent = {name: content for name, (_, content) in messages(service, settings).items()}
     buttons = {
-        "ntfy": [(each["label"], each["url"]) for each in told["ntfy"]["actions"]],
+        "ntfy": [(each["label"], each["url"]) for each in sent["ntfy"]["actions"]],
         "telegram": [
             (each["text"], each["url"])
-            for each in told["telegram"]["reply_markup"]["inline_keyboard"][0]
+            for each in sent["telegram"]["reply_markup"]["inline_keyboard"][0]
         ],
         "slack": [
-            (each["text"]["text"], each["url"]) for each in told["slack"]["blocks"][1]["elements"]
+            (each["text"]["text"], each["url"]) for each in sent["slack"]["blocks"][1]["elements"]
         ],
-        "discord": re.findall(r"\[(\w+)\]\(<(\S+)>\)", told["discord"]["content"]),
+        "discord": re.findall(r"\[(\w+)\]\(<(\S+)>\)", sent["discord"]["content"]),
     }
     for pairs in buttons.values():
         assert [name for name, _ in pairs] == ["Spam", "Delete"]  # it is approved already
         assert all(url.startswith(f"{PUBLIC}/mail/comment?t=") for _, url in pairs)
-    assert "/mail/comment" not in json.dumps(told["webhook"])
+    assert "/mail/comment" not in json.dumps(sent["webhook"])
 
 
 def test_a_decision_by_a_messenger_stands_under_its_name(tmp_path: Path) -> None:
@@ -196,11 +196,11 @@ def test_a_decision_by_a_messenger_stands_under_its_name(tmp_path: Path) -> None
 
 def test_a_long_comment_is_cut(service: Served) -> None:
     service.submit("x" * 200)
-    post = waiting(service)[0]
+    row = waiting(service)[0]
     entry = service.stored()[0]
     long = replace(entry, comment=replace(entry.comment, source="x" * 9_000))
-    told = webhooks.Notification(long, post, "https://blog.example/p/", 0)
-    content = json.loads(webhooks.discord(ALL)(told).body)["content"]
+    sent = webhooks.Notification(long, row, "https://blog.example/p/", 0)
+    content = json.loads(webhooks.discord(ALL)(sent).body)["content"]
     assert len(content) < 2_000
     assert content.endswith("https://blog.example/p/")
 
@@ -234,14 +234,14 @@ def test_a_hook_at_a_private_address_waits_and_says_why(tmp_path: Path) -> None:
     with served(tmp_path, settings) as service:
         service.submit()
         asyncio.run(service.outbox.deliver("ntfy"))
-        [post] = waiting(service)
-        assert "no public address" in post.error
-        assert "hooks.allowed_networks" in post.error
+        [row] = waiting(service)
+        assert "no public address" in row.error
+        assert "hooks.allowed_networks" in row.error
 
 
 def test_of_a_comment_that_is_gone_nobody_is_told(service: Served) -> None:
     service.submit()
-    post = waiting(service)[0]
+    row = waiting(service)[0]
     hook = Webhook(WITH_HOOKS, webhooks.slack(ALL), SettableClock(int(NOW * 1_000)))
-    gone = replace(post, comment_id=99)
+    gone = replace(row, comment_id=99)
     assert service.database.read_now(hook.compose, gone) is None

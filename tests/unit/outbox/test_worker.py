@@ -126,17 +126,16 @@ def test_after_five_days_and_a_restart_every_mail_is_delivered_once(tmp_path: Pa
         with opened(tmp_path) as database:
             after = outbox(database, port, clock)
             await pass_time(after, clock, 5 * DAY_MS // 2)
-            assert {post.state for post in rows(database)} == {"queued"}
+            assert {row.state for row in rows(database)} == {"queued"}
             assert "Error connecting" in rows(database)[0].error
             async with mail_server(port=port) as server:
                 await pass_time(after, clock, DAY_MS)
                 assert sorted(server.mails[n]["Message-ID"] for n in range(20)) == sorted(
-                    f"<submitted.{post.id}.{post.created_at}@blog.example>"
-                    for post in rows(database)
+                    f"<submitted.{row.id}.{row.created_at}@blog.example>" for row in rows(database)
                 )
                 assert len(server.mails) == len(ids)
                 assert server.sessions == 1, "all by one connection"
-                assert {post.state for post in rows(database)} == {"sent"}
+                assert {row.state for row in rows(database)} == {"sent"}
 
     run(talk())
 
@@ -284,7 +283,7 @@ def test_a_full_disk_sends_nothing_twice(office: Play) -> None:
         assert full.failures == 0
         await box.deliver("mail")
         assert len(office.server.mails) == 1
-        assert [post.state for post in rows(office.database)] == ["sent"]
+        assert [row.state for row in rows(office.database)] == ["sent"]
 
     office(talk)
 
@@ -323,7 +322,7 @@ def test_the_tasks_send_by_themselves_and_stop(office: Play) -> None:
         add(office.database)
         async with meanwhile(office.box.run()):
             await until(lambda: bool(office.box.sent["mail"]))
-        assert [post.state for post in rows(office.database)] == ["sent"]
+        assert [row.state for row in rows(office.database)] == ["sent"]
         assert len(asyncio.all_tasks()) <= 3, "this one, and the server's"
 
     office(talk)
@@ -343,7 +342,7 @@ def test_a_stop_waits_for_the_mail_that_is_under_way_but_not_for_ever(
         box = OutboxWorker(office.database, {"mail": channel}, office.clock)
         async with meanwhile(box.run()):
             await until(lambda: bool(office.server.sessions))
-        assert [post.state for post in rows(office.database)] == ["queued"]
+        assert [row.state for row in rows(office.database)] == ["queued"]
 
     office(talk)
 
@@ -380,7 +379,7 @@ def test_what_was_sent_is_noted_also_if_the_instance_stops_leading_before(office
             async with meanwhile(office.box.run()):
                 await until(lambda: bool(office.server.mails))
         async with meanwhile(office.box.run()):
-            await until(lambda: [post.state for post in rows(office.database)] == ["sent"])
+            await until(lambda: [row.state for row in rows(office.database)] == ["sent"])
         assert len(office.server.mails) == 1
 
     office(talk)
@@ -393,10 +392,10 @@ def test_what_a_server_refuses_for_the_sender_is_sent_once_the_operator_has_mend
         add(office.database)
         office.server.data_answer = "554 Message rejected: Email address is not verified."
         await pass_time(office.box, office.clock, DAY_MS)
-        assert {post.state for post in rows(office.database)} == {"queued"}
+        assert {row.state for row in rows(office.database)} == {"queued"}
         office.server.data_answer = "250 Thank you"
         await pass_time(office.box, office.clock, DAY_MS)
-        assert [post.state for post in rows(office.database)] == ["sent"]
+        assert [row.state for row in rows(office.database)] == ["sent"]
 
     office(talk)
     assert "will be tried again: 554 Message rejected" in caplog.text
@@ -409,7 +408,7 @@ def test_the_log_says_that_a_message_to_nobody_is_given_up(
         add(office.database)
         office.server.answers = ["550 5.1.1 Nobody here"]
         await office.box.deliver("mail")
-        assert [post.state for post in rows(office.database)] == ["failed"]
+        assert [row.state for row in rows(office.database)] == ["failed"]
 
     office(talk)
     assert "refused for good" in caplog.text

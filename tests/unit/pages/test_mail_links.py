@@ -33,10 +33,10 @@ def service(tmp_path: Path) -> Iterator[Served]:
 
 
 def link(
-    service: Served, action: str, comment: int = 1, post: int = 1, who: str = "mo@blog.example"
+    service: Served, action: str, comment: int = 1, row: int = 1, who: str = "mo@blog.example"
 ) -> str:
     expires = int(service.now * 1_000) + HOUR
-    token = service.links.make("comment", action, comment, post, who, expires=expires)
+    token = service.links.make("comment", action, comment, row, who, expires=expires)
     return f"/mail/comment?t={token}"
 
 
@@ -95,7 +95,7 @@ def test_the_other_links_of_a_mail_still_work(service: Served) -> None:
 def test_what_is_so_already_has_no_button(service: Served) -> None:
     service.form(link(service, "deleted"), "")
     for action in ("approved", "spam", "deleted"):
-        answer = service.get(link(service, action, post=2))
+        answer = service.get(link(service, action, row=2))
         assert title(answer) == "The comment is already deleted."
         assert b"<form" not in answer.body
 
@@ -157,18 +157,18 @@ def test_no_page_of_a_link_is_kept_framed_or_told_to_others(service: Served) -> 
 def test_the_mail_of_a_submission_leads_here(service: Served) -> None:
     """From the submission to the outbox's row, the mail and its link."""
     now = int(service.now * 1_000)
-    [post] = service.database.read_now(outbox.due, "mail", now, 9)
-    letter = service.database.read_now(MailComposer(WITH_MAIL, service.links).compose, post)
-    assert letter
-    body = letter.message.get_body(("plain",))
+    [row] = service.database.read_now(outbox.due, "mail", now, 9)
+    envelope = service.database.read_now(MailComposer(WITH_MAIL, service.links).compose, row)
+    assert envelope
+    body = envelope.message.get_body(("plain",))
     assert body
     [first, *_] = re.findall(r"https://c\.example(/mail/comment\?t=\S+)", body.get_content())
     assert service.form(first, "").status == 200
     assert status(service) == "approved"
 
 
-def answer_link(service: Served, email: str = "mo@blog.example", post: int = 1) -> str:
-    token = service.links.make("answer", 1, email, post, expires=int(service.now * 1_000) + HOUR)
+def answer_link(service: Served, email: str = "mo@blog.example", row: int = 1) -> str:
+    token = service.links.make("answer", 1, email, row, expires=int(service.now * 1_000) + HOUR)
     return f"/mail/answer?t={token}"
 
 
@@ -184,10 +184,10 @@ def moderator(service: Served) -> Served:
 def test_a_moderator_answers_from_a_mail(moderator: Served) -> None:
     """Open the link, then press the button."""
     now = int(moderator.now * 1_000)
-    [post] = moderator.database.read_now(outbox.due, "mail", now, 9)
-    letter = moderator.database.read_now(MailComposer(WITH_MAIL, moderator.links).compose, post)
-    assert letter
-    body = letter.message.get_body(("plain",))
+    [row] = moderator.database.read_now(outbox.due, "mail", now, 9)
+    envelope = moderator.database.read_now(MailComposer(WITH_MAIL, moderator.links).compose, row)
+    assert envelope
+    body = envelope.message.get_body(("plain",))
     assert body
     [target] = re.findall(r"https://c\.example(/mail/answer\?t=\S+)", body.get_content())
     page = moderator.get(target)
@@ -240,10 +240,10 @@ def test_what_was_marked_as_spam_meanwhile_is_not_answered(moderator: Served) ->
 
 
 def test_a_mail_to_an_address_of_no_account_leads_to_the_moderation_pages(service: Served) -> None:
-    [post] = service.database.read_now(outbox.due, "mail", int(service.now * 1_000), 9)
-    letter = service.database.read_now(MailComposer(WITH_MAIL, service.links).compose, post)
-    assert letter
-    body = letter.message.get_body(("plain",))
+    [row] = service.database.read_now(outbox.due, "mail", int(service.now * 1_000), 9)
+    envelope = service.database.read_now(MailComposer(WITH_MAIL, service.links).compose, row)
+    assert envelope
+    body = envelope.message.get_body(("plain",))
     assert body
     assert "https://c.example/moderation/comment?id=1#answer" in body.get_content()
 

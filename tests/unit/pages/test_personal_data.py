@@ -48,8 +48,8 @@ def sent(service: Served) -> list[EmailMessage]:
     async def scene() -> list[EmailMessage]:
         async with mail_server() as server:
             settings = replace(WITH_MAIL, mail=mail_settings(server.port, moderators=()))
-            ways = channels.channels(settings, service.links, service.clock, service.database)
-            await worker.OutboxWorker(service.database, ways, service.clock).deliver("mail")
+            by_name = channels.channels(settings, service.links, service.clock, service.database)
+            await worker.OutboxWorker(service.database, by_name, service.clock).deliver("mail")
             assert server.recipients == [mail["To"] for mail in server.mails]
             return server.mails
 

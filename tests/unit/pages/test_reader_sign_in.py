@@ -287,8 +287,8 @@ def test_only_a_page_of_the_site_may_ask(
     service: Served, changed: dict[str, str], status: int
 ) -> None:
     query = urlencode(START | changed)
-    for way in ("sign-in", "provider", "blog"):
-        assert service.get(f"/reader/{way}?{query}").status == status, way
+    for method in ("sign-in", "provider", "blog"):
+        assert service.get(f"/reader/{method}?{query}").status == status, method
     assert service.form(f"/reader/sign-in?{query}", "email=a%40b.example").status == status
     assert waiting(service) == []
 
@@ -316,17 +316,17 @@ def test_the_form_is_told_that_readers_may_sign_in(service: Served) -> None:
 
 
 def test_limits_hold_for_all_instances_and_after_a_restart(tmp_path: Path) -> None:
-    target, links, ways = f"/reader/sign-in?{urlencode(START)}", [], []
+    target, links, statuses = f"/reader/sign-in?{urlencode(START)}", [], []
     for _number in range(2):
         with served(tmp_path, SIGNING_IN) as service:
             links += [service.form(target, "email=a%40b.example").status for _number in range(3)]
             assert service.form(target, "email=nonsense").status == 400
             there = f"/reader/blog?{urlencode(START)}"
-            ways += [service.get(there).status for _number in range(31)]
+            statuses += [service.get(there).status for _number in range(31)]
             other = service.ask("GET", there, peer="198.51.100.1")
             assert other.status == 303
     assert links == [200] * 5 + [429]
-    assert ways == [303] * 60 + [429] * 2
+    assert statuses == [303] * 60 + [429] * 2
 
 
 # The blog's own login
@@ -352,8 +352,8 @@ def blog_token(nonce: str, secret: str = SSO_SECRET, **changed: Any) -> str:  # 
         "iat": now,
         "exp": now + 300,
     } | changed
-    told = {name: value for name, value in claims.items() if value is not None}
-    return jwt.encode({"alg": "HS256"}, told, OctKey.import_key(secret))
+    sent = {name: value for name, value in claims.items() if value is not None}
+    return jwt.encode({"alg": "HS256"}, sent, OctKey.import_key(secret))
 
 
 def from_blog(service: Served, sent: dict[str, str], token: str) -> Response:
@@ -611,11 +611,11 @@ def test_no_line_of_a_stranger_is_mailed_to_who_shall_sign_in(
     """Each way names the page's canonical address, or none."""
     query = urlencode(START | {"page": page} | ({"site": site} if site else {}), errors="replace")
     answer = service.form(f"/reader/sign-in?{query}", "email=victim%40home.example")
-    posts = [row for row in waiting(service) if row.kind == "sign-in"]
-    assert (answer.status == 200) == bool(posts)
+    rows = [row for row in waiting(service) if row.kind == "sign-in"]
+    assert (answer.status == 200) == bool(rows)
     assert answer.status in (200, 400)
-    for post in posts:
-        envelope = service.database.read_now(MailComposer(SIGNING_IN, service.links).compose, post)
+    for row in rows:
+        envelope = service.database.read_now(MailComposer(SIGNING_IN, service.links).compose, row)
         assert envelope is not None
         for kind in ("plain", "html"):
             body = envelope.message.get_body((kind,))

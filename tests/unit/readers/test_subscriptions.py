@@ -36,14 +36,14 @@ def service(tmp_path: Path) -> Iterator[Served]:
 
 
 def kinds(service: Served) -> list[tuple[str, int | None]]:
-    return [(post.kind, post.comment_id) for post in waiting(service)]
+    return [(row.kind, row.comment_id) for row in waiting(service)]
 
 
-def letter(service: Served, kind: str) -> EmailMessage | None:
+def mail(service: Served, kind: str) -> EmailMessage | None:
     """Return the last mail of a kind, or None if it is no longer to be sent."""
     mails = MailComposer(WITH_MAIL, service.links)
-    [*_, post] = [post for post in waiting(service) if post.kind == kind]
-    found = service.database.read_now(mails.compose, post)
+    [*_, row] = [row for row in waiting(service) if row.kind == kind]
+    found = service.database.read_now(mails.compose, row)
     if found is None:
         return None
     assert found.recipient == found.message["To"] == "ann@home.example"
@@ -67,14 +67,14 @@ def target(message: EmailMessage | None, path: str) -> str:
 def confirmed(service: Served) -> None:
     """Comment 1 is by Ann, who asked for mails about replies and has confirmed it."""
     service.submit(**WISH)
-    assert service.form(target(letter(service, "confirm"), "confirm"), "").status == 200
+    assert service.form(target(mail(service, "confirm"), "confirm"), "").status == 200
 
 
 def test_an_answer_is_mailed_once_the_author_has_confirmed(service: Served) -> None:
     confirmed(service)
     service.submit("No, *you* are", author="Bob", parent=1)
     assert kinds(service) == [("confirm", 1), ("reply", 2)]
-    message = letter(service, "reply")
+    message = mail(service, "reply")
     assert message
     assert message["Subject"] == "Bob replied to you on “/p/”"
     assert "> No, *you* are" in text(message)
@@ -84,7 +84,7 @@ def test_an_answer_is_mailed_once_the_author_has_confirmed(service: Served) -> N
 
 def test_before_the_author_has_confirmed_nothing_is_mailed(service: Served) -> None:
     service.submit(**WISH)
-    service.get(target(letter(service, "confirm"), "confirm"))
+    service.get(target(mail(service, "confirm"), "confirm"))
     service.submit(parent=1)
     assert kinds(service) == [("confirm", 1)]
 
@@ -97,20 +97,20 @@ def test_one_network_has_twenty_addresses_a_day_asked(tmp_path: Path) -> None:
             fields = {"email": f"{number}@home.example", "follow": number % 2 == 1}
             sent = service.submit(f"It is {number}", notify=True, url=f"/{number}/", **fields)
             assert sent.status == 201
-        asked = {post.recipient or post.comment_id for post in waiting(service)}
-        assert len({post.comment_id for post in waiting(service) if post.kind == "confirm"}) == 20
+        asked = {row.recipient or row.comment_id for row in waiting(service)}
+        assert len({row.comment_id for row in waiting(service) if row.kind == "confirm"}) == 20
         assert len(asked) == 20 + 10, "and ten of them about their page"
         with_consent = SubscriberTable.update(consent=CONFIRMED)
         first = with_consent.where(SubscriberTable.email == "0@home.example")
         service.database.write_now(lambda tx: tx.change(first))
         service.submit("It is I again", notify=True, email="0@home.example")
         service.submit("It is I, too", parent=service.stored()[0].comment.id)
-        assert [post.kind for post in waiting(service)][-1] == "reply"
+        assert [row.kind for row in waiting(service)][-1] == "reply"
 
 
 def test_the_question_says_nothing_that_a_reader_wrote(service: Served) -> None:
     service.submit("Buy https://evil.example", author="Evil", title="Evil", **WISH)
-    message = letter(service, "confirm")
+    message = mail(service, "confirm")
     assert message
     assert "vil" not in text(message) + str(message["Subject"])
     assert "https://blog.example/p/" in text(message)
@@ -143,14 +143,14 @@ def test_an_answer_is_mailed_when_it_is_approved_and_not_again(tmp_path: Path) -
 
         service.submit(**WISH)
         decide(1, "approved")
-        service.form(target(letter(service, "confirm"), "confirm"), "")
+        service.form(target(mail(service, "confirm"), "confirm"), "")
         service.submit(parent=1)
         assert kinds(service) == [("confirm", 1)]
         for to in ("approved", "spam", "approved"):
             decide(2, to)
         assert kinds(service) == [("confirm", 1), ("reply", 2)]
         decide(2, "spam")
-        assert letter(service, "reply") is None, "it is shown no more"
+        assert mail(service, "reply") is None, "it is shown no more"
 
 
 def test_an_author_who_confirmed_is_told_once_when_a_waiting_comment_is_published(
@@ -165,7 +165,7 @@ def test_an_author_who_confirmed_is_told_once_when_a_waiting_comment_is_publishe
 
         service.submit(**WISH)
         decide(1, "approved")
-        service.form(target(letter(service, "confirm"), "confirm"), "")
+        service.form(target(mail(service, "confirm"), "confirm"), "")
         for words in ("Second", "Third", "Fourth"):
             service.submit(words, **WISH)
         for to in ("approved", "spam", "approved"):
@@ -174,7 +174,7 @@ def test_an_author_who_confirmed_is_told_once_when_a_waiting_comment_is_publishe
         service.submit("Without the wish", email="ann@home.example")
         decide(5, "approved")
         assert kinds(service) == [("confirm", 1), ("published", 2)]
-        message = letter(service, "published")
+        message = mail(service, "published")
         assert message
         assert message["To"] == "ann@home.example"
         assert message["Subject"] == "Your comment on “/p/” is published"
@@ -195,7 +195,7 @@ def test_the_question_is_repeated_once_a_day_at_most(service: Served) -> None:
 
 def test_a_yes_counts_once_and_for_later_comments_too(service: Served) -> None:
     service.submit(**WISH)
-    yes = target(letter(service, "confirm"), "confirm")
+    yes = target(mail(service, "confirm"), "confirm")
     assert [service.form(yes, "").status for _ in range(2)] == [200, 410]
     service.submit("Another", **WISH)
     service.submit(parent=2)
@@ -211,7 +211,7 @@ def test_an_own_answer_is_not_mailed(service: Served) -> None:
 def test_one_click_ends_it_for_good(service: Served) -> None:
     confirmed(service)
     service.submit(parent=1)
-    message = letter(service, "reply")
+    message = mail(service, "reply")
     assert message
     assert message["List-Unsubscribe-Post"] == "List-Unsubscribe=One-Click"
     address = str(message["List-Unsubscribe"])
@@ -219,9 +219,9 @@ def test_one_click_ends_it_for_good(service: Served) -> None:
     assert found
     stop = found[1]
     assert b"Stop mails about replies" in service.get(stop).body
-    assert letter(service, "reply"), "a look changes nothing"
+    assert mail(service, "reply"), "a look changes nothing"
     assert service.form(stop, "List-Unsubscribe=One-Click").status == 200
-    assert letter(service, "reply") is None, "what waits is not sent"
+    assert mail(service, "reply") is None, "what waits is not sent"
     service.submit("Later", parent=1)
     service.submit("Once more", **WISH)
     assert kinds(service) == [("confirm", 1), ("reply", 2)]
@@ -231,17 +231,17 @@ def test_one_click_ends_it_for_good(service: Served) -> None:
 def test_a_link_to_stop_works_for_years(service: Served) -> None:
     confirmed(service)
     service.submit(parent=1)
-    stop = target(letter(service, "reply"), "stop")
+    stop = target(mail(service, "reply"), "stop")
     service.now += 9 * 365 * DAY_MS / 1_000
     assert service.form(stop, "").status == 200
 
 
 def test_after_the_end_an_old_question_cannot_be_answered(service: Served) -> None:
     service.submit(**WISH)
-    yes = target(letter(service, "confirm"), "confirm")
+    yes = target(mail(service, "confirm"), "confirm")
     service.form(yes, "")
     service.submit(parent=1)
-    service.form(target(letter(service, "reply"), "stop"), "")
+    service.form(target(mail(service, "reply"), "stop"), "")
     assert service.form(yes, "").status == 410
 
 
@@ -258,7 +258,7 @@ def test_a_forged_link_does_nothing(service: Served, path: str, token: str) -> N
 
 def test_a_link_for_the_one_does_not_do_the_other(service: Served) -> None:
     service.submit(**WISH)
-    yes = target(letter(service, "confirm"), "confirm")
+    yes = target(mail(service, "confirm"), "confirm")
     assert service.form(yes.replace("confirm?", "stop?"), "").status == 404
 
 
@@ -287,7 +287,7 @@ def test_without_a_language_of_its_page_a_mail_is_in_that_of_the_site(tmp_path: 
     german = [replace(site, language="de") for site in WITH_MAIL.sites]
     with served(tmp_path, replace(WITH_MAIL, sites=tuple(german))) as service:
         service.submit(**WISH)
-        message = letter(service, "confirm")
+        message = mail(service, "confirm")
         assert message
         assert message["Subject"].startswith("Möchtest du eine E-Mail")
 

@@ -38,7 +38,7 @@ def submit(tx: Transaction, message: str) -> int:
 
 @asynccontextmanager
 async def running(
-    folder: Path, give_way: Callable[[socket.socket], bool] = lambda _: False
+    folder: Path, accept: Callable[[socket.socket], bool] = lambda _: False
 ) -> AsyncIterator[tuple[Control, Database, list[str]]]:
     """A control socket in `folder`, its database, and the tags that were purged."""
     purged: list[str] = []
@@ -54,7 +54,7 @@ async def running(
         folder / "control.sock",
         execute=execute,
         ready=CommandResult(address="http://127.0.0.1:1"),
-        give_way=give_way,
+        accept=accept,
     )
     await ours.start()
     try:
@@ -264,11 +264,11 @@ def test_the_talk_with_a_successor_goes_on_elsewhere(tmp_path: Path) -> None:
     async def scene() -> None:
         kept: asyncio.Queue[socket.socket] = asyncio.Queue()
 
-        def give_way(talk: socket.socket) -> bool:
+        def accept(talk: socket.socket) -> bool:
             kept.put_nowait(talk)
             return True
 
-        async with running(tmp_path, give_way):
+        async with running(tmp_path, accept):
             with control.dial(tmp_path / "control.sock", HandOver()) as talk:
                 with await kept.get() as ours:
                     ours.setblocking(True)

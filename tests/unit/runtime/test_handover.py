@@ -79,8 +79,8 @@ def test_all_sockets_and_the_lock_arrive_in_their_order(tmp_path: Path, lent: bo
     given.close()
     assert taken.sockets.borrowed == lent
     assert texts((taken.lock, *taken.sockets.listeners)) == [str(number) for number in range(5)]
-    told = {texts((connection,))[0]: note for connection, note in taken.sockets.connections}
-    assert told == {str(number): note for number, note in zip(range(7, 700), notes, strict=True)}
+    by_text = {texts((connection,))[0]: note for connection, note in taken.sockets.connections}
+    assert by_text == {str(number): note for number, note in zip(range(7, 700), notes, strict=True)}
     assert texts(taken.redirect.listeners) == ["5"]
     assert [(texts((fd,)), note) for fd, note in taken.redirect.connections] == [(["6"], "")]
     assert held() == before

@@ -48,19 +48,19 @@ def test_a_submission_ends_the_work_until_the_next_pause(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A submission comes between every two checks, so nothing is ever indexed."""
-    looks = 0
+    rounds = 0
 
     def last(reader: object) -> int:
-        nonlocal looks
-        looks += 1
-        return looks
+        nonlocal rounds
+        rounds += 1
+        return rounds
 
     monkeypatch.setattr(search, "last", last)
 
     async def scene(database: Database) -> None:
         doing = asyncio.create_task(maintenance.run(database, Settings(), Clock(), 0))
         async with asyncio.timeout(20):
-            while looks < 50:  # noqa: ASYNC110 - nothing tells of it
+            while rounds < 50:  # noqa: ASYNC110 - nothing tells of it
                 await asyncio.sleep(0)
         doing.cancel()
         assert database.read_now(search.unindexed) == 1

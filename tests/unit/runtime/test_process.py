@@ -78,13 +78,13 @@ def test_an_exception_is_told_with_its_way_and_cause_on_the_same_line() -> None:
     try:
         fail()
     except RuntimeError as error:
-        told = line("cannot answer", error)
-    assert told.isprintable()
+        logged = line("cannot answer", error)
+    assert logged.isprintable()
     assert re.search(
         r"cannot answer: RuntimeError: it\\nfailed"
         r" \(test_process\.py:\d+ fail < test_process\.py:\d+ "
         r"test_.*\), after ValueError: invalid literal .* \(test_process\.py:\d+ fail\)$",
-        told,
+        logged,
     )
 
 

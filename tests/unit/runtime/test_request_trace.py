@@ -116,17 +116,17 @@ WITH_SECRET = [
 @pytest.mark.parametrize("target", WITH_SECRET)
 @pytest.mark.parametrize("more", ["", "..."])
 def test_a_trace_has_no_secret(target: str, more: str) -> None:
-    told = without_secrets(line("/a") + line(target + more, "POST") + line("/b"))
-    assert SECRET.encode().lower() not in told.lower()
-    assert HIDDEN in told
-    assert told.startswith(line("/a"))
-    assert told.endswith(line("/b"))
+    lines = without_secrets(line("/a") + line(target + more, "POST") + line("/b"))
+    assert SECRET.encode().lower() not in lines.lower()
+    assert HIDDEN in lines
+    assert lines.startswith(line("/a"))
+    assert lines.endswith(line("/b"))
 
 
 def test_a_trace_of_what_is_no_request_has_none_of_it() -> None:
-    told = without_secrets(line("-", SECRET) + line(SECRET, "Authorization:"))
-    assert SECRET.encode() not in told
-    assert told.count(b"\n") == 2
+    lines = without_secrets(line("-", SECRET) + line(SECRET, "Authorization:"))
+    assert SECRET.encode() not in lines
+    assert lines.count(b"\n") == 2
 
 
 @pytest.mark.parametrize(

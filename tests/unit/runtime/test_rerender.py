@@ -57,8 +57,8 @@ def test_what_was_right_is_not_written(tmp_path: Path) -> None:
     with opened(tmp_path) as database:
         for source in ("*a*", "b", TABLE):
             add(database, source=source, html=render(source))
-        looked = database.read_now(find_outdated, 0, 3, 100)
-    assert looked == ([], 3)
+        outdated = database.read_now(find_outdated, 0, 3, 100)
+    assert outdated == ([], 3)
 
 
 def test_what_comes_after_the_start_is_not_looked_at(

@@ -75,7 +75,7 @@ def test_a_manager_that_does_not_listen_is_no_trouble(tmp_path: Path) -> None:
     Notifier({}, PID).notify("READY=1")
 
 
-def told(receiver: socket.socket) -> list[bytes]:
+def messages_of(receiver: socket.socket) -> list[bytes]:
     """Return all messages that wait there."""
     receiver.setblocking(False)
     messages = []
@@ -100,7 +100,7 @@ def test_a_watchdog_hears_of_us_twice_in_its_time(tmp_path: Path, meant: dict[st
         ours = Notifier({"NOTIFY_SOCKET": path, "WATCHDOG_USEC": "30000000", **meant}, PID)
         with pytest.raises(asyncio.CancelledError):
             asyncio.run(ours.watch(pause))
-        assert told(receiver) == [b"WATCHDOG=1"] * 3
+        assert messages_of(receiver) == [b"WATCHDOG=1"] * 3
     assert pauses == [15.0] * 3
 
 

@@ -19,7 +19,7 @@ def sent(author: str, message: str = TEXT, url: str = "/p/", key: str = "") -> S
 
 def points(memory: Duplicates, submission: Submission, network: bytes, now_ms: int = 0) -> int:
     found = memory.check(submission, network, now_ms, linked="https:" in submission.message)
-    return sum(finding.points for finding in found)
+    return sum(signal.points for signal in found)
 
 
 def test_the_same_text_from_another_network_is_a_doubt_and_more_so_again() -> None:

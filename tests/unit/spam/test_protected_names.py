@@ -22,7 +22,7 @@ from commentsvc.moderation import lists, profiles
 from commentsvc.readers import accounts as readers
 from commentsvc.settings.schema import MailSettings, ModerationSettings, Settings, Site
 from commentsvc.spam import protected_names
-from commentsvc.spam.protected_names import ProtectedNames, looks
+from commentsvc.spam.protected_names import ProtectedNames, name_skeletons
 from tests.unit.app_fixture import NOW, SETTINGS, Served, served
 from tests.unit.database_fixture import opened
 
@@ -145,9 +145,9 @@ def test_innocent_names_do_not_wait() -> None:
 def test_what_looks_like_a_protected_name_is_found() -> None:
     names = _names("Rosa Miller")
     for name in IMITATIONS:
-        finding = names.check(name, "", "")
-        assert finding, name
-        assert (finding.reason, finding.about) == ("protected-name", "Rosa Miller")
+        signal = names.check(name, "", "")
+        assert signal, name
+        assert (signal.reason, signal.about) == ("protected-name", "Rosa Miller")
 
 
 @pytest.mark.parametrize("name", OTHERS)
@@ -179,9 +179,9 @@ def test_an_address_is_protected_as_address_digest_and_name() -> None:
     names = _names("Rosa Miller", ROSA)
     digest = hashlib.md5(ROSA.encode(), usedforsecurity=False).hexdigest()
     for given in (("Ann", ROSA, ""), ("Ann", "ROSA@Blog.Example", ""), ("Ann", "", digest)):
-        finding = names.check(*given)
-        assert finding
-        assert finding.reason == "protected-address"
+        signal = names.check(*given)
+        assert signal
+        assert signal.reason == "protected-address"
     assert names.check("rosa@bIog.example", "", "")
     assert names.check("Ann", "ann@blog.example", "0" * 32) is None
 
@@ -246,8 +246,8 @@ def by_mention(service: Served, author: str, _email: str) -> int:
     return 202
 
 
-Way = Callable[[Served, str, str], int]
-WAYS: tuple[Way, ...] = (
+Submit = Callable[[Served, str, str], int]
+SUBMITS: tuple[Submit, ...] = (
     by_json,
     by_form,
     by_stacosys_form,
@@ -287,7 +287,7 @@ def service(tmp_path: Path) -> Iterator[Served]:
         service.database.write_now(profiles.save, changed)
         eva = ("blog", ("mail", "eva@home.example"), "eva@home.example", int(NOW * 1_000))
         who = service.database.write_now(readers.identified, *eva)
-        service.database.write_now(readers.choose_name, who, "Eva Vogt", looks("Eva Vogt"))
+        service.database.write_now(readers.choose_name, who, "Eva Vogt", name_skeletons("Eva Vogt"))
         yield service
 
 
@@ -301,17 +301,17 @@ IMITATED = (
 )
 
 
-@pytest.mark.parametrize("way", WAYS)
-def test_an_imitation_waits_whatever_way_it_comes(service: Served, way: Way) -> None:
-    imitated = IMITATED[:-1] if way is by_mention else IMITATED  # it has no address
+@pytest.mark.parametrize("submit", SUBMITS)
+def test_an_imitation_waits_whatever_way_it_comes(service: Served, submit: Submit) -> None:
+    imitated = IMITATED[:-1] if submit is by_mention else IMITATED  # it has no address
     for number, (author, email) in enumerate(imitated, 1):
-        assert way(service, author, email) in (202, 302, 200)
+        assert submit(service, author, email) in (202, 302, 200)
         comment = service.stored()[0].comment
         assert (comment.id, comment.status, comment.role) == (number, "pending", "")
         assert comment.reader_id is None
         verdict = service.database.read_now(lists.verdicts_of, [number])[number]
         assert "protected" in " ".join(verdict.reasons)
-    way(service, "Ben", "ben@blog.example")
+    submit(service, "Ben", "ben@blog.example")
     assert service.stored()[0].comment.status == "approved"
 
 

@@ -17,7 +17,7 @@ def sent(message: str, author: str = "Ann", site: str = "") -> Submission:
 
 
 def reasons(rules: TextRules, message: str, links: int = 0) -> list[str]:
-    return [f"{finding.reason} {finding.about}" for finding in rules.check(sent(message), links)]
+    return [f"{signal.reason} {signal.about}" for signal in rules.check(sent(message), links)]
 
 
 @pytest.mark.parametrize(

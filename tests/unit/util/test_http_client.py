@@ -313,8 +313,8 @@ def test_a_stranger_reaches_the_ports_80_and_443_only(
 ) -> None:
     reaching(monkeypatch)  # nothing is looked up
     for host in ("1.1.1.1", "[2606:4700::1111]", "a.example", "u:p@a.example", "a.example."):
-        told = refusal(StrangerClient(OPEN), f"{scheme}://{host}:{port}/")
-        assert told == f"it has the port {port}; addresses of others have 80 or 443"
+        message = refusal(StrangerClient(OPEN), f"{scheme}://{host}:{port}/")
+        assert message == f"it has the port {port}; addresses of others have 80 or 443"
 
 
 def test_a_redirect_leads_a_stranger_to_no_other_port_or_network(
@@ -324,7 +324,7 @@ def test_a_redirect_leads_a_stranger_to_no_other_port_or_network(
     monkeypatch.setattr(http_client, "STRANGER_PORTS", (80, 443, receiver.port))
     receiver.status = 302
     here = f"http://127.0.0.1:{receiver.port}/"
-    for there, told in (
+    for there, message in (
         ("http://127.0.0.1:22/", "the port 22"),
         ("//127.0.0.1:8080/", "the port 8080"),
         ("http://127.0.1.1/", "no public address"),
@@ -332,7 +332,7 @@ def test_a_redirect_leads_a_stranger_to_no_other_port_or_network(
         ("ftp://127.0.0.1/", "no http address"),
     ):
         receiver.location = there
-        assert told in refusal(StrangerClient(LOCAL), here), there
+        assert message in refusal(StrangerClient(LOCAL), here), there
 
 
 def test_each_client_names_its_own_list_of_networks(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -257,10 +257,10 @@ def test_the_widget_gets_its_texts_and_no_others(tag: str) -> None:
 
 @pytest.mark.parametrize("tag", ALL)
 def test_hugo_is_told_the_plural_form_of_each_number(tag: str) -> None:
-    told = catalogues.hugo_words(catalogs()[tag])
+    words = catalogues.hugo_words(catalogs()[tag])
     for number in range(1, 1_100):
         index = number if number < 100 else 100 + number % 100
-        text = told["counts"][int(told["form_of"][index])]
+        text = words["counts"][int(words["form_of"][index])]
         assert text.replace("#", str(number)) == find_language(tag).count(number)
 
 

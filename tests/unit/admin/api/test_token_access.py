@@ -94,10 +94,10 @@ def service(tmp_path: Path) -> Iterator[Served]:
 
 
 def test_every_operation_asks_for_a_token_of_its_scope(service: Served) -> None:
-    told = {
+    shown = {
         f"{route.method} {route.pattern.removeprefix(BASE)}" for route in service.programs.routes()
     }
-    assert told == {*TABLE}
+    assert shown == {*TABLE}
     programs = {
         letter: Program(service, scope, "notes" if letter == "1" else "")
         for letter, scope in SCOPES.items()
@@ -284,16 +284,16 @@ def test_a_stream_tells_what_changes_for_its_token_alone(service: Served) -> Non
     publisher.followed.add(first.follows)
     add(service.database, status="pending", site="blog")
     queue.send_changes()
-    assert publisher.told == [], "another site's"
+    assert publisher.sent == [], "another site's"
     number = add(service.database, status="pending", site="notes").comment.id
     queue.send_changes()
     queue.send_changes()
     event = b'data: {"pending":1,"spam":0,"newest":%d}\n\n' % number
-    assert publisher.told == [(first.follows, event)]
+    assert publisher.sent == [(first.follows, event)]
     service.database.write_now(api_tokens.revoke, 1, 1)
     add(service.database, status="pending", site="notes")
     queue.send_changes()
-    assert len(publisher.told) == 1, "it is revoked"
+    assert len(publisher.sent) == 1, "it is revoked"
     publisher.followed.clear()
     queue.send_changes()
     assert not queue._sent
@@ -326,9 +326,9 @@ def test_owners_invite_by_program_and_the_link_makes_the_account(service: Served
         return program.ask("POST", "/invitations", **sent, password=PASSWORD)
 
     made = data(invite(role="moderator", sites=["notes"]))
-    told = made["invitation"]
-    assert (told["role"], told["sites"], told["actor"]) == ("moderator", ["notes"], "rosa")
-    assert program.get("/invitations")["data"] == [told]
+    shown = made["invitation"]
+    assert (shown["role"], shown["sites"], shown["actor"]) == ("moderator", ["notes"], "rosa")
+    assert program.get("/invitations")["data"] == [shown]
     path = made["link"].partition("/moderation/")[2]
     seat = Seat(service)
     assert seat.get(path).status == 200
@@ -376,8 +376,8 @@ def test_a_program_reads_and_changes_the_profile_of_its_account(service: Served)
     assert (changed["public_name"], changed["site"]) == ("Rosa Miller", "https://b.example")
     assert (changed["name"], changed["role"], changed["sites"]) == ("rosa", "owner", [])
     data(program.ask("PATCH", "/profile", site=""))
-    told = program.get("/profile")
-    assert (told["public_name"], told["site"]) == ("Rosa Miller", "")
-    assert (told["email"], told["verified"]) == ("", False)
+    shown = program.get("/profile")
+    assert (shown["public_name"], shown["site"]) == ("Rosa Miller", "")
+    assert (shown["email"], shown["verified"]) == ("", False)
     assert program.ask("PATCH", "/profile", public_name="lea").status == 409
     assert program.ask("PATCH", "/profile", role="owner").status == 400

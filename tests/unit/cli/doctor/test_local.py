@@ -14,7 +14,7 @@ from commentsvc.settings.schema import DatabaseSettings, ServerSettings, Setting
 from tests.unit.mail_server import MailServer, mail_server, mail_settings
 
 
-def look(tmp_path: Path, **changes: str) -> tuple[Finding, MailServer]:
+def check(tmp_path: Path, **changes: str) -> tuple[Finding, MailServer]:
     async def scene() -> tuple[Finding, MailServer]:
         async with mail_server() as server:
             mail = replace(mail_settings(server.port), **changes)
@@ -25,19 +25,19 @@ def look(tmp_path: Path, **changes: str) -> tuple[Finding, MailServer]:
 
 
 def test_a_mail_server_that_lets_us_in_is_well_and_gets_no_mail(tmp_path: Path) -> None:
-    finding, server = look(tmp_path)
+    finding, server = check(tmp_path)
     assert finding.good
     assert "accepts the login" in finding.text
     assert not server.mails
 
 
 def test_a_mail_server_without_the_security_that_is_wanted_is_told(tmp_path: Path) -> None:
-    finding, _ = look(tmp_path, security="starttls")
+    finding, _ = check(tmp_path, security="starttls")
     assert finding.good is False
 
 
 @pytest.mark.parametrize(
-    ("told", "good"),
+    ("answered", "good"),
     [
         ("https://c.example/in", True),
         ("https://c.example/in/", True),
@@ -46,9 +46,9 @@ def test_a_mail_server_without_the_security_that_is_wanted_is_told(tmp_path: Pat
         ("", None),
     ],
 )
-def test_links_that_lead_elsewhere_are_told(told: str, good: bool | None) -> None:
+def test_links_that_lead_elsewhere_are_told(answered: str, good: bool | None) -> None:
     visitor = ProbeClient("https://c.example/in/", ssl.create_default_context())
-    settings = Settings(server=ServerSettings(public_url=told))
+    settings = Settings(server=ServerSettings(public_url=answered))
     assert local.public_url(visitor, settings).good is good
 
 

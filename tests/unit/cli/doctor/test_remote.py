@@ -30,7 +30,7 @@ class Answering(ProbeClient):
 
 
 @pytest.mark.parametrize(
-    ("told", "good"),
+    ("answered", "good"),
     [
         (b'{"time": "2026-11-18T11:06:45Z"}', True),
         (b'{"time": "2026-11-18T11:07:30Z"}', False),
@@ -40,8 +40,8 @@ class Answering(ProbeClient):
         (b"[]", False),
     ],
 )
-def test_clocks_that_are_apart_are_found(told: bytes, good: bool) -> None:
-    assert remote.clock(Answering(told), SettableClock(NOW)).good is good
+def test_clocks_that_are_apart_are_found(answered: bytes, good: bool) -> None:
+    assert remote.clock(Answering(answered), SettableClock(NOW)).good is good
 
 
 def test_metrics_that_are_public_are_found() -> None:
@@ -59,7 +59,7 @@ def test_a_certificate_that_was_not_renewed_is_found(day: str, good: bool) -> No
 
 
 @pytest.mark.parametrize(
-    ("told", "good"),
+    ("answered", "good"),
     [
         ("203.0.113.9", False),  # addresses reserved for documentation are nobody's
         ("93.184.216.34", True),  # behind a router, this machine has another address
@@ -70,8 +70,8 @@ def test_a_certificate_that_was_not_renewed_is_found(day: str, good: bool) -> No
         ("", False),
     ],
 )
-def test_an_address_that_is_not_the_askers_is_found(told: str, good: bool) -> None:
-    assert remote.address(Answering(f'{{"address": "{told}"}}'.encode())).good is good
+def test_an_address_that_is_not_the_askers_is_found(answered: str, good: bool) -> None:
+    assert remote.address(Answering(f'{{"address": "{answered}"}}'.encode())).good is good
 
 
 @pytest.mark.parametrize(

@@ -298,18 +298,18 @@ class Player:
             self._cookies[step.name] = reply.headers["Set-Cookie"].partition(";")[0]
         if step.method == "PUT" and "Set-Cookie" in reply.headers:  # Isso's depends on the text
             self._cookies[step.cookie] = reply.headers["Set-Cookie"].partition(";")[0]
-        return self._told(step, reply)
+        return self._comparable(step, reply)
 
-    def _told(self, step: Step, reply: Reply) -> dict[str, Json]:
-        told: dict[str, Json] = {"status": reply.status}
+    def _comparable(self, step: Step, reply: Reply) -> dict[str, Json]:
+        shown: dict[str, Json] = {"status": reply.status}
         if reply.status >= 400:
-            return told
+            return shown
         names = {number: name for name, number in self._ids.items()}
         if step.method != "PUT":  # Isso sets a new cookie on PUT, and we do not
             for field in ("Set-Cookie", "X-Set-Cookie"):
                 if field in reply.headers:
                     number = reply.headers[field].partition("=")[0].removeprefix("isso-")
-                    told[field] = names[number]
+                    shown[field] = names[number]
         exposed = reply.headers["Access-Control-Expose-Headers"].split(", ")
         assert reply.headers["Access-Control-Allow-Origin"] == ORIGIN
         assert reply.headers["Access-Control-Allow-Credentials"] == "true"
@@ -318,12 +318,12 @@ class Player:
             contents = re.findall(
                 r'<content type="html">(.*?)</content>', reply.body.decode(), re.S
             )
-            told["feed"] = sorted(filter(None, (_plain_html(unescape(each)) for each in contents)))
+            shown["feed"] = sorted(filter(None, (_plain_html(unescape(each)) for each in contents)))
         else:
-            told["json"] = self._named(json.loads(reply.body), names)
+            shown["json"] = self._named(json.loads(reply.body), names)
             if step.target.startswith("/latest"):  # Isso puts replies behind all others
-                told["json"].sort(key=lambda each: each["id"])
-        return told
+                shown["json"].sort(key=lambda each: each["id"])
+        return shown
 
     def _named(self, value: Json, names: dict[str, str]) -> Json:
         """Return JSON with names of comments for ids, and without values that differ by server."""
@@ -331,30 +331,30 @@ class Player:
             return [self._named(each, names) for each in value]
         if not isinstance(value, dict):
             return value
-        told = {name: self._named(each, names) for name, each in value.items()}
+        shown = {name: self._named(each, names) for name, each in value.items()}
         for name in ("id", "parent"):
-            if told.get(name) is not None:
-                told[name] = names.get(str(told[name]), told[name])
+            if shown.get(name) is not None:
+                shown[name] = names.get(str(shown[name]), shown[name])
         for name in ("created", "modified"):
-            if name in told:
-                told[name] = told[name] is not None
-        if "replies" in told:  # as /config has them
-            told.pop("config", None)
-        for name in ignored(told):
-            told.pop(name, None)
-        if "text" in told:
-            told["text"] = _plain_html(told["text"])
-        return told
+            if name in shown:
+                shown[name] = shown[name] is not None
+        if "replies" in shown:  # as /config has them
+            shown.pop("config", None)
+        for name in ignored(shown):
+            shown.pop(name, None)
+        if "text" in shown:
+            shown["text"] = _plain_html(shown["text"])
+        return shown
 
 
-def ignored(told: Mapping[str, Json]) -> tuple[str, ...]:
+def ignored(shown: Mapping[str, Json]) -> tuple[str, ...]:
     """Return the keys in which we differ from Isso on purpose.
 
     Lists do not tell who wants mails; the latest comments have a title and a hash more; a comment
     that was deleted has no date of its deletion, and is in no feed; and a refused vote has words of
     ours.
     """
-    gone = ("modified",) if told.get("mode") == 4 else ()
+    gone = ("modified",) if shown.get("mode") == 4 else ()
     return ("hash", "notification", "title", "message", *gone)
 
 

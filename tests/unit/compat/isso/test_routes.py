@@ -455,10 +455,10 @@ def test_a_vote_says_nothing_of_a_comment_that_is_not_listed(
 def test_only_pages_of_the_site_read_with_credentials(service: Served) -> None:
     for origin, allowed in ((BLOG, BLOG), ("https://evil.example", None), ("null", None)):
         asked = service.ask("OPTIONS", "/isso/id/5", origin=origin)
-        told = fields(asked)
+        sent = fields(asked)
         assert asked.status == 204
-        assert told.get("Access-Control-Allow-Origin") == allowed
-        assert told.get("Access-Control-Allow-Methods") == (allowed and "GET, PUT, DELETE")
+        assert sent.get("Access-Control-Allow-Origin") == allowed
+        assert sent.get("Access-Control-Allow-Methods") == (allowed and "GET, PUT, DELETE")
         for target in ("/isso/?uri=/p/", "/isso/config"):
             read = fields(service.ask("GET", target, origin=origin))
             assert read["Access-Control-Allow-Origin"] == BLOG

@@ -60,9 +60,9 @@ def test_a_postgresql_that_was_copied_is_refused_likewise(
     new = tmp_path / "new" / data_dir.DATABASE
     new.parent.mkdir()
     engine_copy.copy(url, new, quiet)
-    for look in (upgrade.upgrade, upgrade.is_current):
+    for open_ in (upgrade.upgrade, upgrade.is_current):
         with pytest.raises(DatabaseUnusable, match=f"copied to {new}"):
-            look(url)
+            open_(url)
     upgrade.upgrade(new)
     moved.unmark(url)
     assert upgrade.is_current(url)

@@ -230,15 +230,15 @@ def test_a_search_for_damage_has_its_time_within_a_large_tree_too(
     with contextlib.closing(sqlite3.connect(path)) as connection, connection:
         connection.execute("INSERT INTO site (name) SELECT hex(zeroblob(30000000))")
 
-    def look(seconds: float) -> float:
-        monkeypatch.setattr(upgrade, "LOOK", seconds)
+    def duration(seconds: float) -> float:
+        monkeypatch.setattr(upgrade, "CHECK_TIME", seconds)
         begin = time.process_time()
         assert not upgrade.check(path)
         return time.process_time() - begin
 
-    whole = look(60)
+    whole = duration(60)
     # On a busy machine the alarm may come late.
-    assert any(look(whole / 10) < whole / 2 for _ in range(20))
+    assert any(duration(whole / 10) < whole / 2 for _ in range(20))
 
 
 @pytest.mark.parametrize("mode", ["delete", "wal"])

@@ -182,10 +182,10 @@ def test_a_wrong_password_is_one_clear_line_without_it(server: Server) -> None:
         return "it connects, since the rules are not read yet"
 
     wait_for(lambda: "password authentication failed" in fault(), "the rules")
-    told = fault()
-    assert told.startswith("PostgreSQL cannot be reached (")
-    assert "\n" not in told
-    assert "mistaken" not in told
+    message = fault()
+    assert message.startswith("PostgreSQL cannot be reached (")
+    assert "\n" not in message
+    assert "mistaken" not in message
 
 
 @pytest.fixture

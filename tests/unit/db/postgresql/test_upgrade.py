@@ -185,13 +185,13 @@ def test_what_is_unsafe_or_too_narrow_is_told(
     revoked = postgresql_upgrade.examine(url)
     postgresql_server.run("DROP ROLE stranger")
     assert state.version[0].isdigit()
-    told = "; ".join(state.problems)
-    assert "fsync is off: a power cut" in told
-    assert "6 connections are free, and a service takes 10" in told
-    assert "synchronous_commit is local: a standby may lack" in told
-    assert "the standby second is 60 seconds behind" in told
-    assert "its clock differs by" in told
-    assert "stranger), and could disturb the service: run REVOKE CONNECT ON DATABASE" in told
+    problems = "; ".join(state.problems)
+    assert "fsync is off: a power cut" in problems
+    assert "6 connections are free, and a service takes 10" in problems
+    assert "synchronous_commit is local: a standby may lack" in problems
+    assert "the standby second is 60 seconds behind" in problems
+    assert "its clock differs by" in problems
+    assert "stranger), and could disturb the service: run REVOKE CONNECT ON DATABASE" in problems
     assert "REVOKE" not in "; ".join(revoked.problems)
     with pytest.raises(DatabaseUnusable, match="does not exist"):
         postgresql_upgrade.examine(postgresql_server.url("nowhere"))

@@ -88,9 +88,9 @@ def stored(isso: Path) -> list[tuple[str, str, int | None, int, str, str]]:
 
 def test_what_isso_has_stored_is_imported(isso: Path, tmp_path: Path) -> None:
     run("-c", WRITE, isso)
-    told = ours(tmp_path / "data", "import", "auto", isso.with_name("isso.db"))
-    assert "isso: recognised by its tables" in told
-    assert "empty                1" in told
+    output = ours(tmp_path / "data", "import", "auto", isso.with_name("isso.db"))
+    assert "isso: recognised by its tables" in output
+    assert "empty                1" in output
     found = {
         each.comment.id: each for each in client.read(tmp_path / "data", queries.listing, None, 10)
     }

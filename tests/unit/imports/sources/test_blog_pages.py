@@ -49,15 +49,15 @@ def test_a_list_of_sitemaps_is_followed(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("name", "told"),
+    ("name", "message"),
     [
         ("none", "none answers with the status 404, and no sitemap"),
         ("page", "page is no sitemap: line 1"),
         ("other", "other cannot be read: no route"),
     ],
 )
-def test_what_is_no_sitemap_is_named(name: str, told: str) -> None:
-    with pytest.raises(ImportFailed, match=told):
+def test_what_is_no_sitemap_is_named(name: str, message: str) -> None:
+    with pytest.raises(ImportFailed, match=message):
         read(f"https://blog.example/{name}")
 
 

@@ -29,7 +29,7 @@ from commentsvc.moderation import changes, pins, retention, threads, undo
 from commentsvc.readers import accounts, follows, subscriptions
 from commentsvc.settings.schema import DatabaseSettings
 from commentsvc.spam import bans
-from commentsvc.spam.protected_names import looks
+from commentsvc.spam.protected_names import name_skeletons
 from commentsvc.util.clock import SYSTEM_CLOCK
 from tests.unit.database_fixture import HOUR, NOW, add, decide, forget, location, new, opened
 from tests.unit.exports.test_contents import fill, sign_in
@@ -141,7 +141,7 @@ class Service:
         if author == "Ann" and more % 3 == 0:
             who = self.do(accounts.identified, page.site, ("mail", email), email, self.now)
             if not who.name:
-                who = self.do(accounts.choose_name, who, author, looks(author))
+                who = self.do(accounts.choose_name, who, author, name_skeletons(author))
         self.do(
             create.add,
             new(
@@ -506,8 +506,8 @@ def test_an_export_by_another_program_is_imported(tmp_path: Path) -> None:
     path.write_text("\n" + "\n".join(map(json.dumps, HAND_MADE)))
     done = run(data, "auto", path)
     assert done.exit_code == 0, done.output
-    for told in ("stored                 2", "Invalid value 'later'", "1 comments of the export"):
-        assert told in done.output
+    for line in ("stored                 2", "Invalid value 'later'", "1 comments of the export"):
+        assert line in done.output
     with opened(data) as database:
         found = [database.read_now(queries.get, number).comment for number in (1, 2)]
         assert [each.published_at for each in found] == [0, 0]
