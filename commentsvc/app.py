@@ -59,7 +59,7 @@ from commentsvc.feedback.views import ViewCounter
 from commentsvc.http.bridge import Bridge
 from commentsvc.http.messages import CorsPolicy
 from commentsvc.http.miss_limit import MissLimiter
-from commentsvc.http.router import Route, Router
+from commentsvc.http.router import Route, Router, declared_routes
 from commentsvc.inbox.hook import InboxHook
 from commentsvc.mentions.endpoint import WebmentionEndpoint
 from commentsvc.moderation import site_names
@@ -421,16 +421,18 @@ def build(
     public, read_only_posts = _routes_for_readers(service, submissions, cors)
     routes = [
         *public,
-        *stream.routes(),
-        *PageViews(service, views).routes(),
         *SignInPages(service, memory.names).routes(),
-        *WebmentionEndpoint(service).routes(),
-        *hook.routes(),
         *programs.routes(),
-        *Health(service, figures.core, outbox, figures.backups, figures.instance).routes(),
         *Files(settings, blog).routes(),
+        *declared_routes(
+            stream,
+            PageViews(service, views),
+            WebmentionEndpoint(service),
+            hook,
+            Health(service, figures.core, outbox, figures.backups, figures.instance),
+        ),
     ]
-    routes += ApiDescription(settings, routes).routes()
+    routes += declared_routes(ApiDescription(settings, routes))
     pages = AdminPages(service, figures).routes()
     both = [*routes, *pages]
     largest = settings.server.max_body_kib << 10
@@ -478,15 +480,17 @@ def _routes_for_readers(
     images = CommentImages(service, cors)
     feeds = Feeds(service)
     routes = [
-        *api.routes(),
-        *actions.routes(),
-        *Avatars(settings, service.sites, service.clock).routes(),
-        *feeds.routes(),
+        *declared_routes(
+            api,
+            actions,
+            Avatars(settings, service.sites, service.clock),
+            feeds,
+            reactions,
+            images,
+            CommentPermalink(service, serializer),
+        ),
         *Embed(service, submissions, serializer, reactions, images).routes(),
-        *reactions.routes(),
-        *images.routes(),
         *CommentForms(service, actions).routes(),
-        *CommentPermalink(service, serializer).routes(),
         *Stacosys(service, submissions, api, feeds).routes(),
         *LinkPages(service).routes(),
         *PersonalDataPages(service).routes(),

@@ -50,8 +50,7 @@ from commentsvc.http.messages import (
     encode,
     too_many,
 )
-from commentsvc.http.operation import NOTHING, Operation, json_of, read_fields
-from commentsvc.http.router import Route, with_query
+from commentsvc.http.operation import handles, read_fields
 from commentsvc.model import DELETED, Comment, Entry
 from commentsvc.moderation import author_edits
 from commentsvc.moderation.author_edits import EditCredentials
@@ -116,65 +115,6 @@ class ReportRequest(msgspec.Struct, frozen=True, forbid_unknown_fields=True, gc=
     reporter: Word
 
 
-EDIT = Operation(
-    method="PATCH",
-    path="/api/comments/{id}",
-    summary="Edit your own comment",
-    query=LanguageQuery,
-    body=(json_of(MessageBody),),
-    bearer="edit",
-    answers={200: json_of(Revised)},
-    errors=(400, 401, 403, 404, 415, 429, 503),
-)
-DELETE = Operation(
-    method="DELETE",
-    path="/api/comments/{id}",
-    summary="Delete your own comment",
-    query=LanguageQuery,
-    bearer="edit",
-    answers={204: NOTHING},
-    errors=(400, 401, 403, 404, 503),
-)
-VOTE = Operation(
-    method="POST",
-    path="/api/comments/{id}/votes",
-    summary="Vote for a comment, or withdraw the vote",
-    query=LanguageQuery,
-    body=(json_of(VoteRequest),),
-    answers={200: json_of(Votes)},
-    errors=(400, 403, 404, 409, 415, 429, 503),
-)
-REPORT = Operation(
-    method="POST",
-    path="/api/comments/{id}/reports",
-    summary="Report a comment to the moderators",
-    query=LanguageQuery,
-    body=(json_of(ReportRequest),),
-    answers={204: NOTHING},
-    errors=(400, 403, 404, 415, 429, 503),
-)
-
-
-READER = Operation(
-    method="GET",
-    path="/api/reader",
-    summary="Get the name of the reader who signed in, and this reader's comments on a page",
-    query=ReaderQuery,
-    bearer="reader",
-    answers={200: json_of(ReaderState)},
-    errors=(400, 401, 403, 503),
-)
-SIGN_OUT = Operation(
-    method="DELETE",
-    path="/api/reader",
-    summary="Sign a reader out in this browser, or everywhere",
-    query=SignOutQuery,
-    bearer="reader",
-    answers={204: NOTHING},
-    errors=(400, 401, 403, 503),
-)
-
-
 class FoundComment(NamedTuple):
     """The comment that a request is about, and the CORS headers of the answer."""
 
@@ -211,19 +151,17 @@ class AuthorActions:
         self._submissions = submissions
         self._serializer = serializer
 
-    def routes(self) -> list[Route]:
-        """Return the table of routes."""
-        return [
-            with_query(EDIT, self.edit),
-            with_query(DELETE, self.delete),
-            with_query(VOTE, self.vote),
-            with_query(REPORT, self.report),
-            with_query(READER, self.reader),
-            with_query(SIGN_OUT, self.sign_out),
-        ]
-
-    async def edit(self, request: Request, _query: LanguageQuery) -> Response:
-        """PATCH /api/comments/ID with JSON ``{"message"}``: 200 ``{"status", "comment"}``.
+    @handles(
+        "PATCH",
+        "/api/comments/{id}",
+        Revised,
+        query=LanguageQuery,
+        body=MessageBody,
+        bearer="edit",
+        errors=(400, 401, 403, 404, 415, 429, 503),
+    )
+    async def edit(self, request: Request) -> Response:
+        """Edit your own comment.
 
         The edit token is in `Authorization: Bearer`. The status is ``pending`` if the new text, or
         the old one, has to be approved. 400 with the invalid fields, 401 without the token, 403
@@ -236,19 +174,35 @@ class AuthorActions:
         shown = self._serializer.item(comment, entry.site)
         return Response(200, headers, encode(Revised(status(comment), shown)))
 
-    async def delete(self, request: Request, _query: LanguageQuery) -> Response:
-        """DELETE /api/comments/ID: 204; the comment is no longer shown, replies to it are.
+    @handles(
+        "DELETE",
+        "/api/comments/{id}",
+        query=LanguageQuery,
+        bearer="edit",
+        errors=(400, 401, 403, 404, 503),
+    )
+    async def delete(self, request: Request) -> Response:
+        """Delete your own comment.
 
-        The edit token is in `Authorization: Bearer`. 204 also if it is deleted already. 401, 403,
-        404 and 503 as for an edit.
+        The comment is no longer shown, replies to it are. The edit token is in
+        `Authorization: Bearer`. 204 also if it is deleted already. 401, 403, 404 and 503 as
+        for an edit.
         """
         entry, headers = self._claim(request, request.number(), request.bearer())
         now = self._clock.now_ms()
         await self._database.write(author_edits.delete, entry.comment.id, now)
         return Response(204, (NOT_STORED, *headers), b"")
 
-    async def vote(self, request: Request, _query: LanguageQuery) -> Response:
-        """POST /api/comments/ID/votes with JSON ``{"vote", "voter"}``: 200 ``{"votes", "vote"}``.
+    @handles(
+        "POST",
+        "/api/comments/{id}/votes",
+        Votes,
+        query=LanguageQuery,
+        body=VoteRequest,
+        errors=(400, 403, 404, 409, 415, 429, 503),
+    )
+    async def vote(self, request: Request) -> Response:
+        """Vote for a comment, or withdraw the vote.
 
         `vote` is 1 (for), 0 (taken back) or, if the settings allow it, -1; `voter` is a random word
         that a browser makes once and keeps. The last vote of each voter counts. 400 with the
@@ -317,8 +271,15 @@ class AuthorActions:
         await self._database.write(author_edits.delete, number, self._clock.now_ms())
         return entry
 
-    async def report(self, request: Request, _query: LanguageQuery) -> Response:
-        """POST /api/comments/ID/reports with JSON ``{"reporter"}``: 204; moderators see it.
+    @handles(
+        "POST",
+        "/api/comments/{id}/reports",
+        query=LanguageQuery,
+        body=ReportRequest,
+        errors=(400, 403, 404, 415, 429, 503),
+    )
+    async def report(self, request: Request) -> Response:
+        """Report a comment to the moderators.
 
         `reporter` is a random word that a browser makes once and keeps; a second report of the same
         comment changes nothing. 400 with the invalid fields, 403 for a foreign page, 404, 415, 429,
@@ -350,8 +311,9 @@ class AuthorActions:
         now = self._clock.now_ms()
         return await self._database.write(author_edits.edit, number, message, verdict, now)
 
+    @handles("GET", "/api/reader", ReaderState, bearer="reader", errors=(400, 401, 403, 503))
     async def reader(self, request: Request, query: ReaderQuery) -> Response:
-        """GET /api/reader?url=U: 200 ``{"name", "comments"}``, those by this reader on the page.
+        """Get the name of the reader who signed in, and this reader's comments on a page.
 
         The session's token is in `Authorization: Bearer`. 400, 401, 403.
         """
@@ -382,10 +344,12 @@ class AuthorActions:
         headers = (("Content-Type", JSON), NOT_STORED, NO_SNIFFING, *headers)
         return Response(200, headers, encode(ReaderState(who.name, own)))
 
+    @handles("DELETE", "/api/reader", bearer="reader", errors=(400, 401, 403, 503))
     async def sign_out(self, request: Request, query: SignOutQuery) -> Response:
-        """DELETE /api/reader?url=U: 204; the session is over, with `everywhere=yes` all are.
+        """Sign a reader out in this browser, or everywhere.
 
-        The session's token is in `Authorization: Bearer`. 400, 401, 403.
+        With `everywhere=yes` all sessions are over. The session's token is in `Authorization:
+        Bearer`. 400, 401, 403.
         """
         site, _ = self._sites.page_or_site(query.url, query.site)
         headers = self._cors.check(request, site)

@@ -28,8 +28,7 @@ from commentsvc.http.messages import (
     Response,
     TrustedProxies,
 )
-from commentsvc.http.operation import Content, Operation, Query
-from commentsvc.http.router import Route, route
+from commentsvc.http.operation import Content, Query, handles
 from commentsvc.settings.schema import Settings
 from commentsvc.util.client_network import network_of
 from commentsvc.util.clock import Clock
@@ -72,24 +71,6 @@ class AvatarQuery(Query, frozen=True):
     ] = "0"
 
 
-AVATAR = Operation(
-    method="GET",
-    path="/api/avatar/{path}",
-    summary="The picture of an author, by the MD5 digest of an email address",
-    note="Only where the site has an `avatar_url`.",
-    query=AvatarQuery,
-    path_type=Annotated[
-        str,
-        Meta(
-            description="`avatar` of a comment; 0 for an author without one.",
-            pattern=f"^([0-9a-f]{{32}}|{NOBODY})$",
-        ),
-    ],
-    answers={200: Content("image/*")},
-    errors=(400, 404),
-)
-
-
 def _no_picture() -> HttpError:
     return HttpError(404, "not_found", "There is no such picture.")
 
@@ -122,17 +103,26 @@ class Avatars:
         self._proxies = TrustedProxies(settings.server.trusted_proxies)
         self._lane = asyncio.Semaphore(AT_ONCE)
 
-    def routes(self) -> list[Route]:
-        """Return the table of routes."""
-        return [route(AVATAR, self.picture)]
-
-    async def picture(self, request: Request) -> Response:
-        """GET /api/avatar/MD5[?site=S&fallback=1]: 200 with a small image. 404 if there is none.
+    @handles(
+        "GET",
+        "/api/avatar/{path}",
+        Content("image/*"),
+        note="Only where the site has an `avatar_url`.",
+        path_type=Annotated[
+            str,
+            Meta(
+                description="`avatar` of a comment; 0 for an author without one.",
+                pattern=f"^([0-9a-f]{{32}}|{NOBODY})$",
+            ),
+        ],
+        errors=(400, 404),
+    )
+    async def picture(self, request: Request, query: AvatarQuery) -> Response:
+        """The picture of an author, by the MD5 digest of an email address.
 
         MD5 is the `avatar` of a comment, or NOBODY. The core does not cache it, because it would
         never be purged.
         """
-        query = AVATAR.read(request)
         source = self._sources[self._sites.named(query.site)]
         name = request.path.removeprefix(PREFIX)
         if name != NOBODY and not is_digest(name):

@@ -67,8 +67,7 @@ from commentsvc.http.messages import (
     Response,
     encode,
 )
-from commentsvc.http.operation import TEXT, Operation, Query, json_of
-from commentsvc.http.router import Route, route, with_query
+from commentsvc.http.operation import TEXT, handles, json_of
 from commentsvc.model import APPROVED, fragment, site_tag, thread_tag, views_tag
 from commentsvc.submissions.service import Accepted
 from commentsvc.util.text import excerpt
@@ -151,70 +150,6 @@ class ListQuery(PageQuery, frozen=True):
     ] = ""
 
 
-PING = Operation(
-    method="GET",
-    path="/api/ping",
-    summary="Answer `OK`",
-    query=Query,
-    ignores_unknown=True,
-    answers={200: TEXT},
-)
-COUNT = Operation(
-    method="GET",
-    path="/api/comments/count",
-    summary="Count the comments of a page, or of the whole site",
-    query=CountQuery,
-    cached=True,
-    without_effect=("token",),
-    answers={200: json_of(Count)},
-    errors=(400, 503),
-)
-COUNTS = Operation(
-    method="GET",
-    path="/api/comments/counts",
-    summary="Count the comments of several pages, and give what else is asked for",
-    query=CountsQuery,
-    answers={200: json_of(Counts)},
-    errors=(400, 503),
-)
-LIST = Operation(
-    method="GET",
-    path="/api/comments",
-    summary="List the comments of a page",
-    query=ListQuery,
-    cached=True,
-    without_effect=("token",),
-    answers={200: json_of(ListedComments)},
-    errors=(400, 503),
-)
-SUBMIT = Operation(
-    method="POST",
-    path="/api/comments",
-    summary="Submit a comment",
-    query=WriteQuery,
-    body=(json_of(SubmissionFields),),
-    answers={201: json_of(Receipt), 202: json_of(Receipt)},
-    errors=(400, 401, 403, 409, 415, 429, 503),
-)
-PREVIEW = Operation(
-    method="POST",
-    path="/api/preview",
-    summary="Render a message as HTML, for a preview",
-    query=PreviewQuery,
-    body=(json_of(MessageBody),),
-    answers={200: json_of(Preview)},
-    errors=(400, 403, 415, 429),
-)
-FORM_TOKEN = Operation(
-    method="GET",
-    path="/api/form-token",
-    summary="Get what a form needs: a form token, and perhaps a proof-of-work challenge",
-    query=AnyPageQuery,
-    answers={200: json_of(FormOptions)},
-    errors=(400,),
-)
-
-
 class CommentsApi:
     """The handlers of our own API for comments."""
 
@@ -237,29 +172,21 @@ class CommentsApi:
         self._json: Headers = (("Content-Type", JSON), *shared)
         self._list: Headers = (*self._json, NO_SNIFFING)
 
-    def routes(self) -> list[Route]:
-        """Return the table of routes."""
-        return [
-            route(PING, self.ping),
-            route(COUNT, self.count),
-            with_query(COUNTS, self.counts),
-            route(LIST, self.list_comments),
-            route(SUBMIT, self.submit),
-            with_query(PREVIEW, self.preview),
-            with_query(FORM_TOKEN, self.form_token),
-        ]
-
+    @handles("GET", "/api/ping", TEXT, ignores_unknown=True, errors=())
     def ping(self, request: Request) -> Response:
-        """GET /api/ping: 200 ``OK``. Not cached, so that it shows that the whole program works."""
+        """Answer `OK`.
+
+        Not cached, so that it shows that the whole program works.
+        """
         return Response(200, (("Content-Type", "text/plain"), NOT_STORED, ANY_ORIGIN), b"OK")
 
-    def count(self, request: Request, operation: Operation[CountQuery] = COUNT) -> Response:
-        """GET /api/comments/count?url=U: 200 ``{"count": N}``, the number of approved comments.
+    @handles("GET", "/api/comments/count", Count, cached=True, without_effect=("token",))
+    def count(self, request: Request, query: CountQuery) -> Response:
+        """Count the comments of a page, or of the whole site.
 
         Without a url, or with an empty one, all pages of the site are counted. 400 for an invalid
         url or site. Cached.
         """
-        query = operation.read(request)
         site, url = self._sites.page_or_site(query.url, query.site)
         if url:
             thread = self._database.read_now(queries.thread, site, url)
@@ -267,21 +194,22 @@ class CommentsApi:
         else:
             number = self._database.read_now(queries.site_count, site)
             tag = site_tag(site)
-        tags = operation.tags(request, tag)
-        return Response(200, self._json, b'{"count":%d}' % number, tags)
+        return Response(200, self._json, b'{"count":%d}' % number, (tag,))
 
+    @handles("GET", "/api/comments/counts", Counts)
     def counts(
         self, request: Request, query: CountsQuery
     ) -> Response | Coroutine[Any, Any, Response]:
-        """GET /api/comments/counts?url=A&url=B: 200 ``{"counts": {"A": n, "B": 0}}``.
+        """Count the comments of several pages, and give what else is asked for.
 
-        The keys are the urls as they were sent, at most 100. The same answer can contain what else
-        a page with a list of posts shows: with `reactions=yes` ``"reactions": {"A": {emoji: n}}``;
-        with `latest=yes` ``"latest": [{"id", "author", "excerpt", "link", "title", "published"}]``
-        of the site; with `popular=day|week|month|year`, which may be repeated, ``"popular":
-        {"week": [{"link", "title", "count"}]}``; with `views=yes` ``"views": {"A": n}``, where the
-        site counts views; with `viewed=yes` ``"viewed": [{"link", "title", "views"}]``. 400 for an
-        invalid url or site. Cached.
+        ``{"counts": {"A": n, "B": 0}}``: the keys are the urls as they were sent, at most
+        100. The same answer can contain what else a page with a list of posts shows: with
+        `reactions=yes` ``"reactions": {"A": {emoji: n}}``; with `latest=yes` ``"latest":
+        [{"id", "author", "excerpt", "link", "title", "published"}]`` of the site; with
+        `popular=day|week|month|year`, which may be repeated, ``"popular": {"week":
+        [{"link", "title", "count"}]}``; with `views=yes` ``"views": {"A": n}``, where the
+        site counts views; with `viewed=yes` ``"viewed": [{"link", "title", "views"}]``. 400
+        for an invalid url or site. Cached.
         """
         site = self._sites.named(query.site)
         pages = {url: self._sites.locate(url, query.site) for url in query.url}
@@ -373,10 +301,11 @@ class CommentsApi:
             for page in views.most_viewed(snapshot, site, LISTED)
         ]
 
+    @handles("GET", "/api/comments", ListedComments, cached=True, without_effect=("token",))
     def list_comments(
-        self, request: Request, operation: Operation[ListQuery] = LIST
+        self, request: Request, query: ListQuery
     ) -> Response | Coroutine[Any, Any, Response]:
-        """GET /api/comments?url=U[&sort=oldest|newest|top&limit&after&since]: 200 with comments.
+        """List the comments of a page.
 
         ``{"data": […], "count": N, "next"?, "closes"?, "voting"?}``: the approved comments of the
         page. `count` is the number of all of them. `next` is the value of `after` for the next part
@@ -390,7 +319,6 @@ class CommentsApi:
         some. A client that has the earlier comments, but then not `count` of them, requests the
         whole list. 400 for an invalid parameter. Cached.
         """
-        query = operation.read(request)
         page = self._sites.locate(query.url, query.site)
         sort, after, since = query.sort, query.after or None, _since(query)
         most = self._settings.comments.list_limit
@@ -402,25 +330,16 @@ class CommentsApi:
                 return queries.changed(snapshot, page, since, limit, open_for)
             return queries.list_comments(snapshot, page, sort, limit, after, open_for)
 
-        def tags(part: CommentList) -> tuple[str, ...]:
-            return operation.tags(request, thread_tag(page.site, part.thread.url))
-
         if since is None and sort != "top" and limit <= SHORT:
-            part = self._database.read_now(Snapshot.whole, work)
-            return self._show_list(part, page, tags(part))
-        return self._read_list(work, page, tags)
+            return self._show_list(self._database.read_now(Snapshot.whole, work), page.site)
+        return self._read_list(work, page.site)
 
-    async def _read_list(
-        self,
-        work: Callable[[Snapshot], CommentList],
-        page: PageRef,
-        tags: Callable[[CommentList], tuple[str, ...]],
-    ) -> Response:
-        part = await self._database.read_for_public(work)
-        return self._show_list(part, page, tags(part))
+    async def _read_list(self, work: Callable[[Snapshot], CommentList], site: str) -> Response:
+        return self._show_list(await self._database.read_for_public(work), site)
 
-    def _show_list(self, part: CommentList, page: PageRef, tags: tuple[str, ...]) -> Response:
-        return Response(200, self._list, encode(self._listed(part, page.site)), tags)
+    def _show_list(self, part: CommentList, site: str) -> Response:
+        tags = (thread_tag(site, part.thread.url),)
+        return Response(200, self._list, encode(self._listed(part, site)), tags)
 
     def _listed(self, part: CommentList, site: str) -> ListedComments:
         voting = self._settings.comments.votes
@@ -436,28 +355,38 @@ class CommentsApi:
             reposts=part.thread.reposts,
         )
 
-    def submit(self, request: Request) -> Deferred:
-        """POST /api/comments with JSON: 201 if shown at once, 202 if it waits for approval.
+    @handles(
+        "POST",
+        "/api/comments",
+        {201: json_of(Receipt), 202: json_of(Receipt)},
+        body=SubmissionFields,
+        errors=(400, 401, 403, 409, 415, 429, 503),
+    )
+    def submit(self, request: Request, query: WriteQuery) -> Deferred:
+        """Submit a comment.
 
-        Both answer ``{"status", "comment", "token", "token_expires", "replies_feed"}``; the token
-        is null if an equal comment without a key was sent within the hour. 400 with all invalid
-        fields, 403 for a foreign page, 409 for the key of another comment, 415, 429, 503. `?site=`
-        names the site; `site` in the body is the author's web site. A reader who signed in sends
-        the session's token in `Authorization: Bearer`; name and address are then the reader's. 401
-        if the session is over.
+        201 if it is shown at once, 202 if it waits for approval. Both answer ``{"status",
+        "comment", "token", "token_expires", "replies_feed"}``; the token is null if an
+        equal comment without a key was sent within the hour. 400 with all invalid fields,
+        403 for a foreign page, 409 for the key of another comment, 415, 429, 503. `?site=`
+        names the site; `site` in the body is the author's web site. A reader who signed in
+        sends the session's token in `Authorization: Bearer`; name and address are then the
+        reader's. 401 if the session is over.
         """
         network = self._submissions.admit(request)
-        locate = self._sites.locator(SUBMIT.read(request).site)
+        locate = self._sites.locator(query.site)
         body = request.json()
         submission = from_json(body, self._settings.comments, locate)
         return self._submissions.begin(
             request, network, submission, partial(self._receipt, submission.page[0])
         )
 
+    @handles("POST", "/api/preview", Preview, body=MessageBody, errors=(400, 403, 415, 429))
     def preview(self, request: Request, query: PreviewQuery) -> Deferred:
-        """POST /api/preview?url=U with JSON ``{"message"}``: 200 ``{"html"}``, as on the page.
+        """Render a message as HTML, for a preview.
 
-        Nothing is stored. 400 with the invalid fields, 403 for a foreign page, 415, 429.
+        It looks as on the page. Nothing is stored. 400 with the invalid fields, 403 for a
+        foreign page, 415, 429.
         """
         page = self._sites.page_or_site(query.url, query.site)
         headers = self._cors.check(request, page.site)
@@ -467,8 +396,9 @@ class CommentsApi:
             request, message, page, lambda html: Response(200, headers, encode(Preview(html)))
         )
 
+    @handles("GET", "/api/form-token", FormOptions, errors=(400,))
     def form_token(self, request: Request, query: AnyPageQuery) -> Response:
-        """GET /api/form-token?url=U: 200 with what a new form needs.
+        """Get what a form needs: a form token, and perhaps a proof-of-work challenge.
 
         ``{"form_token", "proof_of_work"?, "length", "notify"}``. The comment is sent with the form
         token and a solution of the work in ALTCHA's format. Each is valid for one comment on that

@@ -34,8 +34,7 @@ from commentsvc.http.messages import (
     Response,
     encode,
 )
-from commentsvc.http.operation import Content, Operation
-from commentsvc.http.router import HandlerResult, Route, route
+from commentsvc.http.operation import Content, H, handles
 from commentsvc.model import ANCHOR, Entry, site_tag, thread_tag
 from commentsvc.util.i18n import ENGLISH, Text, find_language, translate
 from commentsvc.util.i18n import gettext as _
@@ -45,6 +44,9 @@ from commentsvc.util.timestamps import rfc3339
 # Comments in a feed. A program that reads it once a day misses none of a lively blog.
 ENTRIES: Final = 50
 REPLIES_FEED: Final = "feed/replies.atom?t="  # and the word of a comment
+ATOM: Final = "application/atom+xml"
+RSS: Final = "application/rss+xml"
+FEED_JSON: Final = "application/feed+json"
 JSON_FEED = "https://jsonfeed.org/version/1.1"
 
 # Characters that XML 1.0 does not allow, even as a character reference (section 2.2).
@@ -137,34 +139,9 @@ def json_feed(feed: Feed) -> bytes:
     return encode(document)
 
 
-def _operation(path: str, name: str, media_type: str) -> Operation[PageOrSiteQuery]:
-    return Operation(
-        method="GET",
-        path=path,
-        summary=f"The newest comments of a page or of the whole site, as {name}",
-        query=PageOrSiteQuery,
-        ignores_unknown=True,  # feed readers and analytics add parameters
-        cached=True,
-        answers={200: Content(media_type)},
-        errors=(400, 503),
-    )
-
-
-ATOM = _operation("/feed.atom", "Atom", "application/atom+xml")
-RSS = _operation("/feed.rss", "RSS 2.0", "application/rss+xml")
-JSON = _operation("/feed.json", "JSON Feed 1.1", "application/feed+json")
-
-
-REPLIES = Operation(
-    method="GET",
-    path="/feed/replies.atom",
-    summary="The newest replies to one comment, as Atom, at the address that its author was given",
-    query=LinkQuery,
-    ignores_unknown=True,
-    cached=True,
-    answers={200: Content("application/atom+xml")},
-    errors=(400, 404, 503),
-)
+def _feed(path: str, media_type: str) -> Callable[[H], H]:
+    """Declare a handler of a feed in a format; feed readers and analytics add parameters."""
+    return handles("GET", path, Content(media_type), ignores_unknown=True, cached=True)
 
 
 class Feeds:
@@ -183,37 +160,35 @@ class Feeds:
             NO_SNIFFING,
         )
 
-    def routes(self) -> list[Route]:
-        """Return the table of routes."""
-        return [
-            route(ATOM, self.atom),
-            route(RSS, self.rss),
-            route(JSON, self.json),
-            route(REPLIES, self.replies),
-        ]
+    @_feed("/feed.atom", ATOM)
+    async def atom(self, request: Request, query: PageOrSiteQuery) -> Response:
+        """The newest comments of a page or of the whole site, as Atom."""
+        return await self._answer(request, query, ATOM, atom)
 
-    def atom(self, request: Request) -> HandlerResult:
-        """GET /feed.atom[?url=U]: 200 with the newest comments of a page or the whole site.
+    @_feed("/feed.rss", RSS)
+    async def rss(self, request: Request, query: PageOrSiteQuery) -> Response:
+        """The newest comments of a page or of the whole site, as RSS 2.0."""
+        return await self._answer(request, query, RSS, rss)
 
-        Atom (RFC 4287). 400 for an invalid url or site. Cached.
+    @_feed("/feed.json", FEED_JSON)
+    async def json(self, request: Request, query: PageOrSiteQuery) -> Response:
+        """The newest comments of a page or of the whole site, as JSON Feed 1.1."""
+        return await self._answer(request, query, FEED_JSON, json_feed)
+
+    @handles(
+        "GET",
+        "/feed/replies.atom",
+        Content(ATOM),
+        ignores_unknown=True,
+        cached=True,
+        errors=(400, 404, 503),
+    )
+    async def replies(self, request: Request, query: LinkQuery) -> Response:
+        """The newest replies to one comment, as Atom, at the address that its author was given.
+
+        `t` came with the answer to the submission.
         """
-        return self._answer(request, ATOM, atom)
-
-    def rss(self, request: Request) -> HandlerResult:
-        """GET /feed.rss[?url=U]: as /feed.atom, RSS 2.0."""
-        return self._answer(request, RSS, rss)
-
-    def json(self, request: Request) -> HandlerResult:
-        """GET /feed.json[?url=U]: as /feed.atom, JSON Feed 1.1."""
-        return self._answer(request, JSON, json_feed)
-
-    async def replies(self, request: Request) -> Response:
-        """GET /feed/replies.atom?t=WORD: 200 with the newest replies to a comment. 404. Cached.
-
-        WORD came with the answer to the submission.
-        """
-        word = REPLIES.read(request).t
-        number = self._feed_words.read(word)
+        number = self._feed_words.read(query.t)
 
         def work(snapshot: Snapshot) -> tuple[Entry | None, list[Entry]]:
             own = None if number is None else queries.find(snapshot, number)
@@ -231,26 +206,25 @@ class Feeds:
             id=_id(source.site, f"replies {own.comment.id}"),
             title=_text(f"{words['replies']}: {own.comment.author} - {source.title}"),
             page=made.page + link,
-            address=f"{self._base}{request.path}?{urlencode({'t': word})}" if self._base else "",
+            address=f"{self._base}{request.path}?{urlencode({'t': query.t})}" if self._base else "",
         )
-        headers = (("Content-Type", REPLIES.answers[200].media_type), *self._headers)
-        tags = REPLIES.tags(request, thread_tag(own.site, own.url))
-        return Response(200, headers, atom(feed), tags)
+        headers = (("Content-Type", ATOM), *self._headers)
+        return Response(200, headers, atom(feed), (thread_tag(own.site, own.url),))
 
     async def _answer(
         self,
         request: Request,
-        operation: Operation[PageOrSiteQuery],
+        query: PageOrSiteQuery,
+        media_type: str,
         render: Callable[[Feed], bytes],
     ) -> Response:
-        query = operation.read(request)
         page = self._sites.page_or_site(query.url, query.site)
         source, entries = await self.read(page)
         address = self._address(request.path, source.url, query.site)
         feed = make_feed(msgspec.structs.replace(source, address=address), entries)
         tag = thread_tag(source.site, source.url) if source.url else site_tag(source.site)
-        headers = (("Content-Type", operation.answers[200].media_type), *self._headers)
-        return Response(200, headers, render(feed), operation.tags(request, tag))
+        headers = (("Content-Type", media_type), *self._headers)
+        return Response(200, headers, render(feed), (tag,))
 
     async def read(self, page: PageRef, most: int = 0) -> tuple[Source, list[Entry]]:
         """Return the source of a feed, for a page or the whole site, and its comments.

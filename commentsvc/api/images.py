@@ -35,8 +35,7 @@ from commentsvc.http.messages import (
     too_fast,
     too_many,
 )
-from commentsvc.http.operation import Content, Operation, Query, json_of
-from commentsvc.http.router import Route, with_query
+from commentsvc.http.operation import Content, handles, json_of
 from commentsvc.markup import image_names
 from commentsvc.model import thread_tag
 from commentsvc.spam.pending_limit import NETWORK_FULL
@@ -87,27 +86,6 @@ class UploadQuery(PageQuery, frozen=True):
     lang: LanguageTag = "en"
 
 
-UPLOAD = Operation(
-    method="POST",
-    path="/api/images",
-    summary="Upload a picture for a comment",
-    query=UploadQuery,
-    body=(Content("application/octet-stream"),),
-    answers={201: json_of(UploadedImage)},
-    errors=(400, 403, 404, 429, 503),
-    takes_file=True,
-)
-IMAGE = Operation(
-    method="GET",
-    path="/images/{path}",
-    summary="A picture of an approved comment",
-    query=Query,
-    path_type=Annotated[str, Meta(description="Its name.", pattern=rf"^{image_names.NAME}\.webp$")],
-    answers={200: Content("image/webp")},
-    errors=(400, 404, 503),
-)
-
-
 class CommentImages:
     """The handlers of images, and what makes them."""
 
@@ -139,17 +117,22 @@ class CommentImages:
             elif not is_confined():
                 _log.warning("pictures: %s", UNCONFINED)
 
-    def routes(self) -> list[Route]:
-        """Return the table of routes."""
-        return [with_query(UPLOAD, self.upload), with_query(IMAGE, self.image)]
-
+    @handles(
+        "POST",
+        "/api/images",
+        {201: json_of(UploadedImage)},
+        body=(Content("application/octet-stream"),),
+        errors=(400, 403, 404, 429, 503),
+        takes_file=True,
+    )
     async def upload(self, request: Request, query: UploadQuery) -> Response:
-        """POST /api/images?url=U with a JPEG, PNG, WebP or GIF file: 201 ``{"image", "url"}``.
+        """Upload a picture for a comment.
 
-        A comment shows it by ``![description](image)`` in its Markdown, with `image` from the
-        answer; `url` is its address from when the comment is approved. It is removed after a day
-        without a comment. The service makes a new file of it, without metadata. 400 if the picture
-        cannot be used, 403 for a foreign page, 404 if the site shows no images, 429, 503.
+        It is a JPEG, PNG, WebP or GIF file. A comment shows it by ``![description](image)``
+        in its Markdown, with `image` from the answer; `url` is its address from when the
+        comment is approved. It is removed after a day without a comment. The service makes
+        a new file of it, without metadata. 400 if the picture cannot be used, 403 for a
+        foreign page, 404 if the site shows no images, 429, 503.
         """
         site = self._sites.locate(query.url, query.site).site
         headers = self._cors.check(request, site)
@@ -198,10 +181,19 @@ class CommentImages:
         name = await self.store(request, site, content)
         return f"![{_SPECIAL(_escape, described)}](image:{name})"
 
-    async def image(self, request: Request, _query: Query) -> Response:
-        """GET /images/NAME.webp: 200 with the picture, if a comment that shows it is approved.
+    @handles(
+        "GET",
+        "/images/{path}",
+        Content("image/webp"),
+        path_type=Annotated[
+            str, Meta(description="Its name.", pattern=rf"^{image_names.NAME}\.webp$")
+        ],
+        errors=(400, 404, 503),
+    )
+    async def image(self, request: Request) -> Response:
+        """A picture of an approved comment.
 
-        404 otherwise. Cached.
+        404 unless a comment that shows it is approved. Cached.
         """
         name = request.path.removeprefix(PREFIX).removesuffix(SUFFIX)
         found = await self._database.read_for_public(images.shown, name)

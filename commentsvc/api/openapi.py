@@ -13,8 +13,8 @@ from commentsvc.api.author import VALUES
 from commentsvc.api.static_files import TAG, public_headers
 from commentsvc.comments.page_urls import LENGTH
 from commentsvc.http.messages import JSON, Error, Request, Response, encode
-from commentsvc.http.operation import Content, Operation, Query, json_of
-from commentsvc.http.router import Route, with_query
+from commentsvc.http.operation import Content, Operation, declared, handles, json_of
+from commentsvc.http.router import Route
 from commentsvc.settings.schema import Settings, Site
 
 Json = dict[str, Any]  # Any: part of a JSON document as the OpenAPI standard defines it
@@ -58,31 +58,19 @@ COMPRESSED: Final = {
 }
 PATH_ID: Final = {"type": "integer", "minimum": 1, "maximum": 10**18 - 1}
 
-DOCUMENT = Operation(
-    method="GET",
-    path="/openapi.json",
-    summary="The OpenAPI description of this API",
-    query=Query,
-    answers={200: Content(JSON)},
-    errors=(400,),
-)
-
 
 class ApiDescription:
     """The handler of the document. `routes` are all other routes."""
 
     def __init__(self, settings: Settings, routes: Sequence[Route]) -> None:
-        own = self.routes()
-        self._operations = [each.operation for each in (*routes, *own) if each.operation]
+        own = [operation for operation, _ in declared(self)]
+        self._operations = [*(each.operation for each in routes if each.operation), *own]
         self._headers = (("Content-Type", JSON), *public_headers(settings))
         self._settings = settings
 
-    def routes(self) -> list[Route]:
-        """Return the table of routes."""
-        return [with_query(DOCUMENT, self.openapi)]
-
-    def openapi(self, request: Request, _query: Query) -> Response:
-        """GET /openapi.json: 200 with the OpenAPI document of this service. Cached."""
+    @handles("GET", "/openapi.json", Content(JSON), errors=(400,))
+    def openapi(self, request: Request) -> Response:
+        """The OpenAPI description of this API."""
         return Response(200, self._headers, self._document, TAG)
 
     @cached_property

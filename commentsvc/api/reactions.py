@@ -24,8 +24,7 @@ from commentsvc.http.messages import (
     Response,
     encode,
 )
-from commentsvc.http.operation import Operation, json_of
-from commentsvc.http.router import Route, with_query
+from commentsvc.http.operation import handles
 from commentsvc.util.i18n import Message
 from commentsvc.util.i18n import gettext as _
 
@@ -47,17 +46,6 @@ class ReactionBody(msgspec.Struct, frozen=True, forbid_unknown_fields=True, gc=F
     reader: Word
 
 
-REACT = Operation(
-    method="POST",
-    path="/api/reactions",
-    summary="React to a page with an emoji, or take that back",
-    query=WriteQuery,
-    body=(json_of(ReactionBody),),
-    answers={200: json_of(Reactions)},
-    errors=(400, 403, 404, 409, 415, 429, 503),
-)
-
-
 def _say_wait(seconds: int) -> Message:
     return _("You are reacting too often. Please wait %(seconds)s seconds.", seconds=seconds)
 
@@ -72,12 +60,15 @@ class PageReactions:
         self._cors = cors
         self._limit = VoteLimit(service, _say_wait, TooManyReactions)
 
-    def routes(self) -> list[Route]:
-        """Return the table of routes."""
-        return [with_query(REACT, self.react)]
-
+    @handles(
+        "POST",
+        "/api/reactions",
+        Reactions,
+        body=ReactionBody,
+        errors=(400, 403, 404, 409, 415, 429, 503),
+    )
     async def react(self, request: Request, query: WriteQuery) -> Response:
-        """POST /api/reactions with JSON ``{"url", "emoji", "given", "reader"}``: 200 with counts.
+        """React to a page with an emoji, or take that back.
 
         The answer ``{"reactions": {emoji: number}}`` contains all emoji of the site in their
         configured order. `reader` is a random word that a browser makes once and keeps. Sending the

@@ -25,8 +25,8 @@ from commentsvc.http.messages import (
     Request,
     Response,
 )
-from commentsvc.http.operation import Content, Operation, Query
-from commentsvc.http.router import Route, route
+from commentsvc.http.operation import Content, handles
+from commentsvc.http.router import Route, declared_routes
 from commentsvc.settings.schema import Settings
 from commentsvc.util.i18n import find_language
 from commentsvc.util.templates import Templates
@@ -54,32 +54,11 @@ TYPES = {
 }
 
 
-STATIC = Operation(
-    method="GET",
-    path="/static/{path}",
-    summary="A file of the widget",
-    query=Query,
-    ignores_unknown=True,  # pages add the version of the file
-    cached=True,
-    answers={200: Content("*/*")},
-    errors=(404,),
-)
 # The widget's texts in a language, or a part of them. The widget names the language of the page,
 # whatever it is, so that it need not know which languages there are.
 _TEXTS = re.compile(
     r"locales/(.*?)(?:-(tools|form|reactions|views|images))?\.json", re.DOTALL
 ).fullmatch
-
-ROOT = Operation(
-    method="GET",
-    path="/",
-    summary="A page that says what this service is",
-    query=LanguageQuery,
-    ignores_unknown=True,
-    cached=True,
-    answers={200: Content("text/html")},
-    errors=(400,),
-)
 
 
 def _below(folder: Traversable, prefix: str = "") -> Iterable[tuple[str, Traversable]]:
@@ -137,20 +116,25 @@ class Files:
 
     def routes(self) -> list[Route]:
         """Return the table of routes; that of the blog matches every path and comes last."""
-        blog = Route("GET", "/{path}", self.blog, target_rule="only")  # its pages have no query
-        return [route(STATIC, self.static), blog if self._blog else route(ROOT, self.root)]
+        if not self._blog:
+            return declared_routes(self)
+        _root, static = declared_routes(self)
+        return [static, Route("GET", "/{path}", self.blog, target_rule="only")]  # without a query
 
-    def root(self, request: Request) -> Response:
-        """GET /[?lang=L]: 200 with a page that says what this service is. Cached."""
-        tag = ROOT.read(request).lang
-        language = find_language(tag)
+    @handles("GET", "/", Content("text/html"), ignores_unknown=True, cached=True, errors=(400,))
+    def root(self, request: Request, query: LanguageQuery) -> Response:
+        """A page that says what this service is."""
+        language = find_language(query.lang)
         page = TEMPLATES.render("root.html", language, sites=self._sites).encode()
         headers = (("Content-Type", TYPES[".html"]), *self._public)
-        is_known = tag == language.tag  # others have no end
-        return Response(200, headers, page, ROOT.tags(request, *TAG) if is_known else ())
+        is_known = query.lang == language.tag  # others have no end
+        return Response(200, headers, page, TAG if is_known else ())
 
+    @handles(
+        "GET", "/static/{path}", Content("*/*"), ignores_unknown=True, cached=True, errors=(404,)
+    )
     async def static(self, request: Request) -> Response:
-        """GET /static/PATH: 200 with a file of the widget, 404 for others. Cached."""
+        """A file of the widget."""
         name = request.decoded_path().removeprefix("/static/")
         content = widget_texts(name) or self._shipped.get(name)
         if content is None:

@@ -34,8 +34,7 @@ from commentsvc.http.messages import (
     Response,
     TrustedProxies,
 )
-from commentsvc.http.operation import Content, Operation
-from commentsvc.http.router import Route, with_query
+from commentsvc.http.operation import Content, handles
 from commentsvc.model import thread_of, thread_tag
 from commentsvc.util.client_network import network_of, wide_network
 
@@ -54,17 +53,6 @@ HEADERS: Final[Headers] = (
     ("X-Accel-Buffering", "no"),  # else nginx would buffer events
     ANY_ORIGIN,
     NO_SNIFFING,
-)
-
-
-STREAM: Final = Operation(
-    method="GET",
-    path="/api/comments/stream",
-    summary="Stream the number of comments of a page (Server-Sent Events)",
-    note='An event with `{"count": N}` and an id is sent at once and at each change.',
-    query=PageQuery,
-    answers={200: Content("text/event-stream")},
-    errors=(400, 503),
 )
 
 
@@ -108,12 +96,14 @@ class CommentStream:
         self._resting = False
         publisher.watch(self.changed, self.concerns)
 
-    def routes(self) -> list[Route]:
-        """Return the table of routes."""
-        return [with_query(STREAM, self.stream)]
-
+    @handles(
+        "GET",
+        "/api/comments/stream",
+        Content("text/event-stream"),
+        note='An event with `{"count": N}` and an id is sent at once and at each change.',
+    )
     def stream(self, request: Request, query: PageQuery) -> Response:
-        """GET /api/comments/stream?url=U: 200 ``text/event-stream`` that goes on.
+        """Stream the number of comments of a page (Server-Sent Events).
 
         Each event is ``{"count": N}`` with an id. The first is sent at once, unless the client has
         it already (`Last-Event-ID`), the others when visible comments of the page change, at most

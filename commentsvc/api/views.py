@@ -15,8 +15,7 @@ from commentsvc.http.messages import (
     TrustedProxies,
     too_fast,
 )
-from commentsvc.http.operation import NOTHING, Operation
-from commentsvc.http.router import Route, with_query
+from commentsvc.http.operation import handles
 from commentsvc.util.client_network import network_of, wide_network
 from commentsvc.util.i18n import gettext as _
 from commentsvc.util.ratelimit import RateLimiter
@@ -25,15 +24,6 @@ from commentsvc.util.ratelimit import RateLimiter
 VIEWS: Final = "300/hour"
 # How search engines call themselves, and not phones by CUBOT.
 _ROBOT: Final = re.compile(r"(?<!cu)bot\b|crawl|spider", re.IGNORECASE)
-
-VIEW = Operation(
-    method="POST",
-    path="/api/views",
-    summary="Count a view of a page",
-    query=PageQuery,
-    answers={204: NOTHING},
-    errors=(400, 403, 404, 429),
-)
 
 
 class PageViews:
@@ -48,16 +38,13 @@ class PageViews:
         self._limiter = RateLimiter("off" if spam.rate_limit == "off" else VIEWS)
         self._proxies = TrustedProxies(service.settings.server.trusted_proxies)
 
-    def routes(self) -> list[Route]:
-        """Return the table of routes."""
-        return [with_query(VIEW, self.view)]
-
+    @handles("POST", "/api/views", errors=(400, 403, 404, 429))
     def view(self, request: Request, query: PageQuery) -> Response:
-        """POST /api/views?url=U: 204. The page was opened once more, which shows within a minute.
+        """Count a view of a page.
 
-        Nothing about the reader is stored. Views by search engines are not counted. 400 for an
-        invalid url or site, 403 for a foreign page, 404 if the site does not count views, 429 from
-        a network with too many.
+        It shows within a minute. Nothing about the reader is stored. Views by search
+        engines are not counted. 400 for an invalid url or site, 403 for a foreign page, 404
+        if the site does not count views, 429 from a network with too many.
         """
         page = self._sites.locate(query.url, query.site)
         headers = self._cors.check(request, page.site)

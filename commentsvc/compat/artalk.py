@@ -29,19 +29,15 @@ from commentsvc.comments.submission import (
 )
 from commentsvc.compat import two_levels
 from commentsvc.compat.common import (
-    Guarded,
+    SiteApi,
     Website,
     error_text,
     json_body,
-    prefixes,
     read_json,
     refused,
     routes_of,
-    site_routes,
     split_pages,
     stored,
-    submit,
-    threads_of,
     with_scheme,
 )
 from commentsvc.compat.two_levels import OneLevel, Order, Shown, TwoLevels, TwoLevelSelection
@@ -51,13 +47,12 @@ from commentsvc.http.messages import (
     JSON,
     NO_SNIFFING,
     NOT_STORED,
-    Headers,
     HttpError,
     Request,
     Response,
     encode,
 )
-from commentsvc.http.operation import Content, Operation, Query, json_of
+from commentsvc.http.operation import Content, Query, handles, json_of
 from commentsvc.http.router import Route
 from commentsvc.model import APPROVED, CLOSED, Comment, site_tag, thread_tag
 from commentsvc.settings.schema import Site
@@ -202,71 +197,9 @@ class ArtalkSettings(msgspec.Struct, frozen=True):
 
 _ERROR: Final = json_of(ArtalkError)
 _REFUSALS: Final = dict.fromkeys((400, 403, 409, 415, 429, 503), _ERROR)
-CONFIG = Operation(
-    method="GET",
-    path="/artalk/api/v2/conf",
-    summary="The settings of Artalk's client",
-    query=Query,
-    ignores_unknown=True,
-    cached=True,
-    answers={200: json_of(ArtalkSettings)},
-)
-USER = Operation(
-    method="GET",
-    path="/artalk/api/v2/user",
-    summary="What is known of an author: nothing (Artalk)",
-    query=Query,
-    ignores_unknown=True,
-    answers={200: json_of(ArtalkUser)},
-)
-LIST = Operation(
-    method="GET",
-    path="/artalk/api/v2/comments",
-    summary="List the comments of a page (Artalk)",
-    query=ArtalkListQuery,
-    ignores_unknown=True,
-    cached=True,
-    without_effect=("site_name",),
-    answers={200: json_of(ArtalkList), **_REFUSALS},
-)
-SUBMIT = Operation(
-    method="POST",
-    path="/artalk/api/v2/comments",
-    summary="Submit a comment (Artalk)",
-    query=Query,
-    ignores_unknown=True,
-    body=(json_of(ArtalkSubmission),),
-    answers={200: json_of(ArtalkComment), **_REFUSALS},
-)
-COUNT = Operation(
-    method="GET",
-    path="/artalk/api/v2/stats/page_comment",
-    summary="Count the comments of several pages (Artalk)",
-    query=ArtalkStatisticsQuery,
-    ignores_unknown=True,
-    cached=True,
-    without_effect=("site_name",),
-    answers={200: json_of(ArtalkCounts), **_REFUSALS},
-)
-COUNT_SITE = Operation(
-    method="GET",
-    path="/artalk/api/v2/stats/site_comment",
-    summary="Count the comments of the site (Artalk)",
-    query=ArtalkStatisticsQuery,
-    ignores_unknown=True,
-    cached=True,
-    without_effect=("site_name",),
-    answers={200: json_of(ArtalkCounts), **_REFUSALS},
-)
-AVATAR = Operation(
-    method="GET",
-    path="/artalk/avatar/{path}",
-    summary="The same picture for every author (Artalk)",
-    query=Query,
-    ignores_unknown=True,
-    answers={200: Content("image/svg+xml")},
-)
 
+_handles = partial(handles, ignores_unknown=True, errors=_REFUSALS)
+_lists = partial(_handles, "GET", cached=True, without_effect=("site_name",))
 _decode = msgspec.json.Decoder(ArtalkSubmission).decode
 
 
@@ -275,12 +208,13 @@ def routes(
 ) -> list[Route]:
     """Return the routes of all sites with `artalk` in their settings."""
     sites = (site for site in service.settings.sites if site.artalk)
-    api = partial(ArtalkApi, service, submissions, serializer)
-    return routes_of(prefixes(PREFIX, sites), api)
+    return routes_of(PREFIX, sites, partial(ArtalkApi, service, submissions, serializer))
 
 
-class ArtalkApi:
+class ArtalkApi(SiteApi):
     """The handlers of Artalk's API for one site."""
+
+    PREFIX = PREFIX
 
     def __init__(
         self,
@@ -289,37 +223,15 @@ class ArtalkApi:
         serializer: CommentSerializer,
         site: Site,
     ) -> None:
-        settings = service.settings
-        self._site = site
-        self._bounds = settings.comments
-        self._sites = service.sites
-        self._locate = service.sites.locator(site.name)
-        self._database = service.database
-        self._submissions = submissions
+        super().__init__(service, submissions, site)
         self._item = serializer.item
-        self._public_url = settings.server.public_url.rstrip("/")
-        self._cache_control = ("Cache-Control", settings.server.cache_control)
-        self._headers: Headers = (
-            ("Content-Type", JSON),
-            self._cache_control,
-            ANY_ORIGIN,
-            NO_SNIFFING,
-        )
+        self._public_url = service.settings.server.public_url.rstrip("/")
         self._config = ArtalkSettings({})
 
     def routes(self, prefix: str) -> list[Route]:
         """Return the routes below `prefix`."""
         self._config = ArtalkSettings(self._client_settings(prefix))
-        table: tuple[tuple[Operation[Any], Guarded], ...] = (
-            (CONFIG, self.config),
-            (USER, self.user),
-            (LIST, self.list_comments),
-            (SUBMIT, self.submit),
-            (COUNT, self.count),
-            (COUNT_SITE, self.count_site),
-            (AVATAR, self.avatar),
-        )
-        return site_routes(prefix, PREFIX, table, _refuse)
+        return super().routes(prefix)
 
     def _client_settings(self, prefix: str) -> dict[str, Any]:  # Any: see ArtalkSettings
         pictures = f"{self._public_url}/api/avatar/" if self._site.avatar_url else ""
@@ -337,24 +249,34 @@ class ArtalkApi:
             "vote": False,
         }
 
+    @_handles("GET", "/artalk/api/v2/conf", ArtalkSettings, cached=True, errors=())
     def config(self, request: Request) -> Response:
-        """GET /artalk/api/v2/conf: 200 with the client's settings. Cached."""
-        return self._answer(self._config, CONFIG.tags(request, site_tag(self._site.name)))
+        """The settings of Artalk's client."""
+        return self.answer(self._config, site_tag(self._site.name))
 
+    def refuse(self, request: Request, error: HttpError) -> Response:
+        """Return the answer to an error."""
+        return refused(error, ArtalkError(error_text(error)))
+
+    @_handles("GET", "/artalk/api/v2/user", ArtalkUser, errors=())
     def user(self, request: Request) -> Response:
-        """GET /artalk/api/v2/user: 200. The client asks as soon as an author enters a name."""
+        """What is known of an author: nothing (Artalk).
+
+        The client asks as soon as an author enters a name.
+        """
         headers = (("Content-Type", JSON), NOT_STORED, ANY_ORIGIN, NO_SNIFFING)
         return Response(200, headers, encode(ArtalkUser()))
 
+    @_handles("GET", "/artalk/avatar/{path}", Content("image/svg+xml"), errors=())
     def avatar(self, request: Request) -> Response:
-        """GET /artalk/avatar/DIGEST: 200 with the same picture for every author."""
+        """The same picture for every author (Artalk)."""
         headers = (("Content-Type", SVG), self._cache_control, NO_SNIFFING)
         return Response(200, headers, NEUTRAL)
 
-    async def list_comments(self, request: Request) -> Response:
-        """GET /artalk/api/v2/comments?page_key=U: 200 with comments. Cached."""
-        query = LIST.read(request)
-        page = self._sites.locate(query.page_key, self._site.name)
+    @_lists("/artalk/api/v2/comments", ArtalkList)
+    async def list_comments(self, request: Request, query: ArtalkListQuery) -> Response:
+        """List the comments of a page (Artalk)."""
+        page = self._locate(query.page_key)
         most = self._bounds.list_limit
         order: Order = ORDERS[query.sort_by or "date_desc"]
         limit = min(query.limit, most)
@@ -369,31 +291,30 @@ class ArtalkApi:
             )
             part = await self._database.read_for_public(two_levels.read, page, selection, most)
             shown, thread = self._nested(part, page), part.thread
-        return self._answer(shown, LIST.tags(request, thread_tag(page.site, thread.url)))
+        return self.answer(shown, thread_tag(page.site, thread.url))
 
-    def count(self, request: Request) -> Response:
-        """GET /artalk/api/v2/stats/page_comment?page_keys=A,B: 200 ``{"data": {"A": n}}``. Cached.
+    @_lists("/artalk/api/v2/stats/page_comment", ArtalkCounts)
+    def count(self, request: Request, query: ArtalkStatisticsQuery) -> Response:
+        """Count the comments of several pages (Artalk).
 
         Pages of other sites have no comments.
         """
-        keys = split_pages(COUNT.read(request).page_keys)
-        read = threads_of(self._sites, self._site.name, filter(None, keys))
-        threads = self._database.read_now(read)
-        tags = {thread_tag(self._site.name, thread.url) for thread in threads.values()}
+        keys = split_pages(query.page_keys)
+        threads = self._database.read_now(self.threads_of(filter(None, keys)))
         numbers = {key: threads[key].count if key in threads else 0 for key in keys}
-        return self._answer(ArtalkCounts(numbers), COUNT.tags(request, *tags))
+        return self.answer(ArtalkCounts(numbers), *self.tags_of(threads))
 
+    @_lists("/artalk/api/v2/stats/site_comment", ArtalkCounts, query=ArtalkStatisticsQuery)
     def count_site(self, request: Request) -> Response:
-        """GET /artalk/api/v2/stats/site_comment: 200 ``{"data": n}``. Cached."""
+        """Count the comments of the site (Artalk)."""
         name = self._site.name
         number = self._database.read_now(queries.site_count, name)
-        return self._answer(ArtalkCounts(number), COUNT_SITE.tags(request, site_tag(name)))
+        return self.answer(ArtalkCounts(number), site_tag(name))
 
+    @_handles("POST", "/artalk/api/v2/comments", ArtalkComment, body=ArtalkSubmission)
     async def submit(self, request: Request) -> Response:
-        """POST /artalk/api/v2/comments: 200 with the stored comment; 400, 403, 409, 429."""
-        sent, accepted, cors = await submit(
-            request, _fields, self._submissions, self._bounds, self._locate
-        )
+        """Submit a comment (Artalk)."""
+        sent, accepted, cors = await self.store(request, _fields, any_parent=False)
         page = PageRef(*sent.page)
         shown = self._comment(accepted.comment, accepted.comment.parent_id or 0, page)
         return stored(shown, cors)
@@ -475,11 +396,6 @@ class ArtalkApi:
             site_name=self._site.name,
         )
 
-    def _answer(
-        self, what: ArtalkList | ArtalkCounts | ArtalkSettings, tags: tuple[str, ...]
-    ) -> Response:
-        return Response(200, self._headers, encode(what), tags)
-
 
 def _fields(request: Request) -> SubmissionFields:
     """Return the comment of a request. Raise MalformedError or HttpError."""
@@ -493,7 +409,3 @@ def _fields(request: Request) -> SubmissionFields:
         parent=sent.rid or None,
         title=sent.page_title,
     )
-
-
-def _refuse(request: Request, error: HttpError) -> Response:
-    return refused(error, ArtalkError(error_text(error)))

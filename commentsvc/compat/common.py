@@ -6,7 +6,7 @@ an address of its own: ``/isso`` for the first one, ``/isso-NAME`` for the other
 
 import re
 from collections.abc import Awaitable, Callable, Coroutine, Iterable, Mapping
-from typing import Annotated, Any, Final, Protocol, TypeVar
+from typing import Annotated, ClassVar, Final, TypeVar
 
 import msgspec
 from msgspec import Meta
@@ -15,16 +15,15 @@ from commentsvc.api.errors import as_http
 from commentsvc.api.parameters import COUNTED
 from commentsvc.api.submit import HttpSubmissions
 from commentsvc.comments import queries
-from commentsvc.comments.page_urls import Sites
 from commentsvc.comments.queries import Thread
 from commentsvc.comments.submission import (
     PLAIN_SITE,
-    Locate,
     MalformedError,
     Submission,
     SubmissionFields,
     check,
 )
+from commentsvc.context import ServiceContext
 from commentsvc.db.connection import Snapshot
 from commentsvc.http.messages import (
     ANY_ORIGIN,
@@ -37,9 +36,10 @@ from commentsvc.http.messages import (
     Response,
     encode,
 )
-from commentsvc.http.operation import Operation
-from commentsvc.http.router import Handler, HandlerResult, Route
-from commentsvc.settings.schema import CommentsSettings, Site
+from commentsvc.http.operation import declared
+from commentsvc.http.router import Handler, HandlerResult, Route, bound
+from commentsvc.model import thread_tag
+from commentsvc.settings.schema import Site
 from commentsvc.submissions.service import Accepted
 from commentsvc.util.i18n import translate
 
@@ -61,7 +61,6 @@ Website = Annotated[
 _begins_with_host = re.compile(rf"{_HOST}(?:[:/?#]|$)").match
 
 T = TypeVar("T")
-Guarded = Callable[[Request], Response | Coroutine[Any, Any, Response]]
 
 
 def prefixes(first: str, sites: Iterable[Site]) -> dict[str, Site]:
@@ -71,19 +70,7 @@ def prefixes(first: str, sites: Iterable[Site]) -> dict[str, Site]:
     }
 
 
-class SiteApi(Protocol):
-    """The handlers of a system's API for one site."""
-
-    def routes(self, prefix: str) -> list[Route]:
-        """Return the routes below `prefix`."""
-
-
-def routes_of(sites: Mapping[str, Site], api: Callable[[Site], SiteApi]) -> list[Route]:
-    """Return the routes of `sites`, which are by their prefix: those of `api` for each site."""
-    return [route for prefix, site in sites.items() for route in api(site).routes(prefix)]
-
-
-def guarded(handler: Guarded, refuse: Callable[[Request, HttpError], Response]) -> Handler:
+def guarded(handler: Handler, refuse: Callable[[Request, HttpError], Response]) -> Handler:
     """Return `handler` with foreseen errors answered by `refuse`, in the form of its clients."""
 
     def refusal(request: Request, error: Exception) -> Response:
@@ -103,72 +90,9 @@ def guarded(handler: Guarded, refuse: Callable[[Request, HttpError], Response]) 
             answer = handler(request)
         except Exception as error:
             return refusal(request, error)
-        return answer if isinstance(answer, Response) else later(request, answer)
+        return later(request, answer) if isinstance(answer, Coroutine) else answer
 
     return handled
-
-
-def site_routes(
-    prefix: str,
-    first: str,
-    table: Iterable[tuple[Operation[Any], Guarded]],
-    refuse: Callable[[Request, HttpError], Response],
-) -> list[Route]:
-    """Return the routes of a site below `prefix`; only those of the first site are documented."""
-    return [
-        Route(
-            operation.method,
-            prefix + operation.path.removeprefix(first),
-            guarded(handler, refuse),
-            operation if prefix == first else None,
-            operation.target_rule,
-        )
-        for operation, handler in table
-    ]
-
-
-async def submit(
-    request: Request,
-    read: Callable[[Request], SubmissionFields],
-    submissions: HttpSubmissions,
-    bounds: CommentsSettings,
-    locate: Locate,
-    *,
-    any_parent: bool = False,
-) -> tuple[Submission, Accepted, Headers]:
-    """Store what `read` finds in a request; return it, the result, and the CORS headers.
-
-    These clients know no form token. `any_parent` is for systems whose servers accept a reply to a
-    comment that is gone: see `create.add`.
-
-    Raise HttpError 403 or 429, SubmissionError, CommentsError, or DatabaseError; then nothing is
-    stored.
-    """
-    network = submissions.admit(request)
-    checked = msgspec.structs.replace(
-        check(read(request), bounds, locate), form_token=None, any_parent=any_parent
-    )
-    return checked, *await submissions.submit(request, network, checked)
-
-
-def threads_of(
-    sites: Sites, site: str, urls: Iterable[str]
-) -> Callable[[Snapshot], dict[str, Thread]]:
-    """Return the function that reads the threads of those `urls` that are pages of the site."""
-    pages = {url: page for url in urls if (page := sites.locate_or_none(url, site))}
-    return lambda snapshot: {url: queries.thread(snapshot, *page) for url, page in pages.items()}
-
-
-def refused(error: HttpError, answer: msgspec.Struct) -> Response:
-    """Return the JSON for an error, whose text the client shows. Any page may read it."""
-    headers = (("Content-Type", JSON), NOT_STORED, ANY_ORIGIN, NO_SNIFFING, *error.headers)
-    return Response(error.status, headers, encode(answer))
-
-
-def stored(answer: msgspec.Struct, cors: Headers) -> Response:
-    """Return the JSON that answers a submission."""
-    headers = (("Content-Type", JSON), NOT_STORED, NO_SNIFFING, *cors)
-    return Response(200, headers, encode(answer))
 
 
 def error_text(error: HttpError) -> str:
@@ -207,3 +131,92 @@ def split_pages(pages: str) -> list[str]:
         message = f"Ask for at most {COUNTED} pages at once."
         raise HttpError(400, "invalid", message)
     return found
+
+
+class SiteApi:
+    """The handlers of a system's API for one site, and what they do alike.
+
+    `PREFIX` is that of the first site. Errors are answered by `refuse`, in the form of the clients.
+    """
+
+    PREFIX: ClassVar[str]
+
+    def __init__(self, service: ServiceContext, submissions: HttpSubmissions, site: Site) -> None:
+        self._site = site
+        self._bounds = service.settings.comments
+        self._sites = service.sites
+        self._locate = service.sites.locator(site.name)
+        self._database = service.database
+        self._submissions = submissions
+        self._cache_control = ("Cache-Control", service.settings.server.cache_control)
+
+    def routes(self, prefix: str) -> list[Route]:
+        """Return the routes below `prefix`; only those of the first site are documented."""
+        return [
+            Route(
+                operation.method,
+                prefix + operation.path.removeprefix(self.PREFIX),
+                guarded(bound(operation, handler), self.refuse),
+                operation if prefix == self.PREFIX else None,
+                operation.target_rule,
+            )
+            for operation, handler in declared(self)
+        ]
+
+    def refuse(self, request: Request, error: HttpError) -> Response:
+        """Return the answer to an error."""
+        raise NotImplementedError
+
+    async def store(
+        self, request: Request, read: Callable[[Request], SubmissionFields], *, any_parent: bool
+    ) -> tuple[Submission, Accepted, Headers]:
+        """Store what `read` finds in a request; return it, the result, and the CORS headers.
+
+        These clients know no form token. `any_parent` is for systems whose servers accept a reply
+        to a comment that is gone: see `create.add`.
+
+        Raise HttpError 403 or 429, SubmissionError, CommentsError, or DatabaseError; then nothing
+        is stored.
+        """
+        network = self._submissions.admit(request)
+        checked = msgspec.structs.replace(
+            check(read(request), self._bounds, self._locate),
+            form_token=None,
+            any_parent=any_parent,
+        )
+        return checked, *await self._submissions.submit(request, network, checked)
+
+    def threads_of(self, urls: Iterable[str]) -> Callable[[Snapshot], dict[str, Thread]]:
+        """Return the function that reads the threads of those `urls` that are pages of the site."""
+        site = self._site.name
+        pages = {url: page for url in urls if (page := self._sites.locate_or_none(url, site))}
+        return lambda snapshot: {
+            url: queries.thread(snapshot, *page) for url, page in pages.items()
+        }
+
+    def tags_of(self, threads: Mapping[str, Thread]) -> tuple[str, ...]:
+        """Return the tags of an answer that shows `threads`."""
+        return tuple({thread_tag(self._site.name, thread.url) for thread in threads.values()})
+
+    def answer(self, what: object, *tags: str) -> Response:
+        """Return JSON that any page may read; it is cached under `tags`."""
+        headers = (("Content-Type", JSON), self._cache_control, ANY_ORIGIN, NO_SNIFFING)
+        return Response(200, headers, encode(what), tags)
+
+
+def routes_of(first: str, sites: Iterable[Site], api: Callable[[Site], SiteApi]) -> list[Route]:
+    """Return the routes of `sites`: those of `api` for each site, below its prefix."""
+    found = prefixes(first, sites).items()
+    return [route for prefix, site in found for route in api(site).routes(prefix)]
+
+
+def refused(error: HttpError, answer: msgspec.Struct) -> Response:
+    """Return the JSON for an error, whose text the client shows. Any page may read it."""
+    headers = (("Content-Type", JSON), NOT_STORED, ANY_ORIGIN, NO_SNIFFING, *error.headers)
+    return Response(error.status, headers, encode(answer))
+
+
+def stored(answer: msgspec.Struct, cors: Headers) -> Response:
+    """Return the JSON that answers a submission."""
+    headers = (("Content-Type", JSON), NOT_STORED, NO_SNIFFING, *cors)
+    return Response(200, headers, encode(answer))

@@ -18,15 +18,16 @@ from collections.abc import Iterable
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import Annotated, Final
+from typing import Annotated, Final, TypeVar
 
 import msgspec
 from msgspec import Meta
 
-from commentsvc.api import comments, feeds
-from commentsvc.api.comments import CommentsApi
-from commentsvc.api.feeds import Feeds
+from commentsvc.api import feeds
+from commentsvc.api.comments import CommentsApi, CountQuery, ListQuery
+from commentsvc.api.feeds import RSS, Feeds
 from commentsvc.api.parameters import FORMER, Token, WriteQuery
+from commentsvc.api.serialize import Count, ListedComments
 from commentsvc.api.submit import HttpSubmissions
 from commentsvc.comments import pagination
 from commentsvc.comments.page_urls import PageRef, Sites
@@ -53,10 +54,9 @@ from commentsvc.http.messages import (
     Request,
     Response,
     encode,
-    first,
 )
-from commentsvc.http.operation import NOTHING, TEXT, Operation, Query, form_of, json_of
-from commentsvc.http.router import Handler, HandlerResult, Route, route
+from commentsvc.http.operation import NOTHING, TEXT, Content, declared, form_of, handles
+from commentsvc.http.router import Handler, HandlerResult, Route, bound, route
 from commentsvc.model import site_tag
 from commentsvc.util.threads import ANSWERS, run_in
 
@@ -78,6 +78,9 @@ Subscribe = Annotated[
         " on the page, if `email` is an address; its owner must confirm it."
     ),
 ]
+
+
+Q = TypeVar("Q", ListQuery, CountQuery)
 
 
 class StacosysJson(msgspec.Struct, frozen=True):
@@ -112,75 +115,9 @@ class StacosysForm(msgspec.Struct, frozen=True):
 
 _decode = msgspec.json.Decoder(StacosysJson).decode
 
-NEW_COMMENT = Operation(
-    method="POST",
-    path="/newcomment",
-    summary="Submit a comment (Stacosys 2 and 3)",
-    query=WriteQuery,
-    ignores_unknown=True,
-    body=form_of(StacosysForm),
-    answers={302: NOTHING},
-    errors=(400, 403, 404, 409, 415, 429, 503),
-)
-SUBMIT = Operation(
-    method="POST",
-    path="/comments",
-    summary="Submit a comment (Stacosys 1)",
-    query=WriteQuery,
-    ignores_unknown=True,
-    body=(json_of(StacosysJson),),
-    answers={200: TEXT},
-    errors=(400, 403, 404, 409, 429, 503),
-)
-PING = replace(comments.PING, path="/ping", summary="Answer `OK` (Stacosys 2)")
-LIST = replace(
-    comments.LIST,
-    path="/comments",
-    summary="List the comments of a page (Stacosys 2)",
-    ignores_unknown=True,
-    errors=(400, 404, 503),
-)
-COUNT = replace(
-    comments.COUNT,
-    path="/comments/count",
-    summary="Count the comments of a page, or of the whole site (Stacosys 2)",
-    ignores_unknown=True,
-    errors=(400, 404, 503),
-)
-COMMENTS_XML = Operation(
-    method="GET",
-    path="/comments.xml",
-    summary="The ten newest comments of the site, as RSS 2.0 (Stacosys)",
-    query=Query,
-    ignores_unknown=True,
-    cached=True,
-    answers={200: feeds.RSS.answers[200]},
-    errors=(503,),
-)
-
-
-def _leading(path: str, summary: str) -> Operation[Query]:
-    return Operation(
-        method="GET",
-        path=path,
-        summary=summary,
-        query=Query,
-        ignores_unknown=True,
-        answers={302: NOTHING},
-    )
-
-
-WEB, WEB_LOGIN, WEB_ADMIN = (
-    _leading(path, "Redirect to the moderation pages (Stacosys)")
-    for path in ("/web", "/web/login", "/web/admin")
-)
-REPORT, ACCEPT, REJECT = (
-    _leading(path, "Redirect a link in an old mail to the moderation pages (Stacosys 1)")
-    for path in ("/report", "/accept", "/reject")
-)
-UNSUBSCRIBE = _leading(
-    "/unsubscribe", "Redirect a link in an old mail to our page for it (Stacosys 1)"
-)
+_handles = partial(handles, ignores_unknown=True)
+_lists = partial(_handles, "GET", cached=True, without_effect=("token",), errors=(400, 404, 503))
+_redirects = partial(_handles, "GET", answer={302: NOTHING}, errors=())
 
 
 def below_web(routes: Iterable[Route]) -> list[Route]:
@@ -219,101 +156,108 @@ class Stacosys:
         self._api = api
         self._feeds = feeds
         self._shared = (
-            ("Content-Type", COMMENTS_XML.answers[200].media_type),
+            ("Content-Type", RSS),
             ("Cache-Control", service.settings.server.cache_control),
             ANY_ORIGIN,
             NO_SNIFFING,
         )
 
     def routes(self) -> list[Route]:
-        """Return the table of routes."""
+        """Return the table of routes. If sites have tokens, each is a part of a cached answer."""
         return [
-            route(NEW_COMMENT, self.submit_form),
-            route(PING, self._api.ping),
-            self._by_token(route(LIST, self.list_comments)),
-            self._by_token(route(COUNT, self.count)),
-            route(SUBMIT, self.submit_json),
-            route(COMMENTS_XML, self.comments_xml),
-            *(route(operation, self.moderation) for operation in (WEB, WEB_LOGIN, WEB_ADMIN)),
-            *(route(operation, self.moderation) for operation in (REPORT, ACCEPT, REJECT)),
-            route(UNSUBSCRIBE, self.unsubscribe),
+            route(operation, bound(operation, handler))
+            for each, handler in declared(self)
+            for operation in [replace(each, without_effect=()) if self._tokens else each]
         ]
 
-    async def list_comments(self, request: Request) -> Response:
-        """GET /comments?url=U: as GET /api/comments, but `content` is safe as raw Markdown.
+    @_handles("GET", "/ping", TEXT, errors=())
+    def ping(self, request: Request) -> Response:
+        """Answer `OK` (Stacosys 2)."""
+        return self._api.ping(request)
 
-        The clients of these versions render the Markdown and insert it without a sanitizer.
+    @_lists("/comments", ListedComments)
+    async def list_comments(self, request: Request, query: ListQuery) -> Response:
+        """List the comments of a page (Stacosys 2).
+
+        `content` is safe as raw Markdown: the clients of these versions render it and insert the
+        result without a sanitizer.
         """
-        answer = self._api.list_comments(self._with_site(request), LIST)
+        answer = self._api.list_comments(request, self._with_site(query))
         listed = answer if isinstance(answer, Response) else await answer
         body = await run_in(ANSWERS, _defused, listed.body)
         return msgspec.structs.replace(listed, body=body)
 
-    def count(self, request: Request) -> Response:
-        """GET /comments/count?url=U: as GET /api/comments/count."""
-        return self._api.count(self._with_site(request), COUNT)
+    @_lists("/comments/count", Count)
+    def count(self, request: Request, query: CountQuery) -> Response:
+        """Count the comments of a page, or of the whole site (Stacosys 2)."""
+        return self._api.count(request, self._with_site(query))
 
+    @_handles("GET", "/comments.xml", Content(RSS), cached=True, errors=(503,))
     async def comments_xml(self, request: Request) -> Response:
-        """GET /comments.xml: 200 with the ten newest comments of the first site. Cached."""
+        """The ten newest comments of the site, as RSS 2.0 (Stacosys)."""
         document = await newest_comments(self._feeds, self._sites)
-        tags = COMMENTS_XML.tags(request, site_tag(self._sites.named("")))
-        return Response(200, self._shared, document, tags)
+        return Response(200, self._shared, document, (site_tag(self._sites.named("")),))
 
-    async def submit_form(self, request: Request) -> Response:
-        """POST /newcomment, a form: 302 to the configured address, whether it is shown or waits.
+    @_handles(
+        "POST",
+        "/newcomment",
+        {302: NOTHING},
+        body=form_of(StacosysForm),
+        errors=(400, 403, 404, 409, 415, 429, 503),
+    )
+    async def submit_form(self, request: Request, query: WriteQuery) -> Response:
+        """Submit a comment (Stacosys 2 and 3).
 
-        400 for a filled honeypot, a missing field, or JSON. Other fields are ignored, since the
-        form of each version had some of its own.
+        302 to the configured address, whether it is shown or waits. 400 for a filled honeypot, a
+        missing field, or JSON. Other fields are ignored, since the form of each version had some of
+        its own.
         """
         if request.media_type() == JSON:
             raise HttpError(400, "invalid", "Send a form to this address, not JSON.")
         form = {name: texts[0] for name, texts in request.form().items()}
         known = {name: form.get(name, "") for name in StacosysForm.__struct_fields__}
         trapped = known.pop("captcha") + known.pop("remarque")
-        await self._submit(request, NEW_COMMENT, StacosysJson(**known, captcha=trapped))
+        await self._submit(request, query, StacosysJson(**known, captcha=trapped))
         return Response(302, self._redirect, b"")
 
-    async def submit_json(self, request: Request) -> Response:
-        """POST /comments with JSON (up to version 1.1): 200 ``OK``, or 400."""
+    @_handles("POST", "/comments", TEXT, body=StacosysJson, errors=(400, 403, 404, 409, 429, 503))
+    async def submit_json(self, request: Request, query: WriteQuery) -> Response:
+        """Submit a comment (Stacosys 1)."""
         if request.media_type() != JSON:
             raise HttpError(400, "invalid", "Send JSON to this address.")
         try:
             sent = _decode(request.body)
         except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
             raise HttpError(400, "malformed", "The body is not a JSON object of texts.") from None
-        await self._submit(request, SUBMIT, sent)
+        await self._submit(request, query, sent)
         return Response(200, (("Content-Type", "text/plain"), NOT_STORED, ANY_ORIGIN), b"OK")
 
+    @_redirects("/web")
+    @_redirects("/web/login")
+    @_redirects("/web/admin")
     def moderation(self, request: Request) -> Response:
-        """GET /web, /web/login, /web/admin: 302 to our own moderation pages, below /web too.
-
-        GET /report, /accept and /reject, from mails of versions up to 1.1, are answered in the same
-        way.
-        """
+        """Redirect to the moderation pages (Stacosys)."""
         folder = "web/" if request.path == "/web" else ""
         return Response(302, (("Location", folder + MODERATION), NOT_STORED), b"")
 
+    @_redirects("/report")
+    @_redirects("/accept")
+    @_redirects("/reject")
+    def old_link(self, request: Request) -> Response:
+        """Redirect a link in an old mail to the moderation pages (Stacosys 1)."""
+        return self.moderation(request)
+
+    @_redirects("/unsubscribe")
     def unsubscribe(self, request: Request) -> Response:
-        """GET /unsubscribe, from mails of version 1: 302 to our page, which says it has ended."""
+        """Redirect a link in an old mail to our page for it (Stacosys 1).
+
+        The page says that the subscription has ended.
+        """
         return Response(302, (("Location", f"mail/stop?t={FORMER}"), NOT_STORED), b"")
 
-    def _by_token(self, read: Route) -> Route:
-        """Return a route whose requests keep their token, if there are tokens."""
-        assert read.operation
-        rule = replace(read.operation, without_effect=()).target_rule
-        return replace(read, target_rule=rule) if self._tokens else read
-
-    def _with_site(self, request: Request) -> Request:
-        """Return the request with a `site` parameter in place of its token. Raise HttpError 404.
-
-        So its answer is cached: there are as many valid tokens as sites.
-        """
-        if not self._tokens or "token=" not in request.query:
-            return request
-        name = self._site_of(first(request.parameters(), "token"))
-        others = [each for each in request.query.split("&") if not each.startswith("token=")]
-        query = "&".join([*others, f"site={name}"] if name else others)
-        return msgspec.structs.replace(request, query=query)
+    def _with_site(self, query: Q) -> Q:
+        """Return the query with the site that its token names. Raise HttpError 404."""
+        return msgspec.structs.replace(query, site=query.site or self._site_of(query.token))
 
     def _site_of(self, token: str) -> str:
         """Return the name of the site with that token, "" for no token. Raise HttpError 404."""
@@ -323,11 +267,9 @@ class Stacosys:
             raise HttpError(404, "not_found", "No site has this token.")
         return self._tokens[token]
 
-    async def _submit(
-        self, request: Request, operation: Operation[WriteQuery], sent: StacosysJson
-    ) -> None:
+    async def _submit(self, request: Request, query: WriteQuery, sent: StacosysJson) -> None:
         network = self._submissions.admit(request)
-        site = operation.read(request).site or self._site_of(sent.token or "")
+        site = query.site or self._site_of(sent.token or "")
         locate = self._sites.locator(site)
         fields = SubmissionFields(
             sent.url,

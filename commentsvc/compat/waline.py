@@ -29,36 +29,26 @@ from commentsvc.comments.submission import (
 )
 from commentsvc.compat import two_levels
 from commentsvc.compat.common import (
-    Guarded,
+    SiteApi,
     Website,
     error_text,
-    guarded,
     json_body,
-    prefixes,
     read_json,
     refused,
     routes_of,
-    site_routes,
     split_pages,
     stored,
-    submit,
-    threads_of,
     with_scheme,
 )
 from commentsvc.compat.two_levels import Order, Shown, TwoLevels, TwoLevelSelection
 from commentsvc.context import ServiceContext
 from commentsvc.http.messages import (
-    ANY_ORIGIN,
-    JSON,
-    NO_SNIFFING,
-    Headers,
     HttpError,
     Request,
     Response,
-    encode,
 )
-from commentsvc.http.operation import Operation, Query, json_of
-from commentsvc.http.router import Route
+from commentsvc.http.operation import Query, handles, json_of
+from commentsvc.http.router import Handler, Route
 from commentsvc.model import APPROVED, Comment, site_tag, thread_tag
 from commentsvc.settings.schema import Site
 from commentsvc.util.timestamps import rfc3339
@@ -169,25 +159,6 @@ class WalineAnswer(msgspec.Struct, frozen=True):
 
 _ANSWER: Final = json_of(WalineAnswer)
 _REFUSALS: Final = dict.fromkeys((400, 403, 409, 415, 429, 503), _ANSWER)
-READ = Operation(
-    method="GET",
-    path="/waline/api/comment",
-    summary="Count or list comments (Waline)",
-    query=WalineQuery,
-    ignores_unknown=True,
-    cached=True,
-    without_effect=("lang",),
-    answers={200: _ANSWER, **_REFUSALS},
-)
-WRITE = Operation(
-    method="POST",
-    path="/waline/api/comment",
-    summary="Submit a comment (Waline)",
-    query=Query,
-    ignores_unknown=True,
-    body=(json_of(WalineSubmission),),
-    answers={200: _ANSWER, **_REFUSALS},
-)
 
 
 class _Wrapped(msgspec.Struct):
@@ -196,6 +167,7 @@ class _Wrapped(msgspec.Struct):
     data: msgspec.Raw
 
 
+_handles = partial(handles, ignores_unknown=True, errors=_REFUSALS)
 _decode = msgspec.json.Decoder(WalineSubmission).decode
 _unwrap = msgspec.json.Decoder(_Wrapped).decode
 
@@ -205,12 +177,13 @@ def routes(
 ) -> list[Route]:
     """Return the routes of all sites with `waline` in their settings."""
     sites = (site for site in service.settings.sites if site.waline)
-    api = partial(WalineApi, service, submissions, serializer)
-    return routes_of(prefixes(PREFIX, sites), api)
+    return routes_of(PREFIX, sites, partial(WalineApi, service, submissions, serializer))
 
 
-class WalineApi:
+class WalineApi(SiteApi):
     """The handlers of Waline's API for one site."""
+
+    PREFIX = PREFIX
 
     def __init__(
         self,
@@ -219,58 +192,48 @@ class WalineApi:
         serializer: CommentSerializer,
         site: Site,
     ) -> None:
-        settings = service.settings
-        self._site = site.name
-        self._bounds = settings.comments
-        self._sites = service.sites
-        self._locate = service.sites.locator(site.name)
-        self._database = service.database
-        self._submissions = submissions
-        self._comments = _Serializer(serializer, settings.server.public_url, site.name)
-        cache_control = ("Cache-Control", settings.server.cache_control)
-        self._headers: Headers = (("Content-Type", JSON), cache_control, ANY_ORIGIN, NO_SNIFFING)
+        super().__init__(service, submissions, site)
+        self._comments = _Serializer(serializer, service.settings.server.public_url, site.name)
 
     def routes(self, prefix: str) -> list[Route]:
         """Return the routes below `prefix`."""
-        table: tuple[tuple[Operation[Any], Guarded], ...] = (
-            (READ, self.read),
-            (WRITE, self.submit),
-        )
+        read, write = super().routes(prefix)
         old = f"{prefix}/comment"
+        read_old = partial(_read_for_version_2, read.handler)
         return [
-            *site_routes(prefix, PREFIX, table, _refuse),
-            Route("GET", old, guarded(self.read_for_version_2, _refuse), None, READ.target_rule),
-            Route("POST", old, guarded(self.submit, _refuse)),
+            read,
+            write,
+            Route("GET", old, read_old, None, read.target_rule),
+            Route("POST", old, write.handler),
         ]
 
-    def read(self, request: Request) -> Response | Coroutine[Any, Any, Response]:
-        """GET /waline/api/comment: 200 with numbers, or with comments and their replies. Cached."""
-        query = READ.read(request)
+    def refuse(self, request: Request, error: HttpError) -> Response:
+        """Return the answer to an error."""
+        return refused(error, WalineAnswer(None, REFUSED, error_text(error)))
+
+    @_handles("GET", "/waline/api/comment", _ANSWER, cached=True, without_effect=("lang",))
+    def read(
+        self, request: Request, query: WalineQuery
+    ) -> Response | Coroutine[Any, Any, Response]:
+        """Count or list comments (Waline)."""
         if query.type == "count":
-            return self._count(request, split_pages(query.url))
+            return self._count(split_pages(query.url))
         if query.type == "recent":
-            return self._latest(request, min(query.count, LATEST))
-        return self._list(request, query)
+            return self._latest(min(query.count, LATEST))
+        return self._list(query)
 
-    async def read_for_version_2(self, request: Request) -> Response:
-        """GET /waline/comment: as `read`, but only the data."""
-        answer = self.read(request)
-        found = answer if isinstance(answer, Response) else await answer
-        return msgspec.structs.replace(found, body=bytes(_unwrap(found.body).data))
-
-    def _count(self, request: Request, urls: list[str]) -> Response:
-        threads = self._database.read_now(threads_of(self._sites, self._site, urls))
-        tags = {thread_tag(self._site, thread.url) for thread in threads.values()}
+    def _count(self, urls: list[str]) -> Response:
+        threads = self._database.read_now(self.threads_of(urls))
         numbers = [threads[url].count if url in threads else 0 for url in urls]
-        return self._answer(numbers, READ.tags(request, *tags))
+        return self.answer(WalineAnswer(numbers), *self.tags_of(threads))
 
-    async def _latest(self, request: Request, limit: int) -> Response:
-        entries = await self._database.read_for_public(queries.latest, self._site, None, limit)
+    async def _latest(self, limit: int) -> Response:
+        entries = await self._database.read_for_public(queries.latest, self._site.name, None, limit)
         shown = [self._comments.comment(each.comment, url=each.url) for each in entries]
-        return self._answer(shown, READ.tags(request, site_tag(self._site)))
+        return self.answer(WalineAnswer(shown), site_tag(self._site.name))
 
-    async def _list(self, request: Request, query: WalineQuery) -> Response:
-        page = self._sites.locate(query.path, self._site)
+    async def _list(self, query: WalineQuery) -> Response:
+        page = self._locate(query.path)
         most = self._bounds.list_limit
         size = min(query.pageSize, most)
         selection = TwoLevelSelection(
@@ -287,21 +250,15 @@ class WalineApi:
             count=part.total,
             data=self._comments.thread(part),
         )
-        return self._answer(shown, READ.tags(request, thread_tag(self._site, part.thread.url)))
+        return self.answer(WalineAnswer(shown), thread_tag(self._site.name, part.thread.url))
 
+    @_handles("POST", "/waline/api/comment", _ANSWER, body=WalineSubmission)
     async def submit(self, request: Request) -> Response:
-        """POST /waline/api/comment: 200 with the stored comment; 400, 403, 409, 429."""
-        _, accepted, cors = await submit(
-            request, _fields, self._submissions, self._bounds, self._locate, any_parent=True
-        )
+        """Submit a comment (Waline)."""
+        _, accepted, cors = await self.store(request, _fields, any_parent=True)
         comment = accepted.comment
         root = await self._database.read(two_levels.top_of, comment.parent_id)
         return stored(WalineAnswer(self._comments.reply(comment, root)), cors)
-
-    def _answer(
-        self, data: list[int] | list[WalineComment] | WalineList, tags: tuple[str, ...]
-    ) -> Response:
-        return Response(200, self._headers, encode(WalineAnswer(data)), tags)
 
 
 def _fields(request: Request) -> SubmissionFields:
@@ -394,5 +351,11 @@ class _Serializer:
         return self._base + picture if picture and self._base else ""
 
 
-def _refuse(request: Request, error: HttpError) -> Response:
-    return refused(error, WalineAnswer(None, REFUSED, error_text(error)))
+async def _read_for_version_2(read: Handler, request: Request) -> Response:
+    """Return the answer of `read`, but only the data, unless it is an error."""
+    answer = read(request)
+    found = await answer if isinstance(answer, Coroutine) else answer
+    assert isinstance(found, Response), "only submissions are deferred"
+    if found.status != 200:
+        return found
+    return msgspec.structs.replace(found, body=bytes(_unwrap(found.body).data))

@@ -90,21 +90,18 @@ class Operation(Generic[Q]):
         """Read the query of a request. Raise HttpError 400 that names the invalid parameters."""
         return _QueryReader(self.query, self.ignores_unknown).read
 
-    def tags(self, request: Request, *tags: str) -> tuple[str, ...]:
-        """Return the `tags` of an answer, or none if the query has a parameter that is ignored.
+    def has_effect(self, query: str) -> bool:
+        """Return whether each parameter of a query changes the answer, which then may be cached.
 
-        Such an answer is not cached: anybody could fill the cache with new values of that
-        parameter. The core drops these parameters by the `target_rule`.
+        Otherwise anybody could fill the cache with new values of a parameter that is ignored. The
+        core drops these parameters by the `target_rule`.
         """
-        assert self.cached, "or the core does not know which parameters to drop"
-        query = request.query
         if "token=" in query and "token" in self.without_effect:
-            return ()
-        if self.ignores_unknown and query:
-            names = [pair.partition("=")[0] for pair in query.split("&")]
-            if len(set(names)) < len(names) or not self._names.issuperset(names):
-                return ()
-        return tags
+            return False
+        if not self.ignores_unknown or not query:
+            return True
+        names = [pair.partition("=")[0] for pair in query.split("&")]
+        return len(set(names)) == len(names) and self._names.issuperset(names)
 
     @cached_property
     def _names(self) -> frozenset[str]:
@@ -124,8 +121,9 @@ H = TypeVar("H", bound=Callable[..., Any])  # Any: whatever a handler takes and 
 
 
 def declare(handler: H, operation: Operation[Any]) -> H:  # Any: the type of its query
-    """Return the handler with the operation that it answers: see `declared`."""
-    handler.operation = operation  # type: ignore[attr-defined]  # a function takes any attribute
+    """Return the handler with one more operation that it answers: see `declared`."""
+    others = getattr(handler, "operations", ())
+    handler.operations = (operation, *others)  # type: ignore[attr-defined]  # as a function may
     return handler
 
 
@@ -134,10 +132,45 @@ def summary_of(handler: Callable[..., object]) -> str:
     return " ".join((handler.__doc__ or "").partition("\n\n")[0].split()).removesuffix(".")
 
 
+def handles(
+    method: str,
+    path: str,
+    answer: Any = None,  # Any: the type of JSON, a Content, or the Contents by status
+    *,
+    body: Any = (),  # Any: the type of JSON, or Contents
+    errors: tuple[int, ...] | Mapping[int, Content] = (400, 503),
+    **fields: Any,  # Any: as in Operation
+) -> Callable[[H], H]:
+    """Declare the operation of a handler. Its docstring begins with the summary.
+
+    The status is 204 without an `answer`, else 200 unless it has Contents by status. The
+    `errors` of clients of other systems have Contents of their own, by status. The type of the
+    handler's `query` is that of the operation; a handler without this argument may name the
+    type in `fields`, which are further ones of `Operation`.
+    """
+    if answer is None:
+        answer = {204: NOTHING}
+    elif not isinstance(answer, dict):
+        answer = {200: answer if isinstance(answer, Content) else json_of(answer)}
+    if isinstance(errors, Mapping):
+        answer, errors = {**answer, **errors}, ()
+    body = body if isinstance(body, tuple) else (json_of(body),)
+
+    def declare_it(handler: H) -> H:
+        query = handler.__annotations__.get("query", Query)
+        about = {"summary": summary_of(handler), "query": query, **fields}
+        operation = Operation(
+            method=method, path=path, answers=answer, body=body, errors=errors, **about
+        )
+        return declare(handler, operation)
+
+    return declare_it
+
+
 def declared(owner: object) -> Iterator[tuple[Operation[Any], Any]]:  # Any: as in declare
     """Yield the operations that methods of an object or class answer, each with its handler."""
     for name, method in vars(owner if isinstance(owner, type) else type(owner)).items():
-        if isinstance(operation := getattr(method, "operation", None), Operation):
+        for operation in getattr(method, "operations", ()):
             yield operation, getattr(owner, name)
 
 

@@ -12,7 +12,10 @@ import re
 from collections.abc import Awaitable, Callable, Coroutine, Iterable
 from dataclasses import dataclass
 from functools import partial
-from typing import Any, TypeVar
+from inspect import signature
+from typing import Any
+
+import msgspec
 
 from commentsvc.http.messages import (
     NUMBER,
@@ -24,7 +27,7 @@ from commentsvc.http.messages import (
     refusal,
     too_large,
 )
-from commentsvc.http.operation import Operation, Query
+from commentsvc.http.operation import Operation, declared
 from commentsvc.util.i18n import requested_language
 
 # Any: what a coroutine yields to the event loop does not matter
@@ -56,12 +59,42 @@ def route(operation: Operation[Any], handler: Handler) -> Route:
     return Route(operation.method, operation.path, handler, operation, operation.target_rule)
 
 
-Q = TypeVar("Q", bound=Query)
+def bound(operation: Operation[Any], handler: Callable[..., HandlerResult]) -> Handler:
+    """Return a handler of requests, made of one that may also take the valid `query`.
+
+    An invalid query is refused, also where the handler takes none, unless the operation ignores it.
+    An answer is cached only if the operation is, and if each parameter has an effect.
+    """
+    takes_query = "query" in signature(handler).parameters
+    reads = takes_query or not operation.ignores_unknown
+
+    def answer(request: Request) -> HandlerResult:
+        query = operation.read(request) if reads else None
+        result = handler(request, query) if takes_query else handler(request)
+        if isinstance(result, Deferred) or operation.has_effect(request.query):
+            return result
+        return _uncached(result) if isinstance(result, Response) else _uncached_later(result)
+
+    return answer
 
 
-def with_query(operation: Operation[Q], handler: Callable[[Request, Q], HandlerResult]) -> Route:
-    """Do as `route` for a handler that also takes the query, which is read and valid."""
-    return route(operation, lambda request: handler(request, operation.read(request)))
+def _uncached(answer: Response) -> Response:
+    return msgspec.structs.replace(answer, tags=())
+
+
+async def _uncached_later(answer: Awaitable[Response]) -> Response:
+    return _uncached(await answer)
+
+
+def declared_routes(
+    *owners: object, wrap: Callable[[Handler], Handler] = lambda handler: handler
+) -> list[Route]:
+    """Return the routes of the operations that methods of `owners` handle; `wrap` wraps each."""
+    return [
+        route(operation, wrap(bound(operation, handler)))
+        for owner in owners
+        for operation, handler in declared(owner)
+    ]
 
 
 def target_rules(routes: Iterable[Route]) -> bytes:

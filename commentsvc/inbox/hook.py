@@ -16,24 +16,12 @@ from commentsvc.http.messages import (
     TrustedProxies,
     too_many,
 )
-from commentsvc.http.operation import NOTHING, Content, Operation, Query
-from commentsvc.http.router import Route, route
+from commentsvc.http.operation import NOTHING, Content, handles
 from commentsvc.util.client_network import network_of
 from commentsvc.util.clock import SYSTEM_CLOCK, Clock
 from commentsvc.util.ratelimit import NetworkLimiter
 
 WRONG_SECRETS: Final = "20/hour"  # from one network, at each instance
-RECEIVE = Operation(
-    method="POST",
-    path="/api/inbox",
-    summary="Receive a mail that answers one of ours",
-    query=Query,
-    body=(Content("message/rfc822"),),
-    answers={202: NOTHING},
-    errors=(400, 401, 404, 429, 503),
-    note="For mail servers. `Authorization: Bearer` holds the setting `inbox.hook_secret`; the "
-    "body is the mail as it arrived. Other mails are accepted too, but ignored.",
-)
 
 
 class InboxHook:
@@ -53,12 +41,21 @@ class InboxHook:
         self._clock = clock
         self._guesses = NetworkLimiter(WRONG_SECRETS)
 
-    def routes(self) -> list[Route]:
-        """Return the table of routes."""
-        return [route(RECEIVE, self.receive)]
-
+    @handles(
+        "POST",
+        "/api/inbox",
+        {202: NOTHING},
+        body=(Content("message/rfc822"),),
+        ignores_unknown=True,
+        errors=(400, 401, 404, 429, 503),
+        note="For mail servers. `Authorization: Bearer` holds the setting `inbox.hook_secret`; the "
+        "body is the mail as it arrived. Other mails are accepted too, but ignored.",
+    )
     async def receive(self, request: Request) -> Response:
-        """POST /api/inbox with a mail: 202. 401 without the secret, 404 if none is set, 429."""
+        """Receive a mail that answers one of ours.
+
+        401 without the secret, 404 if none is set.
+        """
         if not self._secret or self._take is None:
             raise HttpError(404, "no_hook", "inbox.hook_secret is not set.")
         self._authenticate(request)

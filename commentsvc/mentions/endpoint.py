@@ -25,8 +25,7 @@ from commentsvc.http.messages import (
     first,
     too_many,
 )
-from commentsvc.http.operation import TEXT, Content, Operation, Query
-from commentsvc.http.router import Route, route
+from commentsvc.http.operation import TEXT, Content, handles
 from commentsvc.mentions import store
 from commentsvc.util.client_network import network_of
 from commentsvc.util.origin import host_of, origin
@@ -42,18 +41,6 @@ class WebmentionFields(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     source: Annotated[str, Meta(description="The page that links to ours.", max_length=SITE_LENGTH)]
     target: Annotated[str, Meta(description="The page of ours.", max_length=LENGTH)]
-
-
-WEBMENTION = Operation(
-    method="POST",
-    path="/webmention",
-    summary="Receive a webmention, as the W3C recommends",
-    query=Query,
-    body=(Content("application/x-www-form-urlencoded", WebmentionFields),),
-    answers={202: TEXT},
-    errors=(400, 404, 429, 503),
-    note="The service fetches the page later. 404 if no site has `webmentions` on.",
-)
 
 
 class WebmentionEndpoint:
@@ -72,12 +59,17 @@ class WebmentionEndpoint:
         self._database = service.database
         self._clock = service.clock
 
-    def routes(self) -> list[Route]:
-        """Return the table of routes."""
-        return [route(WEBMENTION, self.receive)]
-
+    @handles(
+        "POST",
+        "/webmention",
+        {202: TEXT},
+        body=(Content("application/x-www-form-urlencoded", WebmentionFields),),
+        ignores_unknown=True,
+        errors=(400, 404, 429, 503),
+        note="The service fetches the page later. 404 if no site has `webmentions` on.",
+    )
     async def receive(self, request: Request) -> Response:
-        """POST /webmention with `source` and `target`: 202; the source is fetched later.
+        """Receive a webmention, as the W3C recommends.
 
         400 for invalid addresses, 404 if no site accepts webmentions, 429, 503.
         """

@@ -5,7 +5,7 @@ connect directly, and `server.monitoring_networks`, get an answer.
 """
 
 from collections.abc import Callable
-from functools import cached_property
+from functools import cached_property, partial
 from typing import TYPE_CHECKING
 
 from commentsvc.api.serialize import Client, State
@@ -23,8 +23,8 @@ from commentsvc.http.messages import (
     TrustedProxies,
     encode,
 )
-from commentsvc.http.operation import TEXT, Content, Operation, Query, json_of
-from commentsvc.http.router import NOTHING_HERE, Route, route
+from commentsvc.http.operation import TEXT, handles
+from commentsvc.http.router import NOTHING_HERE
 from commentsvc.outbox.worker import OutboxWorker
 from commentsvc.util.timestamps import rfc3339
 
@@ -33,24 +33,7 @@ if TYPE_CHECKING:
     from commentsvc.monitoring.metrics import Metrics
 
 
-def _operation(path: str, summary: str, answer: Content, *errors: int) -> Operation[Query]:
-    return Operation(
-        method="GET",
-        path=path,
-        summary=summary,
-        query=Query,
-        ignores_unknown=True,
-        answers={200: answer},
-        errors=errors,
-    )
-
-
-CLIENT = _operation("/api/client", "The client's address as the service sees it", json_of(Client))
-HEALTH = _operation("/healthz", "Whether the service is running", json_of(State), 404)
-READY = _operation(
-    "/readyz", "Whether the service can serve and store comments", json_of(State), 404, 503
-)
-METRICS = _operation("/metrics", "Metrics in Prometheus' format", TEXT, 404)
+_handles = partial(handles, "GET", ignores_unknown=True)
 FORWARDED = ("x-forwarded-for", "x-real-ip")
 THIS_MACHINE = AddressList(("unix", "127.0.0.0/8", "::1/128"))
 
@@ -76,25 +59,21 @@ class Health:
         self._monitoring = AddressList(service.settings.server.monitoring_networks)
         self._measured = stats, service.database, outbox, backups, instance
 
-    def routes(self) -> list[Route]:
-        """Return the table of routes."""
-        return [
-            route(CLIENT, self.client),
-            route(HEALTH, self.health),
-            route(READY, self.ready),
-            route(METRICS, self.metrics),
-        ]
-
+    @_handles("/healthz", State, errors=(404,))
     def health(self, request: Request) -> Response:
-        """GET /healthz: 200 while the event loop answers, 404 for the public. Not cached."""
+        """Whether the service is running.
+
+        It is, while the event loop answers. 404 for the public. Not cached.
+        """
         self._admit(request)
         return _response(State("alive"))
 
+    @_handles("/readyz", State, errors=(404, 503))
     async def ready(self, request: Request) -> Response:
-        """GET /readyz: 200 while the database can be read and written, else 503. Not cached.
+        """Whether the service can serve and store comments.
 
-        404 for the public. After a failed write it writes something itself, so that it notices the
-        end of the failure.
+        503 if it cannot, 404 for the public. Not cached. After a failed write it writes something
+        itself, so that it notices the end of the failure.
         """
         self._admit(request)
         self._database.read_now(Snapshot.first, SiteTable.select(SiteTable.id))
@@ -102,19 +81,22 @@ class Health:
             await self._database.write(Transaction.change, SiteTable.update(name=SiteTable.name))
         return _response(State("ready"))
 
+    @_handles("/metrics", TEXT, errors=(404,))
     def metrics(self, request: Request) -> Response:
-        """GET /metrics: 200 with the metrics of core, outbox and process, as Prometheus text.
+        """Metrics in Prometheus' format.
 
-        404 for the public.
+        They are those of core, outbox and process. 404 for the public.
         """
         self._admit(request)
         media_type, text = self._metrics.exposition()
         return Response(200, (("Content-Type", media_type), NOT_STORED), text)
 
+    @_handles("/api/client", Client, errors=())
     def client(self, request: Request) -> Response:
-        """GET /api/client: 200 with the client as the service sees it, for `commentsvc doctor`.
+        """The client's address as the service sees it.
 
-        Scripts of other pages cannot read it, and it contains only the client's own address.
+        It is for `commentsvc doctor`. Scripts of other pages cannot read it, and it contains only
+        the client's own address.
         """
         return _response(
             Client(

@@ -10,22 +10,11 @@ from commentsvc.context import ServiceContext
 from commentsvc.errors import UnknownComment
 from commentsvc.http.messages import ANY_ORIGIN, NO_SNIFFING, HttpError, Request, Response
 from commentsvc.http.operation import HTML as PAGE
-from commentsvc.http.operation import Operation, Query
-from commentsvc.http.router import Route, with_query
+from commentsvc.http.operation import handles
 from commentsvc.model import APPROVED, fragment, thread_tag
 from commentsvc.pages.embed import HTML, POLICY
 from commentsvc.util.i18n import find_language
 from commentsvc.util.templates import Templates
-
-COMMENT = Operation(
-    method="GET",
-    path="/comment/{id}",
-    summary="Show one comment",
-    query=Query,
-    answers={200: PAGE},
-    errors=(400, 404, 410, 503),
-    note="Webmentions that we send name it as their source.",
-)
 
 
 class CommentPermalink:
@@ -39,12 +28,18 @@ class CommentPermalink:
         self._headers = (HTML, cache_control, ANY_ORIGIN, NO_SNIFFING, POLICY)
         self._templates = Templates("")
 
-    def routes(self) -> list[Route]:
-        """Return the table of routes."""
-        return [with_query(COMMENT, self.show)]
+    @handles(
+        "GET",
+        "/comment/{id}",
+        PAGE,
+        errors=(400, 404, 410, 503),
+        note="Webmentions that we send name it as their source.",
+    )
+    async def show(self, request: Request) -> Response:
+        """Show one comment.
 
-    async def show(self, request: Request, _query: Query) -> Response:
-        """GET /comment/ID: 200 with its page; 404; 410 if it is no longer public. Cached."""
+        410 if it is no longer public. Cached.
+        """
         entry = await self._database.read_for_public(queries.find, request.number())
         if entry is None or entry.comment.published_at is None:
             raise UnknownComment([request.number()])

@@ -20,7 +20,7 @@ from commentsvc.comments.submission import SubmissionError, is_email
 from commentsvc.context import ServiceContext
 from commentsvc.http.messages import NOT_STORED, CorsPolicy, Request, Response
 from commentsvc.http.operation import HTML, NOTHING, Operation, form_of, json_of
-from commentsvc.http.router import Route, route, with_query
+from commentsvc.http.router import Route, bound, route
 from commentsvc.pages.mail_links import errors_as_pages, link_operation, rendered
 from commentsvc.pages.personal_data import Address, AddressForm, RequestLimiter, typed_address
 from commentsvc.readers import follows
@@ -98,7 +98,7 @@ class FollowPages:
         return [
             route(PAGE, errors_as_pages(self.page)),
             route(ASK, errors_as_pages(self.ask)),
-            with_query(FOLLOW_BY_JSON, self.ask_by_json),
+            route(FOLLOW_BY_JSON, bound(FOLLOW_BY_JSON, self.ask_by_json)),
             route(ASK_TO_FOLLOW, errors_as_pages(self.ask_to_follow)),
             route(FOLLOW, errors_as_pages(self.follow)),
             route(ASK_TO_UNFOLLOW, errors_as_pages(self.ask_to_unfollow)),

@@ -44,15 +44,12 @@ from commentsvc.comments.queries import Thread
 from commentsvc.comments.submission import SubmissionFields
 from commentsvc.compat import two_levels
 from commentsvc.compat.common import (
-    Guarded,
+    SiteApi,
     error_text,
     guarded,
     json_body,
     prefixes,
     routes_of,
-    site_routes,
-    submit,
-    threads_of,
 )
 from commentsvc.compat.isso import messages
 from commentsvc.compat.isso.messages import (
@@ -88,7 +85,7 @@ from commentsvc.http.messages import (
     Response,
     encode,
 )
-from commentsvc.http.operation import NOTHING, TEXT, Content, Operation, Query, json_of
+from commentsvc.http.operation import NOTHING, TEXT, Content, Query, handles, json_of
 from commentsvc.http.router import NOTHING_HERE, Route
 from commentsvc.model import APPROVED, DELETED, Comment, Entry, site_tag, thread_tag
 from commentsvc.moderation import author_edits
@@ -159,124 +156,12 @@ class IssoLatestQuery(Query, frozen=True):
 
 _REFUSALS: Final = dict.fromkeys((400, 403, 429, 503), TEXT)
 _COMMENT: Final = json_of(IssoComment)
+_handles = partial(handles, ignores_unknown=True, errors=_REFUSALS)
+_acts = partial(handles, ignores_unknown=True, errors={**_REFUSALS, 404: TEXT})
+_own = partial(_acts, note="The cookie that came with the comment identifies the author.")
+_votes = partial(_acts, answer=json_of(IssoVotes | None))
+_redirects = partial(handles, answer={302: NOTHING, 404: TEXT}, ignores_unknown=True, errors=())
 
-LIST = Operation(
-    method="GET",
-    path="/isso/",
-    summary="List the comments of a page (Isso)",
-    query=IssoThreadQuery,
-    ignores_unknown=True,
-    cached=True,
-    answers={200: json_of(IssoThread), **_REFUSALS},
-)
-COUNT = Operation(
-    method="POST",
-    path="/isso/count",
-    summary="Count the comments of several pages (Isso)",
-    query=Query,
-    ignores_unknown=True,
-    cached=True,
-    body=(json_of(IssoPages),),
-    answers={200: json_of(list[int]), **_REFUSALS},
-)
-CONFIG = Operation(
-    method="GET",
-    path="/isso/config",
-    summary="The server's settings, for Isso's clients",
-    query=Query,
-    ignores_unknown=True,
-    cached=True,
-    answers={200: json_of(IssoSettings)},
-)
-NEW = Operation(
-    method="POST",
-    path="/isso/new",
-    summary="Submit a comment (Isso)",
-    query=IssoPageQuery,
-    ignores_unknown=True,
-    body=(json_of(IssoSubmission),),
-    answers={201: _COMMENT, 202: _COMMENT, **_REFUSALS, 409: TEXT},
-)
-VIEW = Operation(
-    method="GET",
-    path="/isso/id/{id}",
-    summary="Read your own comment (Isso)",
-    query=IssoPlainQuery,
-    ignores_unknown=True,
-    answers={200: _COMMENT, **_REFUSALS, 404: TEXT},
-    note="The cookie that came with the comment identifies the author.",
-)
-EDIT = Operation(
-    method="PUT",
-    path="/isso/id/{id}",
-    summary="Edit your own comment (Isso)",
-    query=Query,
-    ignores_unknown=True,
-    body=(json_of(IssoEdit),),
-    answers={200: _COMMENT, **_REFUSALS, 404: TEXT},
-    note="The cookie that came with the comment identifies the author.",
-)
-DELETE = Operation(
-    method="DELETE",
-    path="/isso/id/{id}",
-    summary="Delete your own comment (Isso)",
-    query=Query,
-    ignores_unknown=True,
-    answers={200: json_of(IssoComment | None), **_REFUSALS, 404: TEXT},
-    note="The cookie that came with the comment identifies the author.",
-)
-LIKE, DISLIKE = (
-    Operation(
-        method="POST",
-        path=f"/isso/id/{{id}}/{name}",
-        summary=summary,
-        query=Query,
-        ignores_unknown=True,
-        answers={200: json_of(IssoVotes | None), **_REFUSALS, 404: TEXT},
-    )
-    for name, summary in (
-        ("like", "Vote for a comment (Isso)"),
-        ("dislike", "Vote against a comment (Isso)"),
-    )
-)
-PREVIEW = Operation(
-    method="POST",
-    path="/isso/preview",
-    summary="Render a text as HTML, for a preview (Isso)",
-    query=Query,
-    ignores_unknown=True,
-    body=(json_of(IssoPreview),),
-    answers={200: json_of(IssoHtml), **_REFUSALS},
-)
-FEED = Operation(
-    method="GET",
-    path="/isso/feed",
-    summary="The newest comments of a page, as Atom (Isso)",
-    query=IssoPageQuery,
-    ignores_unknown=True,
-    cached=True,
-    answers={200: Content("application/atom+xml"), **_REFUSALS},
-)
-LATEST_COMMENTS = Operation(
-    method="GET",
-    path="/isso/latest",
-    summary="The latest comments of the site (Isso)",
-    query=IssoLatestQuery,
-    ignores_unknown=True,
-    cached=True,
-    answers={200: json_of(list[IssoComment]), **_REFUSALS},
-)
-SCRIPT, STYLE = (
-    Operation(
-        method="GET",
-        path=f"/isso/{folder}/{{path}}",
-        summary=f"Redirect to Isso's own {what} on the blog",
-        query=Query,
-        ignores_unknown=True,
-        answers={302: NOTHING, 404: TEXT},
-    )
-    for folder, what in (("js", "scripts"), ("css", "style sheet"))
-)
 # The files of Isso that themes request.
 NAMES: Final = ("embed.min.js", "count.min.js", "isso.css")
 
@@ -308,7 +193,8 @@ def served(sites: Iterable[Site]) -> dict[str, Site]:
 
 def routes(service: ServiceContext, handlers: Handlers) -> list[Route]:
     """Return the routes of all sites with `isso` in their settings."""
-    return routes_of(served(service.settings.sites), partial(IssoApi, service, handlers))
+    sites = (site for site in service.settings.sites if site.isso)
+    return routes_of(PREFIX, sites, partial(IssoApi, service, handlers))
 
 
 def read_only_posts(sites: Iterable[Site]) -> frozenset[str]:
@@ -316,22 +202,21 @@ def read_only_posts(sites: Iterable[Site]) -> frozenset[str]:
     return frozenset(f"{prefix}/count" for prefix in served(sites))
 
 
-class IssoApi:
+class IssoApi(SiteApi):
     """The handlers of Isso's API for one site."""
 
+    PREFIX = PREFIX
+
     def __init__(self, service: ServiceContext, handlers: Handlers, site: Site) -> None:
+        super().__init__(service, handlers.submissions, site)
         settings = service.settings
-        self._site = site.name
         self._blog = site.origin
         self._votes = VALUES[settings.comments.votes]
-        self._bounds = settings.comments
         self._tokens = EditTokens(service.keys)
         pictures = _pictures(settings.server.public_url, service.sites.options[site.name].pictures)
         self._serializer = IssoSerializer(service.keys[0], pictures)
-        self._sites = service.sites
-        self._database = service.database
         self._clock = service.clock
-        self._submissions, self._actions, self._feeds, self._cors = handlers
+        _, self._actions, self._feeds, self._cors = handlers
         self._is_secure = settings.server.public_url.startswith("https://")
         self._config = IssoConfig(
             reply_to_self=True,
@@ -350,36 +235,20 @@ class IssoApi:
 
     def routes(self, prefix: str) -> list[Route]:
         """Return the routes below `prefix`."""
-        table: tuple[tuple[Operation[Any], Guarded], ...] = (
-            (LIST, self.list_comments),
-            (COUNT, self.count),
-            (CONFIG, self.config),
-            (NEW, self.submit),
-            (VIEW, self.view),
-            (EDIT, self.edit),
-            (DELETE, self.delete),
-            (LIKE, partial(self.vote, value=1)),
-            (DISLIKE, partial(self.vote, value=-1)),
-            (PREVIEW, self.preview),
-            (FEED, self.feed),
-            (LATEST_COMMENTS, self.latest),
-            (SCRIPT, self.file),
-            (STYLE, self.file),
-        )
-        found = site_routes(prefix, PREFIX, table, self._refuse)
+        found = super().routes(prefix)
         methods: dict[str, list[str]] = {}
         for route in found:
             methods.setdefault(route.pattern, []).append(route.method)
         below = f"{prefix}/id/{{path}}"
-        found += [Route(each, below, guarded(self.lead_on, self._refuse)) for each in METHODS]
+        found += [Route(each, below, guarded(self.lead_on, self.refuse)) for each in METHODS]
         for pattern, allowed in methods.items():
             found.append(Route("OPTIONS", pattern, partial(self.preflight, methods=allowed)))
         return found
 
-    def list_comments(self, request: Request) -> Coroutine[Any, Any, Response]:
-        """GET /isso/?uri=U: 200 with the comments of a page, in two levels. Cached."""
-        query = LIST.read(request)
-        page = self._page(query.uri)
+    @_handles("GET", "/isso/", IssoThread, cached=True)
+    async def list_comments(self, request: Request, query: IssoThreadQuery) -> Response:
+        """List the comments of a page (Isso)."""
+        page = self._locate(query.uri)
         selection = TwoLevelSelection(
             _or_none(query.parent),
             _or_none(query.limit),
@@ -389,27 +258,25 @@ class IssoApi:
             0 if query.limit is UNSET else query.offset or 0,
             counts_all=query.sort is not UNSET or query.offset is not UNSET,
         )
-        return self._list(request, page, selection, plain=query.plain == "1")
-
-    async def _list(
-        self, request: Request, page: PageRef, selection: TwoLevelSelection, *, plain: bool
-    ) -> Response:
         most = self._bounds.list_limit
         part = await self._database.read_for_public(two_levels.read, page, selection, most)
+        plain = query.plain == "1"
         shown = self._serializer.thread(part, selection.parent, self._config, plain=plain)
-        tags = LIST.tags(request, thread_tag(page.site, part.thread.url))
-        return self._shown(request, shown, tags)
+        return self._shown(request, shown, thread_tag(page.site, part.thread.url))
 
+    @_handles("POST", "/isso/count", list[int], cached=True, body=IssoPages)
     def count(self, request: Request) -> Response | Coroutine[Any, Any, Response]:
-        """POST /isso/count with ``["/a/", …]``: 200 ``[2, …]``; 0 for pages of other sites."""
+        """Count the comments of several pages (Isso).
+
+        ``[2, …]``; 0 for pages of other sites.
+        """
         urls = messages.pages(json_body(request))
-        work = threads_of(self._sites, self._site, urls)
+        work = self.threads_of(urls)
         few = len(set(urls)) <= SHORT
 
         def answer(threads: dict[str, Thread]) -> Response:
             counts = [threads[url].count if url in threads else 0 for url in urls]
-            tags = {thread_tag(self._site, thread.url) for thread in threads.values()}
-            return self._shown(request, counts, COUNT.tags(request, *tags) if few else ())
+            return self._shown(request, counts, *(self.tags_of(threads) if few else ()))
 
         if few:
             return answer(self._database.read_now(work))
@@ -419,19 +286,23 @@ class IssoApi:
 
         return later()
 
+    @_handles("GET", "/isso/config", IssoSettings, cached=True, errors=())
     def config(self, request: Request) -> Response:
-        """GET /isso/config: 200 ``{"config": …}``. Cached."""
-        tags = CONFIG.tags(request, site_tag(self._site))
-        return self._shown(request, IssoSettings(self._config), tags)
+        """The server's settings, for Isso's clients."""
+        return self._shown(request, IssoSettings(self._config), site_tag(self._site.name))
 
-    async def submit(self, request: Request) -> Response:
-        """POST /isso/new?uri=U: 201 for a comment that is shown, 202 for one that waits.
+    @_handles("POST", "/isso/new", {201: _COMMENT, 202: _COMMENT, 409: TEXT}, body=IssoSubmission)
+    async def submit(self, request: Request, query: IssoPageQuery) -> Response:
+        """Submit a comment (Isso).
 
-        400 for invalid fields, 403 if it is refused, 429. The author gets two cookies.
+        201 for a comment that is shown, 202 for one that waits. The author gets two cookies.
         """
-        checked, accepted, cors = await submit(
-            request, self._fields, self._submissions, self._bounds, self._page, any_parent=True
-        )
+
+        def fields(request: Request) -> SubmissionFields:
+            body = json_body(request)
+            return messages.submission_fields(body, query.uri, self._bounds.author_length)
+
+        checked, accepted, cors = await self.store(request, fields, any_parent=True)
         shown = await self._database.read(self._own, accepted.comment)
         cookies: Headers = ()
         if accepted.token:
@@ -442,20 +313,24 @@ class IssoApi:
         status = 201 if accepted.comment.status == APPROVED else 202
         return Response(status, (*self._written(cors), *cookies), encode(shown))
 
-    async def view(self, request: Request) -> Response:
-        """GET /isso/id/N: 200 with the author's own comment; 403 without the cookie, 404."""
-        cors = self._cors.check(request, self._site)
-        is_plain = VIEW.read(request).plain == "1"
+    @_own("GET", "/isso/id/{id}", _COMMENT)
+    async def view(self, request: Request, query: IssoPlainQuery) -> Response:
+        """Read your own comment (Isso).
+
+        403 without the cookie.
+        """
+        cors = self._cors.check(request, self._site.name)
         entry = self._claim(request, unknown=404)
-        shown = await self._database.read(self._own, entry.comment, plain=is_plain)
+        shown = await self._database.read(self._own, entry.comment, plain=query.plain == "1")
         return Response(200, self._written(cors), encode(shown))
 
+    @_own("PUT", "/isso/id/{id}", _COMMENT, body=IssoEdit)
     async def edit(self, request: Request) -> Response:
-        """PUT /isso/id/N with ``{"text", "author"?, "website"?}``: 200 with the changed comment.
+        """Edit your own comment (Isso).
 
-        400 for invalid fields, 403 without the cookie.
+        403 without the cookie.
         """
-        cors = self._cors.check(request, self._site)
+        cors = self._cors.check(request, self._site.name)
         body = json_body(request)
         entry = self._claim(request, unknown=403)
         length = self._bounds.author_length
@@ -473,26 +348,40 @@ class IssoApi:
         shown = await self._database.read(self._own, changed)
         return Response(200, self._written(cors), encode(shown))
 
+    @_own("DELETE", "/isso/id/{id}", IssoComment | None)
     async def delete(self, request: Request) -> Response:
-        """DELETE /isso/id/N: 200 ``null``, or the deleted comment if it has replies; 403."""
-        cors = self._cors.check(request, self._site)
+        """Delete your own comment (Isso).
+
+        ``null``, or the deleted comment if it has replies.
+        """
+        cors = self._cors.check(request, self._site.name)
         json_body(request)
         comment = self._claim(request, unknown=403).comment
         await self._database.write(author_edits.delete, comment.id, self._clock.now_ms())
         left = None
         if comment.parent_id is None and await self._database.read(tree.has_replies, comment.id):
-            votes = await self._database.read(_votes, comment)
+            votes = await self._database.read(_votes_of, comment)
             left = self._serializer.emptied(comment.id, comment.created_at / 1_000, votes)
         headers = (*self._written(cors), *self._cookies(comment.id, "", 0))
         return Response(200, headers, encode(left))
 
-    async def vote(self, request: Request, value: int) -> Response:
-        """POST /isso/id/N/like or dislike: 200 ``{"likes", "dislikes", "message"?}``.
+    @_votes("POST", "/isso/id/{id}/like")
+    async def like(self, request: Request) -> Response:
+        """Vote for a comment (Isso)."""
+        return await self._vote(request, 1)
+
+    @_votes("POST", "/isso/id/{id}/dislike")
+    async def dislike(self, request: Request) -> Response:
+        """Vote against a comment (Isso)."""
+        return await self._vote(request, -1)
+
+    async def _vote(self, request: Request, value: int) -> Response:
+        """Store a vote; ``{"likes", "dislikes", "message"?}``.
 
         A network has one vote on a comment, and none on its own comments. Further votes change
         nothing, and `message` says so. As Isso, answer null for a comment that is not listed.
         """
-        cors = self._cors.check(request, self._site)
+        cors = self._cors.check(request, self._site.name)
         json_body(request)
         if (number := request.number()) == 0:
             raise UnknownComment([number])
@@ -504,14 +393,18 @@ class IssoApi:
             except UnknownComment:
                 pass
             except TooManyVotes as refusal:
-                votes = await self._database.read(_votes, entry.comment)
+                votes = await self._database.read(_votes_of, entry.comment)
                 votes = msgspec.structs.replace(votes, message=str(refusal))
         return Response(200, self._written(cors), encode(votes))
 
     def _find_listed(self, snapshot: Snapshot, number: int) -> Entry | None:
         """Return a comment of the site, None if its list has none with that number."""
         entry = queries.find(snapshot, number)
-        if entry is None or entry.site != self._site or not voting.takes_votes(snapshot, number):
+        if (
+            entry is None
+            or entry.site != self._site.name
+            or not voting.takes_votes(snapshot, number)
+        ):
             return None
         return entry
 
@@ -527,41 +420,42 @@ class IssoApi:
 
         return await self._database.write(work)
 
+    @_handles("POST", "/isso/preview", IssoHtml, body=IssoPreview)
     async def preview(self, request: Request) -> Response:
-        """POST /isso/preview with ``{"text"}``: 200 ``{"text": html}``."""
-        headers = self._written(self._cors.check(request, self._site))
+        """Render a text as HTML, for a preview (Isso)."""
+        headers = self._written(self._cors.check(request, self._site.name))
         text = messages.preview_text(json_body(request))
         message = submission.message_from_text(text, self._bounds)
-        page = PageRef(self._site, "")
+        page = PageRef(self._site.name, "")
         later = self._submissions.preview(
             request, message, page, lambda html: Response(200, headers, encode(IssoHtml(html)))
         )
         return await _given(later)
 
-    async def feed(self, request: Request) -> Response:
-        """GET /isso/feed?uri=U: 200 with the newest comments of a page, as Atom. Cached."""
-        page = self._page(FEED.read(request).uri)
-        source, entries = await self._feeds.read(page)
+    @_handles("GET", "/isso/feed", Content(feeds.ATOM), cached=True)
+    async def feed(self, request: Request, query: IssoPageQuery) -> Response:
+        """The newest comments of a page, as Atom (Isso)."""
+        source, entries = await self._feeds.read(self._locate(query.uri))
         made = feeds.make_feed(msgspec.structs.replace(source, anchor="isso-"), entries)
         changed = datetime.fromtimestamp(made.updated // 1_000, UTC)
         headers = (
-            ("Content-Type", FEED.answers[200].media_type),
+            ("Content-Type", feeds.ATOM),
             ("Last-Modified", format_datetime(changed, usegmt=True)),
             *self._reading(request),
         )
-        return Response(
-            200,
-            headers,
-            feeds.atom(made),
-            self._storable(request, FEED.tags(request, thread_tag(self._site, source.url))),
-        )
+        tags = self._storable(request, thread_tag(source.site, source.url))
+        return Response(200, headers, feeds.atom(made), tags)
 
-    async def latest(self, request: Request) -> Response:
-        """GET /isso/latest?limit=N: 200 with the latest comments, the newest last. Cached."""
-        limit = min(LATEST_COMMENTS.read(request).limit, LATEST)
+    @_handles("GET", "/isso/latest", list[IssoComment], cached=True)
+    async def latest(self, request: Request, query: IssoLatestQuery) -> Response:
+        """The latest comments of the site (Isso).
+
+        The newest is the last.
+        """
+        limit = min(query.limit, LATEST)
 
         def work(snapshot: Snapshot) -> list[IssoComment]:
-            entries = queries.latest(snapshot, self._site, None, limit)[::-1]
+            entries = queries.latest(snapshot, self._site.name, None, limit)[::-1]
             against = two_levels.dislikes(snapshot, [each.comment.id for each in entries])
             return [
                 self._serializer.latest(
@@ -572,7 +466,7 @@ class IssoApi:
             ]
 
         shown = await self._database.read_for_public(work)
-        return self._shown(request, shown, LATEST_COMMENTS.tags(request, site_tag(self._site)))
+        return self._shown(request, shown, site_tag(self._site.name))
 
     def lead_on(self, request: Request) -> Response:
         """GET /isso/id/N/activate/KEY and similar links of old mails: 302 to the moderation pages.
@@ -588,8 +482,10 @@ class IssoApi:
             302, (("Location", "../" * (request.path.count("/") - 1) + page), NOT_STORED), b""
         )
 
+    @_redirects("GET", "/isso/js/{path}", summary="Redirect to Isso's own scripts on the blog")
+    @_redirects("GET", "/isso/css/{path}")
     def file(self, request: Request) -> Response:
-        """GET /isso/js/embed.min.js and similar: 302 to the file in a folder of the blog."""
+        """Redirect to Isso's own style sheet on the blog."""
         name = request.path.rpartition("/")[2]
         if name not in NAMES or not self._blog:
             raise HttpError(404, *NOTHING_HERE)
@@ -609,18 +505,10 @@ class IssoApi:
             )
         return Response(204, (("Allow", ", ".join((*methods, "OPTIONS"))), *more), b"")
 
-    def _refuse(self, request: Request, error: HttpError) -> Response:
+    def refuse(self, request: Request, error: HttpError) -> Response:
         """Return the answer to an error, as a text for Isso's clients."""
         headers = (TEXT_TYPE, NOT_STORED, NO_SNIFFING, *self._allowed(request), *error.headers)
         return Response(error.status, headers, error_text(error).encode())
-
-    def _fields(self, request: Request) -> SubmissionFields:
-        """Return the comment of a request. Raise SubmissionError or HttpError."""
-        uri = NEW.read(request).uri
-        return messages.submission_fields(json_body(request), uri, self._bounds.author_length)
-
-    def _page(self, uri: str) -> PageRef:
-        return self._sites.locate(uri, self._site)
 
     def _own(self, snapshot: Snapshot, comment: Comment, *, plain: bool = False) -> IssoComment:
         """Return the JSON of a comment for its author, whatever its status."""
@@ -642,7 +530,7 @@ class IssoApi:
         """
         number = request.number()
         entry = self._database.read_now(queries.find, number)
-        if entry is None or entry.site != self._site or entry.comment.status == DELETED:
+        if entry is None or entry.site != self._site.name or entry.comment.status == DELETED:
             raise HttpError(unknown, "not_found", f"There is no comment {number}.")
         own = self._database.read_now(author_edits.authorize, number)
         token = cookie_value(request.header("cookie"), str(number))
@@ -664,7 +552,7 @@ class IssoApi:
     def _allowed(self, request: Request) -> Headers:
         """Return the CORS headers for the requesting page; none for a foreign one."""
         try:
-            cors = self._cors.check(request, self._site)
+            cors = self._cors.check(request, self._site.name)
         except HttpError:
             return ()
         return (*cors, *EXPOSED) if cors else ()
@@ -679,16 +567,16 @@ class IssoApi:
             return self._shared
         return (*self._private, *(self._allowed(request) or (VARY_ORIGIN,)))
 
-    def _storable(self, request: Request, tags: tuple[str, ...]) -> tuple[str, ...]:
+    def _storable(self, request: Request, *tags: str) -> tuple[str, ...]:
         """Return the tags of an answer; none if a page of another site asks for its own."""
         return tags if self._has_one_answer or self._allowed(request) else ()
 
-    def _shown(self, request: Request, what: Any, tags: tuple[str, ...]) -> Response:  # Any: JSON
+    def _shown(self, request: Request, what: Any, *tags: str) -> Response:  # Any: JSON
         headers = (("Content-Type", JSON), *self._reading(request))
-        return Response(200, headers, encode(what), self._storable(request, tags))
+        return Response(200, headers, encode(what), self._storable(request, *tags))
 
 
-def _votes(snapshot: Snapshot, comment: Comment) -> IssoVotes:
+def _votes_of(snapshot: Snapshot, comment: Comment) -> IssoVotes:
     """Return the votes for a comment and against it."""
     return tally(comment.votes, two_levels.dislikes(snapshot, [comment.id]).get(comment.id, 0))
 

@@ -4,12 +4,13 @@ import asyncio
 from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
+from typing import Final
 
 import msgspec
 import pytest
 
 from commentsvc.api import avatars
-from commentsvc.api.avatars import Avatars
+from commentsvc.api.avatars import AvatarQuery, Avatars
 from commentsvc.comments.page_urls import Sites
 from commentsvc.comments.submission import avatar
 from commentsvc.http.messages import Request, Response
@@ -118,24 +119,27 @@ def test_after_a_failure_nobody_is_asked_for_a_while(service: Served, gallery: G
     assert len(gallery.asked) == 2
 
 
+NOTES: Final = AvatarQuery(site="notes")
+
+
 def test_what_is_kept_waits_for_no_fetch(gallery: Gallery, monkeypatch: pytest.MonkeyPatch) -> None:
     """Regression: eight fetches that hung delayed all pictures."""
 
     def wanted(name: str) -> Request:
-        return Request("GET", f"{avatars.PREFIX}{name}", "site=notes", b"", "", lambda _: None)
+        return Request("GET", f"{avatars.PREFIX}{name}", "", b"", "", lambda _: None)
 
     async def hang(*_: object) -> None:
         await asyncio.Event().wait()
 
     async def ask_beside_hanging_fetches() -> Response:
         pictures = Avatars(settings(gallery), Sites(settings(gallery).sites), SettableClock(0))
-        await pictures.picture(wanted(ANN))
+        await pictures.picture(wanted(ANN), NOTES)
         monkeypatch.setattr(SettingsClient, "get", hang)
-        others = [pictures.picture(wanted(f"{n:032x}")) for n in range(avatars.AT_ONCE)]
+        others = [pictures.picture(wanted(f"{n:032x}"), NOTES) for n in range(avatars.AT_ONCE)]
         hanging = [asyncio.create_task(other) for other in others]
         await asyncio.sleep(0)
         try:
-            return await asyncio.wait_for(pictures.picture(wanted(ANN)), PATIENCE)
+            return await asyncio.wait_for(pictures.picture(wanted(ANN), NOTES), PATIENCE)
         finally:
             for task in hanging:
                 task.cancel()

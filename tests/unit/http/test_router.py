@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+from collections.abc import Coroutine
 
 import pytest
 
@@ -12,7 +13,7 @@ from commentsvc.comments.submission import MalformedError, SubmissionError
 from commentsvc.db.errors import DatabaseBusy, DatabaseFull
 from commentsvc.http.messages import CorsPolicy, Deferred, HttpError, Request, Response
 from commentsvc.http.operation import Operation, Query
-from commentsvc.http.router import Route, Router, route, with_query
+from commentsvc.http.router import Route, Router, bound, route
 from commentsvc.settings.schema import Site
 from commentsvc.util.i18n import gettext
 
@@ -216,9 +217,49 @@ def test_a_handler_takes_the_query_only_if_it_is_valid() -> None:
         return Response(204, (), b"")
 
     operation = Operation(method="GET", path="/a", summary="Some", query=LengthQuery)
-    router = Router([with_query(operation, show)], CorsPolicy([]), as_http, MAX_BODY)
+    router = Router([route(operation, bound(operation, show))], CorsPolicy([]), as_http, MAX_BODY)
     for query, status in (("length=3", 204), ("length=x", 400), ("", 400), ("length=3&b=1", 400)):
         answer = router.handle(Request("GET", "/a", query, b"", "", lambda _: None))
         assert isinstance(answer, Response)
         assert answer.status == status
     assert taken == [LengthQuery(length=3)]
+
+
+@pytest.mark.parametrize("is_later", [False, True])
+@pytest.mark.parametrize(
+    ("query", "tags"),
+    [
+        ("", ("tag",)),
+        ("length=3", ("tag",)),
+        ("length=3&utm=1", ()),
+        ("length=3&length=4", ()),
+        ("token=x", ()),
+    ],
+)
+def test_an_answer_that_ignores_a_parameter_is_not_cached(
+    query: str, tags: tuple[str, ...], is_later: bool
+) -> None:
+    def now(_request: Request) -> Response:
+        return Response(200, (), b"", ("tag",))
+
+    async def later(request: Request) -> Response:
+        return now(request)
+
+    class CachedQuery(Query, frozen=True):
+        length: int = 0
+        token: str = ""
+
+    operation = Operation(
+        method="GET",
+        path="/a",
+        summary="Some",
+        query=CachedQuery,
+        ignores_unknown=True,
+        cached=True,
+        without_effect=("token",),
+    )
+    answer = bound(operation, later if is_later else now)
+    found = answer(Request("GET", "/a", query, b"", "", lambda _: None))
+    found = asyncio.run(found) if isinstance(found, Coroutine) else found
+    assert isinstance(found, Response)
+    assert found.tags == tags
