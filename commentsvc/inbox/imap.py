@@ -130,9 +130,11 @@ class ImapFetcher:
                 _log.info("%s is read again", self._server)
             self._fails = False
             waits = client.has_capability("IDLE")
+            _has_announced(client)  # how many mails there are
             while not self._stopping.is_set():
                 self._fetch(client, folder, loop)
-                self._wait(client, waits)
+                if not _has_announced(client):
+                    self._wait(client, waits)
         finally:
             self._client = None
             with contextlib.suppress(Exception):  # the session is over in any case
@@ -194,6 +196,14 @@ class ImapFetcher:
         else:
             self._stopping.wait(PATIENCE)
             client.noop()
+
+
+def _has_announced(client: IMAPClient) -> bool:
+    """Return whether the server told of mails since the last call, which IDLE does not repeat.
+
+    It does so with the result of any command (RFC 9051, 5.2), also of a search without those mails.
+    """
+    return bool(client._imap.untagged_responses.pop("EXISTS", ()))
 
 
 def _token(command: str) -> str:

@@ -5,6 +5,7 @@ import grp
 import os
 import pwd
 import shutil
+import signal
 import socket
 import ssl
 import subprocess
@@ -34,6 +35,11 @@ ssl_cert = <{folder}/server.pem
 ssl_key = <{folder}/server.key
 disable_plaintext_auth = yes
 auth_mechanisms = plain xoauth2
+service anvil {{
+  unix_listener anvil-auth-penalty {{
+    mode = 0
+  }}
+}}
 passdb {{
   driver = oauth2
   mechanisms = xoauth2
@@ -92,6 +98,7 @@ default_internal_group = {group}
 default_login_user = {user}
 first_valid_uid = 1
 auth_failure_delay = 0
+mailbox_idle_check_interval = 1s
 first_valid_gid = 1
 ssl = required
 service imap-login {{
@@ -156,9 +163,11 @@ class ImapServer:
         command = [PROGRAM, "-F", "-c", str(self.folder / "dovecot.conf")]
         if os.geteuid() == 0:
             group = pwd.getpwnam(USER).pw_gid
-            self._process = subprocess.Popen(command, user=USER, group=group, extra_groups=[])
+            self._process = subprocess.Popen(
+                command, user=USER, group=group, extra_groups=[], process_group=0
+            )
         else:
-            self._process = subprocess.Popen(command)
+            self._process = subprocess.Popen(command, process_group=0)
         deadline = time.monotonic() + 30
         while time.monotonic() < deadline:
             with contextlib.suppress(OSError):
@@ -171,7 +180,7 @@ class ImapServer:
     def stop(self) -> None:
         """Stop the server and end all its connections."""
         if self._process:
-            self._process.terminate()
+            os.killpg(self._process.pid, signal.SIGKILL)  # else some last for ten seconds
             self._process.wait(20)
             self._process = None
 

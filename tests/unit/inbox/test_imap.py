@@ -6,7 +6,7 @@ from collections.abc import Awaitable, Callable, Iterator, Sequence
 from pathlib import Path
 
 import pytest
-from imapclient import SEEN  # type: ignore[import-untyped]  # it has no types
+from imapclient import SEEN, IMAPClient  # type: ignore[import-untyped]  # it has no types
 from msgspec.structs import replace
 
 from commentsvc.db.database import Database
@@ -93,6 +93,13 @@ async def until(condition: Callable[[], bool], what: str) -> None:
         await asyncio.sleep(0.02)
 
 
+@pytest.fixture
+def _brief_idling(monkeypatch: pytest.MonkeyPatch) -> None:
+    """IMAPClient does not see a mail that comes in one packet with the answer to IDLE."""
+    monkeypatch.setattr(imap, "PATIENCE", 1.0)
+
+
+@pytest.mark.usefixtures("_brief_idling")
 def test_answers_are_fetched_at_once_and_once_and_other_mails_are_left_alone(
     server: ImapServer, fetching: Fetching
 ) -> None:
@@ -117,6 +124,7 @@ def test_answers_are_fetched_at_once_and_once_and_other_mails_are_left_alone(
     fetching(again)
 
 
+@pytest.mark.usefixtures("_brief_idling")
 def test_nothing_is_lost_while_the_server_is_away(
     server: ImapServer,
     fetching: Fetching,
@@ -124,6 +132,7 @@ def test_nothing_is_lost_while_the_server_is_away(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
     monkeypatch.setattr(imap, "FIRST_PAUSE", 0.1)
+    monkeypatch.setattr(imap, "DEADLINE", 1.0)  # a server that stops may accept and say nothing
 
     async def story(taken: list[bytes]) -> None:
         await asyncio.to_thread(deliver, server, "first", 11)
@@ -208,6 +217,26 @@ def test_a_mail_that_another_program_opened_first_is_fetched(
         await asyncio.to_thread(deliver, server, "opened while we idle", 33, [SEEN])
         await until(lambda: len(taken) == 2, "the other one")
         assert words_of(taken) == ["opened", "opened while we idle"]
+
+    fetching(story)
+
+
+def test_a_mail_that_comes_during_the_search_is_fetched_at_once(
+    server: ImapServer, fetching: Fetching, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Regression: the server tells of it with the result of the search, and not again in IDLE."""
+    search = IMAPClient.search
+
+    def late(client: IMAPClient, criteria: list[object]) -> list[int]:
+        monkeypatch.setattr(IMAPClient, "search", search)
+        deliver(server, "during the search", 41)
+        found: list[int] = search(client, criteria)
+        return found
+
+    monkeypatch.setattr(IMAPClient, "search", late)
+
+    async def story(taken: list[bytes]) -> None:
+        await until(lambda: len(taken) == 1, "the mail")
 
     fetching(story)
 
