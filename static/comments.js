@@ -22,6 +22,8 @@ const UP = "M3 10.5l5-5 5 5";
 const DOWN = "M3 5.5l5 5 5-5";
 const MORE = "M3 7.7v.6m5-.6v.6m5-.6v.6";
 
+const FAILED = "commentsvc-failed";
+
 const stylesheet = loadStylesheet("comments.css");
 
 function avatar({ author, avatar: digest, picture }) {
@@ -46,37 +48,34 @@ function header(messages, comment, answered) {
   if (answered) {
     date.append(" ", h("a", { href: "#" + anchorOf(answered) }, "↪ " + answered.author));
   }
-  const badge = messages[comment.isWaiting ? "awaiting" : role || (verified && "verified")];
+  const badge = messages[role || (verified && "verified")];
   const from = href ? h("a.badge", { href, rel }, href.split("/")[2]) : "";
   return h("div.meta", {}, name, badge ? h("span.badge", {}, badge) : "", from, date);
 }
 
 function renderComment(thread, comment, answered) {
   const { messages, closed, page } = thread;
-  const { id, note, author, isWaiting, votes } = comment;
+  const { id, author, votes } = comment;
   if (comment.deleted) return h("p.hint", {}, messages.gone);
   const actions = h("div.actions");
   const voteButton = (value, path, title) => {
     const ariaPressed = String(storage.get("votes")?.[id] == value);
     actions.append(actionButton("vote", path, title, { value, ariaPressed }));
   };
-  if (!isWaiting) {
-    if (page.voting) {
-      voteButton(1, UP, messages.up);
-      actions.append(h("span.votes", {}, votes || ""));
-    }
-    if (page.voting == "both") voteButton(-1, DOWN, messages.down);
-    const label = messages.replyTo.replace("#", author);
-    if (!closed) actions.append(actionButton("reply", REPLY, label, {}, messages.reply));
-    actions.append(actionButton("menu", MORE, messages.menu));
+  if (page.voting) {
+    voteButton(1, UP, messages.up);
+    actions.append(h("span.votes", {}, votes || ""));
   }
+  if (page.voting == "both") voteButton(-1, DOWN, messages.down);
+  const label = messages.replyTo.replace("#", author);
+  if (!closed) actions.append(actionButton("reply", REPLY, label, {}, messages.reply));
+  actions.append(actionButton("menu", MORE, messages.menu));
   const body = setHTML(h("div.body", { dir: "auto" }), comment.html);
   if (body.querySelector(":not(p,br,a,strong),[href^='#']")) {
     import("./rich.js").then(({ enrich }) => enrich(body, thread));
   }
   const head = header(messages, comment, answered);
-  const thanks = note ? h("p.note", {}, note) : "";
-  return h("article", {}, avatar(comment), head, body, actions, thanks);
+  return h("article", {}, avatar(comment), head, body, actions);
 }
 
 class CommentList {
@@ -202,7 +201,7 @@ export class Thread {
 
   async #begin() {
     this.#observer.disconnect();
-    if (!this.host.load) return this.load();
+    if (!this.host.load) return this.load().catch(() => this.host.classList.add(FAILED));
     this.messages = await loadMessages(this.host);
     this.offer("show");
   }
@@ -238,7 +237,7 @@ export class Thread {
     const folds = wasPressed && (await import("./thread/reveal.js").catch(() => null));
     this.#loading.remove();
     if (this.hasEnded) return;
-    host.classList.toggle("commentsvc-failed", !page);
+    host.classList.toggle(FAILED, !page);
     this.error.textContent = page ? "" : this.messages.unread;
     if (!page) return this.offer("again", after);
     const first = page.data.find(({ id }) => !this.tree.find(id));
@@ -315,8 +314,9 @@ export class Thread {
     const item = this.tree.element.contains(active) && active.closest("li");
     this.tree.update(this.all(), this);
     this.own?.addButtons(this);
-    if (likes || reposts) import("./thread/likes.js").then(({ showLikes }) => showLikes(this));
-    if (storage.get("moderator")) import("./thread/moderate.js").then(({ addLinks }) => addLinks(this));
+    if (likes || reposts || storage.get("moderator") || document.querySelector("base")) {
+      import("./thread/extras.js").then(({ showExtras }) => showExtras(this));
+    }
     if (item) [active, item, this.#heading].find((element) => element.isConnected).focus();
     this.host.dispatchEvent(new Event("comments-shown", { bubbles: true }));
   }

@@ -109,7 +109,7 @@ export function loadMessages(element, part = "") {
   const name = (element.closest("[lang]")?.lang || "en") + part;
   const file = base + `static/locales/${name}.json`;
   loading[name] ??= fetch(file).then((response) => response.json());
-  loading[name].catch(() => delete loading[name]); // to try again
+  loading[name].catch(() => delete loading[name]);
   return loading[name];
 }
 

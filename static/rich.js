@@ -7,11 +7,21 @@ loadStylesheet("rich.css");
 /** Make wide parts of a comment scroll by keys, and mentions of comments on later pages work. */
 export function enrich(body, thread) {
   for (const wide of body.querySelectorAll("pre, table, math[display]")) wide.tabIndex = 0;
+  linkHere(body);
   body.addEventListener("click", ({ target }) => follow(thread, target));
 }
 
+/** Make links to fragments lead to this page, whatever the page's `<base href>` says. */
+export function linkHere(element) {
+  if (!document.querySelector("base")) return;
+  const [page] = location.href.split("#");
+  for (const link of element.querySelectorAll("a[href^='#']")) link.href = page + link.hash;
+}
+
 function follow(thread, target) {
-  const [, id] = /^#(commentsvc-\d+)$/.exec(target.closest("a")?.getAttribute("href")) ?? [];
+  const [page, fragment] = target.closest("a")?.href.split("#") ?? [];
+  const [id] = /^commentsvc-\d+$/.exec(fragment) ?? [];
+  if (page != location.href.split("#")[0]) return;
   if (!id || document.getElementById(id)) return;
   thread.target = id;
   thread.seek();

@@ -38,9 +38,9 @@ export async function send(method, path, body, token) {
   throw failure;
 }
 
-/** Return the text for a Failure of send(). */
+/** Return the text for a Failure of send(); what a browser threw is for programmers only. */
 export function errorText(messages, { status, retryAfter, message, fields = {} }) {
-  const known = messages[status > 500 ? 500 : status];
-  const text = known || Object.values(fields).join(" ") || message || messages.unreached;
+  const known = messages[status > 500 ? 500 : status] || Object.values(fields).join(" ");
+  const text = known || (status && message) || messages.unreached;
   return text.replace("#", retryAfter ?? "…");
 }

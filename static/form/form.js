@@ -3,7 +3,8 @@
 import { again, get, h, loadStylesheet, storage } from "../common.js";
 /** @import { About, FormToken } from "../types.d.ts" */
 
-/** Formats by the key pressed with Control. */
+// Text fields of macOS have other uses for Control
+const COMMAND = /^(Mac|iP)/.test(navigator.platform) ? "metaKey" : "ctrlKey";
 const KEYS = { b: "bold", i: "italic", k: "link", e: "code" };
 const PATIENCE_MS = 1500; // that a comment waits for its proof of work
 const PAUSE_MS = 800; // before it shows that the draft is stored
@@ -21,7 +22,7 @@ const writer = storage.get("writer") ?? {}; // of the last comment
 
 await loadStylesheet("form.css");
 
-/** Replace `box` by the form for a new comment, with its text and focus. */
+/** Replace `box` by a form with its text and focus. */
 export function write(thread, box) {
   if (!box.isConnected) return; // it has been replaced
   const hadFocus = document.activeElement == box;
@@ -30,26 +31,25 @@ export function write(thread, box) {
   if (hadFocus) element.message.focus();
 }
 
-/** A form for a new comment, a reply or a change. */
 export class CommentForm {
   /** @type {any} its fields are properties */
   element = h("form.form", { noValidate: true }); // sending.js checks it
   about;
-  writer = writer; // of all forms
+  writer = writer;
   key; // sent twice, the comment is stored once
   /** @type {FormToken} */
   token = {};
   error = h("p.error", { role: "alert" });
 
   draft; // its name in storage
-  proof; // the promise of the token and its proof of work
-  #preview; // from its first use on
+  proof; // a promise
+  #preview;
 
   errors = {}; // elements by field
   tools = h("div.actions");
   identity = h("div.identity");
   #known = h("p.hint"); // instead of `identity`
-  #charactersLeft = h("small.hint"); // or the note that the draft is stored
+  #charactersLeft = h("small.hint"); // or that the draft is stored
   #timer;
   #formatButton = h("button.link", { type: "button", ariaExpanded: "false" }, "Aa");
   #previewButton = h("button.link", { type: "button", ariaExpanded: "false" });
@@ -114,7 +114,6 @@ export class CommentForm {
     this.showIdentity(!writer.author || Object.keys(IDENTITY).some(isOther));
   }
 
-  /** Show the author's fields, or only the name. */
   showIdentity(isShown) {
     const { messages } = this.about;
     const reader = storage.get("reader");
@@ -149,9 +148,12 @@ export class CommentForm {
     if (key == "Escape" && this.about.parent) this.element.reset();
     if (!event.ctrlKey && !event.metaKey) return;
     if (key == "Enter") this.element.requestSubmit();
-    if (!KEYS[key] || target != this.element.message) return;
+    if (!event[COMMAND] || event.altKey || event.shiftKey) return;
+    // Not all keyboards have Latin letters
+    const name = KEYS[(key < "~" ? key : event.code.slice(3)).toLowerCase()];
+    if (!name || target != this.element.message) return;
     event.preventDefault();
-    this.#format(KEYS[key]);
+    this.#format(name);
   }
 
   /** Link selected text to a pasted address. */
@@ -180,7 +182,6 @@ export class CommentForm {
     toggleToolbar(this.element.message, this.#formatButton);
   }
 
-  /** Store and return all fields. */
   keep() {
     const fields = Object.fromEntries(new FormData(this.element));
     storage.set(this.draft, { ...fields, key: this.key });
@@ -200,7 +201,6 @@ export class CommentForm {
     import("./completion.js").then(({ complete }) => complete(field, this.about.thread));
   }
 
-  /** Show an error below a field, or none. */
   mark(name, text) {
     if (!this.errors[name]) return;
     this.element[name].ariaInvalid = String(Boolean(text));
@@ -218,7 +218,7 @@ export class CommentForm {
     this.#timer = setTimeout(() => (this.#charactersLeft.textContent = messages.stored), PAUSE_MS);
   }
 
-  /** Get a token and do its proof of work, once; never reject. */
+  /** Get a token and do its proof of work, once. */
   begin() {
     this.proof ??= this.about.own ? Promise.resolve() : this.#prove().catch(() => {});
     return this.proof;
@@ -253,7 +253,6 @@ export class CommentForm {
     this.error.textContent = text + " " + messages.kept;
   }
 
-  /** Send the comment; then dispatch `comment-submitted`. */
   async #send() {
     const { message } = this.element;
     if (message.readOnly) return; // it is being sent

@@ -21,20 +21,26 @@ export function edit(thread, button, parent) {
   return toggleForm(button, { thread, title, parent, own: parent.own });
 }
 
-/** Show a form below `button` and close any other one; or close it. */
-function toggleForm(button, properties) {
-  const isOpen = button.ariaExpanded == "true";
-  button.closest(".commentsvc-list").querySelector("form")?.reset();
-  if (isOpen) return;
+/** Show a form below the comment of `button` and close any other one; or close it. */
+function toggleForm({ name, ariaExpanded }, properties) {
+  const { host, tree } = properties.thread;
+  tree.element.querySelector("form")?.reset();
+  if (ariaExpanded == "true") return;
   const form = new CommentForm(properties).element;
+  const item = tree.find(properties.parent.id);
+  // The comment, and with it the button, may be drawn again
+  const button = () => item.querySelector(`article [name=${name}]`);
+  const mark = () => button()?.setAttribute("aria-expanded", String(form.isConnected));
   const close = () => {
     form.remove();
-    button.ariaExpanded = "false";
-    button.focus();
+    mark();
+    host.removeEventListener("comments-shown", mark);
+    button()?.focus();
   };
   form.addEventListener("reset", close);
   form.addEventListener("comment-submitted", close);
-  button.ariaExpanded = "true";
-  button.parentNode.after(form);
+  host.addEventListener("comments-shown", mark);
+  item.firstChild.after(form);
+  mark();
   form.message.focus();
 }

@@ -24,7 +24,7 @@ export function keep({ word, token, name }) {
 export async function takeToken(thread) {
   const text = thread.target.slice(MARK.length);
   thread.target = "";
-  history.replaceState(history.state, "", location.pathname + location.search);
+  history.replaceState(history.state, "", location.href.split("#")[0]);
   try {
     const handed = { ...JSON.parse(decodeURIComponent(text)) };
     if (![handed.word, handed.token].every(isThere)) return;

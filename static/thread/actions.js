@@ -1,11 +1,11 @@
-// The actions of buttons and of the box to write: each loads its module at the first use
+// The actions of buttons and of the box to write
 
 import { again, loadMessages, storage } from "../common.js";
 
 const menu = () => import("./menu.js").catch(again("thread/menu"));
 const replying = () => import("../form/replying.js").catch(again("form/replying"));
 
-/** The module for each name; it exports a function of that name, which gets the button's comment. */
+/** Each exports a function of that name, which gets the button's comment. */
 const MODULES = {
   copy: menu,
   delete: () => import("./deletion.js").catch(again("thread/deletion")),
@@ -18,7 +18,6 @@ const MODULES = {
   write: () => import("../form/form.js").catch(again("form/form")),
 };
 
-/** Handle an event of `control`; show a failure below it. */
 export async function act(thread, control, { type, detail }) {
   const { name } = control;
   if (type == "comment-submitted") {

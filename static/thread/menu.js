@@ -1,6 +1,6 @@
 // The menu of rare actions on a comment
 
-import { actionButton, anchorOf, loadMessages } from "../common.js";
+import { actionButton, anchorOf, h, loadMessages } from "../common.js";
 import { readerWord, send } from "../send.js";
 
 const ICONS = {
@@ -26,9 +26,27 @@ export async function menu(thread, button, { own }) {
 const addressOf = (comment) => new URL("#" + anchorOf(comment), location.href).href;
 
 export async function copy(thread, button, comment) {
-  await navigator.clipboard.writeText(addressOf(comment));
+  const address = addressOf(comment);
+  try {
+    await navigator.clipboard.writeText(address);
+  } catch {
+    if (!copySelected(button, address)) return; // the reader can copy what is selected
+  }
   const { copied } = await loadMessages(thread.host, "-tools");
   say(thread, button, copied);
+}
+
+/** Copy as old browsers do, and all on http://; if that is refused, leave a field with the text. */
+function copySelected(button, value) {
+  const name = "address";
+  button.parentNode.querySelector(`[name=${name}]`)?.remove();
+  const field = h("input.input", { name, value, readOnly: true, ariaLabel: button.title });
+  button.parentNode.append(field);
+  field.select();
+  if (!document.execCommand("copy")) return false;
+  field.remove();
+  button.focus();
+  return true;
 }
 
 export async function report(thread, button, { id }) {

@@ -6,7 +6,7 @@ import { base, h, loadMessages, storage } from "../common.js";
 export function begin(thread) {
   storage.set("moderator", true);
   thread.target = thread.target.split("?")[0];
-  history.replaceState(null, "", "#" + thread.target);
+  history.replaceState(null, "", location.href.split("#")[0] + "#" + thread.target);
   addLinks(thread);
 }
 

@@ -5,7 +5,7 @@ from collections.abc import Callable
 import pytest
 from playwright.sync_api import Locator, Page, expect
 
-from tests.widget.browser import NOW, Answers, comment, fill, open_form, send
+from tests.widget.browser import NOW, SERVICE, Answers, comment, fill, open_form, send
 
 OpenThread = Callable[..., Page]
 
@@ -336,3 +336,75 @@ def test_who_asks_for_mails_is_told_of_the_mail_that_confirms_the_address(
         else:
             expect(note).not_to_contain_text(confirm)
             expect(said).not_to_contain_text(confirm)
+
+
+@pytest.mark.parametrize("redrawn", ["vote", "sorting", "own"])
+def test_a_reply_stays_open_while_its_comment_is_drawn_again(
+    page: Page, open_thread: OpenThread, answers: Answers, redrawn: str
+) -> None:
+    answers.voting = "up"
+    answers.comments = [comment(1, "One.", votes=3), comment(2, "Two.")]
+    open_thread()
+    opener = page.locator("#commentsvc-1").get_by_role("button", name="Reply to Ada Byron")
+    opener.click()
+    text = page.locator("#commentsvc-1 textarea")
+    text.fill("Half a reply")
+    page.evaluate("document.querySelector('#commentsvc-1 article').dataset.old = 'yes'")
+    answers.comments[0] = comment(1, "One, changed.", votes=4)
+    if redrawn == "vote":
+        page.locator("#commentsvc-1").get_by_role("button", name="I agree").click()
+    if redrawn == "sorting":
+        page.get_by_label("Order").select_option("newest")
+    else:
+        own = open_form(page)
+        fill(own)
+        send(own)
+    expect(page.locator("#commentsvc-1 .commentsvc-body")).to_have_text("One, changed.")
+    expect(page.locator("[data-old]")).to_have_count(0)
+    expect(text).to_have_value("Half a reply")
+    expect(opener).to_have_attribute("aria-expanded", "true")
+    page.get_by_role("button", name="Cancel").click()
+    expect(text).to_have_count(0)
+    expect(opener).to_be_focused()
+    expect(opener).to_have_attribute("aria-expanded", "false")
+
+
+# What a browser does that has no clipboard, or refuses to use it.
+CLIPBOARDS = {
+    "none": "Object.defineProperty(navigator, 'clipboard', { value: undefined })",
+    "refused": "navigator.clipboard.writeText = async () => { throw new Error('Denied.') }",
+}
+
+
+@pytest.mark.parametrize("works", [True, False])
+@pytest.mark.parametrize("clipboard", list(CLIPBOARDS))
+def test_a_link_is_copied_without_the_clipboard_or_left_to_be_copied(
+    page: Page, open_thread: OpenThread, answers: Answers, clipboard: str, *, works: bool
+) -> None:
+    page.add_init_script(CLIPBOARDS[clipboard])
+    page.add_init_script(f"document.execCommand = () => {str(works).lower()}")
+    answers.comments = [comment(1, "x")]
+    open_thread()
+    page.get_by_role("button", name="More").click()
+    page.get_by_role("button", name="Copy link").click()
+    field = page.get_by_role("textbox", name="Copy link")
+    if works:
+        expect(page.locator(".commentsvc-status")).to_have_text("Link copied.")
+    else:
+        expect(field).to_have_value(page.url + "#commentsvc-1")
+        expect(field).to_be_focused()
+    expect(field).to_have_count(0 if works else 1)
+    expect(page.locator(".commentsvc-error")).to_have_text([""] * 1)
+
+
+def test_no_text_of_an_exception_is_shown(page: Page, open_thread: OpenThread) -> None:
+    """Whatever a browser throws is in English, and for programmers."""
+    open_thread()
+    texts = page.evaluate(
+        f"""async () => {{
+          const {{ errorText }} = await import("{SERVICE}/static/send.js");
+          const thrown = [new TypeError("x"), new DOMException("y"), new Error("z"), {{}}];
+          return thrown.map((failure) => errorText({{ unreached: "Said." }}, failure));
+        }}"""
+    )
+    assert texts == ["Said."] * 4

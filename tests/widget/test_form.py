@@ -490,3 +490,41 @@ def test_names_of_the_thread_complete_a_mention_by_keys_alone(
     send(form)
     expect(message).to_have_value("")
     expect(offered).to_have_count(0)
+
+
+# Keys with modifiers, on a computer, with a keyboard: whether they write a format.
+PRESSED: list[tuple[str, dict[str, object], str]] = [
+    ("Linux x86_64", {"key": "b", "code": "KeyB", "ctrlKey": True}, "**dry**"),
+    ("Win32", {"key": "B", "code": "KeyB", "ctrlKey": True}, "**dry**"),  # caps lock
+    ("Linux x86_64", {"key": "и", "code": "KeyB", "ctrlKey": True}, "**dry**"),  # Cyrillic
+    ("Win32", {"key": "ι", "code": "KeyI", "ctrlKey": True}, "*dry*"),  # Greek
+    ("Win32", {"key": "נ", "code": "KeyB", "ctrlKey": True}, "**dry**"),  # Hebrew
+    ("Linux x86_64", {"key": "b", "code": "KeyN", "ctrlKey": True}, "**dry**"),  # Dvorak
+    ("Linux x86_64", {"key": "x", "code": "KeyB", "ctrlKey": True}, "dry"),
+    ("Win32", {"key": "e", "code": "KeyE", "ctrlKey": True, "altKey": True}, "dry"),  # AltGr
+    ("Win32", {"key": "k", "code": "KeyK", "ctrlKey": True, "shiftKey": True}, "dry"),
+    ("Win32", {"key": "Backspace", "code": "Backspace", "ctrlKey": True}, "dry"),
+    ("Win32", {"key": " ", "code": "Space", "ctrlKey": True}, "dry"),
+    ("Win32", {"key": "b", "code": "KeyB", "metaKey": True}, "dry"),
+    ("MacIntel", {"key": "k", "code": "KeyK", "ctrlKey": True}, "dry"),
+    ("MacIntel", {"key": "e", "code": "KeyE", "ctrlKey": True}, "dry"),
+    ("MacIntel", {"key": "b", "code": "KeyB", "metaKey": True}, "**dry**"),
+    ("MacIntel", {"key": "и", "code": "KeyB", "metaKey": True}, "**dry**"),
+    ("iPad", {"key": "i", "code": "KeyI", "metaKey": True}, "*dry*"),
+]
+
+
+@pytest.mark.parametrize(("platform", "pressed", "text"), PRESSED)
+def test_keys_for_formats_are_those_of_the_computer_and_its_keyboard(
+    page: Page, open_post: Open, platform: str, pressed: dict[str, object], text: str
+) -> None:
+    page.add_init_script(f"Object.defineProperty(navigator, 'platform', {{ value: '{platform}' }})")
+    field = open_form(open_post()).get_by_label("Comment")
+    field.fill("dry")
+    field.evaluate("field => field.select()")
+    event = {**pressed, "bubbles": True, "cancelable": True}
+    passed = field.evaluate(
+        "(field, event) => field.dispatchEvent(new KeyboardEvent('keydown', event))", event
+    )
+    assert passed == (text == "dry")
+    expect(field).to_have_value(text)

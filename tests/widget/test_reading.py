@@ -326,3 +326,84 @@ def test_notes_tasks_and_formulas_have_their_styles_and_a_mention_finds_a_later_
     expect(page.locator("#commentsvc-3")).to_have_count(0)
     body.get_by_role("link", name="@Ada Byron").click()
     expect(page.locator("#commentsvc-3")).to_be_in_viewport()
+
+
+# Every link of the thread that leads to a place on the same page.
+SAME_PAGE = """thread => [...thread.querySelectorAll("a[href*='#']")].map(({ href }) => href)"""
+
+
+@pytest.mark.parametrize("base", ["/", "/elsewhere/", "https://cdn.example/", "?page=2"])
+def test_links_to_the_same_page_work_with_any_base_address(
+    page: Page, open_thread: OpenThread, answers: Answers, base: str
+) -> None:
+    answers.comments = [
+        comment(1, "Rich.", html=RICH),
+        comment(2, "Two.", parent=1, author="Ida"),
+        comment(3, "Three.", parent=2),
+    ]
+    page.add_init_script("localStorage.setItem('commentsvc:moderator', true)")
+    open_thread("#commentsvc-2?moderate", more=f'<base href="{base}">', depth="1")
+    here = page.url.partition("#")[0]
+    thread = page.locator("section.commentsvc-thread")
+    expect(thread.get_by_role("link", name="Moderate")).to_have_count(3)
+    expect(thread.locator("pre[tabindex]")).to_have_count(1)
+    assert page.url == here + "#commentsvc-2"
+    assert [address.partition("#")[0] for address in thread.evaluate(SAME_PAGE)] == [
+        # date, footnote, mention, back, moderation, and so on
+        *(here, here, here, here, f"{SERVICE}/moderation/comment?id=1"),
+        *(here, f"{SERVICE}/moderation/comment?id=2"),
+        *(here, here, f"{SERVICE}/moderation/comment?id=3"),
+    ]
+    thread.get_by_role("link", name="@Ada Byron").click()
+    assert page.url == here + "#commentsvc-3"
+    form = open_form(page)
+    fill(form, "[top](#top)")
+    page.route(
+        f"{SERVICE}/api/preview?*",
+        lambda route: route.fulfill(
+            json={"html": '<p><a href="#top">top</a></p>'},
+            headers={"Access-Control-Allow-Origin": "*"},
+        ),
+    )
+    form.get_by_role("button", name="Preview").click()
+    expect(form.get_by_role("link", name="top")).to_have_attribute("href", here + "#top")
+    page.goto("/")
+    open_thread("#commentsvc-reader=0", more=f'<base href="{base}">')
+    expect(page).to_have_url(here)
+
+
+@pytest.mark.parametrize("part", ["**/api/comments?*", "**/locales/en.json"])
+@pytest.mark.parametrize("status", [503, 0])
+def test_a_thread_that_cannot_load_leaves_no_gap(
+    page: Page, open_thread: OpenThread, part: str, status: int
+) -> None:
+    page.route(part, lambda route: route.fulfill(status=status) if status else route.abort())
+    open_thread(more="<style>footer { height: 9px }</style>")
+    failed = page.locator("comment-thread.commentsvc-failed")
+    expect(failed).to_have_count(1)
+    page.wait_for_load_state("networkidle")
+    assert failed.evaluate("element => element.offsetHeight") < 200
+
+
+MARKS = "\u0301" * 80 + "a" + "\u0316" * 80
+
+
+def test_marks_above_and_below_letters_stay_in_their_comment(
+    page: Page, open_thread: OpenThread, answers: Answers
+) -> None:
+    """No comment draws over its neighbours, nor its text over its author's name."""
+    answers.comments = [
+        comment(1, "One."),
+        comment(2, f"Z{MARKS} <a href='/'>link</a>", author="Z" + "\u0301" * 30),
+        comment(3, "Three."),
+    ]
+    open_thread()
+    text = page.locator("#commentsvc-2")
+    expect(text).to_be_visible()
+    shots = []
+    for hidden in ("visible", "hidden"):
+        text.evaluate("(element, value) => (element.style.visibility = value)", hidden)
+        shots.append(
+            [page.locator(f"#commentsvc-{n} .commentsvc-body").screenshot() for n in (1, 3)]
+        )
+    assert shots[0] == shots[1]

@@ -121,7 +121,7 @@ def test_a_reader_signs_in_writes_and_edits_on_another_device(strict: Browser, b
         page.reload()
         mine = page.locator("article", has_text="Written on the phone")
         mine.get_by_role("button", name="Edit").click()
-        form = page.locator("article form")
+        form = page.locator("li form")
         form.get_by_label("Comment", exact=True).fill("Edited on the laptop")
         form.get_by_role("button", name="Save").click()
         expect(page.locator("article", has_text="Edited on the laptop")).to_be_visible()
