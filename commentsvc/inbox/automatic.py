@@ -11,7 +11,7 @@ from email.message import Message
 from typing import Final
 
 from commentsvc.inbox.decoding import header_text
-from commentsvc.inbox.phrases import AUTOMATIC, REPLIES
+from commentsvc.inbox.phrases import AUTOMATIC, MACHINES, REPLIES
 
 _ROBOTS: Final = re.compile(
     r"(?:^|<|\s)(?:mailer-daemon|postmaster|no-?reply|do-?not-?reply|bounces?)[@+]", re.IGNORECASE
@@ -43,6 +43,10 @@ _BEGINS_REPLY: Final = re.compile(
     rf"(?:{'|'.join(map(re.escape, REPLIES))})\s?(?:[\[(]\d{{1,3}}[\])]|\^\d{{1,3}})?\s?[:：]",
     re.IGNORECASE,
 ).match
+_BEGINNING: Final = 600  # characters: a greeting, thanks, and the sentence that says it
+_MACHINES: Final = re.compile(
+    rf"(?<![^\W\d_])(?:{'|'.join(re.escape(word) for word in MACHINES)})", re.IGNORECASE
+).search
 _PREFIX: Final = re.compile(r"[^:：]{1,40}[:：]").match
 
 
@@ -83,9 +87,20 @@ def is_reply(fields: Message) -> bool:
     An answering machine whose language the table lacks puts its own words before our subject.
     """
     text = subject(fields)
-    if _BEGINS_REPLY(text):
-        return True
+    if found := _BEGINS_REPLY(text):
+        return not _BEGINS_AUTOMATIC(text[found.end() :].lstrip())
     return not _PREFIX(text) and bool(_value(fields, "In-Reply-To"))
+
+
+def has_prefix(fields: Message) -> bool:
+    """Return whether a subject begins as mail programs begin that of a reply, or there is none."""
+    text = subject(fields)
+    return not text or bool(_BEGINS_REPLY(text))
+
+
+def may_be_of_machine(words: str) -> bool:
+    """Return whether a text begins as those of answering machines do."""
+    return bool(_MACHINES(" ".join(words[:_BEGINNING].split())))
 
 
 def subject(fields: Message) -> str:

@@ -96,10 +96,11 @@ def _words(line: str) -> list[str]:
 def _is_signature(text: str) -> bool:
     """Return whether the lines below a command look like a signature, not like sentences."""
     lines = [line.strip() for line in text.split("\n") if line.strip()]
-    return len(lines) <= _LINES and all(map(_is_line_of_signature, lines))
+    return len(lines) <= _LINES and all(map(is_line_of_signature, lines))
 
 
-def _is_line_of_signature(line: str) -> bool:
+def is_line_of_signature(line: str) -> bool:
+    """Return whether a line looks like one of a signature, not like a sentence."""
     words = line.split()
     if len(line) > _LINE_LENGTH or len(words) > _WORDS:
         return False

@@ -9,7 +9,7 @@ hours for HTML that is invalid on purpose.
 import re
 from collections import Counter
 from html.parser import HTMLParser
-from typing import Final
+from typing import Final, NamedTuple
 
 import nh3
 
@@ -23,7 +23,7 @@ _BLOCKS: Final = frozenset(
 ) | {"pre", "section", "table", "tr", "ul"}
 _UNSEEN: Final = {"script", "style", "title", "template"}
 _KEPT: Final = {*_VOID, *_BLOCKS, "a", "b", "i", "span", "body"}
-_ATTRIBUTES: Final = {"*": {"class", "id", "type"}}
+_ATTRIBUTES: Final = {"*": {"class", "id", "type"}, "a": {"href"}}
 # Classes and ids of mail programs for quotations, signatures and lines about themselves.
 _LEFT_OUT: Final = re.compile(
     r"(?:^|\s|x_)(?:gmail_quote\S*|gmail_attr|gmail_signature\S*|yahoo_quoted|yQTDBase"
@@ -40,9 +40,10 @@ _CUT: Final = re.compile(
     re.IGNORECASE,
 ).search
 _SPACES: Final = re.compile(r"[ \t\r\n\f]+")
+_LINK: Final = re.compile(r"https?://[^\s<>]+", re.IGNORECASE).fullmatch
 
 
-class _SeenText(HTMLParser):
+class _Reader(HTMLParser):
     """Collects the visible lines of a text."""
 
     def __init__(self) -> None:
@@ -50,9 +51,11 @@ class _SeenText(HTMLParser):
         self.lines = [""]
         self._open: list[tuple[str, bool, bool]] = []  # tag, whether left out, whether a quotation
         self._tags: Counter[str] = Counter()  # open elements by tag
+        self._link = ("", 0)  # where the open link leads, and the length of its line before it
         self._left_out = 0
         self._quotes = 0
         self._over = False
+        self.leaves_out = False  # whether there is text that was left out
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
         names = " ".join(value or "" for name, value in attrs if name in ("class", "id"))
@@ -73,10 +76,15 @@ class _SeenText(HTMLParser):
             self._break(blank=True)
         if tag == "li":
             self.handle_data("- ")
+        if tag == "a":
+            target = next((value for name, value in attrs if name == "href"), "") or ""
+            self._link = (target if _LINK(target) else "", len(self.lines[-1]))
 
     def handle_endtag(self, tag: str) -> None:
         if not self._tags[tag]:
             return
+        if tag == "a":
+            self._name_target()
         while self._open:
             closed, left_out, quotes = self._open.pop()
             self._tags[closed] -= 1
@@ -91,6 +99,14 @@ class _SeenText(HTMLParser):
 
     def handle_data(self, data: str) -> None:
         if self._left_out or self._over:
+            self.leaves_out = self.leaves_out or bool(data.strip())
+            return
+        if self._tags["pre"]:
+            first, *others = data.split("\n")
+            self._add(first)
+            for each in others:
+                self.lines.append("")
+                self._add(each)
             return
         text = _SPACES.sub(" ", data)
         line = self.lines[-1]
@@ -101,6 +117,18 @@ class _SeenText(HTMLParser):
             text = text.lstrip(" ")
         self.lines[-1] = line + text
 
+    def _add(self, text: str) -> None:
+        """Append a text with its spaces."""
+        self.lines[-1] = (self.lines[-1] or "> " * self._quotes) + text
+
+    def _name_target(self) -> None:
+        """Write where a link leads, unless its text does."""
+        target, start = self._link
+        self._link = ("", 0)
+        shown = self.lines[-1][start:].strip()
+        if shown and target and target.split("://")[1].strip("/").lower() not in shown.lower():
+            self.handle_data(f" <{target}>")
+
     def _break(self, blank: bool = False) -> None:
         if self._left_out or self._over:
             return
@@ -110,9 +138,16 @@ class _SeenText(HTMLParser):
             self.lines.append("")
 
 
-def text_of(html: str) -> str:
-    """Return the visible text of an HTML mail, with its lines."""
-    parser = _SeenText()
+class SeenText(NamedTuple):
+    """The visible text of an HTML mail, with its lines, and whether text was left out."""
+
+    text: str
+    leaves_out: bool
+
+
+def read(html: str) -> SeenText:
+    """Return the visible text of an HTML mail."""
+    parser = _Reader()
     parser.feed(
         nh3.clean(
             html,
@@ -123,4 +158,5 @@ def text_of(html: str) -> str:
         )
     )
     parser.close()
-    return "\n".join(line.rstrip() for line in parser.lines).strip()
+    text = "\n".join(line.rstrip() for line in parser.lines).strip("\n")
+    return SeenText(text, parser.leaves_out)

@@ -17,8 +17,8 @@ from commentsvc.db.schema.inbox import (
 )
 from commentsvc.util.timestamps import DAY_MS, HOUR_MS
 
-# Mails accepted from one address within an hour: more than people write, and a bound for programs
-# that answer each other.
+# Mails accepted from one address within an hour that answer mails which were answered before: a
+# bound for programs that answer each other. The first answer to each mail of ours always counts.
 HOURLY: Final = 30
 # How long a mail is remembered, in milliseconds: mail servers retry for a week, and our links work
 # for at most 90 days.
@@ -54,6 +54,15 @@ def _find_recent(recipient: Param, since: Param, most: Param) -> Select:
 
 
 @prepared
+def _find_answer(recipient: Param, post_id: Param) -> Select:
+    return (
+        ReceivedMailTable.select(ReceivedMailTable.id)
+        .where(ReceivedMailTable.recipient == recipient, ReceivedMailTable.post_id == post_id)
+        .limit(1)
+    )
+
+
+@prepared
 def _find_progress(mailbox: Param) -> Select:
     row = (MailboxTable.validity, MailboxTable.uid, MailboxTable.read_at)
     return MailboxTable.select(*row).where(MailboxTable.name == mailbox)
@@ -74,7 +83,8 @@ def save_progress(tx: Transaction, mailbox: str, read: MailboxProgress) -> None:
 
 def add(tx: Transaction, mail: ReceivedMail, now: int) -> str:
     """Store a mail at the time `now` (Unix ms); return "", or the reason why it was refused."""
-    if len(tx.query(_find_recent, mail.recipient, now - HOUR_MS, HOURLY)) >= HOURLY:
+    recent = len(tx.query(_find_recent, mail.recipient, now - HOUR_MS, HOURLY))
+    if recent >= HOURLY and tx.first(_find_answer, mail.recipient, mail.post_id):
         return f"there were {HOURLY} from its address within an hour"
     row = {name: getattr(mail, name) for name in mail.__struct_fields__} | {"received_at": now}
     stored = ReceivedMailTable.insert(row).on_conflict(

@@ -12,12 +12,11 @@ from collections.abc import Iterator
 from email import message_from_bytes
 from email.message import Message
 from email.parser import BytesHeaderParser
-from typing import Final
+from typing import Final, NamedTuple
 
 from commentsvc.auth.reply_addresses import ReplyAddresses
 from commentsvc.db.schema.inbox import QUOTING, UNCERTAIN, UNREADABLE, ReceivedMail
-from commentsvc.inbox import automatic, decoding, html_text, reply_text
-from commentsvc.inbox.decoding import DecodedText
+from commentsvc.inbox import automatic, decoding, html_text, openpgp, reply_text
 from commentsvc.inbox.reply_text import OwnWords
 from commentsvc.settings.schema import Settings
 from commentsvc.util.digest import digest
@@ -60,13 +59,20 @@ class Unreadable(Exception):
     """The text of an answer cannot be read; the text says why, for the log."""
 
 
+class PartText(NamedTuple):
+    """The text of parts, whether no byte was guessed, and whether a quotation was left out."""
+
+    text: str
+    is_certain: bool
+    quotes: bool = False
+
+
 class MailReader:
     """Reads mails that answer ours."""
 
     def __init__(self, addresses: ReplyAddresses, settings: Settings) -> None:
         """Take the reply addresses, and the settings for our own mails."""
         self._addresses = addresses
-        self._sender = settings.mail.sender.lower()
         names = (site.title or site.name for site in settings.sites)
         own = (settings.mail.sender.lower(), settings.inbox.address.lower(), addresses.prefix)
         self._own_addresses = [address for address in own if len(address) > 1]
@@ -91,8 +97,8 @@ class MailReader:
             raise Unwanted(f"it cannot be read: {error}") from error
         if word is None:
             raise Unwanted("it answers no mail of ours")
-        if reason or self._is_our_own(fields):
-            raise Unwanted(reason or "we sent it")
+        if reason:
+            raise Unwanted(reason)
         name = _digest(fields, raw)
         try:
             words, doubt, why = self._answer(raw, fields)
@@ -101,9 +107,6 @@ class MailReader:
         if why:
             _log.info("an answer by mail is held: %s", why)
         return ReceivedMail(name, *word, words, doubt)
-
-    def _is_our_own(self, fields: Message) -> bool:
-        return bool(self._sender) and self._sender in " ".join(_values(fields, "From")).lower()
 
     def _answer(self, raw: bytes, fields: Message) -> tuple[str, str, str]:
         """Return the words of an answer, the doubt about them, and its reason for the log.
@@ -119,30 +122,40 @@ class MailReader:
             raise Unreadable("it has no text")
         if found.text.count("\n") > TEXT_LINES:
             raise Unreadable("its text has too many lines")
-        answer = reply_text.read(found.text, self._names, self._own_addresses)
+        text = openpgp.signed_text(found.text)
+        if text is None:
+            raise Unreadable("it is encrypted")
+        answer = reply_text.read(text, self._names, self._own_addresses)
         if len(answer.words) > WORDS_LENGTH:
             raise Unreadable("its text is too long")
         if not answer.words:
-            _check_empty(message, answer)
+            _check_empty(message, answer.quotes or found.quotes)
         if not found.is_certain:
             return answer.words, UNCERTAIN, "its text is badly encoded"
         if not automatic.is_reply(fields):
             return answer.words, UNCERTAIN, "its subject is not that of a reply"
+        return answer.words, *self._doubt(fields, answer)
+
+    def _doubt(self, fields: Message, answer: OwnWords) -> tuple[str, str]:
+        """Return the doubt about the words of a reply, and its reason for the log."""
         if self._own(answer.words):
-            return answer.words, QUOTING, "its text has an address of ours"
+            return QUOTING, "its text has an address of ours"
         if answer.has_more:
-            why = "its own words cannot be told from what it quotes"
-            return answer.words, QUOTING, why
-        return answer.words, "", ""
+            return QUOTING, "its own words cannot be told from what it quotes"
+        if not automatic.has_prefix(fields):
+            return QUOTING, "nothing in its subject says that it is a reply"
+        if automatic.may_be_of_machine(answer.words):
+            return QUOTING, "it may be the text of an answering machine"
+        return "", ""
 
     def without_addresses(self, words: str) -> str:
         """Return words without the addresses and links of ours: who has one may use it."""
         return self._own_words("…", words)
 
 
-def _check_empty(message: Message, answer: OwnWords) -> None:
+def _check_empty(message: Message, quotes: bool) -> None:
     """Raise Unreadable unless an answer without words is one that a person meant so."""
-    if answer.quotes:
+    if quotes:
         raise Unreadable("it says nothing but what it quotes")
     is_reply = bool(" ".join(_values(message, "In-Reply-To")).strip())
     if not is_reply or any(_has_file(part) for part in message.walk()):
@@ -168,7 +181,7 @@ def _with_newlines(data: bytes) -> bytes:
 
 def _read(
     part: Message, is_root: bool = False, left: Iterator[int] | None = None
-) -> DecodedText | None:
+) -> PartText | None:
     """Return the text of a part with all its inline parts, in order; None if there is none.
 
     An attached mail is none, nor is a part with a name. Raise Unreadable.
@@ -183,6 +196,8 @@ def _read(
         if kind == "multipart/alternative":
             return _read_alternative(inner, left)
         texts = (_read(each, left=left) for each in inner)
+        if kind == "multipart/encrypted":
+            return None
         if kind in ("multipart/related", "multipart/signed"):
             return next((each for each in texts if each is not None), None)
         return _joined([each for each in texts if each is not None])
@@ -193,7 +208,7 @@ def _read(
     return None
 
 
-def _read_alternative(inner: list[Message], left: Iterator[int]) -> DecodedText | None:
+def _read_alternative(inner: list[Message], left: Iterator[int]) -> PartText | None:
     """Return the first text that is not empty: that of the simplest form."""
     blank = None
     for each in inner:
@@ -204,24 +219,26 @@ def _read_alternative(inner: list[Message], left: Iterator[int]) -> DecodedText 
     return blank
 
 
-def _joined(texts: list[DecodedText]) -> DecodedText | None:
+def _joined(texts: list[PartText]) -> PartText | None:
     if not texts:
         return None
     joined = "\n\n".join(each.text.strip("\r\n") for each in texts)
-    return DecodedText(joined, all(each.is_certain for each in texts))
+    is_certain = all(each.is_certain for each in texts)
+    return PartText(joined, is_certain, any(each.quotes for each in texts))
 
 
-def _text(part: Message, is_html: bool) -> DecodedText:
+def _text(part: Message, is_html: bool) -> PartText:
     """Return the text of a part. Raise Unreadable."""
     try:
-        text, is_certain = decoding.text_of(part)
+        found = decoding.text_of(part)
     except decoding.TooLong:
         raise Unreadable("its text is too long") from None
-    if is_html and text.strip():
-        if text.count("<") > TAGS or text.count("&") > ENTITIES:
-            raise Unreadable("its HTML has too many tags")
-        text = html_text.text_of(text)
-    return DecodedText(text, is_certain)
+    if not (is_html and found.text.strip()):
+        return PartText(*found)
+    if found.text.count("<") > TAGS or found.text.count("&") > ENTITIES:
+        raise Unreadable("its HTML has too many tags")
+    seen = html_text.read(found.text)
+    return PartText(seen.text, found.is_certain, seen.leaves_out)
 
 
 def _has_file(part: Message) -> bool:

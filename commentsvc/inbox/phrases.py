@@ -118,14 +118,61 @@ AUTOMATIC: Final = _split(
     """,
     ",",
 )
+# What the texts of answering machines say, and of programs that ask who wrote to somebody.
+MACHINES: Final = _split(
+    """
+    out of office, out of the office, away from my desk, away from the office, on annual leave,
+    on vacation until, on holiday until, on leave until, on parental leave, on maternity leave,
+    limited access to e, limited access to my e, no access to e, no access to my e,
+    automatic reply, automatic response, automated reply, automated response, automated message,
+    automatically generated, this is an automat, this mailbox is not monitored, auto-reply,
+    autoreply, your message has been received, we have received your, boxbe, spam arrest,
+    spamarrest, verify your email, verify that you are, confirm that you are, not been delivered,
+    not be delivered, undeliverable, nicht im büro, nicht im hause, außer haus, außer büro,
+    abwesend, in elternzeit, automatische antwort, automatisch erzeugt, automatisch generiert,
+    ich bin im urlaub, ich bin bis, absent du bureau, je suis absent, je suis actuellement absent,
+    suis en congé, en congés jusqu, absente du bureau, je serai absent, réponse automatique,
+    message automatique, fuera de la oficina, fuera de oficina, estoy de vacaciones,
+    estaré ausente, me encuentro ausente, respuesta automática, mensaje automático,
+    fora de l'oficina, resposta automàtica, fora do escritório, estou ausente, estou de férias,
+    estarei ausente, resposta automática, mensagem automática, fóra da oficina, fuori ufficio,
+    fuori sede, sono assente, sarò assente, sono in ferie, sarò in ferie, risposta automatica,
+    messaggio automatico, nu sunt la birou, în afara biroului, în concediu, răspuns automat,
+    mesaj automat, niet op kantoor, afwezig, ben met vakantie, ben ik met vakantie,
+    automatisch antwoord, ikke på kontoret, på ferie, ikke til stede, automatisk svar, fraværende,
+    ute av kontoret, inte på kontoret, på semester, är ledig, frånvarande, automatiskt svar,
+    borta från kontoret, poissa toimistosta, olen lomalla, olen poissa, automaattinen vastaus,
+    ekki við, í fríi, sjálfvirkt svar, kontorist väljas, olen puhkusel, automaatvastus,
+    atvaļinājumā, prombūtnē, automātiska atbilde, automātiskā atbilde, atostogauju, nesu biure,
+    automatinis atsakymas, poza biurem, jestem na urlopie, jestem nieobecn, nieobecny, nieobecna,
+    automatyczna odpowiedź, mimo kancelář, nejsem v kanceláři, na dovolené, nepřítomen, nepřítomna,
+    automatická odpověď, mimo kancelárie, nie som v kancelárii, na dovolenke, neprítomný,
+    neprítomná, automatická odpoveď, izvan ureda, na godišnjem, nisam u uredu, automatski odgovor,
+    nisem v pisarni, na dopustu, samodejni odgovor, nem vagyok az irodában, irodán kívül,
+    szabadságon, házon kívül, automatikus válasz, нет на рабочем месте, не на рабочем месте,
+    в отпуске, вне офиса, отсутствую, автоответ, автоматический ответ, автоматическое сообщение,
+    у відпустці, поза офісом, відсутн, автоматична відповідь, у адпачынку, аўтаматычны адказ,
+    извън офиса, в отпуск, автоматичен отговор, на одмору, аутоматски одговор, εκτός γραφείου,
+    σε άδεια, αυτόματη απάντηση, απουσιάζω, ofis dışında, ofiste değil, izindeyim, izinde olacağım,
+    yıllık izin, otomatik yanıt, otomatik cevap, خارج المكتب, في إجازة, رد تلقائي, خارج از دفتر,
+    در مرخصی, پاسخ خودکار, מחוץ למשרד, בחופשה, תשובה אוטומטית, מענה אוטומטי, दफ़्तर से बाहर,
+    कार्यालय से बाहर, छुट्टी पर, स्वचालित उत्तर, ไม่อยู่ที่สำนักงาน, ไม่อยู่ในออฟฟิศ, ลาพักร้อน,
+    ตอบกลับอัตโนมัติ, vắng mặt, không có mặt tại văn phòng, nghỉ phép, trả lời tự động,
+    di luar kantor, sedang cuti, balasan otomatis, ekster la oficejo, aŭtomata respondo,
+    不在办公室, 不在辦公室, 休假, 自动回复, 自動回覆, 自动答复, 您的来信已收到, 邮件已收到,
+    您的邮件我已收到, 我已经收到, 不在にして, 不在の, 休暇中, 休暇をいただ, 休みをいただ, 自動返信,
+    自動応答, 자동 회신, 자동 응답, 자동회신, 자동응답, 부재 중, 부재중, 휴가 중, 휴가중, 출장 중
+    """,
+    ",",
+)
 # What mail programs put before the subject of a mail that is answered.
 REPLIES: Final = _split(
     """
-    re, aw, antw, antwort, ant, sv, svar, vs, vast, rép, rep, réf, ref, r, rif, res, resp,
-    resposta, respuesta, odp, odpověď, odg, od, vá, va, válasz, ynt, yan, yanıt, cevap, bls,
-    balas, tl, trả lời, atb, ats, bc, απ, απάντηση, отв, ответ, на, відп, адк, отг, hs, השב,
-    תשובה, رد, الرد, پاسخ, ตอบ, ตอบกลับ, 回复, 回覆, 答复, 答覆, 回信, 返信, 답장, 회신,
-    respondo
+    re, reply, answer, aw, antw, antw., antwort, ant, sv, svar, vs, vast, rép, réponse, rep, réf,
+    ref, r, rif, res, resp, resposta, respuesta, odp, odpověď, odg, od, vá, va, válasz, ynt, yan,
+    yanıt, cevap, bls, balas, tl, trả lời, atb, ats, bc, απ, απάντηση, отв, ответ, на, відп, адк,
+    отг, hs, השב, תשובה, رد, الرد, پاسخ, ตอบ, ตอบกลับ, 回复, 回覆, 答复, 答覆, 回信, 返信, 답장,
+    회신, respondo
     """,
     ",",
 )

@@ -22,7 +22,7 @@ from commentsvc.db.connection import Transaction
 from commentsvc.db.errors import DatabaseError
 from commentsvc.db.schema.inbox import QUOTING, UNCERTAIN, UNREADABLE, ReceivedMail
 from commentsvc.db.schema.outbox import CONFIRMED
-from commentsvc.errors import CommentsError, KeyConflict, NotPermitted
+from commentsvc.errors import CommentsError, NotPermitted
 from commentsvc.inbox import inbox
 from commentsvc.inbox.commands import Meaning, Wish, meaning
 from commentsvc.inbox.message import MailReader, Unwanted
@@ -87,17 +87,17 @@ class MailReceiver:
         now = self._clock.now_ms()
         try:
             if mail.expires_day * DAY_MS <= now:
-                raise NotActedOn("the mail that it answers is too old")
+                raise CommentsError("the mail that it answers is too old")
             if mail.purpose == MODERATE:
                 await self._database.write(self._moderate, mail_id, mail, now)
             else:
                 await self._reply(mail_id, mail, now)
-        except (NotActedOn, LinkExpired, KeyConflict, NotPermitted) as reason:
+        except (NotActedOn, NotPermitted) as reason:
             _log.info("nothing is done with a mail: %s", reason)
             await self._database.write(inbox.finish, mail_id, now)
         except DatabaseError:
             raise
-        except (CommentsError, SubmissionError) as reason:
+        except (LinkExpired, CommentsError, SubmissionError) as reason:
             _log.info("nothing is done with a mail: %s", reason)
             await self._database.write(self._refuse, mail_id, mail, now)
         except Exception:  # a bug in one mail must not delay the others

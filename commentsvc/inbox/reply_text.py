@@ -10,6 +10,9 @@ which programs and devices advertise themselves.
 import re
 from collections.abc import Sequence
 from typing import Final, NamedTuple
+from urllib.parse import unquote
+
+from commentsvc.inbox.commands import THANKS_LENGTH, is_line_of_signature
 
 _MARK: Final = re.compile(r"##\s?-.{1,120}?-\s?##")
 _UNSEEN: Final = re.compile("[\u200b\u200e\u200f\u202a-\u202e\u2060-\u2069\ufeff\u00ad]")
@@ -22,6 +25,7 @@ _SEPARATOR: Final = re.compile(
     r"\s*(?:[-=*‐]{3,}\s?[^\s=*‐-].{0,120}\S\s?[-=*‐]{3,}|[_=]{5,}|[-‐—–─]{5,}|\*{5,}"
     r"|[Oo]riginal [Mm]essage)\s*"
 )
+_RULE: Final = re.compile(r"\s*[-_=*‐‑—–]{3,}\s*")
 # "From: …", in any language; Gmail writes bold as *…*.
 _FIELD: Final = re.compile(r"\s*\|?\*?[^\s:*>\d][^:*>\d]{0,24}\*?\s?[:：]\*?(?:\s|$)")
 _MOMENT: Final = re.compile(
@@ -57,6 +61,13 @@ _OWN_LINE: Final = re.compile(
     r"|diese e-?mail wurde von avast|secured by |scanned by )",
     re.IGNORECASE,
 )
+# Words of such lines that a person's own sentences seldom have.
+_ADVERTISED: Final = re.compile(
+    r"phone|mobil|móvil|celular|cellulare|handy|tele?fon|téléphone|teléfono|tablet|\bapps?\b"
+    r"|brevity|typos|avast|\bavg\b|virus|spam|secured|scanned|superhuman|mailtrack|mailspring",
+    re.IGNORECASE,
+).search
+_OWN_SENTENCE: Final = 6  # words; a longer sentence that names no program is the person's
 _OWN_LINE_LENGTH: Final = 160  # characters; a longer line below an answer is the person's
 # The names of devices and mail programs. A short last line with one is a signature in any language.
 _DEVICE: Final = re.compile(
@@ -71,6 +82,19 @@ _DEVICE: Final = re.compile(
 _DEVICE_LENGTH: Final = 60  # characters
 _ENDS_SENTENCE: Final = re.compile(r"[.!?…。！？؟।]\s*$").search
 _ADDRESS_LINE: Final = re.compile(r"\s*[<(\[]?(?:https?://|www\.)\S+[>)\]]?\s*")
+# What is left of a picture with a link, and of a place in a page, in the text of an HTML mail.
+_LINK_OF_PICTURE: Final = re.compile(r"\s*<(?:https?://|#)[^\s>]+>\s*")
+_TARGETS: Final = re.compile(r"\s?[<(\[]\s?https?://[^\s>)\]]*\s?[>)\]]")
+# Microsoft's mail servers put such an address in place of each link, with that of the recipient.
+_SAFE_LINK: Final = re.compile(
+    r"https://[a-z0-9-]{1,40}\.safelinks\.protection\.outlook\.com/[^\s<>?]{0,40}\?url="
+    r"([^\s<>&]{1,4000})[^\s<>)\]]*?(?:reserved=0|(?=[\s<>)\]]|$))",
+    re.IGNORECASE,
+)
+_URL: Final = re.compile(r"(?:https?://|mailto:)[^\s<>]+", re.IGNORECASE).fullmatch
+_DASHES: Final = "-- "
+_MARKS: Final = (_DASHES, "--", "—", "__")
+_LONG_SIGNATURE: Final = 160  # characters
 _TRACKER: Final = re.compile(r"\s*(?:mailtrack|remove)\b.{0,80}", re.IGNORECASE)
 _ATTRIBUTION_LINES: Final = 3
 _WRAPPED: Final = 60  # characters; programs break lines longer than 65 to 80
@@ -111,18 +135,27 @@ def read(text: str, names: Sequence[str], addresses: Sequence[str]) -> OwnWords:
 
     `names` and `addresses` are the senders of our mails; a program that quotes one names them.
     """
+    text = _SAFE_LINK.sub(_target, text)
     plain = _UNSEEN.sub("", text.replace("\r\n", "\n").replace("\r", "\n").replace("\x85", "\n"))
-    lines = [line.rstrip() for line in _SPACES.sub(" ", plain).split("\n")]
+    lines = _SPACES.sub(" ", plain).split("\n")
+    lines = [line if line == _DASHES else line.rstrip() for line in lines]
     known = "|".join(rf"(?<!\w){re.escape(name.lower())}(?!\w)" for name in names if name)
     lower = tuple(address.lower() for address in addresses if address)
     ours = _Ours(re.compile(known) if known else None, lower)
     lines, cut = _above_the_cut(lines, ours)
     has_more = _has_broken_quote(lines)
     lines, quotes = _without_quotes(lines, ours)
-    lines = _without_signature(lines)
+    whole, lines = lines, _without_signature(lines)
+    if _may_be_own(whole, lines):
+        lines, has_more = whole, True
     words = "\n".join(line for line in lines if not _is_picture(line))
     words = re.sub(r"\n{3,}", "\n\n", words).strip("\n")
     return OwnWords(words, cut or quotes, has_more or _quotes_unknown(lines))
+
+
+def _target(found: re.Match[str]) -> str:
+    target = unquote(found[1])
+    return target if _URL(target) else found[0]
 
 
 def _above_the_cut(lines: list[str], ours: _Ours) -> tuple[list[str], bool]:
@@ -304,26 +337,51 @@ def _attribution(lines: Sequence[str], end: int, ours: _Ours) -> int:
         text = " ".join(block)
         if text.count("<") == text.count(">") and (_MOMENT.search(text) or ours.are_named(text)):
             start = end - count
-            above = lines[start - 1] if start else ""
-            if not _MOMENT.search(text) and _MOMENT.search(above) and count < _ATTRIBUTION_LINES:
+            for above in reversed(lines[max(0, end - _ATTRIBUTION_LINES) : start]):
+                has_moment = _MOMENT.search(above) and not _MOMENT.search(text)
+                if not (above and (has_moment or ours.has_address(above))):
+                    break
                 start -= 1
             return start
     return end
 
 
 def _without_signature(lines: list[str]) -> list[str]:
-    marks = (number for number, line in enumerate(lines) if line in ("--", "-- ", "—", "__"))
+    marks = (number for number, line in enumerate(lines) if line in _MARKS)
     end = _end(lines, next(marks, len(lines)))
+    after_program = False
     while end:
         last, above = lines[end - 1], lines[end - 2] if end > 1 else ""
-        if _is_of_a_program(last) or _SEPARATOR.fullmatch(last) or _is_of_a_device(lines, end):
+        if _is_of_a_program(last) or _is_of_a_device(lines, end):
+            end, after_program = end - 1, True
+        elif _RULE.fullmatch(last) or (after_program and _LINK_OF_PICTURE.fullmatch(last)):
             end -= 1
         elif _is_of_a_program(above) and (_ADDRESS_LINE.fullmatch(last) or _TRACKER.match(last)):
-            end -= 2
+            end, after_program = end - 2, True
+        elif _LINK_OF_PICTURE.fullmatch(last) and any(map(_is_of_a_program, lines[end - 3 : end])):
+            end -= 1
         else:
             break
         end = _end(lines, end)
     return lines[:end]
+
+
+def _may_be_own(whole: Sequence[str], kept: Sequence[str]) -> bool:
+    """Return whether a person may have written what was left out as a signature.
+
+    That is so for a short sentence that only looks like a program's line, and for sentences below
+    two dashes, which stand for a line in Markdown. With a space they are always a signature's mark
+    (RFC 3676, 4.3).
+    """
+    below = [line for line in whole[len(kept) :] if line.strip()]
+    if not any(kept):
+        return bool(below) and below[0] not in _MARKS and not _DEVICE(" ".join(below))
+    mark = next((number for number, line in enumerate(below) if line in _MARKS), None)
+    if mark is None or below[mark] == _DASHES or len(" ".join(kept).split()) <= THANKS_LENGTH:
+        return False
+    text = below[mark + 1 :]
+    is_long = len(" ".join(text)) > _LONG_SIGNATURE
+    return is_long and not is_line_of_signature(text[0])
 
 
 def _is_of_a_device(lines: Sequence[str], end: int) -> bool:
@@ -339,7 +397,11 @@ def _is_of_a_device(lines: Sequence[str], end: int) -> bool:
 
 
 def _is_of_a_program(line: str) -> bool:
-    return len(line) <= _OWN_LINE_LENGTH and bool(_OWN_LINE.match(line.strip(" *_[(<-–—")))
+    plain = _TARGETS.sub("", line).strip(" *_[(<-–—")
+    if len(plain) > _OWN_LINE_LENGTH or not _OWN_LINE.match(plain):
+        return False
+    is_sentence = _ENDS_SENTENCE(plain) and len(plain.split()) > _OWN_SENTENCE
+    return not is_sentence or bool(_DEVICE(plain) or _ADVERTISED(plain))
 
 
 def _is_picture(line: str) -> bool:

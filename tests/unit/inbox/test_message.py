@@ -122,11 +122,62 @@ def test_what_may_be_of_an_answering_machine_is_held(subject: str) -> None:
 
 @pytest.mark.parametrize(
     "subject",
-    ["Re: hi", "RE: Re: hi", "AW: hi", "[EXT] SV: hi", "回复：hi", "Re[2]: hi", "hi", "",
+    ["Re: hi", "RE: Re: hi", "AW: hi", "[EXT] SV: hi", "回复：hi", "Re[2]: hi", "Antw.: hi", "",
      "=?utf-8?b?UsOpcA==?= : hi", "*** SPAM *** Antw: hi"],
 )  # fmt: skip
 def test_the_subject_of_a_reply_is_known(subject: str) -> None:
     assert read("I am here.", Subject=subject).doubt == ""
+
+
+@pytest.mark.parametrize(
+    "subject", ["hi", "Mo is out of the office", "Vacation", "Undelivered Mail Returned to Sender"]
+)
+def test_a_text_whose_subject_is_not_that_of_a_reply_is_held_and_a_command_is_not(
+    subject: str,
+) -> None:
+    assert read("I am here.", Subject=subject).doubt == QUOTING
+
+
+@pytest.mark.parametrize("text", ["", " ", "\n\nMore.\n"])
+def test_what_is_encrypted_is_told_of(text: str) -> None:
+    armor = "-----BEGIN PGP MESSAGE-----\n\nhQEMA0xyz\n=abcd\n-----END PGP MESSAGE-----\n"
+    assert read(f"{text}{armor}".lstrip()).doubt == UNREADABLE
+    body = f"--b\r\n\r\nA list's footer\r\n--b\r\n\r\n{armor}\r\n--b--\r\n"
+    kind = "multipart/encrypted; boundary=b"
+    assert READER.read(with_body(body.encode(), Content_Type=kind)).doubt == UNREADABLE
+
+
+@pytest.mark.parametrize("words", ["ok", "Come in.\n\nWe are open.\n\n- always"])
+def test_a_signed_text_is_read_without_its_signature(words: str) -> None:
+    escaped = words.replace("\n- ", "\n- - ")
+    signed = (
+        f"-----BEGIN PGP SIGNED MESSAGE-----\nHash: SHA256\n\n{escaped}\n\n- -- \nMo\n"
+        "-----BEGIN PGP SIGNATURE-----\n\niQEz\n=abcd\n-----END PGP SIGNATURE-----\n"
+    )
+    mail = read(signed)
+    assert (mail.words, mail.doubt) == (words, "")
+
+
+@pytest.mark.parametrize(
+    "html",
+    [
+        '<br><div class="gmail_quote"><blockquote>Hi</blockquote><p>My answer</p></div>',
+        '<blockquote type="cite"><p>Hi</p><p>My answer</p></blockquote>',
+        '<br><div id="divRplyFwdMsg">From: A blog</div><p>Hi</p><p>My answer</p>',
+    ],
+)
+def test_an_html_mail_of_which_nothing_is_left_is_no_empty_answer(html: str) -> None:
+    raw = with_body(html.encode(), Content_Type="text/html; charset=utf-8")
+    assert READER.read(raw).doubt == UNREADABLE
+
+
+def test_the_links_and_the_spaces_of_code_in_an_html_mail_are_read() -> None:
+    html = (
+        '<p>See <a href="https://x.example/a">my page</a>, not <a href="https://y.example/">'
+        "y.example</a>:</p><pre>if a:\n    b\n</pre>"
+    )
+    mail = READER.read(with_body(html.encode(), Content_Type="text/html"))
+    assert mail.words == "See my page <https://x.example/a>, not y.example:\n\nif a:\n    b"
 
 
 def test_a_mail_of_10_mb_is_not_even_parsed() -> None:

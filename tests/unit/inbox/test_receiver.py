@@ -174,16 +174,29 @@ def test_a_mail_is_answered_once_however_often_it_comes(
     receive(service, plain(original, "Hello", Message_ID="<3@mail.example>"))
     assert comment(service, 1).status == "deleted"
     assert len(service.stored()) == 1
-    assert not waiting(service)
+    assert [row.kind for row in waiting(service)] == ["refused", "refused"]
     assert caplog.text.count("nothing is done") == 3
 
 
-def test_words_expire(service: Served) -> None:
+def test_words_expire_and_their_sender_is_told(service: Served) -> None:
     original = asked(service)
     service.now += 15 * DAY_MS / 1_000
     receive(service, plain(original, "ok"))
     assert comment(service, 1).status == "pending"
-    assert not waiting(service)
+    assert [row.kind for row in waiting(service)] == ["refused"]
+
+
+def test_who_answers_forty_mails_in_an_hour_loses_none(service: Served) -> None:
+    originals = [asked(service, f"Hello number {number}") for number in range(34)]
+    for number, original in enumerate(originals):
+        receive(service, plain(original, "ok", Message_ID=f"<{number}@mail.example>"))
+    assert {each.comment.status for each in service.stored()} == {"approved"}
+
+
+def test_who_answers_from_the_mailbox_that_sends_our_mails_is_heard(service: Served) -> None:
+    original = asked(service)
+    receive(service, plain(original, "Come in.", From="Mo <Comments@blog.example>"))
+    assert comment(service, 2).source == "Come in."
 
 
 def test_who_is_no_moderator_any_more_decides_nothing(service: Served) -> None:
@@ -231,7 +244,7 @@ def test_a_text_that_is_too_long_is_told(service: Served) -> None:
     assert comment(service, 2).source == "Short."
 
 
-def test_no_more_than_thirty_mails_of_an_address_are_taken_in_an_hour(service: Served) -> None:
+def test_no_more_than_thirty_answers_to_one_mail_are_taken_in_an_hour(service: Served) -> None:
     original = asked(service)
     for number in range(40):
         receive(service, plain(original, "x" * 201, Message_ID=f"<{number}@mail.example>"))
@@ -358,6 +371,11 @@ def test_a_yes_or_a_thanks_approves_and_publishes_nothing_and_the_mail_says_how_
         ("Thank you!\n\nI will read your mail in January, as soon as I am back.", {}),
         ("Ich bin nicht da.", {"Subject": "Weg bis Montag: hi"}),
         ("ok", {"Subject": "Weg bis Montag: hi"}),
+        ("I am on leave until January.", {"Subject": "Mo is away"}),
+        ("Hello, I am out of the office until 3 January.", {}),
+        ("Ich bin bis zum 3. Januar nicht im Büro.\n\nMo", {}),
+        ("I use a filter. Verify that you are a person: https://filter.example/?x", {}),
+        ("Sent on Monday.", {}),
         ("Come in.\n\nx.y@z.example, 22/11/2026 15:00:\nno > no", {}),
         ("Write to comments@blog.example", {}),
     ],

@@ -101,7 +101,7 @@ def test_all_is_cut_from_the_line_that_names_us_on(head: str, words: str) -> Non
     html = "".join(
         f"<div>{escape(line) or '<br>'}</div>" for line in f"{words}\n\n{head}".split("\n")
     )
-    assert tidy(own(html_text.text_of(html)).words) == tidy(words)
+    assert tidy(own(html_text.read(html).text).words) == tidy(words)
 
 
 # The default signature of devices and programs.
@@ -143,6 +143,65 @@ def test_the_words_of_a_person_stay_as_they_are(words: str) -> None:
     assert own(f"{words}\n\n{HEADS['gmail de wrapped']}\n").words == words
 
 
+SAFE_LINK: Final = (
+    "https://eur05.safelinks.protection.outlook.com/?url=https%3A%2F%2Faka.ms%2Fo0ukef&data=05%7C01"
+    f"%7Cmo%40blog.example%7C{'0' * 99}&sdata=abc%3D&reserved=0"
+)
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        f"Get Outlook for iOS<{SAFE_LINK}>",
+        f"Sent from Mail<{SAFE_LINK}> for Windows",
+        f"Gesendet von Outlook für Android<{SAFE_LINK}>",
+        "<https://www.avast.com/sig-email>\nVirus-free.www.avast.com\n<https://www.avast.com/sig-e>"
+        "\n<#DAB4FAD8-2DD7-40BB-A1B8-4E2AA1F9FDF2>",
+        "---\nGesendet mit der Telekom Mail App",
+        "Sent from my phone. Please excuse my brevity and all the typos that it makes.",
+    ],
+)
+def test_a_programs_line_with_links_is_no_answer(line: str) -> None:
+    assert own(f"Come in.\n\n{line}\n").words == "Come in."
+
+
+def test_a_link_that_a_mail_server_has_replaced_is_read_as_it_was() -> None:
+    assert own(f"See {SAFE_LINK}, it helps.").words == "See https://aka.ms/o0ukef, it helps."
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        "We have a rule.\n\nSent by post on Friday, it should be there on Monday.",
+        "Von meinem Bruder gesendet, lag es drei Wochen lang beim Zoll in Basel herum.",
+    ],
+)
+def test_a_sentence_that_begins_as_a_programs_line_is_the_persons(words: str) -> None:
+    assert own(words) == OwnWords(words, quotes=False)
+
+
+@pytest.mark.parametrize("mark", ["--", "—"])
+def test_sentences_below_a_line_of_two_dashes_are_not_lost(mark: str) -> None:
+    below = "The second part is as long as the first one, if not longer. " * 4
+    text = f"This is the first part.\n\n{mark}\n\n{below.strip()}"
+    assert own(text) == OwnWords(text, quotes=False, has_more=True)
+    assert own(text.replace(mark, "-- ")).words == "This is the first part."
+    assert own(f"ok\n\n{mark}\n\n{below}").words == "ok"
+    assert own(f"This is my own answer.\n\n{mark}\nMo\n{below}").words == "This is my own answer."
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "A blog <{}> schrieb am So., 22. Nov. 2026,\n15:00:",
+        "A blog <{}> ezt írta (időpont: 2026. nov. 22., Vas\n15:00):",
+    ],
+)
+def test_a_broken_line_that_names_us_is_cut_above_a_marked_quotation(line: str) -> None:
+    text = f"Come in.\n\n{line.format(SENDER)}\n\n{QUOTED}"
+    assert own(text) == OwnWords("Come in.", quotes=True)
+
+
 def test_an_answer_below_and_between_what_it_quotes_is_read() -> None:
     between = QUOTED.replace("> Ann commented", "\nFirst.\n\n> Ann commented")
     found = own(f"Am 22.11.26 um 15:00 schrieb A blog:\n{between}\n\nSecond.\n")
@@ -179,7 +238,7 @@ def test_the_mails_of_talon_are_read_as_their_authors_say() -> None:
         assert (mail.words, mail.doubt) == ("Hello", ""), path.name
         seen += 1
     for path in sorted((folder / "html_replies").glob("*.html")):
-        text = html_text.text_of(path.read_text("utf-8", errors="replace"))
+        text = html_text.read(path.read_text("utf-8", errors="replace")).text
         found = reply_text.read(text, names, addresses)
         assert tidy(found.words) == ["Hi. I am fine.", "Thanks,", "Alex"], path.name
         seen += 1
