@@ -147,17 +147,6 @@ def test_what_is_encrypted_is_told_of(text: str) -> None:
     assert READER.read(with_body(body.encode(), Content_Type=kind)).doubt == UNREADABLE
 
 
-@pytest.mark.parametrize("words", ["ok", "Come in.\n\nWe are open.\n\n- always"])
-def test_a_signed_text_is_read_without_its_signature(words: str) -> None:
-    escaped = words.replace("\n- ", "\n- - ")
-    signed = (
-        f"-----BEGIN PGP SIGNED MESSAGE-----\nHash: SHA256\n\n{escaped}\n\n- -- \nMo\n"
-        "-----BEGIN PGP SIGNATURE-----\n\niQEz\n=abcd\n-----END PGP SIGNATURE-----\n"
-    )
-    mail = read(signed)
-    assert (mail.words, mail.doubt) == (words, "")
-
-
 @pytest.mark.parametrize(
     "html",
     [
