@@ -54,10 +54,10 @@ def _find_recent(recipient: Param, since: Param, most: Param) -> Select:
 
 
 @prepared
-def _find_answer(recipient: Param, post_id: Param) -> Select:
+def _find_answer(recipient: Param, outbox_id: Param) -> Select:
     return (
         ReceivedMailTable.select(ReceivedMailTable.id)
-        .where(ReceivedMailTable.recipient == recipient, ReceivedMailTable.post_id == post_id)
+        .where(ReceivedMailTable.recipient == recipient, ReceivedMailTable.outbox_id == outbox_id)
         .limit(1)
     )
 
@@ -84,7 +84,7 @@ def save_progress(tx: Transaction, mailbox: str, read: MailboxProgress) -> None:
 def add(tx: Transaction, mail: ReceivedMail, now: int) -> str:
     """Store a mail at the time `now` (Unix ms); return "", or the reason why it was refused."""
     recent = len(tx.query(_find_recent, mail.recipient, now - HOUR_MS, HOURLY))
-    if recent >= HOURLY and tx.first(_find_answer, mail.recipient, mail.post_id):
+    if recent >= HOURLY and tx.first(_find_answer, mail.recipient, mail.outbox_id):
         return f"there were {HOURLY} from its address within an hour"
     row = {name: getattr(mail, name) for name in mail.__struct_fields__} | {"received_at": now}
     stored = ReceivedMailTable.insert(row).on_conflict(
