@@ -43,7 +43,7 @@ _SPACES: Final = re.compile(r"[ \t\r\n\f]+")
 _LINK: Final = re.compile(r"https?://[^\s<>]+", re.IGNORECASE).fullmatch
 
 
-class _Reader(HTMLParser):
+class _HtmlText(HTMLParser):
     """Collects the visible lines of a text."""
 
     def __init__(self) -> None:
@@ -147,7 +147,7 @@ class SeenText(NamedTuple):
 
 def read(html: str) -> SeenText:
     """Return the visible text of an HTML mail."""
-    parser = _Reader()
+    parser = _HtmlText()
     parser.feed(
         nh3.clean(
             html,
