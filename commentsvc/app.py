@@ -67,7 +67,7 @@ from commentsvc.monitoring.health import Health
 from commentsvc.outbox import builds, channels
 from commentsvc.outbox import outbox as outbox_queue
 from commentsvc.outbox.builds import ChangedSites
-from commentsvc.outbox.channel import Channel
+from commentsvc.outbox.delivery import Channel
 from commentsvc.outbox.worker import OutboxWorker
 from commentsvc.pages.comment_forms import CommentForms
 from commentsvc.pages.comment_page import CommentPermalink

@@ -15,12 +15,12 @@ import msgspec
 from msgspec import Meta
 
 from commentsvc.admin import (
-    account,
     accounts,
     bans,
     comment,
     dashboard,
     outbox,
+    own_account,
     passkeys,
     provider,
     review_queue,
@@ -204,7 +204,7 @@ MODERATORS = (
         bans,
         outbox,
         dashboard,
-        account,
+        own_account,
         accounts,
         passkeys,
         provider,

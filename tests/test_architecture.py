@@ -167,7 +167,7 @@ TESTED_ELSEWHERE: dict[str, str] = {
     "context": "it has fields only",
     "auth.reply_addresses": "inbox/test_message: forged words, other letters, rotated keys",
     "cluster.notifications": "cluster/test_instance: what one says, the other one hears",
-    "util.database_time": "http/test_miss_limit: what a slow query costs a network",
+    "util.database_cost": "http/test_miss_limit: what a slow query costs a network",
     "db.errors": "everywhere: what each means is tested where it is raised",
     "markup.image_names": "comments/test_images: names, and what has none",
     "db.sqlite_files": "db/sqlite/test_connection: it passes on",
@@ -193,7 +193,7 @@ TESTED_ELSEWHERE: dict[str, str] = {
     "db.migrations.steps": "test_upgrade: the schema they make",
     "spam.opinion": "outbox/test_classifier: what an opinion changes",
     "outbox.decision_links": "outbox/test_mail and test_webhooks: where each link leads",
-    "outbox.channel": "test_smtp and test_worker: what each failure means",
+    "outbox.delivery": "test_smtp and test_worker: what each failure means",
     "imports.dates": "test_detect: the dates of each format",
     "imports.sources.encodings": "test_detect and test_xml_records: files in several encodings",
     "imports.sources.files": "test_detect: packed files, and bombs",
@@ -223,7 +223,7 @@ TESTED_ELSEWHERE: dict[str, str] = {
     "moderation.history": "moderation/test_changes: what is in it",
     "moderation.undo": "moderation/test_changes: what each undo gives back",
     "moderation.permissions": "admin/test_routes: each route by each role",
-    "moderation.queue": "admin/test_review_queue: the lists as pages",
+    "moderation.review": "admin/test_review_queue: the lists as pages",
     "model": "everywhere: these are the words of all tests",
     "submissions.service": "api/test_submit: what a submission meets, with a request and without",
     "util.origin": "comments/test_page_urls: rule 4",
@@ -273,6 +273,7 @@ LATER_NAMES = {
 }  # fmt: skip
 README_LINES = 150
 FOLDER_README_LINES = 60
+PACKAGE_README_LINES = 15
 
 
 def python_files(*folders: Path) -> list[Path]:
@@ -891,6 +892,18 @@ def test_a_readme_is_short_enough_to_be_read() -> None:
     lines = {relative(path): len(path.read_text().splitlines()) for path in readmes}
     assert {name for name, count in lines.items() if count > FOLDER_README_LINES} == set()
     assert len((ROOT / "README.md").read_text().splitlines()) <= README_LINES
+
+
+def test_the_readme_of_a_package_names_each_of_its_modules_in_few_lines() -> None:
+    wrong = []
+    for path in PACKAGE.glob("*/README.md"):
+        named = {name.strip("/") for name in re.findall(r"`([\w/]+)(?:\.py)?`", path.read_text())}
+        there = {each.stem for each in path.parent.glob("*.py") if each.stem != "__init__"}
+        there |= {each.parent.name for each in path.parent.glob("*/__init__.py")}
+        wrong += [f"{relative(path)} lacks {name}" for name in sorted(there - named)]
+        if lines_of(path) > PACKAGE_README_LINES:
+            wrong.append(f"{relative(path)} has {lines_of(path)} lines")
+    assert not wrong
 
 
 def test_an_ignored_rule_of_the_linter_has_its_reason_on_the_line() -> None:

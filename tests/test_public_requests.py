@@ -311,7 +311,7 @@ def test_moderators_remove_each_word_of_a_stranger_from_each_public_answer(tmp_p
 STRANGERS: dict[str, tuple[object, object]] = {
     "comment": (SpamSettings.pending_limit, retention.drop_spam),
     "proposed_title": ("comment", "comment"),
-    "vote": (votes.CROWD, "comment"),
+    "vote": (votes.NETWORK_VOTES, "comment"),
     "report": (reports.MOST, "comment"),
     "comment_image": ("comment", "comment"),
     "subscription": ("comment", "comment"),
@@ -319,7 +319,7 @@ STRANGERS: dict[str, tuple[object, object]] = {
     "training_comment": ("comment", "comment"),
     # Not public without a title or an approved comment.
     "thread": (SpamSettings.vote_limit, threads.merge),
-    "reaction": (votes.CROWD, reactions.remove),
+    "reaction": (votes.NETWORK_VOTES, reactions.remove),
     "reaction_count": (Site.reactions, reactions.remove),
     "page_view": (views.STORED, views.remove),
     "image": (images.SHARE, images.drop_unused),

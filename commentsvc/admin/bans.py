@@ -17,7 +17,7 @@ from commentsvc.http.messages import Response
 from commentsvc.model import BANS, SPAM
 from commentsvc.moderation import authorized, lists, undo
 from commentsvc.moderation.permissions import Permission
-from commentsvc.moderation.queue import MANY
+from commentsvc.moderation.review import MANY
 from commentsvc.spam import bans
 from commentsvc.spam.bans import Ban
 from commentsvc.util.i18n import Text

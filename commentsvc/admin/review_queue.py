@@ -19,11 +19,11 @@ from commentsvc.admin.layout import AdminContext
 from commentsvc.admin.render import redirect, target
 from commentsvc.http.messages import HttpError, Response
 from commentsvc.model import APPROVED, DELETED, PENDING, SPAM, STATUSES
-from commentsvc.moderation import authorized, queue
+from commentsvc.moderation import authorized, review
 from commentsvc.moderation.authorized import TAKE_BACK
 from commentsvc.moderation.changes import ChangeResult
 from commentsvc.moderation.permissions import Permission
-from commentsvc.moderation.queue import MANY, ReviewQuery
+from commentsvc.moderation.review import MANY, ReviewQuery
 from commentsvc.settings.schema import origins
 from commentsvc.util.i18n import gettext as _
 from commentsvc.util.text import whole_number
@@ -85,10 +85,10 @@ class ReviewPages:
         site, after = context.first("site"), context.first("after")
         where = {"status": "" if here == "queue" else status, "q": query, "site": site}
         who, chosen = context.actor, ReviewQuery(status, query, site, after)
-        part = await self._database.read(queue.piece, who, chosen, MOST)
+        part = await self._database.read(review.piece, who, chosen, MOST)
         every = []
         if part.next or after:
-            every = await self._database.read(queue.whole, who, chosen)
+            every = await self._database.read(review.whole, who, chosen)
         tick = context.first("tick")
         others = set(every[:MANY]) if tick == "every" else set()
         sites = [name for name in self._sites if who.sees(name)]

@@ -1,6 +1,5 @@
 """All routes of the moderation pages and of the JSON API, for `app`."""
 
-from commentsvc.admin.account import Account
 from commentsvc.admin.accounts import AccountPages
 from commentsvc.admin.api.accounts import AccountsApi
 from commentsvc.admin.api.comments import ModerationApi
@@ -13,6 +12,7 @@ from commentsvc.admin.comment import CommentPage
 from commentsvc.admin.dashboard import Dashboard, Figures
 from commentsvc.admin.layout import AdminContext
 from commentsvc.admin.outbox import OutboxPages
+from commentsvc.admin.own_account import OwnAccountPages
 from commentsvc.admin.passkeys import PasskeyPages
 from commentsvc.admin.provider import ProviderPages
 from commentsvc.admin.review_queue import ReviewPages
@@ -42,7 +42,7 @@ class AdminPages:
             BanPages(context),
             OutboxPages(context),
             Dashboard(context, figures),
-            Account(context),
+            OwnAccountPages(context),
             AccountPages(context),
             FactorPages(context),
             PasskeyPages(context),

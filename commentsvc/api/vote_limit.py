@@ -5,14 +5,14 @@ from collections.abc import Callable
 from typing import Final, NamedTuple
 
 from commentsvc.context import ServiceContext
-from commentsvc.feedback.votes import CROWD, DIGEST
+from commentsvc.feedback.votes import DIGEST, NETWORK_VOTES
 from commentsvc.http.messages import Request, TrustedProxies, too_many
 from commentsvc.util.client_network import NetworkHashes, network_of, wide_network
 from commentsvc.util.i18n import Message
 from commentsvc.util.ratelimit import NetworkLimiter, RateLimiter
 
 # The limit for an IPv6 /48, which contains 256 of our networks: three times that of one network.
-WIDE_VOTES: Final = f"{3 * CROWD}/day"
+WIDE_VOTES: Final = f"{3 * NETWORK_VOTES}/day"
 
 
 class VoterNetwork(NamedTuple):

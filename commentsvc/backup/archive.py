@@ -109,7 +109,7 @@ def write(
 
 def _is_backup(target: Path) -> bool:
     """Return whether a file holds a database of this program, or is an archive of pg_dump's."""
-    if _is_archive(target):
+    if _is_postgresql_dump(target):
         return True
     try:
         upgrade.check(target, may_be_moved=True)
@@ -119,7 +119,7 @@ def _is_backup(target: Path) -> bool:
     return True
 
 
-def _is_archive(path: Path) -> bool:
+def _is_postgresql_dump(path: Path) -> bool:
     return _begins_with(path, ARCHIVE)
 
 
@@ -252,7 +252,7 @@ def restore(
     """
     if not source.is_file():
         raise BackupError(f"{source} is not a file. Name a backup.")
-    if _is_archive(source):
+    if _is_postgresql_dump(source):
         raise BackupError(
             f"{source} is a backup of PostgreSQL, and database.url names none: restore it there,"
             " then use `commentsvc copy`."

@@ -14,7 +14,7 @@ import click
 
 from commentsvc.cli.common import Failure, find_settings
 from commentsvc.db.engine import Location, describe, is_same
-from commentsvc.outbox.channel import DeliveryError
+from commentsvc.outbox.delivery import DeliveryError
 from commentsvc.runtime import control
 from commentsvc.runtime.control import ControlError, NoServer, ShowSettings, TryMail
 from commentsvc.settings import data_dir, loader

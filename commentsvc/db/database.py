@@ -31,7 +31,7 @@ from commentsvc.db.writer import (
 )
 from commentsvc.settings.schema import DatabaseSettings
 from commentsvc.util.clock import SYSTEM_CLOCK
-from commentsvc.util.database_time import database_ms
+from commentsvc.util.database_cost import database_ms
 from commentsvc.util.threads import PROCESS, run_in
 
 P = ParamSpec("P")

@@ -1,9 +1,9 @@
 """Reactions: emoji with which readers say what they think of a page; one of each per reader.
 
 As in `votes`, a reader is identified by a digest of the random word that the browser keeps, and a
-network may react to a page at most CROWD times with the same emoji. The form that works without
-scripts sends no word, so there a network can react once. The number of reactions is stored per page
-and emoji, so no answer has to count rows.
+network may react to a page at most NETWORK_VOTES times with the same emoji. The form that works
+without scripts sends no word, so there a network can react once. The number of reactions is stored
+per page and emoji, so no answer has to count rows.
 
     CommentsError
       UnknownSite       no site of that name is configured
@@ -22,7 +22,7 @@ from commentsvc.db.connection import Snapshot, Transaction
 from commentsvc.db.query import Param, Select, insertion, prepared
 from commentsvc.db.schema.comments import ReactionCountTable, ReactionTable
 from commentsvc.errors import TooManyReactions, UnknownSite
-from commentsvc.feedback.votes import CROWD, DIGEST
+from commentsvc.feedback.votes import DIGEST, NETWORK_VOTES
 from commentsvc.util.digest import digest
 
 
@@ -113,7 +113,7 @@ def react(
         if was_given:
             tx.change(_take_back, ref.thread_id, emoji, reader)
         else:
-            if networks and _number_of(tx, ref, emoji, networks) >= CROWD:
+            if networks and _number_of(tx, ref, emoji, networks) >= NETWORK_VOTES:
                 raise TooManyReactions
             network = networks[0] if networks else None
             tx.change(_PUT, ref.thread_id, emoji, reader, network, now)

@@ -26,7 +26,7 @@ from commentsvc.errors import TooManyVotes, UnknownComment
 from commentsvc.model import APPROVED
 from commentsvc.util.digest import digest
 
-CROWD: Final = 20  # votes of one network, a /24 or /56, on one comment
+NETWORK_VOTES: Final = 20  # votes of one network, a /24 or /56, on one comment
 DIGEST: Final = 16  # bytes: two words never have the same digest
 
 
@@ -100,7 +100,7 @@ def vote(
     if not value:
         tx.change(_take_back, comment_id, voter)
     else:
-        if not was and networks and _votes_of(tx, comment_id, networks) >= CROWD:
+        if not was and networks and _votes_of(tx, comment_id, networks) >= NETWORK_VOTES:
             raise TooManyVotes
         network = networks[0] if networks else None
         tx.change(_PUT, comment_id, voter, value, network, now)

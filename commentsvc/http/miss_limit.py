@@ -26,7 +26,7 @@ from commentsvc.http.router import Router
 from commentsvc.settings.schema import ServerSettings
 from commentsvc.util.client_network import network_of
 from commentsvc.util.clock import Clock
-from commentsvc.util.database_time import database_ms
+from commentsvc.util.database_cost import database_ms
 from commentsvc.util.i18n import gettext as _
 from commentsvc.util.ratelimit import NetworkLimiter
 

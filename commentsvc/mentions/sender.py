@@ -24,7 +24,7 @@ from commentsvc.mentions import html_page
 from commentsvc.mentions.html_page import UnreadablePage
 from commentsvc.model import TEXT, Comment
 from commentsvc.moderation import history
-from commentsvc.outbox.channel import TemporaryFailure
+from commentsvc.outbox.delivery import TemporaryFailure
 from commentsvc.util.http_client import RemoteError, StrangerClient
 from commentsvc.util.threads import FOREIGN, run_in
 

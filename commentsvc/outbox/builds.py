@@ -85,7 +85,7 @@ class BuildHook(HttpChannel):
         self._clock = clock
 
     def compose(self, _reader: Snapshot, row: OutboxRow) -> WebhookRequest:
-        """See `channel.Channel`."""
+        """See `delivery.Channel`."""
         site = self._hook.site
         event = {
             "type": "site.changed",

@@ -20,9 +20,9 @@ from commentsvc.model import AKISMET, CLASSIFIER
 from commentsvc.outbox import builds
 from commentsvc.outbox import webhooks as hooks
 from commentsvc.outbox.akismet import Akismet
-from commentsvc.outbox.channel import Channel, Connection
 from commentsvc.outbox.classifier import Classifier
 from commentsvc.outbox.decision_links import DecisionLinks
+from commentsvc.outbox.delivery import Channel, Connection
 from commentsvc.outbox.webhooks import Notification, Webhook, WebhookRequest
 from commentsvc.settings.schema import HooksSettings, Settings
 from commentsvc.util.clock import Clock
@@ -47,11 +47,11 @@ class MailChannel:
         self._smtp = smtp
 
     def compose(self, snapshot: Snapshot, row: OutboxRow) -> "Envelope | None":
-        """See `channel.Channel`."""
+        """See `delivery.Channel`."""
         return self._mails.compose(snapshot, row)
 
     def connect(self) -> AbstractAsyncContextManager[Connection]:
-        """See `channel.Channel`."""
+        """See `delivery.Channel`."""
         return self._smtp.connect()
 
 

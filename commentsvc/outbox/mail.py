@@ -22,8 +22,8 @@ from commentsvc.auth.reply_addresses import ReplyAddresses
 from commentsvc.auth.signed_links import SignedLinks
 from commentsvc.db.connection import Snapshot
 from commentsvc.db.schema.outbox import OutboxRow
-from commentsvc.outbox.channel import DeliveryRejected
 from commentsvc.outbox.decision_links import LINK_DAYS
+from commentsvc.outbox.delivery import DeliveryRejected
 from commentsvc.outbox.mail_contents import MailContent, MailContents
 from commentsvc.outbox.mail_kinds import ASKED, KINDS, MODERATOR
 from commentsvc.outbox.smtp import Envelope

@@ -28,7 +28,7 @@ from typing import Final, NamedTuple
 
 import aiosmtplib
 
-from commentsvc.outbox.channel import (
+from commentsvc.outbox.delivery import (
     DeliveryError,
     DeliveryRejected,
     ServerUnreachable,

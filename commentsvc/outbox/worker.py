@@ -34,7 +34,7 @@ from commentsvc.db.database import Database
 from commentsvc.db.errors import DatabaseError
 from commentsvc.db.schema.outbox import MAIL, OutboxRow
 from commentsvc.outbox import outbox
-from commentsvc.outbox.channel import (
+from commentsvc.outbox.delivery import (
     Channel,
     Connection,
     DeliveryError,

@@ -1,6 +1,6 @@
 """The JSON API of moderation: comments, and the decisions on them.
 
-The work is done by `moderation.authorized` and `moderation.queue`, as for the pages.
+The work is done by `moderation.authorized` and `moderation.review`, as for the pages.
 """
 
 from typing import Annotated, Final, Literal
@@ -15,12 +15,12 @@ from commentsvc.context import ServiceContext
 from commentsvc.db.connection import Snapshot
 from commentsvc.http.operation import Query
 from commentsvc.model import Entry
-from commentsvc.moderation import authorized, history, lists, queue
+from commentsvc.moderation import authorized, history, lists, review
 from commentsvc.moderation.authorized import TAKE_BACK
 from commentsvc.moderation.changes import ChangeResult
 from commentsvc.moderation.lists import CURSOR, StoredVerdict
 from commentsvc.moderation.permissions import Permission
-from commentsvc.moderation.queue import ReviewQuery
+from commentsvc.moderation.review import ReviewQuery
 
 READ, DECIDE = Permission.READ, Permission.DECIDE
 STATUS_OF: Final = {"approve": "approved", "spam": "spam", "delete": "deleted"}
@@ -149,7 +149,7 @@ class ModerationApi:
         self._sites.named(asked.site)  # or it raises UnknownSiteError
         status = asked.status or ("" if asked.q.strip() else "pending")
         chosen = ReviewQuery(status, asked.q.strip(), asked.site, asked.after)
-        piece = await self._database.read(queue.piece, call.who, chosen, asked.limit)
+        piece = await self._database.read(review.piece, call.who, chosen, asked.limit)
         data = [_comment(entry, piece.verdicts.get(entry.comment.id)) for entry in piece.items]
         return ModeratedComments(data, piece.next or None)
 

@@ -13,7 +13,7 @@ from commentsvc.comments import search
 from commentsvc.context import ServiceContext
 from commentsvc.http.messages import HttpError
 from commentsvc.http.operation import Query
-from commentsvc.moderation import authorized, lists, queue
+from commentsvc.moderation import authorized, lists, review
 from commentsvc.moderation.permissions import Permission
 from commentsvc.outbox import outbox
 from commentsvc.spam import bans
@@ -142,7 +142,7 @@ class ServiceApi:
         """Mark the existing comments that a ban covers as spam."""
         return result_of(
             await self._database.write(
-                authorized.ban_comments, call.who, call.number, queue.MANY, call.now
+                authorized.ban_comments, call.who, call.number, review.MANY, call.now
             )
         )
 

@@ -13,7 +13,7 @@ from commentsvc.db.query import Prepared
 from commentsvc.errors import TooManyReactions, UnknownSite
 from commentsvc.feedback import reactions
 from commentsvc.feedback.reactions import Reaction
-from commentsvc.feedback.votes import CROWD
+from commentsvc.feedback.votes import NETWORK_VOTES
 from commentsvc.moderation import threads
 from commentsvc.moderation.retention import REACTIONS
 from tests.unit.database_fixture import HOUR, NOW, add, opened, plan
@@ -77,14 +77,14 @@ def test_taking_back_what_was_never_given_makes_no_page(database: Database) -> N
 
 
 def test_one_network_is_no_crowd(database: Database) -> None:
-    for number in range(CROWD):
+    for number in range(NETWORK_VOTES):
         react(database, f"reader {number}", networks=(HERE[number % 2], b""))
     with pytest.raises(TooManyReactions):
         react(database, "one more")
     assert react(database, "one more", "🎉")["🎉"] == 1
-    assert react(database, "reader 3", given=False)["👍"] == CROWD - 1
-    assert react(database, "elsewhere", networks=(b"other", b"older"))["👍"] == CROWD
-    assert react(database, "unknown", networks=())["👍"] == CROWD + 1
+    assert react(database, "reader 3", given=False)["👍"] == NETWORK_VOTES - 1
+    assert react(database, "elsewhere", networks=(b"other", b"older"))["👍"] == NETWORK_VOTES
+    assert react(database, "unknown", networks=())["👍"] == NETWORK_VOTES + 1
 
 
 def test_who_has_no_word_reacts_once_from_each_network(database: Database) -> None:

@@ -11,7 +11,7 @@ from commentsvc.db.database import Database
 from commentsvc.db.query import Prepared
 from commentsvc.errors import TooManyVotes, UnknownComment
 from commentsvc.feedback import votes as voting
-from commentsvc.feedback.votes import CROWD
+from commentsvc.feedback.votes import NETWORK_VOTES
 from commentsvc.model import SPAM
 from commentsvc.moderation.retention import VOTES
 from tests.unit.database_fixture import HOUR, NOW, add, decide, opened, plan
@@ -78,13 +78,13 @@ def test_a_network_without_votes_left_learns_nothing_of_a_hidden_comment(
 
 
 def test_one_network_is_no_crowd(database: Database) -> None:
-    for number in range(CROWD):
+    for number in range(NETWORK_VOTES):
         vote(database, f"reader {number}", 1, (HERE[number % 2], b""))
     with pytest.raises(TooManyVotes):
         vote(database, "one more", 1)
-    assert vote(database, "reader 3", 0) == CROWD - 1  # who has voted already may change the vote
-    assert vote(database, "elsewhere", 1, (b"other", b"older")) == CROWD
-    assert vote(database, "unknown", 1, ()) == CROWD + 1
+    assert vote(database, "reader 3", 0) == NETWORK_VOTES - 1, "it is changed"
+    assert vote(database, "elsewhere", 1, (b"other", b"older")) == NETWORK_VOTES
+    assert vote(database, "unknown", 1, ()) == NETWORK_VOTES + 1
 
 
 def test_networks_are_forgotten_and_votes_stay(database: Database) -> None:

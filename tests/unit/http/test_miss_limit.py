@@ -12,7 +12,7 @@ from commentsvc.http.messages import CorsPolicy, Deferred, HttpError, Request, R
 from commentsvc.http.miss_limit import LATER, SIZE, MissLimiter
 from commentsvc.http.router import Route, Router
 from commentsvc.settings.schema import ServerSettings
-from commentsvc.util.database_time import database_ms
+from commentsvc.util.database_cost import database_ms
 from tests.unit.database_fixture import opened
 from tests.unit.settable_clock import SettableClock
 

@@ -13,7 +13,7 @@ import idna
 import pytest
 import trustme
 
-from commentsvc.outbox.channel import (
+from commentsvc.outbox.delivery import (
     DeliveryError,
     DeliveryRejected,
     ServerUnreachable,

@@ -15,8 +15,8 @@ from msgspec.structs import replace
 
 from commentsvc.moderation import changes, history, undo
 from commentsvc.outbox import webhooks
-from commentsvc.outbox.channel import DeliveryError, ServerUnreachable, TemporaryFailure
 from commentsvc.outbox.channels import channels, targets
+from commentsvc.outbox.delivery import DeliveryError, ServerUnreachable, TemporaryFailure
 from commentsvc.outbox.webhooks import Webhook, WebhookRequest
 from commentsvc.settings.schema import HooksSettings, Settings
 from commentsvc.util.http_client import HttpResponse, SettingsClient

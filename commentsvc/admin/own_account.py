@@ -67,7 +67,7 @@ DONE = {
 }
 
 
-class Account:
+class OwnAccountPages:
     """The handlers of the account page."""
 
     def __init__(self, context: AdminContext) -> None:
