@@ -11,6 +11,7 @@ _ESCAPES = {"r": "\r", "n": "\n", "t": "\t", "\\": "\\"}
 _ESCAPE = re.compile(r"\\(x[0-9a-f]{2}|[rnt\\])")
 _REPEAT = re.compile(r"\{(.*?)\*(\d+)\}")
 _FENCE = re.compile(r"^```(\w+)((?: \w+)*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+_ROW = re.compile(r"^\| (.+?) \| `(.+?)` \|", re.MULTILINE)
 _HEADING = re.compile(r"^## (.+)$", re.MULTILINE)
 
 
@@ -106,7 +107,10 @@ def read_case(title: str, file: str, text: str) -> Case:
 def read_file(path: Path) -> Iterator[Case]:
     _, *parts = _HEADING.split(path.read_text())
     for title, text in zip(parts[::2], parts[1::2], strict=True):
-        yield read_case(title, path.stem, text)
+        rows = _ROW.findall(text)
+        assert bool(rows) == ("\n@\n" in text), f"{path.stem}: {title}: a table has the lines of @"
+        for name, lines in rows or [(title, "")]:
+            yield read_case(name, path.stem, text.replace("\n@\n", f"\n{lines}\n"))
 
 
 def all_cases() -> list[Case]:
