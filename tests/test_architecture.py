@@ -97,7 +97,7 @@ STRANGER_CLIENTS = frozenset(
 # Which modules use which threads: see `util.threads`.
 THREADS: dict[str, set[str]] = {
     "ACCOUNTS": {"admin.login_limit", "admin.passkeys", "admin.sign_in"},
-    "RENDERING": {"submissions.render_queue"},
+    "RENDERING": {"submissions.renderer"},
     "FOREIGN": {
         "mentions.networks", "mentions.page_posts", "mentions.polite_client", "mentions.sender",
         "mentions.verifier",

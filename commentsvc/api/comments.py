@@ -9,7 +9,6 @@ Every page may read all answers except those to writes; errors are made by the r
 """
 
 from collections.abc import Callable, Coroutine, Mapping, Sequence
-from functools import partial
 from typing import Annotated, Any, Literal
 
 from msgspec import UNSET, Meta, UnsetType, field
@@ -60,7 +59,6 @@ from commentsvc.http.messages import (
     NO_SNIFFING,
     NOT_STORED,
     CorsPolicy,
-    Deferred,
     Headers,
     HttpError,
     Request,
@@ -362,7 +360,7 @@ class CommentsApi:
         body=SubmissionFields,
         errors=(400, 401, 403, 409, 415, 429, 503),
     )
-    def submit(self, request: Request, query: WriteQuery) -> Deferred:
+    async def submit(self, request: Request, query: WriteQuery) -> Response:
         """Submit a comment.
 
         201 if it is shown at once, 202 if it waits for approval. Both answer ``{"status",
@@ -375,14 +373,12 @@ class CommentsApi:
         """
         network = self._submissions.admit(request)
         locate = self._sites.locator(query.site)
-        body = request.json()
-        submission = from_json(body, self._settings.comments, locate)
-        return self._submissions.begin(
-            request, network, submission, partial(self._receipt, submission.page[0])
-        )
+        submission = from_json(request.json(), self._settings.comments, locate)
+        accepted, cors = await self._submissions.submit(request, network, submission)
+        return self._receipt(submission.page[0], accepted, cors)
 
     @handles("POST", "/api/preview", Preview, body=MessageBody, errors=(400, 403, 415, 429))
-    def preview(self, request: Request, query: PreviewQuery) -> Deferred:
+    async def preview(self, request: Request, query: PreviewQuery) -> Response:
         """Render a message as HTML, for a preview.
 
         It looks as on the page. Nothing is stored. 400 with the invalid fields, 403 for a
@@ -391,10 +387,9 @@ class CommentsApi:
         page = self._sites.page_or_site(query.url, query.site)
         headers = self._cors.check(request, page.site)
         message = message_from_json(request.json(), self._settings.comments)
+        html = await self._submissions.preview(request, message, page)
         headers = (("Content-Type", JSON), NOT_STORED, NO_SNIFFING, *headers)
-        return self._submissions.preview(
-            request, message, page, lambda html: Response(200, headers, encode(Preview(html)))
-        )
+        return Response(200, headers, encode(Preview(html)))
 
     @handles("GET", "/api/form-token", FormOptions, errors=(400,))
     def form_token(self, request: Request, query: AnyPageQuery) -> Response:
@@ -409,7 +404,7 @@ class CommentsApi:
         headers = (("Content-Type", JSON), NOT_STORED, NO_SNIFFING, ANY_ORIGIN)
         return Response(200, headers, encode(self._submissions.form_options(request, site)))
 
-    def _receipt(self, site: str, cors: Headers, accepted: Accepted) -> Response:
+    def _receipt(self, site: str, accepted: Accepted, cors: Headers) -> Response:
         """Return the answer for the author of a submission."""
         comment = accepted.comment
         expires = rfc3339(accepted.token_expires_at) if accepted.token else None

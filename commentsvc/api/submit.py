@@ -5,8 +5,7 @@ they share. `commentsvc.submissions.service` judges and stores a submission.
 """
 
 from collections.abc import Callable
-from functools import partial
-from typing import Final, TypeVar
+from typing import Final
 
 import msgspec
 
@@ -17,11 +16,9 @@ from commentsvc.context import ServiceContext
 from commentsvc.db.errors import DatabaseError
 from commentsvc.http.messages import (
     CorsPolicy,
-    Deferred,
     Headers,
     HttpError,
     Request,
-    Response,
     TrustedProxies,
     too_fast,
     too_many,
@@ -34,8 +31,6 @@ from commentsvc.util.client_network import network_of
 from commentsvc.util.i18n import gettext as _
 from commentsvc.util.i18n import requested_language
 from commentsvc.util.ratelimit import NetworkLimiter
-
-T = TypeVar("T")
 
 # A text of 8,000 characters takes up to 16 ms, so one network takes at most 2 % of the event loop.
 PREVIEWS: Final = "60/minute"
@@ -113,46 +108,10 @@ class HttpSubmissions:
             self._limiter.charge(network, NOT_STORED)
             raise
 
-    def begin(
-        self,
-        request: Request,
-        network: bytes,
-        submission: Submission,
-        answer: Callable[[Headers, Accepted], Response],
-    ) -> Deferred:
-        """Do as `submit`, but return a Deferred for the result of `answer`.
-
-        Raise HttpError 403 or 429; the Deferred gets all other errors.
-        """
-        headers = self._check(request, network, submission)
-        submission = self._completed(request, submission)
-        later = Deferred()
-        done = partial(self._done, network, later, partial(answer, headers))
-        self._submissions.begin(submission, network, done)
-        return later
-
-    def _done(
-        self,
-        network: bytes,
-        later: Deferred,
-        answer: Callable[[Accepted], Response],
-        outcome: Accepted | Exception,
-    ) -> None:
-        if isinstance(outcome, DatabaseError):
-            self._limiter.charge(network, NOT_STORED)
-        _give(later, answer, outcome)
-
-    def preview(
-        self, request: Request, message: str, page: PageRef, answer: Callable[[str], Response]
-    ) -> Deferred:
-        """Render `message` as on the `page`; return a Deferred for the result of `answer`.
-
-        Raise HttpError 429.
-        """
+    async def preview(self, request: Request, message: str, page: PageRef) -> str:
+        """Return the HTML of `message` as on the `page`. Raise HttpError 429."""
         self._count(self._network(request), self._previews, _too_many_previews)
-        later = Deferred()
-        self._submissions.render(message, page, partial(_give, later, answer))
-        return later
+        return await self._submissions.render(message, page)
 
     async def check_edit(self, request: Request, submission: Submission) -> Verdict:
         """Judge the new text of a comment. Raise HttpError 429."""
@@ -205,13 +164,3 @@ class HttpSubmissions:
 
 def _too_many_previews(wait: int) -> HttpError:
     return too_many(_("Too many previews. Try again in %(seconds)s seconds.", seconds=wait), wait)
-
-
-def _give(later: Deferred, answer: Callable[[T], Response], outcome: T | Exception) -> None:
-    """Set the result of `answer`, or the exception, as the result of `later`."""
-    given: Response | Exception
-    try:
-        given = outcome if isinstance(outcome, Exception) else answer(outcome)
-    except Exception as error:
-        given = error
-    later.set_result(given)

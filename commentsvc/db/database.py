@@ -127,12 +127,6 @@ class Database:
         self._writes.put(job)
         return await job.future  # type: ignore[no-any-return]  # Job says why it is Any
 
-    def begin_each(
-        self, bulk: BatchOperation[I, T], item: I, done: Callable[[Job[T]], None]
-    ) -> None:
-        """Do as `write_each`, but call `done` with the job on the event loop; it must not raise."""
-        self._writes.put(Job(bulk.one, (item,), {}, asyncio.get_running_loop(), bulk, done))
-
     def write_now(
         self, work: Callable[Concatenate[Transaction, P], T], *args: P.args, **kwargs: P.kwargs
     ) -> T:

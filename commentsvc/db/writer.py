@@ -74,8 +74,7 @@ class Job(msgspec.Struct, Generic[T], eq=False):
     """A call of `work` that waits for a writer or reading thread, and later its result.
 
     `args` and `kwargs` follow the Snapshot or Transaction. With a `bulk`, `work` is `bulk.one` and
-    `args` is the item alone. With `done`, there is no future: `done` is called with the job on its
-    loop.
+    `args` is the item alone.
     """
 
     work: Callable[..., T]
@@ -83,23 +82,19 @@ class Job(msgspec.Struct, Generic[T], eq=False):
     kwargs: Mapping[str, Any]
     loop: asyncio.AbstractEventLoop | None
     bulk: BatchOperation[Any, T] | None = None
-    done: "Callable[[Job[T]], None] | None" = None
     future: Any = None  # Any: it is an asyncio or a concurrent future
     result: T | None = None
     error: Exception | None = None
     took_ms: float = 0.0  # milliseconds that a reader worked
 
     def __post_init__(self) -> None:
-        if self.done is None:
-            self.future = self.loop.create_future() if self.loop else futures.Future()
+        self.future = self.loop.create_future() if self.loop else futures.Future()
 
     def report(self) -> None:
         """Report the result, on the thread of the event loop, or on any thread without a loop."""
-        if self.done is not None:
-            self.done(self)
-        elif self.future.done():
+        if self.future.done():
             return  # the client has disconnected
-        elif self.error is None:
+        if self.error is None:
             self.future.set_result(self.result)
         elif isinstance(self.error, StopIteration):  # a future does not accept it
             self.future.set_exception(RuntimeError("the work raised StopIteration"))
@@ -253,7 +248,7 @@ def run(
             if known:
                 health.failed(known)
             for job in jobs:
-                job.result, job.error = None, known or error  # its work may have returned
+                job.error = known or error
         finally:
             if tags:
                 caches.announce(())

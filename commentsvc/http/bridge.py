@@ -2,8 +2,8 @@
 
 The core's workers put requests that the cache cannot answer into a mailbox and make a descriptor
 readable. The event loop then takes all of them, passes each to the router, and answers. If the
-handler is a plain function, the answer is sent in the same step, or later by a callback. If it is a
-coroutine, it runs as a task.
+handler is a plain function, the answer is sent in the same step. If it is a coroutine, it runs as a
+task.
 
 After the answer for a popular page was purged, many clients ask for it before the next one is
 cached. An answer with tags from a plain function is the same for everybody, and was made after all
@@ -20,7 +20,6 @@ import errno
 import logging
 import os
 from collections.abc import Awaitable, Callable, Iterable, Sequence
-from functools import partial
 from typing import Final, NamedTuple, Protocol, TypedDict
 
 from commentsvc import _core
@@ -54,7 +53,7 @@ HEARTBEAT: Final = 15
 # A shortage of file descriptors is over after so many seconds without a new one.
 RECOVERED = 60.0
 
-Answer = messages.Response | messages.Deferred | Awaitable[messages.Response]
+Answer = messages.Response | Awaitable[messages.Response]
 
 # Answers with tags of one turn of the loop, by method, path and query.
 Shared = dict[tuple[str, str, str], messages.Response]
@@ -177,8 +176,7 @@ class Bridge:
         self._borrowed = False
         self._out_of_fds = 0
         self._out_of_fds_at = -RECOVERED
-        self._tasks: set[asyncio.Task[None]] = set()
-        self._unanswered = 0  # requests that are answered later
+        self._tasks: dict[_core.Request, asyncio.Task[None]] = {}  # of unanswered requests
         self._corked = False
         self._committing: frozenset[str] = frozenset()
 
@@ -280,9 +278,9 @@ class Bridge:
         await run_in(PROCESS, self._core.join)
         asyncio.get_running_loop().remove_reader(self._core.fileno())
         self._answering = None
-        for task in self._tasks:
+        for task in self._tasks.values():
             task.cancel()
-        await asyncio.gather(*self._tasks, return_exceptions=True)
+        await asyncio.gather(*self._tasks.values(), return_exceptions=True)
 
     def release(self) -> Sockets:
         """Return listeners and idle connections after a stop with `keep`; the caller owns them."""
@@ -341,38 +339,26 @@ class Bridge:
         if isinstance(answer, messages.Response):
             self._respond(call, request, answer)
             return
-        self._unanswered += 1
-        if isinstance(answer, messages.Deferred):
-            answer.add_done_callback(partial(self._conclude, call, request))
-            return
-        task = asyncio.get_running_loop().create_task(self._finish(call, request, answer))
-        self._tasks.add(task)
-        task.add_done_callback(self._tasks.discard)
+        finishing = self._finish(call, request, answer)
+        self._tasks[call] = asyncio.get_running_loop().create_task(finishing)
 
     async def _finish(
         self, call: _core.Request, request: messages.Request, answer: Awaitable[messages.Response]
     ) -> None:
-        outcome: messages.Response | Exception
         try:
-            outcome = await answer
-            if len(outcome.body) > IN_THREAD:
-                outcome = await run_in(ANSWERS, compressed, outcome)
+            response = await answer
+            if len(response.body) > IN_THREAD:
+                response = await run_in(ANSWERS, compressed, response)
             else:
-                outcome = compressed(outcome)
+                response = compressed(response)
         except Exception as error:
-            outcome = error
-        self._conclude(call, request, outcome)
-
-    def _conclude(
-        self, call: _core.Request, request: messages.Request, outcome: messages.Response | Exception
-    ) -> None:
-        if isinstance(outcome, Exception):
-            outcome = _failure(request, outcome)
-        self._unanswered -= 1
-        if self._unanswered and not self._corked:  # more answers may come in this turn
+            response = _failure(request, error)
+        finally:
+            del self._tasks[call]
+        if self._tasks and not self._corked:  # more answers may come in this turn
             self._cork()
             asyncio.get_running_loop().call_soon(self._uncork)
-        self._respond(call, request, outcome)
+        self._respond(call, request, response)
 
     def _respond(
         self, call: _core.Request, request: messages.Request, response: messages.Response

@@ -140,37 +140,6 @@ def refusal(error: HttpError, language: str = "") -> Response:
     return Response(error.status, headers, encode(Error(detail)))
 
 
-class Deferred:
-    """An answer that is given later, from a callback on the event loop.
-
-    It is for handlers that wait for one event only, such as a submission for its COMMIT: a
-    coroutine in a task would take a fifth of the time of the whole submission. The handler calls
-    `set_result` once, after it has returned. The receiver calls `add_done_callback` first.
-    """
-
-    __slots__ = ("_convert", "_listener")
-
-    def __init__(self) -> None:
-        self._listener: Callable[[Response | Exception], None] | None = None
-        self._convert: Callable[[Exception], Response | Exception] | None = None
-
-    def set_result(self, outcome: Response | Exception) -> None:
-        """Pass the answer, or the reason why there is none, to the callback."""
-        if self._convert and isinstance(outcome, Exception):
-            outcome = self._convert(outcome)
-        if self._listener:
-            self._listener(outcome)
-
-    def map_error(self, convert: Callable[[Exception], Response | Exception]) -> "Deferred":
-        """Return this object, with `convert` to turn errors that it knows into answers."""
-        self._convert = convert
-        return self
-
-    def add_done_callback(self, listener: Callable[[Response | Exception], None]) -> None:
-        """Let `listener` be called with the result; it must not raise."""
-        self._listener = listener
-
-
 class Request(msgspec.Struct, frozen=True):
     """A request as the core received it; `query` has one character per byte."""
 

@@ -15,7 +15,6 @@ from collections.abc import Awaitable, Container
 from typing import Final
 
 from commentsvc.http.messages import (
-    Deferred,
     Request,
     Response,
     TrustedProxies,
@@ -62,7 +61,7 @@ class MissLimiter:
         self._read_only_posts: Container[str] = read_only_posts if is_limited else ()
         self._clock = clock
 
-    def handle(self, request: Request) -> Response | Deferred | Awaitable[Response]:
+    def handle(self, request: Request) -> Response | Awaitable[Response]:
         """Return the router's answer, or 429."""
         method = request.method
         if method not in self._limited and (
@@ -80,10 +79,9 @@ class MissLimiter:
         if isinstance(answer, Response):
             if more := _more(answer, self._clock.precise_ms() - begun):
                 limiter.charge(network, more)
-        elif not isinstance(answer, Deferred):
-            limiter.charge(network, LATER)
-            return _finish(answer, limiter, network)
-        return answer
+            return answer
+        limiter.charge(network, LATER)
+        return _finish(answer, limiter, network)
 
 
 async def _finish(answer: Awaitable[Response], limiter: NetworkLimiter, network: bytes) -> Response:

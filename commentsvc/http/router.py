@@ -3,9 +3,9 @@
 A pattern is a whole path, in which ``{id}`` stands for a number, or ends in ``/{path}`` and then
 matches everything below it. A whole path has priority over such a pattern, a longer pattern over a
 shorter one. A handler that is a plain function is called on the event loop, so it may only do short
-indexed reads. A coroutine is returned to be awaited; a `Deferred` calls back. The function
-`to_http` maps exceptions to HTTP errors, which are in the language of the query's `lang`. Other
-exceptions pass through, and the server logs them once.
+indexed reads. A coroutine is returned to be awaited. The function `to_http` maps exceptions to HTTP
+errors, which are in the language of the query's `lang`. Other exceptions pass through, and the
+server logs them once.
 """
 
 import re
@@ -20,7 +20,6 @@ import msgspec
 from commentsvc.http.messages import (
     NUMBER,
     CorsPolicy,
-    Deferred,
     HttpError,
     Request,
     Response,
@@ -31,7 +30,7 @@ from commentsvc.http.operation import Operation, declared
 from commentsvc.util.i18n import requested_language
 
 # Any: what a coroutine yields to the event loop does not matter
-HandlerResult = Response | Deferred | Coroutine[Any, Any, Response]
+HandlerResult = Response | Coroutine[Any, Any, Response]
 Handler = Callable[[Request], HandlerResult]
 ToHttp = Callable[[Exception], HttpError | None]
 
@@ -71,7 +70,7 @@ def bound(operation: Operation[Any], handler: Callable[..., HandlerResult]) -> H
     def answer(request: Request) -> HandlerResult:
         query = operation.read(request) if reads else None
         result = handler(request, query) if takes_query else handler(request)
-        if isinstance(result, Deferred) or operation.has_effect(request.query):
+        if operation.has_effect(request.query):
             return result
         return _uncached(result) if isinstance(result, Response) else _uncached_later(result)
 
@@ -161,7 +160,7 @@ class Router:
         self._origins = origins
         self._to_http = to_http
 
-    def handle(self, request: Request) -> Response | Deferred | Awaitable[Response]:
+    def handle(self, request: Request) -> Response | Awaitable[Response]:
         """Answer a request now or later. Raise no exception that a client can cause."""
         try:
             handler = self._handler(request)
@@ -172,8 +171,6 @@ class Router:
             return self._refuse(request, error)
         if isinstance(answer, Response):
             return answer
-        if isinstance(answer, Deferred):
-            return answer.map_error(partial(self._mend, request))
         return self._await(request, answer)
 
     async def _await(self, request: Request, answer: Awaitable[Response]) -> Response:
@@ -211,12 +208,7 @@ class Router:
 
     def _refuse(self, request: Request, error: Exception) -> Response:
         """Return the answer for an exception, or raise it again if it is unforeseen."""
-        outcome = self._mend(request, error)
-        if isinstance(outcome, Exception):
-            raise outcome
-        return outcome
-
-    def _mend(self, request: Request, error: Exception) -> Response | Exception:
-        """Return the answer for an exception; return the exception itself if it is unforeseen."""
         known = self._to_http(error)
-        return refusal(known, requested_language(request.query)) if known else error
+        if known is None:
+            raise error
+        return refusal(known, requested_language(request.query))

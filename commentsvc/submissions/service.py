@@ -3,27 +3,22 @@
 It renders the comment's HTML, runs the spam checks and the site's policy, makes an edit token, and
 stores the comment with the status of the verdict. It knows nothing of HTTP; submissions by HTTP
 pass `api.submit` first.
-
-Submissions that arrive within a turn of the event loop are rendered together by a `RenderQueue`,
-and go to the writer at the end of the turn, which stores all of them in one transaction.
 """
 
-import asyncio
-from collections.abc import Callable
-from functools import partial
+from collections.abc import Mapping
 from typing import Any, Final
 
 import msgspec
 
 from commentsvc.auth.edit_tokens import EditTokens
 from commentsvc.comments import create, rendering
-from commentsvc.comments.create import InsertResult, NewComment
+from commentsvc.comments.create import NewComment
 from commentsvc.comments.page_urls import PageRef
 from commentsvc.comments.submission import Submission, SubmissionError
 from commentsvc.context import ServiceContext
-from commentsvc.db.writer import Job
 from commentsvc.errors import SubmissionRefused, TooManyPending
 from commentsvc.markup import image_names, people
+from commentsvc.markup.markdown import NOBODY
 from commentsvc.model import APPROVED, PENDING, SPAM, Comment
 from commentsvc.readers import subscriptions
 from commentsvc.spam import opinion, score
@@ -33,7 +28,7 @@ from commentsvc.spam.pending_limit import PendingLimit
 from commentsvc.spam.policy import SpamPolicy
 from commentsvc.spam.protected_names import ProtectedNames
 from commentsvc.spam.score import Verdict
-from commentsvc.submissions.render_queue import Rendered, RenderJob, RenderQueue
+from commentsvc.submissions.renderer import Renderer
 from commentsvc.util.client_network import NetworkHashes
 from commentsvc.util.i18n import gettext as _
 from commentsvc.util.ratelimit import NetworkLimiter
@@ -86,10 +81,6 @@ class PreparedComment(msgspec.Struct, frozen=True):
     token: str
 
 
-# Called on the event loop with the stored comment, or with the exception; must not raise.
-Done = Callable[[Accepted | Exception], None]
-
-
 class SubmissionService:
     """Accepts submissions for all sites. A `network` is a result of `client_network.network`."""
 
@@ -108,7 +99,7 @@ class SubmissionService:
         is_limited = settings.spam.rate_limit != "off"
         self._questions = NetworkLimiter(QUESTIONS if is_limited else "off")
         self._tokens = EditTokens(keys)
-        self._rendering = RenderQueue(service.clock)
+        self._renderer = Renderer(service.clock)
         self._database = database
         self._sites = service.sites
         self._clock = service.clock
@@ -127,72 +118,28 @@ class SubmissionService:
 
         Raise CommentsError or DatabaseError; then nothing is stored.
         """
-        stored: asyncio.Future[Accepted] = asyncio.get_running_loop().create_future()
+        html = await self.render(submission.message, submission.page)
+        prepared = self._prepare(submission, network, html)
+        added = await self._database.write_each(create.ADD, (prepared.new, prepared.now_ms))
+        valid = added.token_valid and self._edit > 0
+        expires_at = prepared.new.token_expires_at
+        return Accepted(added.comment, prepared.token if valid else None, expires_at)
 
-        def done(outcome: Accepted | Exception) -> None:
-            if stored.cancelled():
-                return
-            if isinstance(outcome, Exception):
-                stored.set_exception(outcome)
-            else:
-                stored.set_result(outcome)
-
-        self.begin(submission, network, done)
-        return await stored
-
-    def begin(self, submission: Submission, network: bytes, done: Done) -> None:
-        """Do as `submit`, but call `done` with the result."""
-        stored = partial(self._store, submission, network, done)
-        self.render(submission.message, submission.page, stored)
-
-    def render(self, message: str, page: tuple[str, str], done: Rendered) -> None:
-        """Call `done` with the HTML of `message` on `page`; `done` must not raise."""
+    async def render(self, message: str, page: tuple[str, str]) -> str:
+        """Return the HTML of `message` on `page`."""
         site = self._sites.options[page[0]]
-        job = RenderJob(message, site.math, images=site.images)
+        named: Mapping[str, int] = NOBODY
         if "@" in message and people.names(message):
-            found = self._database.read(rendering.find_people_on, PageRef(*page), message)
-            reading = asyncio.ensure_future(found)
-            reading.add_done_callback(partial(self._render_with_people, job, done))
-        else:
-            self._rendering.add(job, done)
-
-    def _render_with_people(
-        self, job: RenderJob, done: Rendered, reading: asyncio.Future[dict[str, int]]
-    ) -> None:
-        if reading.cancelled():
-            return
-        if isinstance(error := reading.exception(), Exception):
-            done(error)
-        else:
-            self._rendering.add(msgspec.structs.replace(job, named=reading.result()), done)
+            named = await self._database.read(rendering.find_people_on, PageRef(*page), message)
+        return await self._renderer.render(message, site.math, named, site.images)
 
     async def check_edit(self, submission: Submission, network: bytes) -> Verdict:
         """Judge the new text of a comment. Raise SubmissionError for too many images."""
         self._check_images(submission.message)
-        html = await self._rendering.render(submission.message)
+        html = await self._renderer.render(submission.message)
         policy = self._spam_policy.check(submission, html, network, self._clock.now_ms())
         monotonic_ms = self._clock.monotonic_ms()
         return self._spam_checker.check_edit(submission, html, network, policy, monotonic_ms)
-
-    def _store(
-        self, submission: Submission, network: bytes, done: Done, html: str | Exception
-    ) -> None:
-        try:
-            if isinstance(html, Exception):
-                raise html
-            prepared = self._prepare(submission, network, html)
-            stored = partial(self._conclude, prepared, done)
-            self._database.begin_each(create.ADD, (prepared.new, prepared.now_ms), stored)
-        except Exception as error:
-            done(error)
-
-    def _conclude(self, prepared: PreparedComment, done: Done, job: Job[InsertResult]) -> None:
-        if job.result is None:
-            assert job.error is not None, "a job has a result or an error"
-            return done(job.error)
-        added, expires_at = job.result, prepared.new.token_expires_at
-        valid = added.token_valid and self._edit > 0
-        return done(Accepted(added.comment, prepared.token if valid else None, expires_at))
 
     def _prepare(self, submission: Submission, network: bytes, html: str) -> PreparedComment:
         """Judge a submission. Raise SubmissionError, SubmissionRefused or TooManyPending."""

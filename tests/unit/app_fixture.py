@@ -17,7 +17,7 @@ from commentsvc.comments.page_urls import Sites
 from commentsvc.context import ServiceContext
 from commentsvc.db.database import Database
 from commentsvc.db.schema.outbox import OutboxRow
-from commentsvc.http.messages import Deferred, Request, Response
+from commentsvc.http.messages import Request, Response
 from commentsvc.inbox.receiver import MailReceiver
 from commentsvc.model import Entry
 from commentsvc.outbox import outbox
@@ -141,13 +141,6 @@ class Served:
 
     async def _answer(self, request: Request) -> Response:
         answer = self.router.handle(request)
-        if isinstance(answer, Deferred):
-            given: asyncio.Future[Response | Exception] = asyncio.Future()
-            answer.add_done_callback(given.set_result)
-            outcome = await given
-            if isinstance(outcome, Exception):
-                raise outcome
-            return outcome
         return answer if isinstance(answer, Response) else await answer
 
     def get(self, target: str) -> Response:

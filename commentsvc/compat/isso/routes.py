@@ -20,7 +20,6 @@ deleted comment can be answered and voted for as long as it is listed for its re
 Isso's errors are texts, which its clients write to the console.
 """
 
-import asyncio
 import re
 from collections.abc import Coroutine, Iterable, Sequence
 from datetime import UTC, datetime
@@ -78,7 +77,6 @@ from commentsvc.http.messages import (
     PREFLIGHT_AGE,
     VARY_ORIGIN,
     CorsPolicy,
-    Deferred,
     Headers,
     HttpError,
     Request,
@@ -427,10 +425,8 @@ class IssoApi(SiteApi):
         text = messages.preview_text(json_body(request))
         message = submission.message_from_text(text, self._bounds)
         page = PageRef(self._site.name, "")
-        later = self._submissions.preview(
-            request, message, page, lambda html: Response(200, headers, encode(IssoHtml(html)))
-        )
-        return await _given(later)
+        html = await self._submissions.preview(request, message, page)
+        return Response(200, headers, encode(IssoHtml(html)))
 
     @_handles("GET", "/isso/feed", Content(feeds.ATOM), cached=True)
     async def feed(self, request: Request, query: IssoPageQuery) -> Response:
@@ -583,18 +579,3 @@ def _votes_of(snapshot: Snapshot, comment: Comment) -> IssoVotes:
 
 def _or_none(number: int | UnsetType) -> int | None:
     return None if number is UNSET else number
-
-
-async def _given(later: Deferred) -> Response:
-    """Wait for the result of a Deferred. Raise the exception if it is one."""
-    given: asyncio.Future[Response | Exception] = asyncio.get_running_loop().create_future()
-
-    def listener(outcome: Response | Exception) -> None:
-        if not given.cancelled():
-            given.set_result(outcome)
-
-    later.add_done_callback(listener)
-    outcome = await given
-    if isinstance(outcome, Exception):
-        raise outcome
-    return outcome

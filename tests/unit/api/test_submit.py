@@ -1,7 +1,7 @@
 """How a submission is processed, from JSON, from forms and without HTTP."""
 
 import asyncio
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -10,7 +10,6 @@ import pytest
 
 from commentsvc.comments.submission import Submission
 from commentsvc.db.errors import DatabaseBusy, DatabaseFull
-from commentsvc.db.writer import Job
 from commentsvc.errors import SubmissionRefused, TooManyPending, UnknownParent
 from commentsvc.markup.markdown import render
 from commentsvc.settings.schema import ModerationSettings, PrivacySettings, SpamSettings
@@ -157,21 +156,15 @@ def test_without_edit_time_there_is_no_token(tmp_path: Path) -> None:
 def test_a_database_that_cannot_take_more_is_no_fault_of_the_client(
     service: Served, monkeypatch: pytest.MonkeyPatch, error: Exception, code: str
 ) -> None:
-    def refuse(*_: object) -> None:
+    async def refuse(*_: object) -> None:
         raise error
 
-    def fail(_bulk: object, _item: object, done: Callable[[Job[None]], None]) -> None:
-        job = Job[None](refuse, (), {}, None)
-        job.error = error
-        asyncio.get_running_loop().call_soon(done, job)
-
-    for fault in (refuse, fail):
-        with monkeypatch.context() as patch:
-            patch.setattr(service.database, "begin_each", fault)
-            for _ in range(3):
-                answer = service.submit()
-                assert (answer.status, data(answer)["error"]["code"]) == (503, code)
-                assert int(dict(answer.headers)["Retry-After"]) > 0
+    with monkeypatch.context() as patch:
+        patch.setattr(service.database, "write_each", refuse)
+        for _ in range(3):
+            answer = service.submit()
+            assert (answer.status, data(answer)["error"]["code"]) == (503, code)
+            assert int(dict(answer.headers)["Retry-After"]) > 0
     for number in range(2):  # they did not count against the limit of two a minute
         assert service.submit(message=f"Text {number}").status == 201
 
@@ -187,28 +180,6 @@ def test_a_mistake_of_ours_after_the_commit_reaches_the_server(
         service.submit()
 
 
-def test_what_comes_in_one_turn_is_rendered_in_one_go_and_fails_alone(
-    service: Served, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    steps: list[str] = []
-
-    def noted(text: str, *_: object) -> str:
-        steps.append("render")
-        return render(text)
-
-    def begun(*values: Any) -> None:
-        steps.append("begin")
-        begin_each(*values)
-
-    begin_each = service.database.begin_each
-    monkeypatch.setattr("commentsvc.submissions.render_queue.render", noted)
-    monkeypatch.setattr(service.database, "begin_each", begun)
-    hi: dict[str, object] = {"url": "/p/", "author": "Ann", "message": "Hi"}
-    answers = service.submit_at_once(hi, hi | {"subject": "filled"})
-    assert [answer.status for answer in answers] == [201, 400]
-    assert steps == ["render", "render", "begin"]
-
-
 def test_a_message_that_cannot_be_rendered_costs_its_neighbours_nothing(
     service: Served, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -217,7 +188,7 @@ def test_a_message_that_cannot_be_rendered_costs_its_neighbours_nothing(
             raise UnknownParent("ours")
         return render(text)
 
-    monkeypatch.setattr("commentsvc.submissions.render_queue.render", fails)
+    monkeypatch.setattr("commentsvc.submissions.renderer.render", fails)
     hi: dict[str, object] = {"url": "/p/", "author": "Ann", "message": "Hi"}
     answers = service.submit_at_once(hi | {"message": "bad"}, hi)
     assert [answer.status for answer in answers] == [400, 201]
@@ -269,16 +240,20 @@ def test_a_comment_that_comes_without_a_request_meets_the_same_checks(tmp_path: 
         ]
 
 
-def test_whoever_stops_waiting_for_a_submission_leaves_no_error(service: Served) -> None:
+@pytest.mark.parametrize("turns", [1, 2])  # before and after it waits for the writer
+def test_whoever_stops_waiting_for_a_submission_leaves_no_error(
+    service: Served, turns: int
+) -> None:
     async def scene() -> list[str]:
         reported: list[str] = []
         loop = asyncio.get_running_loop()
         loop.set_exception_handler(lambda _, about: reported.append(about["message"]))
         waiting = asyncio.ensure_future(service.submissions.submit(submission("Hi"), b"one"))
-        await asyncio.sleep(0)
+        for _ in range(turns):
+            await asyncio.sleep(0)
         waiting.cancel()
         await service.submissions.submit(submission("Hi again"), b"one")
         return reported
 
     assert asyncio.run(scene()) == []
-    assert len(service.stored()) == 2
+    assert len(service.stored()) == turns

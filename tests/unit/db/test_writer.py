@@ -20,7 +20,7 @@ from commentsvc.db.connection import Transaction
 from commentsvc.db.database import Database
 from commentsvc.db.errors import DatabaseBusy, DatabaseClosed, DatabaseFull
 from commentsvc.db.postgresql import connection as postgresql
-from commentsvc.db.writer import BATCH, BatchOperation, Job, WorkQueue, WriteHealth, hand_back
+from commentsvc.db.writer import BATCH, Job, WorkQueue, WriteHealth, hand_back
 from tests.conftest import cannot_run
 from tests.e2e.program import holding_lock
 from tests.unit.database_fixture import BROKEN_RULE, connected, held, opened, site, sites
@@ -209,17 +209,8 @@ def test_what_was_returned_before_a_commit_failed_is_no_result(tmp_path: Path) -
         tx.execute("INSERT INTO proposed_title (comment_id, title) VALUES (999, 't')")
         return name
 
-    async def main(database: Database) -> Job[str]:
-        done = asyncio.get_running_loop().create_future()
-        bulk = BatchOperation(orphan, lambda tx, names: [orphan(tx, name) for name in names])
-        database.begin_each(bulk, "lost", done.set_result)
-        job: Job[str] = await done
-        return job
-
-    with opened(tmp_path) as database:
-        job = asyncio.run(main(database))
-    assert isinstance(job.error, BROKEN_RULE)
-    assert job.result is None
+    with opened(tmp_path) as database, pytest.raises(BROKEN_RULE):
+        database.write_now(orphan, "lost")
 
 
 def test_another_programs_lock_means_a_bounded_wait_and_no_acknowledgement(

@@ -12,11 +12,11 @@ from pathlib import Path
 import pytest
 
 from commentsvc.http.bridge import Bridge
-from commentsvc.http.messages import Deferred, Request, Response
+from commentsvc.http.messages import Request, Response
 from commentsvc.settings import schema
 from tests.e2e.program import wait_for
 
-Answer = Callable[[Request], Response | Deferred | Awaitable[Response]]
+Answer = Callable[[Request], Response | Awaitable[Response]]
 
 
 PATIENCE = 30  # seconds; the machine may be busy
@@ -58,25 +58,17 @@ def serve(answer: Answer, client: Callable[[Bridge], None]) -> None:
     return asyncio.run(run())
 
 
-def test_plain_functions_coroutines_and_callbacks_answer() -> None:
+def test_plain_functions_and_coroutines_answer() -> None:
     async def later() -> Response:
         await asyncio.sleep(0)
         return text(b"later")
 
-    def called_back() -> Deferred:
-        given = Deferred()
-        asyncio.get_running_loop().call_soon(given.set_result, text(b"called back"))
-        return given
-
-    def answer(request: Request) -> Response | Deferred | Awaitable[Response]:
-        if request.path == "/back":
-            return called_back()
+    def answer(request: Request) -> Response | Awaitable[Response]:
         return later() if request.path == "/later" else text(request.query.encode())
 
     def client(bridge: Bridge) -> None:
         assert ask(bridge.address, "/now?a=b") == (200, b"a=b")
         assert ask(bridge.address, "/later") == (200, b"later")
-        assert ask(bridge.address, "/back") == (200, b"called back")
 
     serve(answer, client)
 
@@ -107,20 +99,24 @@ def test_a_large_answer_is_compressed_by_another_thread(
 
 
 def test_the_answers_of_a_turn_go_out_together() -> None:
-    waiting: list[Deferred] = []
+    waiting = 0
+    given = asyncio.Event()
     bridges: list[Bridge] = []
     seen: list[int] = []
 
     def give_all() -> None:
-        for later in waiting:
-            later.set_result(text(b"all"))
-        seen.append(bridges[0].stats()["replies_waiting"])
+        given.set()
+        asyncio.get_running_loop().call_soon(
+            lambda: seen.append(bridges[0].stats()["replies_waiting"])
+        )
 
-    def answer(_: Request) -> Deferred:
-        waiting.append(Deferred())
-        if len(waiting) == 3:
+    async def answer(_: Request) -> Response:
+        nonlocal waiting
+        waiting += 1
+        if waiting == 3:
             asyncio.get_running_loop().call_soon(give_all)
-        return waiting[-1]
+        await given.wait()
+        return text(b"all")
 
     def client(bridge: Bridge) -> None:
         bridges.append(bridge)
@@ -236,20 +232,16 @@ def test_a_purge_before_python_takes_a_request_does_not_concern_its_answer() -> 
     assert made == ["GET /page"]
 
 
-@pytest.mark.parametrize("path", ["/now", "/later", "/back", "/header"])
+@pytest.mark.parametrize("path", ["/now", "/later", "/header"])
 def test_an_unforeseen_exception_is_logged_once_and_tells_the_client_nothing(
     path: str, caplog: pytest.LogCaptureFixture
 ) -> None:
     async def later() -> Response:
         raise RuntimeError("secret")
 
-    def answer(request: Request) -> Response | Deferred | Awaitable[Response]:
+    def answer(request: Request) -> Response | Awaitable[Response]:
         if request.path == "/later":
             return later()
-        if request.path == "/back":
-            given = Deferred()
-            asyncio.get_running_loop().call_soon(given.set_result, RuntimeError("secret"))
-            return given
         if request.path == "/header":
             return Response(200, (("X-Secret", "a\r\nb: c"),), b"")
         raise RuntimeError("secret")
