@@ -124,30 +124,6 @@ static bool is_fresh(const struct cache *cache, const struct entry *entry)
     return purge_is_fresh(cache->purges, entry->tags, entry->tag_count, entry->sequence);
 }
 
-void cache_prefetch(const struct cache *cache, const uint64_t *hashes, int count)
-{
-    enum { LINE = 64, LINES = 3 }; /* of a small response */
-    const struct entry *first[CACHE_PREFETCH_MAX];
-    assert(count <= CACHE_PREFETCH_MAX);
-    for (int i = 0; i < count; i++) {
-        first[i] = cache->buckets[hashes[i] & cache->mask];
-        for (int line = 0; first[i] && line < LINES; line++)
-            __builtin_prefetch((const char *)first[i] + line * LINE);
-    }
-    for (int i = 0; i < count; i++) {
-        const struct entry *entry = first[i];
-        while (entry && entry->hash != hashes[i])
-            entry = entry->chain;
-        if (!entry)
-            continue;
-        __builtin_prefetch(&cache->purges->last[entry->tags[0]]);
-        /* Another entry may have been first in its bucket. */
-        const char *own = entry_full(entry, CODING_IDENTITY).rest.data;
-        __builtin_prefetch(own);
-        __builtin_prefetch(own + LINE);
-    }
-}
-
 const struct entry *cache_find(struct cache *cache, struct slice target, uint64_t hash)
 {
     struct entry *entry = cache->paused ? NULL : look_up(cache, target, hash);

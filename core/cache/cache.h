@@ -52,16 +52,8 @@ struct cache {
 int cache_init(struct cache *cache, size_t limit, struct purge_table *purges, struct hash_key key);
 void cache_fini(struct cache *cache);
 
-/* Look-ups that are prefetched at once: as many as the CPU's caches hold without losing the first.
- */
-enum { CACHE_PREFETCH_MAX = 24 };
-
 /* The hash by which the response for `target` is found. */
 uint64_t cache_hash(const struct cache *cache, struct slice target);
-
-/* Prefetch the entries of the next look-ups, by their hashes. If the CPU's caches do not hold all
- * entries, waiting for memory is a third of the time of a pipelined hit. */
-void cache_prefetch(const struct cache *cache, const uint64_t *hashes, int count);
 
 /* The fresh response for `target`, which has this hash, or NULL. It is borrowed until the next call
  * with the cache. A stale response leaves the cache, and waits to be taken. */

@@ -47,8 +47,8 @@ int head_parse(struct slice input, size_t *scanned, struct head *head);
 
 /* The same for the next request of a pipeline: `head` is that of the previous one, with its bytes
  * still in place, or all zero. If only method and target differ, the results from the rest are
- * reused. Only benchmarks profit, as browsers and proxies do not pipeline: together with the
- * prefetch, a pipelined hit takes 40 ns in the core, and a single one 95 (loadtest/NOTES.md). */
+ * reused. Only benchmarks profit, as browsers and proxies do not pipeline: without it, a
+ * pipelined hit costs a tenth more (loadtest/NOTES.md). */
 int head_parse_next(struct slice input, size_t *scanned, struct head *head);
 
 /* Find the next line of the field `lower` (a name in small letters) in validated field lines, and

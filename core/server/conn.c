@@ -9,7 +9,6 @@
  * and one response, since the pipeline is not served while that much is unsent. */
 #include "server/conn.h"
 
-#include "cache/prefetch.h"
 #include "http/coding.h"
 #include "http/etag.h"
 #include "http/target.h"
@@ -307,14 +306,13 @@ static enum conn_next serve_canonical(struct conn *conn, struct context *context
 }
 
 static enum conn_next serve_head(struct conn *conn, struct context *context,
-                                 const struct head *head, struct slice *in,
-                                 struct prefetch *prefetch)
+                                 const struct head *head, struct slice *in)
 {
     counter_add(&context->stats.requests, 1);
     conn->without_body = head->method == METHOD_HEAD;
     conn->persistence = !head->keep_alive ? PERSIST_NOT : head->http10 ? PERSIST_SAY_SO : PERSIST;
     if (head->method <= METHOD_HEAD && !body_is_present(head)) {
-        uint64_t hash = prefetch_take_hash(prefetch, &context->cache, head->target);
+        uint64_t hash = cache_hash(&context->cache, head->target);
         const struct entry *entry = cache_find(&context->cache, head->target, hash);
         if (entry)
             return answer_stored(conn, context, entry, head, in->size > 0);
@@ -339,7 +337,7 @@ static enum conn_next serve_proxy_header(struct conn *conn, struct slice *in)
 /* Serve one request, or a part of its body. `head` is that of the previous request in the same
  * turn, and becomes that of this one. */
 static enum conn_next serve(struct conn *conn, struct context *context, struct slice *in,
-                            struct head *head, struct prefetch *prefetch)
+                            struct head *head)
 {
     if (conn->request)
         return serve_body(conn, context, in);
@@ -355,7 +353,7 @@ static enum conn_next serve(struct conn *conn, struct context *context, struct s
     if (result != HEAD_DONE)
         return answer_refusal(conn, context, result);
     slice_skip(in, head->size);
-    return serve_head(conn, context, head, in, prefetch);
+    return serve_head(conn, context, head, in);
 }
 
 /* Set the deadline for more bytes. A running one is not changed while the same request is still
@@ -384,15 +382,11 @@ static enum conn_next serve_all(struct conn *conn, struct context *context, stru
                                 bool *served)
 {
     struct head head = {0};
-    struct prefetch prefetch;
-    prefetch_init(&prefetch);
     enum conn_next next = CONN_GO_ON;
     while (next == CONN_GO_ON && !conn->closing && !send_buffer_has_unsent(&conn->send_buffer) &&
            in->size > 0) {
         size_t before = in->size;
-        next = serve(conn, context, in, &head, &prefetch);
-        if (prefetch_is_used_up(&prefetch) && next == CONN_GO_ON && !conn->request && in->size > 0)
-            prefetch_scan(&prefetch, &context->cache, *in, &head);
+        next = serve(conn, context, in, &head);
         *served |= in->size < before && !conn->request;
         if (context->out.size > LIMIT_UNSENT && next == CONN_GO_ON && !conn_send(conn, context))
             return CONN_CLOSE;

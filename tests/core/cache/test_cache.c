@@ -323,23 +323,6 @@ static void room_for_a_large_answer_is_made_in_parts(void)
     cache_fini(&cache);
 }
 
-static void what_is_foreseen_stays_as_it_is(void)
-{
-    set_up(1 << 20);
-    keep("/a", "1", "t");
-    keep("/b", "2", "u");
-    purge_add(&purges, tag_index(SLICE("u")));
-    struct slice targets[CACHE_PREFETCH_MAX] = {SLICE("/a"), SLICE("/b"), SLICE("/unknown")};
-    uint64_t hashes[CACHE_PREFETCH_MAX]; /* the last ones are of empty targets */
-    for (int i = 0; i < CACHE_PREFETCH_MAX; i++)
-        hashes[i] = cache_hash(&cache, targets[i]);
-    cache_prefetch(&cache, hashes, CACHE_PREFETCH_MAX);
-    cache_prefetch(&cache, hashes, 0);
-    CHECK_EQUAL(cache.count, 2);
-    CHECK(finds("/a") && !finds("/b") && !finds("/unknown"));
-    cache_fini(&cache);
-}
-
 static int64_t used(void)
 {
     struct timespec time;
@@ -407,7 +390,6 @@ int main(void)
     RUN(what_is_found_stale_is_the_callers_to_take);
     RUN(some_answers_do_not_move_all_others);
     RUN(room_for_a_large_answer_is_made_in_parts);
-    RUN(what_is_foreseen_stays_as_it_is);
     RUN(a_purge_of_ten_thousand_answers_stalls_no_hit);
     RUN(a_million_targets_asked_for_once_do_not_wash_out_what_is_read);
     return check_end();
