@@ -386,7 +386,7 @@ class CommentsApi:
         """
         page = self._sites.page_or_site(query.url, query.site)
         headers = self._cors.check(request, page.site)
-        message = message_from_json(request.json(), self._settings.comments)
+        message = message_from_json(request.json(), self._settings.comments, may_be_blank=True)
         html = await self._submissions.preview(request, message, page)
         headers = (("Content-Type", JSON), NOT_STORED, NO_SNIFFING, *headers)
         return Response(200, headers, encode(Preview(html)))

@@ -4,7 +4,8 @@ All functions are pure. The fast path is msgspec's decoder for `SubmissionFields
 types and names in C; only when it fails, the JSON is read again, without types, to find everything
 that is wrong. Texts are corrected rather than refused if the author could not see what is wrong:
 control, bidirectional and invisible characters are removed from names, since they would disguise
-them or disturb the page around them; a title that is too long is cut.
+them or disturb the page around them; so are marks that would cover other lines; a title that is too
+long is cut. A message of which nothing would be seen is as good as none.
 
 Errors: SubmissionError > MalformedError.
 """
@@ -17,11 +18,19 @@ from typing import Annotated, Any
 import msgspec
 from msgspec import Meta
 
+from commentsvc.markup import markdown
 from commentsvc.settings.schema import CommentsSettings
 from commentsvc.util.i18n import Text
 from commentsvc.util.i18n import gettext as _
 from commentsvc.util.origin import deliverable, host_of
-from commentsvc.util.text import VISIBLE, one_line, whole_number
+from commentsvc.util.text import (
+    VISIBLE,
+    is_visible,
+    one_line,
+    whole_number,
+    with_few_marks,
+    without_blank_lines,
+)
 
 EMAIL_LENGTH = 254  # characters: RFC 5321, 4.5.3.1.3, without the angle brackets
 SITE_LENGTH = 300  # characters of an author's web site
@@ -30,6 +39,7 @@ FOLLOW = "page"  # the value of a form's `notify` that asks for all comments on 
 FIELDS = 256  # fields of a JSON object or form; ours have a dozen
 UNKNOWN_FIELDS = 10  # unknown fields that one error lists, with NAME_LENGTH characters each
 NAME_LENGTH = 40
+LONGEST_MARKUP = 2_000  # characters of a message in which we look for markup without a text
 BIGGEST_ID = 2**63 - 1  # SQLite's INTEGER
 KEY = r"[A-Za-z0-9._~-]{8,64}"
 _MISSING = {
@@ -79,7 +89,7 @@ MessageText = Annotated[
     str,
     _described(
         "The text in Markdown (GitHub's); raw HTML is shown as text.",
-        pattern=r"[^\s\x00-\x1f\x7f]",
+        pattern=VISIBLE,
         **{"x-setting": "message"},
     ),
 ]
@@ -276,8 +286,11 @@ def from_form(form: Mapping[str, str], bounds: CommentsSettings, locate: Locate)
     return check(_convert(values, problems), bounds, locate, problems)
 
 
-def message_from_json(body: bytes, bounds: CommentsSettings) -> str:
-    """Read a JSON body with a message alone, for a preview or an edit, as `from_json` does."""
+def message_from_json(body: bytes, bounds: CommentsSettings, may_be_blank: bool = False) -> str:
+    """Read a JSON body with a message alone, for a preview or an edit, as `from_json` does.
+
+    With `may_be_blank`, only an empty message is refused: an author has just begun to write.
+    """
     problems: dict[str, Text] = {}
     values = _decode_object(body)
     for name in values.keys() - MessageBody.__struct_fields__:
@@ -285,7 +298,7 @@ def message_from_json(body: bytes, bounds: CommentsSettings) -> str:
         if len(problems) == UNKNOWN_FIELDS:
             break
     fields = _convert({"message": values.get("message", "")}, problems)
-    return _checked(fields.message, bounds, problems)
+    return _checked(fields.message, bounds, problems, may_be_blank)
 
 
 def message_from_text(text: str, bounds: CommentsSettings) -> str:
@@ -293,9 +306,13 @@ def message_from_text(text: str, bounds: CommentsSettings) -> str:
     return _checked(text, bounds, {})
 
 
-def _checked(text: str, bounds: CommentsSettings, problems: dict[str, Text]) -> str:
+def _checked(
+    text: str, bounds: CommentsSettings, problems: dict[str, Text], may_be_blank: bool = False
+) -> str:
     sent = _with_plain_lines(text)
     message = _cleaned(sent)
+    if not may_be_blank and _is_blank(message):
+        message = ""
     _check_text(problems, "message", message, len(sent), bounds.message_length)
     if problems:
         raise SubmissionError(problems)
@@ -349,6 +366,8 @@ def check(
     author, email = one_line(fields.author), (fields.email or "").strip()
     sent_message = _with_plain_lines(fields.message)
     message = _cleaned(sent_message)
+    if _is_blank(message):
+        message = ""
     site = (fields.site or "").strip()
     page = ("", "")
     try:
@@ -396,7 +415,19 @@ def _with_plain_lines(message: str) -> str:
 
 def _cleaned(message: str) -> str:
     kept = message.encode(errors="surrogatepass").translate(None, _CONTROL)
-    return kept.decode(errors="surrogatepass").strip()
+    return with_few_marks(without_blank_lines(kept.decode(errors="surrogatepass")))
+
+
+def _is_blank(message: str) -> bool:
+    """Return whether nothing of a cleaned message can be seen on the page, as of ``#``.
+
+    Of a long one, only the characters are looked at: rendering it would take too long.
+    """
+    if message[:1].isalpha() and is_visible(message[0]):
+        return False  # a paragraph
+    if len(message) > LONGEST_MARKUP or not is_visible(message):
+        return not is_visible(message)
+    return markdown.is_blank(markdown.parse(message, service="-"))
 
 
 def _check_text(wrong: dict[str, Text], name: str, text: str, length: int, most: int) -> None:

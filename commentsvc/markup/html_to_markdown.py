@@ -13,6 +13,7 @@ from typing import Final, Literal, NamedTuple, TypeAlias
 import comrak
 
 from commentsvc.markup import bare_links, markdown
+from commentsvc.util.text import is_visible, with_few_marks, without_blank_lines
 
 # The markup of a text; html_lines is HTML with line breaks and blank lines between paragraphs.
 Markup: TypeAlias = Literal["html", "html_lines", "markdown", "text"]
@@ -97,8 +98,8 @@ def read(text: str, markup: Markup) -> CommentText:
     """Return the text of a comment; its source is "" if it is empty."""
     if not text.isprintable() and _CONTROL.search(text):  # the first test is much faster
         text = _CONTROL.sub("", text.replace("\r\n", "\n").replace("\r", "\n"))
-    text = text.strip()
-    if not text:
+    text = with_few_marks(without_blank_lines(text) if markup == "markdown" else text.strip())
+    if not is_visible(text):
         return CommentText("", "", False)
     if markup == "text":
         return _plain(text)

@@ -24,7 +24,7 @@ docs/architecture.md says why comrak was chosen.
 import re
 from collections.abc import Callable, Mapping
 from functools import lru_cache
-from html import escape
+from html import escape, unescape
 from types import MappingProxyType
 from typing import Final
 
@@ -32,6 +32,7 @@ import comrak
 import nh3
 
 from commentsvc.markup import bare_links, footnotes, formulas, image_names, people
+from commentsvc.util.text import is_visible
 
 # The HTML of a text has at most EXPANSION times its bytes, and ALLOWANCE bytes more.
 EXPANSION: Final = 8
@@ -257,6 +258,11 @@ def _without_empty_lines(html: str) -> str:
     parts[::2] = [_EMPTY_LINE("", part) for part in parts[::2]]
     parts[1::2] = [_BEFORE_EMPTY_LINE("\n<em></em>", part) for part in parts[1::2]]
     return "".join(parts)
+
+
+def is_blank(html: str) -> bool:
+    """Return whether HTML shows neither a character nor a picture."""
+    return "<img" not in html and not is_visible(unescape(_TAG("", html)))
 
 
 def links(html: str) -> int:

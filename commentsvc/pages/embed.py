@@ -385,7 +385,7 @@ class Embed:
                 site = locate(values.get("url", "")).site
                 alt = values.get("alt", "")
                 image = await self._images.add_by_form(request, site, picture, alt)
-                values["message"] = f"{values.get('message', '')}\n\n{image}".strip()
+                values["message"] = f"{values.get('message', '')}\n\n{image}"
                 values["alt"] = ""
             fields = {name: text for name, text in values.items() if name not in ("image", "alt")}
             submission = from_form(fields, self._bounds, locate)

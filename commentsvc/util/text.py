@@ -1,4 +1,4 @@
-"""Texts from others: decode, parse whole numbers, make one visible line, fold for comparison."""
+"""Texts from others: decoded, numbers read, made one visible line, made tidy, folded to compare."""
 
 import codecs
 import re
@@ -23,17 +23,62 @@ _INVISIBLE_RANGES = (
 _INVISIBLE = dict.fromkeys(
     code for first, last in _INVISIBLE_RANGES for code in range(first, last + 1)
 )
+# The joiners and variation selectors, which change the characters beside them, and show nothing.
+_JOINING_RANGES = ((0x200C, 0x200D), (0xFE00, 0xFE0F), (0xE0100, 0xE01EF))
 # Pattern of a visible character: `one_line` of a text that has one is not empty.
 VISIBLE: Final = (
-    r"[^\s" + "".join(f"{chr(first)}-{chr(last)}" for first, last in _INVISIBLE_RANGES) + "]"
+    r"[^\s"
+    + "".join(f"{chr(low)}-{chr(high)}" for low, high in (*_INVISIBLE_RANGES, *_JOINING_RANGES))
+    + "]"
 )
+_VISIBLE = re.compile(VISIBLE).search
+
+# The most marks above and below one letter; Biblical Hebrew has up to five. More cover other lines.
+MARKS: Final = 6
+_MAY_BE_MARKS = re.compile(rf"[^\w\s!-~]{{{MARKS + 1},}}").sub
+_TIBETAN = range(0xF00, 0x1000)  # its letters below others count as marks, and stacks can be high
+_BLANK_LINES = re.compile(r"(?:[^\S\n]*\n)*").match
+
+
+def is_visible(text: str) -> bool:
+    """Return whether `text` has a character that can be seen."""
+    return bool(_VISIBLE(text))
 
 
 def one_line(text: str) -> str:
-    """Return `text` as one line, without control and invisible characters and runs of spaces."""
+    """Return `text` as one line, without control and invisible characters and runs of spaces.
+
+    It is "" if nothing in it can be seen, and has at most MARKS marks on a letter.
+    """
     if text.isascii() and text.isprintable() and "  " not in text:
         return text.strip()
-    return " ".join(" ".join(text.split()).translate(_INVISIBLE).split())
+    line = " ".join(" ".join(text.split()).translate(_INVISIBLE).split())
+    return with_few_marks(line) if is_visible(line) else ""
+
+
+def with_few_marks(text: str) -> str:
+    """Return `text` with at most MARKS combining marks, which fonts stack, on a letter."""
+    return text if text.isascii() else _MAY_BE_MARKS(_few_marks, text)
+
+
+def _few_marks(found: re.Match[str]) -> str:
+    kept, number = [], 0
+    for letter in found[0]:
+        is_mark = unicodedata.category(letter) in ("Mn", "Me") and ord(letter) not in _TIBETAN
+        number = number + 1 if is_mark else 0
+        if number <= MARKS:
+            kept.append(letter)
+    return "".join(kept)
+
+
+def without_blank_lines(text: str) -> str:
+    """Return `text`, whose lines end with LF, without the blank lines before and after it.
+
+    The spaces before its first word stay: in Markdown they make a list or code.
+    """
+    beginning = _BLANK_LINES(text)
+    assert beginning, "no blank line is a match, too"
+    return text[beginning.end() :].rstrip()
 
 
 def excerpt(html: str, length: int) -> str:

@@ -27,7 +27,8 @@ def before_call(context: Any, case: schemathesis.Case[Any], kwargs: Any) -> None
     """Make a request that is meant to be valid follow the rules between its fields.
 
     `since` is allowed with the order `oldest` and without `after` only. `notify` needs an `email`.
-    A `parent` is a comment of the same page, and `base` the address in the settings.
+    A `parent` is a comment of the same page, and `base` the address in the settings. A `message`
+    must not be markup alone.
     """
     if case.meta is None or not case.meta.generation.mode.is_positive:
         return
@@ -43,6 +44,8 @@ def before_call(context: Any, case: schemathesis.Case[Any], kwargs: Any) -> None
                 body.pop(wish, None)
         for name in ("parent", "pid", "rid"):
             body.pop(name, None)
+        if isinstance(message := body.get("message"), str):
+            body["message"] = "a" + message[1:]
 
 
 @schemathesis.serializer("message/rfc822")

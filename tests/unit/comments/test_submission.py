@@ -1,6 +1,7 @@
 """Values from JSON and forms are valid, or all their errors are named at once."""
 
 import json
+from collections.abc import Callable
 from contextlib import suppress
 
 import pytest
@@ -17,7 +18,9 @@ from commentsvc.comments.submission import (
     from_form,
     from_json,
     message_from_json,
+    message_from_text,
 )
+from commentsvc.markup import html_to_markdown
 from commentsvc.settings.schema import CommentsSettings, Site
 from commentsvc.util.i18n import translate
 from commentsvc.util.origin import deliverable
@@ -229,7 +232,77 @@ def test_a_visible_line_stays_as_it_is(text: str) -> None:
 
 
 def test_a_message_keeps_its_lines_and_loses_its_controls() -> None:
-    assert read(message=" a\r\nb\rc\n\td\x00\x0b\x7f ").message == "a\nb\nc\n\td"
+    assert read(message="a\r\nb\rc\n\td\x00\x0b\x7f ").message == "a\nb\nc\n\td"
+
+
+# Each way in which the text of a comment comes in, as functions of the text.
+WAYS = {
+    "json": lambda text: read(message=text).message,
+    "form": lambda text: from_form({**LEAST, "message": text}, BOUNDS, SITES.locate).message,
+    "edit": lambda text: message_from_json(json.dumps({"message": text}).encode(), BOUNDS),
+    "moderator": lambda text: message_from_text(text, BOUNDS),
+    "import": lambda text: html_to_markdown.read(text, "markdown").source,
+}
+every_way = pytest.mark.parametrize("way", WAYS.values(), ids=WAYS)
+
+
+@every_way
+@pytest.mark.parametrize("first", ["  - a\n  - b", "    code", "\tcode", "   a", "\u3000a"])
+@pytest.mark.parametrize("blank", ["", "\n", " \n\t\n \r\n", "\u3000\n"])
+def test_of_spaces_a_message_loses_blank_lines_alone(
+    way: Callable[[str], str], first: str, blank: str
+) -> None:
+    assert way(f"{blank}{first}\n\n  b{blank} ") == f"{first}\n\n  b"
+
+
+ZALGO = "\u0301\u0316\u0336\u0489\u0e47\u0e49" * 3
+
+
+@every_way
+def test_letters_have_no_more_marks_than_languages_need(way: Callable[[str], str]) -> None:
+    assert way(f"Z{ZALGO}a{ZALGO} b") == f"Z{ZALGO[:6]}a{ZALGO[:6]} b"
+    assert read(author=f"Z{ZALGO}b").author == f"Z{ZALGO[:6]}b"
+    for word in ("e\u0302\u0323", "בְּרֵאשִׁ֖ית", "ที่นี่", "क्ष्म्य", "མཧཱ་བྷྲྀཾ", "ਸ੍ਰੀ", "မြွှုံ့", "❤️‍🔥", "ơ̴̌̈́"):
+        assert way(f"a {word}") == f"a {word}"
+        assert one_line(f"a {word}") == f"a {word}"
+
+
+# What shows nothing on a page, in Markdown.
+BLANK = [
+    "\u200b", "\u2800", "\u3164", "\u200d", "\ufe0f", "\U000e0100", "\u115f\n\u2063", "\u3000",
+    "&nbsp;", "&#8203;", "&#x200D;", ">", "> >\n>", "#", "###### #", "-", "* *", "---",
+    "[x]: /a", "[x]: /a 'b'\n\n[y]:\n/b", "[](https://a.example)", "![](https://a.example/b)",
+    "[^1]: note", "```\n```", "\\\n&#32;", "- >\n  #",
+]  # fmt: skip
+SEEN = [
+    "!", "1. a", "- [ ]", "> a", "[x]: /a\n\n[x]", "&amp;", "&#x3b1;", "🙂", "👍🏽", "+1", "<b>",
+    f"![](image:{'a' * 32}-640x480)", "`#`", "# a", "    a", "[a](/b)", "٪", "…", "\u0301", "日本",
+    "|a|\n|-|", "$x$",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("name", ["json", "form", "edit", "moderator"])
+@pytest.mark.parametrize("text", BLANK)
+def test_a_message_that_shows_nothing_is_as_good_as_none(name: str, text: str) -> None:
+    with pytest.raises(SubmissionError) as failure:
+        WAYS[name](text)
+    assert translate(failure.value.problems["message"]) == "Please write a comment."
+
+
+@every_way
+@pytest.mark.parametrize("text", SEEN)
+def test_a_message_that_shows_anything_is_one(way: Callable[[str], str], text: str) -> None:
+    assert way(text) == text
+
+
+@pytest.mark.parametrize("name", ["\u200c", "\u200d\ufe0f", "\U000e0101", "\u3164\u200d"])
+def test_a_name_that_shows_nothing_is_as_good_as_none(name: str) -> None:
+    assert faults(author=name) == {"author": "Please enter a name."}
+
+
+def test_a_preview_of_what_is_being_begun_is_no_fault() -> None:
+    body = json.dumps({"message": "#"}).encode()
+    assert message_from_json(body, BOUNDS, may_be_blank=True) == "#"
 
 
 def test_the_number_of_fields_is_bounded() -> None:
@@ -258,7 +331,7 @@ def test_a_form_names_a_parent_that_is_no_id(parent: str) -> None:
 
 
 def test_a_preview_needs_a_message_alone() -> None:
-    assert message_from_json(b'{"message": " *a* "}', BOUNDS) == "*a*"
+    assert message_from_json(b'{"message": "\\n*a* "}', BOUNDS) == "*a*"
     for body in (b"{}", b'{"message": 1}', b'{"message": "a", "x": 1}'):
         with pytest.raises(SubmissionError):
             message_from_json(body, BOUNDS)
