@@ -73,7 +73,7 @@ from commentsvc.pages.comment_forms import CommentForms
 from commentsvc.pages.comment_page import CommentPermalink
 from commentsvc.pages.embed import Embed
 from commentsvc.pages.follow import FollowPages
-from commentsvc.pages.mail_links import LinkPages
+from commentsvc.pages.mail_links import LinkPages, errors_as_pages
 from commentsvc.pages.personal_data import PersonalDataPages
 from commentsvc.pages.reader_sign_in import SignInPages
 from commentsvc.runtime import handover, maintenance, process, request_trace, rerender
@@ -421,7 +421,7 @@ def build(
     public, read_only_posts = _routes_for_readers(service, submissions, cors)
     routes = [
         *public,
-        *SignInPages(service, memory.names).routes(),
+        *declared_routes(SignInPages(service, memory.names), wrap=errors_as_pages),
         *programs.routes(),
         *Files(settings, blog).routes(),
         *declared_routes(
@@ -492,8 +492,7 @@ def _routes_for_readers(
         *Embed(service, submissions, serializer, reactions, images).routes(),
         *CommentForms(service, actions).routes(),
         *Stacosys(service, submissions, api, feeds).routes(),
-        *LinkPages(service).routes(),
-        *PersonalDataPages(service).routes(),
+        *declared_routes(LinkPages(service), PersonalDataPages(service), wrap=errors_as_pages),
         *FollowPages(service, cors).routes(),
     ]
     read_only_posts: frozenset[str] = frozenset()

@@ -42,7 +42,7 @@ SPEAKING = sorted(
 MARKS = {"_", "gettext", "ngettext", "pgettext"}
 # The arguments of these are for programmers, operators or machines.
 SILENT = {
-    "Operation", "page_operation", "link_operation", "Meta", "_described",
+    "Operation", "page_operation", "Meta", "_described",
     "Redirection", "warning", "info", "exception", "_log",
 }  # fmt: skip
 # How texts of other modules begin that are only shown to a program with a wrong request or to an

@@ -171,7 +171,7 @@ class CommentsApi:
         self._list: Headers = (*self._json, NO_SNIFFING)
 
     @handles("GET", "/api/ping", TEXT, ignores_unknown=True, errors=())
-    def ping(self, request: Request) -> Response:
+    def ping(self) -> Response:
         """Answer `OK`.
 
         Not cached, so that it shows that the whole program works.
@@ -179,7 +179,7 @@ class CommentsApi:
         return Response(200, (("Content-Type", "text/plain"), NOT_STORED, ANY_ORIGIN), b"OK")
 
     @handles("GET", "/api/comments/count", Count, cached=True, without_effect=("token",))
-    def count(self, request: Request, query: CountQuery) -> Response:
+    def count(self, query: CountQuery) -> Response:
         """Count the comments of a page, or of the whole site.
 
         Without a url, or with an empty one, all pages of the site are counted. 400 for an invalid
@@ -195,9 +195,7 @@ class CommentsApi:
         return Response(200, self._json, b'{"count":%d}' % number, (tag,))
 
     @handles("GET", "/api/comments/counts", Counts)
-    def counts(
-        self, request: Request, query: CountsQuery
-    ) -> Response | Coroutine[Any, Any, Response]:
+    def counts(self, query: CountsQuery) -> Response | Coroutine[Any, Any, Response]:
         """Count the comments of several pages, and give what else is asked for.
 
         ``{"counts": {"A": n, "B": 0}}``: the keys are the urls as they were sent, at most
@@ -300,9 +298,7 @@ class CommentsApi:
         ]
 
     @handles("GET", "/api/comments", ListedComments, cached=True, without_effect=("token",))
-    def list_comments(
-        self, request: Request, query: ListQuery
-    ) -> Response | Coroutine[Any, Any, Response]:
+    def list_comments(self, query: ListQuery) -> Response | Coroutine[Any, Any, Response]:
         """List the comments of a page.
 
         ``{"data": […], "count": N, "next"?, "closes"?, "voting"?}``: the approved comments of the

@@ -12,7 +12,7 @@ import msgspec
 from commentsvc.api.author import VALUES
 from commentsvc.api.static_files import TAG, public_headers
 from commentsvc.comments.page_urls import LENGTH
-from commentsvc.http.messages import JSON, Error, Request, Response, encode
+from commentsvc.http.messages import JSON, Error, Response, encode
 from commentsvc.http.operation import Content, Operation, declared, handles, json_of
 from commentsvc.http.router import Route
 from commentsvc.settings.schema import Settings, Site
@@ -69,7 +69,7 @@ class ApiDescription:
         self._settings = settings
 
     @handles("GET", "/openapi.json", Content(JSON), errors=(400,))
-    def openapi(self, request: Request) -> Response:
+    def openapi(self) -> Response:
         """The OpenAPI description of this API."""
         return Response(200, self._headers, self._document, TAG)
 

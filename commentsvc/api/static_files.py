@@ -122,7 +122,7 @@ class Files:
         return [static, Route("GET", "/{path}", self.blog, target_rule="only")]  # without a query
 
     @handles("GET", "/", Content("text/html"), ignores_unknown=True, cached=True, errors=(400,))
-    def root(self, request: Request, query: LanguageQuery) -> Response:
+    def root(self, query: LanguageQuery) -> Response:
         """A page that says what this service is."""
         language = find_language(query.lang)
         page = TEMPLATES.render("root.html", language, sites=self._sites).encode()

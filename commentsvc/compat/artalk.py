@@ -250,7 +250,7 @@ class ArtalkApi(SiteApi):
         }
 
     @_handles("GET", "/artalk/api/v2/conf", ArtalkSettings, cached=True, errors=())
-    def config(self, request: Request) -> Response:
+    def config(self) -> Response:
         """The settings of Artalk's client."""
         return self.answer(self._config, site_tag(self._site.name))
 
@@ -259,7 +259,7 @@ class ArtalkApi(SiteApi):
         return refused(error, ArtalkError(error_text(error)))
 
     @_handles("GET", "/artalk/api/v2/user", ArtalkUser, errors=())
-    def user(self, request: Request) -> Response:
+    def user(self) -> Response:
         """What is known of an author: nothing (Artalk).
 
         The client asks as soon as an author enters a name.
@@ -268,13 +268,13 @@ class ArtalkApi(SiteApi):
         return Response(200, headers, encode(ArtalkUser()))
 
     @_handles("GET", "/artalk/avatar/{path}", Content("image/svg+xml"), errors=())
-    def avatar(self, request: Request) -> Response:
+    def avatar(self) -> Response:
         """The same picture for every author (Artalk)."""
         headers = (("Content-Type", SVG), self._cache_control, NO_SNIFFING)
         return Response(200, headers, NEUTRAL)
 
     @_lists("/artalk/api/v2/comments", ArtalkList)
-    async def list_comments(self, request: Request, query: ArtalkListQuery) -> Response:
+    async def list_comments(self, query: ArtalkListQuery) -> Response:
         """List the comments of a page (Artalk)."""
         page = self._locate(query.page_key)
         most = self._bounds.list_limit
@@ -294,7 +294,7 @@ class ArtalkApi(SiteApi):
         return self.answer(shown, thread_tag(page.site, thread.url))
 
     @_lists("/artalk/api/v2/stats/page_comment", ArtalkCounts)
-    def count(self, request: Request, query: ArtalkStatisticsQuery) -> Response:
+    def count(self, query: ArtalkStatisticsQuery) -> Response:
         """Count the comments of several pages (Artalk).
 
         Pages of other sites have no comments.
@@ -305,7 +305,7 @@ class ArtalkApi(SiteApi):
         return self.answer(ArtalkCounts(numbers), *self.tags_of(threads))
 
     @_lists("/artalk/api/v2/stats/site_comment", ArtalkCounts, query=ArtalkStatisticsQuery)
-    def count_site(self, request: Request) -> Response:
+    def count_site(self) -> Response:
         """Count the comments of the site (Artalk)."""
         name = self._site.name
         number = self._database.read_now(queries.site_count, name)

@@ -5,7 +5,7 @@ an address of its own: ``/isso`` for the first one, ``/isso-NAME`` for the other
 """
 
 import re
-from collections.abc import Awaitable, Callable, Coroutine, Iterable, Mapping
+from collections.abc import Awaitable, Callable, Iterable, Mapping
 from typing import Annotated, ClassVar, Final, TypeVar
 
 import msgspec
@@ -90,7 +90,7 @@ def guarded(handler: Handler, refuse: Callable[[Request, HttpError], Response]) 
             answer = handler(request)
         except Exception as error:
             return refusal(request, error)
-        return later(request, answer) if isinstance(answer, Coroutine) else answer
+        return answer if isinstance(answer, Response) else later(request, answer)
 
     return handled
 

@@ -171,29 +171,29 @@ class Stacosys:
         ]
 
     @_handles("GET", "/ping", TEXT, errors=())
-    def ping(self, request: Request) -> Response:
+    def ping(self) -> Response:
         """Answer `OK` (Stacosys 2)."""
-        return self._api.ping(request)
+        return self._api.ping()
 
     @_lists("/comments", ListedComments)
-    async def list_comments(self, request: Request, query: ListQuery) -> Response:
+    async def list_comments(self, query: ListQuery) -> Response:
         """List the comments of a page (Stacosys 2).
 
         `content` is safe as raw Markdown: the clients of these versions render it and insert the
         result without a sanitizer.
         """
-        answer = self._api.list_comments(request, self._with_site(query))
+        answer = self._api.list_comments(self._with_site(query))
         listed = answer if isinstance(answer, Response) else await answer
         body = await run_in(ANSWERS, _defused, listed.body)
         return msgspec.structs.replace(listed, body=body)
 
     @_lists("/comments/count", Count)
-    def count(self, request: Request, query: CountQuery) -> Response:
+    def count(self, query: CountQuery) -> Response:
         """Count the comments of a page, or of the whole site (Stacosys 2)."""
-        return self._api.count(request, self._with_site(query))
+        return self._api.count(self._with_site(query))
 
     @_handles("GET", "/comments.xml", Content(RSS), cached=True, errors=(503,))
-    async def comments_xml(self, request: Request) -> Response:
+    async def comments_xml(self) -> Response:
         """The ten newest comments of the site, as RSS 2.0 (Stacosys)."""
         document = await newest_comments(self._feeds, self._sites)
         return Response(200, self._shared, document, (site_tag(self._sites.named("")),))
@@ -248,7 +248,7 @@ class Stacosys:
         return self.moderation(request)
 
     @_redirects("/unsubscribe")
-    def unsubscribe(self, request: Request) -> Response:
+    def unsubscribe(self) -> Response:
         """Redirect a link in an old mail to our page for it (Stacosys 1).
 
         The page says that the subscription has ended.

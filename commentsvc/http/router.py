@@ -59,17 +59,18 @@ def route(operation: Operation[Any], handler: Handler) -> Route:
 
 
 def bound(operation: Operation[Any], handler: Callable[..., HandlerResult]) -> Handler:
-    """Return a handler of requests, made of one that may also take the valid `query`.
+    """Return a handler of requests, made of one that takes the `request`, its `query`, or neither.
 
     An invalid query is refused, also where the handler takes none, unless the operation ignores it.
     An answer is cached only if the operation is, and if each parameter has an effect.
     """
-    takes_query = "query" in signature(handler).parameters
-    reads = takes_query or not operation.ignores_unknown
+    takes = signature(handler).parameters
+    names = [name for name in ("request", "query") if name in takes]
+    reads = "query" in takes or not operation.ignores_unknown
 
     def answer(request: Request) -> HandlerResult:
-        query = operation.read(request) if reads else None
-        result = handler(request, query) if takes_query else handler(request)
+        given = {"request": request, "query": operation.read(request) if reads else None}
+        result = handler(*(given[name] for name in names))
         if operation.has_effect(request.query):
             return result
         return _uncached(result) if isinstance(result, Response) else _uncached_later(result)

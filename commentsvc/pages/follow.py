@@ -11,7 +11,7 @@ import msgspec
 from msgspec import Meta
 
 from commentsvc.api.author import read_small
-from commentsvc.api.parameters import LanguageTag, PageOrSiteQuery
+from commentsvc.api.parameters import LanguageTag, LinkQuery, PageOrSiteQuery
 from commentsvc.auth import signed_links
 from commentsvc.auth.attempts import Rate
 from commentsvc.auth.signed_links import LinkExpired, SignedLinks
@@ -19,9 +19,9 @@ from commentsvc.comments.page_urls import PageRef
 from commentsvc.comments.submission import SubmissionError, is_email
 from commentsvc.context import ServiceContext
 from commentsvc.http.messages import NOT_STORED, CorsPolicy, Request, Response
-from commentsvc.http.operation import HTML, NOTHING, Operation, form_of, json_of
-from commentsvc.http.router import Route, bound, route
-from commentsvc.pages.mail_links import errors_as_pages, link_operation, rendered
+from commentsvc.http.operation import HTML, NOTHING, form_of, handles
+from commentsvc.http.router import Route, declared_routes
+from commentsvc.pages.mail_links import errors_as_pages, handles_link, rendered
 from commentsvc.pages.personal_data import Address, AddressForm, RequestLimiter, typed_address
 from commentsvc.readers import follows
 from commentsvc.readers.follows import Follower
@@ -50,38 +50,6 @@ class FollowRequest(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     email: Address
 
 
-PAGE = Operation(
-    method="GET",
-    path="/follow",
-    summary="Show a form to follow a page, or the whole site, by mail",
-    query=FollowQuery,
-    ignores_unknown=True,
-    answers=dict.fromkeys((200, 400, 404), HTML),
-)
-ASK = Operation(
-    method="POST",
-    path="/follow",
-    summary="Ask an address by mail whether it wants to follow a page, or the whole site",
-    query=FollowQuery,
-    ignores_unknown=True,
-    body=form_of(AddressForm),
-    answers=dict.fromkeys((200, 400, 404, 415, 429, 503), HTML),
-)
-FOLLOW_BY_JSON = Operation(
-    method="POST",
-    path="/api/follow",
-    summary="Ask an address by mail whether it wants to follow a page, or the whole site",
-    query=FollowJsonQuery,
-    body=(json_of(FollowRequest),),
-    answers={202: NOTHING},
-    errors=(400, 403, 404, 415, 429, 503),
-)
-ASK_TO_FOLLOW = link_operation("GET", "/mail/follow", "Ask whether to mail new comments")
-FOLLOW = link_operation("POST", "/mail/follow", "Mail new comments from now on")
-ASK_TO_UNFOLLOW = link_operation("GET", "/mail/unfollow", "Ask whether to stop mailing comments")
-UNFOLLOW = link_operation("POST", "/mail/unfollow", "Stop mailing new comments (RFC 8058)")
-
-
 class FollowPages:
     """The handlers of these pages."""
 
@@ -94,25 +62,36 @@ class FollowPages:
         self._clock = service.clock
 
     def routes(self) -> list[Route]:
-        """Return the table of routes."""
+        """Return the table of routes. The errors of those for people are pages."""
+        found = declared_routes(self)
+        pages = declared_routes(self, wrap=errors_as_pages)
         return [
-            route(PAGE, errors_as_pages(self.page)),
-            route(ASK, errors_as_pages(self.ask)),
-            route(FOLLOW_BY_JSON, bound(FOLLOW_BY_JSON, self.ask_by_json)),
-            route(ASK_TO_FOLLOW, errors_as_pages(self.ask_to_follow)),
-            route(FOLLOW, errors_as_pages(self.follow)),
-            route(ASK_TO_UNFOLLOW, errors_as_pages(self.ask_to_unfollow)),
-            route(UNFOLLOW, errors_as_pages(self.unfollow)),
+            plain if plain.pattern.startswith("/api/") else page
+            for plain, page in zip(found, pages, strict=True)
         ]
 
-    async def page(self, request: Request) -> Response:
-        """GET /follow[?url=U]: 200 with a form. 400 for a bad url, 404 where no mail is sent."""
-        self._page(request)
+    @handles(
+        "GET", "/follow", dict.fromkeys((200, 400, 404), HTML), ignores_unknown=True, errors=()
+    )
+    async def page(self, query: FollowQuery) -> Response:
+        """Show a form to follow a page, or the whole site, by mail.
+
+        404 where no mail is sent.
+        """
+        self._page(query)
         return self._form()
 
-    async def ask(self, request: Request) -> Response:
-        """POST /follow[?url=U], a form with `email`: 200; it is asked by mail. 400, 404, 429."""
-        page = self._page(request)
+    @handles(
+        "POST",
+        "/follow",
+        dict.fromkeys((200, 400, 404, 415, 429, 503), HTML),
+        ignores_unknown=True,
+        body=form_of(AddressForm),
+        errors=(),
+    )
+    async def ask(self, request: Request, query: FollowQuery) -> Response:
+        """Ask an address by mail whether it wants to follow a page, or the whole site."""
+        page = self._page(query)
         email, problem = typed_address(request)
         if problem:
             return self._form(400, email, problem)
@@ -122,8 +101,15 @@ class FollowPages:
             "personal_data.html", 200, title=_("Please check your mailbox"), texts=(text,)
         )
 
+    @handles(
+        "POST",
+        "/api/follow",
+        {202: NOTHING},
+        body=FollowRequest,
+        errors=(400, 403, 404, 415, 429, 503),
+    )
     async def ask_by_json(self, request: Request, query: FollowJsonQuery) -> Response:
-        """POST /api/follow[?url=U] with JSON ``{"email"}``: 202; the address is asked.
+        """Ask an address by mail whether it wants to follow a page, or the whole site.
 
         400 with the invalid fields, 403 for a foreign page, 404 without mail, 415, 429, 503.
         """
@@ -142,44 +128,46 @@ class FollowPages:
         tag, now = request.language().tag, self._clock.now_ms()
         await self._database.write(follows.request, page, email, tag, now)
 
-    async def ask_to_follow(self, request: Request) -> Response:
-        """GET /mail/follow?t=T: 200 with a page that asks whether to mail. 404, 410."""
-        follower = await self._follower("follow", request)
+    @handles_link("GET", "/mail/follow")
+    async def ask_to_follow(self, query: LinkQuery) -> Response:
+        """Ask whether to mail new comments."""
+        follower = await self._follower("follow", query.t)
         title = _("Get mails about new comments on %(page)s?", page=self._name(follower))
         return rendered("link.html", 200, title=title, button=_("Yes, mail me about new comments"))
 
-    async def follow(self, request: Request) -> Response:
-        """POST /mail/follow?t=T: 200; new comments are mailed from now on. 404, 410."""
-        follower = await self._follower("follow", request)
+    @handles_link("POST", "/mail/follow")
+    async def follow(self, query: LinkQuery) -> Response:
+        """Mail new comments from now on."""
+        follower = await self._follower("follow", query.t)
         if not await self._database.write(follows.confirm, follower.id, self._clock.now_ms()):
             raise LinkExpired(signed_links.USED)
         return rendered("link.html", 200, title=_("You will get mails about new comments"))
 
-    async def ask_to_unfollow(self, request: Request) -> Response:
-        """GET /mail/unfollow?t=T: 200 with a page that asks whether to stop. 404, 410."""
-        follower = await self._follower("unfollow", request)
+    @handles_link("GET", "/mail/unfollow")
+    async def ask_to_unfollow(self, query: LinkQuery) -> Response:
+        """Ask whether to stop mailing comments."""
+        follower = await self._follower("unfollow", query.t)
         title = _("Stop mails about new comments on %(page)s?", page=self._name(follower))
         return rendered("link.html", 200, title=title, button=_("Unsubscribe"))
 
-    async def unfollow(self, request: Request) -> Response:
-        """POST /mail/unfollow?t=T: 200; no comments are mailed any more (RFC 8058). 404, 410."""
-        follower = await self._follower("unfollow", request)
+    @handles_link("POST", "/mail/unfollow")
+    async def unfollow(self, query: LinkQuery) -> Response:
+        """Stop mailing new comments (RFC 8058)."""
+        follower = await self._follower("unfollow", query.t)
         await self._database.write(follows.stop, follower.id, self._clock.now_ms())
         return rendered("link.html", 200, title=_("No more mails about new comments"))
 
-    async def _follower(self, purpose: str, request: Request) -> Follower:
+    async def _follower(self, purpose: str, token: str) -> Follower:
         """Return the follower that a link is for. Raise LinkError."""
-        token = ASK_TO_FOLLOW.read(request).t
         [number] = self._links.read(purpose, token, self._clock.now_ms())
         follower = await self._database.read(follows.find, number)
         if follower is None or (purpose == "follow" and follower.site not in self._sites.options):
             raise LinkExpired(_("This subscription does not exist any more."))
         return follower
 
-    def _page(self, request: Request) -> PageRef:
+    def _page(self, query: FollowQuery) -> PageRef:
         """Return the page or site to follow. Raise HttpError 404, UrlError."""
         self._requests.require_mail()
-        query = PAGE.read(request)
         return self._sites.page_or_site(query.url, query.site)
 
     def _name(self, follower: Follower) -> str:

@@ -5,8 +5,7 @@ POST does it. A page shows nothing that its mail did not contain. Its policy all
 frames, and it sends no referrer, since its URL contains the key.
 """
 
-from collections.abc import Awaitable, Callable
-from dataclasses import replace
+from functools import partial
 from typing import Any, Final, NamedTuple
 
 import msgspec
@@ -20,8 +19,8 @@ from commentsvc.comments.submission import MessageText, SubmissionError, message
 from commentsvc.context import ServiceContext
 from commentsvc.db.connection import Snapshot, Transaction
 from commentsvc.http.messages import NO_SNIFFING, NOT_STORED, HttpError, Request, Response, first
-from commentsvc.http.operation import HTML, Operation, form_of
-from commentsvc.http.router import Handler, Route, route
+from commentsvc.http.operation import HTML, form_of, handles
+from commentsvc.http.router import Handler
 from commentsvc.model import APPROVED, DELETED, MOVES, PENDING, SPAM, Entry, fragment
 from commentsvc.moderation import authorized, changes, profiles
 from commentsvc.moderation.answers import AnswerResult
@@ -68,29 +67,10 @@ class AnswerFields(msgspec.Struct, frozen=True):
     message: MessageText
 
 
-def link_operation(method: str, path: str, summary: str) -> Operation[LinkQuery]:
-    """Return the operation of a link in a mail; mail programs may add parameters to it."""
-    return Operation(
-        method=method,
-        path=path,
-        summary=summary,
-        query=LinkQuery,
-        ignores_unknown=True,
-        answers=dict.fromkeys((200, 400, 404, 410, 503), HTML),
-    )
-
-
-ASK = link_operation("GET", "/mail/comment", "Ask a moderator to confirm what the link does")
-ACT = link_operation("POST", "/mail/comment", "Do what the link says. It works once")
-ASK_ANSWER = link_operation("GET", "/mail/answer", "Ask a moderator for an answer to a comment")
-ANSWER = replace(
-    link_operation("POST", "/mail/answer", "Answer a comment, and approve it if it waits"),
-    body=form_of(AnswerFields),
+# A link in a mail: its pages are HTML. Mail programs may add parameters to it.
+handles_link = partial(
+    handles, answer=dict.fromkeys((200, 400, 404, 410, 503), HTML), ignores_unknown=True, errors=()
 )
-ASK_TO_CONFIRM = link_operation("GET", "/mail/confirm", "Ask an author whether to mail replies")
-CONFIRM = link_operation("POST", "/mail/confirm", "Mail replies from now on")
-ASK_TO_STOP = link_operation("GET", "/mail/stop", "Ask an author whether to stop mailing replies")
-STOP = link_operation("POST", "/mail/stop", "Stop mailing replies (RFC 8058)")
 
 
 class AnswerTo(NamedTuple):
@@ -114,32 +94,21 @@ class LinkPages:
         self._titles = {site.name: site.title for site in settings.sites}
         self._sites = service.sites
 
-    def routes(self) -> list[Route]:
-        """Return the table of routes."""
-        return [
-            route(ASK, errors_as_pages(self.ask)),
-            route(ACT, errors_as_pages(self.act)),
-            route(ASK_ANSWER, errors_as_pages(self.ask_answer)),
-            route(ANSWER, errors_as_pages(self.answer)),
-            route(ASK_TO_CONFIRM, errors_as_pages(self.ask_to_confirm)),
-            route(CONFIRM, errors_as_pages(self.confirm)),
-            route(ASK_TO_STOP, errors_as_pages(self.ask_to_stop)),
-            route(STOP, errors_as_pages(self.stop)),
-        ]
-
-    async def ask(self, request: Request) -> Response:
-        """GET /mail/comment?t=T: 200 with a page that shows a comment and one button.
+    @handles_link("GET", "/mail/comment")
+    async def ask(self, query: LinkQuery) -> Response:
+        """Ask a moderator to confirm what the link does.
 
         404 for a link that is not ours, 410 for one that is over.
         """
-        action, comment_id, _outbox_id, who = self._read(request)
+        action, comment_id, _outbox_id, who = self._read(query.t)
         entry = await self._find(comment_id)
         await self._database.read(self._check, who, entry)
         return self._shown(action, entry)
 
-    async def act(self, request: Request) -> Response:
-        """POST /mail/comment?t=T: 200 with a page that says what was done. 404, 410 as above."""
-        action, comment_id, outbox_id, who = self._read(request)
+    @handles_link("POST", "/mail/comment")
+    async def act(self, query: LinkQuery) -> Response:
+        """Do what the link says. It works once."""
+        action, comment_id, outbox_id, who = self._read(query.t)
         now = self._clock.now_ms()
 
         def work(tx: Transaction) -> None:
@@ -153,20 +122,22 @@ class LinkPages:
         await self._database.write(work)
         return rendered("link.html", 200, title=WORDS[action][2], back=self._address(entry))
 
-    async def ask_answer(self, request: Request) -> Response:
-        """GET /mail/answer?t=T: 200 with a page that shows a comment and a field for an answer.
+    @handles_link("GET", "/mail/answer")
+    async def ask_answer(self, query: LinkQuery) -> Response:
+        """Ask a moderator for an answer to a comment.
 
         404 for a link that is not ours, 410 for one that is over.
         """
-        return self._ask_answer(await self._answered(request))
+        return self._ask_answer(await self._answered(query.t))
 
-    async def answer(self, request: Request) -> Response:
-        """POST /mail/answer?t=T, a form: 200 with a page that says what was done.
+    @handles_link("POST", "/mail/answer", body=form_of(AnswerFields))
+    async def answer(self, request: Request, query: LinkQuery) -> Response:
+        """Answer a comment, and approve it if it waits.
 
         The comment is approved if it waits, and answered by `message`. 400 with the page again
         where the text cannot be taken. 404, 409, 410.
         """
-        to = await self._answered(request)
+        to = await self._answered(query.t)
         text = first(request.form(), "message").replace("\r\n", "\n")
         try:
             message = message_from_text(text, self._bounds)
@@ -184,37 +155,41 @@ class LinkPages:
         back = self._address(to.entry) + fragment(answer.id)
         return rendered("link.html", 200, title=_("Your answer is published."), back=back)
 
-    async def ask_to_confirm(self, request: Request) -> Response:
-        """GET /mail/confirm?t=T: 200 with a page that asks whether to mail answers. 404, 410."""
-        _number, site = await self._subscriber("confirm", request)
+    @handles_link("GET", "/mail/confirm")
+    async def ask_to_confirm(self, query: LinkQuery) -> Response:
+        """Ask an author whether to mail replies."""
+        _number, site = await self._subscriber("confirm", query.t)
         title = _("Get a mail when someone replies to you on %(site)s?", site=site)
         return rendered("link.html", 200, title=title, button=_("Yes, mail me about replies"))
 
-    async def confirm(self, request: Request) -> Response:
-        """POST /mail/confirm?t=T: 200; answers are mailed from now on. 404, 410."""
-        number, _site = await self._subscriber("confirm", request)
+    @handles_link("POST", "/mail/confirm")
+    async def confirm(self, query: LinkQuery) -> Response:
+        """Mail replies from now on."""
+        number, _site = await self._subscriber("confirm", query.t)
         if not await self._database.write(subscriptions.confirm, number, self._clock.now_ms()):
             raise LinkExpired(signed_links.USED)
         title = _("You will get a mail when someone replies to you")
         return rendered("link.html", 200, title=title)
 
-    async def ask_to_stop(self, request: Request) -> Response:
-        """GET /mail/stop?t=T: 200 with a page that asks whether to mail no more. 404, 410."""
-        _number, site = await self._subscriber("stop", request)
+    @handles_link("GET", "/mail/stop")
+    async def ask_to_stop(self, query: LinkQuery) -> Response:
+        """Ask an author whether to stop mailing replies."""
+        _number, site = await self._subscriber("stop", query.t)
         title = _("Stop mails about replies on %(site)s?", site=site)
         return rendered("link.html", 200, title=title, button=_("Unsubscribe"))
 
-    async def stop(self, request: Request) -> Response:
-        """POST /mail/stop?t=T: 200; no answers are mailed any more (RFC 8058). 404, 410."""
-        number, site = await self._subscriber("stop", request)
+    @handles_link("POST", "/mail/stop")
+    async def stop(self, query: LinkQuery) -> Response:
+        """Stop mailing replies (RFC 8058)."""
+        number, site = await self._subscriber("stop", query.t)
         await self._database.write(subscriptions.stop, number)
         return rendered(
             "link.html", 200, title=_("No more mails about replies on %(site)s", site=site)
         )
 
-    async def _subscriber(self, purpose: str, request: Request) -> tuple[int, str]:
+    async def _subscriber(self, purpose: str, token: str) -> tuple[int, str]:
         """Return the subscriber that a link is for, and the title of the site. Raise LinkError."""
-        token, name = ASK.read(request).t, None
+        name = None
         if token != FORMER:
             [number] = self._links.read(purpose, token, self._clock.now_ms())
             name = await self._database.read(subscriptions.site_of, number)
@@ -222,12 +197,11 @@ class LinkPages:
             raise LinkExpired(_("This subscription does not exist any more."))
         return number, self._titles.get(name) or name
 
-    def _read(self, request: Request) -> tuple[str, int, int, str]:
+    def _read(self, token: str) -> tuple[str, int, int, str]:
         """Return a link's new status, the ids of comment and mail, and who got it.
 
         Raise LinkError.
         """
-        token = ASK.read(request).t
         action, comment_id, outbox_id, who = self._links.read(
             "comment", token, self._clock.now_ms()
         )
@@ -244,9 +218,8 @@ class LinkPages:
             raise LinkExpired(NO_MODERATOR)
         return profile
 
-    async def _answered(self, request: Request) -> AnswerTo:
+    async def _answered(self, token: str) -> AnswerTo:
         """Return the comment and the moderator that a link for an answer names. Raise LinkError."""
-        token = ASK_ANSWER.read(request).t
         comment_id, email, outbox_id = self._links.read("answer", token, self._clock.now_ms())
         entry = await self._find(comment_id)
         profile = await self._database.read(self._check, email, entry)
@@ -288,13 +261,14 @@ class LinkPages:
         return self._sites.address(entry.site, entry.url)
 
 
-def errors_as_pages(handler: Callable[[Request], Awaitable[Response]]) -> Handler:
+def errors_as_pages(handler: Handler) -> Handler:
     """Return `handler` in the language of the request, with errors as HTML pages."""
 
     async def handle(request: Request) -> Response:
         with speaking(request.language()):
             try:
-                return await handler(request)
+                answer = handler(request)
+                return answer if isinstance(answer, Response) else await answer
             except LinkError as failure:
                 status = 410 if isinstance(failure, LinkExpired) else 404
                 return _failed(HttpError(status, "link", failure.message))

@@ -7,12 +7,12 @@ here, and no mail is sent to other addresses. The number of mails per day is lim
 address and for each network.
 """
 
-from dataclasses import replace
 from typing import Annotated, Any, Final, TypeAlias
 
 import msgspec
 from msgspec import Meta
 
+from commentsvc.api.parameters import LinkQuery
 from commentsvc.auth import signed_links
 from commentsvc.auth.attempts import AttemptLimiter, Bucket, Rate, buckets_of_network
 from commentsvc.auth.signed_links import OWN_DAYS, SignedLinks
@@ -29,13 +29,12 @@ from commentsvc.http.messages import (
     first,
     too_many,
 )
-from commentsvc.http.operation import HTML, Operation, Query, form_of, json_of
-from commentsvc.http.router import Route, route
+from commentsvc.http.operation import HTML, form_of, handles, json_of
 from commentsvc.model import AUTHOR
 from commentsvc.moderation import personal_data, retention
 from commentsvc.outbox import outbox
 from commentsvc.outbox.outbox import MailAddress
-from commentsvc.pages.mail_links import errors_as_pages, link_operation, rendered
+from commentsvc.pages.mail_links import handles_link, rendered
 from commentsvc.util.client_network import network_of
 from commentsvc.util.i18n import Text, ngettext
 from commentsvc.util.i18n import gettext as _
@@ -73,35 +72,6 @@ class AddressForm(msgspec.Struct, frozen=True):
     """A form that asks for a mail."""
 
     email: Address
-
-
-PAGE = Operation(
-    method="GET",
-    path="/mail/own",
-    summary="Show a form that asks for an author's address",
-    query=Query,
-    ignores_unknown=True,
-    answers={200: HTML, 404: HTML},
-)
-ASK = Operation(
-    method="POST",
-    path="/mail/own",
-    summary="Mail links to an export and to the erasure of an author's data",
-    query=Query,
-    ignores_unknown=True,
-    body=form_of(AddressForm),
-    answers=dict.fromkeys((200, 400, 404, 415, 429, 503), HTML),
-)
-ASK_TO_EXPORT = link_operation("GET", "/mail/export", "Ask an author whether to export their data")
-EXPORT = replace(
-    link_operation("POST", "/mail/export", "Export an author's data"),
-    answers={
-        200: json_of(personal_data.Export),
-        **dict.fromkeys((400, 404, 410, 429, 503), HTML),
-    },
-)
-ASK_TO_ERASE = link_operation("GET", "/mail/erase", "Ask an author whether to erase their data")
-ERASE = link_operation("POST", "/mail/erase", "Erase an author's data, once")
 
 
 class RequestLimiter:
@@ -158,26 +128,28 @@ class PersonalDataPages:
         self._links = SignedLinks(service.keys)
         self._clock = service.clock
 
-    def routes(self) -> list[Route]:
-        """Return the table of routes."""
-        return [
-            route(PAGE, errors_as_pages(self.page)),
-            route(ASK, errors_as_pages(self.ask)),
-            route(ASK_TO_EXPORT, errors_as_pages(self.ask_to_export)),
-            route(EXPORT, errors_as_pages(self.export)),
-            route(ASK_TO_ERASE, errors_as_pages(self.ask_to_erase)),
-            route(ERASE, errors_as_pages(self.erase)),
-        ]
+    @handles("GET", "/mail/own", {200: HTML, 404: HTML}, ignores_unknown=True, errors=())
+    async def page(self) -> Response:
+        """Show a form that asks for an author's address.
 
-    async def page(self, request: Request) -> Response:
-        """GET /mail/own: 200 with a page that asks for an address. 404 where no mail is sent."""
+        404 where no mail is sent.
+        """
         self._requests.require_mail()
         return _asking()
 
+    @handles(
+        "POST",
+        "/mail/own",
+        dict.fromkeys((200, 400, 404, 415, 429, 503), HTML),
+        ignores_unknown=True,
+        body=form_of(AddressForm),
+        errors=(),
+    )
     async def ask(self, request: Request) -> Response:
-        """POST /mail/own, a form with `email`: 200, whether the address is known or not.
+        """Mail links to an export and to the erasure of an author's data.
 
-        Two links are mailed to a known address. 400, 404, 415, 429.
+        The answer does not say whether the address is known. Two links are mailed to a known
+        address. 400, 404, 415, 429.
         """
         self._requests.require_mail()
         email, problem = typed_address(request)
@@ -189,18 +161,29 @@ class PersonalDataPages:
         await self._database.write(outbox.mail, "own", to, now)
         return _shown(title=_("Please check your mailbox"), texts=SENT)
 
-    async def ask_to_export(self, request: Request) -> Response:
-        """GET /mail/export?t=T: 200 with a page that has one button. 404, 410 as for all links."""
-        [email] = self._read("export", request)
+    @handles_link("GET", "/mail/export")
+    async def ask_to_export(self, query: LinkQuery) -> Response:
+        """Ask an author whether to export their data."""
+        [email] = self._read("export", query.t)
         texts = (_("Everything that was written with %(email)s, as JSON.", email=email),)
         return _shown(title=_("Download your comments?"), texts=texts, button=_("Download"))
 
-    async def export(self, request: Request) -> Response:
-        """POST /mail/export?t=T: 200, a file with all that is stored about it.
+    @handles(
+        "POST",
+        "/mail/export",
+        {
+            200: json_of(personal_data.Export),
+            **dict.fromkeys((400, 404, 410, 429, 503), HTML),
+        },
+        ignores_unknown=True,
+        errors=(),
+    )
+    async def export(self, request: Request, query: LinkQuery) -> Response:
+        """Export an author's data.
 
         It may be repeated until the link expires, since a download may break. 404, 410, 429, 503.
         """
-        [email] = self._read("export", request)
+        [email] = self._read("export", query.t)
         await self._downloads.count(request, email)
         body = await self._database.read(_exported, email, self._clock.now_ms())
         headers = (
@@ -211,9 +194,10 @@ class PersonalDataPages:
         )
         return Response(200, headers, body)
 
-    async def ask_to_erase(self, request: Request) -> Response:
-        """GET /mail/erase?t=T: 200 with a page that has one button. 404, 410."""
-        email, _outbox_id = self._read("erase", request)
+    @handles_link("GET", "/mail/erase")
+    async def ask_to_erase(self, query: LinkQuery) -> Response:
+        """Ask an author whether to erase their data."""
+        email, _outbox_id = self._read("erase", query.t)
         number = len(await self._database.read(personal_data.ids, email))
         texts = (
             ngettext(
@@ -230,9 +214,10 @@ class PersonalDataPages:
         title, button = _("Erase all your comments?"), _("Erase them for good")
         return _shown(title=title, texts=texts, button=button)
 
-    async def erase(self, request: Request) -> Response:
-        """POST /mail/erase?t=T: 200; all data of the address is erased. 404, 410, 503."""
-        email, outbox_id = self._read("erase", request)
+    @handles_link("POST", "/mail/erase")
+    async def erase(self, query: LinkQuery) -> Response:
+        """Erase an author's data, once."""
+        email, outbox_id = self._read("erase", query.t)
         now = self._clock.now_ms()
 
         def work(tx: Transaction) -> int:
@@ -243,8 +228,7 @@ class PersonalDataPages:
         done = ngettext("%(num)s comment was erased.", "%(num)s comments were erased.", number)
         return _shown(title=_("Everything is erased"), texts=(done,))
 
-    def _read(self, purpose: str, request: Request) -> list[Any]:  # Any: as in Links
-        token = ASK_TO_EXPORT.read(request).t
+    def _read(self, purpose: str, token: str) -> list[Any]:  # Any: as in Links
         return self._links.read(purpose, token, self._clock.now_ms())
 
 

@@ -14,7 +14,7 @@ that comes back is derived from it.
 """
 
 import logging
-from dataclasses import replace as replaced
+from functools import partial
 from os import urandom
 from typing import Annotated, Any, Final, NamedTuple
 from urllib.parse import urlencode
@@ -22,7 +22,7 @@ from urllib.parse import urlencode
 import msgspec
 from msgspec import Meta
 
-from commentsvc.api.parameters import LanguageTag, SiteName
+from commentsvc.api.parameters import LanguageTag, LinkQuery, SiteName
 from commentsvc.api.submit import SIGNED_OUT
 from commentsvc.auth import blog_tokens, oidc, signed_links
 from commentsvc.auth.attempts import AttemptLimiter, Rate, buckets_of_network
@@ -41,9 +41,8 @@ from commentsvc.http.messages import (
     first,
     too_fast,
 )
-from commentsvc.http.operation import HTML, NOTHING, Operation, Query, form_of
-from commentsvc.http.router import Route, route
-from commentsvc.pages.mail_links import TEMPLATES, errors_as_pages, link_operation
+from commentsvc.http.operation import HTML, NOTHING, Query, form_of, handles
+from commentsvc.pages.mail_links import TEMPLATES, handles_link
 from commentsvc.pages.personal_data import NO_MAIL, AddressForm, RequestLimiter, typed_address
 from commentsvc.readers import accounts
 from commentsvc.readers.accounts import BY_BLOG, BY_MAIL, ReaderNameTaken, SignedReader
@@ -100,48 +99,7 @@ class Return(NamedTuple):
 
 
 FAILURES: Final = dict.fromkeys((400, 403, 404, 410, 429, 502, 503), HTML)
-CHOOSE = Operation(
-    method="GET",
-    path="/reader/sign-in",
-    summary="Show a reader the ways to sign in",
-    query=SignInQuery,
-    ignores_unknown=True,
-    answers={200: HTML, **FAILURES},
-)
-ASK = Operation(
-    method="POST",
-    path="/reader/sign-in",
-    summary="Mail a link that signs a reader in",
-    query=SignInQuery,
-    ignores_unknown=True,
-    body=form_of(AddressForm),
-    answers={200: HTML, 415: HTML, **FAILURES},
-)
-GO, GO_TO_BLOG = (
-    Operation(
-        method="GET",
-        path=f"/reader/{method}",
-        summary=f"Send a reader to {where} to sign in",
-        query=SignInQuery,
-        ignores_unknown=True,
-        answers={303: NOTHING, **FAILURES},
-    )
-    for method, where in ((PROVIDER, "the OpenID Connect provider"), (BY_BLOG, "the blog's login"))
-)
-COME_BACK = Operation(
-    method="GET",
-    path=RETURN,
-    summary="Sign in a reader who comes back from the provider or from the blog's login",
-    query=Query,
-    ignores_unknown=True,
-    answers={200: HTML, **FAILURES},
-)
-ASK_LINK = link_operation("GET", "/reader/link", "Ask a reader whether to sign in")
-USE_LINK = link_operation("POST", "/reader/link", "Sign in a reader by a mailed link, once")
-NAME = replaced(
-    link_operation("POST", "/reader/name", "Set the name of a reader who has signed in"),
-    body=form_of(NameForm),
-)
+_signs = partial(handles, ignores_unknown=True, errors=FAILURES)
 
 
 class SignInPages:
@@ -169,42 +127,32 @@ class SignInPages:
         self._provider_name = oidc.provider_name(settings.readers)
         self._methods = {site.name: self._offered(site) for site in settings.sites}
 
-    def routes(self) -> list[Route]:
-        """Return the table of routes."""
-        return [
-            route(CHOOSE, errors_as_pages(self.choose)),
-            route(ASK, errors_as_pages(self.ask)),
-            route(GO, errors_as_pages(self.go)),
-            route(GO_TO_BLOG, errors_as_pages(self.go_to_blog)),
-            route(COME_BACK, errors_as_pages(self.come_back)),
-            route(ASK_LINK, errors_as_pages(self.ask_link)),
-            route(USE_LINK, errors_as_pages(self.use_link)),
-            route(NAME, errors_as_pages(self.name)),
-        ]
+    @_signs("GET", "/reader/sign-in", HTML)
+    async def choose(self, query: SignInQuery) -> Response:
+        """Show a reader the ways to sign in."""
+        return self._choices(self._back(query))
 
-    async def choose(self, request: Request) -> Response:
-        """GET /reader/sign-in?page=P&word=W: 200 with the ways to sign in. 400, 404."""
-        return self._choices(request, self._back(request))
-
-    async def ask(self, request: Request) -> Response:
-        """POST /reader/sign-in?page=P&word=W, a form with `email`: 200; a link is mailed.
+    @_signs("POST", "/reader/sign-in", {200: HTML, 415: HTML}, body=form_of(AddressForm))
+    async def ask(self, request: Request, query: SignInQuery) -> Response:
+        """Mail a link that signs a reader in.
 
         400, 404, 415, 429.
         """
-        back = self._back(request)
+        back = self._back(query)
         self._need(back.site, BY_MAIL)
         email, problem = typed_address(request)
         if problem:
-            return self._choices(request, back, email, problem)
+            return self._choices(back, email, problem)
         await self._mails.count(request, email)
         return_to, tag = (back.site.name, back.page, back.word), spoken().tag
         now = self._clock.now_ms()
         await self._database.write(accounts.ask_by_mail, return_to, email.lower(), tag, now)
         return _shown(200, title=_("Please check your mailbox"), text=NO_MAIL)
 
-    async def go(self, request: Request) -> Response:
-        """GET /reader/provider?page=P&word=W: 303 to the provider. 400, 404, 429, 502."""
-        back = self._back(request)
+    @_signs("GET", f"/reader/{PROVIDER}", {303: NOTHING})
+    async def go(self, request: Request, query: SignInQuery) -> Response:
+        """Send a reader to the OpenID Connect provider to sign in."""
+        back = self._back(query)
         self._need(back.site, PROVIDER)
         word, state = await self._begin(request, back, PROVIDER)
         try:
@@ -213,20 +161,22 @@ class SignInPages:
             raise self._refused(502, error) from error
         return Response(303, (("Location", address), NOT_STORED), b"")
 
-    async def go_to_blog(self, request: Request) -> Response:
-        """GET /reader/blog?page=P&word=W: 303 to the site's `sso_url`. 400, 404, 429."""
-        back = self._back(request)
+    @_signs("GET", f"/reader/{BY_BLOG}", {303: NOTHING})
+    async def go_to_blog(self, request: Request, query: SignInQuery) -> Response:
+        """Send a reader to the blog's login to sign in."""
+        back = self._back(query)
         self._need(back.site, BY_BLOG)
         word, state = await self._begin(request, back, BY_BLOG)
         attempt = self._attempt(word)
-        query = urlencode(
+        sent = urlencode(
             {"return_to": f"{attempt.redirect_uri}?state={state}", "nonce": attempt.nonce}
         )
         joint = "&" if "?" in back.site.sso_url else "?"
-        return Response(303, (("Location", back.site.sso_url + joint + query), NOT_STORED), b"")
+        return Response(303, (("Location", back.site.sso_url + joint + sent), NOT_STORED), b"")
 
+    @_signs("GET", RETURN, HTML)
     async def come_back(self, request: Request) -> Response:
-        """GET /reader/return?state=S with `code` or `token`: 200, signed in. 403, 404.
+        """Sign in a reader who comes back from the provider or from the blog's login.
 
         A provider adds `code` or `error`, the blog's login `token`.
         """
@@ -254,30 +204,34 @@ class SignInPages:
             raise self._refused(403, error) from error
         return await self._go_on(request, back, (identity, email), named)
 
-    async def ask_link(self, request: Request) -> Response:
-        """GET /reader/link?t=T: 200 with a page that asks whether to sign in. 404, 410."""
-        link = await self._database.read(accounts.find_link, self._link(request))
+    @handles_link("GET", "/reader/link")
+    async def ask_link(self, query: LinkQuery) -> Response:
+        """Ask a reader whether to sign in."""
+        link = await self._database.read(accounts.find_link, self._link(query.t))
         if link is None:
             raise LinkExpired(signed_links.USED)
         title = spoken().form["signInAs"].replace("#", link.email)
         return _shown(200, title=title, button=_("Sign in"))
 
-    async def use_link(self, request: Request) -> Response:
-        """POST /reader/link?t=T: 200, signed in; the link does not work any more. 404, 410."""
-        link = await self._database.write(accounts.use_link, self._link(request))
+    @handles_link("POST", "/reader/link")
+    async def use_link(self, request: Request, query: LinkQuery) -> Response:
+        """Sign in a reader by a mailed link, once."""
+        link = await self._database.write(accounts.use_link, self._link(query.t))
         if link is None:
             raise LinkExpired(signed_links.USED)
         back = self._known(link.site, link.page, link.word)
         self._need(back.site, BY_MAIL)
         return await self._go_on(request, back, ((BY_MAIL, link.email), link.email), "")
 
-    async def name(self, request: Request) -> Response:
-        """POST /reader/name?t=T, a form with `name`: 200, signed in. 400 for a taken one, 410.
+    @handles_link("POST", "/reader/name", body=form_of(NameForm))
+    async def name(self, request: Request, query: LinkQuery) -> Response:
+        """Set the name of a reader who has signed in.
 
-        The address works until the reader has a name, since logs may contain it.
+        400 for a taken one. The address works until the reader has a name, since logs may contain
+        it.
         """
-        token, now = NAME.read(request).t, self._clock.now_ms()
-        number, page, word = self._links.read(NAMING, token, now)
+        now = self._clock.now_ms()
+        number, page, word = self._links.read(NAMING, query.t, now)
         who = await self._database.read(accounts.find, number)
         if who is None or who.name:
             raise LinkExpired(signed_links.USED)
@@ -346,9 +300,7 @@ class SignInPages:
             asks_name=True,
         )
 
-    def _choices(
-        self, request: Request, back: Return, email: str = "", problem: Text = ""
-    ) -> Response:
+    def _choices(self, back: Return, email: str = "", problem: Text = "") -> Response:
         methods = self._methods[back.site.name]
         query = urlencode(
             {
@@ -390,9 +342,8 @@ class SignInPages:
         if method not in self._methods[site.name]:
             raise HttpError(404, "not_found", _("There is no such page."))
 
-    def _back(self, request: Request) -> Return:
+    def _back(self, query: SignInQuery) -> Return:
         """Return where the browser goes back to. Raise HttpError 400 for a foreign page, 404."""
-        query = CHOOSE.read(request)
         if not any(self._methods.values()):
             raise HttpError(404, "not_found", _("There is no such page."))
         back = self._known(query.site, query.page, query.word)
@@ -426,8 +377,7 @@ class SignInPages:
     def _attempt(self, word: str) -> Attempt:
         return Attempt.of(self._base + RETURN, word, self._keys[0])
 
-    def _link(self, request: Request) -> int:
-        token = ASK_LINK.read(request).t
+    def _link(self, token: str) -> int:
         [number] = self._links.read("sign-in", token, self._clock.now_ms())
         return int(number)
 

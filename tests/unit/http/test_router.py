@@ -208,7 +208,7 @@ class LengthQuery(Query, frozen=True):
 def test_a_handler_takes_the_query_only_if_it_is_valid() -> None:
     taken: list[LengthQuery] = []
 
-    def show(_request: Request, query: LengthQuery) -> Response:
+    def show(query: LengthQuery) -> Response:
         taken.append(query)
         return Response(204, (), b"")
 
@@ -235,11 +235,11 @@ def test_a_handler_takes_the_query_only_if_it_is_valid() -> None:
 def test_an_answer_that_ignores_a_parameter_is_not_cached(
     query: str, tags: tuple[str, ...], is_later: bool
 ) -> None:
-    def now(_request: Request) -> Response:
+    def now() -> Response:
         return Response(200, (), b"", ("tag",))
 
-    async def later(request: Request) -> Response:
-        return now(request)
+    async def later() -> Response:
+        return now()
 
     class CachedQuery(Query, frozen=True):
         length: int = 0
