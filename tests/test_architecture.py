@@ -693,7 +693,7 @@ def scripts_imported_by(script: str) -> set[str]:
     return {path.relative_to(STATIC).with_suffix("").as_posix() for path in paths}
 
 
-def test_each_script_of_the_widget_has_its_place_in_one_order() -> None:
+def test_each_script_of_the_widget_is_in_one_order() -> None:
     folders = {path.parent for path in STATIC.rglob("*.js")} - {STATIC / "admin"}
     folders = {path for path in folders if path.relative_to(STATIC).parts[:1] != ("demo",)}
     found = [path for folder in folders for path in folder.glob("*.js")]

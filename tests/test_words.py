@@ -1,8 +1,8 @@
-"""Every text that users see is in the catalogues: in templates, in Python, and as it is shown.
+"""Words: every text that users see is in the catalogues; a name in the code means one thing.
 
-Two tests search the sources for texts that are not marked for translation, whether or not a test
-shows them. The third uses a pseudo-language that encloses each text in ⟦ and ⟧: text outside of
-these in a mail or page bypassed the catalogue, or was written by a reader.
+Two tests search templates and Python for texts that are not marked for translation, whether or not
+a test shows them. The third uses a pseudo-language that encloses each text in ⟦ and ⟧: text outside
+of these in a mail or page bypassed the catalogue, or was written by a reader.
 """
 
 import ast
@@ -222,3 +222,105 @@ def test_no_text_comes_back_that_was_hard_to_read_or_untrue(name: str) -> None:
     text = (PACKAGE.parent / name).read_text()
     text = " ".join(re.sub(r'"\s*\n"', "", text).split())
     assert [each for each in REPLACED[name] if each in text] == []
+
+
+# Words that meant several things, what is said instead, and where a name must not end with them.
+_CODE = ("commentsvc", "core", "static", "tests", "loadtest")
+_OUTBOX = ("commentsvc/outbox", "commentsvc/auth", "tests/unit/outbox", "tests/unit/auth")
+SAID_INSTEAD: dict[str, tuple[str, tuple[str, ...]]] = {
+    "place": ("page, network, location, position, index or slot", _CODE),
+    "told": ("what it is, such as lines, message or sent", _CODE),
+    "look": ("check, or the skeleton of a name", _CODE),
+    "desk": ("moderation", _CODE),
+    "ways": ("channels, or the methods of signing in", _CODE),
+    "finding": ("signal", ("commentsvc/spam", "tests/unit/spam")),
+    "letter": ("envelope", _OUTBOX),
+    "post": ("row, unless HTTP's POST is meant", ("commentsvc/outbox", "tests/unit/outbox")),
+    "reader": ("snapshot: a reader is a person", ("commentsvc/db", "commentsvc/outbox")),
+}
+# Where such a word has its ordinary meaning: a person, HTTP's POST, a letter of the alphabet.
+ORDINARY = {
+    "commentsvc/db/schema": {"reader"},
+    "tests/unit/auth/test_signed_links.py": {"letter"},
+    "tests/unit/outbox/test_builds.py": {"post"},
+}
+NAMED_BY_OTHERS = {"PyUnicode_InternInPlace", "do_POST"}
+_NOT_CODE = re.compile(
+    r"""/\*.*?\*/|//[^\n]*|"(?:\\.|[^"\\\n])*"|'(?:\\.|[^'\\\n])*'|`(?:\\.|[^`\\])*`""", re.DOTALL
+)
+
+
+def names_in(path: Path) -> Iterator[str]:
+    """Yield the names that a file of Python gives, or all that one of C or JavaScript uses.
+
+    A name of another library that Python code only uses is not ours; the names of tests are
+    sentences.
+    """
+    source = path.read_text("utf-8")
+    if path.suffix != ".py":
+        yield from re.findall(r"[A-Za-z_]\w*", _NOT_CODE.sub(" ", source))
+        return
+    for node in ast.walk(ast.parse(source)):
+        if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
+            yield "" if node.name.startswith("test_") else node.name
+        elif isinstance(node, ast.arg):
+            yield node.arg
+        elif isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
+            yield node.id
+        elif isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Store):
+            yield node.attr
+        elif isinstance(node, ast.alias):
+            yield node.asname or ""
+
+
+def last_word(name: str) -> str:
+    """Return the last word of a name in lower case, without a plural's s."""
+    words_of_it = re.sub(r"([a-z])(?=[A-Z])", r"\1_", name).lower().strip("_").split("_")
+    return words_of_it[-1]
+
+
+def unclear(path: Path) -> Iterator[str]:
+    """Yield the names of a file that say a word that another one is said for."""
+    relative = path.relative_to(PACKAGE.parent).as_posix()
+    own = set[str]().union(*(each for name, each in ORDINARY.items() if relative.startswith(name)))
+    here = [
+        word
+        for word, (_, folders) in SAID_INSTEAD.items()
+        if word not in own and relative.startswith(tuple(f"{each}/" for each in folders))
+    ]
+    for name in {*names_in(path)} - NAMED_BY_OTHERS:
+        word = last_word(name)
+        for each in here:
+            if word in (each, f"{each}s"):
+                yield f"{relative}: {name}; say {SAID_INSTEAD[each][0]}"
+
+
+def test_a_name_says_the_word_that_means_one_thing() -> None:
+    files = [
+        path
+        for folder in _CODE
+        for path in sorted((PACKAGE.parent / folder).rglob("*.*"))
+        if path.suffix in (".py", ".c", ".h", ".js", ".mjs") and "node_modules" not in path.parts
+    ]
+    assert [found for path in files for found in unclear(path)] == []
+
+
+@pytest.mark.parametrize(
+    ("name", "code", "found"),
+    [
+        ("commentsvc/new.py", "def find_place(): ...\nplaceholder = place.replaced = 1", 1),
+        ("commentsvc/new.py", "for _place, x.places in (): pass", 2),
+        ("commentsvc/outbox/new.py", "lambda post: 0", 1),
+        ("commentsvc/api/new.py", "lambda post: 0", 0),
+        ("core/new.c", "/* a place */ int lastPlace; char *text = \"place\";", 1),
+        ("static/new.js", "const PLACES = `place`, replace = 1;", 1),
+    ],
+)  # fmt: skip
+def test_a_name_with_a_word_that_is_not_said_any_more_is_found(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str, code: str, found: int
+) -> None:
+    path = tmp_path / name
+    path.parent.mkdir(parents=True)
+    path.write_text(code)
+    monkeypatch.setattr("tests.test_words.PACKAGE", tmp_path / "commentsvc")
+    assert len(list(unclear(path))) == found

@@ -36,7 +36,9 @@ from commentsvc.util.threads import PROCESS, run_in
 
 P = ParamSpec("P")
 
-READERS: Final = 2  # threads of each kind, for reads that would block the event loop for too long
+READ_THREADS: Final = (
+    2  # threads of each kind, for reads that would block the event loop for too long
+)
 WRITER_PATIENCE: Final = 3.0  # seconds to wait for another program's lock; submissions wait too
 DEFAULTS: Final = DatabaseSettings()
 # The most writes, and the most reads of each kind, that may wait; further ones are refused. It is
@@ -94,7 +96,7 @@ class Database:
             reading = [
                 (reads, self._keep(engine.reading(on_loop=False)))
                 for reads in (self._reads, self._public_reads)
-                for _ in range(READERS)
+                for _ in range(READ_THREADS)
             ]
             self._inline = engine.snapshot(self._keep(engine.reading(on_loop=True)))
         except Exception as error:

@@ -85,7 +85,7 @@ class Job(msgspec.Struct, Generic[T], eq=False):
     future: Any = None  # Any: it is an asyncio or a concurrent future
     result: T | None = None
     error: Exception | None = None
-    took_ms: float = 0.0  # milliseconds that a reader worked
+    took_ms: float = 0.0  # milliseconds that a read took
 
     def __post_init__(self) -> None:
         self.future = self.loop.create_future() if self.loop else futures.Future()

@@ -84,7 +84,7 @@ class BuildHook(HttpChannel):
         self._secret = settings.hooks.secret
         self._clock = clock
 
-    def compose(self, _reader: Snapshot, row: OutboxRow) -> WebhookRequest:
+    def compose(self, _snapshot: Snapshot, row: OutboxRow) -> WebhookRequest:
         """See `delivery.Channel`."""
         site = self._hook.site
         event = {

@@ -85,7 +85,7 @@ class MailContents:
         self._links = links
         self._decisions = DecisionLinks(settings, links)
 
-    def test(self, _reader: Snapshot | None = None, _row: OutboxRow | None = None) -> MailContent:
+    def test(self, _snapshot: Snapshot | None = None, _row: OutboxRow | None = None) -> MailContent:
         """Return the content of the mail that shows that mail works."""
         return MailContent({"base": self._base})
 
@@ -217,7 +217,7 @@ class MailContents:
         )
         return MailContent({"link": f"{self._base}/moderation/confirm-address?t={token}"})
 
-    def account_changed(self, _reader: Snapshot, _row: OutboxRow) -> MailContent:
+    def account_changed(self, _snapshot: Snapshot, _row: OutboxRow) -> MailContent:
         """Return the content about a change of an account."""
         return MailContent({"link": ""})
 

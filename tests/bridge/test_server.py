@@ -92,7 +92,7 @@ def test_a_field_that_cannot_be_sent_is_refused_and_the_request_can_still_be_ans
     ("processes", "error"),
     [((0, 3), OSError), ((2, 2), OSError), ((0, 0), OSError), ((-1, 2), ValueError)],
 )
-def test_memory_without_a_place_for_each_process_is_refused(
+def test_memory_without_a_slot_for_each_process_is_refused(
     processes: tuple[int, int], error: type[Exception]
 ) -> None:
     with closing_descriptor(os.memfd_create("counts")) as counts:

@@ -89,7 +89,7 @@ def test_events_keep_their_order_and_none_is_lost_behind_the_beginning() -> None
             assert [client.piece() for _ in range(100)] == [b"data: %d\n\n" % n for n in range(100)]
 
 
-def test_head_takes_no_place_and_the_connection_goes_on() -> None:
+def test_head_takes_no_slot_and_the_connection_goes_on() -> None:
     with running(stream, streams=0) as app, app.dial() as client:
         client.send(request("/a", method="HEAD"))
         head = client.answer("HEAD")

@@ -63,7 +63,7 @@ def test_an_approval_and_a_deletion_reach_an_open_page(engine: str, tmp_path: Pa
         other.close()
 
 
-def test_without_a_place_a_page_is_told_to_come_later(tmp_path: Path) -> None:
+def test_without_a_slot_a_page_is_told_to_come_later(tmp_path: Path) -> None:
     with serving(tmp_path / "data", SETTINGS) as service:
         pages = [Page(service, "/p/") for _ in range(2)]
         late = Page(service, "/p/")

@@ -31,7 +31,7 @@ function lookAt(css) {
         element.toggleAttribute("data-" + name, names.includes(name) && (isControl || !name.startsWith("focus")));
       }
     }
-    const seen = look(state);
+    const seen = measure(state);
     faults.push(...seen.faults);
     still ??= seen.positions;
     const moved = seen.positions.findIndex((position, index) => position != still[index]);
@@ -40,7 +40,7 @@ function lookAt(css) {
   return faults;
 }
 
-function look(state) {
+function measure(state) {
   const faults = [];
   const roots = [...document.querySelectorAll("comment-thread, page-reactions, latest-comments, popular-pages, comment-count, page-views")];
   const canvas = new OffscreenCanvas(1, 1).getContext("2d", { willReadFrequently: true });

@@ -45,8 +45,8 @@ T = TypeVar("T")
 
 # Seconds to wait for a connection.
 DIAL_PATIENCE: Final = 3
-# What a service opens: for the writer, the readers, the event loop, the election, and two for the
-# channel between instances; a command opens one more.
+# What a service opens: for the writer, the threads that read, the event loop, the election, and two
+# for the channel between instances; a command opens one more.
 CONNECTIONS: Final = 10
 # Seconds to wait for another program's lock.
 PATIENCE: Final = 3

@@ -232,7 +232,7 @@ static void an_answer_that_returns_soon_is_remembered(void)
 enum { READ = 500, DISTINCT = 1000000 };
 
 /* A reader requests a page: a miss is answered and cached. Returns whether it was a hit. */
-static bool look(const char *prefix, int number)
+static bool read_one(const char *prefix, int number)
 {
     char target[64];
     snprintf(target, sizeof target, "%s%d", prefix, number);
@@ -246,18 +246,18 @@ static bool look(const char *prefix, int number)
  * or without a client that requests a million different targets meanwhile, four for each page. */
 static int hits_of_readers(bool scanned)
 {
-    int looks = 0, hits = 0, distinct = 0;
+    int reads = 0, hits = 0, distinct = 0;
     set_up(1024 * 1024);
     for (int i = 0; i < 10 * READ; i++)
-        look("/read/", i % READ);
+        read_one("/read/", i % READ);
     while (distinct < DISTINCT) {
-        hits += look("/read/", looks++ % READ);
+        hits += read_one("/read/", reads++ % READ);
         for (int i = 0; i < 4; i++, distinct++)
             if (scanned)
-                look("/scan/", distinct);
+                read_one("/scan/", distinct);
     }
     cache_fini(&cache);
-    return (int)(hits * 10000LL / looks);
+    return (int)(hits * 10000LL / reads);
 }
 
 static void a_million_targets_asked_for_once_do_not_wash_out_what_is_read(void)
@@ -273,13 +273,13 @@ static void fill_with_wanted(void)
 {
     set_up(1 << 20);
     for (int i = 0; i < 6000; i++)
-        for (int looks = 0; looks < 4; looks++)
-            look("/wanted/", i);
+        for (int reads = 0; reads < 4; reads++)
+            read_one("/wanted/", i);
     CHECK(cache.evictions > 0 && cache.main.bytes > cache.limit / 2);
     for (int i = 0; i < 6000; i++) {
         char target[32];
         snprintf(target, sizeof target, "/wanted/%d", i);
-        for (int looks = 0; looks < 3; looks++)
+        for (int reads = 0; reads < 3; reads++)
             finds(target);
     }
 }

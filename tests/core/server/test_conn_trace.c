@@ -10,7 +10,7 @@ static void open_traced(void)
 /* Returns the lines so far, each without its date and times: "KIND METHOD STATUS TARGET\n". */
 static struct slice lines(void)
 {
-    static char text[16 * TRACE_LINE + 1], told[sizeof text];
+    static char text[16 * TRACE_LINE + 1], short_lines[sizeof text];
     size_t size = trace_read(context.trace, text, sizeof text - 1), count = 0;
     text[size] = '\0';
     char *line, *rest = text;
@@ -19,10 +19,10 @@ static struct slice lines(void)
         CHECK_EQUAL(
             sscanf(line, "trace %*s %15s %63s %7s %*s %*s %*s %255s", kind, method, status, target),
             4);
-        count += (size_t)snprintf(told + count, sizeof told - count, "%s %s %s %s\n", kind, method,
-                                  status, target);
+        count += (size_t)snprintf(short_lines + count, sizeof short_lines - count, "%s %s %s %s\n",
+                                  kind, method, status, target);
     }
-    return slice_of(told, count);
+    return slice_of(short_lines, count);
 }
 
 static void hits_misses_and_refusals_of_a_pipeline_are_told_in_order(void)

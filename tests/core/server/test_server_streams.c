@@ -31,7 +31,7 @@ int __wrap_setsockopt(int fd, int level, int option, const void *value, socklen_
     return __real_setsockopt(fd, level, option, value, size);
 }
 
-enum { PLACES = 40, WORKERS = 2 };
+enum { STREAMS = 40, WORKERS = 2 };
 
 static const char REQUEST[] = "GET /live HTTP/1.1\r\nHost: h\r\n\r\n";
 
@@ -44,7 +44,7 @@ static void start(int64_t heartbeat)
                                   .client_bytes = 64 << 20,
                                   .connections = 400,
                                   .waiting = 100,
-                                  .streams = PLACES,
+                                  .streams = STREAMS,
                                   .keep_alive = 60000,
                                   .head_deadline = 60000,
                                   .body_deadline = 60000,
@@ -98,24 +98,24 @@ static int follow(const char *tag)
 
 static void what_is_published_reaches_the_followers_on_all_workers(void)
 {
-    int clients[PLACES];
+    int clients[STREAMS];
     start(60000);
-    for (int i = 0; i < PLACES; i++)
+    for (int i = 0; i < STREAMS; i++)
         clients[i] = follow(i % 4 ? "a" : "b");
     for (uint32_t i = 0; i < WORKERS; i++)
         CHECK(server->workers[i].context.stats.connections > 0);
     CHECK(server_publish(server, SLICE("a"), SLICE("data: 1\n\n")));
     CHECK(server_publish(server, SLICE("b"), SLICE("data: 2\n\n")));
     CHECK(server_publish(server, SLICE("a"), SLICE("data: 3\n\n")));
-    for (int i = 0; i < PLACES; i++) {
+    for (int i = 0; i < STREAMS; i++) {
         struct slice text = hear(clients[i], i % 4 ? "data: 3\n\n\r\n" : "data: 2\n\n\r\n");
         CHECK_EQUAL(has(text, "9\r\ndata: 1\n\n\r\n9\r\ndata: 3\n\n\r\n"), i % 4 > 0);
     }
     struct stats sum;
     server_stats(server, &sum);
-    CHECK_EQUAL(sum.streams, PLACES);
-    AWAIT((server_stats(server, &sum), sum.events_sent) == PLACES / 4 * 7);
-    for (int i = 0; i < PLACES; i++)
+    CHECK_EQUAL(sum.streams, STREAMS);
+    AWAIT((server_stats(server, &sum), sum.events_sent) == STREAMS / 4 * 7);
+    for (int i = 0; i < STREAMS; i++)
         leave(clients[i]);
     AWAIT(server->subscribers.count == 0);
     CHECK_EQUAL(server->subscribers.events, 0);
@@ -139,9 +139,9 @@ static void an_event_published_right_after_the_beginning_is_not_lost(void)
 
 static void without_room_the_request_is_still_to_be_answered(void)
 {
-    int clients[PLACES];
+    int clients[STREAMS];
     start(60000);
-    for (int i = 0; i < PLACES; i++)
+    for (int i = 0; i < STREAMS; i++)
         clients[i] = follow("a");
     int late = dial(&server->endpoint);
     put(late, REQUEST);
@@ -149,10 +149,10 @@ static void without_room_the_request_is_still_to_be_answered(void)
     CHECK(is_silent(late));
     CHECK_EQUAL(server->subscribers.refused, 1);
     leave(clients[0]);
-    AWAIT(server->subscribers.count == PLACES - 1);
+    AWAIT(server->subscribers.count == STREAMS - 1);
     leave(follow("a"));
     leave(late);
-    for (int i = 1; i < PLACES; i++)
+    for (int i = 1; i < STREAMS; i++)
         leave(clients[i]);
     end();
 }
@@ -187,16 +187,16 @@ static void who_publishes_faster_than_workers_deal_is_told_to_wait(void)
 
 static void without_memory_for_all_workers_nobody_has_the_event(void)
 {
-    int clients[PLACES];
+    int clients[STREAMS];
     fault_begin((struct fault){"allocate", ENOMEM, WORKERS, 1});
     fault_calls = LONG_MIN / 2; /* it counts from the first event on */
     start(60000);
-    for (int i = 0; i < PLACES; i++)
+    for (int i = 0; i < STREAMS; i++)
         clients[i] = follow("a"); /* on either worker */
     fault_calls = 0;
     CHECK(!INSIDE(server_publish(server, SLICE("a"), SLICE("data: 1\n\n"))));
     CHECK(INSIDE(server_publish(server, SLICE("a"), SLICE("data: 2\n\n"))));
-    for (int i = 0; i < PLACES; i++) {
+    for (int i = 0; i < STREAMS; i++) {
         CHECK(!has(hear(clients[i], "data: 2\n\n"), "data: 1"));
         leave(clients[i]);
     }

@@ -67,7 +67,7 @@ static void every_number_is_added(void)
 static struct stats_item items[STATS_ITEMS];
 static size_t count;
 
-static uint64_t told(const char *name)
+static uint64_t stat_of(const char *name)
 {
     for (size_t i = 0; i < count; i++)
         if (strcmp(items[i].name, name) == 0)
@@ -89,9 +89,9 @@ static void every_refusal_of_the_table_has_a_figure_of_its_own(void)
     for (size_t i = 0; i < refusals; i++) {
         char name[24];
         snprintf(name, sizeof name, "refused_%d", response_refusal_status(i));
-        CHECK_EQUAL(told(name), i + 1);
+        CHECK_EQUAL(stat_of(name), i + 1);
     }
-    CHECK_EQUAL(told("refusals"), refusals * (refusals + 1) / 2);
+    CHECK_EQUAL(stat_of("refusals"), refusals * (refusals + 1) / 2);
 }
 
 static void times_are_told_by_their_bounds(void)
@@ -101,11 +101,11 @@ static void times_are_told_by_their_bounds(void)
     stats_count_latency(&stats, 1000000);
     stats_count_latency(&stats, INT64_C(60000000000));
     count = stats_list(&stats, items);
-    CHECK_EQUAL(told("latency_32"), 1);
-    CHECK_EQUAL(told("latency_1024"), 1);
-    CHECK_EQUAL(told("latency_16777216"), 0);
-    CHECK_EQUAL(told("latency_inf"), 1);
-    CHECK_EQUAL(told("latency_sum"), 32 + 1000 + 60000000);
+    CHECK_EQUAL(stat_of("latency_32"), 1);
+    CHECK_EQUAL(stat_of("latency_1024"), 1);
+    CHECK_EQUAL(stat_of("latency_16777216"), 0);
+    CHECK_EQUAL(stat_of("latency_inf"), 1);
+    CHECK_EQUAL(stat_of("latency_sum"), 32 + 1000 + 60000000);
 }
 
 static void every_number_is_told_once(void)

@@ -48,8 +48,8 @@ static const char *traced(struct slice bytes, enum trace_kind kind, struct slice
 
 static void check_columns(struct slice bytes, const char *wanted)
 {
-    const char *told = traced(bytes, TRACE_HIT, OK, 0);
-    check_text(__FILE__, __LINE__, "a line", slice_of(told, strlen(told)),
+    const char *line = traced(bytes, TRACE_HIT, OK, 0);
+    check_text(__FILE__, __LINE__, "a line", slice_of(line, strlen(line)),
                slice_of(wanted, strlen(wanted)));
 }
 

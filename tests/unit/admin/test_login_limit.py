@@ -149,7 +149,7 @@ def test_guesses_are_checked_one_at_a_time_and_few_wait(
     assert mine is True
 
 
-def test_a_guess_gives_its_place_back(guard: LoginLimiter) -> None:
+def test_a_guess_gives_its_slot_back(guard: LoginLimiter) -> None:
     async def scene() -> None:
         for _ in range(login_limit.WAITING + 1):
             assert not await guard.verify("wrong", "no hash", known=False)

@@ -205,7 +205,7 @@ def test_a_list_is_read_in_pieces_without_a_gap(service: Served, seat: Seat) -> 
     assert "To the newest" in html
 
 
-def test_a_place_that_is_none_is_told(seat: Seat) -> None:
+def test_a_position_that_is_none_is_told(seat: Seat) -> None:
     assert seat.get("queue?after=x").status == 400
     assert "This is the end" in text(seat.get("queue?after=0.1"))
 

@@ -131,7 +131,7 @@ def test_a_copy_leaves_room_for_the_service(
     ("target", "reason"),
     [("none/copy", "No such file or directory"), ("data/comments.sqlite3/x", "Not a directory")],
 )
-def test_a_place_that_takes_no_file_is_told(
+def test_a_location_that_takes_no_file_is_told(
     data: Path, tmp_path: Path, target: str, reason: str
 ) -> None:
     with pytest.raises(BackupError, match=f"cannot be written: {reason}"):

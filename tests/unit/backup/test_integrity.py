@@ -74,7 +74,7 @@ def test_a_damaged_text_of_another_table_is_named(database: Database) -> None:
     assert faults_after(database, sql) == ["thread 1 is damaged: its title is not UTF-8"]
 
 
-def test_a_comment_in_the_wrong_place_is_named(database: Database) -> None:
+def test_a_comment_at_the_wrong_position_is_named(database: Database) -> None:
     parent = add(database, url="/other/", status="pending").comment.id
     database.write_now(site_rows.sync, ["other"])
     database.write_now(lambda tx: tx.execute("UPDATE comment SET parent_id = ?", (parent,)))

@@ -31,7 +31,7 @@ def comment(comment_id: int = 1, published: int = 0, votes: int = 0) -> Comment:
 
 
 @given(ids, moments, st.integers(-(10**9), 10**9), st.just(0) | ids)
-def test_a_cursor_gives_back_the_place_it_was_made_of(
+def test_a_cursor_gives_back_the_position_it_was_made_of(
     comment_id: int, published: int, votes: int, pinned: int
 ) -> None:
     last = comment(comment_id, published, votes)
@@ -78,7 +78,7 @@ def test_what_is_not_ours_is_bad(text: str) -> None:
 
 
 @given(st.text(max_size=200))
-def test_any_text_is_bad_or_a_place(text: str) -> None:
+def test_any_text_is_bad_or_a_position(text: str) -> None:
     try:
         position, _ = pagination.decode("newest", text)
     except BadCursor:

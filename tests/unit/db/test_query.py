@@ -18,7 +18,7 @@ def database(tmp_path: Path) -> Iterator[Database]:
         yield database
 
 
-def test_a_value_may_stand_in_several_places_beside_constants(database: Database) -> None:
+def test_a_value_may_stand_at_several_positions_beside_constants(database: Database) -> None:
     @prepared
     def find(name: Param, other: Param) -> Select:
         return SiteTable.select(SiteTable.name, other, "constant", name).where(

@@ -187,7 +187,7 @@ def test_what_the_database_works_is_known_in_each_task(
 ) -> None:
     clock = SettableClock(0)
 
-    def work(_reader: Snapshot) -> None:
+    def work(_snapshot: Snapshot) -> None:
         clock.elapsed += 20
 
     async def read(database: Database, times: int) -> float:

@@ -84,7 +84,7 @@ def test_the_same_text_changes_nothing(database: Database) -> None:
     assert database.read_now(history.entries, number) == []
 
 
-def test_what_waits_again_comes_back_to_its_place(database: Database) -> None:
+def test_what_waits_again_comes_back_to_its_position(database: Database) -> None:
     first, second = add(database).comment, add(database, now=NOW + 1).comment
     revise(database, first.id, "New", HOLD)
     decide(database, APPROVED, first.id, now=LATER)

@@ -123,7 +123,7 @@ def test_a_decision_on_several_threads_and_sites_counts_each(database: Database)
     assert database.read_now(queries.site_count, "blog") == 3
 
 
-def test_a_comment_comes_back_to_its_old_place(database: Database) -> None:
+def test_a_comment_comes_back_to_its_old_position(database: Database) -> None:
     ids = [add(database, NOW + number).comment.id for number in range(3)]
     act = decide(database, "deleted", ids[1], now=NOW + 9).decision_id
     take_back(database, act, now=NOW + 10)

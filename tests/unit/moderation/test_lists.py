@@ -99,7 +99,9 @@ def test_a_list_of_long_comments_comes_in_short_parts_and_is_whole(
 
 
 @pytest.mark.parametrize("after", ["", "1", "x.1", "1.-1", f"{10**19}.1"])
-def test_only_the_end_of_a_sheet_is_a_place_to_go_on(database: Database, after: str) -> None:
+def test_only_the_end_of_a_page_of_the_list_is_a_position_to_go_on(
+    database: Database, after: str
+) -> None:
     with pytest.raises(BadCursor):
         database.read_now(lists.list_page, "spam", None, 5, after)
 

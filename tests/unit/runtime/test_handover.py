@@ -146,7 +146,7 @@ def test_a_hand_over_that_fails_leaves_nothing_open(tmp_path: Path, act: Old, re
 @pytest.mark.parametrize(
     ("listens", "line"), [(False, "has closed the connection"), (True, "has failed")]
 )
-def test_a_successor_that_fails_leaves_our_place_to_us(
+def test_a_successor_that_fails_leaves_our_sockets_to_us(
     tmp_path: Path, caplog: pytest.LogCaptureFixture, listens: bool, line: str
 ) -> None:
     before = held()

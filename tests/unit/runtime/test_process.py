@@ -56,7 +56,7 @@ def line(message: str, error: BaseException | None = None) -> str:
     return OneLine().format(record)
 
 
-def test_an_event_is_one_line_with_its_moment_level_and_place() -> None:
+def test_an_event_is_one_line_with_its_moment_level_and_module() -> None:
     assert re.fullmatch(
         r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ warning commentsvc\.x: refused", line("refused")
     )

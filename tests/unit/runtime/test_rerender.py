@@ -66,7 +66,7 @@ def test_what_comes_after_the_start_is_not_looked_at(
 ) -> None:
     rendered: list[str] = []
 
-    def renders(_reader: Snapshot, _thread: int, source: str, _before: int) -> str:
+    def renders(_snapshot: Snapshot, _thread: int, source: str, _before: int) -> str:
         rendered.append(source)
         add(database, source="new", html=render("new"))
         return render(source)
@@ -105,7 +105,7 @@ def test_a_full_disk_is_no_end(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
 def test_a_comment_that_cannot_be_rendered_is_logged_and_ends_nothing(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    def fails(_reader: Snapshot, _thread: int, source: str, _before: int) -> str:
+    def fails(_snapshot: Snapshot, _thread: int, source: str, _before: int) -> str:
         if source == "bad":
             raise ValueError("no")
         return render(source)

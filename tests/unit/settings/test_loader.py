@@ -293,7 +293,7 @@ def test_settings_do_not_change() -> None:
         Settings().server.workers = 2  # type: ignore[misc] # that it is refused is the test
 
 
-def test_places_come_from_the_environment_and_are_no_settings() -> None:
+def test_locations_come_from_the_environment_and_are_no_settings() -> None:
     environ = {"COMMENTSVC_DATA": "/var/lib/commentsvc", "COMMENTSVC_CONFIG": ""}
     assert loader.location_in("COMMENTSVC_DATA", environ) == Path("/var/lib/commentsvc")
     assert loader.location_in("COMMENTSVC_CONFIG", environ) is None

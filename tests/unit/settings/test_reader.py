@@ -90,7 +90,7 @@ def test_a_variable_and_its_file_cannot_both_be_set() -> None:
     assert read.problems == ["BAKE_OVEN_CODE and BAKE_OVEN_CODE_FILE are both set. Unset one."]
 
 
-def test_a_place_is_left_to_the_caller() -> None:
+def test_a_variable_of_the_caller_is_left_to_it() -> None:
     read = reading()
     read.read_environment({"BAKE_HOME": "/x"})
     assert read.problems == []

@@ -39,7 +39,7 @@ def quiet(_: float) -> None:
     pass
 
 
-def test_a_file_that_was_copied_is_refused_and_names_the_new_place_and_the_way_back(
+def test_a_file_that_was_copied_is_refused_and_names_the_new_location_and_the_way_back(
     file: Path, url: str
 ) -> None:
     engine_copy.copy(file, url, quiet)

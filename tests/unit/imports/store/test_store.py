@@ -251,7 +251,7 @@ def test_the_order_is_that_of_one_run_however_often_it_is_interrupted(importer: 
     assert list(importer.tree()) == ["a", "c", "b"]
 
 
-def test_a_deleted_comment_keeps_its_place_where_somebody_answers_it(importer: Importer) -> None:
+def test_a_deleted_comment_stays_empty_where_somebody_answers_it(importer: Importer) -> None:
     gone = {"status": "deleted", "drop": "it was deleted", "author": "Ann", "email": "a@b.example"}
     staging = importer.run(
         PAGE,
@@ -569,7 +569,7 @@ def test_undoing_leaves_what_was_there_before(importer: Importer) -> None:
     assert "1" in importer.tree()
 
 
-def test_undoing_keeps_the_place_of_what_was_answered_since(importer: Importer) -> None:
+def test_undoing_leaves_empty_what_was_answered_since(importer: Importer) -> None:
     importer.run(PAGE, comment(1))
     add(importer.database, url="/a/", parent=1, source="new")
     importer.database.write_now(store.remove, 1, 10**6, 100, NOW)
