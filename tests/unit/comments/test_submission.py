@@ -236,14 +236,14 @@ def test_a_message_keeps_its_lines_and_loses_its_controls() -> None:
 
 
 # Each way in which the text of a comment comes in, as functions of the text.
-WAYS = {
+SUBMISSIONS = {
     "json": lambda text: read(message=text).message,
     "form": lambda text: from_form({**LEAST, "message": text}, BOUNDS, SITES.locate).message,
     "edit": lambda text: message_from_json(json.dumps({"message": text}).encode(), BOUNDS),
     "moderator": lambda text: message_from_text(text, BOUNDS),
     "import": lambda text: html_to_markdown.read(text, "markdown").source,
 }
-every_way = pytest.mark.parametrize("way", WAYS.values(), ids=WAYS)
+every_way = pytest.mark.parametrize("way", SUBMISSIONS.values(), ids=SUBMISSIONS)
 
 
 @every_way
@@ -285,7 +285,7 @@ SEEN = [
 @pytest.mark.parametrize("text", BLANK)
 def test_a_message_that_shows_nothing_is_as_good_as_none(name: str, text: str) -> None:
     with pytest.raises(SubmissionError) as failure:
-        WAYS[name](text)
+        SUBMISSIONS[name](text)
     assert translate(failure.value.problems["message"]) == "Please write a comment."
 
 
