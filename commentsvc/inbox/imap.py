@@ -46,6 +46,9 @@ OVERLAP: Final = 2 * DAY_MS
 # Seconds between two searches for new mails. A server that announces them (IDLE) may end a silent
 # connection after half an hour (RFC 3501, 5.4), and a router after less.
 PATIENCE: Final = 300.0
+# And at first after a mail was announced: the client may read the announcement of one that comes
+# just before IDLE together with the server's answer to it, and then knows of none.
+FIRST_PATIENCE: Final = 2.0
 # The part of a mail that is fetched: one byte more than may be read, so that a larger one is told.
 _PEEK: Final = f"BODY.PEEK[]<0.{MAIL_SIZE + 1}>"
 _BODY: Final = b"BODY[]<0>"
@@ -131,10 +134,11 @@ class ImapFetcher:
             self._fails = False
             waits = client.has_capability("IDLE")
             _has_announced(client)  # how many mails there are
+            patience = FIRST_PATIENCE if waits else PATIENCE
             while not self._stopping.is_set():
                 self._fetch(client, folder, loop)
-                if not _has_announced(client):
-                    self._wait(client, waits)
+                is_announced = _has_announced(client) or self._wait(client, waits, patience)
+                patience = FIRST_PATIENCE if is_announced else min(2 * patience, PATIENCE)
         finally:
             self._client = None
             with contextlib.suppress(Exception):  # the session is over in any case
@@ -187,15 +191,16 @@ class ImapFetcher:
         delivered = ["OR", ["HEADER", "Delivered-To", local], ["HEADER", "X-Original-To", local]]
         return ["OR", ["TO", local], ["OR", ["CC", local], delivered]]
 
-    def _wait(self, client: IMAPClient, idles: bool) -> None:
-        """Wait for a new mail, or for PATIENCE."""
-        if idles:
-            client.idle()
-            client.idle_check(timeout=PATIENCE)
-            client.idle_done()
-        else:
-            self._stopping.wait(PATIENCE)
+    def _wait(self, client: IMAPClient, idles: bool, patience: float) -> bool:
+        """Wait for a new mail, or for `patience` seconds; return whether the server told of any."""
+        if not idles:
+            self._stopping.wait(patience)
             client.noop()
+            return False
+        client.idle()
+        lines = client.idle_check(timeout=patience)
+        client.idle_done()
+        return bool(lines)
 
 
 def _has_announced(client: IMAPClient) -> bool:

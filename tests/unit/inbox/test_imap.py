@@ -4,6 +4,7 @@ import asyncio
 import time
 from collections.abc import Awaitable, Callable, Iterator, Sequence
 from pathlib import Path
+from typing import Any
 
 import pytest
 from imapclient import SEEN, IMAPClient  # type: ignore[import-untyped]  # it has no types
@@ -93,13 +94,6 @@ async def until(condition: Callable[[], bool], what: str) -> None:
         await asyncio.sleep(0.02)
 
 
-@pytest.fixture
-def _brief_idling(monkeypatch: pytest.MonkeyPatch) -> None:
-    """IMAPClient does not see a mail that comes in one packet with the answer to IDLE."""
-    monkeypatch.setattr(imap, "PATIENCE", 1.0)
-
-
-@pytest.mark.usefixtures("_brief_idling")
 def test_answers_are_fetched_at_once_and_once_and_other_mails_are_left_alone(
     server: ImapServer, fetching: Fetching
 ) -> None:
@@ -124,7 +118,26 @@ def test_answers_are_fetched_at_once_and_once_and_other_mails_are_left_alone(
     fetching(again)
 
 
-@pytest.mark.usefixtures("_brief_idling")
+@pytest.mark.sqlite_only("the database is not reached")
+def test_a_mail_that_comes_just_before_the_client_waits_is_fetched_soon(
+    server: ImapServer, fetching: Fetching, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    wait = ImapFetcher._wait
+    delivers = iter(range(21, 26))
+
+    def later(self: ImapFetcher, client: IMAPClient, *given: Any) -> bool:  # as _wait
+        if number := next(delivers, 0):
+            deliver(server, "in between", number)
+        return wait(self, client, *given)
+
+    monkeypatch.setattr(ImapFetcher, "_wait", later)
+
+    async def story(taken: list[bytes]) -> None:
+        await until(lambda: len(taken) == 5, "the mails of the meantime")
+
+    fetching(story)
+
+
 def test_nothing_is_lost_while_the_server_is_away(
     server: ImapServer,
     fetching: Fetching,
