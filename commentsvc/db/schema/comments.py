@@ -9,6 +9,7 @@ links in mails and pages contain it. Votes and counts are stored in the rows the
 no reader's request counts rows.
 """
 
+import re
 from collections.abc import Sequence
 from typing import Any, Final
 
@@ -35,13 +36,28 @@ def one_of(column: str, values: Sequence[str]) -> peewee.SQL:
     return peewee.SQL(f"CHECK ({checks})")
 
 
+def _name(table: type) -> str:
+    """Return the name of a table: that of the class `SignInAttemptTable` is `sign_in_attempt`."""
+    return re.sub("(?<!^)([A-Z])", r"_\1", table.__name__.removesuffix("Table")).lower()
+
+
 class Table(peewee.Model):
-    """The base of all tables: the dialect, and strict column types."""
+    """The base of all tables: the dialect, the name, and strict column types."""
 
     class Meta:
         database = schema
         strict_tables = True
+        table_function = _name
         legacy_table_names = False
+
+
+def add_index(
+    table: type[Table], name: str, *columns: str | peewee.SQL, where: str = "", unique: bool = False
+) -> None:
+    """Give a table an index of the rows for which the SQL `where` is true, "" for all rows."""
+    fields = [getattr(table, each) if isinstance(each, str) else each for each in columns]
+    condition = peewee.SQL(where) if where else None
+    table.add_index(table.index(*fields, where=condition, unique=unique, name=name))
 
 
 class SiteTable(Table):
@@ -55,9 +71,6 @@ class SiteTable(Table):
     count = peewee.IntegerField(constraints=[peewee.SQL("DEFAULT 0")])
     math = peewee.IntegerField(constraints=[peewee.SQL("DEFAULT 0")])
     images = peewee.TextField(constraints=[peewee.SQL("DEFAULT ''")])
-
-    class Meta:
-        table_name = "site"
 
 
 class ThreadTable(Table):
@@ -86,15 +99,10 @@ class ThreadTable(Table):
     version = peewee.IntegerField(constraints=[peewee.SQL("DEFAULT 0")])
 
     class Meta:
-        table_name = "thread"
         indexes = ((("site_id", "url"), True),)
 
 
-ThreadTable.add_index(
-    ThreadTable.index(
-        ThreadTable.aliased, where=peewee.SQL("alias_id IS NOT NULL"), name="thread_by_alias"
-    )
-)
+add_index(ThreadTable, "thread_by_alias", "aliased", where="alias_id IS NOT NULL")
 
 
 class ModeratorTable(Table):
@@ -127,18 +135,13 @@ class ModeratorTable(Table):
     asked_email = peewee.TextField(constraints=[peewee.SQL("DEFAULT ''")])
     asked_at = peewee.IntegerField(constraints=[peewee.SQL("DEFAULT 0")])
 
-    class Meta:
-        table_name = "moderator"
-
 
 def is_called(name: str) -> peewee.Expression:
     """Return the condition that a moderator has that name, ignoring the case of ASCII letters."""
     return peewee.fn.LOWER(ModeratorTable.name) == peewee.fn.LOWER(name)
 
 
-ModeratorTable.add_index(
-    ModeratorTable.index(peewee.SQL("lower(name)"), unique=True, name="moderator_name")
-)
+add_index(ModeratorTable, "moderator_name", peewee.SQL("lower(name)"), unique=True)
 
 
 class CommentTable(Table):
@@ -180,82 +183,35 @@ class CommentTable(Table):
     # No foreign key, so that a submission looks up no further row; ids are never used again.
     reader_id = peewee.IntegerField(null=True)
 
-    class Meta:
-        table_name = "comment"
-
 
 # Lists show approved comments only, so their indexes hold nothing else; SQLite appends the id to
 # each entry. The condition is a literal, because SQLite would not use these indexes with a bound
 # parameter. The list by votes uses an index by time and sorts what it finds: another index would
 # make each submission write another page.
-_approved = peewee.SQL("status = 'approved'")
-CommentTable.add_index(
-    CommentTable.index(
-        CommentTable.thread, CommentTable.published_at, where=_approved, name="comment_by_time"
-    )
-)
-CommentTable.add_index(
-    CommentTable.index(
-        CommentTable.site, CommentTable.published_at, where=_approved, name="comment_latest"
-    )
-)
+_approved = "status = 'approved'"
+add_index(CommentTable, "comment_by_time", "thread", "published_at", where=_approved)
+add_index(CommentTable, "comment_latest", "site", "published_at", where=_approved)
 # The queue stays short, however many comments are approved. With the id, new entries are added at
 # the end of each status; with the site, one site's queue is found without reading the rows of
 # others.
-CommentTable.add_index(
-    CommentTable.index(
-        CommentTable.status,
-        CommentTable.id,
-        CommentTable.site,
-        where=peewee.SQL("status <> 'approved'"),
-        name="comment_by_status",
-    )
-)
+add_index(CommentTable, "comment_by_status", "status", "id", "site", where="status <> 'approved'")
 
 # Comments that still have a network hash, by age: new entries are added at the end of the index, so
 # that a submission changes no further page.
-CommentTable.add_index(
-    CommentTable.index(
-        CommentTable.created_at,
-        CommentTable.network,
-        where=peewee.SQL("network IS NOT NULL"),
-        name="comment_by_network",
-    )
-)
+add_index(CommentTable, "comment_by_network", "created_at", "network", where="network IS NOT NULL")
 
 # Approved comments with an e-mail address, to find out whom a site trusts. Few have an address, and
 # a pending submission is not in this index.
-CommentTable.add_index(
-    CommentTable.index(
-        CommentTable.email,
-        CommentTable.site,
-        where=peewee.SQL("status = 'approved' AND email <> ''"),
-        name="comment_by_email",
-    )
+add_index(
+    CommentTable, "comment_by_email", "email", "site", where="status = 'approved' AND email <> ''"
 )
 
 # Only replies are in this index: it finds the replies to a comment that is deleted.
-CommentTable.add_index(
-    CommentTable.index(
-        CommentTable.parent, where=peewee.SQL("parent_id IS NOT NULL"), name="comment_by_parent"
-    )
-)
+add_index(CommentTable, "comment_by_parent", "parent", where="parent_id IS NOT NULL")
 
-CommentTable.add_index(
-    CommentTable.index(
-        CommentTable.reader_id,
-        where=peewee.SQL("reader_id IS NOT NULL"),
-        name="comment_by_reader",
-    )
-)
+add_index(CommentTable, "comment_by_reader", "reader_id", where="reader_id IS NOT NULL")
 
-CommentTable.add_index(
-    CommentTable.index(
-        CommentTable.moderator,
-        where=peewee.SQL("moderator_id IS NOT NULL"),
-        name="comment_by_moderator",
-    )
-)
+add_index(CommentTable, "comment_by_moderator", "moderator", where="moderator_id IS NOT NULL")
 
 
 class ProposedTitleTable(Table):
@@ -263,9 +219,6 @@ class ProposedTitleTable(Table):
 
     comment = peewee.ForeignKeyField(CommentTable, primary_key=True, on_delete="CASCADE")
     title = peewee.TextField()
-
-    class Meta:
-        table_name = "proposed_title"
 
 
 class SessionTable(Table):
@@ -278,18 +231,12 @@ class SessionTable(Table):
     seen_at = peewee.IntegerField()
     user_agent = peewee.TextField()
 
-    class Meta:
-        table_name = "session"
-
 
 class SignInAttemptTable(Table):
     """A bucket of attempts to sign in, or of requests for mails: see `auth.attempts`."""
 
     key = peewee.BlobField(primary_key=True)
     full_at = peewee.IntegerField(index=True)
-
-    class Meta:
-        table_name = "sign_in_attempt"
 
 
 class TwoFactorTable(Table):
@@ -304,9 +251,6 @@ class TwoFactorTable(Table):
     last_step = peewee.IntegerField()
     confirmed = peewee.IntegerField()
 
-    class Meta:
-        table_name = "two_factor"
-
 
 class RecoveryCodeTable(Table):
     """The digest of a recovery code of a moderator."""
@@ -314,9 +258,6 @@ class RecoveryCodeTable(Table):
     id = peewee.AutoField()
     moderator = peewee.ForeignKeyField(ModeratorTable, on_delete="CASCADE")
     digest = peewee.BlobField()
-
-    class Meta:
-        table_name = "recovery_code"
 
 
 class InvitationTable(Table):
@@ -334,9 +275,6 @@ class InvitationTable(Table):
     created_at = peewee.IntegerField()
     expires_at = peewee.IntegerField()
 
-    class Meta:
-        table_name = "invitation"
-
 
 class ApiTokenTable(Table):
     """A moderator's API token for programs, stored as its digest: see `auth.api_tokens`."""
@@ -350,9 +288,6 @@ class ApiTokenTable(Table):
     created_at = peewee.IntegerField()
     used_at = peewee.IntegerField()
     expires_at = peewee.IntegerField()
-
-    class Meta:
-        table_name = "api_token"
 
 
 class PasskeyTable(Table):
@@ -370,9 +305,6 @@ class PasskeyTable(Table):
     created_at = peewee.IntegerField()
     used_at = peewee.IntegerField()
 
-    class Meta:
-        table_name = "passkey"
-
 
 class IdentityTable(Table):
     """A moderator's identity at an issuer of OpenID Connect: see `auth.identities`."""
@@ -384,7 +316,6 @@ class IdentityTable(Table):
     created_at = peewee.IntegerField()
 
     class Meta:
-        table_name = "identity"
         indexes = ((("issuer", "subject"), True),)
 
 
@@ -401,15 +332,12 @@ class VoteTable(Table):
     created_at = peewee.IntegerField()
 
     class Meta:
-        table_name = "vote"
         primary_key = peewee.CompositeKey("comment", "voter")
 
 
-_networked = peewee.SQL("network IS NOT NULL")
-VoteTable.add_index(
-    VoteTable.index(VoteTable.comment, VoteTable.network, where=_networked, name="vote_by_network")
-)
-VoteTable.add_index(VoteTable.index(VoteTable.created_at, where=_networked, name="vote_by_age"))
+_networked = "network IS NOT NULL"
+add_index(VoteTable, "vote_by_network", "comment", "network", where=_networked)
+add_index(VoteTable, "vote_by_age", "created_at", where=_networked)
 
 
 class ReportTable(Table):
@@ -420,7 +348,6 @@ class ReportTable(Table):
     created_at = peewee.IntegerField()
 
     class Meta:
-        table_name = "report"
         primary_key = peewee.CompositeKey("comment", "reporter")
 
 
@@ -434,22 +361,11 @@ class ReactionTable(Table):
     created_at = peewee.IntegerField()
 
     class Meta:
-        table_name = "reaction"
         primary_key = peewee.CompositeKey("thread", "emoji", "reader")
 
 
-ReactionTable.add_index(
-    ReactionTable.index(
-        ReactionTable.thread,
-        ReactionTable.emoji,
-        ReactionTable.network,
-        where=_networked,
-        name="reaction_by_network",
-    )
-)
-ReactionTable.add_index(
-    ReactionTable.index(ReactionTable.created_at, where=_networked, name="reaction_by_age")
-)
+add_index(ReactionTable, "reaction_by_network", "thread", "emoji", "network", where=_networked)
+add_index(ReactionTable, "reaction_by_age", "created_at", where=_networked)
 
 
 class ReactionCountTable(Table):
@@ -460,7 +376,6 @@ class ReactionCountTable(Table):
     count = peewee.IntegerField()
 
     class Meta:
-        table_name = "reaction_count"
         primary_key = peewee.CompositeKey("thread", "emoji")
 
 
@@ -473,7 +388,6 @@ class PageViewTable(Table):
     views = peewee.IntegerField()
 
     class Meta:
-        table_name = "page_view"
         indexes = ((("site_id", "url"), True),)
 
 
@@ -491,18 +405,10 @@ class ImageTable(Table):
     network = peewee.BlobField(null=True)
 
     class Meta:
-        table_name = "image"
         indexes = ((("name", "site_id"), True),)
 
 
-ImageTable.add_index(
-    ImageTable.index(
-        ImageTable.created_at,
-        ImageTable.network,
-        where=peewee.SQL("network IS NOT NULL"),
-        name="image_by_network",
-    )
-)
+add_index(ImageTable, "image_by_network", "created_at", "network", where="network IS NOT NULL")
 
 
 class CommentImageTable(Table):
@@ -512,7 +418,6 @@ class CommentImageTable(Table):
     image = peewee.ForeignKeyField(ImageTable, on_delete="CASCADE")
 
     class Meta:
-        table_name = "comment_image"
         primary_key = peewee.CompositeKey("comment", "image")
 
 

@@ -45,9 +45,6 @@ class ImportedCommentTable(Table):
     anchor = peewee.TextField()
     is_html = peewee.IntegerField()
 
-    class Meta:
-        table_name = "imported_comment"
-
 
 class ImportedThreadTable(Table):
     """A thread in which an import stored comments; `is_new` is 1 if the import made the thread."""
@@ -57,7 +54,6 @@ class ImportedThreadTable(Table):
     is_new = peewee.IntegerField()
 
     class Meta:
-        table_name = "imported_thread"
         primary_key = peewee.CompositeKey("import_id", "thread")
 
 
@@ -71,7 +67,6 @@ class ImportedRecordTable(Table):
     number = peewee.IntegerField()
 
     class Meta:
-        table_name = "imported_record"
         primary_key = peewee.CompositeKey("import_id", "kind", "row_id", "name")
 
 

@@ -5,7 +5,7 @@ from typing import Final
 import msgspec
 import peewee
 
-from commentsvc.db.schema.comments import Table, one_of
+from commentsvc.db.schema.comments import Table, add_index, one_of
 
 QUOTING: Final = "quoting"  # what it quotes may be among its words
 UNCERTAIN: Final = "uncertain"  # it may be automatic, or its letters are wrong
@@ -35,15 +35,10 @@ class ReceivedMailTable(Table):
     doubt = peewee.TextField(constraints=[peewee.SQL("DEFAULT ''"), one_of("doubt", DOUBTS)])
 
     class Meta:
-        table_name = "received_mail"
         indexes = ((("recipient", "received_at"), False),)
 
 
-ReceivedMailTable.add_index(
-    ReceivedMailTable.index(
-        ReceivedMailTable.id, where=peewee.SQL("done_at IS NULL"), name="received_mail_waiting"
-    )
-)
+add_index(ReceivedMailTable, "received_mail_waiting", "id", where="done_at IS NULL")
 
 
 class MailboxTable(Table):
@@ -56,9 +51,6 @@ class MailboxTable(Table):
     validity = peewee.IntegerField()
     uid = peewee.IntegerField()
     read_at = peewee.IntegerField()
-
-    class Meta:
-        table_name = "mailbox"
 
 
 TABLES: Final = (ReceivedMailTable, MailboxTable)

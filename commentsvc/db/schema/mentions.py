@@ -4,7 +4,7 @@ from typing import Final
 
 import peewee
 
-from commentsvc.db.schema.comments import Table, one_of
+from commentsvc.db.schema.comments import Table, add_index, one_of
 
 # What a mention is: an answer to the page, a link to it, a like, or a repost.
 REPLY: Final = "reply"
@@ -38,7 +38,6 @@ class MentionTable(Table):
     post_id = peewee.IntegerField(null=True)
 
     class Meta:
-        table_name = "mention"
         indexes = ((("source", "site", "url"), True), (("site", "url"), False))
 
 
@@ -61,25 +60,10 @@ class FollowedPostTable(Table):
     next_at = peewee.IntegerField(null=True)
 
     class Meta:
-        table_name = "followed_post"
         indexes = ((("site", "url", "address"), True),)
 
 
-FollowedPostTable.add_index(
-    FollowedPostTable.index(
-        FollowedPostTable.next_at,
-        where=peewee.SQL("next_at IS NOT NULL"),
-        name="followed_post_waiting",
-    )
-)
-MentionTable.add_index(
-    MentionTable.index(
-        MentionTable.next_at, where=peewee.SQL("next_at IS NOT NULL"), name="mention_waiting"
-    )
-)
-MentionTable.add_index(
-    MentionTable.index(
-        MentionTable.post_id, where=peewee.SQL("post_id IS NOT NULL"), name="mention_by_post"
-    )
-)
+add_index(FollowedPostTable, "followed_post_waiting", "next_at", where="next_at IS NOT NULL")
+add_index(MentionTable, "mention_waiting", "next_at", where="next_at IS NOT NULL")
+add_index(MentionTable, "mention_by_post", "post_id", where="post_id IS NOT NULL")
 TABLES: Final = (MentionTable, FollowedPostTable)

@@ -4,7 +4,7 @@ from typing import Final
 
 import peewee
 
-from commentsvc.db.schema.comments import CommentTable, Table, one_of
+from commentsvc.db.schema.comments import CommentTable, Table, add_index, one_of
 from commentsvc.model import APPROVED, BANS, CHANGES, SPAM
 
 
@@ -19,7 +19,6 @@ class BanTable(Table):
     expires_at = peewee.IntegerField(null=True)
 
     class Meta:
-        table_name = "ban"
         indexes = ((("kind", "value"), True),)
 
 
@@ -43,19 +42,11 @@ class ChangeTable(Table):
     undone_by = peewee.TextField(null=True)
 
     class Meta:
-        table_name = "change"
         indexes = ((("comment_id",), False), (("decision_id",), False))
 
 
-ChangeTable.add_index(
-    ChangeTable.index(
-        # PostgreSQL's indexes have no id of the row by themselves, by which the newest is found.
-        ChangeTable.actor,
-        ChangeTable.id,
-        where=peewee.SQL("undone_at IS NULL"),
-        name="change_by_actor",
-    )
-)
+# PostgreSQL's indexes have no id of the row by themselves, by which the newest is found.
+add_index(ChangeTable, "change_by_actor", "actor", "id", where="undone_at IS NULL")
 
 
 class TrainingTokenTable(Table):
@@ -65,9 +56,6 @@ class TrainingTokenTable(Table):
     spam = peewee.IntegerField()
     good = peewee.IntegerField()
 
-    class Meta:
-        table_name = "training_token"
-
 
 class TrainingCommentTable(Table):
     """A comment that taught the filter, as `label`; `tokens` are hashes of 4 bytes each."""
@@ -75,9 +63,6 @@ class TrainingCommentTable(Table):
     comment = peewee.ForeignKeyField(CommentTable, primary_key=True, on_delete="CASCADE")
     label = peewee.TextField(constraints=[one_of("label", (SPAM, APPROVED))])
     tokens = peewee.BlobField()
-
-    class Meta:
-        table_name = "training_comment"
 
 
 class TrainingTotalTable(Table):
@@ -91,18 +76,12 @@ class TrainingTotalTable(Table):
     good = peewee.IntegerField()
     version = peewee.IntegerField()
 
-    class Meta:
-        table_name = "training_total"
-
 
 class RemovedSpamTable(Table):
     """How many spam comments were deleted because of their age on a day (of Unix time, UTC)."""
 
     day = peewee.IntegerField(primary_key=True)
     count = peewee.IntegerField()
-
-    class Meta:
-        table_name = "removed_spam"
 
 
 TABLES: Final = (

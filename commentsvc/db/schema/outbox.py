@@ -10,7 +10,14 @@ from typing import Final
 import msgspec
 import peewee
 
-from commentsvc.db.schema.comments import CommentTable, SiteTable, Table, ThreadTable, one_of
+from commentsvc.db.schema.comments import (
+    CommentTable,
+    SiteTable,
+    Table,
+    ThreadTable,
+    add_index,
+    one_of,
+)
 
 WEBMENTIONS: Final = "webmentions"  # the channel of those that are sent
 MAIL: Final = "mail"  # the channel of all mails; each webhook is a channel of its own
@@ -45,7 +52,6 @@ class TargetTable(Table):
     delay_ms = peewee.IntegerField()
 
     class Meta:
-        table_name = "target"
         indexes = ((("channel", "recipient"), True),)
 
 
@@ -71,39 +77,13 @@ class OutboxTable(Table):
     language = peewee.TextField(constraints=[peewee.SQL("DEFAULT ''")])
 
     class Meta:
-        table_name = "outbox"
         indexes = ((("comment_id",), False),)
 
 
-_done = peewee.SQL("state IN ('sent', 'failed')")
-OutboxTable.add_index(
-    OutboxTable.index(
-        OutboxTable.state,
-        OutboxTable.channel,
-        OutboxTable.due_at,
-        OutboxTable.created_at,
-        where=peewee.SQL("state = 'queued'"),
-        name="outbox_by_due",
-    )
-)
-OutboxTable.add_index(
-    OutboxTable.index(
-        OutboxTable.channel,
-        OutboxTable.recipient,
-        unique=True,
-        where=peewee.SQL("state = 'open'"),
-        name="outbox_open",
-    )
-)
-OutboxTable.add_index(
-    OutboxTable.index(
-        OutboxTable.state,
-        OutboxTable.due_at,
-        OutboxTable.channel,
-        where=_done,
-        name="outbox_done",
-    )
-)
+_queued, _done = "state = 'queued'", "state IN ('sent', 'failed')"
+add_index(OutboxTable, "outbox_by_due", "state", "channel", "due_at", "created_at", where=_queued)
+add_index(OutboxTable, "outbox_open", "channel", "recipient", unique=True, where="state = 'open'")
+add_index(OutboxTable, "outbox_done", "state", "due_at", "channel", where=_done)
 
 
 class UsedLinkTable(Table):
@@ -111,9 +91,6 @@ class UsedLinkTable(Table):
 
     digest = peewee.BlobField(primary_key=True)
     expires_at = peewee.IntegerField()
-
-    class Meta:
-        table_name = "used_link"
 
 
 class SubscriberTable(Table):
@@ -129,7 +106,6 @@ class SubscriberTable(Table):
     asked_at = peewee.IntegerField()
 
     class Meta:
-        table_name = "subscriber"
         indexes = ((("email", "site_id"), True),)
 
 
@@ -139,9 +115,6 @@ class SubscriptionTable(Table):
     comment = peewee.ForeignKeyField(CommentTable, primary_key=True, on_delete="CASCADE")
     subscriber = peewee.ForeignKeyField(SubscriberTable, on_delete="CASCADE")
     language = peewee.TextField(constraints=[peewee.SQL("DEFAULT ''")])
-
-    class Meta:
-        table_name = "subscription"
 
 
 class FollowerTable(Table):
@@ -164,7 +137,6 @@ class FollowerTable(Table):
     mailed_at = peewee.IntegerField(constraints=[peewee.SQL("DEFAULT 0")])
 
     class Meta:
-        table_name = "follower"
         indexes = ((("email", "site_id", "thread_id"), True),)
 
 
@@ -173,9 +145,6 @@ class FollowWishTable(Table):
 
     comment = peewee.ForeignKeyField(CommentTable, primary_key=True, on_delete="CASCADE")
     language = peewee.TextField(constraints=[peewee.SQL("DEFAULT ''")])
-
-    class Meta:
-        table_name = "follow_wish"
 
 
 TABLES: Final = (

@@ -26,7 +26,6 @@ class ReaderTable(Table):
     created_at = peewee.IntegerField()
 
     class Meta:
-        table_name = "reader"
         indexes = ((("site_id", "issuer", "subject"), True),)
 
 
@@ -50,9 +49,6 @@ class ReaderSessionTable(Table):
     reader = peewee.ForeignKeyField(ReaderTable, on_delete="CASCADE")
     expires_at = peewee.IntegerField()
 
-    class Meta:
-        table_name = "reader_session"
-
 
 class SignInLinkTable(Table):
     """A link for signing in that was mailed; `page` and `word` say where the browser goes then."""
@@ -63,9 +59,6 @@ class SignInLinkTable(Table):
     page = peewee.TextField()
     word = peewee.TextField()
     asked_at = peewee.IntegerField()
-
-    class Meta:
-        table_name = "sign_in_link"
 
 
 TABLES: Final = (ReaderTable, ReaderSkeletonTable, ReaderSessionTable, SignInLinkTable)

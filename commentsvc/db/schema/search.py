@@ -27,9 +27,6 @@ class SearchStateTable(Table):
     id = peewee.AutoField()
     indexed_until = peewee.IntegerField()
 
-    class Meta:
-        table_name = "search_state"
-
 
 class DailyStatsTable(Table):
     """The number of comments of a site per status and day (Unix time, UTC) of writing."""
@@ -40,7 +37,6 @@ class DailyStatsTable(Table):
     count = peewee.IntegerField()
 
     class Meta:
-        table_name = "daily_stats"
         primary_key = peewee.CompositeKey("day", "site", "status")
 
 
