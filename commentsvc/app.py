@@ -549,9 +549,9 @@ def _mentions(service: ServiceContext, submissions: SubmissionService) -> list[W
 
         works.append(PostPoller(service, submissions).run)
     if names_posts:
-        from commentsvc.mentions.page_posts import PageReader
+        from commentsvc.mentions.page_posts import PostFinder
 
-        works.append(PageReader(service).run)
+        works.append(PostFinder(service).run)
     return works
 
 

@@ -227,6 +227,10 @@ def test_no_text_comes_back_that_was_hard_to_read_or_untrue(name: str) -> None:
 # Words that meant several things, what is said instead, and where a name must not end with them.
 _CODE = ("commentsvc", "core", "static", "tests", "loadtest")
 _OUTBOX = ("commentsvc/outbox", "commentsvc/auth", "tests/unit/outbox", "tests/unit/auth")
+_NO_PERSONS = tuple(
+    f"commentsvc/{name}"
+    for name in ("db", "outbox", "settings", "http", "imports/sources", "inbox")
+)
 SAID_INSTEAD: dict[str, tuple[str, tuple[str, ...]]] = {
     "place": ("page, network, location, position, index or slot", _CODE),
     "told": ("what it is, such as lines, message or sent", _CODE),
@@ -236,11 +240,12 @@ SAID_INSTEAD: dict[str, tuple[str, tuple[str, ...]]] = {
     "finding": ("signal", ("commentsvc/spam", "tests/unit/spam")),
     "letter": ("envelope", _OUTBOX),
     "post": ("row, unless HTTP's POST is meant", ("commentsvc/outbox", "tests/unit/outbox")),
-    "reader": ("snapshot: a reader is a person", ("commentsvc/db", "commentsvc/outbox")),
+    "reader": ("snapshot, parser or thread: a reader is a person", _NO_PERSONS),
 }
 # Where such a word has its ordinary meaning: a person, HTTP's POST, a letter of the alphabet.
 ORDINARY = {
     "commentsvc/db/schema": {"reader"},
+    "commentsvc/settings/schema.py": {"reader"},
     "tests/unit/auth/test_signed_links.py": {"letter"},
     "tests/unit/outbox/test_builds.py": {"post"},
 }

@@ -18,7 +18,7 @@ from typing import Any, Final
 import click
 
 from commentsvc.settings import data_dir, loader
-from commentsvc.settings.reader import SettingsError
+from commentsvc.settings.parser import SettingsError
 
 # An address to listen on: 127.0.0.1:8080, unix:/run/http.sock; and what to do about an error.
 _ADDRESS: Final = re.compile(r"unix:.+|.+:\d+")

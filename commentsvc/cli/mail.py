@@ -81,7 +81,7 @@ def _receive(data: Path, settings_file: Path | None, raw: bytes) -> str:
     from commentsvc.auth import edit_tokens
     from commentsvc.auth.reply_addresses import ReplyAddresses
     from commentsvc.cli import client, running
-    from commentsvc.inbox.message import MailReader, Unwanted
+    from commentsvc.inbox.message import MailParser, Unwanted
     from commentsvc.runtime.control_commands import ReceiveMail
 
     settings = running.settings_for(data, settings_file, "inbox", "auth")
@@ -89,9 +89,9 @@ def _receive(data: Path, settings_file: Path | None, raw: bytes) -> str:
         raise Failure(["inbox.address is not set, so no mail can be answered. Set it first."])
     data_dir.must_exist(data)
     keys = edit_tokens.load_keys(data / data_dir.SECRET_KEY, settings.auth.secret_key)
-    reader = MailReader(ReplyAddresses(keys, settings.inbox.address), settings)
+    parser = MailParser(ReplyAddresses(keys, settings.inbox.address), settings)
     try:
-        mail = reader.read(raw)
+        mail = parser.read(raw)
     except Unwanted as reason:
         return str(reason)
     return client.write(data, ReceiveMail(**asdict(mail))).note

@@ -26,7 +26,7 @@ from commentsvc.cli.common import (
     whole,
 )
 from commentsvc.settings import data_dir, loader
-from commentsvc.settings.reader import SettingsError
+from commentsvc.settings.parser import SettingsError
 from commentsvc.settings.schema import Settings
 
 if TYPE_CHECKING:

@@ -88,7 +88,7 @@ class Operation(Generic[Q]):
     @cached_property
     def read(self) -> Callable[[Request], Q]:
         """Read the query of a request. Raise HttpError 400 that names the invalid parameters."""
-        return _QueryReader(self.query, self.ignores_unknown).read
+        return _QueryParser(self.query, self.ignores_unknown).read
 
     def has_effect(self, query: str) -> bool:
         """Return whether each parameter of a query changes the answer, which then may be cached.
@@ -180,7 +180,7 @@ def list_fields(declared: type[msgspec.Struct]) -> set[str]:
     return {name for name, kind in types.items() if get_origin(_plain(kind)) is list}
 
 
-class _QueryReader(Generic[Q]):
+class _QueryParser(Generic[Q]):
     """Reads queries as `declared`, with a fast path for none, and for those that occur once."""
 
     def __init__(self, declared: type[Q], ignores_unknown: bool) -> None:

@@ -67,7 +67,7 @@ class PartText(NamedTuple):
     quotes: bool = False
 
 
-class MailReader:
+class MailParser:
     """Reads mails that answer ours."""
 
     def __init__(self, addresses: ReplyAddresses, settings: Settings) -> None:

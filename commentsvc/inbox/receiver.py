@@ -25,7 +25,7 @@ from commentsvc.db.schema.outbox import CONFIRMED
 from commentsvc.errors import CommentsError, NotPermitted
 from commentsvc.inbox import inbox
 from commentsvc.inbox.commands import Meaning, Wish, meaning
-from commentsvc.inbox.message import MailReader, Unwanted
+from commentsvc.inbox.message import MailParser, Unwanted
 from commentsvc.model import APPROVED, PENDING
 from commentsvc.moderation import authorized, changes, profiles
 from commentsvc.outbox import outbox
@@ -50,7 +50,7 @@ class MailReceiver:
     def __init__(self, service: ServiceContext, submissions: SubmissionService) -> None:
         settings = service.settings
         addresses = ReplyAddresses(service.keys, settings.inbox.address)
-        self._reader = MailReader(addresses, settings)
+        self._parser = MailParser(addresses, settings)
         self._secret = hashlib.blake2b(service.keys[0], person=b"reply by mail").digest()
         self._moderators = settings.mail.moderators
         self._sites = service.sites.options
@@ -66,7 +66,7 @@ class MailReceiver:
         Raise DatabaseError; then it must be delivered again.
         """
         try:
-            mail = await run_in(MAILS, self._reader.read, raw)
+            mail = await run_in(MAILS, self._parser.read, raw)
         except Unwanted as reason:
             _log.info("nothing is done with a mail: %s", reason)
             return False
@@ -126,7 +126,7 @@ class MailReceiver:
             if profile is None:
                 raise CommentsError(f"no account has the address {address}")
             is_held = wants.text == Wish.HOLD
-            text = self._reader.without_addresses(mail.words) if is_held else mail.words
+            text = self._parser.without_addresses(mail.words) if is_held else mail.words
             message = message_from_text(text, self._bounds)
             status = PENDING if is_held else APPROVED
             answer = authorized.answer(

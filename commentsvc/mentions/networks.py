@@ -174,7 +174,7 @@ class SocialNetworks:
 
     async def _activity(self, address: str) -> RemotePost:
         """Read an ActivityPub object and its collection of replies (ActivityPub, section 5)."""
-        reading = _ActivityReader(self._client.get)
+        reading = _ActivityClient(self._client.get)
         post = await reading.object(address)
         if post is None:
             raise PostGone
@@ -200,7 +200,7 @@ class PostGone(Exception):
     """The post is deleted, or never existed."""
 
 
-class _ActivityReader:
+class _ActivityClient:
     """Reads ActivityPub objects and collections, each address once, so that cycles end.
 
     Together they may take as much memory as one answer.

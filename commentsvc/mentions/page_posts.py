@@ -89,7 +89,7 @@ class _Blog:
         self.pages: dict[str, _KnownPage] = {}
 
 
-class PageReader:
+class PostFinder:
     """Reads the pages of all sites that have a `social_sitemap`."""
 
     def __init__(self, service: ServiceContext) -> None:

@@ -1,13 +1,13 @@
 """The settings: one TOML file, overridden by environment variables, checked as a whole.
 
-`schema` lists the settings and what is allowed; `reader` reads what is given and finds errors in
+`schema` lists the settings and what is allowed; `parser` reads what is given and finds errors in
 it; this module checks rules between two settings.
 
 `COMMENTSVC_<SECTION>_<KEY>` overrides the file; `COMMENTSVC_<SECTION>_<KEY>_FILE` names a file with
 the value (for secrets). Lists are separated by commas there. Settings are read from the environment
 here alone, and what systemd passes on in `runtime.systemd`.
 
-The only error is reader.SettingsError.
+The only error is parser.SettingsError.
 """
 
 import os
@@ -18,7 +18,7 @@ from typing import Any, Final, NamedTuple, get_args
 
 import msgspec
 
-from commentsvc.settings.reader import SettingsError, SettingsReader
+from commentsvc.settings.parser import SettingsError, SettingsParser
 from commentsvc.settings.schema import (
     REMOVED,
     SECTIONS,
@@ -86,14 +86,14 @@ def load(
     return Settings(**parts, sites=sites)
 
 
-def _new_reader() -> SettingsReader:
-    return SettingsReader(
+def _new_parser() -> SettingsParser:
+    return SettingsParser(
         "COMMENTSVC_", SECTIONS, repeated="site", others=LOCATIONS, removed=REMOVED
     )
 
 
-def _reading(path: Path | None, environ: Mapping[str, str]) -> SettingsReader:
-    reading = _new_reader()
+def _reading(path: Path | None, environ: Mapping[str, str]) -> SettingsParser:
+    reading = _new_parser()
     if path is not None:
         reading.read_file(path)
     reading.read_environment(environ)
@@ -137,7 +137,7 @@ def database_url(path: Path | None, environ: Mapping[str, str] = os.environ) -> 
     A file that is no TOML can name none, unless it mentions one. Raise SettingsError if it does, or
     if the setting is wrong.
     """
-    reading = _new_reader()
+    reading = _new_parser()
     if path is not None:
         reading.read_file(path)
         if reading.problems and not any(reading.tables.values()) and _mentions_postgresql(path):

@@ -1,7 +1,7 @@
 """What the values of settings may be, in a form for the program and in words for the operator.
 
 Each type is a `msgspec.Meta`. Its bounds or pattern check a value, and its `description` completes
-"allowed is ...". Its `extra` is for `reader`: "tidy" is a function that returns the value in its
+"allowed is ...". Its `extra` is for `parser`: "tidy" is a function that returns the value in its
 normal form or raises ValueError, and "secret" keeps the value out of messages.
 """
 

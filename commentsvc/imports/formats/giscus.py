@@ -50,11 +50,11 @@ def recognises(_source: SourceFile, head: bytes) -> str:
 
 def parse(source: SourceFile, options: ParseOptions) -> Records:
     """Return the pages and comments of `source`. Raise ImportFailed."""
-    reader = _DiscussionReader(options)
+    parser = _DiscussionParser(options)
     for answer in json_files.documents(source, options.skip):
         for found in _found(answer, 0):
-            yield from reader.replies(found) if "discussion" in found.fields else reader.page(found)
-    reader.close()
+            yield from parser.replies(found) if "discussion" in found.fields else parser.page(found)
+    parser.close()
 
 
 def _found(value: Any, depth: int) -> Iterator[Value]:  # Any: JSON
@@ -89,7 +89,7 @@ class _Connection:
         return self.total <= len(self.ids) and not self.has_next
 
 
-class _DiscussionReader:
+class _DiscussionParser:
     """Makes records of discussions and comments."""
 
     def __init__(self, options: ParseOptions) -> None:

@@ -72,15 +72,15 @@ def read(
     source: SourceFile, nesting: Nesting, skip: Callable[[InvalidInput], None]
 ) -> Iterator[XmlRecord]:
     """Yield the records of `source` when each ends. Raise ImportFailed, or what `skip` raises."""
-    reader = _Reader(nesting, skip)
+    parser = _XmlParser(nesting, skip)
     with source.open() as stream:
         piece = stream.read(PIECE)
         repair = _repairer(piece)
-        yield from reader.feed(reader.skip_junk(repair(piece, False)))
+        yield from parser.feed(parser.skip_junk(repair(piece, False)))
         while piece := stream.read(PIECE):
-            yield from reader.feed(repair(piece, False))
-        yield from reader.feed(repair(b"", True))
-        yield from reader.close()
+            yield from parser.feed(repair(piece, False))
+        yield from parser.feed(repair(b"", True))
+        yield from parser.close()
 
 
 def _repairer(head: bytes) -> Callable[[bytes, bool], bytes]:
@@ -169,7 +169,7 @@ class _Open:
         self.fields: dict[str, str] = {}
 
 
-class _Reader:
+class _XmlParser:
     """Collects records from the events of expat."""
 
     def __init__(self, nesting: Nesting, skip: Callable[[InvalidInput], None]) -> None:

@@ -13,15 +13,15 @@ from hypothesis import strategies as st
 
 from commentsvc.auth.reply_addresses import MODERATE, ReplyAddresses, digest_of
 from commentsvc.db.schema.inbox import QUOTING, UNCERTAIN, UNREADABLE, ReceivedMail
-from commentsvc.inbox.message import MAIL_SIZE, MailReader, Unwanted
+from commentsvc.inbox.message import MAIL_SIZE, MailParser, Unwanted
 from tests.unit.inbox.mail_programs import plain
 from tests.unit.inbox.test_reply_text import ADDRESSES, ORIGINAL, SETTINGS
 
-READER = MailReader(ADDRESSES, SETTINGS)
+PARSER = MailParser(ADDRESSES, SETTINGS)
 
 
 def read(words: str, **headers: str) -> ReceivedMail:
-    return READER.read(plain(ORIGINAL, words, **headers))
+    return PARSER.read(plain(ORIGINAL, words, **headers))
 
 
 def with_body(body: bytes, **fields: str) -> bytes:
@@ -51,7 +51,7 @@ def test_a_report_of_undelivered_mail_is_left_alone() -> None:
     body = b"--x\r\nContent-Type: text/plain\r\n\r\nok\r\n--x--\r\n"
     kind = 'multipart/report; report-type=delivery-status; boundary="x"'
     with pytest.raises(Unwanted, match="report"):
-        READER.read(with_body(body, Content_Type=kind))
+        PARSER.read(with_body(body, Content_Type=kind))
 
 
 @pytest.mark.parametrize("changed", [0, 5, 20, 39])
@@ -65,11 +65,11 @@ def test_a_forged_word_is_none(changed: int) -> None:
 
 def test_words_of_another_key_are_none_and_those_of_an_older_key_are_ours() -> None:
     raw = plain(ORIGINAL, "ok")
-    foreign = MailReader(ReplyAddresses([b"other" * 16], "comments@blog.example"), SETTINGS)
+    foreign = MailParser(ReplyAddresses([b"other" * 16], "comments@blog.example"), SETTINGS)
     with pytest.raises(Unwanted, match="answers no mail of ours"):
         foreign.read(raw)
     keys = [b"other" * 16, b"key" * 16]
-    rotated = MailReader(ReplyAddresses(keys, "comments@blog.example"), SETTINGS)
+    rotated = MailParser(ReplyAddresses(keys, "comments@blog.example"), SETTINGS)
     assert rotated.read(raw).comment_id == 7
 
 
@@ -83,9 +83,9 @@ def test_a_mail_with_a_picture_or_another_mail_and_no_text_is_not_an_empty_answe
     """An empty answer approves the comment."""
     for kind in ("image/png", "message/rfc822", "application/pkcs7-mime", "text/plain; name=a.txt"):
         body = b"--b\r\n\r\n\r\n--b\r\nContent-Type: " + kind.encode() + b"\r\n\r\nok\r\n--b--\r\n"
-        mail = READER.read(with_body(body, Content_Type="multipart/mixed; boundary=b"))
+        mail = PARSER.read(with_body(body, Content_Type="multipart/mixed; boundary=b"))
         assert (mail.words, mail.doubt) == ("", UNREADABLE), kind
-    assert READER.read(with_body(b"abc", Content_Type="image/png")).doubt == UNREADABLE
+    assert PARSER.read(with_body(b"abc", Content_Type="image/png")).doubt == UNREADABLE
 
 
 def test_a_mail_that_only_quotes_is_told_of() -> None:
@@ -105,7 +105,7 @@ def test_a_mail_that_only_quotes_is_told_of() -> None:
 def test_a_text_with_our_own_addresses_is_held_and_shown_without_them(words: str) -> None:
     mail = read(words)
     assert mail.doubt == QUOTING
-    shown = READER.without_addresses(mail.words).lower()
+    shown = PARSER.without_addresses(mail.words).lower()
     assert "…" in shown
     assert "comments@" not in shown
     assert "comments+" not in shown
@@ -144,7 +144,7 @@ def test_what_is_encrypted_is_told_of(text: str) -> None:
     assert read(f"{text}{armor}".lstrip()).doubt == UNREADABLE
     body = f"--b\r\n\r\nA list's footer\r\n--b\r\n\r\n{armor}\r\n--b--\r\n"
     kind = "multipart/encrypted; boundary=b"
-    assert READER.read(with_body(body.encode(), Content_Type=kind)).doubt == UNREADABLE
+    assert PARSER.read(with_body(body.encode(), Content_Type=kind)).doubt == UNREADABLE
 
 
 @pytest.mark.parametrize(
@@ -157,7 +157,7 @@ def test_what_is_encrypted_is_told_of(text: str) -> None:
 )
 def test_an_html_mail_of_which_nothing_is_left_is_no_empty_answer(html: str) -> None:
     raw = with_body(html.encode(), Content_Type="text/html; charset=utf-8")
-    assert READER.read(raw).doubt == UNREADABLE
+    assert PARSER.read(raw).doubt == UNREADABLE
 
 
 def test_the_links_and_the_spaces_of_code_in_an_html_mail_are_read() -> None:
@@ -165,14 +165,14 @@ def test_the_links_and_the_spaces_of_code_in_an_html_mail_are_read() -> None:
         '<p>See <a href="https://x.example/a">my page</a>, not <a href="https://y.example/">'
         "y.example</a>:</p><pre>if a:\n    b\n</pre>"
     )
-    mail = READER.read(with_body(html.encode(), Content_Type="text/html"))
+    mail = PARSER.read(with_body(html.encode(), Content_Type="text/html"))
     assert mail.words == "See my page <https://x.example/a>, not y.example:\n\nif a:\n    b"
 
 
 def test_a_mail_of_10_mb_is_not_even_parsed() -> None:
     raw = plain(ORIGINAL, "x") + b"x" * 10_000_000
     started = time.process_time()
-    assert READER.read(raw).doubt == UNREADABLE
+    assert PARSER.read(raw).doubt == UNREADABLE
     assert time.process_time() - started < 0.1
     assert MAIL_SIZE < 10_000_000
 
@@ -187,14 +187,14 @@ def test_a_mail_of_10_mb_is_not_even_parsed() -> None:
     ids=["long", "many lines", "many parts"],
 )
 def test_a_long_text_is_told_of(body: bytes, fields: dict[str, str]) -> None:
-    mail = READER.read(with_body(body, **{"Content_Transfer_Encoding": "8bit"} | fields))
+    mail = PARSER.read(with_body(body, **{"Content_Transfer_Encoding": "8bit"} | fields))
     assert (mail.words, mail.doubt) == ("", UNREADABLE)
 
 
 def test_a_garbled_text_is_held() -> None:
     kind = {"Content_Type": "text/plain; charset=utf-8", "Content_Transfer_Encoding": "8bit"}
-    assert READER.read(with_body(b"\xff\xfe ok", **kind)).doubt == UNCERTAIN
-    assert READER.read(with_body(b"o\x00k", **kind)).doubt == UNCERTAIN
+    assert PARSER.read(with_body(b"\xff\xfe ok", **kind)).doubt == UNCERTAIN
+    assert PARSER.read(with_body(b"o\x00k", **kind)).doubt == UNCERTAIN
 
 
 PARTS = {
@@ -256,7 +256,7 @@ def test_all_inline_texts_are_read_in_order_and_no_files(name: str) -> None:
     kind, parts, words = PARTS[name]
     pieces = "".join(f"--b\r\nContent-Type: {each}\r\n\r\n{text}\r\n" for each, text in parts)
     body = f"{pieces}--b--\r\n".encode()
-    mail = READER.read(with_body(body, Content_Type=f"{kind}; boundary=b"))
+    mail = PARSER.read(with_body(body, Content_Type=f"{kind}; boundary=b"))
     assert (mail.words, mail.doubt) == (words, "")
 
 
@@ -271,7 +271,7 @@ def test_a_tree_of_parts_is_read() -> None:
         b"--b\r\nContent-Type: multipart/alternative; boundary=c\r\n\r\n" + inner + b"--b\r\n"
         b"Content-Type: text/plain\r\nContent-Disposition: inline\r\n\r\nTwo.\r\n--b--\r\n"
     )
-    mail = READER.read(with_body(body, Content_Type="multipart/mixed; boundary=b"))
+    mail = PARSER.read(with_body(body, Content_Type="multipart/mixed; boundary=b"))
     assert mail.words == "One.\n\nTwo."
 
 
@@ -306,7 +306,7 @@ def test_no_body_takes_long_to_read(name: str, kind: str) -> None:
     raw = with_body(HOSTILE[name], Content_Type=kind)
     started = time.process_time()
     with contextlib.suppress(Unwanted):
-        READER.read(raw)
+        PARSER.read(raw)
     assert time.process_time() - started < 0.5
 
 
@@ -332,7 +332,7 @@ def test_a_mail_that_takes_long_to_parse_is_not_parsed(body: bytes) -> None:
     """4 MiB took minutes, or a GiB of memory, whoever sent them."""
     raw = with_body(body, Content_Type='multipart/mixed; boundary="0"')
     started = time.process_time()
-    assert READER.read(raw).doubt == UNREADABLE
+    assert PARSER.read(raw).doubt == UNREADABLE
     assert time.process_time() - started < 0.5
 
 
@@ -341,7 +341,7 @@ def test_a_mail_takes_a_few_times_its_own_memory_to_read() -> None:
     raw = with_body(b"Content-Type: " + b"a" * (MAIL_SIZE - 10_000))
     tracemalloc.start()
     with contextlib.suppress(Unwanted):
-        READER.read(raw)
+        PARSER.read(raw)
     _, most = tracemalloc.get_traced_memory()
     tracemalloc.stop()
     assert most < 10 * MAIL_SIZE
@@ -362,7 +362,7 @@ def test_a_field_that_the_parser_fails_at_is_no_fault(content_type: str) -> None
     fields = [each for each in head.split(b"\r\n") if not each.lower().startswith(b"content-")]
     raw = b"\r\n".join([*fields, f"Content-Type: {content_type}".encode(), b"", body])
     with contextlib.suppress(Unwanted):  # a parser that does not fail reads it
-        assert READER.read(raw).words in ("Hello", "")
+        assert PARSER.read(raw).words in ("Hello", "")
 
 
 @settings(max_examples=40, deadline=None)
@@ -372,7 +372,7 @@ def test_no_bytes_fail_in_another_way(body: bytes, subject: str) -> None:
     message["To"] = ORIGINAL.reply_to
     for raw in (body, with_body(body), message.as_bytes() + subject.encode() + body):
         try:
-            READER.read(raw)
+            PARSER.read(raw)
         except Unwanted:
             continue
 

@@ -148,7 +148,7 @@ def test_one_word_decides_and_a_mail_confirms_it(service: Served, words: str, st
 def test_other_words_are_the_owners_answer_in_the_style_of_any_program(service: Served) -> None:
     original = asked(service, message="Is it *ok*?\n\n> no\n\n-- \nspam")
     for answer in answers(original, 2 * len(PROGRAMS), seed=3):
-        mail = service.receiver._reader.read(answer.raw)
+        mail = service.receiver._parser.read(answer.raw)
         assert tidy(mail.words) == tidy(answer.words), answer.program
     words = "Yes, it is.\n\nCome in."
     receive(service, plain(original, words))

@@ -14,7 +14,7 @@ import pytest
 from commentsvc.auth.reply_addresses import MODERATE, ReplyAddresses
 from commentsvc.db.schema.inbox import UNREADABLE
 from commentsvc.inbox import html_text, reply_text
-from commentsvc.inbox.message import MailReader
+from commentsvc.inbox.message import MailParser
 from commentsvc.inbox.reply_text import OwnWords
 from commentsvc.settings.schema import MailSettings, ServerSettings, Settings, Site
 from tests.unit.inbox import public_mails
@@ -55,10 +55,10 @@ WITHOUT_MARK: Final = replace(
 
 @pytest.mark.parametrize("original", [ORIGINAL, WITHOUT_MARK])
 def test_answers_of_all_programs_are_read_as_they_were_typed(original: Original) -> None:
-    reader = MailReader(ADDRESSES, SETTINGS)
+    parser = MailParser(ADDRESSES, SETTINGS)
     wrong, seen = [], Counter[str]()
     for answer in answers(original, COUNT):
-        found = reader.read(answer.raw)
+        found = parser.read(answer.raw)
         seen[f"{answer.program} {answer.language}"] += 1
         if tidy(found.words) != tidy(answer.words) or found.comment_id != 7:
             wrong.append((answer.program, answer.language, answer.words, found.words))
@@ -232,9 +232,9 @@ def test_the_mails_of_talon_are_read_as_their_authors_say() -> None:
     settings = replace_sender(names)
     seen = 0
     for path in sorted((folder / "standard_replies").glob("*.eml")):
-        reader = MailReader(ADDRESSES, settings)
-        reader._own_addresses += addresses
-        mail = reader.read(public_mails.as_answer(path.read_bytes(), ORIGINAL))
+        parser = MailParser(ADDRESSES, settings)
+        parser._own_addresses += addresses
+        mail = parser.read(public_mails.as_answer(path.read_bytes(), ORIGINAL))
         assert (mail.words, mail.doubt) == ("Hello", ""), path.name
         seen += 1
     for path in sorted((folder / "html_replies").glob("*.html")):
@@ -252,13 +252,13 @@ def replace_sender(names: list[str]) -> Settings:
 def test_no_mail_of_mail_parser_is_lost_or_takes_long() -> None:
     """Real and malformed mails in many encodings: read, held, or told of."""
     folder = public_mails.fetched() / "tests" / "mails"
-    reader = MailReader(ADDRESSES, SETTINGS)
+    parser = MailParser(ADDRESSES, SETTINGS)
     found = {}
     for path in sorted(folder.iterdir()):
         if path.name in ("mail_outlook_1", "mail_malformed_2"):  # no mail; a report
             continue
         started = time.process_time()
-        mail = reader.read(public_mails.as_answer(path.read_bytes(), ORIGINAL))
+        mail = parser.read(public_mails.as_answer(path.read_bytes(), ORIGINAL))
         assert time.process_time() - started < 0.5
         assert mail.words or mail.doubt == UNREADABLE, path.name
         found[path.name] = mail

@@ -9,7 +9,7 @@ from msgspec.structs import replace
 
 from commentsvc.db.schema.mentions import FollowedPostTable
 from commentsvc.mentions import page_posts
-from commentsvc.mentions.page_posts import NamedPost, PageReader, named_posts
+from commentsvc.mentions.page_posts import NamedPost, PostFinder, named_posts
 from commentsvc.mentions.poller import PostPoller
 from commentsvc.settings.schema import HooksSettings, MentionsSettings, Settings, Site
 from commentsvc.util.timestamps import rfc3339
@@ -32,12 +32,12 @@ class Reading:
     def __init__(self, service: Served, server: OtherSite) -> None:
         self.service = service
         self.server = server
-        self.reader = PageReader(service.service)
+        self.finder = PostFinder(service.service)
 
     def read(self, hours: float = 2) -> set[tuple[str, str]]:
         """Read pages after some time; return each page and post that are followed."""
         self.service.now += hours * 3_600
-        asyncio.run(self.reader.read_due())
+        asyncio.run(self.finder.read_due())
         query = FollowedPostTable.select(FollowedPostTable.url, FollowedPostTable.address)
         return {*self.service.database.read_now(lambda snapshot: snapshot.query(query))}
 

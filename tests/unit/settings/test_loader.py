@@ -10,7 +10,7 @@ import msgspec
 import pytest
 
 from commentsvc.settings import loader, schema
-from commentsvc.settings.reader import SettingsError
+from commentsvc.settings.parser import SettingsError
 from commentsvc.settings.schema import Settings
 
 ROOT = Path(__file__).parents[3]

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec import Meta, Struct
 
-from commentsvc.settings.reader import FILE_LIMIT, SHOWN, SettingsReader
+from commentsvc.settings.parser import FILE_LIMIT, SHOWN, SettingsParser
 
 
 class Oven(Struct, frozen=True):
@@ -23,13 +23,13 @@ class Tray(Struct, frozen=True):
     name: Annotated[str, Meta(min_length=1, description="a name")] = "first"
 
 
-def reading() -> SettingsReader:
-    return SettingsReader(
+def reading() -> SettingsParser:
+    return SettingsParser(
         "BAKE_", {"oven": Oven, "tray": Tray}, repeated="tray", others=("BAKE_HOME",)
     )
 
 
-def read_text(tmp_path: Path, text: str | bytes) -> SettingsReader:
+def read_text(tmp_path: Path, text: str | bytes) -> SettingsParser:
     file = tmp_path / "bake.toml"
     file.write_bytes(text.encode() if isinstance(text, str) else text)
     read = reading()

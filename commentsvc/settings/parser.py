@@ -56,7 +56,7 @@ class GivenValue(NamedTuple):
 Table = dict[str, GivenValue]
 
 
-class SettingsReader:
+class SettingsParser:
     """Collects the values given for `sections`, the `problems` with them, and `notes`.
 
     The section `repeated` may occur several times in a file, as an array of tables; variables can
