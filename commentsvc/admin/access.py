@@ -27,7 +27,7 @@ import msgspec
 
 from commentsvc.admin.login_limit import LoginLimiter
 from commentsvc.admin.render import redirect, render
-from commentsvc.api.errors import as_http
+from commentsvc.api.errors import foreseen
 from commentsvc.auth import sessions
 from commentsvc.auth.sessions import Cookies, Lifetime, Session
 from commentsvc.auth.two_factor import TwoFactor
@@ -313,9 +313,7 @@ def _errors_as_pages(answer: Handler) -> Handler:
             try:
                 return await answer(request)
             except Exception as failure:
-                error = as_http(failure)
-                if error is None:
-                    raise
+                error = foreseen(failure)
             return render("problem.html", error.status, error.headers, message=error.message)
 
     return handle

@@ -6,7 +6,7 @@ from commentsvc.admin.access import RequestContext, get, post
 from commentsvc.admin.layout import AdminContext
 from commentsvc.admin.render import number, redirect
 from commentsvc.admin.review_queue import address, unreadable_decision
-from commentsvc.api.errors import as_http
+from commentsvc.api.errors import foreseen
 from commentsvc.comments.submission import TITLE_LENGTH
 from commentsvc.errors import UnknownThread
 from commentsvc.feedback import reactions, views
@@ -92,9 +92,7 @@ class ThreadPages:
                 authorized.change_thread, context.actor, thread.id, change, context.now
             )
         except Exception as failure:
-            error = as_http(failure)
-            if error is None:
-                raise
+            error = foreseen(failure)
             return await self._show(context, thread, error.status, problem=error.message)
         return redirect(f"thread?id={thread_id}&done={context.first('do')}")
 

@@ -38,8 +38,6 @@ from commentsvc.errors import TooManyVotes, UnknownComment
 from commentsvc.feedback import reports
 from commentsvc.feedback import votes as voting
 from commentsvc.http.messages import (
-    JSON,
-    NO_SNIFFING,
     NOT_STORED,
     CorsPolicy,
     Headers,
@@ -47,7 +45,7 @@ from commentsvc.http.messages import (
     Request,
     Response,
     TrustedProxies,
-    encode,
+    json_answer,
     too_many,
 )
 from commentsvc.http.operation import handles, read_fields
@@ -170,9 +168,8 @@ class AuthorActions:
         entry, headers = self._claim(request, request.number(), request.bearer())
         message = message_from_json(request.json(), self._bounds)
         comment = await self._edit(request, entry, message)
-        headers = (("Content-Type", JSON), NOT_STORED, NO_SNIFFING, *headers)
         shown = self._serializer.item(comment, entry.site)
-        return Response(200, headers, encode(Revised(status(comment), shown)))
+        return json_answer(Revised(status(comment), shown), *headers)
 
     @handles(
         "DELETE",
@@ -218,8 +215,7 @@ class AuthorActions:
         votes = await self._database.write(
             voting.vote, number, ballot.voter, ballot.vote, networks, now_ms
         )
-        headers = (("Content-Type", JSON), NOT_STORED, *headers)
-        return Response(200, headers, encode(Votes(votes, ballot.vote)))
+        return json_answer(Votes(votes, ballot.vote), *headers)
 
     def admit_vote(self, request: Request, number: int) -> VoterNetwork:
         """Count a vote on the comment with that id. Raise HttpError 429 or TooManyVotes."""
@@ -341,8 +337,7 @@ class AuthorActions:
             )
             for entry, expires in await self._database.read(work)
         ]
-        headers = (("Content-Type", JSON), NOT_STORED, NO_SNIFFING, *headers)
-        return Response(200, headers, encode(ReaderState(who.name, own)))
+        return json_answer(ReaderState(who.name, own), *headers)
 
     @handles("DELETE", "/api/reader", bearer="reader", errors=(400, 401, 403, 503))
     async def sign_out(self, request: Request, query: SignOutQuery) -> Response:

@@ -64,6 +64,7 @@ from commentsvc.http.messages import (
     Request,
     Response,
     encode,
+    json_answer,
 )
 from commentsvc.http.operation import TEXT, handles, json_of
 from commentsvc.model import APPROVED, fragment, site_tag, thread_tag, views_tag
@@ -384,8 +385,7 @@ class CommentsApi:
         headers = self._cors.check(request, page.site)
         message = message_from_json(request.json(), self._settings.comments, may_be_blank=True)
         html = await self._submissions.preview(request, message, page)
-        headers = (("Content-Type", JSON), NOT_STORED, NO_SNIFFING, *headers)
-        return Response(200, headers, encode(Preview(html)))
+        return json_answer(Preview(html), *headers)
 
     @handles("GET", "/api/form-token", FormOptions, errors=(400,))
     def form_token(self, request: Request, query: AnyPageQuery) -> Response:
@@ -397,8 +397,7 @@ class CommentsApi:
         can be mailed. 400 for an invalid url. Not cached: every client gets another token.
         """
         site, _ = self._sites.page_or_site(query.url, query.site)
-        headers = (("Content-Type", JSON), NOT_STORED, NO_SNIFFING, ANY_ORIGIN)
-        return Response(200, headers, encode(self._submissions.form_options(request, site)))
+        return json_answer(self._submissions.form_options(request, site), ANY_ORIGIN)
 
     def _receipt(self, site: str, accepted: Accepted, cors: Headers) -> Response:
         """Return the answer for the author of a submission."""
@@ -407,8 +406,7 @@ class CommentsApi:
         shown = self._serializer.item(comment, site)
         feed = REPLIES_FEED + self._feed_words.make(comment.id)
         receipt = Receipt(status(comment), shown, accepted.token, expires, feed)
-        headers = (("Content-Type", JSON), NOT_STORED, NO_SNIFFING, *cors)
-        return Response(201 if comment.status == APPROVED else 202, headers, encode(receipt))
+        return json_answer(receipt, *cors, status=201 if comment.status == APPROVED else 202)
 
 
 def _since(query: ListQuery) -> int | None:

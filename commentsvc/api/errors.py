@@ -1,6 +1,6 @@
 """Errors to HTTP: the HTTP error for each failure that a client or the database can cause.
 
-This is the only such list. The router and the pages use `as_http`.
+This is the only such list. The router uses `as_http`, and the pages `foreseen`.
 """
 
 from commentsvc import errors
@@ -43,6 +43,14 @@ def as_http(error: Exception) -> HttpError | None:
             busy = _("The server is busy. Please try again in a few seconds.")
             return HttpError(503, "busy", busy, headers=(("Retry-After", BUSY_SECONDS),))
     return None
+
+
+def foreseen(error: Exception) -> HttpError:
+    """Do as `as_http`, but raise any other exception again."""
+    known = as_http(error)
+    if known is None:
+        raise error
+    return known
 
 
 def _contradiction(error: errors.CommentsError) -> HttpError:

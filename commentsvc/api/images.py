@@ -23,15 +23,13 @@ from commentsvc.context import ServiceContext
 from commentsvc.errors import ImagesFull, ImagesWait
 from commentsvc.http.messages import (
     ANY_ORIGIN,
-    JSON,
     NO_SNIFFING,
-    NOT_STORED,
     CorsPolicy,
     HttpError,
     Request,
     Response,
     TrustedProxies,
-    encode,
+    json_answer,
     too_fast,
     too_many,
 )
@@ -139,8 +137,7 @@ class CommentImages:
         name = await self.store(request, site, request.body)
         base = self._sites.options[site].images
         body = UploadedImage(f"image:{name}", f"{base}{PREFIX}{name}{SUFFIX}")
-        headers = (("Content-Type", JSON), NOT_STORED, NO_SNIFFING, *headers)
-        return Response(201, headers, encode(body))
+        return json_answer(body, *headers, status=201)
 
     async def store(self, request: Request, site: str, content: bytes) -> str:
         """Make an image of an uploaded file; return its name.

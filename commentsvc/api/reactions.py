@@ -16,13 +16,11 @@ from commentsvc.errors import TooManyReactions
 from commentsvc.feedback import reactions
 from commentsvc.feedback.reactions import Reaction
 from commentsvc.http.messages import (
-    JSON,
-    NOT_STORED,
     CorsPolicy,
     HttpError,
     Request,
     Response,
-    encode,
+    json_answer,
 )
 from commentsvc.http.operation import handles
 from commentsvc.util.i18n import Message
@@ -86,9 +84,7 @@ class PageReactions:
         counts = await self._database.write(
             reactions.react, page, reaction, networks, self._clock.now_ms()
         )
-        headers = (("Content-Type", JSON), NOT_STORED, *headers)
-        body = encode(Reactions(self._sites.reactions(page.site, counts)))
-        return Response(200, headers, body)
+        return json_answer(Reactions(self._sites.reactions(page.site, counts)), *headers)
 
     async def react_by_form(self, request: Request, page: PageRef, emoji: str) -> None:
         """Store the reaction of a reader without scripts. Raise HttpError or CommentsError."""

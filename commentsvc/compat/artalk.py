@@ -37,20 +37,17 @@ from commentsvc.compat.common import (
     refused,
     routes_of,
     split_pages,
-    stored,
     with_scheme,
 )
 from commentsvc.compat.two_levels import OneLevel, Order, Shown, TwoLevels, TwoLevelSelection
 from commentsvc.context import ServiceContext
 from commentsvc.http.messages import (
     ANY_ORIGIN,
-    JSON,
     NO_SNIFFING,
-    NOT_STORED,
     HttpError,
     Request,
     Response,
-    encode,
+    json_answer,
 )
 from commentsvc.http.operation import Content, Query, handles, json_of
 from commentsvc.http.router import Route
@@ -264,8 +261,7 @@ class ArtalkApi(SiteApi):
 
         The client asks as soon as an author enters a name.
         """
-        headers = (("Content-Type", JSON), NOT_STORED, ANY_ORIGIN, NO_SNIFFING)
-        return Response(200, headers, encode(ArtalkUser()))
+        return json_answer(ArtalkUser(), ANY_ORIGIN)
 
     @_handles("GET", "/artalk/avatar/{path}", Content("image/svg+xml"), errors=())
     def avatar(self) -> Response:
@@ -317,7 +313,7 @@ class ArtalkApi(SiteApi):
         sent, accepted, cors = await self.store(request, _fields, any_parent=False)
         page = PageRef(*sent.page)
         shown = self._comment(accepted.comment, accepted.comment.parent_id or 0, page)
-        return stored(shown, cors)
+        return json_answer(shown, *cors)
 
     def _nested(self, part: TwoLevels, page: PageRef) -> ArtalkList:
         shown: list[Shown] = []

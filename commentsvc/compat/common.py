@@ -11,7 +11,7 @@ from typing import Annotated, ClassVar, Final, TypeVar
 import msgspec
 from msgspec import Meta
 
-from commentsvc.api.errors import as_http
+from commentsvc.api.errors import foreseen
 from commentsvc.api.parameters import COUNTED
 from commentsvc.api.submit import HttpSubmissions
 from commentsvc.comments import queries
@@ -29,12 +29,12 @@ from commentsvc.http.messages import (
     ANY_ORIGIN,
     JSON,
     NO_SNIFFING,
-    NOT_STORED,
     Headers,
     HttpError,
     Request,
     Response,
     encode,
+    json_answer,
 )
 from commentsvc.http.operation import declared
 from commentsvc.http.router import Handler, HandlerResult, Route, bound
@@ -74,9 +74,7 @@ def guarded(handler: Handler, refuse: Callable[[Request, HttpError], Response]) 
     """Return `handler` with foreseen errors answered by `refuse`, in the form of its clients."""
 
     def refusal(request: Request, error: Exception) -> Response:
-        known = as_http(error)
-        if known is None:
-            raise error
+        known = foreseen(error)
         return refuse(request, known)
 
     async def later(request: Request, answer: Awaitable[Response]) -> Response:
@@ -212,11 +210,4 @@ def routes_of(first: str, sites: Iterable[Site], api: Callable[[Site], SiteApi])
 
 def refused(error: HttpError, answer: msgspec.Struct) -> Response:
     """Return the JSON for an error, whose text the client shows. Any page may read it."""
-    headers = (("Content-Type", JSON), NOT_STORED, ANY_ORIGIN, NO_SNIFFING, *error.headers)
-    return Response(error.status, headers, encode(answer))
-
-
-def stored(answer: msgspec.Struct, cors: Headers) -> Response:
-    """Return the JSON that answers a submission."""
-    headers = (("Content-Type", JSON), NOT_STORED, NO_SNIFFING, *cors)
-    return Response(200, headers, encode(answer))
+    return json_answer(answer, ANY_ORIGIN, *error.headers, status=error.status)

@@ -37,7 +37,6 @@ from commentsvc.compat.common import (
     refused,
     routes_of,
     split_pages,
-    stored,
     with_scheme,
 )
 from commentsvc.compat.two_levels import Order, Shown, TwoLevels, TwoLevelSelection
@@ -46,6 +45,7 @@ from commentsvc.http.messages import (
     HttpError,
     Request,
     Response,
+    json_answer,
 )
 from commentsvc.http.operation import Query, handles, json_of
 from commentsvc.http.router import Handler, Route
@@ -256,7 +256,7 @@ class WalineApi(SiteApi):
         _, accepted, cors = await self.store(request, _fields, any_parent=True)
         comment = accepted.comment
         root = await self._database.read(two_levels.top_of, comment.parent_id)
-        return stored(WalineAnswer(self._comments.reply(comment, root)), cors)
+        return json_answer(WalineAnswer(self._comments.reply(comment, root)), *cors)
 
 
 def _fields(request: Request) -> SubmissionFields:

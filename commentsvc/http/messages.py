@@ -132,6 +132,13 @@ class Error(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     error: ErrorDetail
 
 
+def json_answer(what: object, *headers: tuple[str, str], status: int = 200) -> Response:
+    """Return JSON for one client, which nobody may store."""
+    return Response(
+        status, (("Content-Type", JSON), NOT_STORED, NO_SNIFFING, *headers), encode(what)
+    )
+
+
 def refusal(error: HttpError, language: str = "") -> Response:
     """Return the JSON answer for `error`."""
     fields = {name: translate(text, language) for name, text in (error.fields or {}).items()}

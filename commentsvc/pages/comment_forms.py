@@ -10,7 +10,7 @@ import msgspec
 from msgspec import Meta
 
 from commentsvc.api.author import AuthorActions
-from commentsvc.api.errors import as_http
+from commentsvc.api.errors import foreseen
 from commentsvc.api.parameters import LanguageQuery
 from commentsvc.api.serialize import status
 from commentsvc.comments.page_urls import PageRef
@@ -106,9 +106,7 @@ class CommentForms:
             own = OwnForm(number, sent.token[:ECHOED_FIELD], sent.message[:ECHOED_MESSAGE])
             entry = await self._actions.edit_by_form(request, number, sent.token, sent.message)
         except Exception as failure:
-            error = as_http(failure)
-            if error is None:
-                raise
+            error = foreseen(failure)
             return refusal_page(error, language, own=own, bounds=self._bounds)
         comment = entry.comment
         return answer_page(

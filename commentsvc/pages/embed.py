@@ -21,7 +21,7 @@ from urllib.parse import urlencode
 import msgspec
 from msgspec import UNSET, Meta, UnsetType
 
-from commentsvc.api.errors import as_http
+from commentsvc.api.errors import foreseen
 from commentsvc.api.feeds import REPLIES_FEED
 from commentsvc.api.images import CommentImages
 from commentsvc.api.parameters import After, LanguageTag, PageQuery, WriteQuery
@@ -363,9 +363,7 @@ class Embed:
             back = self._sites.address(*page)
             await self._reactions.react_by_form(request, page, sent.emoji)
         except Exception as failure:
-            error = as_http(failure)
-            if error is None:
-                raise
+            error = foreseen(failure)
             return refusal_page(error, language, back=back)
         return to_thread(page, language)
 
@@ -391,9 +389,7 @@ class Embed:
             submission = from_form(fields, self._bounds, locate)
             accepted, _ = await self._submissions.submit(request, network, submission)
         except Exception as failure:
-            error = as_http(failure)
-            if error is None:
-                raise
+            error = foreseen(failure)
             return self._refused(request, values, error)
         language = find_language(requested_language(request.query))
         return self._thanked(accepted, submission.page, language)

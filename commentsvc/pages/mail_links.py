@@ -10,7 +10,7 @@ from typing import Any, Final, NamedTuple
 
 import msgspec
 
-from commentsvc.api.errors import as_http
+from commentsvc.api.errors import foreseen
 from commentsvc.api.parameters import FORMER, LinkQuery
 from commentsvc.auth import signed_links
 from commentsvc.auth.signed_links import LinkError, LinkExpired, SignedLinks
@@ -273,9 +273,7 @@ def errors_as_pages(handler: Handler) -> Handler:
                 status = 410 if isinstance(failure, LinkExpired) else 404
                 return _failed(HttpError(status, "link", failure.message))
             except Exception as failure:
-                error = as_http(failure)
-                if error is None:
-                    raise
+                error = foreseen(failure)
                 return _failed(error)
 
     return handle

@@ -13,7 +13,7 @@ from typing import Any, Final, Generic, TypeVar, get_args
 
 import msgspec
 
-from commentsvc.api.errors import as_http
+from commentsvc.api.errors import foreseen
 from commentsvc.api.submit import CHALLENGE
 from commentsvc.auth import api_tokens, sessions
 from commentsvc.auth.api_tokens import ApiToken
@@ -21,14 +21,12 @@ from commentsvc.comments.submission import MalformedError
 from commentsvc.context import ServiceContext
 from commentsvc.errors import NotPermitted
 from commentsvc.http.messages import (
-    JSON,
-    NO_SNIFFING,
     NOT_STORED,
     HttpError,
     Request,
     Response,
     TrustedProxies,
-    encode,
+    json_answer,
     refusal,
     too_many,
 )
@@ -181,8 +179,7 @@ class TokenAccess:
                 return refused(failure)
             if result is None:
                 return DONE
-            headers = (("Content-Type", JSON), NOT_STORED, NO_SNIFFING)
-            return Response(status, headers, encode(result))
+            return json_answer(result, status=status)
 
         return answer
 
@@ -195,9 +192,7 @@ def actor_of(token: ApiToken) -> Actor:
 
 def refused(failure: Exception) -> Response:
     """Return the answer for an exception, without CORS headers."""
-    error = as_http(failure)
-    if error is None:
-        raise failure
+    error = foreseen(failure)
     answer = refusal(error)
     kept = tuple(field for field in answer.headers if field[0] not in NO_CORS)
     return msgspec.structs.replace(answer, headers=kept)

@@ -82,6 +82,7 @@ from commentsvc.http.messages import (
     Request,
     Response,
     encode,
+    json_answer,
 )
 from commentsvc.http.operation import NOTHING, TEXT, Content, Query, handles, json_of
 from commentsvc.http.router import NOTHING_HERE, Route
@@ -309,7 +310,7 @@ class IssoApi(SiteApi):
         if checked.notify:
             shown = msgspec.structs.replace(shown, notification=1)
         status = 201 if accepted.comment.status == APPROVED else 202
-        return Response(status, (*self._written(cors), *cookies), encode(shown))
+        return _written(shown, cors, *cookies, status=status)
 
     @_own("GET", "/isso/id/{id}", _COMMENT)
     async def view(self, request: Request, query: IssoPlainQuery) -> Response:
@@ -320,7 +321,7 @@ class IssoApi(SiteApi):
         cors = self._cors.check(request, self._site.name)
         entry = self._claim(request, unknown=404)
         shown = await self._database.read(self._own, entry.comment, plain=query.plain == "1")
-        return Response(200, self._written(cors), encode(shown))
+        return _written(shown, cors)
 
     @_own("PUT", "/isso/id/{id}", _COMMENT, body=IssoEdit)
     async def edit(self, request: Request) -> Response:
@@ -344,7 +345,7 @@ class IssoApi(SiteApi):
             author_edits.edit, number, sent.message, verdict, now, signature
         )
         shown = await self._database.read(self._own, changed)
-        return Response(200, self._written(cors), encode(shown))
+        return _written(shown, cors)
 
     @_own("DELETE", "/isso/id/{id}", IssoComment | None)
     async def delete(self, request: Request) -> Response:
@@ -360,8 +361,7 @@ class IssoApi(SiteApi):
         if comment.parent_id is None and await self._database.read(tree.has_replies, comment.id):
             votes = await self._database.read(_votes_of, comment)
             left = self._serializer.emptied(comment.id, comment.created_at / 1_000, votes)
-        headers = (*self._written(cors), *self._cookies(comment.id, "", 0))
-        return Response(200, headers, encode(left))
+        return _written(left, cors, *self._cookies(comment.id, "", 0))
 
     @_votes("POST", "/isso/id/{id}/like")
     async def like(self, request: Request) -> Response:
@@ -393,7 +393,7 @@ class IssoApi(SiteApi):
             except TooManyVotes as refusal:
                 votes = await self._database.read(_votes_of, entry.comment)
                 votes = msgspec.structs.replace(votes, message=str(refusal))
-        return Response(200, self._written(cors), encode(votes))
+        return _written(votes, cors)
 
     def _find_listed(self, snapshot: Snapshot, number: int) -> Entry | None:
         """Return a comment of the site, None if its list has none with that number."""
@@ -421,12 +421,12 @@ class IssoApi(SiteApi):
     @_handles("POST", "/isso/preview", IssoHtml, body=IssoPreview)
     async def preview(self, request: Request) -> Response:
         """Render a text as HTML, for a preview (Isso)."""
-        headers = self._written(self._cors.check(request, self._site.name))
+        cors = self._cors.check(request, self._site.name)
         text = messages.preview_text(json_body(request))
         message = submission.message_from_text(text, self._bounds)
         page = PageRef(self._site.name, "")
         html = await self._submissions.preview(request, message, page)
-        return Response(200, headers, encode(IssoHtml(html)))
+        return _written(IssoHtml(html), cors)
 
     @_handles("GET", "/isso/feed", Content(feeds.ATOM), cached=True)
     async def feed(self, request: Request, query: IssoPageQuery) -> Response:
@@ -553,10 +553,6 @@ class IssoApi(SiteApi):
             return ()
         return (*cors, *EXPOSED) if cors else ()
 
-    def _written(self, cors: Headers) -> Headers:
-        """Return the headers of a JSON answer for one client."""
-        return (("Content-Type", JSON), NOT_STORED, NO_SNIFFING, *cors, *(EXPOSED if cors else ()))
-
     def _reading(self, request: Request) -> Headers:
         """Return the headers of an answer that is the same for all pages of the site."""
         if self._has_one_answer:
@@ -575,6 +571,11 @@ class IssoApi(SiteApi):
 def _votes_of(snapshot: Snapshot, comment: Comment) -> IssoVotes:
     """Return the votes for a comment and against it."""
     return tally(comment.votes, two_levels.dislikes(snapshot, [comment.id]).get(comment.id, 0))
+
+
+def _written(what: object, cors: Headers, *headers: tuple[str, str], status: int = 200) -> Response:
+    """Return JSON for one client."""
+    return json_answer(what, *cors, *(EXPOSED if cors else ()), *headers, status=status)
 
 
 def _or_none(number: int | UnsetType) -> int | None:
