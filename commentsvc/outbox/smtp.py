@@ -84,10 +84,11 @@ class Envelope(NamedTuple):
 
 
 class Deadlines(NamedTuple):
-    """How long a server may take, in seconds, to connect and for each step of a mail."""
+    """How long a server may take, in seconds, to connect, for each step of a mail, and to part."""
 
     connect: float = CONNECT_DEADLINE
     send: float = SEND_DEADLINE
+    quit: float = QUIT_DEADLINE
 
 
 PATIENT: Final = Deadlines()
@@ -128,7 +129,7 @@ class Smtp:
         finally:
             with contextlib.suppress(aiosmtplib.SMTPException, OSError):
                 if client.is_connected:
-                    await client.quit(timeout=QUIT_DEADLINE)
+                    await client.quit(timeout=self._deadlines.quit)
             client.close()
 
 

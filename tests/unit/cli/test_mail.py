@@ -10,7 +10,7 @@ from click.testing import CliRunner, Result
 
 from commentsvc.auth import edit_tokens
 from commentsvc.auth.reply_addresses import ReplyAddresses
-from commentsvc.cli import main
+from commentsvc.cli import client, main
 from commentsvc.db.lock import Lock
 from tests.unit.database_fixture import location
 from tests.unit.mail_server import MailServer, mail_server
@@ -105,7 +105,10 @@ def test_without_anybody_to_send_to_it_says_so(run: Run) -> None:
     assert "--to" in result.output
 
 
-def test_a_mail_server_pipes_answers_into_the_database(tmp_path: Path, commands: None) -> None:
+def test_a_mail_server_pipes_answers_into_the_database(
+    tmp_path: Path, commands: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(client, "START_PATIENCE_MS", 100)
     location(tmp_path)  # makes the database
     (tmp_path / "commentsvc.toml").write_text(
         '[server]\npublic_url = "https://c.example"\n[auth]\nsecret_key = "' + "k" * 32 + '"\n'

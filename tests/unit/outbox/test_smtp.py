@@ -22,7 +22,7 @@ from commentsvc.outbox.delivery import (
 from commentsvc.outbox.smtp import PATIENT, Deadlines, Envelope, Smtp
 from tests.unit.mail_server import PASSWORD, MailServer, mail_server, mail_settings
 
-QUICK = Deadlines(connect=0.5, send=0.2)  # for a server that hangs
+QUICK = Deadlines(connect=0.5, send=0.2, quit=0.2)  # for a server that hangs
 SENDER = "comments@blog.example"
 
 

@@ -24,7 +24,7 @@ from tests.unit.database_fixture import NOW, add, opened
 from tests.unit.mail_server import MailServer, mail_server, mail_settings
 from tests.unit.settable_clock import SettableClock
 
-QUICK = Deadlines(connect=30, send=0.1)  # for a server that hangs
+QUICK = Deadlines(connect=30, send=0.1, quit=0.1)  # for a server that hangs
 
 
 class PausingClock(SettableClock):
@@ -338,7 +338,7 @@ def test_a_stop_waits_for_the_mail_that_is_under_way_but_not_for_ever(
         office.server.hanging = "DATA"
         given = settings(office.server.port)
         mails = MailComposer(given, SignedLinks([b"key" * 16]))
-        channel = MailChannel(mails, Smtp(given.mail, "me.test"))
+        channel = MailChannel(mails, Smtp(given.mail, "me.test", Deadlines(quit=0.1)))
         box = OutboxWorker(office.database, {"mail": channel}, office.clock)
         async with meanwhile(box.run()):
             await until(lambda: bool(office.server.sessions))
