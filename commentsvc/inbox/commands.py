@@ -9,15 +9,18 @@ reads an "ok" on the page because the program of its sender was unknown.
 import re
 import unicodedata
 from enum import Enum
+from itertools import takewhile
 from typing import Final, NamedTuple
 
-from commentsvc.inbox.phrases import AGREES, BESIDE, REFUSES
+from commentsvc.inbox.phrases import AGREES, APPROVALS, BESIDE, REFUSES, THANKS
 from commentsvc.model import APPROVED, DELETED, SPAM
 
 COMMANDS: Final = {
     "": APPROVED,
     "ok": APPROVED,
     "okay": APPROVED,
+    "o k": APPROVED,
+    "y": APPROVED,
     "no": DELETED,
     "delete": DELETED,
     "spam": SPAM,
@@ -41,10 +44,12 @@ _WITHOUT_SPACES: Final = re.compile(
     )
     + "){1,6}"
 ).fullmatch
+_PAUSE: Final = re.compile(r"[,;.:!?…–—،؛。！？、，](?=.*\w)").search
 _JOINERS: Final = re.compile("[\u200b-\u200f\ufe0e\ufe0f\U0001f3fb-\U0001f3ff]")
 _LINE_LENGTH: Final = 80  # characters of a signature's line
 _LINES: Final = 8  # of a signature
 _WORDS: Final = 8  # of a signature's line
+_CONTACT: Final = re.compile(r"\S@\S+\.\w|\bwww\.|https?://|(?:\d[\d ()/.-]{5,}\d)").search
 _ENDS_SENTENCE: Final = (".", "!", "?", "…", "。", "！", "？", "؟", "।", ":", "：")
 
 
@@ -67,20 +72,30 @@ def meaning(words: str) -> Meaning:
     """Return what the words of a moderator's answer mean."""
     first, _, rest = words.strip().partition("\n")
     said = _words(first)
-    command = COMMANDS.get(" ".join(said)) if len(said) < 2 else None
+    command = COMMANDS.get(" ".join(said)) if len(said) <= 2 else None
     if command is not None and (said or not words.strip()):
         if command == DELETED and said == ["no"] and not _is_signature(rest):
             return Meaning("", Wish.HOLD)  # it may be the first word of an answer
         return Meaning(command, Wish.NOTHING)
     if not 0 < len(said) <= THANKS_LENGTH:
         return Meaning("", Wish.PUBLISH)
-    if not all(word in _KNOWN or _WITHOUT_SPACES(word) for word in said):
+    approves = " ".join(said) in APPROVALS or _is_thanks(first, said)
+    if not (approves or all(word in _KNOWN or _WITHOUT_SPACES(word) for word in said)):
         return Meaning("", Wish.PUBLISH)
-    if any(word in REFUSES for word in said):
+    if not approves and any(word in REFUSES for word in said):
         return Meaning("", Wish.HOLD)
-    if all(word in BESIDE for word in said):
+    if not approves and all(word in BESIDE for word in said):
         return Meaning("", Wish.PUBLISH)
     return Meaning(APPROVED, Wish.NOTHING) if _is_signature(rest) else Meaning("", Wish.HOLD)
+
+
+def _is_thanks(line: str, said: list[str]) -> bool:
+    """Return whether a line is a thanks, with nothing but a name after a comma."""
+    if said[0] not in THANKS and not (said[0] in BESIDE and [*said, ""][1] in THANKS):
+        return False
+    pause = _PAUSE(line)
+    names = re.findall(r"\w+", line[pause.end() :]) if pause else ()
+    return all(word[0].isupper() or word.casefold() in _KNOWN for word in names)
 
 
 def _words(line: str) -> list[str]:
@@ -96,6 +111,9 @@ def _words(line: str) -> list[str]:
 def _is_signature(text: str) -> bool:
     """Return whether the lines below a command look like a signature, not like sentences."""
     lines = [line.strip() for line in text.split("\n") if line.strip()]
+    head = [*takewhile(is_line_of_signature, lines)]
+    if len(head) > 1 and _CONTACT("\n".join(head)):  # sentences below are a disclaimer
+        return True
     return len(lines) <= _LINES and all(map(is_line_of_signature, lines))
 
 

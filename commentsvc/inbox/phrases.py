@@ -14,9 +14,10 @@ def _split(text: str, separator: str | None = None) -> frozenset[str]:
 # Words of agreement, approval and thanks.
 AGREES: Final = _split(
     """
-    approve approved accept accepted accepting agree agreed confirm confirmed fine good great
-    nice ok okay okey k publish published right sure thank thanks thankyou thx tnx ty cheers yes
-    yep yeah
+    approve approved accept accepted accepting agree agreed alright all confirm confirmed fine good
+    great awesome bravo cool excellent lgtm nice ok okay okey okidoki k kk kthx publish published
+    right super sure thank thanks thankyou thx tnx ty ta cheers top yes yep yeah yup
+    klasse passt gerne gern jep jepp sagol valeu beleza arigato kiitoksia perfekt hyvä
     ja jawohl jap jo genehmigt genehmigen freigeben freigegeben veröffentlichen einverstanden
     gut danke dankeschön dank merci oui ouais accord approuver approuvé valider validé publier
     publié
@@ -46,14 +47,15 @@ AGREES: Final = _split(
     謝謝 謝謝你 謝謝您 多謝 感謝 非常感謝 沒問題 通過 核准
     はい ありがとう ありがとうございます ありがとうございました 承認 承認します 了解 了解です
     わかりました どうも オーケー いいです いいよ
-    네 예 응 감사합니다 감사해요 고맙습니다 고마워요 고마워 승인 승인합니다 좋아요 👍 🙏 👌 ✅ ✔
+    네 예 응 감사합니다 감사해요 고맙습니다 고마워요 고마워 승인 승인합니다 좋아요 👍 👏 🙏 👌 ✅ ✔
     ❤ 🆗 😊 🙂 💯
     """
 )
 # Words that stand beside them.
 BESIDE: Final = _split(
     """
-    a and bitte lot many much please pls so very you und auch dir euch ihnen schön sehr vielen
+    a again and bitte indeed it lot many much mate please pls sir so sounds looks that this very
+    you und auch dir euch encore nochmal lieben lepa va fyrir un grand ihnen schön sehr vielen
     viele tausend herzlichen besten et beaucoup bien à toi tous vous mille de y muchas mucho
     muchísimas te le les por favor e grande molte ti vi je u wel hartelijk zeer heel veel en
     muito muita moltes moitas multan al i bardzo wielkie serdecznie moc mockrát v pořádku pekne
@@ -62,6 +64,25 @@ BESIDE: Final = _split(
     جزيلا جزيلاً لك على خیلی شما بہت آپ का רבה לך मेरी बहुत अनेक আপনাকে மிக்க มาก ครับ ค่ะ นะ ơn
     ý nhiều bạn kasih banyak sekali la 대단히 정말 너무 とても 本当に 先生
     """
+)
+# Words that begin a thanks.
+THANKS: Final = _split(
+    """
+    thank thanks thankyou thx tnx cheers danke dank dankeschön merci gracias grazie bedankt
+    dankjewel obrigado obrigada gràcies grazas dankon takk tack dziękuję dziękuje dzięki děkuji
+    děkuju díky ďakujem vďaka hvala köszönöm köszi mulțumesc multumesc mersi kiitos kiitoksia aitäh
+    paldies ačiū спасибо благодарю дякую дзякуй благодаря мерси хвала ευχαριστώ teşekkürler
+    teşekkür sağol شكرا شكراً ممنون مرسی سپاس تشکر متشکرم شکریہ תודה धन्यवाद शुक्रिया ধন্যবাদ
+    நன்றி ขอบคุณ terima makasih
+    """
+)
+# Several words that approve.
+APPROVALS: Final = _split(
+    """
+    go ahead, no problem, love it, okey dokey, kein problem, geht klar, in ordnung, ça marche,
+    de acuerdo, tudo bem, może być, w porządku, sağ ol, þakka þér fyrir
+    """,
+    ",",
 )
 # A no, or a wish to remove.
 REFUSES: Final = _split(

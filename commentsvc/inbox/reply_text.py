@@ -138,7 +138,7 @@ def read(text: str, names: Sequence[str], addresses: Sequence[str]) -> OwnWords:
     text = _SAFE_LINK.sub(_target, text)
     plain = _UNSEEN.sub("", text.replace("\r\n", "\n").replace("\r", "\n").replace("\x85", "\n"))
     lines = _SPACES.sub(" ", plain).split("\n")
-    lines = [line if line == _DASHES else line.rstrip() for line in lines]
+    lines = _unescaped([line if line == _DASHES else line.rstrip() for line in lines])
     known = "|".join(rf"(?<!\w){re.escape(name.lower())}(?!\w)" for name in names if name)
     lower = tuple(address.lower() for address in addresses if address)
     ours = _Ours(re.compile(known) if known else None, lower)
@@ -151,6 +151,18 @@ def read(text: str, names: Sequence[str], addresses: Sequence[str]) -> OwnWords:
     words = "\n".join(line for line in lines if not _is_picture(line))
     words = re.sub(r"\n{3,}", "\n\n", words).strip("\n")
     return OwnWords(words, cut or quotes, has_more or _quotes_unknown(lines))
+
+
+def _unescaped(lines: list[str]) -> list[str]:
+    """Return lines without the ">" that a mailbox of one file puts before "From "."""
+    around = ["", *lines, ""]
+    return [
+        line[1:]
+        if line.startswith(">From ")
+        and not (around[number].startswith(">") or around[number + 2].startswith(">"))
+        else line
+        for number, line in enumerate(lines)
+    ]
 
 
 def _target(found: re.Match[str]) -> str:

@@ -22,6 +22,9 @@ THANKS = [
     "Mulțumesc mult", "Спасибо большое", "Ďakujem pekne", "Tack så mycket!", "ขอบคุณมาก",
     "Teşekkür ederim", "Дуже дякую", "Cảm ơn bạn", "谢谢", "好的，谢谢！", "謝謝", "धन्यवाद",
     "👍🏽", "🙏 thanks",
+    "Thanks Ann!", "Thanks, Ann", "Danke für den Hinweis", "Thanks for this question",
+    "Many thanks Ann", "Merci, Ann et Bob !", "Terima kasih Ann", "Sağ ol!", "Go ahead", "o.k.",
+    "Looks good", "LGTM", "super, dzięki", "Kein Problem", "Yes, publish it", "y",
     "ja", "Sí", "да", "yes please", "OK, thanks", "approve", "Approved.", "*ok*", "“Okay”",
 ]  # fmt: skip
 
@@ -29,8 +32,14 @@ THANKS = [
 @pytest.mark.parametrize("words", THANKS)
 @pytest.mark.parametrize(
     "below",
-    ["", "\n\nMax Mustermann\nMuster GmbH\n+49 30 123456\nwww.muster.example", "\n\nGrüße,\nMax"],
-    ids=["alone", "with a signature", "with a greeting"],
+    [
+        "",
+        "\n\nMax Mustermann\nMuster GmbH\n+49 30 123456\nwww.muster.example",
+        "\n\nGrüße,\nMax",
+        "\n\nMit freundlichen Grüßen\nMax\n\nMuster GmbH\nWeg 1\n12345 Ort\nTel. +49 30 123456\n\n"
+        "Diese Nachricht ist vertraulich und nur für ihren Empfänger bestimmt.",
+    ],
+    ids=["alone", "with a signature", "with a greeting", "with a disclaimer"],
 )
 def test_a_yes_or_a_thanks_of_four_words_approves_and_is_not_published(
     words: str, below: str
@@ -41,7 +50,10 @@ def test_a_yes_or_a_thanks_of_four_words_approves_and_is_not_published(
 @pytest.mark.parametrize(
     "words",
     ["Das ist schön, danke!", "Thank you, that is right.", "Yes, it is.\n\nCome in.", "Short.",
-     "Hello", "Thanks for this question", "Oui, à neuf heures", "Okapi", "你好", "ありがたい話です",
+     "Hello", "Danke, erledigt.", "Спасибо, исправлено.",
+     "谢谢，已经修好了。", "Many people like it", "Thanks: see our page", "Problem",
+     "Oui, à neuf heures",
+     "Okapi", "你好", "ありがたい話です",
      "Well\n\nok", "a lot", "Nothing", "Noon", "Nobody", "42"],
 )  # fmt: skip
 def test_other_words_are_an_answer(words: str) -> None:

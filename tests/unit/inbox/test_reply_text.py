@@ -180,6 +180,20 @@ def test_a_sentence_that_begins_as_a_programs_line_is_the_persons(words: str) ->
     assert own(words) == OwnWords(words, quotes=False)
 
 
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        (">From my side it is fine.", "From my side it is fine."),
+        ("Hello.\n\n>From my side it is fine.\n", "Hello.\n\nFrom my side it is fine."),
+        ("Hello.\n>From my side it is\nfine.\n\n> Hi", "Hello.\nFrom my side it is\nfine."),
+        ("Hello.\n\n>From here\n>to there\n", "Hello."),
+        ("Hello.\n\n>Hi\n>From me\n", "Hello."),
+    ],
+)
+def test_a_line_that_a_mailbox_has_marked_is_no_quotation(text: str, words: str) -> None:
+    assert own(text).words == words
+
+
 @pytest.mark.parametrize("mark", ["--", "—"])
 def test_sentences_below_a_line_of_two_dashes_are_not_lost(mark: str) -> None:
     below = "The second part is as long as the first one, if not longer. " * 4
