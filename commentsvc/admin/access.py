@@ -41,6 +41,7 @@ from commentsvc.moderation import permissions
 from commentsvc.moderation.permissions import Actor, Permission
 from commentsvc.util.i18n import (
     Language,
+    Text,
     moderators_language,
     moderators_tags,
     speaking,
@@ -58,7 +59,8 @@ BASE: Final = "/moderation"
 class RequestContext(msgspec.Struct, frozen=True):
     """A request and its session, at the time `now` (Unix milliseconds).
 
-    `form` has the parameters of the query of a page, and the fields of a posted form.
+    `form` has the parameters of the query of a page, and the fields of a posted form. The answer
+    has the `status` and, where a form cannot be accepted, says the `problem`.
     """
 
     request: Request
@@ -66,6 +68,12 @@ class RequestContext(msgspec.Struct, frozen=True):
     session: Session | None
     now: int
     form: Form
+    status: int = 200
+    problem: Text = ""
+
+    def refused(self, status: int, problem: Text) -> "RequestContext":
+        """Return the context of the page that shows a form again, and what is wrong with it."""
+        return msgspec.structs.replace(self, status=status, problem=problem)
 
     def first(self, name: str) -> str:
         """Return the first value of a field of `form`, "" if there is none."""

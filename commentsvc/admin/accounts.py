@@ -50,7 +50,7 @@ class AccountPages:
     @get("/accounts", Permission.ADMINISTER)
     async def page(self, context: RequestContext) -> Response:
         """All accounts and open invitations."""
-        return await self._show(context, done=DONE.get(context.first("done"), ""))
+        return await self._show(context)
 
     @post("/accounts", Permission.ADMINISTER)
     async def change(self, context: RequestContext) -> Response:
@@ -66,7 +66,7 @@ class AccountPages:
             raise unreadable_decision()
         has_password = verb == "role" and bool(context.first("password"))
         if has_password and not await self._authenticate(context):
-            return await self._show(context, 403, problem=WRONG_PASSWORD)
+            return await self._show(context.refused(403, WRONG_PASSWORD))
 
         def work(tx: Transaction) -> bool:
             if verb == "revoke":
@@ -85,10 +85,10 @@ class AccountPages:
 
         try:
             if not await self._database.write(work):
-                return await self._show(context, 403, problem=NEEDS_PASSWORD)
+                return await self._show(context.refused(403, NEEDS_PASSWORD))
         except ProfileRefused as error:
             problem = _("This cannot be saved: %(reason)s.", reason=error)
-            return await self._show(context, 422, problem=problem)
+            return await self._show(context.refused(422, problem))
         return redirect(f"accounts?done={verb}")
 
     @post("/invite", Permission.ADMINISTER)
@@ -104,7 +104,7 @@ class AccountPages:
             raise unreadable_decision()
         owner, sites = context.moderator.moderator_id, self._chosen(context)
         if not await self._authenticate(context):
-            return await self._show(context, 403, problem=WRONG_PASSWORD)
+            return await self._show(context.refused(403, WRONG_PASSWORD))
         _made, link = await self._inviter.invite(context.request, owner, role, sites, email)
         return await self._show(context, link=link)
 
@@ -207,23 +207,13 @@ class AccountPages:
     ) -> Response:
         return render(
             "invitation.html",
-            status,
             csrf_token=context.csrf_token,
             token=token,
             name=name,
             site=self._title,
-            problem=problem,
         )
 
-    async def _show(
-        self,
-        context: RequestContext,
-        status: int = 200,
-        *,
-        done: Text = "",
-        problem: Text = "",
-        link: str = "",
-    ) -> Response:
+    async def _show(self, context: RequestContext, *, link: str = "") -> Response:
         def work(snapshot: Snapshot) -> tuple[list[Profile], list[AccountInvitation]]:
             return profiles.everyone(snapshot), invitations.listing(snapshot, context.now)
 
@@ -231,7 +221,6 @@ class AccountPages:
         return await self._layout.render(
             "accounts.html",
             context,
-            status,
             here="accounts",
             accounts=known,
             invitations=offered,
@@ -240,8 +229,7 @@ class AccountPages:
             days=invitations.DAYS,
             mails=self._inviter.mails,
             link=link,
-            done=done,
-            problem=problem,
+            done=DONE.get(context.first("done"), ""),
         )
 
 

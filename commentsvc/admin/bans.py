@@ -20,7 +20,6 @@ from commentsvc.moderation.permissions import Permission
 from commentsvc.moderation.review import MANY
 from commentsvc.spam import bans
 from commentsvc.spam.bans import Ban
-from commentsvc.util.i18n import Text
 from commentsvc.util.i18n import gettext as _
 from commentsvc.util.text import whole_number
 from commentsvc.util.timestamps import DAY_MS
@@ -49,7 +48,7 @@ class BanPages:
         `?kind=K&value=V`: 200 with all bans, and a form for a new one. After a new ban, `id`, it
         offers to mark its comments as spam.
         """
-        return await self._show(context, done=DONE.get(context.first("done"), ""))
+        return await self._show(context)
 
     @post("/ban", Permission.DECIDE_SERVICE)
     async def add(self, context: RequestContext) -> Response:
@@ -68,7 +67,7 @@ class BanPages:
             )
         except errors.BanRefused as error:
             problem = _("That cannot be done: %(reason)s.", reason=error)
-            return await self._show(context, 422, problem=problem)
+            return await self._show(context.refused(422, problem))
         return redirect(f"bans?done=added&id={ban_id}")
 
     @post("/ban-comments", Permission.DECIDE_SERVICE)
@@ -93,14 +92,7 @@ class BanPages:
         await self._database.write(bans.remove, ban_id)
         return redirect("bans?done=lifted")
 
-    async def _show(
-        self,
-        context: RequestContext,
-        status: int = 200,
-        *,
-        done: Text = "",
-        problem: Text = "",
-    ) -> Response:
+    async def _show(self, context: RequestContext) -> Response:
         added = whole_number(context.first("id"))
 
         def work(snapshot: Snapshot) -> tuple[list[Ban], list[int], FlashMessage | None]:
@@ -114,7 +106,6 @@ class BanPages:
         return await self._layout.render(
             "bans.html",
             context,
-            status,
             here="bans",
             bans=known,
             added=next((ban for ban in known if ban.id == added), None),
@@ -125,6 +116,5 @@ class BanPages:
             value=context.first("value")[:VALUE_LENGTH],
             spans=SPANS,
             longest=VALUE_LENGTH,
-            done=done,
-            problem=problem,
+            done=DONE.get(context.first("done"), ""),
         )

@@ -53,7 +53,7 @@ class CommentPage:
 
         `?id=N`: 404 if there is no such comment.
         """
-        return await self._show(context, number(context.first("id")), done=context.first("done"))
+        return await self._show(context, number(context.first("id")))
 
     @get("/image", Permission.READ)
     async def image(self, context: RequestContext) -> Response:
@@ -81,7 +81,7 @@ class CommentPage:
             message = message_from_text(text, self._bounds)
         except SubmissionError as error:
             problem = " ".join(map(str, error.problems.values()))
-            return await self._show(context, comment_id, 422, problem=problem, answer=text)
+            return await self._show(context.refused(422, problem), comment_id, answer=text)
 
         result = await self._database.write(
             authorized.answer, context.actor, comment_id, message, context.now
@@ -114,7 +114,7 @@ class CommentPage:
             message = message_from_text(text, self._bounds)
         except SubmissionError as error:
             problem = " ".join(map(str, error.problems.values()))
-            return await self._show(context, comment_id, 422, problem=problem, text=text)
+            return await self._show(context.refused(422, problem), comment_id, text=text)
         outcome = await self._database.write(
             authorized.edit, context.actor, comment_id, message, context.now
         )
@@ -122,16 +122,8 @@ class CommentPage:
             f"comment?id={comment_id}&done=edited.{len(outcome.changed)}.0.{outcome.decision_id}"
         )
 
-    async def _show(
-        self,
-        context: RequestContext,
-        comment_id: int,
-        status: int = 200,
-        *,
-        done: str = "",
-        **typed: str,
-    ) -> Response:
-        """Show a comment; `typed` has a `problem` and the typed `text` or `answer`."""
+    async def _show(self, context: RequestContext, comment_id: int, **typed: str) -> Response:
+        """Show a comment; `typed` has the typed `text` or `answer`."""
 
         def work(snapshot: Snapshot) -> CommentDetails:
             entry = authorized.find_comment(snapshot, context.actor, comment_id)
@@ -162,15 +154,14 @@ class CommentPage:
         return await self._layout.render(
             "comment.html",
             context,
-            status,
             here="",
             card=found.viewer.view(entry),
             history=found.history,
             network=found.network,
             profile=found.profile,
             pinned=found.pinned,
-            **{"answer": "", "problem": "", "text": entry.comment.source, **typed},
+            **{"answer": "", "text": entry.comment.source, **typed},
             longest=self._bounds.message_length,
-            done=flash_message(done, found.last_act),
+            done=flash_message(context.first("done"), found.last_act),
             back=f"comment?id={comment_id}",
         )

@@ -26,14 +26,19 @@ class Layout:
         self,
         name: str,
         context: RequestContext,
-        code: int = 200,
         /,
         **values: Any,  # Any: what the template shows
     ) -> Response:
         """Return a page for a moderator, made from the template `name` with `values`."""
         waiting = self._database.read_now(lists.numbers, context.actor.sites)
         return render.render(
-            name, code, context=context, waiting=waiting, counted=lists.COUNTED, **values
+            name,
+            context.status,
+            context=context,
+            problem=context.problem,
+            waiting=waiting,
+            counted=lists.COUNTED,
+            **values,
         )
 
 

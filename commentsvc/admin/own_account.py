@@ -87,7 +87,7 @@ class OwnAccountPages:
     @get("/account", Permission.ACCOUNT)
     async def page(self, context: RequestContext) -> Response:
         """The account: the profile, the password, and where it is signed in."""
-        return await self._show(context, done=DONE.get(context.first("done"), ""))
+        return await self._show(context)
 
     @post("/profile", Permission.ACCOUNT)
     async def change_profile(self, context: RequestContext) -> Response:
@@ -104,9 +104,8 @@ class OwnAccountPages:
         try:
             await self._database.write(work)
         except ProfileRefused as error:
-            return await self._show(
-                context, 422, problem=_("This cannot be saved: %(reason)s.", reason=error), **given
-            )
+            problem = _("This cannot be saved: %(reason)s.", reason=error)
+            return await self._show(context.refused(422, problem), **given)
         return redirect("account?done=profile")
 
     @post("/password", Permission.ACCOUNT)
@@ -118,13 +117,13 @@ class OwnAccountPages:
         """
         name, password = context.moderator.name, context.first("password")
         if not await self._reauthentication.passes(name, password, context.now):
-            return await self._show(context, 403, problem=WRONG_PASSWORD)
+            return await self._show(context.refused(403, WRONG_PASSWORD))
         if context.first("new") != context.first("again"):
-            return await self._show(context, 422, problem=_("The two new passwords differ."))
+            return await self._show(context.refused(422, _("The two new passwords differ.")))
         try:
             new = await self._limiter.hash_password(context.first("new"))
         except passwords.PasswordRefused as error:
-            return await self._show(context, 422, problem=str(error))
+            return await self._show(context.refused(422, str(error)))
         return await self._renew(context, new)
 
     async def _renew(self, context: RequestContext, password: str) -> Response:
@@ -172,7 +171,7 @@ class OwnAccountPages:
         if (everywhere or kind in credentials.LASTING) and not await self._reauthentication.passes(
             who.name, context.first("password"), now
         ):
-            return await self._show(context, 403, problem=WRONG_PASSWORD)
+            return await self._show(context.refused(403, WRONG_PASSWORD))
         if everywhere:
             await self._database.write(self._end_all, who.moderator_id, now)
             _token, cookie = self._access.renew()
@@ -196,7 +195,7 @@ class OwnAccountPages:
         email, who, now = context.first("email").strip(), context.moderator, context.now
         self._may_leave(await self._database.read(_profile, context), context, email)
         if not await self._reauthentication.passes(who.name, context.first("password"), now):
-            return await self._show(context, 403, problem=WRONG_PASSWORD, email=email)
+            return await self._show(context.refused(403, WRONG_PASSWORD), email=email)
         if not email:
             await self._database.write(self._remove_address, context)
             return redirect("account?done=no-address")
@@ -210,7 +209,7 @@ class OwnAccountPages:
                 "commentsvc moderator profile NAME --email ADDRESS"
             )
         if problem:
-            return await self._show(context, 422, problem=problem, email=email)
+            return await self._show(context.refused(422, problem), email=email)
         bucket = Bucket(b"confirm address", address_key(email).encode(), MAILS_TO_ADDRESS)
         if wait := await self._attempts.take([bucket], now):
             raise too_many_attempts(wait)
@@ -243,7 +242,7 @@ class OwnAccountPages:
         try:
             asked = await self._database.read(self._asked, token, context)
         except LinkError as error:
-            return await self._show(context, 410, problem=error.message)
+            return await self._show(context.refused(410, error.message))
         return await self._layout.render("confirm-address.html", context, token=token, asked=asked)
 
     @post("/confirm-address", Permission.ACCOUNT)
@@ -267,10 +266,10 @@ class OwnAccountPages:
         try:
             await self._database.write(work)
         except LinkError as error:
-            return await self._show(context, 410, problem=error.message)
+            return await self._show(context.refused(410, error.message))
         except ProfileRefused as error:
             problem = _("This cannot be saved: %(reason)s.", reason=error)
-            return await self._show(context, 422, problem=problem)
+            return await self._show(context.refused(422, problem))
         return redirect("account?done=address")
 
     def _asked(self, snapshot: Snapshot, token: str, context: RequestContext) -> AskedAddress:
@@ -281,15 +280,7 @@ class OwnAccountPages:
             raise LinkExpired(signed_links.USED)
         return asked
 
-    async def _show(
-        self,
-        context: RequestContext,
-        status: int = 200,
-        *,
-        done: Text = "",
-        problem: Text = "",
-        **given: str,
-    ) -> Response:
+    async def _show(self, context: RequestContext, **given: str) -> Response:
         moderator_id = context.moderator.moderator_id
         profile = await self._database.read(_profile, context)
         mine = await self._database.read(
@@ -299,15 +290,13 @@ class OwnAccountPages:
         return await self._layout.render(
             "account.html",
             context,
-            status,
             credentials=mine,
             lasting=credentials.LASTING,
             profile=replace(profile, **given),
             name_length=profiles.NAME_LENGTH,
             factor=factor,
             languages={tag: LANGUAGES.get(tag, tag) for tag in moderators_tags()},
-            done=done,
-            problem=problem,
+            done=DONE.get(context.first("done"), ""),
         )
 
 

@@ -15,7 +15,6 @@ from commentsvc.auth.signed_links import LinkError, SignedLinks
 from commentsvc.db.connection import Transaction
 from commentsvc.http.messages import Response
 from commentsvc.moderation.permissions import Permission
-from commentsvc.util.i18n import Text
 from commentsvc.util.i18n import gettext as _
 from commentsvc.util.threads import ACCOUNTS, run_in
 
@@ -37,8 +36,7 @@ class PasskeyPages:
     @get("/passkeys", Permission.ACCOUNT)
     async def page(self, context: RequestContext) -> Response:
         """The account's passkeys."""
-        done = DONE.get(context.first("done"), "")
-        return await self._show(context, done=done)
+        return await self._show(context)
 
     @post("/passkeys", Permission.ACCOUNT)
     async def change(self, context: RequestContext) -> Response:
@@ -49,12 +47,12 @@ class PasskeyPages:
         """
         who, name = context.moderator.name, context.first("name")
         if not await self._reauthentication.passes(who, context.first("password"), context.now):
-            return await self._show(context, problem=WRONG_PASSWORD, name=name)
+            return await self._show(context.refused(403, WRONG_PASSWORD), name=name)
         try:
             await self._add(context)
         except (LinkError, PasskeyRefused):
             problem = _("This passkey cannot be stored. Please try again.")
-            return await self._show(context, problem=problem, name=name)
+            return await self._show(context.refused(403, problem), name=name)
         return redirect("passkeys?done=added")
 
     async def _add(self, context: RequestContext) -> None:
@@ -75,14 +73,7 @@ class PasskeyPages:
 
         await self._database.write(work, made)
 
-    async def _show(
-        self,
-        context: RequestContext,
-        *,
-        done: Text = "",
-        problem: Text = "",
-        name: str = "",
-    ) -> Response:
+    async def _show(self, context: RequestContext, *, name: str = "") -> Response:
         owner = context.moderator
         known = await self._database.read(passkeys.of_moderator, owner.moderator_id)
         challenge = passkeys.make_challenge(
@@ -92,7 +83,6 @@ class PasskeyPages:
         return await self._layout.render(
             "passkeys.html",
             context,
-            403 if problem else 200,
             passkeys=known,
             most=passkeys.MOST,
             name_length=passkeys.NAME_LENGTH,
@@ -101,6 +91,5 @@ class PasskeyPages:
             options=passkeys.creation_options(
                 party, owner.moderator_id, owner.name, challenge, known
             ),
-            done=done,
-            problem=problem,
+            done=DONE.get(context.first("done"), ""),
         )

@@ -17,7 +17,6 @@ from commentsvc.moderation.authorized import ThreadChange
 from commentsvc.moderation.permissions import Permission
 from commentsvc.moderation.threads import ThreadSummary
 from commentsvc.settings.schema import origins
-from commentsvc.util.i18n import Text
 from commentsvc.util.i18n import gettext as _
 
 MOST: Final = 100  # threads on one page
@@ -75,8 +74,7 @@ class ThreadPages:
 
         `?id=N`: 200 with a thread and its possible changes. 404.
         """
-        done = DONE.get(context.first("done"), "")
-        return await self._show(context, await self._find(context, context.first("id")), done=done)
+        return await self._show(context, await self._find(context, context.first("id")))
 
     @post("/thread", Permission.DECIDE)
     async def change(self, context: RequestContext) -> Response:
@@ -93,7 +91,7 @@ class ThreadPages:
             )
         except Exception as failure:
             error = foreseen(failure)
-            return await self._show(context, thread, error.status, problem=error.message)
+            return await self._show(context.refused(error.status, error.message), thread)
         return redirect(f"thread?id={thread_id}&done={context.first('do')}")
 
     def _change(self, thread: ThreadSummary, context: RequestContext) -> ThreadChange:
@@ -113,19 +111,10 @@ class ThreadPages:
             gone = _("There is no such page, or it was merged.")
             raise HttpError(404, "not_found", gone) from error
 
-    async def _show(
-        self,
-        context: RequestContext,
-        thread: ThreadSummary,
-        status: int = 200,
-        *,
-        done: Text = "",
-        problem: Text = "",
-    ) -> Response:
+    async def _show(self, context: RequestContext, thread: ThreadSummary) -> Response:
         return await self._layout.render(
             "thread.html",
             context,
-            status,
             here="threads",
             thread=thread,
             title_length=TITLE_LENGTH,
@@ -133,6 +122,5 @@ class ThreadPages:
             views=await self._database.read(views.views, thread.site, thread.url),
             days=self._days.get(thread.site, 0),
             origin=self._origins.get(thread.site, ""),
-            done=done,
-            problem=problem,
+            done=DONE.get(context.first("done"), ""),
         )

@@ -13,7 +13,6 @@ from commentsvc.db.connection import Transaction
 from commentsvc.http.messages import Response
 from commentsvc.model import SCOPES
 from commentsvc.moderation.permissions import Permission
-from commentsvc.util.i18n import Text
 from commentsvc.util.i18n import gettext as _
 
 
@@ -29,8 +28,7 @@ class TokenPages:
     @get("/tokens", Permission.ACCOUNT)
     async def page(self, context: RequestContext) -> Response:
         """The account's tokens for programs."""
-        done = _("Token revoked.") if context.first("done") else ""
-        return await self._show(context, done=done)
+        return await self._show(context)
 
     @post("/tokens", Permission.ACCOUNT)
     async def change(self, context: RequestContext) -> Response:
@@ -56,7 +54,7 @@ class TokenPages:
             raise unreadable_decision()
         who, password = context.moderator.name, context.first("password")
         if not await self._reauthentication.passes(who, password, context.now):
-            return await self._show(context, problem=WRONG_PASSWORD, name=name)
+            return await self._show(context.refused(403, WRONG_PASSWORD), name=name)
         token, digest = api_tokens.new_token(urandom(TOKEN_SIZE))
         offer = api_tokens.offer(owner, name, scope, "\n".join(sites), context.now, int(days))
 
@@ -67,21 +65,11 @@ class TokenPages:
         await self._database.write(work)
         return await self._show(context, token=token)
 
-    async def _show(
-        self,
-        context: RequestContext,
-        *,
-        done: Text = "",
-        token: str = "",
-        problem: Text = "",
-        name: str = "",
-    ) -> Response:
+    async def _show(self, context: RequestContext, *, token: str = "", name: str = "") -> Response:
         owner = context.moderator.moderator_id
         return await self._layout.render(
             "tokens.html",
             context,
-            403 if problem else 200,
-            problem=problem,
             name=name,
             tokens=await self._database.read(api_tokens.of_moderator, owner),
             scopes=_scopes(context),
@@ -89,7 +77,7 @@ class TokenPages:
             name_length=NAME_LENGTH,
             days=DAYS,
             token=token,
-            done=done,
+            done=_("Token revoked.") if context.first("done") else "",
         )
 
 

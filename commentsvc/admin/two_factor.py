@@ -1,5 +1,6 @@
 """Two-factor page: moderators turn two-factor authentication on or off."""
 
+from collections.abc import Sequence
 from os import urandom
 from urllib.parse import urlsplit
 
@@ -12,7 +13,6 @@ from commentsvc.auth.two_factor import RECOVERY_CODES, RECOVERY_SIZE, SECRET_SIZ
 from commentsvc.db.connection import Snapshot, Transaction
 from commentsvc.http.messages import Response
 from commentsvc.moderation.permissions import Permission
-from commentsvc.util.i18n import Text
 
 
 class FactorPages:
@@ -45,7 +45,7 @@ class FactorPages:
             await self._database.write(self._two_factor.begin, who.moderator_id, word)
             return redirect("factor")
         if not await self._reauthentication.passes(who.name, context.first("password"), now):
-            return await self._show(context, problem=WRONG_PASSWORD)
+            return await self._show(context.refused(403, WRONG_PASSWORD))
         if what == "confirm":
             random = urandom(RECOVERY_CODES * RECOVERY_SIZE)
 
@@ -56,7 +56,8 @@ class FactorPages:
                 return codes
 
             codes = await self._database.write(switch_on)
-            return await self._show(context, codes=codes, problem="" if codes else WRONG_CODE)
+            shown = context if codes else context.refused(403, WRONG_CODE)
+            return await self._show(shown, codes=codes)
 
         def switch_off(tx: Transaction) -> bool:
             good = self._two_factor.accept(tx, who.moderator_id, code, now)
@@ -67,11 +68,9 @@ class FactorPages:
 
         if await self._database.write(switch_off):
             return redirect("factor")
-        return await self._show(context, problem=WRONG_CODE)
+        return await self._show(context.refused(403, WRONG_CODE))
 
-    async def _show(
-        self, context: RequestContext, *, codes: list[str] | None = None, problem: Text = ""
-    ) -> Response:
+    async def _show(self, context: RequestContext, codes: Sequence[str] = ()) -> Response:
         who = context.moderator
 
         def work(snapshot: Snapshot) -> tuple[bool, int, bytes | None]:
@@ -86,13 +85,11 @@ class FactorPages:
         return await self._layout.render(
             "two-factor.html",
             context,
-            403 if problem else 200,
             on=on,
             left=left,
             secret=totp.written(secret) if secret else "",
             picture=_picture(totp.address(secret, self._issuer, who.name)) if secret else "",
-            codes=codes or [],
-            problem=problem,
+            codes=codes,
         )
 
 
