@@ -6,7 +6,6 @@ it is revoked.
 """
 
 import base64
-import hashlib
 from typing import Final
 
 import msgspec
@@ -14,6 +13,7 @@ import msgspec
 from commentsvc.db.connection import Snapshot, Transaction
 from commentsvc.db.query import Param, Select, prepared
 from commentsvc.db.schema.comments import ApiTokenTable, ModeratorTable
+from commentsvc.util.digest import digest
 from commentsvc.util.timestamps import DAY_MS
 
 PREFIX: Final = "cs_"  # so that scanners find leaked tokens
@@ -45,13 +45,13 @@ class ApiToken(msgspec.Struct, frozen=True):
 def new_token(random: bytes) -> tuple[str, bytes]:
     """Return a token of TOKEN_SIZE `random` bytes, and its digest for the database."""
     token = PREFIX + base64.urlsafe_b64encode(random).rstrip(b"=").decode()
-    return token, digest(token)
+    return token, digest_of_token(token)
 
 
-def digest(token: str) -> bytes:
+def digest_of_token(token: str) -> bytes:
     """Return the digest of a token, as in the database."""
     text = token[:TOKEN_LENGTH].encode(errors="surrogatepass")
-    return hashlib.blake2b(text, digest_size=32, person=b"API token").digest()
+    return digest(text, b"API token")
 
 
 def add(tx: Transaction, token: ApiToken, token_digest: bytes) -> None:
@@ -77,7 +77,7 @@ def offer(moderator_id: int, name: str, scope: str, sites: str, now: int, days: 
 
 def find(snapshot: Snapshot, token: str) -> ApiToken | None:
     """Return the token, expired or not; None if it never existed, or is revoked."""
-    row = snapshot.first(_by_digest, digest(token))
+    row = snapshot.first(_by_digest, digest_of_token(token))
     return ApiToken(*row) if row else None
 
 

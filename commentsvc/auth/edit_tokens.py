@@ -55,7 +55,7 @@ class EditTokens:
             begins = range(0, len(bits), TOKEN_SIZE)
             self._drawn = [bits[begin : begin + TOKEN_SIZE] for begin in begins]
         token = self._drawn.pop().hex()
-        return token, _digest(self._hashers[0], token.encode())
+        return token, _keyed_digest(self._hashers[0], token.encode())
 
     def check(self, token: str, stored: bytes) -> bool:
         """Return whether `stored` is the hash of `token`, compared in constant time."""
@@ -64,7 +64,7 @@ class EditTokens:
         text = token.encode(errors="surrogatepass")
         fits = False
         for hasher in self._hashers:
-            fits |= hmac.compare_digest(_digest(hasher, text), stored)
+            fits |= hmac.compare_digest(_keyed_digest(hasher, text), stored)
         return fits
 
 
@@ -95,17 +95,17 @@ class ReplyFeedWords:
 
 
 def _feed_word(hasher: hashlib.blake2b, comment_id: int) -> str:
-    return f"{comment_id}-{_digest(hasher, b'%d' % comment_id).hex()}"
+    return f"{comment_id}-{_keyed_digest(hasher, b'%d' % comment_id).hex()}"
 
 
 def _hasher(key: bytes, purpose: bytes, size: int) -> hashlib.blake2b:
-    """Return the hash object that `_digest` takes; its digests have `size` bytes."""
+    """Return the hash object that `_keyed_digest` takes; its digests have `size` bytes."""
     # BLAKE2b takes keys of up to 64 bytes, operators may give longer ones.
     short = hashlib.blake2b(key, digest_size=HASH_SIZE).digest()
     return hashlib.blake2b(key=short, digest_size=size, person=purpose)
 
 
-def _digest(hasher: hashlib.blake2b, text: bytes) -> bytes:
+def _keyed_digest(hasher: hashlib.blake2b, text: bytes) -> bytes:
     """Return the digest of `text`; copying a hash object is faster than making one with a key."""
     own = hasher.copy()
     own.update(text)

@@ -86,7 +86,7 @@ class TwoFactor:
             for n in range(RECOVERY_CODES)
         ]
         tx.change(RecoveryCodeTable.delete().where(RecoveryCodeTable.moderator == moderator_id))
-        tx.change_each(_add_code, [(moderator_id, _digest(one)) for one in codes])
+        tx.change_each(_add_code, [(moderator_id, _digest_of_code(one)) for one in codes])
         return ["-".join(one[n : n + 4] for n in range(0, len(one), 4)) for one in codes]
 
     def accept(self, tx: Transaction, moderator_id: int, code: str, now_ms: int) -> bool:
@@ -95,7 +95,7 @@ class TwoFactor:
             return True
         used = RecoveryCodeTable.delete().where(
             RecoveryCodeTable.moderator == moderator_id,
-            RecoveryCodeTable.digest == _digest(_without_separators(code)),
+            RecoveryCodeTable.digest == _digest_of_code(_without_separators(code)),
         )
         return bool(tx.change(used))
 
@@ -139,5 +139,5 @@ def _without_separators(code: str) -> str:
     return code[:60].replace(" ", "").replace("-", "").lower()
 
 
-def _digest(code: str) -> bytes:
+def _digest_of_code(code: str) -> bytes:
     return digest(code.encode(errors="replace"), b"recovery", 16)

@@ -75,12 +75,12 @@ def agreement(settings: Settings, keys: Sequence[bytes]) -> dict[str, int]:
     Only values other than the defaults count, so that versions with different settings can run side
     by side during an upgrade.
     """
-    found = {SECRET_KEY: _digest(b"\n".join(keys))}
+    found = {SECRET_KEY: _lock_number(b"\n".join(keys))}
     for field in msgspec.structs.fields(Settings):
         if field.name not in LOCAL | {"auth"}:
             section = getattr(settings, field.name)
             tables = section if isinstance(section, tuple) else (section,)
-            found[field.name] = _digest(msgspec.json.encode([*map(_chosen, tables)]))
+            found[field.name] = _lock_number(msgspec.json.encode([*map(_chosen, tables)]))
     return found
 
 
@@ -94,7 +94,7 @@ def _chosen(section: msgspec.Struct) -> dict[str, object]:
     }
 
 
-def _digest(data: bytes) -> int:
+def _lock_number(data: bytes) -> int:
     return int.from_bytes(hashlib.blake2b(data, digest_size=4).digest()) >> 1
 
 
@@ -154,7 +154,9 @@ class Election:
         try:
             connection.execute(f"SET idle_session_timeout = {SILENCE_MS}")
             connection.execute(f"SET lock_timeout = {PATIENCE_MS}")
-            mine = {_digest(name.encode()): (name, value) for name, value in self._agreed.items()}
+            mine = {
+                _lock_number(name.encode()): (name, value) for name, value in self._agreed.items()
+            }
             for kind, (_, value) in mine.items():
                 connection.execute(_AGREE, (kind, value))
             _compare(connection, mine, self._clock)

@@ -16,7 +16,6 @@ consecutive, since ids are never used again and only the writer writes.
       ThreadClosed     the thread takes no more comments
 """
 
-import hashlib
 from collections.abc import Mapping, Sequence
 from typing import Final, NamedTuple
 
@@ -39,6 +38,7 @@ from commentsvc.errors import (
 from commentsvc.model import AGING, APPROVED, CLOSED, DELETED, Comment, site_tag, thread_tag
 from commentsvc.outbox import outbox
 from commentsvc.readers import follows, subscriptions
+from commentsvc.util.digest import digest
 from commentsvc.util.timestamps import HOUR_MS
 
 RETRY: Final = HOUR_MS  # milliseconds in which the same content counts as a retry
@@ -237,7 +237,7 @@ def add(tx: Transaction, new: NewComment, now: int) -> InsertResult:
     row = tx.first(find_thread, new.url, new.site)
     ref, closed = _thread(tx, new, now, row, untitled)
     placed = None if closed else _placed(tx, new, ref)
-    key = digest(new.key, new.derived)
+    key = digest_of_key(new.key, new.derived)
     comment = _insert(tx, placed, now, ref, key) if placed else None
     if comment is None:
         for row in tx.query(_find_key, key):
@@ -299,10 +299,10 @@ def _queue_messages(
         follows.published(tx, first, last, now)
 
 
-def digest(key: str, derived: bool) -> bytes:
+def digest_of_key(key: str, derived: bool) -> bytes:
     """Return the digest of a key; a derived key never has the digest of an explicit one."""
     kind = b"derived" if derived else b"explicit"
-    return hashlib.blake2b(key.encode(), digest_size=KEY_BYTES, person=kind).digest()
+    return digest(key, kind, KEY_BYTES)
 
 
 def _thread(
@@ -494,7 +494,7 @@ def _add_many(tx: Transaction, items: Sequence[tuple[NewComment, int]]) -> list[
             published_at = newest[ref.site_id]
             if published_at < now:
                 published_at = newest[ref.site_id] = now
-        rows.append(_row(new, now, published_at, ref, digest(new.key, new.derived)))
+        rows.append(_row(new, now, published_at, ref, digest_of_key(new.key, new.derived)))
     submissions = [new for new, _ in items]
     if any(map(_is_known, submissions)):
         known = [row + _known(new) for row, new in zip(rows, submissions, strict=True)]

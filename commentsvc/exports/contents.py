@@ -397,7 +397,7 @@ def _comment(
         title or "",
         score,
         reasons,
-        _digest(network),
+        _as_hex(network),
         anchor,
         subscription is not None,
         _training(label, tokens),
@@ -561,5 +561,5 @@ def _moment(moment: int | None) -> str | None:
     return None if moment is None else rfc3339_ms(moment)
 
 
-def _digest(value: bytes | None) -> str | None:
+def _as_hex(value: bytes | None) -> str | None:
     return None if value is None else value.hex()

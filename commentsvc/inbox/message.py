@@ -99,7 +99,7 @@ class MailParser:
             raise Unwanted("it answers no mail of ours")
         if reason:
             raise Unwanted(reason)
-        name = _digest(fields, raw)
+        name = _identity(fields, raw)
         try:
             words, doubt, why = self._answer(raw, fields)
         except Exception as error:  # as above, and Unreadable
@@ -259,7 +259,7 @@ def _values(message: Message, *names: str) -> list[str]:
     return [str(value) for name in names for value in message.get_all(name, [])]
 
 
-def _digest(message: Message, raw: bytes) -> bytes:
+def _identity(message: Message, raw: bytes) -> bytes:
     """Return the digest of a mail's Message-ID, or of the whole mail if it has none."""
     name = next(iter(_values(message, "Message-ID")), "").strip()
     identity = name.encode(errors="replace") if 0 < len(name) <= _ID_LENGTH else raw

@@ -4,9 +4,10 @@ A name is a digest of the content with its width and height in pixels, so the co
 never changes.
 """
 
-import hashlib
 import re
 from typing import Final
+
+from commentsvc.util.digest import digest
 
 NAME: Final = r"[0-9a-f]{32}-[0-9]{1,4}x[0-9]{1,4}"
 _NAMED: Final = re.compile(rf"\bimage:({NAME})(?![0-9])").findall
@@ -15,7 +16,7 @@ DIGEST: Final = 16  # bytes
 
 def name(content: bytes, width: int, height: int) -> str:
     """Return the name of an image with that content and size in pixels."""
-    return f"{_digest(content)}-{width}x{height}"
+    return f"{_digest_of_content(content)}-{width}x{height}"
 
 
 def size(image: str) -> list[str]:
@@ -25,11 +26,14 @@ def size(image: str) -> list[str]:
 
 def is_named_so(image: str, content: bytes) -> bool:
     """Return whether an image of that content may have the name `image`."""
-    return image.startswith(f"{_digest(content)}-") and re.fullmatch(NAME, image) is not None
+    return (
+        image.startswith(f"{_digest_of_content(content)}-")
+        and re.fullmatch(NAME, image) is not None
+    )
 
 
-def _digest(content: bytes) -> str:
-    return hashlib.blake2b(content, digest_size=DIGEST).hexdigest()
+def _digest_of_content(content: bytes) -> str:
+    return digest(content, size=DIGEST).hex()
 
 
 def names(source: str) -> list[str]:

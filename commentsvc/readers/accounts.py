@@ -86,7 +86,7 @@ def of_token(snapshot: Snapshot, token: str, now: int) -> SignedReader | None:
     """Return the reader whose session has this token; None if it is over or was never ours."""
     if not token or len(token) > TOKEN_LENGTH:
         return None
-    row = snapshot.first(_of_session, _digest(token), now)
+    row = snapshot.first(_of_session, _digest_of_token(token), now)
     return SignedReader(*row) if row else None
 
 
@@ -197,7 +197,7 @@ def begin_session(tx: Transaction, reader_id: int, now: int) -> str:
         tx.change(ReaderSessionTable.delete().where(ReaderSessionTable.id == oldest))
     row = {
         "reader": reader_id,
-        "digest": _digest(token),
+        "digest": _digest_of_token(token),
         "expires_at": now + SESSION,
     }
     tx.change(ReaderSessionTable.insert(row))
@@ -206,7 +206,9 @@ def begin_session(tx: Transaction, reader_id: int, now: int) -> str:
 
 def end_session(tx: Transaction, token: str) -> None:
     """End the session with that token."""
-    tx.change(ReaderSessionTable.delete().where(ReaderSessionTable.digest == _digest(token)))
+    tx.change(
+        ReaderSessionTable.delete().where(ReaderSessionTable.digest == _digest_of_token(token))
+    )
 
 
 def end_sessions(tx: Transaction, reader_id: int) -> None:
@@ -278,5 +280,5 @@ def forget(tx: Transaction, email: str) -> None:
         tx.change(table.delete().where(table.email == email.lower()))
 
 
-def _digest(token: str) -> bytes:
+def _digest_of_token(token: str) -> bytes:
     return digest(token, b"reader session")

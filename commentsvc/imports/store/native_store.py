@@ -151,7 +151,7 @@ def add_details(
     if who := record.reader:
         signed_in = ReaderRecord(ref.site, who.issuer, who.subject, record.author, record.email)
         reader_id = _put_reader(tx, signed_in, import_id)
-    tx.change(_judge, comment_id, record.score, _digest(record.network), reader_id)
+    tx.change(_judge, comment_id, record.score, _from_hex(record.network), reader_id)
     if record.proposed_title:
         tx.change(_ADD_TITLE, comment_id, record.proposed_title)
     _add_history(tx, record, comment_id, keeps_ids=keeps_ids)
@@ -178,7 +178,7 @@ def add_details(
         tx.change(_ADD_WISH, comment_id, record.language)
 
 
-def _digest(text: str | None) -> bytes | None:
+def _from_hex(text: str | None) -> bytes | None:
     return bytes.fromhex(text) if text else None
 
 

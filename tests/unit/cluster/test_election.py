@@ -139,7 +139,7 @@ def test_locks_of_a_stranger_refuse_nobody_and_are_named(
     postgresql_upgrade.upgrade(url)
     postgresql_server.run("CREATE ROLE stranger LOGIN")
     theirs = postgresql_server.url("election", user="stranger")
-    mail = election._digest(b"mail")
+    mail = election._lock_number(b"mail")
     try:
         with psycopg.connect(theirs, autocommit=True) as stranger:
             stranger.execute("SELECT pg_advisory_lock_shared(%s::int, 2)", [mail])
