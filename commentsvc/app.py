@@ -247,12 +247,15 @@ async def _open(
 
 
 def _with_room(settings: Settings) -> ServerSettings:
-    """Return the server's settings, with room in a body for an uploaded picture and a form."""
-    server = settings.server
-    if not any(site.images for site in settings.sites):
-        return server
-    room = settings.comments.image_kib + settings.server.max_body_kib
-    return msgspec.structs.replace(server, max_body_kib=room)
+    """Return the server's settings, with room in a body for a picture and a form, or for a mail."""
+    room = settings.server.max_body_kib
+    if any(site.images for site in settings.sites):
+        room += settings.comments.image_kib
+    if settings.inbox.hook_secret:
+        from commentsvc.inbox.message import MAIL_SIZE
+
+        room = max(room, (MAIL_SIZE >> 10) + 1)
+    return msgspec.structs.replace(settings.server, max_body_kib=room)
 
 
 def _join(

@@ -62,7 +62,7 @@ class Operation(Generic[Q]):
     type of ``{path}``. With `ignores_unknown`, parameters that are not in `query` are ignored,
     since clients of other systems send some. `without_effect` are parameters of `query` that are
     accepted for such clients, and change nothing. The answers of one that is `cached` have tags.
-    With `takes_file`, the body may be larger than `server.max_body_kib` by a picture. An operation
+    With `takes_file`, the body may be larger than `server.max_body_kib`. An operation
     with a `bearer` requires `Authorization: Bearer`, with a token of that kind. One that is
     `for_moderators` is a moderation page, which is not in the OpenAPI document; `permission` is
     what the account needs (see `moderation.permissions`). `note` adds details to the summary.

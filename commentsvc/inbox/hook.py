@@ -48,6 +48,7 @@ class InboxHook:
         body=(Content("message/rfc822"),),
         ignores_unknown=True,
         errors=(400, 401, 404, 429, 503),
+        takes_file=True,
         note="For mail servers. `Authorization: Bearer` holds the setting `inbox.hook_secret`; the "
         "body is the mail as it arrived. Other mails are accepted too, but ignored.",
     )

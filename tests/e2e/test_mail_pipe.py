@@ -136,12 +136,15 @@ class Postfix:
         except AssertionError as error:
             raise AssertionError(f"{error}: {self.log()}") from None
 
-    def deliver(self, address: str, words: str, number: int) -> None:
+    def deliver(self, address: str, words: str, number: int, kind: str = "text/plain") -> None:
         mail = (
             f"From: me@blog.example\nTo: {address}\nSubject: Re: hi\nMessage-ID: <{number}@x>\n"
-            f"In-Reply-To: <y@z>\n\n{words}\n"
+            f"In-Reply-To: <y@z>\nMIME-Version: 1.0\nContent-Type: {kind}\n\n{words}\n"
         )
         self.run("sendmail", "-f", "me@blog.example", address, given=mail)
+
+
+LINES = f"{'A' * 76}\n" * 40_000  # 3 MB
 
 
 @pytest.fixture
@@ -223,7 +226,9 @@ def test_the_alias_of_the_manual_delivers_as_nobody_and_waits_for_the_service(
     port = free_port()
     alias = example("comments: ").replace("/etc/postfix/commentsvc-secret", str(secret))
     postfix.start(aliases=alias.replace("127.0.0.1:8080", f"127.0.0.1:{port}"))
-    postfix.deliver(address(1), "ok", 1)
+    picture = f"Content-Type: image/png\nContent-Transfer-Encoding: base64\n\n{LINES}"
+    parts = f"--b\nContent-Type: text/plain\n\nok\n--b\n{picture}--b--"
+    postfix.deliver(address(1), parts, 1, "multipart/mixed; boundary=b")
     postfix.wait_for("status=deferred", "the mail to be kept")
     with serving(postfix.folder / "service", ENVIRON, f"127.0.0.1:{port}") as service:
         assert service.submit("/p/", "Are you open?").status == 202

@@ -313,6 +313,18 @@ def test_a_mail_server_hands_answers_over_by_its_secret(service: Served) -> None
         assert bool(service.database.read_now(inbox.next_waiting)) == (status == 202)
 
 
+def test_a_mail_with_a_picture_may_be_larger_than_other_bodies(service: Served) -> None:
+    original = asked(service)
+    head, body = plain(original, "ok").split(b"Content-Type", 1)[0], b"\r\n\r\nok\r\n"
+    mail = head + b'Content-Type: multipart/mixed; boundary="b"\r\n\r\n--b' + body + b"--b"
+    mail += b"\r\nContent-Type: image/png\r\n\r\n" + (b"A" * 76 + b"\r\n") * 40_000 + b"--b--\r\n"
+    for raw in (b"x" * (4 << 20), mail):
+        answer = service.ask("POST", "/api/inbox", raw, authorization=f"Bearer {SECRET}")
+        assert answer.status == 202
+    receive(service, mail)
+    assert comment(service, 1).status == "approved"
+
+
 def test_wrong_secrets_of_the_hook_are_limited_for_their_network(service: Served) -> None:
     def answers(secret: str, count: int, peer: str = "192.0.2.1") -> list[int]:
         ask = service.ask
