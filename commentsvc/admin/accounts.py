@@ -207,10 +207,12 @@ class AccountPages:
     ) -> Response:
         return render(
             "invitation.html",
+            status,
             csrf_token=context.csrf_token,
             token=token,
             name=name,
             site=self._title,
+            problem=problem,
         )
 
     async def _show(self, context: RequestContext, *, link: str = "") -> Response:
