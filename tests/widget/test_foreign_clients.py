@@ -199,6 +199,15 @@ def test_a_theme_made_for_version_2_of_waline_counts_lists_and_posts(
     assert texts(service)[-1] == "Written *here*"
 
 
+def write_with_artalk(page: Page, service: Service) -> None:
+    page.locator(".atk-name").fill("Cid")
+    page.locator(".atk-email").fill("cid@blog.example")
+    page.locator(".atk-textarea").fill("Written *here*")
+    page.locator(".atk-send-btn").click()
+    expect(page.locator(".atk-content", has_text="Written here")).to_be_visible()
+    assert texts(service)[-1] == "Written *here*"
+
+
 def test_a_theme_made_for_artalk_counts_lists_and_posts(
     page: Page, blog: Blog, service: Service, tmp_path: Path
 ) -> None:
@@ -212,12 +221,7 @@ def test_a_theme_made_for_artalk_counts_lists_and_posts(
     expect(first.locator(".atk-content em").first).to_have_text("first")
     expect(first.locator(".atk-comment-children .atk-comment-wrap")).to_have_count(2)
     expect(top.nth(1).locator("pre")).to_have_text("a *b*\n\nc\n")
-    page.locator(".atk-name").fill("Cid")
-    page.locator(".atk-email").fill("cid@blog.example")
-    page.locator(".atk-textarea").fill("Written *here*")
-    page.locator(".atk-send-btn").click()
-    expect(page.locator(".atk-content", has_text="Written here")).to_be_visible()
-    assert texts(service)[-1] == "Written *here*"
+    write_with_artalk(page, service)
 
 
 def test_a_theme_may_name_its_pages_for_artalk_by_their_addresses(
@@ -226,12 +230,7 @@ def test_a_theme_may_name_its_pages_for_artalk_by_their_addresses(
     open_(page, blog, service, tmp_path, ("artalk", ARTALK_BY_ADDRESS))
     expect(page.locator(".artalk-comment-count")).to_have_text("5")
     expect(page.locator(".atk-list-comments-wrap > .atk-comment-wrap")).to_have_count(3)
-    page.locator(".atk-name").fill("Cid")
-    page.locator(".atk-email").fill("cid@blog.example")
-    page.locator(".atk-textarea").fill("Written *here*")
-    page.locator(".atk-send-btn").click()
-    expect(page.locator(".atk-content", has_text="Written here")).to_be_visible()
-    assert texts(service)[-1] == "Written *here*"
+    write_with_artalk(page, service)
 
 
 def test_a_theme_made_for_disqus_counts(

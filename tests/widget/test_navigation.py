@@ -52,8 +52,9 @@ def count(page: Page) -> list[int]:
     return counted
 
 
-def test_ten_pages_leave_one_stream_and_one_timer(
-    page: Page, open_thread: Callable[..., Page], answers: Answers
+@pytest.mark.parametrize("is_same_page", [False, True])
+def test_ten_pages_or_changes_of_the_url_leave_one_stream_and_one_timer(
+    page: Page, open_thread: Callable[..., Page], answers: Answers, *, is_same_page: bool
 ) -> None:
     answers.comments = [comment(1, "One.")]
     page.add_init_script(WATCH)
@@ -63,10 +64,14 @@ def test_ten_pages_leave_one_stream_and_one_timer(
     open_thread()
     for number in range(10):
         expect(page.locator("#commentsvc-1")).to_be_visible()
-        with page.expect_request("**/stream?*"):
+        asked = (is_same_page and number) or "wet-wood"
+        with page.expect_request(f"**/stream?url=*{asked}*"):
             page.clock.fast_forward(5_000)
         assert count(page) == [1, 1], number
-        page.evaluate(NAVIGATE, POST)
+        if is_same_page:
+            page.locator("comment-thread").evaluate(SET, ["url", f"/{number + 1}/"])
+        else:
+            page.evaluate(NAVIGATE, POST)
         assert count(page) == [0, 0], number
 
 
@@ -369,24 +374,6 @@ def test_a_page_that_cannot_be_loaded_shows_the_fallback_and_no_comment_of_anoth
     answers.recover()
     thread.get_by_role("button", name="Try again").click()
     expect(page.locator("#commentsvc-1")).to_be_visible()
-
-
-def test_ten_changes_of_the_url_leave_one_stream_and_one_timer(
-    page: Page, open_thread: Callable[..., Page], answers: Answers
-) -> None:
-    answers.comments = [comment(1, "One.")]
-    page.add_init_script(WATCH)
-    stream = {"Access-Control-Allow-Origin": "*", "Content-Type": "text/event-stream"}
-    page.route("**/stream?*", lambda route: route.fulfill(headers=stream, body="retry: 9999\n\n"))
-    page.clock.install()
-    open_thread()
-    for number in range(10):
-        expect(page.locator("#commentsvc-1")).to_be_visible()
-        with page.expect_request(f"**/stream?url=*{number or 'wet-wood'}*"):
-            page.clock.fast_forward(5_000)
-        assert count(page) == [1, 1], number
-        page.locator("comment-thread").evaluate(SET, ["url", f"/{number + 1}/"])
-        assert count(page) == [0, 0], number
 
 
 BUILT = """<section class="commentsvc-thread" dir="ltr"><form class="commentsvc-form">

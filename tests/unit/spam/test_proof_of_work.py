@@ -88,15 +88,20 @@ def test_an_endless_answer_is_not_read(ours: ProofOfWork) -> None:
     assert not ours.is_solved(padded, FORM_TOKEN)
 
 
-def numbers(opened: int, pause_ms: int) -> list[int]:
-    """Return how many numbers each challenge could choose from, while `opened` forms arrive."""
+def choosing() -> tuple[ProofOfWork, list[int]]:
+    """Return a proof of work, and how many numbers each of its challenges could choose from."""
     asked: list[int] = []
 
     def choose(count: int) -> int:
         asked.append(count)
         return 0
 
-    work = ProofOfWork([KEY], 100, choose)
+    return ProofOfWork([KEY], 100, choose), asked
+
+
+def numbers(opened: int, pause_ms: int) -> list[int]:
+    """Return how many numbers each challenge could choose from, while `opened` forms arrive."""
+    work, asked = choosing()
     for number in range(opened):
         work.challenge(FORM_TOKEN, number * pause_ms)
     return asked
@@ -110,13 +115,7 @@ def test_a_wave_makes_it_harder_to_an_upper_bound() -> None:
 
 
 def test_who_asks_often_makes_it_harder_for_nobody_else() -> None:
-    asked: list[int] = []
-
-    def choose(count: int) -> int:
-        asked.append(count)
-        return 0
-
-    work = ProofOfWork([KEY], 100, choose)
+    work, asked = choosing()
     for _ in range(1_000):
         work.challenge(FORM_TOKEN, 0, b"bot")
     work.challenge(FORM_TOKEN, 0, b"reader")
@@ -128,13 +127,7 @@ def test_a_quiet_blog_asks_for_little() -> None:
 
 
 def test_after_a_wave_it_gets_easier_again() -> None:
-    asked: list[int] = []
-
-    def choose(count: int) -> int:
-        asked.append(count)
-        return 0
-
-    work = ProofOfWork([KEY], 100, choose)
+    work, asked = choosing()
     for _ in range(1_000):
         work.challenge(FORM_TOKEN, 0)
     work.challenge(FORM_TOKEN, 10 * HALF_MS)
