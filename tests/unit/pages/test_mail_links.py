@@ -154,15 +154,19 @@ def test_no_page_of_a_link_is_kept_framed_or_told_to_others(service: Served) -> 
         assert not answer.tags
 
 
-def test_the_mail_of_a_submission_leads_here(service: Served) -> None:
-    """From the submission to the outbox's row, the mail and its link."""
-    now = int(service.now * 1_000)
-    [row] = service.database.read_now(outbox.due, "mail", now, 9)
+def mailed(service: Served) -> str:
+    """Return the text of the only mail that waits."""
+    [row] = service.database.read_now(outbox.due, "mail", int(service.now * 1_000), 9)
     envelope = service.database.read_now(MailComposer(WITH_MAIL, service.links).compose, row)
     assert envelope
     body = envelope.message.get_body(("plain",))
     assert body
-    [first, *_] = re.findall(r"https://c\.example(/mail/comment\?t=\S+)", body.get_content())
+    return str(body.get_content())
+
+
+def test_the_mail_of_a_submission_leads_here(service: Served) -> None:
+    """From the submission to the outbox's row, the mail and its link."""
+    [first, *_] = re.findall(r"https://c\.example(/mail/comment\?t=\S+)", mailed(service))
     assert service.form(first, "").status == 200
     assert status(service) == "approved"
 
@@ -183,13 +187,7 @@ def moderator(service: Served) -> Served:
 
 def test_a_moderator_answers_from_a_mail(moderator: Served) -> None:
     """Open the link, then press the button."""
-    now = int(moderator.now * 1_000)
-    [row] = moderator.database.read_now(outbox.due, "mail", now, 9)
-    envelope = moderator.database.read_now(MailComposer(WITH_MAIL, moderator.links).compose, row)
-    assert envelope
-    body = envelope.message.get_body(("plain",))
-    assert body
-    [target] = re.findall(r"https://c\.example(/mail/answer\?t=\S+)", body.get_content())
+    [target] = re.findall(r"https://c\.example(/mail/answer\?t=\S+)", mailed(moderator))
     page = moderator.get(target)
     assert title(page) == "Answer this comment"
     html = page.body.decode()
@@ -240,12 +238,7 @@ def test_what_was_marked_as_spam_meanwhile_is_not_answered(moderator: Served) ->
 
 
 def test_a_mail_to_an_address_of_no_account_leads_to_the_moderation_pages(service: Served) -> None:
-    [row] = service.database.read_now(outbox.due, "mail", int(service.now * 1_000), 9)
-    envelope = service.database.read_now(MailComposer(WITH_MAIL, service.links).compose, row)
-    assert envelope
-    body = envelope.message.get_body(("plain",))
-    assert body
-    assert "https://c.example/moderation/comment?id=1#answer" in body.get_content()
+    assert "https://c.example/moderation/comment?id=1#answer" in mailed(service)
 
 
 def test_a_page_speaks_the_language_of_its_link_or_else_of_the_browser(service: Served) -> None:
