@@ -47,13 +47,18 @@ QUIT_DEADLINE: Final = 5.0  # seconds
 # An address without characters that would end it, begin a command, or be decoded (RFC 2047).
 _ADDRESS: Final = re.compile(r"(?!.*=\?)[^\s<>()\x00-\x20\x7f]+@[^\s<>()@\x00-\x20\x7f]+").fullmatch
 
-# The class of an enhanced status code (RFC 3463), and those of a mailbox that does not exist, is
-# closed, or has a domain that cannot be reached.
-_STATUS: Final = re.compile(r"\b5\.(1\.[78]|[0-9]{1,3})\b").search
-_NO_MAILBOX: Final = ("1", "2", "4")
-# Words of refusals without such a code that are not about the recipient.
+# An enhanced status code (RFC 3463), and those of a mailbox that does not exist or is closed, or
+# whose domain cannot be reached. 5.2.2 is that of a full one, and 5.4.5 that of a limit of ours.
+_STATUS: Final = re.compile(r"\b5\.([0-9]{1,3}\.[0-9]{1,3})\b").search
+_NO_MAILBOX: Final = ("1.0", "1.1", "1.2", "1.3", "1.4", "1.6", "1.10", "2.1", "4.1", "4.4")
+# Words of refusals that are about the sender, or about something that passes.
+_PASSES: Final = re.compile(
+    r"send(?:er|ing)|quota|limit|full|exceed|too many|throttl|your (?:account|ip)|try again",
+    re.IGNORECASE,
+).search
+# The same in refusals without a status code.
 _RULES: Final = re.compile(
-    r"relay|sender|authent|not permitted|prohibit|denied|polic|verif|spam|block|list", re.IGNORECASE
+    r"relay|authent|not permitted|prohibit|denied|polic|verif|spam|block|list", re.IGNORECASE
 ).search
 
 # A line break that does not continue a field (RFC 5322, 2.2.3), or a lone CR or LF.
@@ -187,6 +192,8 @@ def _has_no_mailbox(code: int, text: str) -> bool:
 
     Servers also refuse recipients for the sender, its login, or their own rules.
     """
+    if _PASSES(text):
+        return False
     if status := _STATUS(text):
         return status[1] in _NO_MAILBOX
     return code in (550, 551, 553) and not _RULES(text)

@@ -176,7 +176,17 @@ def spoil(**values: object) -> Any:  # Any: a function that sets attributes of a
         (spoil(answers=["421 4.3.2 Shutting down"]), ServerUnreachable, "421"),
         (spoil(answers=["550 User unknown"]), DeliveryRejected, "550 User unknown"),
         (spoil(answers=["550 5.4.1 Access denied"]), DeliveryRejected, "550 5.4.1"),
-        (spoil(answers=["550 5.1.8 Bad sender"]), TemporaryFailure, "550 5.1.8"),
+        *(
+            (spoil(answers=[refusal]), TemporaryFailure, refusal)
+            for refusal in (
+                "550 5.1.8 Bad sender",
+                "550 5.1.0 Sender rejected",
+                "552 5.2.2 Mailbox full",
+                "550 The mailbox is over its quota",
+                "550 5.4.5 Daily user sending quota exceeded",
+                "550 Too many mails in an hour",
+            )
+        ),
         (spoil(answers=["554 5.7.1 Relay access denied"]), TemporaryFailure, "554 5.7.1"),
         (spoil(answers=["550 relay not permitted"]), TemporaryFailure, "550 relay"),
         (spoil(answers=["554 Not today"]), TemporaryFailure, "554 Not today"),
