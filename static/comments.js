@@ -80,7 +80,7 @@ function renderComment(thread, comment, answered) {
 
 class CommentList {
   element = h("ol.list");
-  #items = new Map(); // by id
+  #items = new Map();
 
   find(id) {
     return this.#items.get(id);
@@ -145,7 +145,7 @@ export class Thread {
   #feed = h("a.link");
   #more = h("button.button", { hidden: true });
   #loading = h("p.skeleton");
-  #box; // becomes a form
+  box; // becomes a form
   #fallback = [];
 
   #observer = new IntersectionObserver(
@@ -185,7 +185,7 @@ export class Thread {
     this.#leaving.abort();
   }
 
-  /** Leave the element to another thread, as the blog wrote it */
+  /** Leave the element as the blog wrote it */
   end() {
     this.pause();
     this.hasEnded = true;
@@ -227,7 +227,7 @@ export class Thread {
     this.messages = await loadMessages(host);
     this.#loading.textContent = this.messages.loading;
     await stylesheet;
-    if (!this.#box && !built && !this.hasEnded) host.append(this.#loading);
+    if (!this.box && !built && !this.hasEnded) host.append(this.#loading);
     await loaded;
     const page = await answer.catch(() => {});
     if (page?.deleted?.length) {
@@ -246,7 +246,7 @@ export class Thread {
     host.style.minHeight = end - top + "px";
     this.page = page;
     this.#comments = after ? [...this.#comments, ...page.data] : page.data;
-    if (!this.#box) this.#build(sort, prerendered?.keepDraft(this, built));
+    if (!this.box) this.#build(sort, prerendered?.keepDraft(this, built));
     this.show();
     this.#more.hidden = true;
     if (page.next) this.offer("more", page.next);
@@ -275,17 +275,21 @@ export class Thread {
     this.#feed.href = base + this.path("feed.atom");
     this.#feed.title = messages.feed;
     this.#feed.append(icon(FEED));
-    const bar = h("div.bar", {}, this.#heading, h("div.actions", {}, this.#order, this.#feed));
     this.closed = this.host.closed || new Date(closes) < new Date();
+    const isTop = (this.host.form || (sort == "newest" && "top")) == "top";
+    const write = h("button.link", { type: "button", name: "compose" }, messages.write);
+    const jump = count < 2 || isTop || this.closed ? "" : write;
+    const bar = h("div.bar", {}, this.#heading, h("div.actions", {}, jump, this.#order, this.#feed));
     const draft = storage.get(this.url + "#");
     const text = messages[count ? "write" : "first"];
     const box = { name: "write", value: draft?.message ?? "", ariaLabel: text, placeholder: text, rows: 1 };
-    this.#box = this.closed ? h("p.hint", {}, messages.closed) : h("textarea.input", box);
-    this.#element.append(bar, tree.element, error, this.#more, status, this.#box);
+    this.box = this.closed ? h("p.hint", {}, messages.closed) : h("textarea.input", box);
+    this.#element.append(bar, tree.element, error, this.#more, status, this.box);
+    if (isTop) bar.after(this.box);
     this.#fallback = [...this.host.childNodes].filter(isForeign);
     this.host.replaceChildren(this.#element);
-    if (isFocused) this.#box.focus();
-    else if (draft) this.#react({ type: "focusin", target: this.#box });
+    if (isFocused) this.box.focus();
+    else if (draft) this.#react({ type: "focusin", target: this.box });
     this.resume();
   }
 
@@ -293,7 +297,7 @@ export class Thread {
     const control = event.target.closest("[name], form");
     if (!control || control.form) return;
     const draft = this.url + "#";
-    if (event.type == "input" && control == this.#box) {
+    if (event.type == "input" && control == this.box) {
       storage.set(draft, { ...storage.get(draft), message: control.value });
     }
     try {
@@ -329,7 +333,7 @@ export class Thread {
 }
 
 export class CommentThread extends HTMLElement {
-  static observedAttributes = ["url", "sort", "depth", "load", "closed", "lang"];
+  static observedAttributes = ["url", "sort", "depth", "load", "closed", "lang", "form"];
 
   static define() {
     reflect(this, {
@@ -337,6 +341,7 @@ export class CommentThread extends HTMLElement {
       sort: (value) => ["newest", "top"].find((word) => word == value?.toLowerCase()) ?? "oldest",
       depth: (value) => (/^\s*\d/.test(value) ? parseInt(value) : 4),
       load: (value) => (value?.toLowerCase() == "click" ? "click" : ""),
+      form: (value) => ["top", "bottom"].find((word) => word == value?.toLowerCase()) ?? "",
       closed: (value) => (value ?? "false") != "false",
     });
     customElements.define("comment-thread", this);

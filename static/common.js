@@ -11,7 +11,7 @@ export function h(name, properties = {}, ...children) {
   return element;
 }
 
-/** Make attributes properties; null, false and "" remove them */
+/** null, false and "" remove an attribute */
 export function reflect({ prototype }, readers) {
   for (const name in readers) {
     Object.defineProperty(prototype, name, {
@@ -26,7 +26,7 @@ export function reflect({ prototype }, readers) {
   }
 }
 
-/** Use what was set before the class was known */
+/** Use what was set before */
 export function takeProperties(element) {
   for (const [name, value] of Object.entries(element)) {
     delete element[name];
@@ -38,13 +38,11 @@ export const anchorOf = ({ id, anchor = "commentsvc-" + id }) => anchor;
 
 const policy = window.trustedTypes?.createPolicy("commentsvc", { createHTML: (html) => html });
 
-/** No other code sets HTML */
 export function setHTML(element, html) {
   element.innerHTML = policy?.createHTML(html) ?? html;
   return element;
 }
 
-/** 16 × 16 units */
 export function icon(path) {
   const svg = `<svg viewBox="0 0 16 16" aria-hidden="true"><path d="${path}"/></svg>`;
   return setHTML(h("i"), svg).firstChild;
@@ -55,7 +53,7 @@ export function actionButton(name, path, title, properties = {}, text = "") {
   return h("button.link", { type: "button", name, ...more }, icon(path), text);
 }
 
-/** Load a stylesheet, again if a router removes it; the blog's rules win */
+/** A router may remove it; the rules of the blog win */
 export function loadStylesheet(name) {
   return new Promise((loaded) => {
     const href = base + "static/" + name;
@@ -82,7 +80,6 @@ try {
   store = localStorage;
 } catch {}
 
-// It may be forbidden or full
 export const storage = {
   get(name) {
     try {
@@ -102,7 +99,7 @@ export const storage = {
 /** Browsers remember failures */
 export const again = (name) => () => import(/* @vite-ignore */ `./${name}.js?` + Date.now());
 
-const loading = {}; // promises
+const loading = {};
 
 /** In the element's language; a `part` is loaded on use */
 export function loadMessages(element, part = "") {

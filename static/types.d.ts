@@ -161,6 +161,7 @@ declare module "./comments.js" {
     sort: "oldest" | "newest" | "top";
     depth: number;
     load: "" | "click";
+    form: "" | "top" | "bottom";
     closed: boolean;
   }
 }

@@ -670,7 +670,8 @@ def test_lines_of_c_keep_their_budget() -> None:
 # imports cannot be circular. The map in static/README.md has the same order.
 SCRIPTS = [
     "old/stacosys", "old/disqus-count", "comments",
-    "thread/actions", "thread/deletion", "thread/menu", "thread/voting", "thread/submitted",
+    "thread/actions", "thread/deletion", "thread/menu", "thread/voting", "thread/compose",
+    "thread/submitted",
     "thread/reveal", "thread/live", "thread/approval", "thread/target", "thread/extras",
     "thread/moderate",
     "thread/own_comments", "thread/own_buttons", "thread/prerendered", "thread/contrast",

@@ -6,7 +6,6 @@ import { again, get, h, loadStylesheet, storage } from "../common.js";
 // Text fields of macOS have other uses for Control
 const COMMAND = /^(Mac|iP)/.test(navigator.platform) ? "metaKey" : "ctrlKey";
 const KEYS = { b: "bold", i: "italic", k: "link", e: "code" };
-const PATIENCE_MS = 1500; // that a comment waits for its proof of work
 const PAUSE_MS = 800; // before it shows that the draft is stored
 const FEW = 200; // characters left: it shows them
 
@@ -33,7 +32,7 @@ export function write(thread, box) {
 
 export class CommentForm {
   /** @type {any} its fields are properties */
-  element = h("form.form", { noValidate: true }); // sending.js checks it
+  element = h("form.form", { noValidate: true });
   about;
   writer = writer;
   key; // sent twice, the comment is stored once
@@ -48,6 +47,8 @@ export class CommentForm {
   errors = {}; // elements by field
   tools = h("div.actions");
   identity = h("div.identity");
+  choices = h("div.actions");
+  #remember = h("label");
   #known = h("p.hint"); // instead of `identity`
   #charactersLeft = h("small.hint"); // or that the draft is stored
   #timer;
@@ -63,16 +64,14 @@ export class CommentForm {
     const { messages, url } = options.thread;
     const about = { messages, url, ...options };
     this.about = about;
-    const { title, parent, own } = about;
+    const { title = messages.write, parent, own } = about;
     this.draft = url + "#" + (own ? "=" : "") + (parent?.id ?? "");
     const kept = storage.get(this.draft) ?? {};
     this.key = kept.key;
-    if (title) this.element.append(h("h3", {}, title));
     const message = kept.message || about.message || (own ? parent.content : "");
     const field = this.#addField(this.element, "message", message, { required: true });
-    field.placeholder = about.messages.write;
+    field.placeholder = title;
     field.addEventListener("paste", (event) => this.#paste(event));
-    this.errors.message.before(this.#charactersLeft);
     if (!own) this.#addIdentity(kept);
     this.#addButtons();
     this.element.addEventListener("focusin", () => this.begin());
@@ -104,12 +103,12 @@ export class CommentForm {
     for (const name in IDENTITY) {
       this.#addField(this.identity, name, kept[name] || writer[name], IDENTITY[name]);
     }
-    this.element.append(this.identity, this.#known);
     const checked = Boolean(storage.get("writer"));
     const remember = h("input", { name: "remember", type: "checkbox", checked });
-    this.identity.append(h("label", {}, remember, " ", messages.remember));
+    this.#remember.append(remember, " ", messages.remember);
+    this.choices.append(this.#remember, this.#known);
     const trap = h("input", { name: "subject", hidden: true }); // for bots
-    this.element.append(trap, h("p.hint", {}, messages.hint));
+    this.element.append(this.identity, this.choices, trap);
     const isOther = (name) => this.element[name].value != (writer[name] ?? "");
     this.showIdentity(!writer.author || Object.keys(IDENTITY).some(isOther));
   }
@@ -118,7 +117,7 @@ export class CommentForm {
     const { messages } = this.about;
     const reader = storage.get("reader");
     if (reader) this.element.author.value = reader.name;
-    this.identity.hidden = reader || !isShown;
+    this.identity.hidden = this.#remember.hidden = reader || !isShown;
     this.#known.hidden = reader || isShown;
     const onclick = () => {
       this.showIdentity(true);
@@ -131,15 +130,15 @@ export class CommentForm {
 
   #addButtons() {
     const { messages, parent, own } = this.about;
-    this.#sendButton.textContent = messages[own ? "save" : "send"];
+    this.#sendButton.textContent = messages[own ? "save" : parent ? "reply" : "send"];
     this.#previewButton.textContent = messages.preview;
     this.#previewButton.onclick = () => this.#togglePreview();
     this.#formatButton.title = this.#formatButton.ariaLabel = messages.formatting;
     this.#formatButton.onclick = () => this.#toggleToolbar();
-    this.tools.append(this.#formatButton, this.#previewButton);
+    this.tools.append(this.#formatButton, this.#previewButton, this.#charactersLeft);
     this.element.message.after(this.tools);
     const cancel = parent ? h("button.link", { type: "reset" }, messages.cancel) : "";
-    this.element.append(this.error, h("div.actions", {}, this.#sendButton, cancel));
+    this.element.append(this.error, h("div.actions", {}, this.#sendButton, cancel, own ? "" : h("p.hint", {}, messages.hint)));
   }
 
   #pressKey(event) {
@@ -188,10 +187,6 @@ export class CommentForm {
     return fields;
   }
 
-  get isKept() {
-    return Boolean(storage.get(this.draft));
-  }
-
   #change(field) {
     this.mark(field.name, "");
     this.#preview?.update();
@@ -214,7 +209,7 @@ export class CommentForm {
     this.#charactersLeft.textContent = text.replace("#", String(Math.abs(left)));
     this.#charactersLeft.classList.toggle("commentsvc-error", left < 0);
     clearTimeout(this.#timer);
-    if (text || !this.isKept) return;
+    if (text || !storage.get(this.draft)) return;
     this.#timer = setTimeout(() => (this.#charactersLeft.textContent = messages.stored), PAUSE_MS);
   }
 
@@ -255,16 +250,15 @@ export class CommentForm {
 
   async #send() {
     const { message } = this.element;
-    if (message.readOnly) return; // it is being sent
+    if (message.readOnly) return;
     const label = this.#sendButton.textContent;
     message.readOnly = true;
     this.#sendButton.textContent = this.about.messages.sending;
     this.error.textContent = "";
     let answer;
     try {
-      const patience = new Promise((done) => setTimeout(done, PATIENCE_MS));
       const { submit } = await import("./sending.js").catch(again("form/sending"));
-      answer = await submit(this, patience);
+      answer = await submit(this);
     } catch {
       this.#sayUnreached();
     }

@@ -1,6 +1,6 @@
 // What a form offers besides: mails about comments, pictures, and signing in
 
-import { h, loadMessages } from "../common.js";
+import { h, loadMessages, storage } from "../common.js";
 
 /** Add to `form` what the service offers. */
 export async function offer(form) {
@@ -12,11 +12,14 @@ export async function offer(form) {
   if (notify) await offerMails(form);
 }
 
-/** Add a choice: no mails, or mails about replies or about all comments on the page. */
-async function offerMails({ element }) {
+/** Add a choice, once there is an address: mails about replies, about all comments, or none. */
+async function offerMails({ element, choices }) {
   const texts = await loadMessages(element, "-form");
   if (element.mails) return; // it was added meanwhile
-  const choice = h("select.input", { name: "mails" });
+  const choice = h("select.input", { name: "mails", ariaLabel: texts.mails });
   for (const name of ["none", "notify", "follow"]) choice.append(new Option(texts[name], name));
-  element.subject.before(h("label", {}, texts.mails, " ", choice));
+  const update = () => (choice.hidden = !element.email.value.trim() && !storage.get("reader"));
+  update();
+  element.addEventListener("input", update);
+  choices.append(choice);
 }

@@ -2,6 +2,7 @@
 
 import { storage } from "../common.js";
 import { errorText } from "../send.js";
+import "../rich.js"; // its styles
 
 /** Return what the browser says about faulty fields, by name, or undefined. The service knows more. */
 export function faultsOf({ element, errors }) {

@@ -4,18 +4,17 @@ import { storage } from "../common.js";
 import { explain, faultsOf } from "./refusal.js";
 import { randomId, send } from "../send.js";
 
-/**
- * Send the comment in `form`; return the service's answer, or undefined if it refuses. The comment
- * waits for its proof of work until the promise `patience` is resolved.
- */
-export async function submit(form, patience) {
+const PATIENCE_MS = 1500; // that a comment waits for its proof of work
+
+/** Send the comment in `form`; return the service's answer, or undefined if it refuses. */
+export async function submit(form) {
   completeSite(form.element.site);
   const faults = faultsOf(form);
   if (faults) return explain(form, { status: 400, fields: faults });
   form.key ||= randomId();
   const fields = { ...form.keep(), title: document.title };
   try {
-    const answer = await (form.about.own ? change(form, fields) : post(form, patience, fields));
+    const answer = await (form.about.own ? change(form, fields) : post(form, fields));
     forget(form, fields);
     return fields.mails && fields.mails != "none" ? { ...answer, mails: true } : answer;
   } catch (failure) {
@@ -48,7 +47,8 @@ function change({ about }, { message }) {
   return send("PATCH", pathOf(about, "comments/" + parent.id), { message }, own.token);
 }
 
-async function post(form, patience, { remember, mails, ...fields }) {
+async function post(form, { remember, mails, ...fields }) {
+  const patience = new Promise((done) => setTimeout(done, PATIENCE_MS));
   await Promise.race([form.begin(), patience]);
   const { about, key, token } = form;
   const body = {

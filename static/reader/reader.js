@@ -6,7 +6,7 @@ import { randomId, send } from "../send.js";
 
 /** Offer to sign in or out in `form`. */
 export async function offerSignIn(form) {
-  const { element, about, identity } = form;
+  const { element, about, choices } = form;
   const texts = await loadMessages(element, "-form");
   const line = h("p.hint");
   const add = (text, onclick) => {
@@ -29,7 +29,7 @@ export async function offerSignIn(form) {
   } else add("signIn", () => signIn(about.messages, show));
   form.readerLine?.remove();
   form.readerLine = line;
-  identity.before(line);
+  choices.append(line);
 }
 
 /** Open the window for signing in; call `done` when it has passed its token. */

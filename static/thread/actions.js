@@ -1,4 +1,4 @@
-// The actions of buttons and of the box to write
+// What buttons do
 
 import { again, loadMessages, storage } from "../common.js";
 
@@ -7,6 +7,7 @@ const replying = () => import("../form/replying.js").catch(again("form/replying"
 
 /** Each exports a function of that name, which gets the button's comment. */
 const MODULES = {
+  compose: () => import("./compose.js").catch(again("thread/compose")),
   copy: menu,
   delete: () => import("./deletion.js").catch(again("thread/deletion")),
   edit: replying,
@@ -22,7 +23,7 @@ export async function act(thread, control, { type, detail }) {
   const { name } = control;
   if (type == "comment-submitted") {
     const { showSubmitted } = await import("./submitted.js").catch(again("thread/submitted"));
-    showSubmitted(thread, detail);
+    showSubmitted(thread, detail, control);
   } else if (name == "sort" && type == "input") {
     storage.set("sort", control.value);
     thread.load();

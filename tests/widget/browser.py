@@ -108,7 +108,9 @@ def open_form(page: Page) -> Locator:
 
 
 def fill(form: Locator, message: str = TEXT) -> None:
-    """Write a comment into `form`, without sending it."""
+    """Write a comment into `form`, which may have been folded, without sending it."""
+    if not form.count():
+        open_form(form.page)
     form.locator("textarea").fill(message)
     name = form.get_by_label("Name")
     if name.is_visible():
@@ -117,7 +119,7 @@ def fill(form: Locator, message: str = TEXT) -> None:
 
 def send(form: Locator) -> None:
     """Press the button of `form`."""
-    form.get_by_role("button", name="Send comment").click()
+    form.locator("> .commentsvc-actions > .commentsvc-button").click()
 
 
 def comment(number: int, message: str, **more: object) -> dict[str, object]:

@@ -35,7 +35,7 @@ def test_a_draft_survives_a_reload_until_it_is_acknowledged(
     expect(form.get_by_label("Name")).to_have_value("Rosa Weber")
     send(form)
     expect(page.locator("#commentsvc-101")).to_be_visible()
-    expect(open_post().get_by_label("Leave a comment")).to_have_value("")
+    expect(open_post().get_by_label("Write a comment")).to_have_value("")
     assert page.evaluate("Object.keys(localStorage)") == ["commentsvc:own-comments"]
 
 
@@ -47,7 +47,7 @@ def test_a_draft_of_a_reply_is_kept_apart(open_post: Open, answers: Answers) -> 
         reply = page.locator("#commentsvc-1 .commentsvc-form textarea")
         expect(reply).to_have_value(text)
         reply.fill("A reply.")
-        expect(page.get_by_label("Leave a comment")).to_have_value("")
+        expect(page.get_by_label("Write a comment")).to_have_value("")
 
 
 def test_a_retry_carries_the_same_key_even_after_a_reload(

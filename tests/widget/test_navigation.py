@@ -198,6 +198,7 @@ def test_threads_of_one_page_do_not_mix(
         expect(thread.locator(f"#commentsvc-{number} .commentsvc-body")).to_have_text(f"On {url}")
     second.locator("section > textarea").focus()
     form = second.locator("section > form")
+    form.wait_for()
     fill(form, "To the other.")
     expect(first.locator("form")).to_have_count(0)
     send(form)

@@ -111,6 +111,7 @@ def _open_everything(page: Page, answers: Answers) -> None:
     form = page.locator("section > form").first
     form.get_by_label("Formatting").click()
     fill(form)
+    form.get_by_label("Email (optional)").fill("rosa@example.org")
     form.get_by_role("button", name="Preview").click()
     form.locator(".commentsvc-preview p").wait_for()
     answers.refuse("POST", 400, {"email": "No.", "message": "Too many words."})
@@ -124,6 +125,7 @@ def _open_everything(page: Page, answers: Answers) -> None:
     page.locator("#commentsvc-6 [name=vote]").first.click()
     page.locator("#commentsvc-6 [aria-pressed=true]").wait_for()
     page.locator("#commentsvc-6 [name=reply]").click()
+    page.locator("#commentsvc-6 form [name=email]").fill("rosa@example.org")
     page.locator("#commentsvc-6 form select").wait_for()
 
 

@@ -227,7 +227,7 @@ def test_an_empty_thread_invites_and_has_no_order_to_choose(
         expect(page.get_by_label("Order")).to_be_hidden()
         expect(page.get_by_text("Atom feed")).to_be_hidden()
         page.reload()
-        page.get_by_label("Leave a comment").wait_for()
+        page.get_by_label("Write a comment").wait_for()
     expect(page.get_by_label("Order")).to_be_visible()
     expect(page.get_by_role("link", name="Atom feed")).to_be_visible()
 

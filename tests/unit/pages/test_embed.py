@@ -123,7 +123,7 @@ def test_a_comment_is_answered_without_a_script(service: Served) -> None:
     assert "Reply to &lt;Ann&gt;</h3>" in page.decode()
     assert Outline(page).values()["parent"] == "1"
     gone = service.get("/embed/thread?url=/p/&view=page&parent=2")
-    assert (gone.status, "Leave a comment" in gone.body.decode()) == (200, True)
+    assert (gone.status, "Write a comment" in gone.body.decode()) == (200, True)
     service.form("/embed/thread", "url=/p/&author=Bob&message=Ho&parent=1")
     assert [entry.comment.parent_id for entry in service.stored()] == [1, None]
 

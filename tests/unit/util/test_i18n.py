@@ -231,7 +231,7 @@ def test_a_message_is_said_in_the_language_that_is_spoken() -> None:
 
 
 def test_context_and_number_choose_a_text() -> None:
-    assert translate(pgettext("widget.write", "Leave a comment"), "de") == "Kommentar schreiben"
+    assert translate(pgettext("widget.write", "Write a comment"), "de") == "Kommentar schreiben"
     dogs = [str(ngettext("%(num)s dog", "%(num)s dogs", number)) for number in (1, 2)]
     assert dogs == ["1 dog", "2 dogs"]
 
