@@ -109,7 +109,7 @@ def access(snapshot: Snapshot) -> list[object]:
         ModeratorTable.asked_email,
     ]
     return [
-        snapshot.query(ModeratorTable.select(*of_account)),
+        snapshot.query(ModeratorTable.select(*of_account).order_by(ModeratorTable.name)),
         *(
             snapshot.query(table.select())
             for table in (TwoFactorTable, RecoveryCodeTable, IdentityTable, PasskeyTable)
