@@ -1,11 +1,6 @@
 """Passkeys page: list and add passkeys of an account; the account page removes them."""
 
-from commentsvc.admin.access import (
-    RequestContext,
-    get,
-    post,
-    public_address,
-)
+from commentsvc.admin.access import RequestContext, get, post, public_address
 from commentsvc.admin.layout import AdminContext
 from commentsvc.admin.reauthentication import WRONG_PASSWORD
 from commentsvc.admin.render import browser, redirect

@@ -11,12 +11,7 @@ import logging
 from os import urandom
 from typing import Final
 
-from commentsvc.admin.access import (
-    BASE,
-    RequestContext,
-    get,
-    public_address,
-)
+from commentsvc.admin.access import BASE, RequestContext, get, public_address
 from commentsvc.admin.layout import AdminContext
 from commentsvc.admin.render import redirect, target
 from commentsvc.admin.sign_in import SignIn

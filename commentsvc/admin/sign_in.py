@@ -9,13 +9,7 @@ checked so far, valid for this browser and a few minutes.
 import logging
 from typing import Final
 
-from commentsvc.admin.access import (
-    RequestContext,
-    get,
-    page_operation,
-    post,
-    public_address,
-)
+from commentsvc.admin.access import RequestContext, get, page_operation, post, public_address
 from commentsvc.admin.layout import AdminContext
 from commentsvc.admin.render import HOME, redirect, render, target
 from commentsvc.auth import accounts, oidc, passkeys, passwords, sessions, signed_links, two_factor

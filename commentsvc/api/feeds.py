@@ -26,14 +26,7 @@ from commentsvc.comments import pagination, queries
 from commentsvc.comments.page_urls import PageRef
 from commentsvc.context import ServiceContext
 from commentsvc.db.connection import Snapshot
-from commentsvc.http.messages import (
-    ANY_ORIGIN,
-    NO_SNIFFING,
-    HttpError,
-    Request,
-    Response,
-    encode,
-)
+from commentsvc.http.messages import ANY_ORIGIN, NO_SNIFFING, HttpError, Request, Response, encode
 from commentsvc.http.operation import Content, H, handles
 from commentsvc.model import ANCHOR, Entry, site_tag, thread_tag
 from commentsvc.util.i18n import ENGLISH, Text, find_language, translate

@@ -15,13 +15,7 @@ from commentsvc.context import ServiceContext
 from commentsvc.errors import TooManyReactions
 from commentsvc.feedback import reactions
 from commentsvc.feedback.reactions import Reaction
-from commentsvc.http.messages import (
-    CorsPolicy,
-    HttpError,
-    Request,
-    Response,
-    json_answer,
-)
+from commentsvc.http.messages import CorsPolicy, HttpError, Request, Response, json_answer
 from commentsvc.http.operation import handles
 from commentsvc.util.i18n import Message
 from commentsvc.util.i18n import gettext as _

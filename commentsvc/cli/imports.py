@@ -15,11 +15,7 @@ from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 import click
 
-from commentsvc.cli.common import (
-    config_option,
-    data_option,
-    must_have_folder,
-)
+from commentsvc.cli.common import config_option, data_option, must_have_folder
 from commentsvc.imports import detect, formats
 
 if TYPE_CHECKING:

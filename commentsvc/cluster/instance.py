@@ -19,12 +19,7 @@ from commentsvc.cluster.membership import HEARTBEAT_MS, InstanceState, Membershi
 from commentsvc.cluster.notifications import NotificationChannel
 from commentsvc.db import peers
 from commentsvc.db.connection import Transaction
-from commentsvc.db.notices import (
-    LeaveNotice,
-    Notice,
-    PurgeNotice,
-    SeenNotice,
-)
+from commentsvc.db.notices import LeaveNotice, Notice, PurgeNotice, SeenNotice
 from commentsvc.model import EVERY_TAG
 from commentsvc.util.clock import SYSTEM_CLOCK, Clock
 

@@ -19,14 +19,7 @@ from commentsvc.api.submit import HttpSubmissions
 from commentsvc.comments import queries, submission
 from commentsvc.comments.page_urls import PageRef
 from commentsvc.comments.queries import Thread
-from commentsvc.comments.submission import (
-    Author,
-    Email,
-    MessageText,
-    SubmissionFields,
-    Title,
-    Url,
-)
+from commentsvc.comments.submission import Author, Email, MessageText, SubmissionFields, Title, Url
 from commentsvc.compat import two_levels
 from commentsvc.compat.common import (
     SiteApi,

@@ -41,12 +41,7 @@ from commentsvc.compat.common import (
 )
 from commentsvc.compat.two_levels import Order, Shown, TwoLevels, TwoLevelSelection
 from commentsvc.context import ServiceContext
-from commentsvc.http.messages import (
-    HttpError,
-    Request,
-    Response,
-    json_answer,
-)
+from commentsvc.http.messages import HttpError, Request, Response, json_answer
 from commentsvc.http.operation import Query, handles, json_of
 from commentsvc.http.router import Handler, Route
 from commentsvc.model import APPROVED, Comment, site_tag, thread_tag

@@ -14,15 +14,7 @@ from peewee import fn
 
 from commentsvc.comments import queries
 from commentsvc.db.connection import Snapshot, Transaction
-from commentsvc.db.query import (
-    Among,
-    Param,
-    Select,
-    ids_text,
-    insertion,
-    literal,
-    prepared,
-)
+from commentsvc.db.query import Among, Param, Select, ids_text, insertion, literal, prepared
 from commentsvc.db.schema.comments import CommentTable, ReportTable, SiteTable, ThreadTable
 from commentsvc.errors import UnknownComment
 from commentsvc.feedback.votes import DIGEST

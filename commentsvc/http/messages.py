@@ -17,13 +17,7 @@ from urllib.parse import unquote
 
 import msgspec
 
-from commentsvc.http.forms import (
-    Form,
-    FormError,
-    is_multipart,
-    parse_multipart,
-    parse_urlencoded,
-)
+from commentsvc.http.forms import Form, FormError, is_multipart, parse_multipart, parse_urlencoded
 from commentsvc.settings.schema import Site
 from commentsvc.util.i18n import (
     Language,

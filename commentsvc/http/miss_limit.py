@@ -14,13 +14,7 @@ keep a moderator out, and requests without a sign-in must not keep moderators' p
 from collections.abc import Awaitable, Container
 from typing import Final
 
-from commentsvc.http.messages import (
-    Request,
-    Response,
-    TrustedProxies,
-    refusal,
-    too_many,
-)
+from commentsvc.http.messages import Request, Response, TrustedProxies, refusal, too_many
 from commentsvc.http.router import Router
 from commentsvc.settings.schema import ServerSettings
 from commentsvc.util.client_network import network_of

@@ -20,15 +20,7 @@ from peewee import fn
 
 from commentsvc.comments import queries
 from commentsvc.db.connection import Row, Snapshot
-from commentsvc.db.query import (
-    Among,
-    Param,
-    Prepared,
-    Select,
-    ids_text,
-    literal,
-    prepared,
-)
+from commentsvc.db.query import Among, Param, Prepared, Select, ids_text, literal, prepared
 from commentsvc.db.schema.comments import (
     CommentTable,
     SiteTable,

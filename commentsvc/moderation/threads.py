@@ -27,16 +27,7 @@ from commentsvc.db.schema.comments import CommentTable, ProposedTitleTable, Site
 from commentsvc.db.schema.moderation import ChangeTable
 from commentsvc.errors import UnknownThread, UrlTaken
 from commentsvc.feedback import reactions, views
-from commentsvc.model import (
-    AGING,
-    APPROVED,
-    DELETED,
-    PENDING,
-    SPAM,
-    THREAD,
-    site_tag,
-    thread_tag,
-)
+from commentsvc.model import AGING, APPROVED, DELETED, PENDING, SPAM, THREAD, site_tag, thread_tag
 from commentsvc.readers import follows
 from commentsvc.util.i18n import gettext as _
 

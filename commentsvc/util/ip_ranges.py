@@ -1,13 +1,6 @@
 """Which IP addresses are public, and which are this machine's own."""
 
-from ipaddress import (
-    IPv4Address,
-    IPv4Network,
-    IPv6Address,
-    IPv6Network,
-    ip_address,
-    ip_network,
-)
+from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network, ip_address, ip_network
 from typing import Final
 
 # RFC 6052: IPv6 addresses that stand for an IPv4 address behind a translator.

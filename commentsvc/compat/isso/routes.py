@@ -42,14 +42,7 @@ from commentsvc.comments.page_urls import PageRef
 from commentsvc.comments.queries import Thread
 from commentsvc.comments.submission import SubmissionFields
 from commentsvc.compat import two_levels
-from commentsvc.compat.common import (
-    SiteApi,
-    error_text,
-    guarded,
-    json_body,
-    prefixes,
-    routes_of,
-)
+from commentsvc.compat.common import SiteApi, error_text, guarded, json_body, prefixes, routes_of
 from commentsvc.compat.isso import messages
 from commentsvc.compat.isso.messages import (
     IssoComment,

@@ -24,12 +24,7 @@ from commentsvc.comments.create import (
 )
 from commentsvc.db.connection import Snapshot, Transaction
 from commentsvc.db.query import Param, Prepared, Select, insertion, prepared
-from commentsvc.db.schema.comments import (
-    CommentTable,
-    ReactionCountTable,
-    SiteTable,
-    ThreadTable,
-)
+from commentsvc.db.schema.comments import CommentTable, ReactionCountTable, SiteTable, ThreadTable
 from commentsvc.db.schema.imports import ImportedCommentTable, ImportedThreadTable, ImportTable
 from commentsvc.db.schema.moderation import ChangeTable
 from commentsvc.db.schema.outbox import FollowerTable, FollowWishTable, SubscriptionTable
