@@ -52,7 +52,7 @@ ALLOWED: dict[str, list[str]] = {
     "moderation": [*_COMMENTS, "feedback", "spam"],
     "submissions": [*_RULES, "auth", "context"],
     "inbox": [*_RULES, "inbox.inbox", "auth", "http", "context", "submissions"],
-    "exports": [*_DATA, "comments", "feedback"],
+    "exports": [*_DATA, "markup", "comments", "feedback"],
     "imports": [*_RULES, "exports"],
     "outbox": [*_RULES, "auth"],
     "mentions": [*_RULES, "auth", "http", "context", "submissions", "imports", "outbox"],

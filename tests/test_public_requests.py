@@ -183,7 +183,13 @@ def test_no_public_read_is_dear_with_all_worst_comments(service: Served) -> None
 
 @pytest.mark.parametrize(
     "name",
-    ["the links of the report", "entities in a definition", "ampersands", "nearly entities"],
+    [
+        "the links of the report",
+        "entities in a definition",
+        "ampersands",
+        "nearly entities",
+        "links within the site and tags",
+    ],
 )
 def test_no_public_read_is_dear_with_the_worst_comment(service: Served, name: str) -> None:
     filled(service, [SOURCES[name]])

@@ -14,6 +14,7 @@ import msgspec
 from markupsafe import Markup
 
 from commentsvc.admin import render
+from commentsvc.markup.markdown import absolute
 from commentsvc.model import Entry
 from commentsvc.moderation.lists import ParentQuote, StoredVerdict
 from commentsvc.util.i18n import gettext as _
@@ -45,6 +46,12 @@ class CommentView(msgspec.Struct, frozen=True):
     decides: bool
     reports: int
     language: str
+
+    @property
+    def html(self) -> str:
+        """Return the HTML of the comment, for pages of ours."""
+        page = self.origin and self.origin + self.entry.url
+        return absolute(self.entry.comment.html, page, keeps_notes=True)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

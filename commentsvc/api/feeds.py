@@ -3,7 +3,7 @@
 The id of an entry is a `urn:uuid` made from the site's name and the comment's id. It stays the same
 when the blog moves to another domain, so no reader sees old comments again. A document depends on
 the stored data only, since the core caches it until a comment changes. So the feed's `updated` is
-that of its newest entry, and an empty feed has the epoch.
+that of its newest entry; an empty feed has the day on which it is asked for.
 
 Links are absolute if the site has an origin. Otherwise they are relative, and work only if the feed
 is read under the blog's own domain.
@@ -28,11 +28,12 @@ from commentsvc.context import ServiceContext
 from commentsvc.db.connection import Snapshot
 from commentsvc.http.messages import ANY_ORIGIN, NO_SNIFFING, HttpError, Request, Response, encode
 from commentsvc.http.operation import Content, H, handles
+from commentsvc.markup.markdown import absolute
 from commentsvc.model import ANCHOR, Entry, site_tag, thread_tag
 from commentsvc.util.i18n import ENGLISH, Text, find_language, translate
 from commentsvc.util.i18n import gettext as _
 from commentsvc.util.templates import Templates
-from commentsvc.util.timestamps import rfc3339
+from commentsvc.util.timestamps import DAY_MS, rfc3339
 
 # Comments in a feed. A program that reads it once a day misses none of a lively blog.
 ENTRIES: Final = 50
@@ -81,7 +82,7 @@ class Source(msgspec.Struct, frozen=True):
 
     `address` is that of the feed itself, "" if it is not known; `language` is the tag of the
     language of its titles. `anchor` is the beginning of the ids of comments' elements on their
-    page.
+    page. `day` is the date of a feed without comments, in Unix milliseconds.
     """
 
     site: str
@@ -91,6 +92,7 @@ class Source(msgspec.Struct, frozen=True):
     address: str = ""
     language: str = ENGLISH
     anchor: str = ANCHOR
+    day: int = 0
 
 
 def make_feed(source: Source, entries: Sequence[Entry]) -> Feed:
@@ -105,7 +107,7 @@ def make_feed(source: Source, entries: Sequence[Entry]) -> Feed:
         title=_text(translate(title, source.language)),
         page=_text(source.origin + (source.url or "/")),
         address=_text(source.address),
-        updated=max((entry.updated for entry in made), default=0),
+        updated=max((entry.updated for entry in made), default=source.day),
         entries=made,
     )
 
@@ -147,6 +149,7 @@ class Feeds:
         self._sites = service.sites
         self._feed_words = ReplyFeedWords(service.keys)
         self._base = settings.server.public_url.rstrip("/")
+        self._clock = service.clock
         self._headers = (
             ("Cache-Control", settings.server.cache_control),
             ANY_ORIGIN,
@@ -199,7 +202,7 @@ class Feeds:
             id=_id(source.site, f"replies {own.comment.id}"),
             title=_text(f"{words['replies']}: {own.comment.author} - {source.title}"),
             page=made.page + link,
-            address=f"{self._base}{request.path}?{urlencode({'t': query.t})}" if self._base else "",
+            address=self.address(request.path, t=query.t),
         )
         headers = (("Content-Type", ATOM), *self._headers)
         return Response(200, headers, atom(feed), (thread_tag(own.site, own.url),))
@@ -213,7 +216,7 @@ class Feeds:
     ) -> Response:
         page = self._sites.page_or_site(query.url, query.site)
         source, entries = await self.read(page)
-        address = self._address(request.path, source.url, query.site)
+        address = self.address(request.path, url=source.url, site=query.site)
         feed = make_feed(msgspec.structs.replace(source, address=address), entries)
         tag = thread_tag(source.site, source.url) if source.url else site_tag(source.site)
         headers = (("Content-Type", media_type), *self._headers)
@@ -235,14 +238,22 @@ class Feeds:
         """Return the source of a feed; None if the site is not configured any more."""
         for known in self._settings.sites:
             if known.name == site:
-                return Source(site, known.title or site, known.origin, url, language=known.language)
+                now = self._clock.now_ms()
+                return Source(
+                    site,
+                    known.title or site,
+                    known.origin,
+                    url,
+                    language=known.language,
+                    day=now - now % DAY_MS,
+                )
         return None
 
-    def _address(self, path: str, url: str, site: str) -> str:
+    def address(self, path: str, **parameters: str) -> str:
         """Return the address of a feed, "" if the service does not know its own."""
         if not self._base:
             return ""
-        query = urlencode({name: value for name, value in (("url", url), ("site", site)) if value})
+        query = urlencode({name: value for name, value in parameters.items() if value})
         return f"{self._base}{path}{'?' if query else ''}{query}"
 
 
@@ -266,6 +277,7 @@ def _as_fit(entries: Iterable[FeedEntry]) -> list[FeedEntry]:
 
 def _entry(source: Source, entry: Entry) -> FeedEntry:
     comment = entry.comment
+    page = source.origin and source.origin + entry.url
     published = comment.published_at or comment.created_at
     title = _("%(author)s on %(page)s", author=comment.author, page=entry.title or entry.url)
     return FeedEntry(
@@ -279,7 +291,7 @@ def _entry(source: Source, entry: Entry) -> FeedEntry:
         permalink=_text(comment.permalink),
         published=published,
         updated=comment.edited_at or published,
-        html=_text(comment.html),
+        html=_text(absolute(comment.html, page)),
     )
 
 

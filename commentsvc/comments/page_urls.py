@@ -31,6 +31,10 @@ from functools import partial
 from typing import NamedTuple
 from urllib.parse import quote
 
+from msgspec.structs import replace
+
+from commentsvc.markup.markdown import absolute
+from commentsvc.model import Entry
 from commentsvc.settings.schema import Site
 from commentsvc.util.origin import origin
 from commentsvc.util.timestamps import DAY_MS
@@ -230,6 +234,12 @@ class Sites:
         """Return the address of a page, on the blog; the path alone if its origin is not known."""
         site = self._sites.get(name)
         return (site.origin if site else "") + url
+
+    def with_absolute_links(self, entry: Entry, keeps_notes: bool = False) -> Entry:
+        """Return a comment to be shown elsewhere than on its page; see `markdown.absolute`."""
+        page, comment = self.address(entry.site, entry.url), entry.comment
+        html = absolute(comment.html, page, keeps_notes)
+        return replace(entry, comment=replace(comment, html=html))
 
     def _options_of(self, site: Site, base: str) -> SiteOptions:
         """Return the options of a site; `base` is the address of the service."""

@@ -222,7 +222,10 @@ class WalineApi(SiteApi):
 
     async def _latest(self, limit: int) -> Response:
         entries = await self._database.read_for_public(queries.latest, self._site.name, None, limit)
-        shown = [self._comments.comment(each.comment, url=each.url) for each in entries]
+        shown = [
+            self._comments.comment(each.comment, url=each.url)
+            for each in map(self._sites.with_absolute_links, entries)
+        ]
         return self.answer(WalineAnswer(shown), site_tag(self._site.name))
 
     async def _list(self, query: WalineQuery) -> Response:

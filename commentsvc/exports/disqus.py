@@ -12,6 +12,7 @@ from commentsvc.exports.output import Output
 from commentsvc.exports.records import CommentRecord
 from commentsvc.exports.wordpress import NOBODY
 from commentsvc.exports.xml_text import cdata, element
+from commentsvc.markup.markdown import absolute
 from commentsvc.model import CLOSED
 
 _HEAD: Final = b"""\
@@ -29,10 +30,11 @@ def write(pages: Iterable[Page], origins: Mapping[str, str], output: Output) -> 
     """
     output.put(_HEAD)
     for number, page in enumerate(pages, 1):
+        url = address(page.thread, origins)
         parts = (
             f'<thread dsq:id="{number}">\n',
             element("id", page.thread.url),
-            element("link", address(page.thread, origins)),
+            element("link", url),
             element("title", page.thread.title or page.thread.url),
             "<message/>\n",
             element("createdAt", _moment(page.first)),
@@ -41,14 +43,14 @@ def write(pages: Iterable[Page], origins: Mapping[str, str], output: Output) -> 
         )
         output.put("".join(parts).encode())
         for comment in page.comments:
-            output.put_comment(_post(comment, number).encode())
+            output.put_comment(_post(comment, number, url).encode())
     output.put(_TAIL)
 
 
-def _post(comment: CommentRecord, thread: int) -> str:
+def _post(comment: CommentRecord, thread: int, url: str) -> str:
     parts = (
         f'<post dsq:id="{comment.id}">\n<id/>\n',
-        cdata("message", comment.html.strip()),
+        cdata("message", absolute(comment.html, url).strip()),
         element("createdAt", _moment(comment.created)),
         "<isDeleted>false</isDeleted>\n<isApproved>true</isApproved>\n<isSpam>false</isSpam>\n",
         "<author>\n",

@@ -11,6 +11,7 @@ from commentsvc.exports.contents import Page, address
 from commentsvc.exports.output import Output
 from commentsvc.exports.records import CommentRecord
 from commentsvc.exports.xml_text import cdata, element
+from commentsvc.markup.markdown import absolute
 from commentsvc.model import APPROVED, CLOSED
 
 _HEAD: Final = b"""\
@@ -31,10 +32,11 @@ def write(pages: Iterable[Page], origins: Mapping[str, str], output: Output) -> 
     """Write an item for each page; its link begins with the origin of its site."""
     output.put(_HEAD)
     for number, page in enumerate(pages, 1):
+        url = address(page.thread, origins)
         head = (
             "<item>\n",
             element("title", page.thread.title or page.thread.url),
-            element("link", address(page.thread, origins)),
+            element("link", url),
             "<content:encoded></content:encoded>\n",
             element("dsq:thread_identifier", page.thread.url),
             element("wp:post_id", str(number)),
@@ -46,12 +48,12 @@ def write(pages: Iterable[Page], origins: Mapping[str, str], output: Output) -> 
         )
         output.put("".join(head).encode())
         for comment in page.comments:
-            output.put_comment(_comment(comment).encode())
+            output.put_comment(_comment(comment, url).encode())
         output.put(b"</item>\n")
     output.put(_TAIL)
 
 
-def _comment(comment: CommentRecord) -> str:
+def _comment(comment: CommentRecord, url: str) -> str:
     moment = _moment(comment.created)
     return "".join(
         (
@@ -63,7 +65,7 @@ def _comment(comment: CommentRecord) -> str:
             "<wp:comment_author_IP>0.0.0.0</wp:comment_author_IP>\n",
             element("wp:comment_date", moment),
             element("wp:comment_date_gmt", moment),
-            cdata("wp:comment_content", comment.html.strip()),
+            cdata("wp:comment_content", absolute(comment.html, url).strip()),
             element("wp:comment_approved", "1" if comment.status == APPROVED else "0"),
             "<wp:comment_type></wp:comment_type>\n",
             element("wp:comment_parent", str(comment.parent or 0)),

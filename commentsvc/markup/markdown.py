@@ -23,10 +23,12 @@ docs/architecture.md says why comrak was chosen.
 
 import re
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from functools import lru_cache
 from html import escape, unescape
 from types import MappingProxyType
 from typing import Final
+from urllib.parse import urljoin
 
 import comrak
 import nh3
@@ -45,6 +47,9 @@ _CONTAINER: Final = re.compile(r"<(?:blockquote|ul|ol)[ >]").findall
 
 # The most references to footnotes; in a text with more, footnotes stay as typed. 2,000 take 28 ms.
 REFERENCES: Final = 256
+
+# The most links of a comment that become absolute elsewhere; 256 take 2 ms.
+LINKS: Final = 256
 
 _LINE: Final = re.compile(r"\r\n?|\n").split
 _CELL: Final = len("<td></td>\n")
@@ -106,6 +111,8 @@ _VALUES: Final = {
     **footnotes.VALUES,
     **formulas.VALUES,
 }
+_MAY_BE_RELATIVE: Final = re.compile('href="(?!https?://|mailto:)').search
+_OF_NOTE: Final = re.compile("#commentsvc-(?:note|ref)-").match
 _REL: Final = "nofollow ugc noopener"
 _TAGS = (
     "a blockquote br code del em h4 h5 h6 hr li ol p pre section strong sup table tbody td th thead"
@@ -129,25 +136,29 @@ def _attribute_filter(service: str) -> Callable[[str, str, str], str | None]:
     return kept
 
 
+_ATTRIBUTES: Final[dict[str, set[str]]] = {
+    "a": {"href", "title", "id", "role"},
+    "code": {"class"},
+    "img": {"src", "alt", "width", "height", "loading"},
+    "li": {"id"},
+    "ol": {"start"},
+    "section": {"role"},
+    "td": {"align"},
+    "th": {"align"},
+    "ul": {"class"},
+    **formulas.ATTRIBUTES,
+}
+_SCHEMES: Final = {"http", "https", "mailto"}
+
+
 @lru_cache(16)
 def _cleaner(service: str) -> nh3.Cleaner:
     """Return the sanitizer; it keeps pictures of ours if `service` is our address, not ""."""
     return nh3.Cleaner(
         tags={*_TAGS.split(), *formulas.TAGS, *(("img",) if service else ())},
-        attributes={
-            "a": {"href", "title", "id", "role"},
-            "code": {"class"},
-            "img": {"src", "alt", "width", "height", "loading"},
-            "li": {"id"},
-            "ol": {"start"},
-            "section": {"role"},
-            "td": {"align"},
-            "th": {"align"},
-            "ul": {"class"},
-            **formulas.ATTRIBUTES,
-        },
+        attributes=_ATTRIBUTES,
         attribute_filter=_attribute_filter(service),
-        url_schemes={"http", "https", "mailto"},
+        url_schemes=_SCHEMES,
         url_relative=_own_host_only,
         link_rel=_REL,
     )
@@ -258,6 +269,36 @@ def _without_empty_lines(html: str) -> str:
     parts[::2] = [_EMPTY_LINE("", part) for part in parts[::2]]
     parts[1::2] = [_BEFORE_EMPTY_LINE("\n<em></em>", part) for part in parts[1::2]]
     return "".join(parts)
+
+
+def absolute(html: str, page: str, keeps_notes: bool = False) -> str:
+    """Return HTML of `render` or `clean` for another place than `page`, the address of its page.
+
+    Each link that is relative to the page becomes absolute. With `keeps_notes`, those to and from
+    footnotes do not, since the notes come along. Without an address, all stay as they are, and if
+    there are more than LINKS of them or the HTML could become twice as long and ALLOWANCE longer.
+    """
+    if "://" not in page or not _MAY_BE_RELATIVE(html):
+        return html
+    number = html.count('href="')
+    if number > LINKS or number * len(page) > ALLOWANCE + len(html):
+        return html
+
+    def resolved(url: str) -> str | None:
+        if keeps_notes and _OF_NOTE(url):
+            return url
+        with suppress(ValueError):
+            return urljoin(page, url)
+        return None
+
+    cleaner = nh3.Cleaner(
+        tags={*_TAGS.split(), *formulas.TAGS, "img"},
+        attributes=_ATTRIBUTES,
+        url_schemes=_SCHEMES,
+        url_relative=resolved,
+        link_rel=_REL,
+    )
+    return cleaner.clean(html)
 
 
 def is_blank(html: str) -> bool:

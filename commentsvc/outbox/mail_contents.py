@@ -18,6 +18,7 @@ from commentsvc.comments.submission import TITLE_LENGTH
 from commentsvc.db.connection import Snapshot
 from commentsvc.db.schema.comments import CommentTable
 from commentsvc.db.schema.outbox import ASKED, CONFIRMED, OutboxRow
+from commentsvc.markup import markdown
 from commentsvc.model import APPROVED, PENDING, Entry, fragment
 from commentsvc.moderation import personal_data, profiles
 from commentsvc.moderation.permissions import site_ids
@@ -305,6 +306,7 @@ class MailContents:
         comment = entry.comment
         return {
             "comment": msgspec.structs.replace(comment, author=_author(entry)),
+            "html": markdown.absolute(comment.html, self._page(entry)),
             "source": comment.source[:QUOTED],
             "cut": len(comment.source) > QUOTED,
             "title": self._title(entry),

@@ -25,6 +25,7 @@ import msgspec
 from commentsvc.comments import queries
 from commentsvc.db.connection import Snapshot
 from commentsvc.db.schema.outbox import OutboxRow
+from commentsvc.markup.markdown import absolute
 from commentsvc.model import APPROVED, DELETED, PENDING, SPAM, Entry
 from commentsvc.outbox.decision_links import DecisionLink, DecisionLinks
 from commentsvc.outbox.delivery import ServerUnreachable, TemporaryFailure
@@ -203,7 +204,7 @@ def _event(notification: Notification) -> Json:
             "role": comment.role,
             "verified": comment.reader_id is not None,
             "message": comment.source,
-            "html": comment.html,
+            "html": absolute(comment.html, notification.page),
             "created": rfc3339(comment.created_at),
         },
     }

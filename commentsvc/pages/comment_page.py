@@ -4,6 +4,8 @@ It is a microformats2 h-entry and contains the links of the comment. Once the co
 public, the page answers 410, so that other sites remove what they made of it.
 """
 
+from msgspec.structs import replace
+
 from commentsvc.api.serialize import CommentSerializer
 from commentsvc.comments import queries
 from commentsvc.context import ServiceContext
@@ -11,6 +13,7 @@ from commentsvc.errors import UnknownComment
 from commentsvc.http.messages import ANY_ORIGIN, NO_SNIFFING, HttpError, Request, Response
 from commentsvc.http.operation import HTML as PAGE
 from commentsvc.http.operation import handles
+from commentsvc.markup.markdown import absolute
 from commentsvc.model import APPROVED, fragment, thread_tag
 from commentsvc.pages.embed import HTML, POLICY
 from commentsvc.util.i18n import find_language
@@ -46,11 +49,13 @@ class CommentPermalink:
         language = find_language(self._sites.options[entry.site].language)
         if entry.comment.status != APPROVED:
             raise HttpError(410, "gone", language.widget["gone"])
+        page = self._sites.address(entry.site, entry.url)
+        item = self._serializer.item(entry.comment, entry.site)
         html = self._templates.render(
             "comment.html",
             language,
-            comment=self._serializer.item(entry.comment, entry.site),
-            page=self._sites.address(entry.site, entry.url),
+            comment=replace(item, html=absolute(item.html, page, keeps_notes=True)),
+            page=page,
             fragment=fragment(entry.comment.id),
             title=entry.title or entry.url,
         )

@@ -20,6 +20,7 @@ from urllib.parse import urlencode
 
 import msgspec
 from msgspec import UNSET, Meta, UnsetType
+from msgspec.structs import replace
 
 from commentsvc.api.errors import foreseen
 from commentsvc.api.feeds import REPLIES_FEED
@@ -62,6 +63,7 @@ from commentsvc.http.messages import (
 from commentsvc.http.operation import HTML as PAGE
 from commentsvc.http.operation import NOTHING, Operation, form_of, read_fields
 from commentsvc.http.router import Route, route
+from commentsvc.markup.markdown import absolute
 from commentsvc.model import APPROVED, fragment, thread_tag
 from commentsvc.submissions.service import Accepted
 from commentsvc.util.i18n import (
@@ -315,6 +317,11 @@ class Embed:
         """Return the HTML; the page is `described` by its title and its reactions."""
         title, counts = described
         shown = self._serializer.items(part.items, page.site, part.anchors, part.thread.pinned)
+        back = self._sites.address(*page)
+        if given.view:
+            shown = [
+                replace(item, html=absolute(item.html, back, keeps_notes=True)) for item in shown
+            ]
         whole = not (given.view or given.after or part.next)
         # Our own page uses a relative path, since it may be in a folder of its host.
         folder = "" if given.view else f"{self._base}/embed/"
@@ -326,7 +333,7 @@ class Embed:
             replies=self._replies,
             images=bool(self._sites.options[page.site].images),
             mails=self._mails,
-            back=self._sites.address(*page),
+            back=back,
             title=title,
             reactions=self._sites.reactions(page.site, counts) if given.view else {},
             branches=build_tree(shown, part.deleted),

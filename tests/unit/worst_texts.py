@@ -67,6 +67,8 @@ SOURCES: Final = {
             "mentions": "@Ann ",
             "addresses": "a@b.co ",
             "web addresses": "www.a.co ",
+            "links within the site": "[a](b) ",
+            "capital web addresses": "Https://a.co。",
             "controls": "\x01",
             "form feeds": "a\x0c\x0b",
             "no-break spaces": "\xa0",
@@ -95,6 +97,7 @@ SOURCES: Final = {
             "line ends": "a\n",
         }.items()
     },
+    "links within the site and tags": _filled("`<b>` ", "[a](/b) " * 200),
     "spaces before the end": _filled(" ", "](", "javascript:a)"),
     "zeros before the end": _filled("0", "](&#", "106;avascript:a)"),
     "an address without an end": _filled("x", "<https://"),

@@ -150,7 +150,10 @@ class ModerationApi:
         status = asked.status or ("" if asked.q.strip() else "pending")
         chosen = ReviewQuery(status, asked.q.strip(), asked.site, asked.after)
         piece = await self._database.read(review.piece, call.who, chosen, asked.limit)
-        data = [_comment(entry, piece.verdicts.get(entry.comment.id)) for entry in piece.items]
+        data = [
+            _comment(self._sites.with_absolute_links(entry), piece.verdicts.get(entry.comment.id))
+            for entry in piece.items
+        ]
         return ModeratedComments(data, piece.next or None)
 
     @endpoint("GET", "/comments/{id}", READ)
@@ -163,7 +166,8 @@ class ModerationApi:
             verdict = lists.verdicts_of(snapshot, [number]).get(number)
             changes = history.entries(snapshot, number, history.SHOWN)
             return CommentWithHistory(
-                _comment(entry, verdict), [answer_of(HistoryItem, each) for each in changes]
+                _comment(self._sites.with_absolute_links(entry), verdict),
+                [answer_of(HistoryItem, each) for each in changes],
             )
 
         return await self._database.read(work)

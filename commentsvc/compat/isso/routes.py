@@ -425,7 +425,9 @@ class IssoApi(SiteApi):
     async def feed(self, request: Request, query: IssoPageQuery) -> Response:
         """The newest comments of a page, as Atom (Isso)."""
         source, entries = await self._feeds.read(self._locate(query.uri))
-        made = feeds.make_feed(msgspec.structs.replace(source, anchor="isso-"), entries)
+        address = self._feeds.address(request.path, uri=source.url)
+        source = msgspec.structs.replace(source, anchor="isso-", address=address)
+        made = feeds.make_feed(source, entries)
         changed = datetime.fromtimestamp(made.updated // 1_000, UTC)
         headers = (
             ("Content-Type", feeds.ATOM),
@@ -451,7 +453,7 @@ class IssoApi(SiteApi):
                     msgspec.structs.replace(each, comment=self._placed(snapshot, each.comment)),
                     against.get(each.comment.id, 0),
                 )
-                for each in entries
+                for each in map(self._sites.with_absolute_links, entries)
             ]
 
         shown = await self._database.read_for_public(work)

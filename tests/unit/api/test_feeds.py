@@ -2,11 +2,14 @@
 
 import json
 import re
-from collections.abc import Callable
+import subprocess
+from collections.abc import Callable, Iterable
+from html import unescape
 from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree
 
+import atoma
 import feedparser
 import pytest
 from hypothesis import given
@@ -15,10 +18,13 @@ from msgspec.structs import replace
 
 from commentsvc.api.feeds import Feed, Source, atom, json_feed, make_feed, rss
 from commentsvc.model import Entry
+from commentsvc.settings.schema import ServerSettings, Site
+from tests.conftest import find_program, node_modules
 from tests.unit import database_fixture
-from tests.unit.app_fixture import data, served
+from tests.unit.app_fixture import SETTINGS, data, served
 
 ATOM = "{http://www.w3.org/2005/Atom}"
+SERVICE = "https://comments.example"
 SITE = Source("blog", "A & B", "https://blog.example", "")
 COMMENT = replace(
     database_fixture.COMMENT, site="https://ann.example/?a&b", html="<p>Hi &amp; ho</p>\n"
@@ -98,8 +104,70 @@ def test_an_edited_comment_is_updated() -> None:
     assert read(SITE, entry).findtext(ATOM + "updated") == "2017-07-14T02:42:00Z"
 
 
-def test_an_empty_feed_is_a_feed() -> None:
-    assert read(SITE).findtext(ATOM + "updated") == "1970-01-01T00:00:00Z"
+@pytest.mark.parametrize("target", ["/feed.atom", "/feed.rss", "/feed.json", "/isso/feed?uri=/p/"])
+def test_a_feed_without_comments_is_of_today(tmp_path: Path, target: str) -> None:
+    site = Site(name="blog", origins=("https://blog.example",), isso=True)
+    with served(tmp_path, replace(SETTINGS, sites=(site,))) as service:
+        answer = service.get(target)
+        assert b"1970" not in answer.body
+        assert "1970" not in dict(answer.headers).get("Last-Modified", "")
+        if target != "/feed.json":
+            assert feedparser.parse(answer.body).feed.updated_parsed[:3] == (2026, 11, 18)
+
+
+def test_each_feed_that_knows_its_address_tells_it(tmp_path: Path) -> None:
+    site = Site(name="blog", origins=("https://blog.example",), isso=True)
+    settings = replace(SETTINGS, sites=(site,), server=ServerSettings(public_url=SERVICE))
+    with served(tmp_path, settings) as service:
+        own = data(service.submit("Mine"))["replies_feed"]
+        for path in ("feed.atom?url=%2Fp%2F", "feed.rss", "isso/feed?uri=%2Fp%2F", own):
+            links = feedparser.parse(service.get(f"/{path}").body).feed.links
+            assert {link.href for link in links if link.rel == "self"} == {f"{SERVICE}/{path}"}
+
+
+# Links as the sanitizer leaves them, and where they lead from a comment on /p/?a&b.
+LINKS = {
+    "/about": "https://blog.example/about",
+    "page.html": "https://blog.example/p/page.html",
+    "../up?x=1&amp;y": "https://blog.example/up?x=1&amp;y",
+    "?q": "https://blog.example/p/?q",
+    "#top": "https://blog.example/p/?a&amp;b#top",
+    "#commentsvc-3": "https://blog.example/p/?a&amp;b#commentsvc-3",
+    "#commentsvc-note-0123456789-1": "https://blog.example/p/?a&amp;b#commentsvc-note-0123456789-1",
+    "https://else.example/": "https://else.example/",
+    "mailto:ann@else.example": "mailto:ann@else.example",
+}
+
+
+def with_links(urls: Iterable[str]) -> str:
+    return "".join(f'<p><a href="{url}" rel="nofollow ugc noopener">a</a></p>\n' for url in urls)
+
+
+def test_feed_readers_find_the_same_in_each_feed_and_links_that_lead_to_the_blog() -> None:
+    """feedparser, atoma, and feedsmith, rss-parser and feed-parser from npm."""
+    entry = replace(ENTRY, comment=replace(COMMENT, html=with_links(LINKS)))
+    feed = make_feed(SITE, [entry])
+    wanted, link = with_links(LINKS.values()).strip(), "https://blog.example/p/?a&b#commentsvc-7"
+    raw = {"atom": atom(feed), "rss": rss(feed), "json": json_feed(feed)}
+    for name in ("atom", "rss"):
+        [item] = parsed(atom if name == "atom" else rss, SITE, entry).entries
+        assert (item.link, item.summary) == (link, wanted)
+    of_atom = atoma.parse_atom_bytes(raw["atom"]).entries[0]
+    assert (of_atom.links[0].href, of_atom.content.value.strip()) == (link, wanted)
+    of_rss = atoma.parse_rss_bytes(raw["rss"]).items[0]
+    assert (of_rss.link, of_rss.description) == (link, wanted)
+    of_json = atoma.parse_json_feed_bytes(raw["json"]).items[0]
+    assert (of_json.url, of_json.content_html.strip()) == (link, wanted)
+
+    reader = node_modules("feeds").parent / "read.mjs"
+    texts = json.dumps([each.decode() for each in raw.values()])
+    words = [find_program("node"), str(reader)]
+    done = subprocess.run(words, input=texts, capture_output=True, text=True, check=True)
+    for readers in json.loads(done.stdout):
+        for name, items in readers.items():
+            [item] = items
+            assert (item["link"], unescape(item["html"].strip())) == (link, unescape(wanted)), name
+            assert "2017" in item["published"], name
 
 
 def test_a_feed_that_knows_its_address_tells_it() -> None:

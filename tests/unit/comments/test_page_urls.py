@@ -1,10 +1,16 @@
 """URL normalisation: its rules, the fast path that must agree, sites by name and origin."""
 
+import io
+import re
 from collections.abc import Callable
+from html import unescape
+from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from commentsvc.comments.page_urls import (
     LENGTH,
@@ -15,8 +21,17 @@ from commentsvc.comments.page_urls import (
     canonical,
     canonical_by_rule,
 )
-from commentsvc.settings.schema import Site
+from commentsvc.db.connection import Snapshot
+from commentsvc.exports import contents, disqus, wordpress
+from commentsvc.exports.output import Output
+from commentsvc.outbox.channels import channels
+from commentsvc.settings.schema import HooksSettings, ModerationSettings, ServerSettings, Site
 from commentsvc.util.origin import origin
+from tests.unit import app_fixture
+from tests.unit.admin.api.test_token_access import Program
+from tests.unit.admin_client import seated, text
+from tests.unit.app_fixture import Served, served, waiting
+from tests.unit.mail_server import mail_settings
 
 KEEP = [
     # rule 1: spaces around
@@ -302,3 +317,82 @@ def test_sites_that_differ_only_in_www_are_told_apart() -> None:
     )
     assert sites.locate("https://www.blog.example/").site == "two"
     assert sites.locate("https://blog.example/").site == "one"
+
+
+AWAY = "[a](/about) [b](page.html) [c](#top) note[^1]\n\n[^1]: n"
+EVERYWHERE = replace(
+    app_fixture.SETTINGS,
+    server=ServerSettings(public_url="https://comments.example"),
+    mail=mail_settings(25, moderators=("mo@blog.example",)),
+    hooks=HooksSettings(webhooks=("https://hook.example/",)),
+    moderation=ModerationSettings(policy="none"),
+    sites=(Site(name="blog", origins=("https://blog.example",), isso=True, waline=True),),
+)
+READ = (
+    "/feed.atom", "/feed.rss", "/feed.json", "/feed.atom?url=/p/", "/comment/1",
+    "/embed/thread?url=/p/&view=page", "/isso/latest?limit=5", "/isso/feed?uri=/p/",
+    "/waline/api/comment?type=recent",
+)  # fmt: skip
+
+
+def hrefs(shown: str) -> set[str]:
+    """Return where the links of HTML lead that may be escaped in another format."""
+    plain = unescape(unescape(shown.replace('\\"', '"')))
+    return set(re.findall('<a [^>]*?href="([^"]*)"', plain))
+
+
+def exported(service: Served, write: Callable[..., None]) -> str:
+    file, origins = io.BytesIO(), {"blog": "https://blog.example"}
+    output = Output(file)
+
+    def work(snapshot: Snapshot) -> None:
+        write(contents.pages(snapshot, contents.Selection()), origins, output)
+
+    service.database.read_now(work)
+    output.flush()
+    return file.getvalue().decode()
+
+
+def sent(service: Served) -> dict[str, str]:
+    """Return the HTML mail and the webhook that wait, by the channel."""
+    known = channels(EVERYWHERE, service.links, service.clock, service.database)
+    found = {}
+    for row in waiting(service):
+        message: Any = service.database.read_now(known[row.channel].compose, row)
+        is_mail = row.channel == "mail"
+        html = message.message.get_body(("html",)).get_content() if is_mail else message.body
+        found[row.channel] = html if is_mail else html.decode()
+    return found
+
+
+def test_wherever_a_comment_is_shown_away_from_its_page_its_links_lead_to_the_blog(
+    tmp_path: Path,
+) -> None:
+    """Also on pages of ours; there, footnotes come along."""
+    with served(tmp_path, EVERYWHERE) as service:
+        service.submit(AWAY)
+        seat = seated(service)
+        found_at = {path: service.get(path).body.decode() for path in READ}
+        found_at |= {
+            page: text(seat.get(page)) for page in ("comments?status=approved", "comment?id=1")
+        }
+        found_at["api"] = (
+            Program(service, "read", name="ann").ask("GET", "/comments/1").body.decode()
+        )
+        found_at |= sent(service)
+        found_at |= {
+            each.__module__: exported(service, each) for each in (wordpress.write, disqus.write)
+        }
+    assert len(found_at) == len(READ) + 2 + 1 + 2 + 2
+    for name, shown in found_at.items():
+        found = hrefs(shown)
+        wanted = {"about", "p/page.html", "p/#top"}
+        assert {f"https://blog.example/{each}" for each in wanted} <= found, name
+        assert not found & {"/about", "page.html", "#top"}, name
+
+
+def test_on_its_page_a_comment_keeps_its_links_as_they_were_typed(tmp_path: Path) -> None:
+    with served(tmp_path, EVERYWHERE) as service:
+        service.submit(AWAY)
+        for path in ("/api/comments?url=/p/", "/embed/thread?url=/p/", "/isso/?uri=/p/"):
+            assert {"/about", "page.html", "#top"} <= hrefs(service.get(path).body.decode()), path
