@@ -62,6 +62,7 @@ export class CommentCount extends HTMLElement {
 
   show({ counts }) {
     const number = counts[this.url];
+    if (number === null) return; // not a page of ours
     if (this.matches(":lang(en)")) {
       this.text = (number || "No") + (number == 1 ? " comment" : " comments");
     } else {

@@ -63,7 +63,7 @@ export interface CommentPage {
 
 /** What the service tells of pages in a list, by url, and of their site. */
 export interface PageCounts {
-  counts: Record<string, number>;
+  counts: Record<string, number | null>;
   reactions?: Record<string, Record<string, number>>;
   latest?: LatestComment[];
   popular?: Record<string, PopularPage[]>;

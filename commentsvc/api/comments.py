@@ -200,16 +200,19 @@ class CommentsApi:
         """Count the comments of several pages, and give what else is asked for.
 
         ``{"counts": {"A": n, "B": 0}}``: the keys are the urls as they were sent, at most
-        100. The same answer can contain what else a page with a list of posts shows: with
+        100; what is no page of ours has null. The same answer can contain what else a page
+        with a list of posts shows: with
         `reactions=yes` ``"reactions": {"A": {emoji: n}}``; with `latest=yes` ``"latest":
         [{"id", "author", "excerpt", "link", "title", "published"}]`` of the site; with
         `popular=day|week|month|year`, which may be repeated, ``"popular": {"week":
         [{"link", "title", "count"}]}``; with `views=yes` ``"views": {"A": n}``, where the
         site counts views; with `viewed=yes` ``"viewed": [{"link", "title", "views"}]``. 400
-        for an invalid url or site. Cached.
+        for an invalid site. Cached.
         """
         site = self._sites.named(query.site)
-        pages = {url: self._sites.locate(url, query.site) for url in query.url}
+        found = {url: self._sites.locate_or_none(url, query.site) for url in query.url}
+        pages = {url: page for url, page in found.items() if page}
+        unknown = dict.fromkeys(found.keys() - pages.keys())
         now = self._clock.now_ms()
 
         def work(snapshot: Snapshot) -> tuple[Counts, set[str]]:
@@ -219,13 +222,14 @@ class CommentsApi:
             if counted:
                 tags |= {views_tag(pages[url].site) for url in counted}
             counts = Counts(
-                {url: thread.count for url, thread in threads.items()},
+                {url: thread.count for url, thread in threads.items()} | unknown,
                 {
                     url: self._sites.reactions(
                         pages[url].site, reactions.counts(snapshot, thread.id)
                     )
                     for url, thread in threads.items()
                 }
+                | unknown
                 if query.reactions
                 else UNSET,
                 self._latest(snapshot, site) if query.latest else UNSET,
@@ -236,7 +240,7 @@ class CommentsApi:
                     for period in query.popular
                 }
                 or UNSET,
-                counted,
+                counted if counted is UNSET else counted | unknown,
                 self._viewed(snapshot, site) if query.viewed else UNSET,
             )
             return counts, tags

@@ -142,18 +142,18 @@ class ViewedPage(Answer, frozen=True, gc=False):
 
 
 class Counts(Answer, frozen=True, gc=False):
-    """The number of approved comments of each page, by the URL as it was sent.
+    """The number of approved comments of each page, by the URL as it was sent, or null.
 
     If the request asks for them: `reactions`, the number of each emoji on each page, the site's
     `latest` comments, the most `popular` pages in each period, the `views` of each page whose site
     counts them, and the most `viewed` pages of the site.
     """
 
-    counts: dict[str, Number]
-    reactions: dict[str, dict[str, Number]] | UnsetType = UNSET
+    counts: dict[str, Number | None]
+    reactions: dict[str, dict[str, Number] | None] | UnsetType = UNSET
     latest: list[LatestComment] | UnsetType = UNSET
     popular: dict[Period, list[PopularPage]] | UnsetType = UNSET
-    views: dict[str, Number] | UnsetType = UNSET
+    views: dict[str, Number | None] | UnsetType = UNSET
     viewed: list[ViewedPage] | UnsetType = UNSET
 
 
