@@ -48,6 +48,13 @@ _RECIPIENTS: Final = ("Delivered-To", "X-Original-To", "Envelope-To", "X-Envelop
 _TYPES: Final = re.compile(
     rb"^content-(?:type|disposition)[ \t]*:[^\n]*(?:\n[ \t][^\n]*)*", re.I | re.M
 ).findall
+# "This message is in HTML format. Please use a program that can display it."
+_PLACEHOLDER: Final = re.compile(
+    r"\bhtml\b.*\b(?:view|display|show|support|anzeig|darstell|affich|mostr|visuali)"
+    r"|\b(?:view|display|support|anzeig|darstell|affich)\w*\b.*\bhtml\b",
+    re.IGNORECASE | re.DOTALL,
+).search
+_PLACEHOLDER_LENGTH: Final = 300  # characters
 _PLAIN: Final = frozenset(("text/plain", "text/markdown", "text/x-markdown"))
 
 
@@ -209,11 +216,17 @@ def _read(
 
 
 def _read_alternative(inner: list[Message], left: Iterator[int]) -> PartText | None:
-    """Return the first text that is not empty: that of the simplest form."""
+    """Return the first text that is not empty: that of the simplest form.
+
+    One that only tells of the HTML beside it is not what a person wrote.
+    """
     blank = None
-    for each in inner:
+    for number, each in enumerate(inner, 1):
         found = _read(each, left=left)
         if found and found.text.strip():
+            text = found.text.strip()
+            if number < len(inner) and len(text) <= _PLACEHOLDER_LENGTH and _PLACEHOLDER(text):
+                continue
             return found
         blank = blank or found
     return blank

@@ -91,6 +91,13 @@ _SAFE_LINK: Final = re.compile(
     r"([^\s<>&]{1,4000})[^\s<>)\]]*?(?:reserved=0|(?=[\s<>)\]]|$))",
     re.IGNORECASE,
 )
+# Which mail servers of companies put above a mail from outside.
+_BANNER: Final = re.compile(
+    r"\W{0,6}(?:external|caution|warning|notice|extern|externe|achtung|vorsicht|attention|atenci[oó]n"
+    r"|attenzione|let op|uwaga)\b[^\n]{0,80}\n?[^\n]{0,120}"
+    r"(?:mail|message|sender|outside|nachricht|absender|courriel|exp[ée]diteur|correo|remitente|bericht)",
+    re.IGNORECASE,
+).match
 _URL: Final = re.compile(r"(?:https?://|mailto:)[^\s<>]+", re.IGNORECASE).fullmatch
 _DASHES: Final = "-- "
 _MARKS: Final = (_DASHES, "--", "—", "__")
@@ -150,7 +157,8 @@ def read(text: str, names: Sequence[str], addresses: Sequence[str]) -> OwnWords:
         lines, has_more = whole, True
     words = "\n".join(line for line in lines if not _is_picture(line))
     words = re.sub(r"\n{3,}", "\n\n", words).strip("\n")
-    return OwnWords(words, cut or quotes, has_more or _quotes_unknown(lines))
+    has_more = has_more or _quotes_unknown(lines) or bool(_BANNER(words))
+    return OwnWords(words, cut or quotes, has_more)
 
 
 def _unescaped(lines: list[str]) -> list[str]:

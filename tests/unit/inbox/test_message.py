@@ -160,6 +160,15 @@ def test_an_html_mail_of_which_nothing_is_left_is_no_empty_answer(html: str) -> 
     assert PARSER.read(raw).doubt == UNREADABLE
 
 
+def test_a_text_that_tells_of_the_html_beside_it_is_not_what_a_person_wrote() -> None:
+    notice = "This message is in HTML format. Your program cannot display it."
+    for text, words in ((notice, "Come in."), ("Use HTML.", "Use HTML."), (notice * 9, notice * 9)):
+        html = "Content-Type: text/html\r\n\r\n<p>Come in.</p>\r\n"
+        body = f"--b\r\n\r\n{text}\r\n--b\r\n{html}--b--\r\n"
+        kind = "multipart/alternative; boundary=b"
+        assert PARSER.read(with_body(body.encode(), Content_Type=kind)).words == words
+
+
 def test_the_links_and_the_spaces_of_code_in_an_html_mail_are_read() -> None:
     html = (
         '<p>See <a href="https://x.example/a">my page</a>, not <a href="https://y.example/">'

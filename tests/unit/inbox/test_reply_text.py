@@ -231,6 +231,9 @@ def test_an_answer_below_and_between_what_it_quotes_is_read() -> None:
         "ok\n\n-----Original Message-----\nBob, 22/11/2026\n\nI am not you.",
         "ok\n\n> a long line that the program of its sender has broken somewhere in\nit\n> and on",
         "See ##- what you wrote",
+        "[EXTERNAL EMAIL] Do not click on links.\n\nok",
+        "CAUTION: This email originated from outside of the organization.\n\nok",
+        "ACHTUNG: Diese Nachricht kommt von einem externen\nAbsender.\n\nDanke",
     ],
 )
 def test_a_text_that_may_quote_somebody_else_is_not_certain(text: str) -> None:
