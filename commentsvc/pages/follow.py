@@ -97,9 +97,7 @@ class FollowPages:
             return self._form(400, email, problem)
         await self._request(request, page, email)
         text = _("You get the comments after you confirm with the link in the mail.")
-        return rendered(
-            "personal_data.html", 200, title=_("Please check your mailbox"), texts=(text,)
-        )
+        return rendered("dialog.html", 200, title=_("Please check your mailbox"), texts=(text,))
 
     @handles(
         "POST",
@@ -133,7 +131,9 @@ class FollowPages:
         """Ask whether to mail new comments."""
         follower = await self._follower("follow", query.t)
         title = _("Get mails about new comments on %(page)s?", page=self._name(follower))
-        return rendered("link.html", 200, title=title, button=_("Yes, mail me about new comments"))
+        return rendered(
+            "dialog.html", 200, title=title, button=_("Yes, mail me about new comments")
+        )
 
     @handles_link("POST", "/mail/follow")
     async def follow(self, query: LinkQuery) -> Response:
@@ -141,21 +141,21 @@ class FollowPages:
         follower = await self._follower("follow", query.t)
         if not await self._database.write(follows.confirm, follower.id, self._clock.now_ms()):
             raise LinkExpired(signed_links.USED)
-        return rendered("link.html", 200, title=_("You will get mails about new comments"))
+        return rendered("dialog.html", 200, title=_("You will get mails about new comments"))
 
     @handles_link("GET", "/mail/unfollow")
     async def ask_to_unfollow(self, query: LinkQuery) -> Response:
         """Ask whether to stop mailing comments."""
         follower = await self._follower("unfollow", query.t)
         title = _("Stop mails about new comments on %(page)s?", page=self._name(follower))
-        return rendered("link.html", 200, title=title, button=_("Unsubscribe"))
+        return rendered("dialog.html", 200, title=title, button=_("Unsubscribe"))
 
     @handles_link("POST", "/mail/unfollow")
     async def unfollow(self, query: LinkQuery) -> Response:
         """Stop mailing new comments (RFC 8058)."""
         follower = await self._follower("unfollow", query.t)
         await self._database.write(follows.stop, follower.id, self._clock.now_ms())
-        return rendered("link.html", 200, title=_("No more mails about new comments"))
+        return rendered("dialog.html", 200, title=_("No more mails about new comments"))
 
     async def _follower(self, purpose: str, token: str) -> Follower:
         """Return the follower that a link is for. Raise LinkError."""
@@ -176,7 +176,7 @@ class FollowPages:
     def _form(self, status: int = 200, email: str = "", problem: Text = "") -> Response:
         text = _("New comments come to this address, at most one mail an hour.")
         return rendered(
-            "personal_data.html",
+            "dialog.html",
             status,
             title=_("Follow the comments by mail"),
             texts=(text,),

@@ -248,9 +248,15 @@ def _exported(snapshot: Snapshot, email: str, now: int) -> bytes:
 
 def _asking(status: int = 200, email: str = "", problem: Text = "") -> Response:
     return _shown(
-        status, title=_("Your comments"), texts=ABOUT, asks=True, email=email, problem=problem
+        status,
+        title=_("Your comments"),
+        texts=ABOUT,
+        asks=True,
+        submit=_("Mail me the links"),
+        email=email,
+        problem=problem,
     )
 
 
 def _shown(status: int = 200, **values: Any) -> Response:  # Any: what the template shows
-    return rendered("personal_data.html", status, **values)
+    return rendered("dialog.html", status, **values)

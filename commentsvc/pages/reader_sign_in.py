@@ -147,7 +147,7 @@ class SignInPages:
         return_to, tag = (back.site.name, back.page, back.word), spoken().tag
         now = self._clock.now_ms()
         await self._database.write(accounts.ask_by_mail, return_to, email.lower(), tag, now)
-        return _shown(200, title=_("Please check your mailbox"), text=NO_MAIL)
+        return _shown(200, title=_("Please check your mailbox"), texts=(NO_MAIL,))
 
     @_signs("GET", f"/reader/{PROVIDER}", {303: NOTHING})
     async def go(self, request: Request, query: SignInQuery) -> Response:
@@ -322,6 +322,7 @@ class SignInPages:
                 if name
             ],
             asks=BY_MAIL in methods,
+            submit=_("Mail me a link to sign in"),
             email=email,
             problem=problem,
         )
