@@ -32,7 +32,7 @@ from commentsvc.http.messages import Response, encode
 from commentsvc.inbox import inbox
 from commentsvc.markup import people
 from commentsvc.markup.defuse import defuse
-from commentsvc.markup.markdown import links, render
+from commentsvc.markup.markdown import absolute, links, render
 from commentsvc.mentions import store as mentions
 from commentsvc.model import APPROVED, SPAM
 from commentsvc.moderation import retention, threads
@@ -108,6 +108,7 @@ TRANSFORMS: dict[str, Callable[[str], object]] = {
     "XML": lambda text: xml_text.cdata("a", text),
     "mentions": people.names,
     "links": links,
+    "absolute links": lambda text: absolute(text, "https://blog.example/p/"),
     "a line": lambda text: one_line(text[:80]),
 }
 

@@ -22,6 +22,7 @@ from commentsvc.api.serialize import is_digest
 from commentsvc.comments.page_urls import Sites
 from commentsvc.http.messages import (
     ANY_ORIGIN,
+    EMBEDDABLE,
     NO_SNIFFING,
     HttpError,
     Request,
@@ -57,6 +58,7 @@ NOBODY: Final = "0"  # instead of a digest, for an author without an email addre
 _HEADERS: Final = (
     ("Content-Security-Policy", "default-src 'none'; sandbox"),
     ANY_ORIGIN,
+    EMBEDDABLE,
     NO_SNIFFING,
 )
 

@@ -23,6 +23,7 @@ from commentsvc.context import ServiceContext
 from commentsvc.errors import ImagesFull, ImagesWait
 from commentsvc.http.messages import (
     ANY_ORIGIN,
+    EMBEDDABLE,
     NO_SNIFFING,
     CorsPolicy,
     HttpError,
@@ -63,7 +64,7 @@ SUFFIX: Final = ".webp"
 HEADERS: Final = (
     ("Content-Type", "image/webp"),
     ("Content-Security-Policy", "default-src 'none'; sandbox"),
-    ("Cross-Origin-Resource-Policy", "cross-origin"),
+    EMBEDDABLE,
     NO_SNIFFING,
 )
 UNDESCRIBED: Final = _("Please describe the picture for people who cannot see it.")

@@ -17,6 +17,7 @@ from commentsvc.api.parameters import LanguageQuery
 from commentsvc.http.compression import compressed
 from commentsvc.http.messages import (
     ANY_ORIGIN,
+    EMBEDDABLE,
     JSON,
     NO_SNIFFING,
     NOT_STORED,
@@ -98,7 +99,8 @@ def blog_paths(folder: Path) -> dict[str, Path]:
 
 def public_headers(settings: Settings) -> Headers:
     """Return the headers of every public file: caching as in the settings, and any origin."""
-    return (("Cache-Control", settings.server.cache_control), ANY_ORIGIN, NO_SNIFFING)
+    caching = ("Cache-Control", settings.server.cache_control)
+    return (caching, ANY_ORIGIN, EMBEDDABLE, NO_SNIFFING)
 
 
 class Files:

@@ -36,6 +36,7 @@ from commentsvc.compat.two_levels import OneLevel, Order, Shown, TwoLevels, TwoL
 from commentsvc.context import ServiceContext
 from commentsvc.http.messages import (
     ANY_ORIGIN,
+    EMBEDDABLE,
     NO_SNIFFING,
     HttpError,
     Request,
@@ -259,7 +260,7 @@ class ArtalkApi(SiteApi):
     @_handles("GET", "/artalk/avatar/{path}", Content("image/svg+xml"), errors=())
     def avatar(self) -> Response:
         """The same picture for every author (Artalk)."""
-        headers = (("Content-Type", SVG), self._cache_control, NO_SNIFFING)
+        headers = (("Content-Type", SVG), self._cache_control, EMBEDDABLE, NO_SNIFFING)
         return Response(200, headers, NEUTRAL)
 
     @_lists("/artalk/api/v2/comments", ArtalkList)

@@ -46,6 +46,8 @@ JSON = "application/json"
 NOT_STORED = ("Cache-Control", "no-store")
 NO_SNIFFING = ("X-Content-Type-Options", "nosniff")
 ANY_ORIGIN = ("Access-Control-Allow-Origin", "*")
+# For pages with Cross-Origin-Embedder-Policy: they load styles and pictures without CORS.
+EMBEDDABLE = ("Cross-Origin-Resource-Policy", "cross-origin")
 VARY_ORIGIN = ("Vary", "Origin")
 READABLE = ("Access-Control-Expose-Headers", "Retry-After")  # for scripts of other origins
 

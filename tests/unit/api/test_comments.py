@@ -17,6 +17,7 @@ from commentsvc.db.connection import Transaction
 from commentsvc.markup.markdown import render
 from commentsvc.moderation import threads
 from commentsvc.settings.schema import CommentsSettings, ModerationSettings, Site
+from tests.unit import public_reads
 from tests.unit.app_fixture import SETTINGS, Served, data, faults, served
 from tests.unit.database_fixture import NOW, new
 
@@ -100,6 +101,25 @@ def test_public_reads_may_be_read_by_every_page(service: Served) -> None:
         headers = dict(service.get(target).headers)
         assert headers["Access-Control-Allow-Origin"] == "*"
         assert headers["Cache-Control"] == "no-cache"
+
+
+EMBEDDED = ("text/css", "text/javascript", "application/javascript", "image/")
+
+
+def test_whatever_a_blog_embeds_may_be_embedded_by_isolated_pages(tmp_path: Path) -> None:
+    """With Cross-Origin-Embedder-Policy, a browser blocks other styles and pictures."""
+    with served(tmp_path, msgspec.structs.replace(SETTINGS, sites=(public_reads.SITE,))) as service:
+        files = [f"/static/{name}" for name in ("form.css", "rich.css", "themes/cards.css")]
+        files += [f"/static/{name}" for name in ("comments.css", "comments.js")]
+        reads = [target for _route, target in public_reads.requests(service)]
+        avatar = "/api/avatar/0?fallback=1"
+        embedded = set()
+        for target in [*files, *reads, avatar]:
+            headers = dict(service.get(target).headers)
+            if headers.get("Content-Type", "").startswith(EMBEDDED):
+                embedded.add(target)
+                assert headers.get("Cross-Origin-Resource-Policy") == "cross-origin", target
+    assert {*files[3:], avatar} <= embedded
 
 
 FOREIGN = "https://elsewhere.example/", "/" + "a" * 3_000, "http://[", "javascript:a", "/%00"
