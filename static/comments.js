@@ -26,11 +26,11 @@ const FAILED = "commentsvc-failed";
 
 const stylesheet = loadStylesheet("comments.css");
 
-function avatar({ author, avatar: digest, picture }) {
+function avatar({ author, picture }) {
   let hue = 0;
-  for (const letter of digest || author) hue = (hue * 31 + letter.codePointAt(0)) % 360;
+  for (const letter of author) hue = (hue * 31 + letter.codePointAt(0)) % 360;
   const element = h("span.avatar", { ariaHidden: "true" }, [...author][0]);
-  element.style.setProperty("--commentsvc-hue", String(hue));
+  element.style.setProperty("--commentsvc-hue", String(hue - (hue % 30)));
   const onerror = ({ target }) => target.remove();
   if (picture) element.append(h("img", { src: base + picture, alt: "", onerror }));
   return element;
@@ -50,7 +50,7 @@ function header(messages, comment, answered) {
   }
   const badge = messages[role || (verified && "verified")];
   const from = href ? h("a.badge", { href, rel }, href.split("/")[2]) : "";
-  return h("div.meta", {}, name, badge ? h("span.badge", {}, badge) : "", from, date);
+  return h("div.meta", {}, name, badge ? h("span.badge commentsvc-" + role, {}, badge) : "", from, date);
 }
 
 function renderComment(thread, comment, answered) {
@@ -60,7 +60,7 @@ function renderComment(thread, comment, answered) {
   const actions = h("div.actions");
   const voteButton = (value, path, title) => {
     const ariaPressed = String(storage.get("votes")?.[id] == value);
-    actions.append(actionButton("vote", path, title, { value, ariaPressed }));
+    actions.append(actionButton("vote", path, `${title}: ${author}`, { value, ariaPressed }));
   };
   if (page.voting) {
     voteButton(1, UP, messages.up);
@@ -69,7 +69,7 @@ function renderComment(thread, comment, answered) {
   if (page.voting == "both") voteButton(-1, DOWN, messages.down);
   const label = messages.replyTo.replace("#", author);
   if (!closed) actions.append(actionButton("reply", REPLY, label, {}, messages.reply));
-  actions.append(actionButton("menu", MORE, messages.menu));
+  actions.append(actionButton("menu", MORE, `${messages.menu}: ${author}`));
   const body = setHTML(h("div.body", { dir: "auto" }), comment.html);
   if (body.querySelector(":not(p,br,a,strong),[href^='#']")) {
     import("./rich.js").then(({ enrich }) => enrich(body, thread));

@@ -26,7 +26,6 @@ export function reflect({ prototype }, readers) {
   }
 }
 
-/** Use what was set before */
 export function takeProperties(element) {
   for (const [name, value] of Object.entries(element)) {
     delete element[name];
@@ -66,7 +65,7 @@ export function loadStylesheet(name) {
 
 export const FEED = "M3 3a10 10 0 0 1 10 10M3 8a5 5 0 0 1 5 5M3 13h0";
 
-export const TIMEOUT_MS = 40_000; // the service gives up after 30 s
+export const TIMEOUT_MS = 40_000;
 
 export async function get(path) {
   const response = await fetch(base + "api/" + path, { signal: AbortSignal.timeout(TIMEOUT_MS) });
@@ -87,7 +86,6 @@ export const storage = {
     } catch {}
   },
 
-  /** undefined removes it */
   set(name, value) {
     try {
       if (value) store[PREFIX + name] = JSON.stringify(value);
@@ -96,7 +94,6 @@ export const storage = {
   },
 };
 
-/** Browsers remember failures */
 export const again = (name) => () => import(/* @vite-ignore */ `./${name}.js?` + Date.now());
 
 const loading = {};

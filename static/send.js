@@ -38,9 +38,17 @@ export async function send(method, path, body, token) {
   throw failure;
 }
 
+/** Return a time in words of the language: in minutes or hours where that is easier to read. */
+function duration(seconds, tag) {
+  const units = { hour: 3600, minute: 60, second: 1 };
+  const unit = Object.keys(units).find((name) => seconds > 1.5 * units[name]) ?? "second";
+  const format = new Intl.NumberFormat(tag, { style: "unit", unit, unitDisplay: "long" });
+  return format.format(Math.ceil(seconds / units[unit]));
+}
+
 /** Return the text for a Failure of send(); what a browser threw is for programmers only. */
 export function errorText(messages, { status, retryAfter, message, fields = {} }) {
   const known = messages[status > 500 ? 500 : status] || Object.values(fields).join(" ");
   const text = known || (status && message) || messages.unreached;
-  return text.replace("#", retryAfter ?? "…");
+  return text.replace("#", () => duration(Number(retryAfter) || 60, messages.tag));
 }

@@ -35,7 +35,7 @@ export class PageViews extends OtherElement {
     const messages = await loadMessages(this, "-views");
     if (String(asks) != String(this.asks)) return; // an attribute was changed
     this.#fallback ??= this.textContent;
-    if (number != null) this.text = countText(messages, number);
+    if (number) this.text = countText(messages, number);
     else if (this.textContent != this.#fallback) this.text = this.#fallback;
   }
 }

@@ -671,17 +671,16 @@ def test_lines_of_c_keep_their_budget() -> None:
 SCRIPTS = [
     "old/stacosys", "old/disqus-count", "comments",
     "thread/actions", "thread/deletion", "thread/menu", "thread/voting", "thread/compose",
-    "thread/submitted",
-    "thread/reveal", "thread/live", "thread/approval", "thread/target", "thread/extras",
-    "thread/moderate",
-    "thread/own_comments", "thread/own_buttons", "thread/prerendered", "thread/contrast",
-    "thread/deleted", "thread/likes",
+    "thread/submitted", "thread/reveal", "thread/live", "thread/fresh", "thread/approval",
+    "thread/target", "thread/extras", "thread/moderate", "thread/own_comments",
+    "thread/own_buttons", "thread/prerendered", "thread/contrast", "thread/deleted",
+    "thread/likes",
     "form/replying", "form/form", "form/sending", "form/preview", "form/refusal", "form/offers",
     "reader/reader", "reader/reader_token", "reader/signed_in",
     "pictures/attaching", "pictures/picture_panel", "pictures/uploading",
     "form/toolbar", "form/completion", "form/formatting", "form/proof_of_work", "rich",
     "reactions", "views", "latest", "popular", "reacting", "lists", "count", "counts",
-    "send", "common",
+    "copying", "send", "common",
 ]  # fmt: skip
 IMPORTED = re.compile(r'^import [^;"]*"([^"]+)"|\bimport\("([^"]+)"\)', re.MULTILINE)
 

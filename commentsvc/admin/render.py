@@ -9,7 +9,6 @@ A page is for one moderator, so it has no cache tags and is never stored.
 """
 
 import re
-import zlib
 from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
 from functools import lru_cache
@@ -111,12 +110,12 @@ def _utc(moment: int) -> datetime:
     return datetime.fromtimestamp(moment / 1_000, UTC)
 
 
-HUES: Final = 8  # colours of authors in the style file
-
-
 def hue(author: str) -> int:
-    """Return the number of the colour for an author; it depends on the name only."""
-    return zlib.crc32(author.encode(errors="replace")) % HUES
+    """Return the number of the colour for an author, from 0 to 11, as static/comments.js does."""
+    degrees = 0
+    for letter in author:
+        degrees = (degrees * 31 + ord(letter)) % 360
+    return degrees // 30
 
 
 # Words that identify browsers and systems, in this order: earlier ones also contain a later word.

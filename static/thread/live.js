@@ -4,14 +4,6 @@ import { base, showRelativeTime } from "../common.js";
 import { showCounts } from "../counts.js";
 import "../rich.js";
 
-/** Offer new comments, once. */
-function announce(thread, count) {
-  const button = thread.host.querySelector(".commentsvc-thread > .commentsvc-button");
-  if (!button.hidden || count <= thread.page.count) return;
-  thread.status.textContent = thread.messages.fresh;
-  thread.offer("fresh");
-}
-
 /** Show the exact time of a comment when pointed at. */
 function tellMoments({ messages, tree }) {
   for (const time of tree.element.querySelectorAll("time:not([title])")) {
@@ -62,7 +54,9 @@ export function follow(thread, signal) {
     stream.onmessage = async ({ data }) => {
       const { count } = JSON.parse(data);
       await checkOwn();
-      announce(thread, count);
+      if (count > thread.page.count) {
+        import("./fresh.js").then(({ announce }) => announce(thread, count), () => {});
+      }
       showCounts(thread.url, count);
     };
   }

@@ -2,6 +2,8 @@
 
 import { actionButton, anchorOf, h, loadMessages } from "../common.js";
 import { readerWord, send } from "../send.js";
+import { copyText } from "../copying.js";
+import "../rich.js"; // its styles
 
 const ICONS = {
   copy: "M6.5 9.5l3-3M7 5l1.8-1.8a2.8 2.8 0 0 1 4 4L11 9M5 7 3.2 8.8a2.8 2.8 0 0 0 4 4L9 11",
@@ -9,44 +11,38 @@ const ICONS = {
   share: "M8 10V2.5M5 5l3-3 3 3M4.5 7.5H3v6h10v-6h-1.5",
 };
 
-/** Show or hide the menu's buttons. */
+/** Show or hide the menu. */
 export async function menu(thread, button, { own }) {
-  const isOpen = button.ariaExpanded == "true";
-  button.ariaExpanded = String(!isOpen);
-  for (const name in ICONS) button.parentNode.querySelector(`[name=${name}]`)?.remove();
-  if (isOpen) return;
+  const shown = button.parentNode.querySelector(".commentsvc-menu");
+  button.ariaExpanded = String(!shown);
+  if (shown) return shown.remove();
   const messages = await loadMessages(thread.host, "-tools");
   const isOffered = { copy: true, report: !own, share: Boolean(navigator.share) };
   const names = Object.keys(ICONS).filter((name) => isOffered[name]);
-  const buttons = names.map((name) => actionButton(name, ICONS[name], messages[name]));
-  button.after(...buttons);
+  const buttons = names.map((name) => actionButton(name, ICONS[name], messages[name], {}, messages[name]));
+  const list = h("div.menu", {}, ...buttons);
+  const close = () => {
+    list.remove();
+    button.ariaExpanded = "false";
+  };
+  list.addEventListener("focusout", ({ relatedTarget: next }) => {
+    if (next && next != button && !list.contains(next)) close();
+  });
+  list.addEventListener("keydown", ({ key }) => {
+    if (key != "Escape") return;
+    close();
+    button.focus();
+  });
+  button.after(list);
   buttons[0].focus();
 }
 
 const addressOf = (comment) => new URL("#" + anchorOf(comment), location.href).href;
 
 export async function copy(thread, button, comment) {
-  const address = addressOf(comment);
-  try {
-    await navigator.clipboard.writeText(address);
-  } catch {
-    if (!copySelected(button, address)) return; // the reader can copy what is selected
-  }
+  if (!(await copyText(button, addressOf(comment)))) return;
   const { copied } = await loadMessages(thread.host, "-tools");
   say(thread, button, copied);
-}
-
-/** Copy as old browsers do, and all on http://; if that is refused, leave a field with the text. */
-function copySelected(button, value) {
-  const name = "address";
-  button.parentNode.querySelector(`[name=${name}]`)?.remove();
-  const field = h("input.input", { name, value, readOnly: true, ariaLabel: button.title });
-  button.parentNode.append(field);
-  field.select();
-  if (!document.execCommand("copy")) return false;
-  field.remove();
-  button.focus();
-  return true;
 }
 
 export async function report(thread, button, { id }) {

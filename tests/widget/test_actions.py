@@ -29,7 +29,7 @@ def test_a_vote_can_be_cast_and_taken_back(open_thread: OpenThread, answers: Ans
     number = page.locator("#commentsvc-1 .commentsvc-votes")
     expect(number).to_have_text("3")
     expect(page.locator("#commentsvc-2 .commentsvc-votes")).to_have_text("")  # no "0"
-    expect(up).to_have_attribute("title", "I agree")
+    expect(up).to_have_attribute("title", "I agree: Ada Byron")
     box = up.bounding_box()
     assert box
     assert min(box["width"], box["height"]) >= 24
@@ -410,3 +410,44 @@ def test_no_text_of_an_exception_is_shown(page: Page, open_thread: OpenThread) -
         }}"""
     )
     assert texts == ["Said."] * 4
+
+
+def test_the_menu_has_words_moves_nothing_and_closes(
+    page: Page, open_thread: OpenThread, answers: Answers
+) -> None:
+    answers.comments = [comment(1, "x"), comment(2, "y", author="Ida")]
+    open_thread()
+    more = page.get_by_role("button", name="More: Ada Byron")
+    others = page.locator(".commentsvc-body, [name=reply], [name=menu]")
+    boxes = "all => all.map((it) => JSON.stringify(it.getBoundingClientRect()))"
+    before = others.evaluate_all(boxes)
+    more.click()
+    menu = page.locator("#commentsvc-1 .commentsvc-menu")
+    expect(menu.get_by_text("Copy link")).to_be_focused()
+    expect(menu.get_by_text("Report")).to_be_visible()
+    assert others.evaluate_all(boxes) == before
+    page.keyboard.press("Escape")
+    expect(menu).to_have_count(0)
+    expect(more).to_be_focused()
+    expect(more).to_have_attribute("aria-expanded", "false")
+    more.click()
+    page.get_by_role("button", name="Reply to Ida").focus()
+    expect(menu).to_have_count(0)
+    expect(more).to_have_attribute("aria-expanded", "false")
+
+
+def test_a_time_to_wait_is_said_in_the_unit_that_people_use(
+    page: Page, open_thread: OpenThread
+) -> None:
+    open_thread()
+    said = page.evaluate(
+        f"""async () => {{
+          const {{ errorText }} = await import("{SERVICE}/static/send.js");
+          const times = ["1", "90", "91", "1793", "5400", "7200", null, "Fri, 21 Nov 2026"];
+          const say = (retryAfter) =>
+            errorText({{ tag: "en", 429: "Wait #." }}, {{ status: 429, retryAfter }});
+          return times.map(say);
+        }}"""
+    )
+    times = ("1 second", "90 seconds", "2 minutes", "30 minutes", "90 minutes", "2 hours")
+    assert said == [f"Wait {time}." for time in (*times, "60 seconds", "60 seconds")]

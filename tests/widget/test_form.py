@@ -133,7 +133,7 @@ REFUSALS = {
     ),
     "too many, unknown how long": (
         (429, None, None),
-        "You're going a little fast. Please wait … seconds.",
+        "You're going a little fast. Please wait 60 seconds.",
     ),
     "broken": ((500, None, None), "The comment service has a problem. Please try again."),
     "busy": (

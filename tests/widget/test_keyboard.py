@@ -95,12 +95,13 @@ def test_tab_goes_through_everything_in_the_order_of_the_page(
             "Atom feed",
             "Ada Byron",
             "1 day ago",
-            "I agree",
-            "I disagree",
+            "I agree: Ada Byron",
+            "I disagree: Ada Byron",
             "Reply to Ada Byron",
-            "More",
+            "More: Ada Byron",
         ),
-        *("1 day ago", "↪ Ada Byron", "I agree", "I disagree", "Reply to Ida", "More"),
+        *("1 day ago", "↪ Ada Byron", "I agree: Ida", "I disagree: Ida", "Reply to Ida"),
+        "More: Ida",
         "Show more comments",
         *("Comment", "Formatting", "Preview"),
         *("Name", "Email (optional)", "Website (optional)"),
@@ -168,7 +169,7 @@ def test_comments_are_voted_on_linked_and_shown_in_parts(
     answers.part = 2
     answers.comments = [comment(n, "x") for n in (1, 2, 3)]
     start(open_thread())
-    keys.use("I agree", "Space")
+    keys.use("I agree: Ada Byron", "Space")
     expect(page.locator("#commentsvc-1 [aria-pressed=true]")).to_be_focused()
     keys.use("1 day ago")
     expect(page.locator("#commentsvc-2")).to_be_focused()
@@ -187,7 +188,7 @@ def test_a_comment_is_reported_and_one_with_a_picture_and_mails_is_sent(
     answers.notify = True
     answers.images = 1 << 20
     start(open_thread())
-    keys.use("More")
+    keys.use("More: Ada Byron")
     expect(button(page, "Copy link")).to_be_focused()
     keys.use("Report", "Space")
     expect(page.locator(".commentsvc-status")).to_contain_text("A moderator will look")
@@ -234,8 +235,8 @@ def test_news_are_announced_and_the_focus_goes_to_them(
     start(open_thread())
     answers.comments += [comment(2, "Two."), comment(3, "A reply.", parent=1)]
     announce()
-    expect(page.locator(".commentsvc-status")).to_have_text("Show new comments")
-    keys.use("Show new comments")
+    expect(page.locator(".commentsvc-status")).to_have_text("Show new comments (2)")
+    keys.use("Show new comments (2)")
     expect(page.locator("#commentsvc-2")).to_be_focused()
     for number, tint in ((1, "none"), (2, "commentsvc-fade"), (3, "commentsvc-fade")):
         article = page.locator(f"#commentsvc-{number} > article")

@@ -101,8 +101,7 @@ def test_two_languages_on_one_page_have_each_their_own_words(
         page.locator(f"{where} section").wait_for()
     for where, text in buttons.items():
         page.locator(f"{where} [name=reply]").get_by_text(text, exact=True).click()
-        send = {"#other": "Kommentar abschicken", "main": "Send comment"}[where]
-        expect(page.locator(f"{where} li form .commentsvc-button")).to_have_text(send)
+        expect(page.locator(f"{where} li form .commentsvc-button")).to_have_text(text)
 
 
 @pytest.mark.parametrize("lang", ["", "sw", "no such", "deutsch"])

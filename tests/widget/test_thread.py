@@ -5,7 +5,8 @@ from collections.abc import Callable
 import pytest
 from playwright.sync_api import Page, Route, expect
 
-from tests.widget.browser import POST, SERVICE, Answers, comment, fill, send
+from commentsvc.admin.render import hue
+from tests.widget.browser import POST, SERVICE, WIDGET, Answers, comment, fill, send
 
 Open = Callable[[], Page]
 
@@ -159,7 +160,13 @@ def test_replies_can_be_folded(open_post: Open, answers: Answers) -> None:
     page = open_post()
     fold = page.locator("#commentsvc-1 summary").first
     expect(fold).to_have_text("Replies (1)")
-    fold.click()
+    # The line beside the replies is the button, as long as they are
+    line, replies = fold.bounding_box(), page.locator("#commentsvc-1 > details").bounding_box()
+    assert line
+    assert replies
+    assert line["height"] == replies["height"]
+    assert 24 <= line["width"] <= 40
+    fold.click(position={"x": 12, "y": line["height"] - 9})
     expect(page.locator("#commentsvc-2")).to_be_hidden()
     fold.press("Enter")
     expect(page.locator("#commentsvc-2")).to_be_visible()
@@ -200,6 +207,7 @@ def test_a_deleted_comment_with_replies_leaves_a_word(open_post: Open, answers: 
     expect(gone.locator("> p")).to_have_text("This comment was deleted.")
     expect(gone.locator("#commentsvc-3")).to_be_visible()
     expect(gone.locator("> article")).to_have_count(0)
+    gone.locator("> details > summary").press("Enter")
     lefts = [each.bounding_box() for each in gone.locator("> p, > details > summary").all()]
     assert len({box and box["x"] for box in lefts}) == 1, "the word and the fold stand in one line"
     expect(page.get_by_role("heading", name="2 comments")).to_be_visible()
@@ -277,3 +285,61 @@ def test_the_page_hears_when_comments_are_shown(
     open_thread()
     page.locator("#commentsvc-1").wait_for()
     assert page.evaluate("found") == ["x"]
+
+
+# A name as a screen reader says it.
+NAMES = """buttons => buttons.map((it) => it.ariaLabel ?? it.textContent)"""
+
+
+def test_no_two_buttons_of_a_thread_have_one_name(
+    open_thread: Callable[..., Page], answers: Answers
+) -> None:
+    answers.voting = "both"
+    authors = ("Ada", "Ida", "Eva", "Uwe")
+    answers.comments = [comment(n, "x", author=author) for n, author in enumerate(authors, 1)]
+    page = open_thread()
+    page.locator("#commentsvc-4").wait_for()
+    names = page.locator(".commentsvc-list button").evaluate_all(NAMES)
+    assert len(names) == 16
+    assert len(set(names)) == 16
+
+
+def test_a_name_has_one_colour_everywhere(
+    open_thread: Callable[..., Page], answers: Answers
+) -> None:
+    """With an address and without, here and on the moderation pages."""
+    authors = ("Ada Byron", "Ida Noddack", "李白", "😀 Max", "שרה")
+    answers.comments = [
+        comment(2 * n + more, "x", author=author, avatar="0123abcd" * more)
+        for n, author in enumerate(authors, 1)
+        for more in (0, 1)
+    ]
+    page = open_thread()
+    avatars = page.locator(".commentsvc-avatar")
+    expect(avatars).to_have_count(2 * len(authors))
+    shown = "all => all.map((it) => it.style.getPropertyValue('--commentsvc-hue'))"
+    hues = avatars.evaluate_all(shown)
+    assert hues == [str(30 * hue(author)) for author in authors for _ in (0, 1)]
+    rules = (WIDGET / "admin" / "admin.css").read_text()
+    assert all(f".hue{number} {{ --hue: {30 * number}; }}" in rules for number in range(12))
+
+
+def test_the_owner_is_marked_in_the_accent_colour_and_a_vote_stands_at_its_arrow(
+    page: Page, open_thread: Callable[..., Page], answers: Answers
+) -> None:
+    answers.voting = "up"
+    answers.comments = [comment(1, "x", role="owner", votes=12), comment(2, "x", role="moderator")]
+    open_thread(more="<style>:root { --commentsvc-accent: rgb(0 90 0) }</style>")
+    expect(page.get_by_text("Owner")).to_have_css("background-color", "rgb(0, 90, 0)")
+    expect(page.get_by_text("Moderator")).not_to_have_css("background-color", "rgb(0, 90, 0)")
+    first = page.locator("#commentsvc-1")
+    arrow, number, reply = (
+        first.locator(part).bounding_box()
+        for part in ("svg >> nth=0", ".commentsvc-votes", "[name=reply]")
+    )
+    assert arrow
+    assert number
+    assert reply
+    before = number["x"] - arrow["x"] - arrow["width"]
+    after = reply["x"] - number["x"] - number["width"]
+    assert 0 <= before < after
