@@ -23,17 +23,20 @@ from commentsvc.util.i18n import gettext as _
 REACTION_BYTES: Final = 8_192  # an escaped url and some words
 
 
+Emoji = Annotated[
+    str,
+    Meta(
+        description="One of those that the site has chosen.",
+        extra_json_schema={"x-setting": "emoji"},
+    ),
+]
+
+
 class ReactionBody(msgspec.Struct, frozen=True, forbid_unknown_fields=True, gc=False):
     """A reaction to a page, or its withdrawal."""
 
     url: Url
-    emoji: Annotated[
-        str,
-        Meta(
-            description="One of those that the site has chosen.",
-            extra_json_schema={"x-setting": "emoji"},
-        ),
-    ]
+    emoji: Emoji
     given: Annotated[bool, Meta(description="False takes the reaction back.")]
     reader: Word
 

@@ -1,8 +1,9 @@
-"""Operations: the parameters and answers of a route, declared once.
+"""Operations: the parameters and answers of a route, declared once, at its handler.
 
-A handler reads its query with the operation of its route, and the OpenAPI document and docs/api.md
-are generated from the operations, so that they cannot contradict the code. A query is a msgspec
-struct: its fields are the parameters, and their types define the accepted values.
+`handles` declares an operation; `router.declared_routes` makes the route, and reads the query by
+the operation. The OpenAPI document and docs/api.md are generated from the operations, so that they
+cannot contradict the code. A query is a msgspec struct: its fields are the parameters, and their
+types define the accepted values.
 """
 
 from collections.abc import Callable, Iterator, Mapping

@@ -26,7 +26,7 @@ from commentsvc.api.errors import foreseen
 from commentsvc.api.feeds import REPLIES_FEED
 from commentsvc.api.images import CommentImages
 from commentsvc.api.parameters import After, LanguageTag, PageQuery, WriteQuery
-from commentsvc.api.reactions import PageReactions
+from commentsvc.api.reactions import Emoji, PageReactions
 from commentsvc.api.serialize import CommentSerializer, Item, status
 from commentsvc.api.submit import HttpSubmissions
 from commentsvc.auth.edit_tokens import ReplyFeedWords
@@ -204,13 +204,7 @@ class ReactionFields(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """The fields of the form for reactions."""
 
     url: Url
-    emoji: Annotated[
-        str,
-        Meta(
-            description="One of those that the site has chosen.",
-            extra_json_schema={"x-setting": "emoji"},
-        ),
-    ]
+    emoji: Emoji
 
 
 THREAD = Operation(
