@@ -28,6 +28,11 @@ enum { PATIENCE_MS = 30000 };
         nanosleep(&(struct timespec){.tv_nsec = 1000000}, NULL);                                   \
     }
 
+/* The limits of a whole server that no test of it reaches, as initializers. */
+#define WIDE_LIMITS                                                                                \
+    .body = 1000, .client_bytes = 64 << 20, .connections = 100, .waiting = 100,                    \
+    .keep_alive = 60000, .head_deadline = 60000, .body_deadline = 60000
+
 static inline int count_entries(const char *folder)
 {
     DIR *directory = opendir(folder);

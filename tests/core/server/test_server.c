@@ -24,17 +24,7 @@ int __wrap_pthread_create(pthread_t *pthread, const pthread_attr_t *attributes,
     return __real_pthread_create(pthread, attributes, start, argument);
 }
 
-static struct limits limits = {
-    .body = 1000,
-    .cache_bytes = 1 << 20,
-    .client_bytes = 64 << 20,
-    .connections = 100,
-    .waiting = 100,
-    .keep_alive = 60000,
-    .head_deadline = 60000,
-    .body_deadline = 60000,
-    .handler_deadline = 60000,
-};
+static struct limits limits = {WIDE_LIMITS, .cache_bytes = 1 << 20, .handler_deadline = 60000};
 
 static char unix_text[64];
 

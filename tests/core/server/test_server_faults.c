@@ -76,14 +76,8 @@ static const struct {
 };
 
 static const struct limits limits = {
-    .body = 1000,
+    WIDE_LIMITS,
     .cache_bytes = 16 << 20,
-    .client_bytes = 64 << 20,
-    .connections = 100,
-    .waiting = 100,
-    .keep_alive = 60000,
-    .head_deadline = 60000,
-    .body_deadline = 60000,
     .handler_deadline = 50, /* the only timer that a fault may make us wait for */
 };
 

@@ -44,18 +44,8 @@ static const struct fault FAULTS[] = {
     {"getsockname", ENOBUFS, 1, 1}, {"getpeername", ENOTCONN, 1, 1}, {"fcntl", EMFILE, 1, 1},
 };
 
-static const struct limits limits = {
-    .body = 1000,
-    .cache_bytes = 1 << 20,
-    .client_bytes = 64 << 20,
-    .connections = 100,
-    .waiting = 100,
-    .keep_alive = 60000,
-    .head_deadline = 60000,
-    .body_deadline = 60000,
-    .handler_deadline = 60000,
-    .proxy_protocol = true,
-};
+static const struct limits limits = {WIDE_LIMITS, .cache_bytes = 1 << 20, .handler_deadline = 60000,
+                                     .proxy_protocol = true};
 
 /* What each client has done when the old server stops: it was answered, has sent nothing, has
  * sent a request, has sent half of one, or has come too late to be accepted. */

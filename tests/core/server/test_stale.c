@@ -94,15 +94,7 @@ static unsigned is_stale(int fd, unsigned race)
 /* Returns the number of stale reads in all races. */
 static unsigned race_all(bool rule, uint32_t workers)
 {
-    const struct limits limits = {.body = 1000,
-                                  .cache_bytes = 64 << 20,
-                                  .client_bytes = 64 << 20,
-                                  .connections = 100,
-                                  .waiting = 100,
-                                  .keep_alive = 60000,
-                                  .head_deadline = 60000,
-                                  .body_deadline = 60000,
-                                  .handler_deadline = 60000};
+    const struct limits limits = {WIDE_LIMITS, .cache_bytes = 64 << 20, .handler_deadline = 60000};
     struct endpoint endpoint = endpoint_of("127.0.0.1:0");
     pthread_t python;
     unsigned seed = 2, stale = 0;

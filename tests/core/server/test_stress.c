@@ -120,14 +120,8 @@ static void *read_often(void *seed)
 
 static void purges_hits_and_stores_at_once_give_nobody_an_old_value(void)
 {
-    const struct limits limits = {.body = 1000,
+    const struct limits limits = {WIDE_LIMITS,
                                   .cache_bytes = (size_t)CLIENTS * VALUES / 2 * PADDING,
-                                  .client_bytes = 64 << 20,
-                                  .connections = 100,
-                                  .waiting = 100,
-                                  .keep_alive = 60000,
-                                  .head_deadline = 60000,
-                                  .body_deadline = 60000,
                                   .handler_deadline = 60000};
     struct endpoint endpoint = endpoint_of("127.0.0.1:0");
     pthread_t python, writers[WRITERS], clients[CLIENTS];
