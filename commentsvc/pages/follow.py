@@ -19,10 +19,10 @@ from commentsvc.comments.page_urls import PageRef
 from commentsvc.comments.submission import SubmissionError, is_email
 from commentsvc.context import ServiceContext
 from commentsvc.http.messages import NOT_STORED, CorsPolicy, Request, Response
-from commentsvc.http.operation import HTML, NOTHING, form_of, handles
+from commentsvc.http.operation import HTML, NOTHING, handles
 from commentsvc.http.router import Route, declared_routes
 from commentsvc.pages.mail_links import errors_as_pages, handles_link, rendered
-from commentsvc.pages.personal_data import Address, AddressForm, RequestLimiter, typed_address
+from commentsvc.pages.personal_data import Address, RequestLimiter, handles_address, typed_address
 from commentsvc.readers import follows
 from commentsvc.readers.follows import Follower
 from commentsvc.util.i18n import Text
@@ -81,14 +81,7 @@ class FollowPages:
         self._page(query)
         return self._form()
 
-    @handles(
-        "POST",
-        "/follow",
-        dict.fromkeys((200, 400, 404, 415, 429, 503), HTML),
-        ignores_unknown=True,
-        body=form_of(AddressForm),
-        errors=(),
-    )
+    @handles_address("/follow")
     async def ask(self, request: Request, query: FollowQuery) -> Response:
         """Ask an address by mail whether it wants to follow a page, or the whole site."""
         page = self._page(query)

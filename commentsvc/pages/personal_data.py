@@ -7,6 +7,7 @@ here, and no mail is sent to other addresses. The number of mails per day is lim
 address and for each network.
 """
 
+from functools import partial
 from typing import Annotated, Any, Final, TypeAlias
 
 import msgspec
@@ -74,6 +75,21 @@ class AddressForm(msgspec.Struct, frozen=True):
     email: Address
 
 
+EXPORTED: Final = {
+    200: json_of(personal_data.Export),
+    **dict.fromkeys((400, 404, 410, 429, 503), HTML),
+}
+# A posted form with an address, which is answered by HTML pages.
+handles_address = partial(
+    handles,
+    "POST",
+    answer=dict.fromkeys((200, 400, 404, 415, 429, 503), HTML),
+    ignores_unknown=True,
+    body=form_of(AddressForm),
+    errors=(),
+)
+
+
 class RequestLimiter:
     """Requests of readers, for mails or downloads.
 
@@ -137,14 +153,7 @@ class PersonalDataPages:
         self._requests.require_mail()
         return _asking()
 
-    @handles(
-        "POST",
-        "/mail/own",
-        dict.fromkeys((200, 400, 404, 415, 429, 503), HTML),
-        ignores_unknown=True,
-        body=form_of(AddressForm),
-        errors=(),
-    )
+    @handles_address("/mail/own")
     async def ask(self, request: Request) -> Response:
         """Mail links to an export and to the erasure of an author's data.
 
@@ -168,16 +177,7 @@ class PersonalDataPages:
         texts = (_("Everything that was written with %(email)s, as JSON.", email=email),)
         return _shown(title=_("Download your comments?"), texts=texts, button=_("Download"))
 
-    @handles(
-        "POST",
-        "/mail/export",
-        {
-            200: json_of(personal_data.Export),
-            **dict.fromkeys((400, 404, 410, 429, 503), HTML),
-        },
-        ignores_unknown=True,
-        errors=(),
-    )
+    @handles_link("POST", "/mail/export", answer=EXPORTED)
     async def export(self, request: Request, query: LinkQuery) -> Response:
         """Export an author's data.
 
