@@ -4,10 +4,10 @@ A retry must never post twice, so every submission has a key. An *explicit* key 
 client: whoever has it is the author, and gets a new edit token. A *derived* key is a digest of the
 content: anybody can compute it, so a repeat gets no token, and only within an hour it is a retry.
 
-`add` stores one submission and handles every case. `ADD` stores many that wait together: usual
-ones, which are plainly new, share their statements, which halves the cost of a submission. If one
-of them is not plainly new, each is stored by `add`. The ids of the rows of one INSERT are
-consecutive, since ids are never used again and only the writer writes.
+`add_new` stores all submissions that wait together, with the same statements for all of them:
+PostgreSQL could store a quarter as many one by one. If one of them is refused or was stored before,
+all are rolled back, and `add` stores each, which also finds what was stored before. The ids of the
+rows of one INSERT are consecutive, since ids are never used again and only the writer writes.
 
     CommentsError
       UnknownSite      no site of that name is configured
@@ -29,7 +29,6 @@ from commentsvc.db.query import Param, Select, insertion, prepared
 from commentsvc.db.schema.comments import CommentTable, SiteTable, ThreadTable
 from commentsvc.db.writer import BatchOperation
 from commentsvc.errors import (
-    CommentsError,
     KeyConflict,
     ThreadClosed,
     UnknownParent,
@@ -122,18 +121,12 @@ _NEW: Final = (
     CommentTable.score,
     CommentTable.reasons,
     CommentTable.network,
-)
-# The second is for authors whom the service knows and for replies from elsewhere: binding its four
-# further columns for each comment would make a submission 1 % dearer.
-_INSERT: Final = insertion(*_NEW, key=[CommentTable.key])
-_INSERT_KNOWN: Final = insertion(
-    *_NEW,
     CommentTable.role,
     CommentTable.moderator,
     CommentTable.permalink,
     CommentTable.reader_id,
-    key=[CommentTable.key],
 )
+_INSERT: Final = insertion(*_NEW, key=[CommentTable.key])
 
 
 @prepared
@@ -161,10 +154,6 @@ def _clear_key(comment_id: Param) -> Select:
 def _renew_token(token_hash: Param, expires_at: Param, comment_id: Param) -> Select:
     renewed = CommentTable.update(token_hash=token_hash, token_expires_at=expires_at)
     return renewed.where(CommentTable.id == comment_id)
-
-
-class NotPlain(CommentsError):
-    """One of many submissions needs special care, so each has to be stored by `add`."""
 
 
 class NewComment(msgspec.Struct, frozen=True, gc=False):
@@ -233,34 +222,58 @@ def add(tx: Transaction, new: NewComment, now: int) -> InsertResult:
 
     Raise UnknownSite, UnknownParent, KeyConflict, ThreadClosed.
     """
-    untitled: set[ThreadRef] = set()
-    row = tx.first(find_thread, new.url, new.site)
-    ref, closed = _thread(tx, new, now, row, untitled)
-    placed = None if closed else _placed(tx, new, ref)
     key = digest_of_key(new.key, new.derived)
-    comment = _insert(tx, placed, now, ref, key) if placed else None
-    if comment is None:
-        for row in tx.query(_find_key, key):
-            stored = Comment(*row)
-            if not new.derived or now - stored.created_at < RETRY:
-                if stored.status == APPROVED:  # by an instance that may still wait for others
-                    tx.purge(thread_tag(ref.site, ref.url), site_tag(ref.site))
-                return _repeat(tx, new, stored, ref)
-            tx.change(_clear_key, stored.id)
-        if closed:
-            raise ThreadClosed(f"the thread {ref.url} takes no more comments")
-        if placed is None:
-            raise UnknownParent(f"comment {new.parent} is not in this thread")
-        comment = _insert(tx, placed, now, ref, key)
-        assert comment is not None, "its key was cleared above"
-    if new.title and _gives_title(tx, new, ref, untitled):
-        titles.propose(tx, [(comment.id, new.title)])
-    if "image:" in new.source:
-        images.link(tx, comment.id, new.source)
-    if new.status == APPROVED:
-        add_to_counts(tx, {ref: 1})
-    _queue_messages(tx, [new], [comment], now)
-    return InsertResult(comment, token_valid=True, repeated=False)
+    for row in tx.query(_find_key, key):
+        stored = Comment(*row)
+        if not new.derived or now - stored.created_at < RETRY:
+            return _repeat(tx, new, stored, now)
+        tx.change(_clear_key, stored.id)
+    [added] = add_new(tx, [(new, now)])
+    return added
+
+
+def add_new(tx: Transaction, items: Sequence[tuple[NewComment, int]]) -> list[InsertResult]:
+    """Do as `add` for each of `items`, none of which was stored before; else raise KeyConflict.
+
+    What it raises concerns one of them, but all have to be rolled back.
+    """
+    untitled: set[ThreadRef] = set()
+    threads = _find_threads(tx, items, untitled)
+    submissions = _placed(tx, items, threads)
+    rows: list[Row] = []
+    proposals: list[tuple[int, str]] = []
+    newest: dict[int, int] = {}
+    shown: dict[ThreadRef, int] = {}
+    for new, (_, now) in zip(submissions, items, strict=True):
+        ref = threads[new.url, new.site]
+        if new.title and _gives_title(tx, new, ref, untitled):
+            proposals.append((len(rows), new.title))
+        published_at = None
+        if new.status == APPROVED:
+            shown[ref] = shown.get(ref, 0) + 1
+            if ref.site_id not in newest:
+                newest[ref.site_id] = last_published(tx, ref.site_id)
+            published_at = newest[ref.site_id] = max(newest[ref.site_id], now)
+        rows.append(_row(new, now, published_at, ref))
+    ids = tx.insert_each(_INSERT, rows)
+    if ids is None:
+        raise KeyConflict("the key was used before")
+    add_to_counts(tx, shown)
+    stored = list(map(_comment, ids, rows))
+    titles.propose(tx, [(ids[number], title) for number, title in proposals])
+    for new, comment in zip(submissions, stored, strict=True):
+        if "image:" in new.source:
+            images.link(tx, comment.id, new.source)
+    _queue_messages(tx, submissions, stored, items[0][1])
+    return [InsertResult(comment, token_valid=True, repeated=False) for comment in stored]
+
+
+def _add_one(tx: Transaction, item: tuple[NewComment, int]) -> InsertResult:
+    return add(tx, *item)
+
+
+# For `Database.write_each`: an item is the submission and the time, as for `add`.
+ADD: Final = BatchOperation(_add_one, add_new)
 
 
 def add_to_counts(tx: Transaction, shown: Mapping[ThreadRef, int]) -> None:
@@ -364,20 +377,52 @@ def last_published(tx: Transaction, site_id: int) -> int:
     return int(row[0]) if row else 0
 
 
-def _placed(tx: Transaction, new: NewComment, ref: ThreadRef) -> NewComment | None:
-    """Return `new` with the parent that it gets in its thread; None if it cannot get its own."""
-    if new.parent is None:
-        return new
-    if tx.first(_find_parent, new.parent, ref.thread_id):
-        return new
-    if not new.any_parent:
-        return None
+def _find_threads(
+    tx: Transaction, items: Sequence[tuple[NewComment, int]], untitled: set[ThreadRef]
+) -> dict[tuple[str, str], ThreadRef]:
+    """Return the thread of each page, by url and site, that `items` are for.
 
+    Raise ThreadClosed or UnknownSite.
+    """
+    firsts: dict[tuple[str, str], tuple[NewComment, int]] = {}
+    for new, now in items:
+        firsts.setdefault((new.url, new.site), (new, now))
+    found = tx.first_each(find_thread, [*firsts])
+    threads = {}
+    for (page, (new, now)), row in zip(firsts.items(), found, strict=True):
+        threads[page], closed = _thread(tx, new, now, row, untitled)
+        if closed:
+            raise ThreadClosed(f"the thread {threads[page].url} takes no more comments")
+    return threads
+
+
+def _placed(
+    tx: Transaction,
+    items: Sequence[tuple[NewComment, int]],
+    threads: Mapping[tuple[str, str], ThreadRef],
+) -> list[NewComment]:
+    """Return the submissions with the parents that they get. Raise UnknownParent."""
+    replies = [new for new, _ in items if new.parent is not None]
+    parents = [(new.parent, threads[new.url, new.site].thread_id) for new in replies]
+    found = iter(tx.first_each(_find_parent, parents))
+    return [
+        new
+        if new.parent is None or next(found)
+        else _without_parent(tx, new, threads[new.url, new.site])
+        for new, _ in items
+    ]
+
+
+def _without_parent(tx: Transaction, new: NewComment, ref: ThreadRef) -> NewComment:
+    """Return a submission whose parent is gone as it is stored. Raise UnknownParent."""
+    assert new.parent is not None, "it has one"
+    if not new.any_parent:
+        raise UnknownParent(f"comment {new.parent} is not in this thread")
     is_listed = tree.is_listed(tx, new.parent, ref.thread_id)
     return new if is_listed else msgspec.structs.replace(new, parent=None)
 
 
-def _row(new: NewComment, now: int, published_at: int | None, ref: ThreadRef, key: bytes) -> Row:
+def _row(new: NewComment, now: int, published_at: int | None, ref: ThreadRef) -> Row:
     """Return the parameters of _INSERT."""
     return (
         ref.site_id,
@@ -392,46 +437,30 @@ def _row(new: NewComment, now: int, published_at: int | None, ref: ThreadRef, ke
         new.html,
         now,
         published_at,
-        key,
+        digest_of_key(new.key, new.derived),
         new.token_hash,
         new.token_expires_at,
         new.score,
         new.reasons,
         new.network,
+        new.role,
+        new.moderator_id,
+        new.permalink,
+        new.reader_id,
     )
 
 
-def _is_known(new: NewComment) -> bool:
-    """Return whether `_known` has more than the defaults of a comment's columns."""
-    return bool(new.role or new.permalink) or new.reader_id is not None
-
-
-def _known(new: NewComment) -> Row:
-    """Return the parameters of _INSERT_KNOWN that follow those of _INSERT."""
-    return (new.role, new.moderator_id, new.permalink, new.reader_id)
-
-
-def _comment(comment_id: int, row: Row, new: NewComment) -> Comment:
+def _comment(comment_id: int, row: Row) -> Comment:
     """Return the comment that was stored with `row`."""
-    return Comment(*(comment_id, *row[1:12], None, 0, new.role, new.permalink, new.reader_id))
+    role, _, permalink, reader_id = row[-4:]
+    return Comment(*(comment_id, *row[1:12], None, 0, role, permalink, reader_id))
 
 
-def _insert(
-    tx: Transaction, new: NewComment, now: int, ref: ThreadRef, key: bytes
-) -> Comment | None:
-    """Insert a comment; return None if its key exists already."""
-    published_at = None
-    if new.status == APPROVED:
-        published_at = max(now, last_published(tx, ref.site_id))
-    row = _row(new, now, published_at, ref, key)
-    if _is_known(new):
-        number = tx.insert(_INSERT_KNOWN, row + _known(new))
-    else:
-        number = tx.insert(_INSERT, row)
-    return None if number is None else _comment(number, row, new)
-
-
-def _repeat(tx: Transaction, new: NewComment, stored: Comment, ref: ThreadRef) -> InsertResult:
+def _repeat(tx: Transaction, new: NewComment, stored: Comment, now: int) -> InsertResult:
+    """Return the result of a submission that was stored before. Raise KeyConflict."""
+    ref, _ = _thread(tx, new, now, tx.first(find_thread, new.url, new.site), set())
+    if stored.status == APPROVED:  # by an instance that may still wait for others
+        tx.purge(thread_tag(ref.site, ref.url), site_tag(ref.site))
     if new.derived:
         return InsertResult(stored, token_valid=False, repeated=True)
     parent = stored.parent_id if new.any_parent else new.parent
@@ -447,72 +476,3 @@ def _repeat(tx: Transaction, new: NewComment, stored: Comment, ref: ThreadRef) -
         raise KeyConflict("the key was used before, for another comment")
     tx.change(_renew_token, new.token_hash, new.token_expires_at, stored.id)
     return InsertResult(stored, token_valid=True, repeated=True)
-
-
-def _find_threads(
-    tx: Transaction, items: Sequence[tuple[NewComment, int]], untitled: set[ThreadRef]
-) -> dict[tuple[str, str], ThreadRef]:
-    """Return the thread of each page, by url and site, that `items` are for.
-
-    Raise NotPlain if it is closed or does not have the parent of an item, and UnknownSite.
-    """
-    firsts: dict[tuple[str, str], tuple[NewComment, int]] = {}
-    for new, now in items:
-        firsts.setdefault((new.url, new.site), (new, now))
-    found = tx.first_each(find_thread, [*firsts])
-    threads = {}
-    for (page, (new, now)), row in zip(firsts.items(), found, strict=True):
-        threads[page], closed = _thread(tx, new, now, row, untitled)
-        if closed:
-            raise NotPlain
-    replies = [new for new, _ in items if new.parent is not None]
-    parents = [(new.parent, threads[new.url, new.site].thread_id) for new in replies]
-    if None in tx.first_each(_find_parent, parents):
-        raise NotPlain
-    return threads
-
-
-def _add_many(tx: Transaction, items: Sequence[tuple[NewComment, int]]) -> list[InsertResult]:
-    """Do as `add` for each of `items`. Raise NotPlain or UnknownSite; then roll back all."""
-    untitled: set[ThreadRef] = set()
-    threads = _find_threads(tx, items, untitled)
-    rows: list[Row] = []
-    proposals: list[tuple[int, str]] = []
-    newest: dict[int, int] = {}
-    shown: dict[ThreadRef, int] = {}
-    for new, now in items:
-        if "image:" in new.source:
-            raise NotPlain
-        ref = threads[new.url, new.site]
-        if new.title and _gives_title(tx, new, ref, untitled):
-            proposals.append((len(rows), new.title))
-        published_at = None
-        if new.status == APPROVED:
-            shown[ref] = shown.get(ref, 0) + 1
-            if ref.site_id not in newest:
-                newest[ref.site_id] = last_published(tx, ref.site_id)
-            published_at = newest[ref.site_id]
-            if published_at < now:
-                published_at = newest[ref.site_id] = now
-        rows.append(_row(new, now, published_at, ref, digest_of_key(new.key, new.derived)))
-    submissions = [new for new, _ in items]
-    if any(map(_is_known, submissions)):
-        known = [row + _known(new) for row, new in zip(rows, submissions, strict=True)]
-        ids = tx.insert_each(_INSERT_KNOWN, known)
-    else:
-        ids = tx.insert_each(_INSERT, rows)
-    if ids is None:
-        raise NotPlain
-    add_to_counts(tx, shown)
-    stored = list(map(_comment, ids, rows, submissions))
-    titles.propose(tx, [(ids[number], title) for number, title in proposals])
-    _queue_messages(tx, submissions, stored, items[0][1])
-    return [InsertResult(comment, True, False) for comment in stored]
-
-
-def _add_one(tx: Transaction, item: tuple[NewComment, int]) -> InsertResult:
-    return add(tx, *item)
-
-
-# For `Database.write_each`: an item is the submission and the time, as for `add`.
-ADD: Final = BatchOperation(_add_one, _add_many)

@@ -10,21 +10,25 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 
 from commentsvc.backup import integrity
-from commentsvc.comments import create
+from commentsvc.comments import create, images
 from commentsvc.comments.create import InsertResult, NewComment, add
 from commentsvc.db.connection import Snapshot, Transaction
 from commentsvc.db.database import Database
 from commentsvc.db.schema.comments import (
+    CommentImageTable,
     CommentTable,
     ProposedTitleTable,
     SiteTable,
     ThreadTable,
 )
 from commentsvc.db.writer import BatchOperation
+from commentsvc.errors import KeyConflict
 from commentsvc.moderation import threads
 from tests.unit.database_fixture import HOUR, NOW, forget, held, new, opened
 
 Outcome = InsertResult | Exception
+
+OAK = f"{'0' * 32}-40x30"  # the name of an image
 
 submissions = st.builds(
     new,
@@ -36,6 +40,8 @@ submissions = st.builds(
     parent=st.sampled_from([None] * 9 + [1, 99]),
     key=st.integers(0, 20).map("key {}".format),
     derived=st.booleans(),
+    any_parent=st.booleans(),
+    source=st.sampled_from(["Hi", f"![Oak](image:{OAK})"]),
 )
 
 
@@ -58,7 +64,8 @@ def outcomes(
 
 
 def arrange(tx: Transaction) -> None:
-    """Make a page that moved from /old/ to /b/, and a closed one."""
+    """Make a page that moved from /old/ to /b/, and a closed one; store an image."""
+    tx.change(images.put_row, "blog", OAK, b"webp", NOW, None)
     for url in ("/b/", "/closed/"):
         add(tx, new(url=url, key=f"first of {url}"), NOW)
     threads.add_alias(tx, "blog", "/b/", "/old/")
@@ -77,7 +84,7 @@ def rows(snapshot: Snapshot) -> dict[str, list[dict[str, Any]]]:  # Any: the eng
     """
     found: dict[str, list[dict[str, Any]]] = {}
     positions: dict[str, dict[int, int]] = {}
-    for model in (SiteTable, ThreadTable, CommentTable, ProposedTitleTable):
+    for model in (SiteTable, ThreadTable, CommentTable, ProposedTitleTable, CommentImageTable):
         table, columns = model._meta.table_name, model._meta.sorted_fields
         names = [column.column_name for column in columns]
         all_of = snapshot.query(model.select().order_by(columns[0]))
@@ -118,7 +125,7 @@ def comparable(outcomes: list[Outcome]) -> list[str]:
 
 
 def refuse(tx: Transaction, items: object) -> list[InsertResult]:
-    raise create.NotPlain
+    raise KeyConflict("each alone")
 
 
 several = st.lists(submissions, min_size=2, max_size=8)

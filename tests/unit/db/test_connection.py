@@ -9,7 +9,6 @@ from commentsvc import model
 from commentsvc.comments import create, queries, site_rows
 from commentsvc.db.database import Database
 from commentsvc.db.postgresql import connection as postgresql
-from commentsvc.db.query import Prepared
 from tests.unit.database_fixture import NOW, add, opened
 
 NEW: dict[str, object] = {
@@ -31,10 +30,12 @@ NEW: dict[str, object] = {
     "score": 5,
     "reasons": "links +5 9",
     "network": b"network",
+    "role": "owner",
+    "moderator": None,
+    "permalink": "https://a.example/",
+    "reader": 7,
 }
-KNOWN = NEW | {"role": "owner", "moderator": None, "permalink": "https://a.example/", "reader": 7}
 AWKWARD = 'A "quote" and a \\ back\\slash,\nanother line: \u00e9 \U0001f600 \\x41 {} \0'
-INSERTS = {"_INSERT": NEW, "_INSERT_KNOWN": KNOWN}
 FINDS: dict[str, list[tuple[object, ...]]] = {
     "find_thread": [("/3/", "blog"), ("/none/", "other"), ("/3/", "nowhere"), ("/5/", "other")],
     "_find_parent": [(n, thread) for n in (9, 20, 9_999) for thread in range(1, 11)],
@@ -89,14 +90,10 @@ def test_a_change_of_many_rows_does_as_for_each(database: Database) -> None:
     )
 
 
-@pytest.mark.parametrize("name", INSERTS)
-def test_many_comments_are_inserted_as_each_alone_in_their_order(
-    database: Database, name: str
-) -> None:
-    query: Prepared = getattr(create, name)
+def test_many_comments_are_inserted_as_each_alone_in_their_order(database: Database) -> None:
+    query = create._INSERT
     rows = [
-        tuple((INSERTS[name] | {"key": b"\x00\xff%d" % n, "source": AWKWARD * n}).values())
-        for n in range(3)
+        tuple((NEW | {"key": b"\x00\xff%d" % n, "source": AWKWARD * n}).values()) for n in range(3)
     ]
     ids: list[range | None] = []
     assert outcome(database, lambda tx: ids.append(tx.insert_each(query, rows))) == outcome(

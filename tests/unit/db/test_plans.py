@@ -63,7 +63,7 @@ def test_a_query_neither_scans_nor_sorts(database: Database, name: str) -> None:
         assert not [step for step in steps if "TEMP B-TREE" in step]
 
 
-@pytest.mark.parametrize("query", [create._INSERT, create._INSERT_KNOWN, outbox.insert_submitted])
+@pytest.mark.parametrize("query", [create._INSERT, outbox.insert_submitted])
 def test_a_row_is_checked_without_a_table_made_for_it(database: Database, query: Prepared) -> None:
     steps = [row[1] for row in rows(database, "EXPLAIN", query)]
     assert "Insert" in steps
