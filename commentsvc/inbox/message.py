@@ -20,6 +20,7 @@ from commentsvc.inbox import automatic, decoding, html_text, openpgp, reply_text
 from commentsvc.inbox.reply_text import OwnWords
 from commentsvc.settings.schema import Settings
 from commentsvc.util.digest import digest
+from commentsvc.util.text import escaping_work
 
 _log = logging.getLogger(__name__)
 
@@ -33,6 +34,7 @@ TEXT_LINES: Final = 10_000
 # HTML tags: deep nesting takes quadratic time. So do "&", in the library that corrects HTML.
 TAGS: Final = 5_000
 ENTITIES: Final = 20_000
+ESCAPING: Final = 3_000_000_000  # as in `escaping_work`
 # The parser looks at each line once for each multipart around it, and makes an object of each part.
 # A picture of 4 MiB has 57,000 lines.
 LINES: Final = 60_000
@@ -250,6 +252,8 @@ def _text(part: Message, is_html: bool) -> PartText:
         return PartText(*found)
     if found.text.count("<") > TAGS or found.text.count("&") > ENTITIES:
         raise Unreadable("its HTML has too many tags")
+    if escaping_work(found.text) > ESCAPING:
+        raise Unreadable("its HTML would take long to read")
     seen = html_text.read(found.text)
     return PartText(seen.text, found.is_certain, seen.leaves_out)
 

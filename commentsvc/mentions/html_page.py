@@ -24,7 +24,7 @@ from commentsvc.markup import html_to_markdown
 from commentsvc.markup.html_to_markdown import Markup
 from commentsvc.util.http_client import Fetched
 from commentsvc.util.origin import host_of
-from commentsvc.util.text import decoded, one_line
+from commentsvc.util.text import decoded, escaping_work, one_line
 
 # "<" in HTML, most of which are tags.
 TAGS: Final = 20_000
@@ -34,8 +34,9 @@ ELEMENTS: Final = 6_000
 OPEN: Final = 500
 # Elements that mf2py reads: it needs 25 µs for each.
 ITEM_ELEMENTS: Final = 1_500
-# "&" in HTML: nh3 takes quadratic time for those that begin no reference, 8 seconds for a million.
-REFERENCES: Final = 20_000
+REFERENCES: Final = 20_000  # "&" in HTML
+# Bytes that nh3 looks at to escape HTML: with a million "&" or "©", it would take seconds.
+ESCAPING: Final = 3_000_000_000
 # Quotes, slashes and line breaks in HTML: each costs nh3 a step of its own, in tags or as a line.
 SIGNS: Final = 200_000
 # The same after nh3, which escapes ">", too: Python needs 0.4 s for a million.
@@ -285,7 +286,8 @@ def _strings(body: bytes) -> Iterator[str]:
 def sanitized(html: str, tags: set[str], attributes: dict[str, set[str]]) -> str:
     """Return HTML with these tags and attributes only. Raise UnreadablePage before it takes long.
 
-    Characters that HTML does not allow (U+0000) are left out; no-break spaces become spaces.
+    Characters that HTML does not allow (U+0000) and soft hyphens are left out; no-break spaces
+    become spaces.
     """
     signs = sum(map(html.count, "\"'/\n\r"))
     for number, most, what in (
@@ -295,10 +297,13 @@ def sanitized(html: str, tags: set[str], attributes: dict[str, set[str]]) -> str
     ):
         if number > most:
             raise UnreadablePage(f"its HTML has more than {most} {what}")
+    # Soft hyphens cannot be seen, and a page may have one in each word.
+    html = html.replace("\0", "").replace("\xa0", " ").replace("\xad", "")
+    if escaping_work(html) > ESCAPING:
+        raise UnreadablePage("its HTML has too many characters from U+0080 to U+00BF")
     _count_elements(html)
     text = nh3.clean(
-        # nh3 takes quadratic time for no-break spaces, which it escapes: 7 s for half a million.
-        html.replace("\0", "").replace("\xa0", " "),
+        html,
         tags=tags,
         attributes=attributes,
         clean_content_tags={"script", "style"} - tags,

@@ -319,6 +319,15 @@ def test_no_body_takes_long_to_read(name: str, kind: str) -> None:
     assert time.process_time() - started < 0.5
 
 
+@pytest.mark.parametrize("sign", ["&", "©", "\x9c", "»"])
+def test_html_that_takes_long_to_escape_is_not_read(sign: str) -> None:
+    text = "<p>" + sign * 19_000 + "a" * 200_000
+    kind = "text/html; charset=utf-8"
+    assert PARSER.read(with_body(text.encode(), Content_Type=kind)).doubt == UNREADABLE
+    usual = "<p>" + f"Hello {sign} you&nbsp;\xa0 " * 900
+    assert PARSER.read(with_body(usual.encode(), Content_Type=kind)).doubt == ""
+
+
 NESTED = b"".join(
     b'--%d\r\nContent-Type: multipart/mixed; boundary="%d"\r\n\r\n' % (n, n + 1) for n in range(12)
 )

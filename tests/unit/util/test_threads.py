@@ -22,7 +22,7 @@ MOST = 0.1  # seconds of CPU time
 TRIES = 4  # a busy machine is slower at times
 # Letters and digits are alike.
 CHARACTERS = [c for c in map(chr, range(128)) if not c.isalnum() or c in "aAzZxX09"]
-CHARACTERS += "\xa0é\u0301漢\u202e\u2028\ufeff😀"
+CHARACTERS += "\x80\x85\xa0©»é\u0301漢\u202e\u2028\ufeff😀"
 PIECES = """
     <a &a <! <!-- <![CDATA[ &# &#x &#0; &lt; &nbsp; &amp; "=' ='" </ <? <a/ <a> </a> <p> <br> <svg>
     <table> <template> <style> <script> <title> [" {"a":{ ,[ \" <!DOCTYPE &a; http://a ](
@@ -99,6 +99,24 @@ def test_a_mebibyte_of_one_character_or_piece_takes_less_than_100_ms(name: str) 
         if took >= MOST:
             slow[piece] = round(took, 3)
     assert not slow
+
+
+def test_what_is_escaped_before_a_long_text_takes_less_than_100_ms() -> None:
+    slow = {}
+    for sign in ("&", "&amp;", "&copy;", "©", "\x9c"):
+        for number in (1_000, 3_000, 10_000, 20_000):
+            text = sign * number
+            text += "a" * (MEBIBYTE - len(text.encode()))
+            took = min(cost(mention, LINK + text) for _ in range(3))
+            if took >= MOST:
+                slow[sign, number] = round(took, 3)
+    assert not slow
+
+
+def test_a_usual_page_with_many_such_characters_is_read() -> None:
+    html_page.mention(
+        page(LINK + "<p>« Oui », dit-il\xa0: «\xadnon\xad». & © 2026</p>" * 900), bool
+    )
 
 
 HTML = ("a page", "a page with a link", "an entry", "a page of the blog", "a page with an endpoint")
