@@ -131,6 +131,7 @@ def test_a_mail_that_comes_just_before_the_client_waits_is_fetched_soon(
         return wait(self, client, *given)
 
     monkeypatch.setattr(ImapFetcher, "_wait", later)
+    monkeypatch.setattr(imap, "FIRST_PATIENCE", 0.2)
 
     async def story(taken: list[bytes]) -> None:
         await until(lambda: len(taken) == 5, "the mails of the meantime")
