@@ -248,6 +248,12 @@ def is_site(text: str) -> bool:
     return len(text) <= SITE_LENGTH and _is_plain(text, _SITE) and bool(host_of(text))
 
 
+def with_plain_scheme(site: str) -> str:
+    """Return a web site with its scheme in lower case, which clients look for: ``Https://``."""
+    scheme, mark, rest = site.partition("://")
+    return f"{scheme.lower()}{mark}{rest}"
+
+
 def is_email(text: str) -> bool:
     """Return whether `text` may be an email address that mail can be sent to."""
     if not text or len(text) > EMAIL_LENGTH:
@@ -368,7 +374,7 @@ def check(
     message = _cleaned(sent_message)
     if _is_blank(message):
         message = ""
-    site = (fields.site or "").strip()
+    site = with_plain_scheme((fields.site or "").strip())
     page = ("", "")
     try:
         page = locate(fields.url)

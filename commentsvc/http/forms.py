@@ -1,9 +1,10 @@
 """Forms: query strings, urlencoded bodies and multipart bodies become texts by name.
 
 All three are read in the same way, after WHATWG's URL standard, 5.1 (a ``+`` is a space, a ``%``
-without two hex digits stays as it is) and RFC 7578. Two rules are stricter. What is not UTF-8 is
-refused, and the error names the field, since guessing an encoding would store mojibake. And the
-size is bounded: the number of fields here, their bytes by the core's limit for a body.
+without two hex digits stays as it is) and RFC 7578. The size is bounded: the number of fields here,
+their bytes by the core's limit for a body. A query that is not UTF-8 is refused, and the error
+names the field. A body that is not is read as windows-1252, in which browsers send a form on a page
+in Latin-1.
 
 Bytes above 127 that are not percent-encoded arrive as Latin-1 characters and are decoded as UTF-8.
 In a query, the core refuses them.
@@ -33,7 +34,7 @@ class FormError(Exception):
         self.field = field
 
 
-def parse_urlencoded(text: str) -> Form:
+def parse_urlencoded(text: str, is_body: bool = False) -> Form:
     """Read a query string or urlencoded body, one character per byte. Raise FormError."""
     form: Form = {}
     if text.count("&") >= FIELDS:
@@ -41,18 +42,19 @@ def parse_urlencoded(text: str) -> Form:
     for pair in text.split("&"):
         if pair:
             name, _, value = pair.partition("=")
-            name = decode(name, "")
-            form.setdefault(name, []).append(decode(value, name))
+            name = decode(name, "", is_body)
+            form.setdefault(name, []).append(decode(value, name, is_body))
     return form
 
 
-def decode(text: str, field: str) -> str:
+def decode(text: str, field: str, is_body: bool = False) -> str:
     """Decode a name or value of an urlencoded form. Raise FormError with the name `field`."""
     if "+" in text:
         text = text.replace("+", " ")
     if "%" not in text and text.isascii():
         return text
-    return _utf8(unquote_to_bytes(text.encode("latin-1")), field)
+    data = unquote_to_bytes(text.encode("latin-1"))
+    return _sent(data) if is_body else _utf8(data, field)
 
 
 def _utf8(data: bytes, field: str) -> str:
@@ -60,6 +62,14 @@ def _utf8(data: bytes, field: str) -> str:
         return data.decode()
     except UnicodeDecodeError:
         raise FormError("This is not valid UTF-8.", field) from None
+
+
+def _sent(data: bytes) -> str:
+    """Return the text of a field in a body."""
+    try:
+        return data.decode()
+    except UnicodeDecodeError:
+        return data.decode("cp1252", "replace")
 
 
 def is_multipart(content_type: str) -> bool:
@@ -98,5 +108,5 @@ def parse_multipart(content_type: str, body: bytes, file: str = "") -> tuple[For
                 raise FormError("Files cannot be sent here.", name)
             content = value
         else:
-            form.setdefault(name, []).append(_utf8(value, name))
+            form.setdefault(name, []).append(_sent(value))
     return form, content

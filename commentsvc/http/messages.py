@@ -219,7 +219,7 @@ class Request(msgspec.Struct, frozen=True):
             if self.media_type() == "application/x-www-form-urlencoded":
                 if len(self.body) > most:
                     raise too_large()
-                return parse_urlencoded(self.body.decode("latin-1")), b""
+                return parse_urlencoded(self.body.decode("latin-1"), is_body=True), b""
             if is_multipart(content_type):
                 form, content = parse_multipart(content_type, self.body, file)
                 if len(self.body) - len(content) > most:

@@ -81,12 +81,21 @@ def without_blank_lines(text: str) -> str:
     return text[beginning.end() :].rstrip()
 
 
+def initial(name: str) -> str:
+    """Return the first character of a name as people see it, which may be several code points.
+
+    That are its marks, joined emoji, and the two letters of a flag (UAX 29, roughly).
+    """
+    found = _INITIAL(name)
+    return found[0] if found else ""
+
+
 def excerpt(html: str, length: int) -> str:
     """Return the beginning of HTML as one line of plain text, of at most `length` characters.
 
-    The HTML may end anywhere, also within a tag. Only its beginning is read.
+    The HTML may end anywhere, also within a tag. Only its beginning is read, without footnotes.
     """
-    beginning = html[: length * READ_FOR_EACH]
+    beginning = _NOTES("", html[: length * READ_FOR_EACH])
     text = one_line(unescape(_TAG("", _END_OF_BLOCK(" ", beginning))))
     if len(text) <= length:
         return text
@@ -95,8 +104,17 @@ def excerpt(html: str, length: int) -> str:
 
 # Characters of HTML that an excerpt reads for each of its own; most of the HTML is no markup.
 READ_FOR_EACH: Final = 20
+# The numbers of footnotes, and the section with the notes, which is the last one.
+_NOTES = re.compile(
+    '<sup><a [^>]*role="doc-noteref"[^>]*>[^<]*</a></sup>|<section role="doc-endnotes">.*',
+    re.DOTALL,
+).sub
 _END_OF_BLOCK = re.compile(r"</(?:p|li|h[1-6]|t[dhr]|blockquote|pre|div)>|<br[^>]*>").sub
 _TAG = re.compile(r"<[^>]*(?:>|$)").sub
+_EXTENDING = "\u0300-\u036f\u200c\ufe0f\u20e3\U0001f3fb-\U0001f3ff\U000e0020-\U000e007f"
+_INITIAL = re.compile(
+    f"[\U0001f1e6-\U0001f1ff]{{2}}|.[{_EXTENDING}]*(?:\u200d.[{_EXTENDING}]*)*", re.DOTALL
+).match
 _WHOLE = re.compile(r"[0-9]{1,18}").fullmatch
 
 

@@ -4,7 +4,7 @@ import hashlib
 from collections.abc import Sequence
 from typing import Any, Final, NamedTuple
 
-from commentsvc.comments.submission import avatar, is_email, is_site
+from commentsvc.comments.submission import avatar, is_email, is_site, with_plain_scheme
 from commentsvc.imports.records import SHORT_LIMIT, TEXT_LIMIT, ImportedComment
 from commentsvc.imports.staging.authors import AuthorRules
 from commentsvc.markup import html_to_markdown, markdown
@@ -153,6 +153,7 @@ class Converter:
             email = ""
         if site and "://" not in site[:9]:
             site = f"http://{site}"
+        site = with_plain_scheme(site)
         if site and not is_site(site):
             notes.append("the author's web site is no http address, and is not stored")
             site = ""

@@ -20,11 +20,11 @@ from commentsvc.comments.submission import (
     message_from_json,
     message_from_text,
 )
-from commentsvc.markup import html_to_markdown
+from commentsvc.markup import html_to_markdown, markdown
 from commentsvc.settings.schema import CommentsSettings, Site
 from commentsvc.util.i18n import translate
 from commentsvc.util.origin import deliverable
-from commentsvc.util.text import one_line
+from commentsvc.util.text import excerpt, initial, one_line
 
 BOUNDS = CommentsSettings(author_length=20, message_length=100)
 SITES = Sites([Site(origins=("https://blog.example",))])
@@ -199,7 +199,7 @@ def test_what_is_no_json_object_is_malformed(body: bytes) -> None:
 
 
 @pytest.mark.parametrize(
-    "site", ["http://ann.example:8080", "https://[::1]:8443/x?y#z", "HTTPS://büro.example/é"]
+    "site", ["http://ann.example:8080", "https://[::1]:8443/x?y#z", "https://büro.example/é"]
 )
 def test_a_web_site_may_have_any_host(site: str) -> None:
     assert read(site=site).site == site
@@ -385,3 +385,34 @@ def test_an_address_of_the_documented_pattern_passes_every_check(text: str) -> N
     """`is_email` asks no further for these."""
     assert submission._is_plain(text, submission._EMAIL)
     assert deliverable(text)
+
+
+@pytest.mark.parametrize("scheme", ["Https", "HTTPS", "hTTps"])
+def test_the_scheme_of_a_web_site_is_stored_in_lower_case(scheme: str) -> None:
+    """Clients make a link only of what begins with http."""
+    assert read(site=f"{scheme}://Ann.example/A").site == "https://Ann.example/A"
+    form = {**LEAST, "site": f"{scheme}://Ann.example/A"}
+    assert from_form(form, BOUNDS, SITES.locate).site == "https://Ann.example/A"
+
+
+@pytest.mark.parametrize(
+    ("name", "shown"),
+    [
+        ("🇩🇪 Max", "🇩🇪"),
+        ("👨‍👩‍👧 Family", "👨‍👩‍👧"),
+        ("👍🏽 Ann", "👍🏽"),
+        ("❤️‍🔥", "❤️‍🔥"),
+        ("1️⃣", "1️⃣"),
+        ("E\u0301ric", "E\u0301"),
+        ("ß Test", "ß"),
+        ("Ann", "A"),
+        ("", ""),
+    ],
+)
+def test_an_initial_is_a_whole_character(name: str, shown: str) -> None:
+    assert initial(name) == shown
+
+
+def test_an_excerpt_has_no_footnotes() -> None:
+    html = markdown.render("Wood[^1] is[^b] good.\n\n[^1]: Oak.\n[^b]: Was.")
+    assert excerpt(html, 100) == "Wood is good."

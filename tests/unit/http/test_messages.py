@@ -68,7 +68,7 @@ def test_both_kinds_of_forms_are_read() -> None:
 @pytest.mark.parametrize(
     ("body", "content_type", "status"),
     [
-        (b"a=%ff", "application/x-www-form-urlencoded", 400),
+        (b"a=1" + b"&" * 256, "application/x-www-form-urlencoded", 400),
         (b"", "multipart/form-data; boundary=x", 400),
         (b"", "multipart/form-data", 415),
         (b"{}", "application/json", 415),

@@ -78,7 +78,7 @@ def links(service: Served) -> dict[str, str]:
 def test_the_page_asks_for_an_address(service: Served) -> None:
     answer = service.get("/mail/own")
     assert answer.status == 200
-    assert b'type="email"' in answer.body
+    assert b'inputmode="email"' in answer.body
     assert dict(answer.headers)["Cache-Control"] == "no-store"
 
 
