@@ -57,6 +57,7 @@ _PLACEHOLDER: Final = re.compile(
     re.IGNORECASE | re.DOTALL,
 ).search
 _PLACEHOLDER_LENGTH: Final = 300  # characters
+_REACTION: Final = "text/vnd.google.email-reaction+json"
 _PLAIN: Final = frozenset(("text/plain", "text/markdown", "text/x-markdown"))
 
 
@@ -135,6 +136,9 @@ class MailParser:
         if text is None:
             raise Unreadable("it is encrypted")
         answer = reply_text.read(text, self._names, self._own_addresses)
+        if any(part.get_content_type() == _REACTION for part in message.walk()):
+            # Gmail writes an emoji, and a line about itself that nobody wants on a page.
+            answer = answer._replace(words=answer.words.partition("\n")[0], has_more=True)
         if len(answer.words) > WORDS_LENGTH:
             raise Unreadable("its text is too long")
         if not answer.words:

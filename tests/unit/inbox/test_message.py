@@ -160,6 +160,18 @@ def test_an_html_mail_of_which_nothing_is_left_is_no_empty_answer(html: str) -> 
     assert PARSER.read(raw).doubt == UNREADABLE
 
 
+@pytest.mark.parametrize("emoji", ["👍", "😂"])
+def test_a_reaction_of_gmail_is_its_emoji_and_not_published(emoji: str) -> None:
+    body = (
+        f"--b\r\nContent-Type: text/plain; charset=utf-8\r\n\r\n{emoji}\r\n\r\nMo reacted "
+        "via Gmail <https://www.google.com/gmail/about/?x>\r\n--b\r\n"
+        f"Content-Type: text/vnd.google.email-reaction+json\r\n\r\n{{}}\r\n--b--\r\n"
+    )
+    raw = with_body(body.encode(), Content_Type="multipart/alternative; boundary=b")
+    mail = PARSER.read(raw)
+    assert (mail.words, mail.doubt) == (emoji, QUOTING)
+
+
 def test_a_text_that_tells_of_the_html_beside_it_is_not_what_a_person_wrote() -> None:
     notice = "This message is in HTML format. Your program cannot display it."
     for text, words in ((notice, "Come in."), ("Use HTML.", "Use HTML."), (notice * 9, notice * 9)):
