@@ -8,7 +8,7 @@ and lead to the server that delivered them.
 
 import re
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
-from html import unescape
+from html import escape, unescape
 from typing import Any, Final, NamedTuple
 from urllib.parse import quote
 
@@ -18,7 +18,7 @@ from commentsvc.markup.html_to_markdown import Markup
 from commentsvc.mentions.polite_client import MEMORY, JsonAnswer, PoliteClient
 from commentsvc.util.http_client import RemoteError
 from commentsvc.util.origin import origin
-from commentsvc.util.text import one_line
+from commentsvc.util.text import is_visible, one_line
 from commentsvc.util.threads import FOREIGN, run_in
 
 NAME_LENGTH: Final = 80
@@ -26,11 +26,22 @@ REPLIES: Final = 300  # the most replies to a post that are read
 DEPTH: Final = 20  # levels of a Bluesky thread that are read
 REQUESTS: Final = 60  # the most requests to ActivityPub servers for one post
 TEXT: Final = 20_000  # characters of a reply's HTML
+WARNING: Final = 200  # characters of a content warning
+FACETS: Final = 100  # links of a post on Bluesky
+EMOJI: Final = 100  # custom emoji of a text
 
 ACTIVITY: Final = "application/activity+json"
 _MASTODON: Final = re.compile(r"(https?://[^/?#]+)/@[\w.@-]+/([0-9]{1,30})/?").fullmatch
 _BLUESKY: Final = re.compile(r"https://bsky\.app/profile/([\w.:-]+)/post/([\w.~-]+)/?").fullmatch
 _AT: Final = re.compile(r"at://([\w.:%-]+)/app\.bsky\.feed\.post/([\w.~-]+)").fullmatch
+
+# Labels of Bluesky with which a post is not for the public, or for adults alone:
+# https://docs.bsky.app/docs/advanced-guides/moderation.
+HIDING: Final = frozenset(
+    ("!hide", "!warn", "!takedown", "!no-unauthenticated", "porn", "sexual", "sexual-figurative")
+) | frozenset(("nudity", "graphic-media", "gore", "corpse", "self-harm"))
+_TAG: Final = re.compile("<[^>]*>").sub
+_MENTION: Final = re.compile(r"@[\w.-]+(?:@[\w.-]+)?").sub
 
 Json = dict[str, Any]  # Any: JSON of others
 
@@ -136,8 +147,12 @@ class SocialNetworks:
             RemoteReply(
                 url,
                 found[parent][2] if (parent := _text(each.get("in_reply_to_id"))) in found else "",
-                *_author(account.get("display_name"), account.get("acct"), account.get("url")),
-                await _markdown(_text(each.get("content")), "html"),
+                *_author(
+                    _without_emoji(_text(account.get("display_name")), account.get("emojis")),
+                    account.get("acct"),
+                    account.get("url"),
+                ),
+                await _words(each, each.get("spoiler_text"), each.get("emojis"), url),
             )
             for each, account, url in found.values()
         ]
@@ -188,8 +203,9 @@ class SocialNetworks:
                 author = await reading.author(found)
                 if author is None:
                     continue
-                names = (author.get("name"), author.get("preferredUsername"), author.get("id"))
-                text = await _markdown(_text(found.get("content")), "html")
+                name = _without_emoji(_text(author.get("name")), author.get("tag"))
+                names = (name, author.get("preferredUsername"), author.get("id"))
+                text = await _words(found, found.get("summary"), found.get("tag"), url)
                 replies.append(RemoteReply(url, parent, *_author(*names), text))
                 waiting += [(url, each) async for each in reading.items(found.get("replies"))]
         counts = (_number(likes.get("totalItems")), _number(reposts.get("totalItems")))
@@ -270,11 +286,71 @@ async def _bluesky_reply(post: Json, parent: str) -> RemoteReply | None:
     did = _text(author.get("did"))
     if uri is None or did != uri[1] or not is_site(f"https://bsky.app/profile/{did}"):
         return None
-    text = await _markdown(_text(record.get("text")), "text")
+    if any(_text(each.get("val")) in HIDING for each in _labels(post, author, record)):
+        return None
+    text = await _markdown(_linked(record), "html_lines")
     profile = f"https://bsky.app/profile/{did}"
     names = _author(author.get("displayName"), author.get("handle"), profile)
     url = f"{profile}/post/{uri[2]}"
     return RemoteReply(url, parent, *names, text)
+
+
+def _labels(*labelled: Json) -> Iterator[Json]:
+    """Yield the labels of a post of Bluesky and its author, also those that the author has put."""
+    for each in labelled:
+        own = each.get("labels")
+        yield from _dicts(own.get("values") if isinstance(own, dict) else own)
+
+
+def _linked(record: Json) -> str:
+    """Return the HTML of a post of Bluesky with the links of its facets; "" for mentions alone.
+
+    A facet names bytes of the text: https://docs.bsky.app/docs/advanced-guides/post-richtext.
+    """
+    data, html, end = _text(record.get("text")).encode(errors="replace"), "", 0
+    if not _says_something(escape(data.decode(errors="replace"))):
+        return ""
+    for facet in sorted(_dicts(record.get("facets"))[:FACETS], key=_start):
+        start, stop = _start(facet), _number(_dict(facet.get("index")).get("byteEnd"))
+        urls = [_text(each.get("uri")) for each in _dicts(facet.get("features"))]
+        url = next((each for each in urls if is_site(each)), "")
+        if url and end <= start < stop <= len(data):
+            before, label = (
+                data[a:b].decode(errors="replace") for a, b in ((end, start), (start, stop))
+            )
+            html += f'{escape(before, quote=False)}<a href="{escape(url)}">{escape(label)}</a>'
+            end = stop
+    return html + escape(data[end:].decode(errors="replace"), quote=False)
+
+
+def _start(facet: Json) -> int:
+    return _number(_dict(facet.get("index")).get("byteStart"))
+
+
+async def _words(reply: Json, warning: Any, emoji: Any, url: str) -> str:  # Any: JSON of others
+    """Return the text of a reply at `url` as Markdown, "" if it has no words.
+
+    Of one with a content warning, that is the warning, as a link to the reply.
+    """
+    if said := one_line(_text(warning))[:WARNING]:
+        label = (await _markdown(said, "text")).replace("]", "\\]")
+        return f"[{label}](<{url}>)"
+    html = _without_emoji(_text(reply.get("content"))[:TEXT], emoji)
+    return await _markdown(html, "html") if _says_something(html) else ""
+
+
+def _says_something(html: str) -> bool:
+    """Return whether HTML has words besides mentions of people."""
+    return is_visible(_MENTION("", unescape(_TAG("", html))))
+
+
+def _without_emoji(text: str, emoji: Any) -> str:  # Any: JSON of others
+    """Return `text` without the custom `emoji` of its server, which are pictures."""
+    for each in _dicts(emoji)[:EMOJI]:
+        name = _text(each.get("shortcode")) or _text(each.get("name")).strip(":")
+        if re.fullmatch(r"\w{1,100}", name):
+            text = re.sub(f" ?:{name}:", "", text)
+    return text
 
 
 def _ordered(replies: list[RemoteReply]) -> list[RemoteReply]:

@@ -514,3 +514,69 @@ def test_a_note_in_the_name_of_an_actor_elsewhere_is_refused(
             found = {each.source: (each.author, each.site) for each in Following(service).poll()}
         assert found.pop("right") == ("Rosa", server.url("/rosa"))
         assert found == {"leads away": ("?", ""), "lies": ("?", "")}
+
+
+def test_a_content_warning_is_shown_as_a_link_to_the_reply(
+    mastodon: Following, server: OtherSite
+) -> None:
+    reply_with(server, toot("11", "<p>they all die</p>", spoiler_text="the [end] of *Dune*"))
+    [found] = mastodon.poll()
+    assert "die" not in found.source + found.html
+    assert f'href="{found.permalink}"' in found.html
+    assert ">the [end] of *Dune*</a>" in found.html
+
+
+def test_custom_emoji_and_replies_without_words_are_left_out(
+    mastodon: Following, server: OtherSite
+) -> None:
+    emoji = [{"shortcode": "blobcat"}]
+    mention = '<p><a class="u-url mention" href="https://a.example/@ann">@<span>ann</span></a> </p>'
+    reply_with(
+        server,
+        toot("11", "<p>nice :blobcat: 10:30:15</p>", emojis=emoji),
+        toot("12", "<p>:blobcat:</p>", emojis=emoji),
+        toot("13", mention),
+        toot("14", "<p></p>", media_attachments=[{"type": "image"}]),
+    )
+    assert [each.source for each in mastodon.poll()] == ["nice 10:30:15"]
+
+
+@pytest.mark.parametrize("where", ["post", "author", "record"])
+@pytest.mark.parametrize("label", ["!hide", "porn", "!no-unauthenticated"])
+def test_a_labelled_reply_on_bluesky_is_left_out(
+    tmp_path: Path, server: OtherSite, where: str, label: str
+) -> None:
+    found = replies_on_bluesky(tmp_path, server, where, label)
+    assert [each.source for each in found] == ["fine"]
+
+
+def test_links_of_bluesky_lead_there(tmp_path: Path, server: OtherSite) -> None:
+    text = "Grüße: see a.example/lo…"
+    start = text.encode().index(b"a.example")
+    link = {"$type": "app.bsky.richtext.facet#link", "uri": "https://a.example/long"}
+    index = {"byteStart": start, "byteEnd": len(text.encode())}
+    record = {"text": text, "facets": [{"index": index, "features": [link]}]}
+    [found, _] = replies_on_bluesky(tmp_path, server, "facets", record=record)
+    assert found.source == "Grüße: see [a.example/lo…](<https://a.example/long>)"
+
+
+def replies_on_bluesky(
+    tmp_path: Path, server: OtherSite, where: str, label: str = "", record: Json | None = None
+) -> list[Comment]:
+    """Return what becomes of two replies, of which the first is labelled at `where`."""
+    server.pages.clear()
+    uri = f"at://{DID}/app.bsky.feed.post/k1"
+    external = {"embed": {"external": {"uri": "https://blog.example/wet-wood/"}}}
+    author_feed = "/xrpc/app.bsky.feed.getAuthorFeed?actor=ann.example&filter=posts_no_replies"
+    put(server, author_feed, {"feed": [{"post": {"uri": uri, "record": external}}]})
+    first = post_of("k2", "not for all")
+    post = first["post"]
+    post["record"] |= record or {}
+    if label:
+        labels = [{"val": label}]
+        labelled = {"post": post, "author": post["author"], "record": post["record"]}[where]
+        labelled["labels"] = {"values": labels} if where == "record" else labels
+    thread = post_of("k1", "x", first, post_of("k3", "fine"))
+    put(server, thread_path(DID, "k1", 20), {"thread": thread})
+    with served(tmp_path, settings(server, social_accounts=("ann.example",))) as service:
+        return Following(service).poll()
