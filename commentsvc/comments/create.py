@@ -4,10 +4,11 @@ A retry must never post twice, so every submission has a key. An *explicit* key 
 client: whoever has it is the author, and gets a new edit token. A *derived* key is a digest of the
 content: anybody can compute it, so a repeat gets no token, and only within an hour it is a retry.
 
-`add_new` stores all submissions that wait together, with the same statements for all of them:
-PostgreSQL could store a quarter as many one by one. If one of them is refused or was stored before,
-all are rolled back, and `add` stores each, which also finds what was stored before. The ids of the
-rows of one INSERT are consecutive, since ids are never used again and only the writer writes.
+`add_new` stores all submissions that wait together. They share the INSERT and all statements after
+it: PostgreSQL could store a quarter as many one by one. If one of them is refused or was stored
+before, all are rolled back, and `add` stores each, which also finds what was stored before. The ids
+of the rows of one INSERT are consecutive, since ids are never used again and only the writer
+writes.
 
     CommentsError
       UnknownSite      no site of that name is configured
@@ -239,7 +240,7 @@ def add_new(tx: Transaction, items: Sequence[tuple[NewComment, int]]) -> list[In
     """
     untitled: set[ThreadRef] = set()
     threads = _find_threads(tx, items, untitled)
-    submissions = _placed(tx, items, threads)
+    submissions = [_placed(tx, new, threads[new.url, new.site]) for new, _ in items]
     rows: list[Row] = []
     proposals: list[tuple[int, str]] = []
     newest: dict[int, int] = {}
@@ -387,35 +388,18 @@ def _find_threads(
     firsts: dict[tuple[str, str], tuple[NewComment, int]] = {}
     for new, now in items:
         firsts.setdefault((new.url, new.site), (new, now))
-    found = tx.first_each(find_thread, [*firsts])
     threads = {}
-    for (page, (new, now)), row in zip(firsts.items(), found, strict=True):
-        threads[page], closed = _thread(tx, new, now, row, untitled)
+    for page, (new, now) in firsts.items():
+        threads[page], closed = _thread(tx, new, now, tx.first(find_thread, *page), untitled)
         if closed:
             raise ThreadClosed(f"the thread {threads[page].url} takes no more comments")
     return threads
 
 
-def _placed(
-    tx: Transaction,
-    items: Sequence[tuple[NewComment, int]],
-    threads: Mapping[tuple[str, str], ThreadRef],
-) -> list[NewComment]:
-    """Return the submissions with the parents that they get. Raise UnknownParent."""
-    replies = [new for new, _ in items if new.parent is not None]
-    parents = [(new.parent, threads[new.url, new.site].thread_id) for new in replies]
-    found = iter(tx.first_each(_find_parent, parents))
-    return [
-        new
-        if new.parent is None or next(found)
-        else _without_parent(tx, new, threads[new.url, new.site])
-        for new, _ in items
-    ]
-
-
-def _without_parent(tx: Transaction, new: NewComment, ref: ThreadRef) -> NewComment:
-    """Return a submission whose parent is gone as it is stored. Raise UnknownParent."""
-    assert new.parent is not None, "it has one"
+def _placed(tx: Transaction, new: NewComment, ref: ThreadRef) -> NewComment:
+    """Return `new` with the parent that it gets in its thread. Raise UnknownParent."""
+    if new.parent is None or tx.first(_find_parent, new.parent, ref.thread_id):
+        return new
     if not new.any_parent:
         raise UnknownParent(f"comment {new.parent} is not in this thread")
     is_listed = tree.is_listed(tx, new.parent, ref.thread_id)

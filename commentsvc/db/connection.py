@@ -116,14 +116,6 @@ class Transaction(Snapshot):
         cursor = self.execute(*query.bound(row))
         return cursor.lastrowid if cursor.rowcount else None
 
-    def first_each(self, query: Prepared, rows: Sequence[Sequence[object]]) -> list[Row | None]:
-        """Run a query for each of `rows`; return the row that each finds, None without one."""
-        execute = (
-            self._connection.cursor().execute
-        )  # making a cursor takes as long as a short query
-        sql, each = query.bound_each(rows)
-        return [execute(sql, row).fetchone() for row in each]
-
     def insert_each(self, query: Prepared, rows: Sequence[Sequence[object]]) -> range | None:
         """Do as `insert` for each of `rows`; return their ids, or None if some were not stored."""
         if self.change_each(query, rows) != len(rows):

@@ -1,7 +1,7 @@
 """PostgreSQL as we use it: how a connection is opened, what may be run on it, what its faults mean.
 
 Queries are those of `query`. Each statement takes PostgreSQL and the driver 60 µs, several times as
-long as a row, so the queries of a submission run for many rows at once: see `_together`.
+long as a row, so comments that wait together are inserted at once: see `_insertion`.
 Any number of services may use one database: `cluster` keeps their caches coherent. A connection
 that was lost is opened again when it is needed next; what was under way fails with DatabaseBusy,
 and nothing is acknowledged before its COMMIT came back.
@@ -22,7 +22,6 @@ from itertools import count
 from typing import Any, Concatenate, Final, ParamSpec, TypeVar
 
 import msgspec
-import peewee
 import psycopg
 from psycopg import sql as composed
 from psycopg.adapt import Loader
@@ -194,25 +193,10 @@ _TWINS: Final = {
     search.INDEX: f"{schema.INDEX} BETWEEN %s AND %s",
     search.COUNT: schema.COUNT,
 }
-_TYPES: Final = {int: "bigint", str: "text"}
 
 
 def _translated(sql: str) -> str:
     return _TWINS.get(sql) or sql.replace("?", "%s")
-
-
-@lru_cache(MOST)
-def _together(query: Prepared, types: tuple[type, ...]) -> tuple[str, tuple[str, ...]]:
-    """Return a SELECT that runs `query` for each row of a JSON list of objects, and their keys.
-
-    A row that it finds begins with the number of the object, from 1. The values have these types.
-    """
-    keys = tuple(f"v{number}" for number in range(len(types)))
-    sql, _ = query.made_for(schema.ENGINE, [peewee.SQL(f"given.{key}") for key in keys])
-    columns = ", ".join(f"{key} {_TYPES[kind]}" for key, kind in zip(keys, types, strict=True))
-    given = f"ROWS FROM (json_to_recordset(%s::json) AS ({columns})) WITH ORDINALITY"
-    names = f"given ({', '.join(keys)}, n)"
-    return f"SELECT n, found.* FROM {given} AS {names} CROSS JOIN LATERAL ({sql}) AS found", keys
 
 
 @lru_cache(MOST)
@@ -621,14 +605,6 @@ class PostgresqlTransaction(_PostgresqlQueries, Transaction):
         sql, own = query.bound_for(ENGINE, row)
         found = self._connection.run(f"{sql} RETURNING id", own).fetchone()
         return None if found is None else int(found[0])
-
-    def first_each(self, query: Prepared, rows: Sequence[Sequence[object]]) -> list[Row | None]:
-        if not rows:
-            return []
-        sql, keys = _together(query, tuple(map(type, rows[0])))
-        found = self._connection.run(sql, (_objects(keys, rows),)).fetchall()
-        by_number = {row[0]: row[1:] for row in found}
-        return [by_number.get(number) for number in range(1, len(rows) + 1)]
 
     def insert_each(self, query: Prepared, rows: Sequence[Sequence[object]]) -> range | None:
         sql, keys = _insertion(query)

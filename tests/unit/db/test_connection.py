@@ -8,7 +8,6 @@ import pytest
 from commentsvc import model
 from commentsvc.comments import create, queries, site_rows
 from commentsvc.db.database import Database
-from commentsvc.db.postgresql import connection as postgresql
 from tests.unit.database_fixture import NOW, add, opened
 
 NEW: dict[str, object] = {
@@ -36,10 +35,6 @@ NEW: dict[str, object] = {
     "reader": 7,
 }
 AWKWARD = 'A "quote" and a \\ back\\slash,\nanother line: \u00e9 \U0001f600 \\x41 {} \0'
-FINDS: dict[str, list[tuple[object, ...]]] = {
-    "find_thread": [("/3/", "blog"), ("/none/", "other"), ("/3/", "nowhere"), ("/5/", "other")],
-    "_find_parent": [(n, thread) for n in (9, 20, 9_999) for thread in range(1, 11)],
-}
 
 
 @pytest.fixture(scope="module")
@@ -71,18 +66,6 @@ def outcome(database: Database, change: Callable[[Any], object]) -> object:
     return info.value.args[0]
 
 
-@pytest.mark.parametrize("name", FINDS)
-def test_a_query_for_many_rows_finds_what_it_does_for_each(database: Database, name: str) -> None:
-    query, rows = getattr(create, name), FINDS[name]
-    found = database.write_now(lambda tx: tx.first_each(query, rows))
-    assert found == database.read_now(
-        lambda snapshot: [snapshot.first(query, *row) for row in rows]
-    )
-    assert None in found
-    assert {*found} != {None}
-    assert database.write_now(lambda tx: tx.first_each(query, [])) == []
-
-
 def test_a_change_of_many_rows_does_as_for_each(database: Database) -> None:
     rows = [(4, 3), (-1, 5), (1, 9_999)]
     assert outcome(database, lambda tx: tx.change_each(create._raise_thread, rows)) == outcome(
@@ -111,20 +94,6 @@ def test_many_comments_are_inserted_as_each_alone_in_their_order(database: Datab
 
     outcome(database, insert_again)
     assert ids.pop() is None, "nor do all of them"
-
-
-@pytest.mark.postgresql_only("SQLite runs the query for each row")
-@pytest.mark.parametrize("name", FINDS)
-def test_many_rows_are_found_by_an_index(database: Database, name: str) -> None:
-    def plan(tx: Any) -> None:  # Any: as above
-        tx.execute("SET LOCAL enable_seqscan = off")  # else it would scan the few rows of a test
-        types = tuple(map(type, FINDS[name][0]))
-        sql, _ = postgresql._together(getattr(create, name), types)
-        raise UndoError(tx._connection.run(f"EXPLAIN {sql}", ("[]",)).fetchall())
-
-    with pytest.raises(UndoError) as info:
-        database.write_now(plan)
-    assert "Seq Scan" not in str(info.value)
 
 
 def test_a_comment_has_its_columns_in_the_order_of_its_fields() -> None:
