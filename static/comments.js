@@ -145,7 +145,7 @@ export class Thread {
   #feed = h("a.link");
   #more = h("button.button", { hidden: true });
   #loading = h("p.skeleton");
-  box; // becomes a form
+  box;
   #fallback = [];
 
   #observer = new IntersectionObserver(
@@ -185,7 +185,6 @@ export class Thread {
     this.#leaving.abort();
   }
 
-  /** Leave the element as the blog wrote it */
   end() {
     this.pause();
     this.hasEnded = true;
@@ -250,7 +249,6 @@ export class Thread {
     this.show();
     this.#more.hidden = true;
     if (page.next) this.offer("more", page.next);
-    // What is below stays there
     const growth = host.getBoundingClientRect().bottom - end;
     if (top < 0 && end < innerHeight - 9) scrollBy({ top: growth, behavior: "instant" });
     if (wasPressed) (folds?.reveal(this.tree, first?.id) ?? this.#heading).focus();
@@ -318,8 +316,11 @@ export class Thread {
     const item = this.tree.element.contains(active) && active.closest("li");
     this.tree.update(this.all(), this);
     this.own?.addButtons(this);
-    if (likes || reposts || storage.get("moderator") || document.querySelector("base")) {
-      import("./thread/extras.js").then(({ showExtras }) => showExtras(this));
+    const bodies = this.#element.querySelectorAll(".commentsvc-body");
+    const cut = [...bodies].filter((body) => body.scrollHeight > body.clientHeight + 9);
+    if (likes || reposts || cut[0] || storage.get("moderator") || document.querySelector("base")) {
+      const uncut = () => cut.forEach((body) => (body.style.maxHeight = "none"));
+      import("./thread/extras.js").then(({ showExtras }) => showExtras(this, cut), uncut);
     }
     if (item) [active, item, this.#heading].find((element) => element.isConnected).focus();
     this.host.dispatchEvent(new Event("comments-shown", { bubbles: true }));

@@ -11,7 +11,6 @@ export function h(name, properties = {}, ...children) {
   return element;
 }
 
-/** null, false and "" remove an attribute */
 export function reflect({ prototype }, readers) {
   for (const name in readers) {
     Object.defineProperty(prototype, name, {
@@ -52,7 +51,6 @@ export function actionButton(name, path, title, properties = {}, text = "") {
   return h("button.link", { type: "button", name, ...more }, icon(path), text);
 }
 
-/** A router may remove it; the rules of the blog win */
 export function loadStylesheet(name) {
   return new Promise((loaded) => {
     const href = base + "static/" + name;
@@ -98,7 +96,6 @@ export const again = (name) => () => import(/* @vite-ignore */ `./${name}.js?` +
 
 const loading = {};
 
-/** In the element's language; a `part` is loaded on use */
 export function loadMessages(element, part = "") {
   const name = (element.closest("[lang]")?.lang || "en") + part;
   const file = base + `static/locales/${name}.json`;

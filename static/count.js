@@ -13,7 +13,6 @@ const observer = new IntersectionObserver((entries) => {
 async function fetchAll(elements) {
   const asked = new Set(elements.flatMap((element) => element.asks));
   const query = [...asked].sort().join("&");
-  // Limits of one request
   if (elements.length > 1 && (asked.size > 100 || query.length > 8000)) {
     fetchAll(elements.splice(elements.length / 2));
     return fetchAll(elements);
@@ -62,7 +61,7 @@ export class CommentCount extends HTMLElement {
 
   show({ counts }) {
     const number = counts[this.url];
-    if (number === null) return; // not a page of ours
+    if (number === null) return;
     if (this.matches(":lang(en)")) {
       this.text = (number || "No") + (number == 1 ? " comment" : " comments");
     } else {

@@ -6,6 +6,8 @@ loadStylesheet("rich.css");
 
 /** Make wide parts of a comment scroll by keys, and mentions of comments on later pages work. */
 export function enrich(body, thread) {
+  const codes = [...body.querySelectorAll("pre")];
+  if (codes[0]) import("./code.js").then(({ addCopyButtons }) => addCopyButtons(codes, thread));
   for (const wide of body.querySelectorAll("pre, table, math[display]")) wide.tabIndex = 0;
   linkHere(body);
   body.addEventListener("click", ({ target }) => follow(thread, target));

@@ -3,10 +3,14 @@
 import { storage } from "../common.js";
 import { linkHere } from "../rich.js";
 
-/** Show likes and links to the moderation pages; mend links on a page with a base address. */
-export function showExtras(thread) {
+/**
+ * Show likes, links to the moderation pages, and buttons for texts that are `cut` since they are
+ * long; mend links on a page with a base address.
+ */
+export function showExtras(thread, cut) {
   const { likes, reposts } = thread.page;
   if (likes || reposts) import("./likes.js").then(({ showLikes }) => showLikes(thread));
   if (storage.get("moderator")) import("./moderate.js").then(({ addLinks }) => addLinks(thread));
+  if (cut.length) import("./folding.js").then(({ foldLong }) => foldLong(thread, cut));
   linkHere(thread.host);
 }

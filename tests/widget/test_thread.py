@@ -343,3 +343,71 @@ def test_the_owner_is_marked_in_the_accent_colour_and_a_vote_stands_at_its_arrow
     before = number["x"] - arrow["x"] - arrow["width"]
     after = reply["x"] - number["x"] - number["width"]
     assert 0 <= before < after
+
+
+# Of comments that are higher than most windows: many words, many lines, code, a table.
+LONG = {
+    "words": "<p>" + "Sand it, and do it again. " * 300 + "</p>",
+    "lines": "<p>" + "a<br>" * 200 + "</p>",
+    "code": "<pre><code>" + "a\n" * 200 + "</code></pre>",
+    "table": "<table>" + "<tr><td>a</td></tr>" * 100 + "</table>",
+}
+
+
+@pytest.mark.parametrize("kind", LONG)
+def test_a_long_comment_shows_its_beginning_until_a_button_is_pressed(
+    page: Page, open_thread: Callable[..., Page], answers: Answers, kind: str
+) -> None:
+    answers.voting = "up"
+    long = f"{LONG[kind]}<p>The <a href='https://a.example/'>end</a>.</p>"
+    answers.comments = [
+        comment(1, "x", html=long),
+        comment(2, "Short."),
+        comment(3, "x", html=long),
+    ]
+    open_thread()
+    first, third = page.locator("#commentsvc-1"), page.locator("#commentsvc-3")
+    body = first.locator(".commentsvc-body")
+    more = first.get_by_role("button", name="Show more")
+    expect(more).to_be_visible()
+    expect(page.get_by_role("button", name="Show more")).to_have_count(2)
+    height = "body => body.offsetHeight"
+    assert body.evaluate(height) <= 700
+    more.press("Enter")
+    expect(more).to_have_count(0)
+    expect(first).to_be_focused()
+    assert body.evaluate(height) > 1_000
+    # It stays so when it is drawn again; so does another one that is still folded
+    answers.comments[0] = comment(1, "x", html=long + "<p>And more.</p>")
+    page.get_by_label("Order").select_option("newest")
+    expect(body.get_by_text("And more.")).to_be_visible()
+    assert body.evaluate(height) > 1_000
+    expect(page.get_by_role("button", name="Show more")).to_have_count(1)
+    third.get_by_role("link", name="end").focus()  # as the Tab key does
+    expect(page.get_by_role("button", name="Show more")).to_have_count(0)
+    assert third.locator(".commentsvc-body").evaluate(height) > 1_000
+
+
+def test_a_long_comment_is_whole_if_no_button_can_be_shown(
+    page: Page, open_thread: Callable[..., Page], answers: Answers
+) -> None:
+    page.route("**/thread/extras.js", lambda route: route.abort())
+    answers.comments = [comment(1, "x", html=LONG["lines"])]
+    open_thread()
+    body = page.locator(".commentsvc-body")
+    expect(body).to_have_css("max-height", "none")
+
+
+def test_code_is_copied_as_it_is_written(
+    page: Page, open_thread: Callable[..., Page], answers: Answers
+) -> None:
+    page.context.grant_permissions(["clipboard-read", "clipboard-write"])
+    code = "if a &lt; b:\n    cut(a)\n"
+    answers.comments = [comment(1, "x", html=f"<p>So:</p><pre><code>{code}</code></pre>")]
+    open_thread()
+    copy = page.get_by_role("button", name="Copy the code")
+    before = page.locator("pre").bounding_box()
+    copy.click()
+    expect(page.locator(".commentsvc-status")).to_contain_text("✓")
+    assert page.evaluate("navigator.clipboard.readText()") == "if a < b:\n    cut(a)\n"
+    assert page.locator("pre").bounding_box() == before

@@ -1,0 +1,35 @@
+// Long comments, of which the stylesheet shows only the beginning
+
+import { h, loadMessages } from "../common.js";
+import "../rich.js"; // its styles
+
+const unfolded = new WeakSet(); // items, which stay when their comments are drawn again
+
+/** Add to the comments with these bodies a button that shows the rest. */
+export async function foldLong(thread, bodies) {
+  for (const body of bodies) {
+    if (unfolded.has(itemOf(body))) body.style.maxHeight = "none";
+  }
+  const { unfold } = await loadMessages(thread.host, "-tools");
+  for (const body of bodies) {
+    if (body.style.maxHeight || body.classList.contains("commentsvc-cut")) continue;
+    body.classList.add("commentsvc-cut");
+    const onclick = () => show(body, button);
+    const button = h("button.link", { type: "button", ariaExpanded: "false", onclick }, unfold);
+    body.parentNode.querySelector(".commentsvc-actions").prepend(button);
+    // What gets the focus, or is the target of a link, must be seen
+    body.addEventListener("focusin", onclick, { once: true });
+    body.addEventListener("click", ({ target }) => target.closest("a[href*='#']") && onclick());
+    if (body.querySelector(":target")) onclick();
+  }
+}
+
+const itemOf = (body) => body.closest(".commentsvc-comment");
+
+function show(body, button) {
+  unfolded.add(itemOf(body));
+  body.style.maxHeight = "none";
+  body.classList.remove("commentsvc-cut");
+  if (document.activeElement == button) itemOf(body).focus({ preventScroll: true });
+  button.remove();
+}
