@@ -97,10 +97,14 @@ def blog_paths(folder: Path) -> dict[str, Path]:
     return paths
 
 
+# Files that pages load with CORS: modules, and what these ask for.
+WITH_CORS: Final = (".js", ".json")
+
+
 def public_headers(settings: Settings) -> Headers:
     """Return the headers of every public file: caching as in the settings, and any origin."""
     caching = ("Cache-Control", settings.server.cache_control)
-    return (caching, ANY_ORIGIN, EMBEDDABLE, NO_SNIFFING)
+    return (caching, ANY_ORIGIN, NO_SNIFFING)
 
 
 class Files:
@@ -160,5 +164,7 @@ class Files:
     def _file(self, name: str, content: bytes) -> Response:
         suffix = name[name.rfind(".") :] if "." in name else ""
         media_type = TYPES.get(suffix, "application/octet-stream")
-        headers = (("Content-Type", media_type), *self._public)
+        headers: Headers = (("Content-Type", media_type), *self._public)
+        if suffix not in WITH_CORS:
+            headers = (*headers, EMBEDDABLE)
         return Response(200, headers, content, TAG)
