@@ -205,7 +205,8 @@ def test_several_processes_have_as_many_connections(
             kept.request("GET", "/api/comments/count?url=/a/")
             assert kept.getresponse().read() == b'{"count":0}'
         assert sum(connections_of_each(service)) == 40
-        assert min(connections_of_each(service)) >= 10, "on a busy machine not quite half"
+        # Far from half of them on a busy machine, where the other process may not run in time.
+        assert min(connections_of_each(service)) >= 4
     wait_for(lambda: not any(connections_of_each(service)), "all to be closed")
     assert service.stop() == 0
 
