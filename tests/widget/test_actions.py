@@ -431,6 +431,7 @@ def test_the_menu_has_words_moves_nothing_and_closes(
     expect(more).to_be_focused()
     expect(more).to_have_attribute("aria-expanded", "false")
     more.click()
+    expect(menu.get_by_text("Copy link")).to_be_focused()
     page.get_by_role("button", name="Reply to Ida").focus()
     expect(menu).to_have_count(0)
     expect(more).to_have_attribute("aria-expanded", "false")

@@ -51,7 +51,7 @@ def test_an_answer_is_read_from_the_standard_input(
     )
     assert run("answer", 7, given="Yes").exit_code == 0
     assert asked == [
-        AnswerComment(id=7, message="*Yes*", name="mo"),
+        AnswerComment(id=7, message=" *Yes*", name="mo"),
         AnswerComment(id=7, message="Yes"),
     ]
     assert run("answer", 7, given=" \n").exit_code == 2

@@ -146,7 +146,8 @@ def test_nothing_is_lost_while_the_server_is_away(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
     monkeypatch.setattr(imap, "FIRST_PAUSE", 0.1)
-    monkeypatch.setattr(imap, "DEADLINE", 1.0)  # a server that stops may accept and say nothing
+    monkeypatch.setattr(imap, "LONGEST_PAUSE", 1.0)
+    monkeypatch.setattr(imap, "DEADLINE", 5.0)  # a server that stops may accept and say nothing
 
     async def story(taken: list[bytes]) -> None:
         await asyncio.to_thread(deliver, server, "first", 11)
