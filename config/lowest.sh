@@ -14,10 +14,10 @@ say() { printf 'lowest: %s\n' "$*"; }
 
 # Prints the version and path of each Python on the PATH that we support and that can build us.
 pythons() {
-    printf '%s:/usr/bin\n' "$PATH" | tr ':' '\n' | while read -r folder; do
+    printf '%s:/usr/bin\n' "$PATH" | tr ':' '\n' | while read -r directory; do
         for name in python3 python3.11 python3.12 python3.13 python3.14; do
-            [ -x "$folder/$name" ] || continue
-            "$folder/$name" -c 'import ensurepip, os.path, sys, sysconfig, venv
+            [ -x "$directory/$name" ] || continue
+            "$directory/$name" -c 'import ensurepip, os.path, sys, sysconfig, venv
 is_usable = sys.version_info >= (3, 11) and sys.prefix == sys.base_prefix
 if is_usable and os.path.exists(os.path.join(sysconfig.get_path("include"), "Python.h")):
     print("%d.%d.%d" % sys.version_info[:3], sys.executable)' 2>/dev/null || continue
