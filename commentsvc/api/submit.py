@@ -32,7 +32,7 @@ from commentsvc.util.i18n import gettext as _
 from commentsvc.util.i18n import requested_language
 from commentsvc.util.ratelimit import NetworkLimiter
 
-# A text of 8,000 characters takes up to 16 ms, so one network takes at most 2 % of the event loop.
+# A text that the event loop renders takes up to 20 ms, so one network takes at most 2 % of it.
 PREVIEWS: Final = "60/minute"
 
 # Attempts for each allowed comment of a network: people have to correct mistakes.
@@ -97,7 +97,7 @@ class HttpSubmissions:
     ) -> tuple[Accepted, Headers]:
         """Judge and store a submission; return the result and the CORS headers of the answer.
 
-        `network` is the network that `admit` returned. Raise HttpError 403 or 429, CommentsError,
+        `network` is what `admit` returned. Raise HttpError 403 or 429, CommentsError,
         DatabaseError; then nothing is stored.
         """
         headers = self._check(request, network, submission)

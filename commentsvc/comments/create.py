@@ -387,7 +387,9 @@ def _find_threads(
     """
     firsts: dict[tuple[str, str], tuple[NewComment, int]] = {}
     for new, now in items:
-        firsts.setdefault((new.url, new.site), (new, now))
+        page = (new.url, new.site)
+        if page not in firsts or (firsts[page][0].role and not new.role):  # who may be refused
+            firsts[page] = (new, now)
     threads = {}
     for page, (new, now) in firsts.items():
         threads[page], closed = _thread(tx, new, now, tx.first(find_thread, *page), untitled)

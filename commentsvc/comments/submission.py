@@ -251,7 +251,7 @@ def is_site(text: str) -> bool:
 def with_plain_scheme(site: str) -> str:
     """Return a web site with its scheme in lower case, which clients look for: ``Https://``."""
     scheme, mark, rest = site.partition("://")
-    return f"{scheme.lower()}{mark}{rest}"
+    return f"{scheme.lower()}{mark}{rest}" if mark else site
 
 
 def is_email(text: str) -> bool:

@@ -257,7 +257,7 @@ class Stacosys:
 
     def _with_site(self, query: Q) -> Q:
         """Return the query with the site that its token names. Raise HttpError 404."""
-        return msgspec.structs.replace(query, site=query.site or self._site_of(query.token))
+        return msgspec.structs.replace(query, site=self._site_of(query.token) or query.site)
 
     def _site_of(self, token: str) -> str:
         """Return the name of the site with that token, "" for no token. Raise HttpError 404."""

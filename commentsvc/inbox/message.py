@@ -242,6 +242,8 @@ def _joined(texts: list[PartText]) -> PartText | None:
     if not texts:
         return None
     joined = "\n\n".join(each.text.strip("\r\n") for each in texts)
+    if len(joined) > decoding.TEXT_SIZE:
+        raise Unreadable("its text is too long")
     is_certain = all(each.is_certain for each in texts)
     return PartText(joined, is_certain, any(each.quotes for each in texts))
 

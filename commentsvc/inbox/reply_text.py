@@ -378,7 +378,9 @@ def _without_signature(lines: list[str]) -> list[str]:
             end -= 1
         elif _is_of_a_program(above) and (_ADDRESS_LINE.fullmatch(last) or _TRACKER.match(last)):
             end, after_program = end - 2, True
-        elif _LINK_OF_PICTURE.fullmatch(last) and any(map(_is_of_a_program, lines[end - 3 : end])):
+        elif _LINK_OF_PICTURE.fullmatch(last) and any(
+            map(_is_of_a_program, lines[max(end - 3, 0) : end])
+        ):
             end -= 1
         else:
             break

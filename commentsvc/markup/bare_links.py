@@ -3,10 +3,11 @@
 ``Https://`` and ``Www.``, as the keyboards of phones write them, are links. A link ends at Chinese
 or Japanese punctuation, which follows it without a space. comrak knows neither, so the Markdown
 that it gets has marks, and its HTML gets the text back. Marks are noncharacters, which the Unicode
-Standard (chapter 23.7) reserves for such purposes; a text that has them is not marked.
+Standard (chapter 23.7) reserves for such purposes; a text that may contain them is not marked.
 """
 
 import re
+from html import unescape
 from typing import Final
 
 import comrak
@@ -27,10 +28,15 @@ _MARK: Final = re.compile(f"&lt;{_END}|%3C%EF%B7%90|%EF%B7%[9A][0-9A-F]").sub
 def render(source: str, extensions: comrak.ExtensionOptions, options: comrak.RenderOptions) -> str:
     """Return comrak's HTML of the Markdown `source`, with these links."""
     marked = _URL(_marked, source)
-    if marked == source or _OF_MARKS(source):
+    if marked == source or _may_have_marks(source):
         return comrak.render_markdown(source, extensions, None, options)
     html = comrak.render_markdown(marked, extensions, None, options)
     return _MARK("", _MARKED_CASE(_as_typed, html))
+
+
+def _may_have_marks(source: str) -> bool:
+    """Return whether `source` has marks, or references and escapes that could become some."""
+    return "&#" in source or bool(_OF_MARKS(unescape(source).replace("\\", "")))
 
 
 def _marked(url: re.Match[str]) -> str:

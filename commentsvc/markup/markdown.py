@@ -49,7 +49,7 @@ _CONTAINER: Final = re.compile(r"<(?:blockquote|ul|ol)[ >]").findall
 REFERENCES: Final = 256
 
 # The most links of a comment that become absolute elsewhere; 256 take 2 ms.
-LINKS: Final = 256
+LINKS: Final = 64
 
 _LINE: Final = re.compile(r"\r\n?|\n").split
 _CELL: Final = len("<td></td>\n")
@@ -275,8 +275,9 @@ def absolute(html: str, page: str, keeps_notes: bool = False) -> str:
     """Return HTML of `render` or `clean` for another place than `page`, the address of its page.
 
     Each link that is relative to the page becomes absolute. With `keeps_notes`, those to and from
-    footnotes do not, since the notes come along. Without an address, all stay as they are, and if
-    there are more than LINKS of them or the HTML could become twice as long and ALLOWANCE longer.
+    footnotes do not, since the notes come along. All stay as they are
+    without an address, if there are more than LINKS, and if the HTML could become twice as long and
+    ALLOWANCE longer.
     """
     if "://" not in page or not _MAY_BE_RELATIVE(html):
         return html

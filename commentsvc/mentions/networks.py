@@ -40,7 +40,7 @@ _AT: Final = re.compile(r"at://([\w.:%-]+)/app\.bsky\.feed\.post/([\w.~-]+)").fu
 HIDING: Final = frozenset(
     ("!hide", "!warn", "!takedown", "!no-unauthenticated", "porn", "sexual", "sexual-figurative")
 ) | frozenset(("nudity", "graphic-media", "gore", "corpse", "self-harm"))
-_TAG: Final = re.compile("<[^>]*>").sub
+_TAG: Final = re.compile("<[^>]*(?:>|$)").sub
 _MENTION: Final = re.compile(r"@[\w.-]+(?:@[\w.-]+)?").sub
 
 Json = dict[str, Any]  # Any: JSON of others
@@ -346,6 +346,7 @@ def _says_something(html: str) -> bool:
 
 def _without_emoji(text: str, emoji: Any) -> str:  # Any: JSON of others
     """Return `text` without the custom `emoji` of its server, which are pictures."""
+    text = text[:TEXT]
     for each in _dicts(emoji)[:EMOJI]:
         name = _text(each.get("shortcode")) or _text(each.get("name")).strip(":")
         if re.fullmatch(r"\w{1,100}", name):

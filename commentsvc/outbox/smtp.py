@@ -53,9 +53,11 @@ _STATUS: Final = re.compile(r"\b5\.([0-9]{1,3}\.[0-9]{1,3})\b").search
 _NO_MAILBOX: Final = ("1.0", "1.1", "1.2", "1.3", "1.4", "1.6", "1.10", "2.1", "4.1", "4.4")
 # Words of refusals that are about the sender, or about something that passes.
 _PASSES: Final = re.compile(
-    r"send(?:er|ing)|quota|limit|full|exceed|too many|throttl|your (?:account|ip)|try again",
+    r"send(?:er|ing)\b|quota|\blimit|\bfull\b|exceed|too many|throttl|your (?:account|ip)"
+    r"|try again",
     re.IGNORECASE,
 ).search
+_ADDRESSES: Final = re.compile(r"\S*@\S*").sub  # which servers repeat in their words
 # The same in refusals without a status code.
 _RULES: Final = re.compile(
     r"relay|authent|not permitted|prohibit|denied|polic|verif|spam|block|list", re.IGNORECASE
@@ -192,7 +194,7 @@ def _has_no_mailbox(code: int, text: str) -> bool:
 
     Servers also refuse recipients for the sender, its login, or their own rules.
     """
-    if _PASSES(text):
+    if _PASSES(_ADDRESSES("", text)):
         return False
     if status := _STATUS(text):
         return status[1] in _NO_MAILBOX

@@ -84,7 +84,7 @@ def without_blank_lines(text: str) -> str:
 def initial(name: str) -> str:
     """Return the first character of a name as people see it, which may be several code points.
 
-    That are its marks, joined emoji, and the two letters of a flag (UAX 29, roughly).
+    Those are its marks, joined emoji, and the two letters of a flag (UAX 29, roughly).
     """
     found = _INITIAL(name)
     return found[0] if found else ""

@@ -406,6 +406,7 @@ def test_code_is_copied_as_it_is_written(
     answers.comments = [comment(1, "x", html=f"<p>So:</p><pre><code>{code}</code></pre>")]
     open_thread()
     copy = page.get_by_role("button", name="Copy the code")
+    page.wait_for_load_state("networkidle")  # with the styles of code
     before = page.locator("pre").bounding_box()
     copy.click()
     expect(page.locator(".commentsvc-status")).to_contain_text("✓")

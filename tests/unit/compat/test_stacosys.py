@@ -227,6 +227,7 @@ def test_an_unknown_token_is_not_found(by_token: Served) -> None:
     assert by_token.form("/newcomment", form).status == 404
     for path in ("/comments", "/comments/count"):
         assert by_token.get(f"{path}?url=/p/&token=other").status == 404
+        assert by_token.get(f"{path}?url=/p/&site=blog&token=other").status == 404
     assert by_token.stored() == []
 
 

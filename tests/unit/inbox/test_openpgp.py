@@ -3,6 +3,7 @@
 import pytest
 
 from commentsvc.inbox import openpgp, reply_text
+from tests.unit.processor_time import timed
 
 
 @pytest.mark.parametrize("words", ["ok", "Come in.\n\nWe are open.\n\n- always"])
@@ -26,3 +27,19 @@ def test_other_texts_stay_as_they_are(text: str) -> None:
 @pytest.mark.parametrize("kind", ["MESSAGE", "PUBLIC KEY BLOCK", "SIGNED MESSAGE"])
 def test_what_is_not_a_signed_text_is_told(kind: str) -> None:
     assert openpgp.signed_text(f"Hi\n-----BEGIN PGP {kind}-----\n\nhQEMA0xyz\n") is None
+
+
+@pytest.mark.parametrize("more", ["", "-----BEGIN PGP SIGNATURE-----\n"])
+def test_many_beginnings_of_signed_texts_cost_no_more_than_reading_them(more: str) -> None:
+    """Regression: each was searched to the end of the text, 5 s for a mail of 256 KiB."""
+    text = "-----BEGIN PGP SIGNED MESSAGE-----\n\n" * 5_000 + more + "a" * 60_000
+    took, found = timed(lambda: openpgp.signed_text(text))
+    assert found is None
+    assert took < 100
+
+
+def test_a_second_signed_text_is_told() -> None:
+    signed = "-----BEGIN PGP SIGNED MESSAGE-----\n\nok\n-----BEGIN PGP SIGNATURE-----\n\nx\n"
+    signed += "-----END PGP SIGNATURE-----\n"
+    assert openpgp.signed_text(signed) == "ok\n\n"
+    assert openpgp.signed_text(signed * 2) is None

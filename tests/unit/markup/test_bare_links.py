@@ -8,7 +8,7 @@ import pytest
 from cmarkgfm.cmark import Options
 
 from commentsvc.markup import html_to_markdown
-from commentsvc.markup.markdown import _sanitized, render
+from commentsvc.markup.markdown import _sanitized, parse, render
 from tests.conftest import node_modules
 
 _EXTENSIONS = ["autolink", "strikethrough", "table", "tasklist"]
@@ -150,3 +150,22 @@ def test_emphasis_beside_chinese_japanese_and_korean_is_as_readers_expect(
 def test_one_tilde_does_not_strike(source: str) -> None:
     struck = source.replace("~~a", "<del>a").replace("c~~", "c</del>")
     assert render(source) == f"<p>{struck}</p>\n"
+
+
+@pytest.mark.parametrize(
+    "forged",
+    [
+        "[x](java&#xFDD1;script:alert(1))",
+        "[x](java&#64977;script:alert(1))",
+        "[x](java\\%EF\\%B7\\%91script:alert(1))",
+        "[x](java&percnt;EF&percnt;B7&percnt;91script:alert(1))",
+        "[x](/&#xFDD1;/evil.example)",
+        "&lt;&#xfdd0;",
+    ],
+)
+def test_nobody_can_write_the_marks(forged: str) -> None:
+    """comrak itself drops dangerous URLs; what it did not see is not added after it."""
+    html = parse(f"{forged} Https://a.example")
+    assert "javascript:" not in html
+    assert "//evil.example" not in html
+    assert ("&lt;" in html) == ("&lt;" in forged)

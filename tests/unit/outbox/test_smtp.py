@@ -177,6 +177,14 @@ def spoil(**values: object) -> Any:  # Any: a function that sets attributes of a
         (spoil(answers=["550 User unknown"]), DeliveryRejected, "550 User unknown"),
         (spoil(answers=["550 5.4.1 Access denied"]), DeliveryRejected, "550 5.4.1"),
         *(
+            (spoil(answers=[refusal]), DeliveryRejected, refusal)
+            for refusal in (
+                "550 5.1.1 <fuller@example.org>: User unknown",
+                "550 5.1.1 <bob@unlimited.example>: no such user",
+                "550 bob@quota.example unknown",
+            )
+        ),
+        *(
             (spoil(answers=[refusal]), TemporaryFailure, refusal)
             for refusal in (
                 "550 5.1.8 Bad sender",
