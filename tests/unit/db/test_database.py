@@ -16,6 +16,7 @@ from commentsvc.db.database import Database
 from commentsvc.db.errors import DatabaseBusy, DatabaseClosed, DatabaseFull, DatabaseUnusable
 from commentsvc.db.migrations import upgrade
 from commentsvc.settings.schema import DatabaseSettings
+from tests.e2e.program import wait_for
 from tests.unit.database_fixture import held, in_use, opened, site, sites
 
 PATIENCE = 30.0  # seconds
@@ -77,7 +78,7 @@ def test_opening_and_closing_leaves_descriptors_and_threads_as_they_were(tmp_pat
     for _ in range(3):
         with opened(tmp_path) as database:
             asyncio.run(database.read(lambda _: None))
-    assert counted() == before
+    wait_for(lambda: counted() == before, "the end of threads that look after connections")
     if not in_use:  # the checkpoint was made
         assert list(tmp_path.iterdir()) == [tmp_path / "comments.sqlite3"]
 
