@@ -27,7 +27,9 @@ _MARK: Final = re.compile(f"&lt;{_END}|%3C%EF%B7%90|%EF%B7%[9A][0-9A-F]").sub
 
 def render(source: str, extensions: comrak.ExtensionOptions, options: comrak.RenderOptions) -> str:
     """Return comrak's HTML of the Markdown `source`, with these links."""
-    marked = _URL(_marked, source)
+    # Most texts have no link, and need no search by a pattern.
+    has_link = "://" in source or "www." in source.lower()
+    marked = _URL(_marked, source) if has_link else source
     if marked == source or _may_have_marks(source):
         return comrak.render_markdown(source, extensions, None, options)
     html = comrak.render_markdown(marked, extensions, None, options)
