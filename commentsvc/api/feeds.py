@@ -3,7 +3,7 @@
 The id of an entry is a `urn:uuid` made from the site's name and the comment's id. It stays the same
 when the blog moves to another domain, so no reader sees old comments again. A document depends on
 the stored data only, since the core caches it until a comment changes. So the feed's `updated` is
-that of its newest entry. An empty feed has the day on which it is asked for, and is not cached.
+that of its newest entry. Only an empty feed has another date: the day on which it was made.
 
 Links are absolute if the site has an origin. Otherwise they are relative, and work only if the feed
 is read under the blog's own domain.
@@ -205,8 +205,7 @@ class Feeds:
             address=self.address(request.path, t=query.t),
         )
         headers = (("Content-Type", ATOM), *self._headers)
-        tags = (thread_tag(own.site, own.url),) if feed.entries else ()
-        return Response(200, headers, atom(feed), tags)
+        return Response(200, headers, atom(feed), (thread_tag(own.site, own.url),))
 
     async def _answer(
         self,
@@ -221,7 +220,7 @@ class Feeds:
         feed = make_feed(msgspec.structs.replace(source, address=address), entries)
         tag = thread_tag(source.site, source.url) if source.url else site_tag(source.site)
         headers = (("Content-Type", media_type), *self._headers)
-        return Response(200, headers, render(feed), (tag,) if entries else ())
+        return Response(200, headers, render(feed), (tag,))
 
     async def read(self, page: PageRef, most: int = 0) -> tuple[Source, list[Entry]]:
         """Return the source of a feed, for a page or the whole site, and its comments.

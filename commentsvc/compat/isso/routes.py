@@ -435,7 +435,7 @@ class IssoApi(SiteApi):
             *self._reading(request),
         )
         tags = self._storable(request, thread_tag(source.site, source.url))
-        return Response(200, headers, feeds.atom(made), tags if made.entries else ())
+        return Response(200, headers, feeds.atom(made), tags)
 
     @_handles("GET", "/isso/latest", list[IssoComment], cached=True)
     async def latest(self, request: Request, query: IssoLatestQuery) -> Response:

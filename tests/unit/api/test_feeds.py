@@ -259,15 +259,6 @@ def test_an_author_has_a_feed_of_the_replies_and_nobody_else_can_find_it(tmp_pat
             assert service.get(f"/feed/replies.atom?t={wrong}").status == 404, wrong
 
 
-def test_a_feed_without_comments_is_not_cached_since_it_has_the_day(tmp_path: Path) -> None:
-    with served(tmp_path) as service:
-        paths = [f"/feed.{kind}?url=/p/" for kind in ("atom", "rss", "json")]
-        paths.append("/feed.atom")
-        assert [service.get(path).tags for path in paths] == [()] * len(paths)
-        service.submit("Hi")
-        assert [path for path in paths if not service.get(path).tags] == []
-
-
 def test_the_plain_form_shows_the_feed_of_replies(tmp_path: Path) -> None:
     with served(tmp_path) as service:
         page = service.form("/embed/thread", "url=/p/&author=Ann&message=Hi").body.decode()
