@@ -69,6 +69,7 @@ _ADVERTISED: Final = re.compile(
 ).search
 _OWN_SENTENCE: Final = 6  # words; a longer sentence that names no program is the person's
 _OWN_LINE_LENGTH: Final = 160  # characters; a longer line below an answer is the person's
+_LINKED_LENGTH: Final = 4_000  # characters; the same with the addresses of its links
 # The names of devices and mail programs. A short last line with one is a signature in any language.
 _DEVICE: Final = re.compile(
     r"(?:\bi(?:phone|pad|pod|os)\b|iphone|ipad|\bapple watch\b|\bandroid\b|\bgalaxy\b|samsung"
@@ -419,6 +420,8 @@ def _is_of_a_device(lines: Sequence[str], end: int) -> bool:
 
 
 def _is_of_a_program(line: str) -> bool:
+    if len(line) > _LINKED_LENGTH:
+        return False
     plain = _TARGETS.sub("", line).strip(" *_[(<-–—")
     if len(plain) > _OWN_LINE_LENGTH or not _OWN_LINE.match(plain):
         return False

@@ -48,7 +48,7 @@ _CONTAINER: Final = re.compile(r"<(?:blockquote|ul|ol)[ >]").findall
 # The most references to footnotes; in a text with more, footnotes stay as typed. 2,000 take 28 ms.
 REFERENCES: Final = 256
 
-# The most links of a comment that become absolute elsewhere; 256 take 2 ms.
+# The most links of a comment that become absolute elsewhere; 256 would take 2 ms.
 LINKS: Final = 64
 
 _LINE: Final = re.compile(r"\r\n?|\n").split
@@ -272,12 +272,11 @@ def _without_empty_lines(html: str) -> str:
 
 
 def absolute(html: str, page: str, keeps_notes: bool = False) -> str:
-    """Return HTML of `render` or `clean` for another place than `page`, the address of its page.
+    """Return HTML of `render` or `clean` to be read elsewhere than on `page`, its page's address.
 
     Each link that is relative to the page becomes absolute. With `keeps_notes`, those to and from
-    footnotes do not, since the notes come along. All stay as they are
-    without an address, if there are more than LINKS, and if the HTML could become twice as long and
-    ALLOWANCE longer.
+    footnotes do not, since the notes come along. All links stay as they are without an address, if
+    there are more than LINKS, or if the HTML could become twice as long and ALLOWANCE longer.
     """
     if "://" not in page or not _MAY_BE_RELATIVE(html):
         return html

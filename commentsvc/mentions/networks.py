@@ -307,7 +307,7 @@ def _linked(record: Json) -> str:
 
     A facet names bytes of the text: https://docs.bsky.app/docs/advanced-guides/post-richtext.
     """
-    data, html, end = _text(record.get("text")).encode(errors="replace"), "", 0
+    data, html, end = _text(record.get("text"))[:TEXT].encode(errors="replace"), "", 0
     if not _says_something(escape(data.decode(errors="replace"))):
         return ""
     for facet in sorted(_dicts(record.get("facets"))[:FACETS], key=_start):
@@ -332,7 +332,7 @@ async def _words(reply: Json, warning: Any, emoji: Any, url: str) -> str:  # Any
 
     Of one with a content warning, that is the warning, as a link to the reply.
     """
-    if said := one_line(_text(warning))[:WARNING]:
+    if said := one_line(_text(warning)[:TEXT])[:WARNING]:
         label = (await _markdown(said, "text")).replace("]", "\\]")
         return f"[{label}](<{url}>)"
     html = _without_emoji(_text(reply.get("content"))[:TEXT], emoji)

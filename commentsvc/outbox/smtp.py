@@ -57,7 +57,6 @@ _PASSES: Final = re.compile(
     r"|try again",
     re.IGNORECASE,
 ).search
-_ADDRESSES: Final = re.compile(r"\S*@\S*").sub  # which servers repeat in their words
 # The same in refusals without a status code.
 _RULES: Final = re.compile(
     r"relay|authent|not permitted|prohibit|denied|polic|verif|spam|block|list", re.IGNORECASE
@@ -194,7 +193,8 @@ def _has_no_mailbox(code: int, text: str) -> bool:
 
     Servers also refuse recipients for the sender, its login, or their own rules.
     """
-    if _PASSES(_ADDRESSES("", text)):
+    words = " ".join(word for word in text.split() if "@" not in word)  # without its address
+    if _PASSES(words):
         return False
     if status := _STATUS(text):
         return status[1] in _NO_MAILBOX

@@ -4,6 +4,7 @@ import os
 import time
 from collections import Counter
 from dataclasses import replace
+from functools import partial
 from html import escape
 from pathlib import Path
 from typing import Final
@@ -19,6 +20,7 @@ from commentsvc.inbox.reply_text import OwnWords
 from commentsvc.settings.schema import MailSettings, ServerSettings, Settings, Site
 from tests.unit.inbox import public_mails
 from tests.unit.inbox.mail_programs import LANGUAGES, PROGRAMS, Original, answers
+from tests.unit.processor_time import timed
 
 # Set MAILS=10000 to measure it thoroughly; docs/mail.md has the command.
 COUNT: Final = int(os.environ.get("MAILS", "156"))
@@ -284,3 +286,30 @@ def test_no_mail_of_mail_parser_is_lost_or_takes_long() -> None:
     assert found["mail_test_14"].words == "HTML here\n\nPlaintext here."
     assert found["mail_test_10"].words.startswith("Gentili Business Partner, vi segnalo che oggi è")
     assert len(found) >= 20
+
+
+# What patterns begin with, in one line that never ends as they do.
+ENDLESS = [
+    *("<http://", "[http://", "(http://", "<#", "www.", "##-", "<a@b.c> ", "a@b.c ", "From: a "),
+    *("> ", "-", "- ", "_", "=", "*", "a ", "a:", "1 ", "1/", "<", "[", "sent from ", "external "),
+    *("https://a.safelinks.protection.outlook.com/?url=x", "\u200b", "é", "—", "|", "on a wrote:"),
+]
+
+
+@pytest.mark.parametrize(
+    "around",
+    [
+        "Hi\n\n{}",
+        "{}\n\nHi",
+        "Hi\n\nSent from my {}",
+        "Hi\n\nSent from my iPhone\n{}",
+        "Hi\n\n> a\n{}\n> b",
+        "On 1.1.2026, 10:00 {} wrote:\n> Hi",
+    ],
+)
+def test_no_line_takes_longer_than_its_length_explains(around: str) -> None:
+    """Regression: 32,000 characters of "<http://" took a second, and 256 KiB a minute."""
+    for part in ENDLESS:
+        text = around.format(part * (100_000 // len(part)))
+        took, _ = timed(partial(own, text))
+        assert took < 100, part
