@@ -154,12 +154,22 @@ _SCHEMES: Final = {"http", "https", "mailto"}
 @lru_cache(16)
 def _cleaner(service: str) -> nh3.Cleaner:
     """Return the sanitizer; it keeps pictures of ours if `service` is our address, not ""."""
+    return _new_cleaner(_own_host_only, _attribute_filter(service), pictures=bool(service))
+
+
+def _new_cleaner(
+    relative: Callable[[str], str | None],
+    kept: Callable[[str, str, str], str | None] | None = None,
+    *,
+    pictures: bool,
+) -> nh3.Cleaner:
+    """Return a sanitizer; `relative` gives the URL for a relative one, `kept` an attribute."""
     return nh3.Cleaner(
-        tags={*_TAGS.split(), *formulas.TAGS, *(("img",) if service else ())},
+        tags={*_TAGS.split(), *formulas.TAGS, *(("img",) if pictures else ())},
         attributes=_ATTRIBUTES,
-        attribute_filter=_attribute_filter(service),
+        attribute_filter=kept,
         url_schemes=_SCHEMES,
-        url_relative=_own_host_only,
+        url_relative=relative,
         link_rel=_REL,
     )
 
@@ -291,14 +301,7 @@ def absolute(html: str, page: str, keeps_notes: bool = False) -> str:
             return urljoin(page, url)
         return None
 
-    cleaner = nh3.Cleaner(
-        tags={*_TAGS.split(), *formulas.TAGS, "img"},
-        attributes=_ATTRIBUTES,
-        url_schemes=_SCHEMES,
-        url_relative=resolved,
-        link_rel=_REL,
-    )
-    return cleaner.clean(html)
+    return _new_cleaner(resolved, pictures=True).clean(html)
 
 
 def is_blank(html: str) -> bool:
