@@ -1,4 +1,4 @@
-"""Bare links: lets comrak recognise the URLs that people type, not only those of GitHub's rules.
+"""Bare links: comrak links the URLs that people type, not only those of GitHub's rules.
 
 ``Https://`` and ``Www.``, as the keyboards of phones write them, are links. A link ends at Chinese
 or Japanese punctuation, which follows it without a space. comrak knows neither, so the Markdown

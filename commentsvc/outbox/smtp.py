@@ -90,7 +90,7 @@ class Envelope(NamedTuple):
 
 
 class Deadlines(NamedTuple):
-    """How long a server may take, in seconds, to connect, for each step of a mail, and to part."""
+    """How long a server may take, in seconds, to connect, for each step of a mail, and to quit."""
 
     connect: float = CONNECT_DEADLINE
     send: float = SEND_DEADLINE

@@ -1,4 +1,4 @@
-"""Texts from others: decoded, numbers read, made one visible line, made tidy, folded to compare."""
+"""Texts from others: decoding, whole numbers, one visible line, marks, excerpts, comparison."""
 
 import codecs
 import re
