@@ -26,6 +26,8 @@ import msgspec
 ENGLISH: Final = "en"
 RIGHT_TO_LEFT: Final = frozenset({"ar", "fa", "he", "ur"})
 TRADITIONAL_CHINESE: Final = "zh-Hant"
+# Other tags of languages: what CLDR uses for Norwegian, and those that ISO 639 had until 1989.
+OTHER_TAGS: Final = {"no": "nb", "iw": "he", "in": "id"}
 _IS_TRADITIONAL = re.compile(r"zh[-_](?:hant|hk|mo|tw)\b", re.IGNORECASE).match
 
 FOR_MODERATORS: Final = "moderators.json"  # in the archive: languages with texts for moderators
@@ -170,14 +172,15 @@ def translate(text: Text, tag: str = ENGLISH) -> str:
 
 
 def match_language(tag: str, known: Collection[str]) -> str:
-    """Return which of the `known` tags a tag means: "de" for de-AT; "" if none.
+    """Return which of the `known` tags a tag means: "de" for de-AT, "nb" for no; "" if none.
 
     Chinese in Taiwan, Hong Kong and Macao is written in traditional characters (RFC 5646).
     """
     if _IS_TRADITIONAL(tag) and TRADITIONAL_CHINESE in known:
         return TRADITIONAL_CHINESE
     primary = re.split("[-_]", tag, maxsplit=1)[0].lower()
-    return primary if primary in known else ""
+    found = OTHER_TAGS.get(primary, primary)
+    return found if found in known else ""
 
 
 def find_language(tag: str) -> Language:

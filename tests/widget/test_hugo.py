@@ -20,6 +20,7 @@ from commentsvc.imports.sources import blog_pages
 from commentsvc.mentions import page_posts
 from commentsvc.model import DELETED
 from commentsvc.moderation import threads
+from commentsvc.util.i18n import OTHER_TAGS
 from commentsvc.util.timestamps import rfc3339
 from loadtest.harness.running import free_ports
 from tests.conftest import cannot_run, find_program
@@ -276,7 +277,15 @@ def test_the_words_are_in_the_language_of_the_blog(site: Site) -> None:
 
 
 @pytest.mark.parametrize(
-    ("lang", "spoken"), [("sw", "en"), ("pt-br", "pt"), ("deu", "en"), ("zh-tw", "zh-Hant")]
+    ("lang", "spoken"),
+    [
+        ("sw", "en"),
+        ("pt-br", "pt"),
+        ("deu", "en"),
+        ("zh-tw", "zh-Hant"),
+        ("no", "nb"),
+        *OTHER_TAGS.items(),
+    ],
 )
 def test_a_link_tells_the_language_of_the_page_behind_it(
     site: Site, lang: str, spoken: str

@@ -49,6 +49,9 @@ WRONG = {
 # Names in a text, "#", and HTML elements in the texts of templates.
 PLACEHOLDERS = re.compile(r"%\(\w+\)[sd]|%%|#|</?\w+[^>]*>|https?://")
 
+# The tag and name of a language in a table of the manual; a star marks those with all texts.
+ROW = re.compile(r"\| ([a-z]{2,3}(?:-[A-Z][a-z]+)?) \| ([^|]+) \|")
+
 
 @cache
 def catalogs() -> dict[str, Catalog]:
@@ -272,6 +275,11 @@ def test_hugo_is_told_the_plural_form_of_each_number(tag: str) -> None:
         ("lang=ar-EG", "ar", "rtl"),
         ("lang=zh-Hans-HK", "zh", "ltr"),
         ("lang=zh-TW", "zh-Hant", "ltr"),
+        ("lang=nb-NO", "nb", "ltr"),
+        ("lang=no", "nb", "ltr"),
+        ("lang=no-NO", "nb", "ltr"),
+        ("lang=iw-IL", "he", "rtl"),
+        ("lang=in", "id", "ltr"),
         ("lang=fa", "fa", "rtl"),
         ("lang=he-IL", "he", "rtl"),
         ("lang=AR_eg", "ar", "rtl"),
@@ -296,6 +304,7 @@ def test_a_query_names_its_language_by_a_tag(query: str, tag: str, direction: st
         ("de-AT, en;q=0.5", "de"),
         ("sw, fr;q=0.3, ar;q=0.9", "ar"),
         ("chr, FR-ca;q=0.3", "fr"),
+        ("no, en;q=0.9", "nb"),
         ("de;q=0, fr;q=0.1", "fr"),
         ("*", ""),
         ("en;q=x, deutsch", ""),
@@ -329,6 +338,18 @@ def test_moderators_read_english_where_a_language_has_only_the_texts_for_readers
     assert moderators_language("sv-FI").tag == "en"
     assert moderators_language("fr-BE").tag == "fr"
     assert find_language("sv-FI").tag == "sv"
+
+
+def test_the_manual_names_every_language() -> None:
+    texts = {
+        name: (catalogues.ROOT / name).read_text("utf-8")
+        for name in ("CHANGELOG.md", "README.md", "docs/translating.md")
+    }
+    for name, text in texts.items():
+        assert re.findall(r"(\d+) languages", text) == [str(len(ALL))], name
+    rows = re.findall(r"^\|.*\|$", texts["docs/translating.md"], re.MULTILINE)
+    named = {tag: "*" in name for row in rows for tag, name in ROW.findall(row)}
+    assert named == {tag: tag in catalogues.WITH_MODERATION for tag in ALL}
 
 
 def test_no_text_is_read_before_a_language_is_used() -> None:
