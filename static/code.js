@@ -16,6 +16,6 @@ export async function addCopyButtons(codes, thread) {
       button.replaceChildren(...actionButton("", DONE, "").children);
       thread.status.textContent = "✓ " + copyCode;
     };
-    code.before(h("div.code", {}, button));
+    code.before(h("div.code", { dir: "ltr" }, button));
   }
 }

@@ -12,7 +12,7 @@ from typing import Final, Literal, NamedTuple, TypeAlias
 
 import comrak
 
-from commentsvc.markup import bare_links, markdown
+from commentsvc.markup import bare_links, directions, markdown
 from commentsvc.util.text import is_visible, with_few_marks, without_blank_lines
 
 # The markup of a text; html_lines is HTML with line breaks and blank lines between paragraphs.
@@ -61,6 +61,7 @@ _SPECIAL: Final = re.compile(f"{_INLINE % ('<', '&')}|{_BEGINNING % '>'}", re.MU
 _SIMPLE: Final = re.compile(
     r"<(/?)(p|br|a|strong|em|del)\b((?:[^>\"]|\"[^\"]*\")*)>|" + _INLINE % ("&lt;", "&amp;")
 )
+_DIRECTION: Final = re.compile(r"(<[a-z0-9]+\b(?:[^>\"]|\"[^\"]*\")*?) dir=\"[a-z]*\"")
 _SIMPLE_TAG: Final = re.compile(r"<(/?)(p|br|a|strong|em|del)\b((?:[^>\"]|\"[^\"]*\")*)>()")
 _SPECIAL_CHARACTERS: Final = ("\\", "`", "*", "[", "~", "_", "&lt;", "&amp;")
 _BLOCKS: Final = re.compile(r"<(?!/?(?:p|br|a|strong|em|del)\b)")
@@ -121,8 +122,10 @@ def _plain(text: str) -> CommentText:
 
 def _html(text: str) -> CommentText:
     if (plain := _PLAIN_PARAGRAPH(text)) and (source := plain[1].strip())[:1].isalpha():
-        return CommentText(source, text, True)  # as most comments: a third of the time
-    html = text if _PARAGRAPHS(text) else _sanitized(text)
+        return CommentText(
+            source, directions.mark(text), True
+        )  # as most comments: a third of the time
+    html = directions.mark(text) if _PARAGRAPHS(text) else _sanitized(text)
     if "<" not in html:
         html = markdown.clean(f"<p>{html}</p>") if html.strip() else ""
     source = to_markdown(html)
@@ -188,6 +191,8 @@ def _escaped_marker(marker: str) -> str:
 def to_markdown(html: str) -> str:
     """Return Markdown with the content of `html`, which `markdown.clean` has made."""
     html = html.replace("<em></em>", "")  # in empty lines
+    if " dir=" in html:
+        html = _DIRECTION.sub(r"\1", html)
     if _BLOCKS.search(html):
         return _Writer().convert(html)
     text = html.replace("\n", " ")

@@ -6,8 +6,8 @@ three differences: more links (see `bare_links`), emphasis beside Chinese, Japan
 one "~" does not strike. It escapes raw HTML, which is thus shown as text, so that ``List<String>``
 stays visible. An image of another host becomes a link to it, since loading it would tell that host
 who reads the page. See `comments.images` for our own. Headings start at h4, below those of the
-page. The boxes of task lists become characters, which need no label. See `footnotes`, `formulas`
-and `people` for what becomes of these.
+page. The boxes of task lists become characters, which need no label. See `footnotes`, `formulas`,
+`people` and `directions` for what becomes of these.
 Then nh3, a complete HTML5 parser, removes everything that is not on the allow-list. Each of the two
 would be enough alone. Our pictures and formulas go in before it; what it returns is stored, and
 nothing that shows a comment changes it any more.
@@ -33,7 +33,7 @@ from urllib.parse import urljoin
 import comrak
 import nh3
 
-from commentsvc.markup import bare_links, footnotes, formulas, image_names, people
+from commentsvc.markup import bare_links, directions, footnotes, formulas, image_names, people
 from commentsvc.util.text import is_visible
 
 # The HTML of a text has at most EXPANSION times its bytes, and ALLOWANCE bytes more.
@@ -88,11 +88,12 @@ _BOX: Final = re.compile(
 _RAW_BLOCK: Final = re.compile(r"(^|(?<!<br /)>\n)([^<\n][^<]*)\n(?=<|\Z)").sub
 
 # The first line end of <pre>, or one before an empty line.
-_UNSTABLE_LINE: Final = re.compile(r"\n(?:(?<=<pre>\n)|[ \t]*\n)").search
+_UNSTABLE_LINE: Final = re.compile(r"<pre(?: dir=\"...\")?>\n|\n[ \t]*\n").search
+_PRE_LINE: Final = re.compile(r"(<pre(?: dir=\"...\")?>)\n").sub
 _EMPTY_LINE: Final = re.compile(r"\n[ \t]*(?=\n)").sub
 _BEFORE_EMPTY_LINE: Final = re.compile(r"\n(?=[ \t]*\n)").sub
 _TAG: Final = re.compile("<[^>]*>").sub
-_PREFORMATTED: Final = re.compile("(<pre>.*?</pre>)", re.DOTALL).split
+_PREFORMATTED: Final = re.compile("(<pre[ >].*?</pre>)", re.DOTALL).split
 
 # How often HTML of others is sanitized until nothing changes any more; twice is usual.
 PASSES: Final = 6
@@ -108,9 +109,11 @@ def _own_host_only(url: str) -> str | None:
 # The values that the sanitizer keeps, by the names of attributes; others may have any value.
 _VALUES: Final = {
     "class": re.compile(r"language-[A-Za-z0-9+#._-]{1,32}|contains-task-list").fullmatch,
+    "dir": re.compile("ltr|rtl|auto").fullmatch,
     **footnotes.VALUES,
     **formulas.VALUES,
 }
+_OF_CODE: Final = {**_VALUES, "dir": re.compile("ltr").fullmatch}
 _MAY_BE_RELATIVE: Final = re.compile('href="(?!https?://|mailto:)').search
 _OF_NOTE: Final = re.compile("#commentsvc-(?:note|ref)-").match
 _REL: Final = "nofollow ugc noopener"
@@ -130,13 +133,15 @@ def _attribute_filter(service: str) -> Callable[[str, str, str], str | None]:
     }
 
     def kept(tag: str, name: str, value: str) -> str | None:
-        values = of_image if tag == "img" else _VALUES
+        is_code = tag in ("code", "math", "pre")
+        values = of_image if tag == "img" else _OF_CODE if is_code else _VALUES
         return value if name not in values or values[name](value) else None
 
     return kept
 
 
 _ATTRIBUTES: Final[dict[str, set[str]]] = {
+    "*": {"dir"},
     "a": {"href", "title", "id", "role"},
     "code": {"class"},
     "img": {"src", "alt", "width", "height", "loading"},
@@ -188,7 +193,8 @@ def render(
     if "|" not in source or _table_cells(source) * _CELL <= most:
         html = parse(source, math, named, service)
         if len(html.encode()) <= most and not _is_nested(html):
-            html = _sanitized(html, service)
+            marked = directions.mark(html)
+            html = _sanitized(marked if len(marked.encode()) <= most else html, service)
             if len(html.encode()) <= most:
                 return html
     return _as_typed(source)
@@ -203,12 +209,14 @@ def clean(html: str) -> str:
     for _ in range(PASSES):
         known, html = html, _sanitized(html)
         if html == known:
-            return html
+            marked = directions.mark(html)
+            return html if marked == html else _sanitized(marked)
     return _as_typed(html)
 
 
 def _as_typed(text: str) -> str:
-    return _sanitized("<p>" + "<br>".join(_LINE(escape(text, quote=False))) + "</p>")
+    html = "<p>" + "<br>".join(_LINE(escape(text, quote=False))) + "</p>"
+    return _sanitized(directions.mark(html))
 
 
 def _sanitized(html: str, service: str = "") -> str:
@@ -274,7 +282,7 @@ def _shown_image(image: re.Match[str], service: str) -> str:
 
 def _without_empty_lines(html: str) -> str:
     """Return HTML that looks the same; code has an element without content in an empty line."""
-    html = html.replace("\r\n", "\n").replace("\r", "\n").replace("<pre>\n", "<pre><em></em>\n")
+    html = _PRE_LINE(r"\1<em></em>\n", html.replace("\r\n", "\n").replace("\r", "\n"))
     parts = _PREFORMATTED(_TAG(lambda match: match[0].replace("\n", " "), html))
     parts[::2] = [_EMPTY_LINE("", part) for part in parts[::2]]
     parts[1::2] = [_BEFORE_EMPTY_LINE("\n<em></em>", part) for part in parts[1::2]]

@@ -164,7 +164,7 @@ class Judge(HTMLParser):
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
         assert tag in ALLOWED or tag in BARE
-        assert {name for name, _ in attrs} <= set(ALLOWED.get(tag, ()))
+        assert {name for name, _ in attrs} <= {"dir", *ALLOWED.get(tag, ())}
         values = dict(attrs)
         classes = r"(language-[\w+#.-]{1,32}|contains-task-list)?"
         assert re.fullmatch(classes, values.get("class") or "")

@@ -2,6 +2,7 @@
 
 import json
 import re
+from html import unescape
 from html.parser import HTMLParser
 from pathlib import Path
 from urllib.parse import urlencode
@@ -13,6 +14,7 @@ from commentsvc.db.connection import Transaction
 from commentsvc.moderation import changes
 from commentsvc.moderation.threads import set_state
 from commentsvc.settings.schema import CommentsSettings, ModerationSettings, SpamSettings
+from tests.unit.admin_client import seated
 from tests.unit.app_fixture import SETTINGS, Served, data, faults, served
 
 
@@ -419,3 +421,29 @@ def test_a_page_of_its_own_is_headed_by_its_title(service: Served) -> None:
     assert '<a href="https://blog.example/p/" dir="auto">On &lt;wood&gt;</a></h1>' in page
     other = service.get("/embed/thread?url=/q/&view=page").body.decode()
     assert '<a href="https://blog.example/q/" dir="ltr">https://blog.example/q/</a></h1>' in other
+
+
+def test_each_place_shows_blocks_in_their_direction_and_code_left_to_right(
+    service: Served,
+) -> None:
+    text = "שלום `foo(1);`\n\nHello\n\n> ציטוט"
+    blocks = (
+        '<p dir="rtl">שלום <code dir="ltr">foo(1);</code></p>',
+        '<p dir="ltr">Hello</p>',
+        '<blockquote dir="rtl">',
+    )
+    service.submit(text)
+    preview = data(service.post("/api/preview", {"message": text}))
+    comments = data(service.get("/api/comments?url=/p/"))["data"]
+    feed = json.loads(service.get("/feed.json?url=/p/").body)
+    shown = [preview["html"], comments[0]["html"], feed["items"][0]["content_html"]]
+    shown += [
+        unescape(service.get(target).body.decode())
+        for target in (
+            *("/embed/thread?url=/p/", "/embed/thread?url=/p/&view=page", "/comment/1"),
+            *("/feed.atom?url=/p/", "/feed.rss?url=/p/"),
+        )
+    ]
+    shown.append(seated(service).get("comment?id=1").body.decode())
+    for html in shown:
+        assert all(block in html for block in blocks), html
