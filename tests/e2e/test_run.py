@@ -171,3 +171,16 @@ def test_what_is_set_up_does_not_depend_on_ci() -> None:
     """Regression: `CI=true ./test` after `./test` did not install what only CI asked for."""
     script = (ROOT / "config/bootstrap.sh").read_text()
     assert not re.search(r"\bCI\b", script)
+
+
+def test_a_part_that_reaches_its_limit_says_so_and_counts_what_passed(tmp_path: Path) -> None:
+    """Regression: such a part counted one failure and none of the tests that had passed."""
+    (tmp_path / "test_slow.py").write_text(
+        "import time\ndef test_first(): pass\ndef test_second(): time.sleep(600)\n"
+    )
+    chosen = ["./test", "--rootdir", str(tmp_path), str(tmp_path / "test_slow.py")]
+    limited = {**os.environ, "PART_LIMIT": "10"}
+    done = subprocess.run(chosen, cwd=ROOT, env=limited, capture_output=True, text=True, check=False)
+    assert done.returncode == 1
+    assert "chosen reached its limit of 10 s" in done.stdout
+    assert done.stdout.splitlines()[-1] == "1 passed, 1 failed, 0 skipped"
