@@ -45,7 +45,7 @@ class ReplyAddresses:
         self._local, _, self._domain = address.partition("@")
         self.prefix = f"{self._local}+"
         words = rf"(?<![\w.+-]){re.escape(self._local)}\+([a-z2-7]{{{WORD_LENGTH}}})@"
-        self._find = re.compile(words + re.escape(self._domain), re.IGNORECASE).search
+        self._find = re.compile(words + re.escape(self._domain), re.IGNORECASE).findall
 
     def make(
         self, purpose: int, comment_id: int, outbox_id: int, recipient: str, expires: int
@@ -61,17 +61,15 @@ class ReplyAddresses:
 
         This does not check whether it has expired.
         """
-        found = self._find(headers)
-        if found is None:
-            return None
-        try:
-            signed = base64.b32decode(found[1].upper())
-        except binascii.Error:
-            return None
-        content, mac = signed[: _CONTENT.size], signed[_CONTENT.size :]
-        if not any(hmac.compare_digest(mac, _mac(key, content)) for key in self._keys):
-            return None
-        return ReplyWord._make(_CONTENT.unpack(content))
+        for word in self._find(headers):
+            try:
+                signed = base64.b32decode(word.upper())
+            except binascii.Error:
+                continue
+            content, mac = signed[: _CONTENT.size], signed[_CONTENT.size :]
+            if any(hmac.compare_digest(mac, _mac(key, content)) for key in self._keys):
+                return ReplyWord._make(_CONTENT.unpack(content))
+        return None
 
 
 def _mac(key: bytes, content: bytes) -> bytes:

@@ -12,6 +12,7 @@ from typing import Final
 
 from commentsvc.inbox.decoding import header_text
 from commentsvc.inbox.phrases import AUTOMATIC, MACHINES, REPLIES
+from commentsvc.util.text import one_line
 
 _ROBOTS: Final = re.compile(
     r"(?:^|<|\s)(?:mailer-daemon|postmaster|no-?reply|do-?not-?reply|bounces?)[@+]", re.IGNORECASE
@@ -40,7 +41,8 @@ _BEGINS_AUTOMATIC: Final = re.compile(
     re.IGNORECASE,
 ).match
 _BEGINS_REPLY: Final = re.compile(
-    rf"(?:{'|'.join(map(re.escape, REPLIES))})\s?(?:[\[(]\d{{1,3}}[\])]|\^\d{{1,3}})?\s?[:：]",
+    rf"(?:{'|'.join(map(re.escape, REPLIES))})\.?\s?"
+    r"(?:[\[(]\d{1,3}[\])]|[\^-]\d{1,3})?\s?[:：]",
     re.IGNORECASE,
 ).match
 _BEGINNING: Final = 600  # characters: a greeting, thanks, and the sentence that says it
@@ -60,7 +62,7 @@ def reason(fields: Message) -> str:
         return "it is automatic (X-Auto-Response-Suppress)"
     if any(str(path).strip() in ("<>", "") for path in fields.get_all("Return-Path", [])):
         return "it is a report (Return-Path <>)"
-    if fields.get_content_type() in _REPORTS:
+    if fields.get_content_type() in REPORTS:
         return "it is a report"
     for name in _FIELDS:
         if _value(fields, name):
@@ -73,7 +75,7 @@ def reason(fields: Message) -> str:
     return ""
 
 
-_REPORTS: Final = (
+REPORTS: Final = (
     "multipart/report",
     "message/delivery-status",
     "message/disposition-notification",
@@ -106,7 +108,7 @@ def may_be_of_machine(words: str) -> bool:
 def subject(fields: Message) -> str:
     """Return the subject of a mail without what mail servers put before it."""
     found = (value for name, value in fields.raw_items() if name.lower() == "subject")
-    text = " ".join(header_text(str(next(found, ""))).split())
+    text = one_line(header_text(str(next(found, ""))))
     return _TAGS.sub("", text, count=1)
 
 

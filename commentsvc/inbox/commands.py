@@ -12,7 +12,7 @@ from enum import Enum
 from itertools import takewhile
 from typing import Final, NamedTuple
 
-from commentsvc.inbox.phrases import AGREES, APPROVALS, BESIDE, REFUSES, THANKS
+from commentsvc.inbox.phrases import AGREES, APPROVALS, BESIDE, REFUSES, REMOVES, THANKS
 from commentsvc.model import APPROVED, DELETED, SPAM
 
 COMMANDS: Final = {
@@ -44,12 +44,15 @@ _WITHOUT_SPACES: Final = re.compile(
     )
     + "){1,6}"
 ).fullmatch
+# A smile, dots, "+1".
+_WORDLESS: Final = re.compile(r"[\W_]*(?:[+-]1\W*)?").fullmatch
 _PAUSE: Final = re.compile(r"[,;.:!?…–—،؛。！？、，](?=.*\w)").search
 _JOINERS: Final = re.compile("[\u200b-\u200f\ufe0e\ufe0f\U0001f3fb-\U0001f3ff]")
 _LINE_LENGTH: Final = 80  # characters of a signature's line
 _LINES: Final = 8  # of a signature
 _WORDS: Final = 8  # of a signature's line
 _CONTACT: Final = re.compile(r"\S@\S+\.\w|\bwww\.|https?://|(?:\d[\d ()/.-]{5,}\d)").search
+_ASKS: Final = ("?", "？", "؟")
 _ENDS_SENTENCE: Final = (".", "!", "?", "…", "。", "！", "？", "؟", "।", ":", "：")
 
 
@@ -72,21 +75,32 @@ def meaning(words: str) -> Meaning:
     """Return what the words of a moderator's answer mean."""
     first, _, rest = words.strip().partition("\n")
     said = _words(first)
+    asks = first.rstrip().endswith(_ASKS)
     command = COMMANDS.get(" ".join(said)) if len(said) <= 2 else None
     if command is not None and (said or not words.strip()):
-        if command == DELETED and said == ["no"] and not _is_signature(rest):
+        if asks or (command == DELETED and said == ["no"] and not _is_signature(rest)):
             return Meaning("", Wish.HOLD)  # it may be the first word of an answer
         return Meaning(command, Wish.NOTHING)
-    if not 0 < len(said) <= THANKS_LENGTH:
+    if len(said) > THANKS_LENGTH:
         return Meaning("", Wish.PUBLISH)
-    approves = " ".join(said) in APPROVALS or _is_thanks(first, said)
-    if not (approves or all(word in _KNOWN or _WITHOUT_SPACES(word) for word in said)):
-        return Meaning("", Wish.PUBLISH)
-    if not approves and any(word in REFUSES for word in said):
+    approves = bool(said) and (" ".join(said) in APPROVALS or _is_thanks(first, said))
+    is_known = bool(said) and all(word in _KNOWN or _WITHOUT_SPACES(word) for word in said)
+    if not (approves or is_known):
+        is_wordless = _WORDLESS(first) and _is_signature(rest)
+        return Meaning("", Wish.HOLD if is_wordless or wants_removal(words) else Wish.PUBLISH)
+    if asks or (not approves and not REFUSES.isdisjoint(said)):
         return Meaning("", Wish.HOLD)
     if not approves and all(word in BESIDE for word in said):
         return Meaning("", Wish.PUBLISH)
     return Meaning(APPROVED, Wish.NOTHING) if _is_signature(rest) else Meaning("", Wish.HOLD)
+
+
+def wants_removal(words: str) -> bool:
+    """Return whether a short text asks to remove something: "this is spam", "unsubscribe"."""
+    first, _, rest = words.strip().partition("\n")
+    said = _words(first)
+    is_short = len(said) <= THANKS_LENGTH and not REMOVES.isdisjoint(said)
+    return is_short and _is_signature(rest)
 
 
 def _is_thanks(line: str, said: list[str]) -> bool:

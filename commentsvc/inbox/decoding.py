@@ -41,13 +41,17 @@ _ANY: Final = frozenset(
         "us-ascii",
     )
 )
+_UNMARKED: Final = _ANY | {"utf-8", "iso-8859-1"}
 _BASE64: Final = re.compile(rb"[A-Za-z0-9+/]+").findall
 _NO_BASE64: Final = re.compile(rb"[^A-Za-z0-9+/=\s]").search
-# The characters that a text has; others show that it was read wrongly.
-_NO_TEXT: Final = re.compile("[\x00-\x08\x0e-\x1a\x1c-\x1f\x7f\ufffd]").search
+# Characters that no text has: it was read wrongly. Databases cannot store NUL and half characters,
+# which UTF-7 may have.
+_NO_TEXT: Final = re.compile("[\x00-\x08\x0e-\x1a\x1c-\x1f\x7f\ufffd\ud800-\udfff]").search
+_UNSTORED: Final = re.compile("[\x00\ud800-\udfff]").sub
 # Of GBK: a character of two bytes (or half of one of four), or Windows' euro sign.
 _GBK: Final = re.compile(rb"([\x81-\xfe][\x30-\xfe])|\x80").sub
-# Of ISO-2022-JP: what follows an escape sequence.
+# Of ISO-2022-JP, which old programs use without its name: what follows an escape sequence.
+_ESCAPE: Final = "\x1b"
 _ISO_2022_JP: Final = re.compile(rb"\x1b(\$[@B]|\([BJI])([^\x1b]*)")
 # Of EUC-JP: a character of JIS X 0208.
 _EUC_JP: Final = re.compile(rb"(?<![\x8e\x8f])([\xa1-\xfe]{2})")
@@ -70,8 +74,8 @@ def text_of(part: Message) -> DecodedText:
     if len(data) > TEXT_SIZE:
         raise TooLong
     text, is_certain = charset_decoded(data, _param(part, "charset"))
-    if _NO_TEXT(text):
-        text, is_certain = text.replace("\x00", ""), False
+    if _NO_TEXT(text) or _ESCAPE in text:
+        text, is_certain = _UNSTORED("\ufffd", text), False
     if part.get_content_subtype() != "html" and _param(part, "format").lower() == "flowed":
         text = _unfolded(text, _param(part, "delsp").lower() == "yes")
     return DecodedText(text, is_certain and (is_pure or _is_text(data)))
@@ -129,7 +133,7 @@ def charset_decoded(data: bytes, charset: str) -> DecodedText:
     """Return the text of `data` in the encoding of that name, "" for none."""
     label = charset.strip("'\"<> \t").lower()
     label = "utf-8" if label in ("utf8", "cp65001", "65001") else label
-    decoders = [*_decoders(label)]
+    decoders = [*_decoders("iso-2022-jp" if b"\x1b$" in data and label in _UNMARKED else label)]
     for decode in decoders:
         try:
             return DecodedText(decode(data, "strict"), is_certain=True)

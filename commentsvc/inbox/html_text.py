@@ -21,8 +21,9 @@ _HEADINGS: Final = ("h1", "h2", "h3", "h4", "h5", "h6")
 _BLOCKS: Final = frozenset(
     (*_HEADINGS, "address", "article", "blockquote", "dd", "div", "dl", "dt", "li", "ol", "p")
 ) | {"pre", "section", "table", "tr", "ul"}
+_CELLS: Final = ("td", "th")
 _UNSEEN: Final = {"script", "style", "title", "template"}
-_KEPT: Final = {*_VOID, *_BLOCKS, "a", "b", "i", "span", "body"}
+_KEPT: Final = {*_VOID, *_BLOCKS, *_CELLS, "a", "b", "i", "span", "body"}
 _ATTRIBUTES: Final = {"*": {"class", "id", "type"}, "a": {"href"}}
 # Classes and ids of mail programs for quotations, signatures and lines about themselves.
 _LEFT_OUT: Final = re.compile(
@@ -55,7 +56,7 @@ class _HtmlText(HTMLParser):
         self._left_out = 0
         self._quotes = 0
         self._over = False
-        self.leaves_out = False  # whether there is text that was left out
+        self.leaves_out = False  # whether there is a text or picture that was left out
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
         names = " ".join(value or "" for name, value in attrs if name in ("class", "id"))
@@ -63,6 +64,7 @@ class _HtmlText(HTMLParser):
             self._over = True
         if tag in ("br", "hr") or tag in _BLOCKS:
             self._break()
+        self.leaves_out = self.leaves_out or tag == "img"
         if tag in _VOID:
             return
         whole = tag == "blockquote" and ("type", "cite") in attrs
@@ -96,6 +98,8 @@ class _HtmlText(HTMLParser):
                 break
         if tag == "p":
             self._break(blank=True)
+        elif tag in _CELLS:
+            self.handle_data(" ")
 
     def handle_data(self, data: str) -> None:
         if self._left_out or self._over:
@@ -112,14 +116,18 @@ class _HtmlText(HTMLParser):
         line = self.lines[-1]
         if not line:
             text = text.lstrip(" ")
-            line = "> " * self._quotes if text else ""
+            line = self._mark() if text else ""
         elif line.endswith(" "):
             text = text.lstrip(" ")
         self.lines[-1] = line + text
 
     def _add(self, text: str) -> None:
         """Append a text with its spaces."""
-        self.lines[-1] = (self.lines[-1] or "> " * self._quotes) + text
+        self.lines[-1] = (self.lines[-1] or self._mark()) + text
+
+    def _mark(self) -> str:
+        """Return what stands before a line: one mark for quotations within quotations too."""
+        return "> " if self._quotes else ""
 
     def _name_target(self) -> None:
         """Write where a link leads, unless its text does."""
@@ -139,7 +147,7 @@ class _HtmlText(HTMLParser):
 
 
 class SeenText(NamedTuple):
-    """The visible text of an HTML mail, with its lines, and whether text was left out."""
+    """The visible text of an HTML mail, with its lines, and whether something was left out."""
 
     text: str
     leaves_out: bool

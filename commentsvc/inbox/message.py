@@ -12,6 +12,7 @@ from collections.abc import Iterator
 from email import message_from_bytes
 from email.message import Message
 from email.parser import BytesHeaderParser
+from itertools import pairwise
 from typing import Final, NamedTuple
 
 from commentsvc.auth.reply_addresses import ReplyAddresses
@@ -58,6 +59,8 @@ _PLACEHOLDER: Final = re.compile(
 ).search
 _PLACEHOLDER_LENGTH: Final = 300  # characters
 _REACTION: Final = "text/vnd.google.email-reaction+json"
+# Beside these, programs write a text: "Your message was read on Monday."
+_OF_PROGRAMS: Final = frozenset((_REACTION, "text/calendar", *automatic.REPORTS))
 _PLAIN: Final = frozenset(("text/plain", "text/markdown", "text/x-markdown"))
 
 
@@ -70,11 +73,15 @@ class Unreadable(Exception):
 
 
 class PartText(NamedTuple):
-    """The text of parts, whether no byte was guessed, and whether a quotation was left out."""
+    """The text of parts, whether no byte was guessed, and whether something was left out.
+
+    `has_footer` says that a mail server may have added a part of the text.
+    """
 
     text: str
     is_certain: bool
-    quotes: bool = False
+    leaves_out: bool = False
+    has_footer: bool = False
 
 
 class MailParser:
@@ -109,7 +116,7 @@ class MailParser:
             raise Unwanted("it answers no mail of ours")
         if reason:
             raise Unwanted(reason)
-        name = _identity(fields, raw)
+        name = _identity(fields, raw, word.outbox_id)
         try:
             words, doubt, why = self._answer(raw, fields)
         except Exception as error:  # as above, and Unreadable
@@ -136,13 +143,11 @@ class MailParser:
         if text is None:
             raise Unreadable("it is encrypted")
         answer = reply_text.read(text, self._names, self._own_addresses)
-        if any(part.get_content_type() == _REACTION for part in message.walk()):
-            # Gmail writes an emoji, and a line about itself that nobody wants on a page.
-            answer = answer._replace(words=answer.words.partition("\n")[0], has_more=True)
+        answer = _beside_other_parts(answer, message, found.has_footer)
         if len(answer.words) > WORDS_LENGTH:
             raise Unreadable("its text is too long")
         if not answer.words:
-            _check_empty(message, answer.quotes or found.quotes)
+            _check_empty(message, answer.quotes or found.leaves_out)
         if not found.is_certain:
             return answer.words, UNCERTAIN, "its text is badly encoded"
         if not automatic.is_reply(fields):
@@ -164,6 +169,16 @@ class MailParser:
     def without_addresses(self, words: str) -> str:
         """Return words without the addresses and links of ours: who has one may use it."""
         return self._own_words("…", words)
+
+
+def _beside_other_parts(answer: OwnWords, message: Message, has_footer: bool) -> OwnWords:
+    """Return an answer with what the other parts of its mail say about it."""
+    kinds = {part.get_content_type() for part in message.walk()}
+    if _REACTION in kinds:
+        # Gmail writes an emoji, and a line about itself that nobody wants on a page.
+        answer = answer._replace(words=answer.words.partition("\n")[0])
+    has_more = answer.has_more or has_footer or not _OF_PROGRAMS.isdisjoint(kinds)
+    return answer._replace(has_more=has_more)
 
 
 def _check_empty(message: Message, quotes: bool) -> None:
@@ -202,7 +217,7 @@ def _read(
     left = left or iter(range(PARTS))
     if next(left, None) is None:
         raise Unreadable("it has too many parts")
-    kind = part.get_content_type()
+    kind = re.split(r"[\s,]", part.get_content_type())[0]  # "text/plain charset=utf-8" too
     payload = part.get_payload() if part.is_multipart() else None
     if isinstance(payload, list) and kind.startswith("multipart/"):
         inner = [each for each in payload if isinstance(each, Message)]
@@ -213,7 +228,7 @@ def _read(
             return None
         if kind in ("multipart/related", "multipart/signed"):
             return next((each for each in texts if each is not None), None)
-        return _joined([each for each in texts if each is not None])
+        return _joined([*texts])
     if not is_root and _has_file(part):
         return None
     if kind in _PLAIN or kind == "text/html":
@@ -234,18 +249,31 @@ def _read_alternative(inner: list[Message], left: Iterator[int]) -> PartText | N
             if number < len(inner) and len(text) <= _PLACEHOLDER_LENGTH and _PLACEHOLDER(text):
                 continue
             return found
-        blank = blank or found
+        blank = found if found and (found.leaves_out or blank is None) else blank
     return blank
 
 
-def _joined(texts: list[PartText]) -> PartText | None:
+def _joined(parts: list[PartText | None]) -> PartText | None:
+    """Return the texts of parts side by side, of which some have none.
+
+    People write the first part; programs begin another one only below a picture or file. A text
+    that stands alone below something else, or right below another text, may be a server's.
+    """
+    texts = [each for each in parts if each is not None]
     if not texts:
         return None
     joined = "\n\n".join(each.text.strip("\r\n") for each in texts)
     if len(joined) > decoding.TEXT_SIZE:
         raise Unreadable("its text is too long")
-    is_certain = all(each.is_certain for each in texts)
-    return PartText(joined, is_certain, any(each.quotes for each in texts))
+    has_words = [bool(each and each.text.strip()) for each in parts]
+    return PartText(
+        joined,
+        all(each.is_certain for each in texts),
+        any(each.leaves_out for each in texts),
+        any(each.has_footer for each in texts)
+        or (any(has_words) and not has_words[0])
+        or (True, True) in pairwise(has_words),
+    )
 
 
 def _text(part: Message, is_html: bool) -> PartText:
@@ -282,8 +310,11 @@ def _values(message: Message, *names: str) -> list[str]:
     return [str(value) for name in names for value in message.get_all(name, [])]
 
 
-def _identity(message: Message, raw: bytes) -> bytes:
-    """Return the digest of a mail's Message-ID, or of the whole mail if it has none."""
+def _identity(message: Message, raw: bytes, answers: int) -> bytes:
+    """Return the digest of a mail's Message-ID, or of the whole mail if it has none.
+
+    Some programs give the same to many mails, so the number of the mail that it answers counts too.
+    """
     name = next(iter(_values(message, "Message-ID")), "").strip()
     identity = name.encode(errors="replace") if 0 < len(name) <= _ID_LENGTH else raw
-    return digest(identity, size=16)
+    return digest(b"%d %s" % (answers, identity), size=16)

@@ -41,6 +41,11 @@ AGREES: Final = _split(
     موافق موافقة حسنا أوافق بله ممنون مرسی سپاس تشکر متشکرم تأیید تایید باشه شکریہ ہاں جی כן
     תודה אשר מאשר מאשרת מאושר בסדר
     हाँ हां धन्यवाद शुक्रिया स्वीकृत मंज़ूर ठीक हो হ্যাঁ ধন্যবাদ অনুমোদন ঠিক ஆம் நன்றி சரி
+    ack absolutely allow allowed amazing appreciated brilliant definitely done lovely noted received
+    understood wonderful klar toll zustimmen freischalten freigeschaltet approuve j'approuve
+    j’approuve publie publiez aprueba apruébalo publica publícalo claro bueno aprova certo goed
+    jasne dobře dobre отлично ладно принято опубликовать опубликуй опублікувати olur אישור
+    selvä okej bra fint greit redu bine jóváhagy 了解しました お願いします
     ใช่ ขอบคุณ ขอบคุณครับ ขอบคุณค่ะ อนุมัติ ตกลง โอเค vâng dạ có cảm đồng duyệt ừ ya iya terima
     setuju makasih setujui disetujui oke
     谢谢 谢谢你 谢谢您 多谢 感谢 非常感谢 好 好的 是 是的 可以 行 同意 批准 通过 发布 没问题
@@ -54,7 +59,8 @@ AGREES: Final = _split(
 # Words that stand beside them.
 BESIDE: Final = _split(
     """
-    a again and bitte indeed it lot many much mate please pls sir so sounds looks that this very
+    a again and bitte comment it's that's kommentar alles commentaire c'est c’est comentario mil é u
+    है indeed it lot many much mate please pls sir so sounds looks that this very
     you und auch dir euch encore nochmal lieben lepa va fyrir un grand ihnen schön sehr vielen
     viele tausend herzlichen besten et beaucoup bien à toi tous vous mille de y muchas mucho
     muchísimas te le les por favor e grande molte ti vi je u wel hartelijk zeer heel veel en
@@ -79,23 +85,36 @@ THANKS: Final = _split(
 # Several words that approve.
 APPROVALS: Final = _split(
     """
-    go ahead, no problem, love it, okey dokey, kein problem, geht klar, in ordnung, ça marche,
-    de acuerdo, tudo bem, może być, w porządku, sağ ol, þakka þér fyrir
+    go ahead, no problem, love it, okey dokey, of course, it is ok, it is fine, fine by me,
+    fine with me, got it, will do, well done, good job, nice one, sure thing, post it, let it in,
+    let it through, kein problem, geht klar, in ordnung, na klar, ça marche, bien, bien sûr,
+    très bien, ok pour moi, de acuerdo, está bien, muy bien, por supuesto, tudo bem, tá bom,
+    está bem, claro que sim, ja hoor, może być, w porządku, sağ ol, þakka þér fyrir
     """,
     ",",
 )
-# A no, or a wish to remove.
-REFUSES: Final = _split(
+# A wish to remove a comment, or to get no more mails.
+REMOVES: Final = _split(
     """
-    no delete spam nope never remove reject rejected deny denied decline nein nicht löschen
-    lösch ablehnen abgelehnt non supprimer supprime refuser refusé rejeter borrar eliminar
-    rechazar rechazado elimina cancella rifiuta rifiutato nee verwijderen verwijder afwijzen não
-    nao apagar excluir rejeitar esborra borra ne nej inte ikke nei ei poista slet slett radera
-    nie usuń usunąć odrzuć odmítnout smazat zmazať odmietnuť obriši izbriši nem törlés törölni
-    elutasít nu șterge respinge нет удалить удали отклонить ні видалити відхилити не выдаліць
-    изтрий отхвърли όχι διαγραφή hayır sil reddet لا حذف رفض نه מחק למחוק לא नहीं हटाओ না இல்லை
-    ไม่ ลบ không xóa tidak hapus tolak 不 不是 不行 不要 删除 拒绝 刪除 拒絕 いいえ 削除 却下
-    だめ 아니요 아니오 삭제 거부 👎 ❌ 🚫
+    delete spam remove reject rejected deny denied decline löschen lösch ablehnen abgelehnt
+    supprimer supprime refuser refusé rejeter borrar eliminar rechazar rechazado elimina
+    cancella rifiuta rifiutato verwijderen verwijder afwijzen bort apagar excluir rejeitar esborra
+    borra poista slet slett radera usuń usunąć odrzuć odmítnout smazat zmazať odmietnuť obriši
+    izbriši törlés törölni elutasít șterge respinge удалить удали отклонить видалити відхилити
+    выдаліць изтрий отхвърли διαγραφή sil reddet حذف رفض מחק למחוק हटाओ ลบ xóa hapus tolak
+    不要 删除 拒绝 刪除 拒絕 削除 却下 삭제 거부 👎 ❌ 🚫 unsubscribe unsubscribed stop trash junk
+    hide block ban spammer abmelden abbestellen müll désabonner désinscrire indésirable supprimez
+    supprimons bórralo elimínalo basura apague apaga exclui remova rejeita disiscrivi cancellami
+    afmelden afkeuren spamu wypisz afmeld avmeld avregistrera roska töröl leiratkozás dezabonare
+    отписаться отписка спам відписатися απεγγραφή ανεπιθύμητο abonelikten ספאם الغاء إلغاء اسپم
+    स्पैम স্প্যাম ஸ்பேம் สแปม rác huỷ hủy 垃圾 退订 退訂 スパム 配信停止 스팸 수신거부
+    """
+)
+# A no, which may also be the whole of an answer.
+REFUSES: Final = REMOVES | _split(
+    """
+    n no nope never nein nicht non nee não nao ne nej inte ikke nei ei nie nem nu нет ні не όχι
+    hayır لا نه לא नहीं না இல்லை ไม่ không tidak 不 不是 不行 いいえ だめ 아니요 아니오
     """
 )
 # How the subjects of automatic mails begin: Exchange's and Outlook's own translations, and those
@@ -189,7 +208,7 @@ MACHINES: Final = _split(
 # What mail programs put before the subject of a mail that is answered.
 REPLIES: Final = _split(
     """
-    re, reply, answer, aw, antw, antw., antwort, ant, sv, svar, vs, vast, rép, réponse, rep, réf,
+    re, reply, answer, aw, antw, antwort, ant, sv, svar, vs, vast, rép, réponse, rep, réf,
     ref, r, rif, res, resp, resposta, respuesta, odp, odpověď, odg, od, vá, va, válasz, ynt, yan,
     yanıt, cevap, bls, balas, tl, trả lời, atb, ats, bc, απ, απάντηση, отв, ответ, на, відп, адк,
     отг, hs, השב, תשובה, رد, الرد, پاسخ, ตอบ, ตอบกลับ, 回复, 回覆, 答复, 答覆, 回信, 返信, 답장,

@@ -24,7 +24,7 @@ from commentsvc.db.schema.inbox import QUOTING, UNCERTAIN, UNREADABLE, ReceivedM
 from commentsvc.db.schema.outbox import CONFIRMED
 from commentsvc.errors import CommentsError, NotPermitted
 from commentsvc.inbox import inbox
-from commentsvc.inbox.commands import Meaning, Wish, meaning
+from commentsvc.inbox.commands import Meaning, Wish, meaning, wants_removal
 from commentsvc.inbox.message import MailParser, Unwanted
 from commentsvc.model import APPROVED, PENDING
 from commentsvc.moderation import authorized, changes, profiles
@@ -147,6 +147,8 @@ class MailReceiver:
         email = row[1]
         if mail.doubt:
             raise CommentsError("the words of the mail are not certain")
+        if wants_removal(mail.words):
+            raise CommentsError("it may ask for no more mails")
         if mail.recipient != digest_of(email):
             raise NotActedOn("the mail that it answers went to somebody else")
         language = await self._database.read(subscriptions.language_of, own.comment.id, "confirm")

@@ -99,7 +99,7 @@ _BANNER: Final = re.compile(
     r"(?:mail|message|sender|outside|nachricht|absender|courriel|exp[ée]diteur|correo|remitente|bericht)",
     re.IGNORECASE,
 ).match
-_URL: Final = re.compile(r"(?:https?://|mailto:)[^\s<>]+", re.IGNORECASE).fullmatch
+_URL: Final = re.compile(r"(?:https?://|mailto:)[^\s<>\x00-\x1f]+", re.IGNORECASE).fullmatch
 _DASHES: Final = "-- "
 _MARKS: Final = (_DASHES, "--", "—", "__")
 _LONG_SIGNATURE: Final = 160  # characters

@@ -25,6 +25,8 @@ THANKS = [
     "Thanks Ann!", "Thanks, Ann", "Danke für den Hinweis", "Thanks for this question",
     "Many thanks Ann", "Merci, Ann et Bob !", "Terima kasih Ann", "Sağ ol!", "Go ahead", "o.k.",
     "Looks good", "LGTM", "super, dzięki", "Kein Problem", "Yes, publish it", "y",
+    "Approve comment", "Got it", "Bitte freischalten", "J'approuve", "Très bien",
+    "Опубликуй", "Fine by me",
     "ja", "Sí", "да", "yes please", "OK, thanks", "approve", "Approved.", "*ok*", "“Okay”",
 ]  # fmt: skip
 
@@ -54,7 +56,9 @@ def test_a_yes_or_a_thanks_of_four_words_approves_and_is_not_published(
      "谢谢，已经修好了。", "Many people like it", "Thanks: see our page", "Problem",
      "Oui, à neuf heures",
      "Okapi", "你好", "ありがたい話です",
-     "Well\n\nok", "a lot", "Nothing", "Noon", "Nobody", "42"],
+     "Well\n\nok", "a lot", "Nothing", "Noon", "Nobody", "42", "Why?",
+     "It is no spam, I know her", "Spam filters\n\nThey are a topic of their own, and a long one.",
+     "***\n\nThis is what I wanted to say since Monday, and it took me a while."],
 )  # fmt: skip
 def test_other_words_are_an_answer(words: str) -> None:
     assert meaning(words) == PUBLISHES
@@ -77,7 +81,10 @@ def test_a_command_is_judged_by_the_first_line(words: str, status: str) -> None:
 @pytest.mark.parametrize(
     "words",
     ["Nein", "non merci", "No, thanks", "удалить", "删除", "👎", "No.\n\nWe never open on Sundays.",
-     "No\n\nbecause it is closed", "Thanks!\n\nI am away until Monday, and will answer then."],
+     "No\n\nbecause it is closed", "n", "This is spam", "mark as spam", "Remove me", "Bórralo!",
+     "supprimez", "ta bort", "спам", "スパム", "unsubscribe", "STOP", "ok?", "Yes?", "+1", "-1",
+     ":)", "…", "?", "This is spam\n\nMax\nMuster GmbH\nwww.muster.example",
+     "Thanks!\n\nI am away until Monday, and will answer then."],
 )  # fmt: skip
 def test_what_may_be_a_command_or_an_answer_is_left_to_its_sender(words: str) -> None:
     assert meaning(words) == HOLDS

@@ -199,3 +199,30 @@ def test_no_text_takes_long_to_decode(line: bytes) -> None:
             started = time.process_time()
             part_text(encoding, line * (250_000 // len(line)), kind)
             assert time.process_time() - started < 0.5
+
+
+@pytest.mark.parametrize("charset", ["", "us-ascii", "utf-8", "ISO-8859-1", "unknown-8bit"])
+def test_iso_2022_jp_is_known_without_its_name(charset: str) -> None:
+    """Old programs of Japan name no encoding, and servers add a wrong one."""
+    text = "こんにちは、元気ですか。"
+    found = charset_decoded(text.encode("iso-2022-jp"), charset)
+    assert found == DecodedText(text, is_certain=True)
+
+
+@pytest.mark.parametrize(
+    ("charset", "data"),
+    [
+        ("utf-7", b"Hi +2AA- you"),
+        ("unicode_escape", rb"Hi \ud800 you"),
+        ("raw_unicode_escape", rb"Hi \ud800 you"),
+        ("utf-8", b"Hi \x00 you"),
+        ("utf-16le", b"H\0i\0\0\xd8y\0"),
+    ],
+)
+def test_a_text_has_nothing_that_a_database_cannot_store(charset: str, data: bytes) -> None:
+    """Regression: half a character was an error for ever, and stopped all mails behind it."""
+    part = message_from_bytes(f"Content-Type: text/plain; charset={charset}\n\n".encode() + data)
+    found = text_of(part)
+    assert found.text.encode()
+    assert "\x00" not in found.text
+    assert not found.is_certain

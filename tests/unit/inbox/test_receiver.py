@@ -457,6 +457,23 @@ def test_a_readers_mail_that_is_not_certain_is_told_and_not_published(service: S
     assert row.recipient == "ann@mail.example"
 
 
+@pytest.mark.parametrize("words", ["unsubscribe", "STOP!", "Bitte abmelden\n\nAnn", "Remove me"])
+def test_a_reader_who_asks_for_no_more_mails_is_not_published(service: Served, words: str) -> None:
+    original = reply_mail(service)
+    receive(service, plain(original, words, Message_ID="<3@mail.example>"))
+    assert len(service.stored()) == 2
+    assert "refused" in {row.kind for row in waiting(service)}
+
+
+def test_a_mail_with_half_a_character_stops_no_other(service: Served) -> None:
+    """Regression: storing it failed, so an IMAP mailbox was never read any further."""
+    original = asked(service)
+    raw = plain(original, "Hi +2AA- you").replace(b'charset="utf-8"', b"charset=utf-7")
+    assert b"utf-7" in raw
+    receive(service, raw)
+    assert [row.kind for row in waiting(service)] == ["held"]
+
+
 def test_all_mails_ask_answering_machines_for_silence(service: Served) -> None:
     service.submit("Hi", author="Ann", email="ann@mail.example", notify=True)
     [asked_about] = send_all(service)
