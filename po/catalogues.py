@@ -18,7 +18,7 @@ import gettext
 import json
 import re
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from functools import cache
 from io import BytesIO
 from pathlib import Path
@@ -74,6 +74,8 @@ COUNT: Final = "widget.count"
 NONE: Final = "widget.none"
 # How often a page was viewed, in the widget.
 VIEWS: Final = "views.count"
+# The digits of CLDR's numbering systems that languages of ours have by default.
+DIGITS: Final = {"arabext": "۰۱۲۳۴۵۶۷۸۹", "beng": "০১২৩৪৫৬৭৮৯"}
 # The plural form of a number depends on the number up to this, and on its last two digits above.
 PERIOD: Final = 100
 
@@ -208,25 +210,43 @@ def widget_words(tag: str, catalog: Catalog) -> dict[str, object]:
     """Return what the widget loads: the forms of the count by CLDR's names, and its texts."""
     texts = words(catalog, "widget")
     counts = {"zero": texts.pop("none")} | cldr_forms(tag, catalog, COUNT)
-    about: dict[str, object] = {"tag": tag, "counts": counts, "ago": ago(tag)}
-    if locale(tag).default_numbering_system != "latn":
-        about["digits"] = True
+    about = {"tag": tag, "counts": counts, "ago": ago(tag)} | digits(tag)
     return about | {k: texts[k] for k in texts if k not in FORM}
+
+
+def digits(tag: str) -> dict[str, object]:
+    """Return the digits of a language as "digits", if they are others than 0 to 9."""
+    system = locale(tag).default_numbering_system
+    return {} if system == "latn" else {"digits": DIGITS[system]}
 
 
 def ago(tag: str) -> dict[str, dict[str, str]]:
     """Return the forms of "# days ago" and the like, by unit, as CLDR has them."""
-    known = locale(tag)
-    used = {known.plural_form(number) for number in (*range(1, 200), 1_000_000)}
-    found: dict[str, dict[str, str]] = {}
-    for unit in ("year", "month", "day", "hour", "minute"):
-        # Babel's public functions choose the unit themselves.
-        past = known._data["date_fields"][unit]["past"]
-        forms = {name: past[name].replace("{0}", "#") for name in past if name in used}
-        other = past["other"].replace("{0}", "#")
-        found[unit] = {name: text for name, text in forms.items() if text != other}
-        found[unit]["other"] = other
+    # Babel's public functions choose the unit themselves.
+    fields = locale(tag)._data["date_fields"]
+    units = ("year", "month", "day", "hour", "minute")
+    return {unit: used_forms(tag, fields[unit]["past"]) for unit in units}
+
+
+def durations(tag: str) -> dict[str, dict[str, str]]:
+    """Return the forms of "# hours" and the like, by unit, as CLDR has them."""
+    patterns = locale(tag)._data["unit_patterns"]
+    found = {}
+    for unit in ("hour", "minute", "second"):
+        lengths = patterns[f"duration-{unit}"]
+        # CLDR leaves out the long form where it is the short one.
+        is_long = "other" in lengths.get("long", ())
+        found[unit] = used_forms(tag, lengths["long" if is_long else "short"])
     return found
+
+
+def used_forms(tag: str, patterns: Mapping[str, str]) -> dict[str, str]:
+    """Return the patterns of CLDR that whole numbers use, with "#" for the number."""
+    rule, other = locale(tag).plural_form, patterns["other"]
+    used = {rule(number) for number in (*range(1, 200), 1_000_000)}
+    differing = {name for name in used if patterns.get(name, other) != other}
+    forms = {name: patterns[name] for name in patterns if name in {*differing, "other"}}
+    return {name: text.replace("{0}", "#") for name, text in forms.items()}
 
 
 def cldr_forms(tag: str, catalog: Catalog, context: str) -> dict[str, str]:
@@ -248,10 +268,11 @@ def part_words(tag: str, catalog: Catalog, part: str) -> dict[str, object]:
     found: dict[str, object] = dict(words(catalog, part))
     if part == "form":
         found |= {key: text for key, text in words(catalog, "widget").items() if key in FORM}
+        found["units"] = durations(tag)
     return found
 
 
-def hugo_words(catalog: Catalog) -> dict[str, Any]:  # Any: JSON
+def hugo_words(tag: str, catalog: Catalog) -> dict[str, Any]:  # Any: JSON
     """Return the texts of the Hugo module in a language.
 
     Hugo's templates cannot evaluate a plural rule, so `form_of` has a digit for each number: for
@@ -266,6 +287,7 @@ def hugo_words(catalog: Catalog) -> dict[str, Any]:  # Any: JSON
         },
         "counts": list(count_forms(catalog)),
         "form_of": "".join(str(plural_index(catalog, number)) for number in numbers),
+        **digits(tag),
     }
 
 
@@ -285,7 +307,7 @@ def typeset(french: str) -> str:
 
 def hugo_file() -> str:
     """Return the content of the Hugo module's file of texts."""
-    found = {tag: hugo_words(catalog) for tag, catalog in catalogs().items()}
+    found = {tag: hugo_words(tag, catalog) for tag, catalog in catalogs().items()}
     return json.dumps(found, ensure_ascii=False, indent=1) + "\n"
 
 

@@ -1,6 +1,6 @@
 // Requests that write to the service, and the texts for their errors
 
-import { base, storage, TIMEOUT_MS } from "./common.js";
+import { base, countText, storage, TIMEOUT_MS } from "./common.js";
 /** @import { Failure } from "./types.d.ts" */
 
 /** Return a random id for a comment or a voter. */
@@ -39,16 +39,15 @@ export async function send(method, path, body, token) {
 }
 
 /** Return a time in words of the language: in minutes or hours where that is easier to read. */
-function duration(seconds, tag) {
-  const units = { hour: 3600, minute: 60, second: 1 };
-  const unit = Object.keys(units).find((name) => seconds > 1.5 * units[name]) ?? "second";
-  const format = new Intl.NumberFormat(tag, { style: "unit", unit, unitDisplay: "long" });
-  return format.format(Math.ceil(seconds / units[unit]));
+function duration(seconds, { units, tag, digits }) {
+  const lengths = { hour: 3600, minute: 60, second: 1 };
+  const unit = Object.keys(lengths).find((name) => seconds > 1.5 * lengths[name]) ?? "second";
+  return countText({ counts: units[unit], tag, digits }, Math.ceil(seconds / lengths[unit]));
 }
 
 /** Return the text for a Failure of send(); what a browser threw is for programmers only. */
 export function errorText(messages, { status, retryAfter, message, fields = {} }) {
-  const known = messages[status > 500 ? 500 : status] || Object.values(fields).join(" ");
-  const text = known || (status && message) || messages.unreached;
-  return text.replace("#", () => duration(Number(retryAfter) || 60, messages.tag));
+  const known = messages[status > 500 ? 500 : status];
+  const text = known?.replace("#", () => duration(Number(retryAfter) || 60, messages));
+  return text || Object.values(fields).join(" ") || (status && message) || messages.unreached;
 }

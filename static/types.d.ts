@@ -92,7 +92,7 @@ export interface LatestComment {
 export interface Messages extends Record<string, any> {
   tag: string;
   counts: Record<string, string>;
-  digits: boolean | undefined; // whether numbers are written in digits of the language
+  digits: string | undefined; // those of the language, if they are others than 0 to 9
 }
 
 /** What a form needs to know. */

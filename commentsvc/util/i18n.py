@@ -30,6 +30,7 @@ TRADITIONAL_CHINESE: Final = "zh-Hant"
 OTHER_TAGS: Final = {"no": "nb", "iw": "he", "in": "id"}
 _IS_TRADITIONAL = re.compile(r"zh[-_](?:hant|hk|mo|tw)\b", re.IGNORECASE).match
 
+DIGITS: Final = "0123456789"
 FOR_MODERATORS: Final = "moderators.json"  # in the archive: languages with texts for moderators
 ACCEPTED_LENGTH: Final = 500  # characters of an Accept-Language field that are read
 _ACCEPTED = re.compile(
@@ -73,13 +74,15 @@ class Language:
     @cached_property
     def widget(self) -> Mapping[str, str]:
         """The texts of threads and forms by their keys, with "#" in place of a number or name."""
-        found = msgspec.json.decode(self.widget_json) | msgspec.json.decode(self.part("form"))
-        return {key: text for key, text in found.items() if isinstance(text, str) and key != "tag"}
+        found = msgspec.json.decode(self.widget_json)
+        texts = {key: text for key, text in found.items() if isinstance(text, str)}
+        return {key: texts[key] for key in texts if key not in ("tag", "digits")} | {**self.form}
 
     @cached_property
     def form(self) -> Mapping[str, str]:
         """The texts of the form that the widget loads when somebody writes, by their keys."""
-        return msgspec.json.decode(self.part("form"), type=dict[str, str])
+        found = msgspec.json.decode(self.part("form"))
+        return {key: text for key, text in found.items() if isinstance(text, str)}
 
     @cached_property
     def reactions(self) -> Mapping[str, str]:
@@ -96,12 +99,21 @@ class Language:
         """The texts about pictures in comments, by their keys."""
         return msgspec.json.decode(self.part("images"), type=dict[str, str])
 
+    @cached_property
+    def _digits(self) -> Mapping[int, int]:
+        digits = msgspec.json.decode(self.widget_json).get("digits", DIGITS)
+        return str.maketrans(DIGITS, digits)
+
+    def shown(self, number: int) -> str:
+        """Return a number in the digits of the language."""
+        return str(number).translate(self._digits)
+
     def count(self, number: int) -> str:
         """Say how many comments there are."""
         if not number:
             return self.translations.pgettext("widget.none", "No comments")
         counted = self.translations.npgettext("widget.count", "# comment", "# comments", number)
-        return counted.replace("#", str(number))
+        return counted.replace("#", self.shown(number))
 
 
 # A parameter may be any object with a `str`; a Message is translated into the same language.

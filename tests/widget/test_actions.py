@@ -445,8 +445,9 @@ def test_a_time_to_wait_is_said_in_the_unit_that_people_use(
         f"""async () => {{
           const {{ errorText }} = await import("{SERVICE}/static/send.js");
           const times = ["1", "90", "91", "1793", "5400", "7200", null, "Fri, 21 Nov 2026"];
+          const {{ units }} = await (await fetch("{SERVICE}/static/locales/en-form.json")).json();
           const say = (retryAfter) =>
-            errorText({{ tag: "en", 429: "Wait #." }}, {{ status: 429, retryAfter }});
+            errorText({{ units, tag: "en", 429: "Wait #." }}, {{ status: 429, retryAfter }});
           return times.map(say);
         }}"""
     )

@@ -20,7 +20,7 @@ from commentsvc.imports.sources import blog_pages
 from commentsvc.mentions import page_posts
 from commentsvc.model import DELETED
 from commentsvc.moderation import threads
-from commentsvc.util.i18n import OTHER_TAGS
+from commentsvc.util.i18n import OTHER_TAGS, find_language
 from commentsvc.util.timestamps import rfc3339
 from loadtest.harness.running import free_ports
 from tests.conftest import cannot_run, find_program
@@ -274,6 +274,14 @@ def test_the_words_are_in_the_language_of_the_blog(site: Site) -> None:
     assert link in files["posts/one/index.html"]
     assert "Lire et écrire des commentaires" in files["posts/one/index.html"]
     assert ">Commentaires</a>" in files["index.html"]
+
+
+@pytest.mark.parametrize("lang", ["bn", "fa", "hi", "nn"])
+def test_a_count_has_the_digits_of_the_language(site: Site, lang: str) -> None:
+    site.write("layouts/_default/single.html", '{{ partial "commentsvc/counted.html" 1905 }}')
+    site.post("one")
+    page = site.build(wiring=f'defaultContentLanguage = "{lang}"\n' + THEME)["posts/one/index.html"]
+    assert page == find_language(lang).count(1905)
 
 
 @pytest.mark.parametrize(

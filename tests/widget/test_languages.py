@@ -46,7 +46,29 @@ def test_service_and_browser_agree_on_plural_forms(page: Page) -> None:
         counts = msgspec.json.decode(language.widget_json)["counts"]
         for number, category in zip(numbers, categories, strict=True):
             said = counts.get(category, counts["other"])
-            assert language.count(number) == said.replace("#", str(number)), code
+            assert language.count(number) == said.replace("#", language.shown(number)), code
+
+
+def test_service_and_browser_write_numbers_in_the_same_digits(page: Page) -> None:
+    shown = page.evaluate(
+        "(tags) => tags.map((tag) => (9876543210).toLocaleString(tag, { useGrouping: false }))",
+        CODES,
+    )
+    assert [find_language(code).shown(9876543210) for code in CODES] == shown
+
+
+def test_a_time_to_wait_is_said_in_the_language_of_the_page(
+    open_thread: OpenThread, answers: Answers
+) -> None:
+    """Also where the browser does not know the language: Chromium lacks Belarusian and nynorsk."""
+    answers.refuse("POST", 429, headers={"Retry-After": "300"})
+    waits = {"be": "Пачакайце 5 хвілін.", "bn": "৫ মিনিট", "nn": "Vent 5 minutt."}
+    for code, text in waits.items():
+        form = open_form(open_thread(lang=code))
+        form.locator("[name=message]").fill("x")
+        form.locator("[name=author]").fill("Rosa")
+        form.locator("> .commentsvc-actions > .commentsvc-button").click()
+        expect(form).to_contain_text(text)
 
 
 def test_a_list_page_in_another_language_counts_in_it(page: Page, answers: Answers) -> None:

@@ -15,6 +15,8 @@ from commentsvc.errors import ThreadClosed, UnknownParent
 from commentsvc.settings.schema import CommentsSettings
 from commentsvc.submissions import service
 from commentsvc.util.i18n import (
+    DIGITS,
+    RIGHT_TO_LEFT,
     Language,
     Message,
     Text,
@@ -189,6 +191,14 @@ def test_french_signs_do_not_stand_alone_at_the_beginning_of_a_line() -> None:
     assert [text for text in texts if re.search(r" [;:?!»]|« ", text)] == []
 
 
+@pytest.mark.parametrize("tag", sorted(RIGHT_TO_LEFT))
+def test_an_address_does_not_turn_in_a_text_from_right_to_left(tag: str) -> None:
+    texts = [text for entry in catalogs()[tag] if entry.id for text in forms(entry)]
+    addresses = [found for text in texts for found in re.findall(r"https?://.?", text)]
+    assert addresses
+    assert {found[-1] for found in addresses} == {"\N{LEFT-TO-RIGHT MARK}"}
+
+
 @pytest.mark.parametrize("tag", TRANSLATED)
 def test_plural_forms_are_those_of_cldr(tag: str) -> None:
     """Two numbers share a form exactly where Unicode's CLDR says so."""
@@ -254,17 +264,18 @@ def test_the_widget_gets_its_texts_and_no_others(tag: str) -> None:
     assert sent["tag"] == tag
     form = msgspec.json.decode(language.part("form"))
     section = {key for key, _ in catalogues.entries(TEMPLATE, "form")}
-    assert form.keys() == catalogues.FORM | section
+    assert form.keys() == catalogues.FORM | section | {"units"}
     assert language.widget.keys() == keys | section
 
 
 @pytest.mark.parametrize("tag", ALL)
 def test_hugo_is_told_the_plural_form_of_each_number(tag: str) -> None:
-    words = catalogues.hugo_words(catalogs()[tag])
+    words = catalogues.hugo_words(tag, catalogs()[tag])
+    own = str.maketrans(DIGITS, words.get("digits", DIGITS))
     for number in range(1, 1_100):
         index = number if number < 100 else 100 + number % 100
         text = words["counts"][int(words["form_of"][index])]
-        assert text.replace("#", str(number)) == find_language(tag).count(number)
+        assert text.replace("#", str(number).translate(own)) == find_language(tag).count(number)
 
 
 @pytest.mark.parametrize(
@@ -372,6 +383,7 @@ def test_no_text_is_read_before_a_language_is_used() -> None:
         ("en", ["No comments", "1 comment", "2 comments"]),
         ("fr", ["Aucun commentaire", "1 commentaire", "2 commentaires"]),
         ("ja", ["コメントはありません", "コメント 1件", "コメント 2件"]),
+        ("bn", ["কোনো মন্তব্য নেই", "১টি মন্তব্য", "২টি মন্তব্য"]),
     ],
 )
 def test_the_number_of_comments_is_said_in_words(tag: str, texts: list[str]) -> None:
