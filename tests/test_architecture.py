@@ -128,6 +128,7 @@ MOST_OF_A_CONSTRUCTOR = 5
 # Test files about a rule for several modules.
 TESTS_OF_RULES: dict[str, str] = {
     "db.plans": "each query of a request is answered by an index",
+    "readers.addresses": "what each comparison of email addresses, in any package, takes as equal",
     "auth.comparisons": "what each comparison of secrets, in any package, refuses",
 }
 # Modules without a test file of their own, and where they are tested instead.
@@ -226,7 +227,6 @@ TESTED_ELSEWHERE: dict[str, str] = {
     "moderation.review": "admin/test_review_queue: the lists as pages",
     "model": "everywhere: these are the words of all tests",
     "submissions.service": "api/test_submit: what a submission meets, with a request and without",
-    "util.origin": "comments/test_page_urls: rule 4",
     "util.templates": "test_embed and test_mail: all that is written by templates",
     "util.digest": "auth and feedback: who is recognized by what the database has",
     "util.text": "where it is used: forms, submissions, bans and rules",

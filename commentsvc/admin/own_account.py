@@ -200,7 +200,7 @@ class OwnAccountPages:
             await self._database.write(self._remove_address, context)
             return redirect("account?done=no-address")
         problem: Text = ""
-        if not (is_email(email) and address_key(email)):
+        if not is_email(email):
             reason = _("%(email)s is not an email address", email=email)
             problem = _("This cannot be saved: %(reason)s.", reason=reason)
         elif not self._sends_mail:

@@ -15,6 +15,7 @@ from commentsvc.comments.page_urls import Sites
 from commentsvc.comments.popular import Period
 from commentsvc.comments.queries import DeletedComment
 from commentsvc.model import APPROVED, PENDING, Comment
+from commentsvc.util.origin import address_key
 from commentsvc.util.timestamps import local, rfc3339
 
 # An MD5 digest; Stacosys' clients may have sent anything in its place.
@@ -274,7 +275,7 @@ class CommentSerializer:
 
         @lru_cache(AUTHORS)
         def keyed(email: str) -> str:
-            text = email.strip().lower().encode()
+            text = address_key(email).encode()
             return hashlib.blake2b(text, key=key, digest_size=DIGEST_BYTES).hexdigest()
 
         self._keyed = keyed

@@ -13,6 +13,7 @@ from commentsvc.outbox import outbox
 from commentsvc.outbox.outbox import MailAddress
 from commentsvc.util.i18n import Message
 from commentsvc.util.i18n import gettext as _
+from commentsvc.util.origin import address_key
 from commentsvc.util.timestamps import DAY_MS
 
 # The mail with the link, and for how long it works, in milliseconds.
@@ -56,7 +57,8 @@ def tell(tx: Transaction, moderator_id: int, kind: str, now: int, former: str = 
     account = ModeratorTable.select(ModeratorTable.email, ModeratorTable.language)
     row = tx.first(account.where(ModeratorTable.id == moderator_id))
     assert row is not None, "a transaction that changes an account has found it"
-    for email in filter(None, dict.fromkeys((row[0], former))):
+    addresses = {address_key(each): each for each in (former, row[0])}
+    for email in filter(None, reversed(addresses.values())):
         outbox.mail(tx, kind, MailAddress(email, row[1]), now)
 
 

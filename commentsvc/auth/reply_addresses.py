@@ -17,6 +17,7 @@ from collections.abc import Sequence
 from typing import Final, NamedTuple
 
 from commentsvc.util.digest import digest
+from commentsvc.util.origin import address_key
 from commentsvc.util.timestamps import DAY_MS
 
 MODERATE: Final = 1  # a moderator decides on the comment
@@ -78,4 +79,4 @@ def _mac(key: bytes, content: bytes) -> bytes:
 
 def digest_of(address: str) -> bytes:
     """Return the digest of an address in a word."""
-    return digest(address.strip().lower(), size=4)
+    return digest(address_key(address), size=4)

@@ -39,6 +39,7 @@ from commentsvc.model import AGING, APPROVED, CLOSED, DELETED, Comment, site_tag
 from commentsvc.outbox import outbox
 from commentsvc.readers import follows, subscriptions
 from commentsvc.util.digest import digest
+from commentsvc.util.origin import address_key
 from commentsvc.util.timestamps import HOUR_MS
 
 RETRY: Final = HOUR_MS  # milliseconds in which the same content counts as a retry
@@ -126,6 +127,7 @@ _NEW: Final = (
     CommentTable.moderator,
     CommentTable.permalink,
     CommentTable.reader_id,
+    CommentTable.email_key,
 )
 _INSERT: Final = insertion(*_NEW, key=[CommentTable.key])
 
@@ -433,12 +435,13 @@ def _row(new: NewComment, now: int, published_at: int | None, ref: ThreadRef) ->
         new.moderator_id,
         new.permalink,
         new.reader_id,
+        address_key(new.email),
     )
 
 
 def _comment(comment_id: int, row: Row) -> Comment:
     """Return the comment that was stored with `row`."""
-    role, _, permalink, reader_id = row[-4:]
+    role, _, permalink, reader_id, _ = row[-5:]
     return Comment(*(comment_id, *row[1:12], None, 0, role, permalink, reader_id))
 
 
@@ -450,12 +453,13 @@ def _repeat(tx: Transaction, new: NewComment, stored: Comment, now: int) -> Inse
     if new.derived:
         return InsertResult(stored, token_valid=False, repeated=True)
     parent = stored.parent_id if new.any_parent else new.parent
-    sent = (ref.thread_id, parent, new.author, new.email, new.author_site, new.source)
+    key = address_key(new.email)
+    sent = (ref.thread_id, parent, new.author, key, new.author_site, new.source)
     if sent != (
         stored.thread_id,
         stored.parent_id,
         stored.author,
-        stored.email,
+        address_key(stored.email),
         stored.site,
         stored.source,
     ):

@@ -28,6 +28,7 @@ from commentsvc.db.schema import search
 from commentsvc.db.schema.comments import CommentTable, SiteTable, ThreadTable, schema
 from commentsvc.db.schema.search import DailyStatsTable, SearchStateTable
 from commentsvc.model import Entry
+from commentsvc.util.origin import address_key
 
 EXAMINED: Final = 1_000  # comments that are examined for one page of results
 LENGTH: Final = 500  # characters of a query that are used
@@ -127,15 +128,16 @@ def parse(query: str) -> str:
         if not any(map(str.isalnum, text)) and text != "/":
             continue
         if not field and "@" in text[:-1]:
-            field, text = "email", _whole(text.translate(_LOWER))
+            field, text = "email", _whole(_spelled(text))
         elif text[0] == "/" and field in ("", "page"):
             field, text = "page", _whole(text)
         terms.append(f'{field}:"{text}"' if field else f'"{text}"')
     return " AND ".join(terms)
 
 
-# The same letters as SQLite's lower().
-_LOWER: Final = {ord(letter): ord(letter) + 32 for letter in "ABCDEFGHIJKLMNOPQRSTUVWXYZ"}
+def _spelled(text: str) -> str:
+    """Return the `address_key` of an address, or the end of it for a domain behind an @."""
+    return address_key(text) if text[0] != "@" else address_key(f"a{text}")[1:]
 
 
 def _whole(text: str) -> str:

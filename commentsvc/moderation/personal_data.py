@@ -1,8 +1,8 @@
 """Personal data: everything that is stored about a person, who is identified by an e-mail address.
 
 Comments are found with the search index, which has each address as one word; those that are too new
-to be in it are read one by one. So a million other comments cost no time. The case of ASCII letters
-in addresses does not matter.
+to be in it are read one by one. So a million other comments cost no time. Addresses are compared by
+their `address_key`.
 """
 
 from base64 import b64encode
@@ -19,6 +19,7 @@ from commentsvc.db.schema.outbox import FollowerTable, SubscriberTable
 from commentsvc.db.schema.readers import ReaderTable
 from commentsvc.db.schema.search import found_or_new
 from commentsvc.model import Entry
+from commentsvc.util.origin import address_key
 from commentsvc.util.timestamps import rfc3339
 
 
@@ -27,19 +28,20 @@ def own_comments(email: str) -> Iterator[Select]:
 
     Those of a reader who signed in with it may have an earlier address.
     """
-    signed_in = ReaderTable.select(ReaderTable.id).where(ReaderTable.email == email.lower())
+    key = address_key(email)
+    signed_in = ReaderTable.select(ReaderTable.id).where(ReaderTable.email_key == key)
     yield CommentTable.select(CommentTable.id).where(CommentTable.reader_id.in_(signed_in))
-    word = f'email:"{email.encode().lower().hex()}"'
+    word = f'email:"{key.encode().hex()}"'
     for among in found_or_new(word):
         query = CommentTable.select(CommentTable.id)
-        yield query.where(among, fn.LOWER(CommentTable.email) == fn.LOWER(email))
+        yield query.where(among, CommentTable.email_key == key)
 
 
 def _consents(email: str) -> Select:
     return (
         SubscriberTable.select(SiteTable.name, SubscriberTable.consent)
         .join(SiteTable)
-        .where(fn.LOWER(SubscriberTable.email) == fn.LOWER(email))
+        .where(SubscriberTable.email_key == address_key(email))
         .order_by(SiteTable.name)
     )
 
@@ -51,7 +53,7 @@ def _follows(email: str) -> Select:
         )
         .join(SiteTable)
         .join_from(FollowerTable, ThreadTable, JOIN.LEFT_OUTER)
-        .where(fn.LOWER(FollowerTable.email) == fn.LOWER(email))
+        .where(FollowerTable.email_key == address_key(email))
         .order_by(SiteTable.name, ThreadTable.url)
     )
 
@@ -62,7 +64,7 @@ def _names(email: str) -> Select:
             SiteTable.name, ReaderTable.issuer, ReaderTable.subject, ReaderTable.name
         )
         .join(SiteTable)
-        .where(ReaderTable.email == email.lower())
+        .where(ReaderTable.email_key == address_key(email))
         .order_by(SiteTable.name, ReaderTable.issuer, ReaderTable.subject)
     )
 

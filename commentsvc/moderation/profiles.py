@@ -138,6 +138,7 @@ def save(tx: Transaction, profile: Profile) -> Profile:
     shown = CommentTable.update(
         author=tidy.author,
         email=tidy.email,
+        email_key=address_key(tidy.email),
         avatar=avatar(tidy.email),
         author_site=tidy.site,
         role=tidy.badge,
@@ -222,7 +223,7 @@ def _profiles() -> Select:
 def _check(profile: Profile, others: list[Profile]) -> None:
     if len(profile.public_name) > NAME_LENGTH:
         raise ProfileRefused(_("a public name has at most %(most)s characters", most=NAME_LENGTH))
-    if profile.email and not (is_email(profile.email) and address_key(profile.email)):
+    if profile.email and not is_email(profile.email):
         raise ProfileRefused(_("%(email)s is not an email address", email=profile.email))
     if profile.site and not is_site(profile.site):
         raise ProfileRefused(_("a website begins with https:// or http:// and has no spaces"))

@@ -41,6 +41,7 @@ from commentsvc.model import APPROVED, DELETED, SPAM
 from commentsvc.moderation import changes, personal_data
 from commentsvc.readers import accounts, follows
 from commentsvc.spam import training
+from commentsvc.util.origin import address_key
 from commentsvc.util.timestamps import DAY_MS
 
 
@@ -126,14 +127,14 @@ def _remove(comment_id: Param) -> Select:
 
 
 @prepared
+def _remove_mails(recipient: Param) -> Select:
+    return OutboxTable.delete().where(OutboxTable.recipient == recipient)
+
+
+@prepared
 def _empty(comment_id: Param, token_hash: Param) -> Select:
-    nothing = dict.fromkeys(
-        (
-            *("author", "email", "avatar", "author_site", "source", "role", "html", "reasons"),
-            "permalink",
-        ),
-        "",
-    )
+    who = ("author", "email", "email_key", "avatar", "author_site", "role", "permalink")
+    nothing = dict.fromkeys((*who, "source", "html", "reasons"), "")
     emptied = CommentTable.update(
         **nothing,
         moderator=None,
@@ -198,9 +199,11 @@ def forget(tx: Transaction, email: str, who: str, now: int) -> tuple[int, ...]:
         images.remove(tx, comment_id)
         tx.change(_empty, comment_id, b"")
     training.update(tx, ids)  # nobody has decided on them any more
-    address = fn.LOWER(email)
+    key = address_key(email)
     follows.forget(tx, email)
     accounts.forget(tx, email)
-    tx.change(SubscriberTable.delete().where(fn.LOWER(SubscriberTable.email) == address))
-    tx.change(OutboxTable.delete().where(fn.LOWER(OutboxTable.recipient) == address))
+    tx.change(SubscriberTable.delete().where(SubscriberTable.email_key == key))
+    recipients = tx.query(OutboxTable.select(OutboxTable.recipient).distinct())
+    spellings = [(each,) for (each,) in recipients if each and address_key(each) == key]
+    tx.change_each(_remove_mails, spellings)
     return ids

@@ -76,7 +76,7 @@ def targets(settings: Settings) -> list[Target]:
 
 def recipients(settings: Settings) -> frozenset[str]:
     """Return who may decide by the links in messages: keys of addresses, and channels."""
-    return frozenset(address_key(one.recipient) or one.channel for one in targets(settings))
+    return frozenset(address_key(one.recipient or one.channel) for one in targets(settings))
 
 
 def channels(

@@ -213,7 +213,7 @@ class LinkPages:
         Raise LinkExpired if they may not decide any more.
         """
         profile = profiles.of_address(snapshot, who)
-        is_recipient = (address_key(who) or who) in self._recipients
+        is_recipient = address_key(who) in self._recipients
         if not is_recipient or not (profile is None or profile.decides_by_mail(entry.site)):
             raise LinkExpired(NO_MODERATOR)
         return profile

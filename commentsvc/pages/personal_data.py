@@ -39,6 +39,7 @@ from commentsvc.pages.mail_links import handles_link, rendered
 from commentsvc.util.client_network import network_of
 from commentsvc.util.i18n import Text, ngettext
 from commentsvc.util.i18n import gettext as _
+from commentsvc.util.origin import address_key
 from commentsvc.util.timestamps import DAY_MS
 
 PER_NETWORK: Final = Rate(10, DAY_MS)
@@ -113,7 +114,7 @@ class RequestLimiter:
 
     async def count(self, request: Request, email: str) -> None:
         """Count a request. Raise HttpError 429, DatabaseError."""
-        client, whose = network_of(self._proxies.client(request)), email.lower().encode()
+        client, whose = network_of(self._proxies.client(request)), address_key(email).encode()
         buckets = (
             *buckets_of_network(b"network " + self._purpose, client, PER_NETWORK),
             Bucket(b"address " + self._purpose, whose, self._per_address),

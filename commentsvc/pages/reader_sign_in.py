@@ -146,7 +146,7 @@ class SignInPages:
         await self._mails.count(request, email)
         return_to, tag = (back.site.name, back.page, back.word), spoken().tag
         now = self._clock.now_ms()
-        await self._database.write(accounts.ask_by_mail, return_to, email.lower(), tag, now)
+        await self._database.write(accounts.ask_by_mail, return_to, email, tag, now)
         return _shown(200, title=_("Please check your mailbox"), texts=(NO_MAIL,))
 
     @_signs("GET", f"/reader/{PROVIDER}", {303: NOTHING})
@@ -247,7 +247,7 @@ class SignInPages:
         if not is_email(email):
             email = ""
         write = self._database.write
-        who = await write(accounts.identified, back.site.name, who_says, email.lower(), now)
+        who = await write(accounts.identified, back.site.name, who_says, email, now)
         if who.name:
             return await self._pass_token(back, who)
         asking = self._ask_name(back, who, named, is_new=True)

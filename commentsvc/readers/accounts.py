@@ -1,10 +1,10 @@
 """Readers who signed in: their names, which nobody else can use, and their sessions.
 
-A reader belongs to one site and is identified there by an issuer and a subject: by "mail" and an
-address, by an OpenID Connect provider and its `sub`, or by "blog" and the user's id in the blog's
-own login. A reader without a name has signed in but not chosen one yet; such rows are deleted after
-a day. A name is taken if it looks like the name of another reader, which has one of its skeletons
-(see `spam.protected_names`), unless both have the same address.
+A reader belongs to one site and is identified there by an issuer and a subject: by "mail" and the
+`address_key` of an address, by an OpenID Connect provider and its `sub`, or by "blog" and the
+user's id in the blog's own login. A reader without a name has signed in but not chosen one yet;
+such rows are deleted after a day. A name is taken if it looks like the name of another reader,
+which has one of its skeletons (see `spam.protected_names`), unless both have the same address.
 
 A session is a random token, which the widget keeps; the database has its digest. Times are Unix
 milliseconds.
@@ -29,6 +29,7 @@ from commentsvc.db.schema.readers import (
 from commentsvc.outbox import outbox
 from commentsvc.outbox.outbox import MailAddress
 from commentsvc.util.digest import digest
+from commentsvc.util.origin import address_key
 from commentsvc.util.timestamps import DAY_MS, HOUR_MS
 
 BY_MAIL: Final = "mail"
@@ -97,7 +98,7 @@ def identified(
 
     `email` is an address that was verified, "" for none.
     """
-    issuer, subject = identity
+    issuer, subject = _identity(identity)
     who = known(tx, site, identity)
     if who is None:
         old = (ReaderTable.name == "") & (ReaderTable.created_at < now - UNNAMED)
@@ -108,6 +109,7 @@ def identified(
             "subject": subject,
             "name": "",
             "email": email,
+            "email_key": address_key(email),
             "created_at": now,
         }
         tx.change(ReaderTable.insert(new))
@@ -120,7 +122,7 @@ def identified(
 
 def known(snapshot: Snapshot, site: str, identity: tuple[str, str]) -> SignedReader | None:
     """Return the reader with that issuer and subject; None if there is none."""
-    issuer, subject = identity
+    issuer, subject = _identity(identity)
     found = _readers().where(
         SiteTable.name == site, ReaderTable.issuer == issuer, ReaderTable.subject == subject
     )
@@ -128,9 +130,16 @@ def known(snapshot: Snapshot, site: str, identity: tuple[str, str]) -> SignedRea
     return SignedReader(*row) if row else None
 
 
+def _identity(identity: tuple[str, str]) -> tuple[str, str]:
+    """Return an issuer and a subject as they are stored."""
+    issuer, subject = identity
+    return issuer, address_key(subject) if issuer == BY_MAIL else subject
+
+
 def change_address(tx: Transaction, who: SignedReader, email: str) -> SignedReader:
     """Store another verified address of a reader."""
-    tx.change(ReaderTable.update(email=email).where(ReaderTable.id == who.id))
+    changed = ReaderTable.update(email=email, email_key=address_key(email))
+    tx.change(changed.where(ReaderTable.id == who.id))
     return SignedReader(who.id, who.site, who.name, email)
 
 
@@ -164,7 +173,7 @@ def holds(
     if but_not is not None:
         others = others.where(ReaderTable.id != but_not.id)
         if but_not.email:
-            others = others.where(ReaderTable.email != but_not.email)
+            others = others.where(ReaderTable.email_key != address_key(but_not.email))
     return snapshot.first(others.limit(1)) is not None
 
 
@@ -236,6 +245,7 @@ def ask_by_mail(
     row = {
         "site": SiteTable.select(SiteTable.id).where(SiteTable.name == site),
         "email": email,
+        "email_key": address_key(email),
         "page": page,
         "word": word,
         "asked_at": now,
@@ -277,7 +287,7 @@ def use_link(tx: Transaction, link_id: int) -> SignInLink | None:
 def forget(tx: Transaction, email: str) -> None:
     """Delete the readers with an address, their names and their sessions."""
     for table in (ReaderTable, SignInLinkTable):
-        tx.change(table.delete().where(table.email == email.lower()))
+        tx.change(table.delete().where(table.email_key == address_key(email)))
 
 
 def _digest_of_token(token: str) -> bytes:

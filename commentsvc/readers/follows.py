@@ -29,6 +29,7 @@ from commentsvc.errors import UnknownSite
 from commentsvc.model import APPROVED
 from commentsvc.outbox import outbox
 from commentsvc.outbox.outbox import PATIENCE, MailAddress
+from commentsvc.util.origin import address_key
 from commentsvc.util.timestamps import DAY_MS, HOUR_MS
 
 # Milliseconds between two questions to an address, by its consent.
@@ -78,7 +79,7 @@ def _news() -> Select:
     return CommentTable.select(CommentTable.id).where(
         CommentTable.status == literal(APPROVED),
         CommentTable.published_at > FollowerTable.until_at,
-        CommentTable.email != FollowerTable.email,
+        CommentTable.email_key != FollowerTable.email_key,
     )
 
 
@@ -107,10 +108,12 @@ def find_behind(now: Param, most: Param) -> Select:
     of_site = _news().where(
         CommentTable.site == FollowerTable.site, CommentTable.published_at < now
     )
+    spelled = FollowerTable.alias("spelled")
+    spellings = spelled.select(spelled.email).where(spelled.email_key == FollowerTable.email_key)
     waiting = OutboxTable.select(OutboxTable.id).where(
         OutboxTable.state == literal(QUEUED),
         OutboxTable.kind == "followed",
-        OutboxTable.recipient == FollowerTable.email,
+        OutboxTable.recipient.in_(spellings),
     )
     is_behind = fn.EXISTS(of_page) | (FollowerTable.thread.is_null() & fn.EXISTS(of_site))
     wanted = FollowerTable.select(FollowerTable.id).where(
@@ -129,14 +132,15 @@ def request(tx: Transaction, page: tuple[str, str], email: str, language: str, n
     before = known(tx, (site_id, thread_id), email)
     if before and (before[1] == CONFIRMED or before[2] > now - REPEAT[before[1]]):
         return
-    lately = (FollowerTable.email == email) & (FollowerTable.asked_at > now - DAY_MS)
+    key = address_key(email)
+    lately = (FollowerTable.email_key == key) & (FollowerTable.asked_at > now - DAY_MS)
     if len(tx.query(FollowerTable.select(FollowerTable.id).where(lately).limit(DAILY))) == DAILY:
         return
-    wish = {"consent": ASKED, "asked_at": now, "language": language}
+    wish = {"consent": ASKED, "asked_at": now, "language": language, "email": email}
     if before:
         tx.change(FollowerTable.update(wish).where(FollowerTable.id == before[0]))
     else:
-        row = wish | {"site": site_id, "thread": thread_id, "email": email}
+        row = wish | {"site": site_id, "thread": thread_id, "email_key": key}
         tx.change(FollowerTable.insert(row))
     outbox.mail(tx, "follow", MailAddress(email, language), now, lasts=PATIENCE)
 
@@ -152,7 +156,9 @@ def known(snapshot: Snapshot, ids: tuple[int, int | None], email: str) -> Row | 
     )
     return snapshot.first(
         FollowerTable.select(FollowerTable.id, FollowerTable.consent, FollowerTable.asked_at).where(
-            FollowerTable.email == email, FollowerTable.site == site_id, same_page
+            FollowerTable.email_key == address_key(email),
+            FollowerTable.site == site_id,
+            same_page,
         )
     )
 
@@ -229,7 +235,7 @@ def news(snapshot: Snapshot, follower: Follower, most: int) -> list[int]:
         CommentTable.status == literal(APPROVED),
         CommentTable.published_at > follower.since_at,
         CommentTable.published_at <= follower.until_at,
-        CommentTable.email != follower.email,
+        CommentTable.email_key != address_key(follower.email),
     )
     if follower.thread_id is None:
         site = SiteTable.select(SiteTable.id).where(SiteTable.name == follower.site)
@@ -254,15 +260,15 @@ def queue_mails(tx: Transaction, now: int) -> None:
 
 def move(tx: Transaction, source_id: int, target_id: int) -> None:
     """Let the followers of one thread follow another instead."""
-    there = FollowerTable.select(FollowerTable.email).where(FollowerTable.thread == target_id)
+    there = FollowerTable.select(FollowerTable.email_key).where(FollowerTable.thread == target_id)
     here = FollowerTable.thread == source_id
-    tx.change(FollowerTable.delete().where(here, FollowerTable.email.in_(there)))
+    tx.change(FollowerTable.delete().where(here, FollowerTable.email_key.in_(there)))
     tx.change(FollowerTable.update(thread=target_id).where(here))
 
 
 def forget(tx: Transaction, email: str) -> None:
     """Delete the follows of an address."""
-    tx.change(FollowerTable.delete().where(fn.LOWER(FollowerTable.email) == fn.LOWER(email)))
+    tx.change(FollowerTable.delete().where(FollowerTable.email_key == address_key(email)))
 
 
 def _find_ids(tx: Transaction, site: str, url: str) -> tuple[int, int | None]:

@@ -30,6 +30,7 @@ from commentsvc.db.schema.outbox import (
 )
 from commentsvc.model import APPROVED
 from commentsvc.outbox.outbox import PATIENCE
+from commentsvc.util.origin import address_key
 from commentsvc.util.timestamps import DAY_MS
 
 # Milliseconds until the question may be repeated, since the first mail may have been lost.
@@ -57,17 +58,17 @@ def _mail(found: Select, kind: str, comment_id: Select, now: Param) -> Select:
 
 @prepared
 def _add_subscriber(comment_id: Param) -> Select:
-    author = CommentTable.select(CommentTable.site, CommentTable.email, ASKED, 0).where(
-        CommentTable.id == comment_id
-    )
+    whose = (CommentTable.site, CommentTable.email, CommentTable.email_key)
+    author = CommentTable.select(*whose, ASKED, 0).where(CommentTable.id == comment_id)
     into = (
         SubscriberTable.site,
         SubscriberTable.email,
+        SubscriberTable.email_key,
         SubscriberTable.consent,
         SubscriberTable.asked_at,
     )
     return SubscriberTable.insert_from(author, into).on_conflict(
-        action="NOTHING", conflict_target=[SubscriberTable.email, SubscriberTable.site]
+        action="NOTHING", conflict_target=[SubscriberTable.email_key, SubscriberTable.site]
     )
 
 
@@ -77,7 +78,7 @@ def _subscribe(language: Param, comment_id: Param) -> Select:
         CommentTable.select(CommentTable.id, SubscriberTable.id, language)
         .join(
             SubscriberTable,
-            on=(SubscriberTable.email == CommentTable.email)
+            on=(SubscriberTable.email_key == CommentTable.email_key)
             & (SubscriberTable.site == CommentTable.site),
         )
         .where(CommentTable.id == comment_id, SubscriberTable.consent != STOPPED)
@@ -100,7 +101,7 @@ def _answers_to_tell() -> Select:
         .join(SubscriberTable, on=SubscriberTable.id == SubscriptionTable.subscriber)
         .where(
             Answer.status == literal(APPROVED),
-            Answer.email != SubscriberTable.email,
+            Answer.email_key != SubscriberTable.email_key,
             ~fn.EXISTS(mailed),
         )
     )
@@ -164,12 +165,12 @@ def _asked_now(first: Param, last: Param, now: Param, until: Param) -> Select:
 
 
 @prepared
-def _confirmed(email: Param) -> Select:
+def _confirmed(key: Param) -> Select:
     of_replies = SubscriberTable.select(SubscriberTable.id).where(
-        SubscriberTable.email == email, SubscriberTable.consent == CONFIRMED
+        SubscriberTable.email_key == key, SubscriberTable.consent == CONFIRMED
     )
     of_pages = FollowerTable.select(FollowerTable.id).where(
-        FollowerTable.email == email, FollowerTable.consent == CONFIRMED
+        FollowerTable.email_key == key, FollowerTable.consent == CONFIRMED
     )
     return of_replies.union_all(of_pages).limit(1)
 
@@ -190,7 +191,7 @@ def subscribe(tx: Transaction, comment_id: int, language: str = "") -> None:
 
 def has_confirmed(snapshot: Snapshot, email: str) -> bool:
     """Return whether the owner of an address has agreed to mails about comments, on any site."""
-    return snapshot.first(_confirmed, email) is not None
+    return snapshot.first(_confirmed, address_key(email)) is not None
 
 
 def published(tx: Transaction, first: int, last: int, now: int) -> None:

@@ -12,6 +12,7 @@ import unicodedata
 from msgspec import Meta
 
 from commentsvc.util.ip_ranges import has_local
+from commentsvc.util.origin import address_key
 
 
 def whole(low: int, high: int, unit: str = "") -> Meta:
@@ -191,7 +192,7 @@ def _tidy_addresses(addresses: tuple[str, ...]) -> tuple[str, ...]:
     for address in addresses:
         if re.fullmatch(_ADDRESS, address) is None:
             raise ValueError(address)
-    return tuple(dict.fromkeys(addresses))
+    return tuple({address_key(each): each for each in reversed(addresses)}.values())[::-1]
 
 
 ADDRESSES = Meta(

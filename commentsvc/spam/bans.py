@@ -5,7 +5,8 @@ told. The list is small and every submission needs it, so it is kept in memory. 
 changes it purges the tag `TAG`, and whoever purges calls `Bans.forget`, so that the next submission
 after the acknowledgement uses the new list.
 
-An author is banned by name, ignoring case and width (NFKC), or by e-mail address; a network by the
+An author is banned by name, ignoring case and width (NFKC), or by e-mail address, whose spelling
+does not matter (`address_key`); a network by the
 hash stored with its comments (see `util.client_network`), and only as long as that hash is; a word
 as in `text_rules`; a domain with its subdomains, in links of the text and as the author's site.
 
@@ -24,7 +25,7 @@ from urllib.parse import unquote
 import msgspec
 from peewee import fn
 
-from commentsvc.comments.submission import Submission
+from commentsvc.comments.submission import Submission, is_email
 from commentsvc.db.connection import Snapshot, Transaction
 from commentsvc.db.schema.comments import CommentTable
 from commentsvc.db.schema.moderation import BanTable
@@ -35,7 +36,7 @@ from commentsvc.spam.reasons import Reason
 from commentsvc.spam.score import Signal
 from commentsvc.spam.text_rules import TextRules
 from commentsvc.util.i18n import gettext as _
-from commentsvc.util.origin import host_name
+from commentsvc.util.origin import address_key, host_name
 from commentsvc.util.text import fold
 
 TAG: Final = "bans"
@@ -82,7 +83,7 @@ def add(
     If there is such a ban, its end is changed. Raise BanRefused.
     """
     shape, refusal = _SHAPES[kind]
-    plain = fold(value).strip()
+    plain = _author(value.strip()) if kind == "author" else fold(value).strip()
     if kind == "domain":
         plain = _domain(value.strip()).removeprefix("www.")
     if not shape.fullmatch(plain):
@@ -169,7 +170,7 @@ class Bans:
             return []
         values = self._values
         found: list[Reason] = []
-        if values["author"] & {fold(submission.author), fold(submission.email)}:
+        if values["author"] & {_author(submission.author), _author(submission.email)}:
             found.append("author-banned")
         if values["network"] and values["network"] & {each.hex() for each in hashes()}:
             found.append("network-banned")
@@ -180,6 +181,11 @@ class Bans:
             if values["domain"] & {each for host in hosts for each in _above(host)}:
                 found.append("domain-banned")
         return [Signal(score.BANNED, reason) for reason in found]
+
+
+def _author(name: str) -> str:
+    """Return the value to compare of an author's name or address."""
+    return address_key(name) if is_email(name) else fold(name)
 
 
 def _domain(host: str) -> str:

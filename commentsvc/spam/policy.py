@@ -27,22 +27,23 @@ from commentsvc.spam.model_cache import ModelCache
 from commentsvc.spam.protected_names import ProtectedNames, name_skeletons
 from commentsvc.spam.score import HOLDS_FROM, Signal
 from commentsvc.util.client_network import NetworkHashes
+from commentsvc.util.origin import address_key
 
 FIRST: Final = "first"
 TRUSTED: Final = "suspicious"  # the policy for trusted authors
 
 
 @prepared
-def approved_of(email: Param, site: Param, author: Param, most: Param) -> Select:
+def approved_of(key: Param, site: Param, author: Param, most: Param) -> Select:
     """Return the query for ids of at most `most` approved comments of an author on a site."""
     sites = SiteTable.select(SiteTable.id).where(SiteTable.name == site)
     return (
         CommentTable.select(CommentTable.id)
         .where(
-            CommentTable.email == email,
+            CommentTable.email_key == key,
             CommentTable.site == sites,
             CommentTable.author == author,
-            CommentTable.email != literal(""),  # lets SQLite use the index, as the next does
+            CommentTable.email_key != literal(""),  # lets SQLite use the index, as the next does
             CommentTable.status == literal(APPROVED),
         )
         .limit(most)
@@ -111,6 +112,7 @@ class SpamPolicy:
     def _trusts(self, submission: Submission) -> bool:
         if not submission.email:
             return False
-        known = (submission.email, submission.page[0], submission.author, self._trust_after)
+        key, (site, _) = address_key(submission.email), submission.page
+        known = (key, site, submission.author, self._trust_after)
         approved = self._database.read_now(Snapshot.query, approved_of, *known)
         return len(approved) >= self._trust_after

@@ -23,6 +23,7 @@ from commentsvc.db.schema.comments import ModeratorTable
 from commentsvc.model import MODERATORS_TAG, is_purged
 from commentsvc.settings.schema import Settings
 from commentsvc.spam.score import Signal
+from commentsvc.util.origin import address_key
 from commentsvc.util.text import one_line
 
 # Cached names, and texts that are not ASCII: looking at one takes 3 to 16 µs.
@@ -220,6 +221,7 @@ class ProtectedNames:
         )
         texts = [text for row in rows for text in row if text]
         texts += self._given
+        texts += [address_key(text) for text in texts if "@" in text]
         self._names = {each: text for text in reversed(texts) for each in skeletons(text)}
         self._avatars = frozenset(avatar(text) for text in texts if "@" in text)
 
@@ -231,7 +233,11 @@ class ProtectedNames:
         for skeleton in imitated(author):
             if skeleton in names:
                 return Signal(0, "protected-name", one_line(names[skeleton]))
-        if avatar in self._avatars or any(skeleton in names for skeleton in skeletons(email)):
+        if avatar in self._avatars or any(
+            skeleton in names
+            for each in {email, address_key(email)}
+            for skeleton in skeletons(each)
+        ):
             return Signal(0, "protected-address")
         return None
 

@@ -31,6 +31,7 @@ from commentsvc.spam.score import Verdict
 from commentsvc.submissions.renderer import Renderer
 from commentsvc.util.client_network import NetworkHashes
 from commentsvc.util.i18n import gettext as _
+from commentsvc.util.origin import address_key
 from commentsvc.util.ratelimit import NetworkLimiter
 from commentsvc.util.timestamps import MINUTE_MS
 
@@ -197,7 +198,8 @@ class SubmissionService:
     ) -> NewComment:
         site, url = submission.page
         options = self._sites.options[site]
-        content = (site, url, submission.author, submission.email, submission.message)
+        email = address_key(submission.email)
+        content = (site, url, submission.author, email, submission.message)
         return NewComment(
             site=site,
             url=url,

@@ -1,6 +1,7 @@
 """Origins of web addresses and names of hosts, as browsers write them (RFC 6454, UTS 46)."""
 
 import re
+import unicodedata
 from functools import lru_cache
 from urllib.parse import urlsplit
 
@@ -12,6 +13,7 @@ LOCAL_LENGTH = 64  # characters of an email address before the @ (RFC 5321, 4.5.
 _LOCAL = re.compile(r"[^\s.@]+(?:\.[^\s.@]+)*").fullmatch
 _LABEL = "[a-z0-9_](?:[a-z0-9_-]{0,61}[a-z0-9_])?"
 _HOST = re.compile(rf"{_LABEL}(?:\.{_LABEL})+").fullmatch
+_KELVIN = "\u212a"  # the only letter that NFC makes one of ASCII
 _MATCH = re.compile(
     r"(https?)://(\[[0-9a-f:.]+\]|[^:/?#@\[\]\s]+)(?::([0-9]{0,5}))?(?=[/?#]|\Z)", re.IGNORECASE
 ).match
@@ -46,14 +48,27 @@ def host_of(address: str) -> str:
 
 
 def address_key(address: str) -> str:
-    """Return what is the same for all spellings of a mailbox' address, "" if it is invalid.
+    """Return the same text for all spellings of an email address, and `""` for `""` alone.
 
-    The case of ASCII letters does not count, and the domain is one as `host_name` has it. All else
-    may be another mailbox: other letters that look alike or become equal, and what follows a plus.
+    Addresses are compared by it, and nothing is sent there. The domain is one as
+    `host_name` has it. The local part is in lower case and NFC, as RFC 6532 (3.1) recommends. Only
+    letters of which upper case gives the same letter back change their case: servers may give `ß`
+    and `ss`, or `ı` and `i`, to different people, and such an address must not open the other's
+    account. What follows a plus counts, too.
     """
     local, _, domain = address.strip().rpartition("@")
-    host = host_name(domain)
-    return f"{local.lower() if local.isascii() else local}@{host}" if local and host else ""
+    if not local:
+        return address.strip().lower()
+    return f"{_folded(local)}@{host_name(domain) or domain.lower()}"
+
+
+def _folded(local: str) -> str:
+    """Return a local part for `address_key`."""
+    if local.isascii():
+        return local.lower()
+    if _KELVIN not in local:
+        local = unicodedata.normalize("NFC", local)
+    return "".join(low if (low := each.lower()).upper() == each else each for each in local)
 
 
 def deliverable(address: str) -> str:

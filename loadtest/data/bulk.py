@@ -80,13 +80,14 @@ def _add_comments(tx: Transaction, first: int, last: int, pages: int, words: int
     tx.execute(
         "WITH RECURSIVE n (i) AS (SELECT ? UNION ALL SELECT i + 1 FROM n WHERE i < ?),"
         f" m AS MATERIALIZED (SELECT i, 1 + {_SKEWED.format(91, pages)} AS page,"
-        f" {_STATUS} AS status, {text} AS text FROM n)"
+        f" {_STATUS} AS status, {text} AS text, CASE WHEN i % 3 = 0"
+        " THEN 'reader' || (i % 9973) || '@mail' || (i % 97) || '.example' ELSE '' END AS email"
+        " FROM n)"
         " INSERT INTO comment (site_id, thread_id, status, author, email, avatar, author_site,"
-        " source, html, created_at, published_at, token_hash, token_expires_at)"
-        " SELECT t.site_id, t.id, m.status, 'Reader ' || (i % 9973), CASE WHEN i % 3 = 0 THEN"
-        " 'reader' || (i % 9973) || '@mail' || (i % 97) || '.example' ELSE '' END, '', '', text,"
+        " source, html, created_at, published_at, token_hash, token_expires_at, email_key)"
+        " SELECT t.site_id, t.id, m.status, 'Reader ' || (i % 9973), email, '', '', text,"
         f" '<p>' || text || '</p>' || char(10), {FIRST} + i * {STEP},"
-        f" CASE WHEN m.status = 'approved' THEN {FIRST} + i * {STEP} + 5000 END, x'00', 0"
+        f" CASE WHEN m.status = 'approved' THEN {FIRST} + i * {STEP} + 5000 END, x'00', 0, email"
         " FROM m JOIN thread AS t ON t.id = m.page"
         " ORDER BY i",
         (first, last),

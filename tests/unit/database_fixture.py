@@ -102,6 +102,65 @@ def connected(folder: Path) -> Any:  # Any: sqlite3's connection, or one with it
     return sqlite3.connect(path, isolation_level=None)
 
 
+# From the tables of today to those before addresses had keys, with a mailbox that was typed twice.
+BEFORE_KEYS = (
+    "DROP INDEX comment_by_email_key",
+    "DROP INDEX subscriber_email_key_site_id",
+    "DROP INDEX follower_email_key_site_id_thread_id",
+    "ALTER TABLE comment DROP COLUMN email_key",
+    "ALTER TABLE subscriber DROP COLUMN email_key",
+    "ALTER TABLE follower DROP COLUMN email_key",
+    "ALTER TABLE reader DROP COLUMN email_key",
+    "ALTER TABLE sign_in_link DROP COLUMN email_key",
+    "CREATE UNIQUE INDEX subscriber_email_site_id ON subscriber (email, site_id)",
+    "INSERT INTO site (id, name) VALUES (1, 'blog')",
+    "INSERT INTO thread (id, site_id, url, title) VALUES (1, 1, '/p/', '')",
+    *(
+        "INSERT INTO comment (id, site_id, thread_id, status, created_at, author, email, avatar,"
+        " author_site, source, html, token_hash, token_expires_at) VALUES"
+        f" ({number}, 1, 1, 'approved', 1, 'Zoe', '{email}', '', '', 'Hi', '', '', 0)"
+        for number, email in enumerate(
+            ("Zoe@Bücher.example", "zoe@bücher.example", "bob@home.example"), 1
+        )
+    ),
+    *(
+        "INSERT INTO subscriber (id, site_id, email, consent, asked_at) VALUES"
+        f" ({number}, 1, '{email}', '{consent}', 1)"
+        for number, (email, consent) in enumerate(
+            (
+                ("Zoe@Bücher.example", "asked"),
+                ("zoe@xn--bcher-kva.example", "confirmed"),
+                ("bob@home.example", "confirmed"),
+                ("Bob@home.example", "stopped"),
+                ("ann@home.example", "asked"),
+            ),
+            1,
+        )
+    ),
+    "INSERT INTO subscription (comment_id, subscriber_id) VALUES (1, 1), (2, 2), (3, 3)",
+    *(
+        "INSERT INTO follower (id, site_id, thread_id, email, consent, asked_at) VALUES"
+        f" ({number}, 1, {thread}, 'Zoe@Home.example', '{consent}', 1)"
+        for number, (thread, consent) in enumerate(
+            (("1", "asked"), ("NULL", "asked"), ("1", "confirmed"), ("NULL", "stopped")), 1
+        )
+    ),
+)
+KEYED = {
+    "SELECT email_key FROM comment ORDER BY id": [
+        ("zoe@xn--bcher-kva.example",),
+        ("zoe@xn--bcher-kva.example",),
+        ("bob@home.example",),
+    ],
+    "SELECT email, email_key, consent FROM subscriber ORDER BY id": [
+        ("Zoe@Bücher.example", "zoe@xn--bcher-kva.example", "confirmed"),
+        ("bob@home.example", "bob@home.example", "stopped"),
+        ("ann@home.example", "ann@home.example", "asked"),
+    ],
+    "SELECT comment_id, subscriber_id FROM subscription ORDER BY 1": [(1, 1), (2, 1)],
+    "SELECT id, consent FROM follower ORDER BY id": [(1, "confirmed"), (2, "stopped")],
+}
+
 # What the engines raise when a row breaks a rule of its table.
 BROKEN_RULE = (sqlite3.IntegrityError, psycopg.IntegrityError)
 

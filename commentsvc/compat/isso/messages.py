@@ -31,6 +31,7 @@ from commentsvc.compat.common import WEBSITE_LENGTH, Website, read_json, with_sc
 from commentsvc.compat.two_levels import Level, Shown, TwoLevels
 from commentsvc.http.messages import HttpError
 from commentsvc.model import APPROVED, Comment, Entry
+from commentsvc.util.origin import address_key
 from commentsvc.util.text import one_line
 
 HASH_BYTES: Final = 6  # as in Isso, whose pictures have 12 hex digits
@@ -322,7 +323,7 @@ class IssoSerializer:
 
     def _hash(self, comment: Comment) -> str:
         """Return the hash of an author's address, or of the name if there is no address."""
-        email = comment.email.strip().lower()
+        email = address_key(comment.email)
         known = f"email {email}" if email else f"name {comment.author}"
         digest = hashlib.blake2b(known.encode(), key=self._key, digest_size=HASH_BYTES).hexdigest()
         return f"f{digest[1:]}" if _is_number(digest) else digest

@@ -6,6 +6,8 @@ add them only to one that a development version made. Never edit a released step
 were made by it. Append a further one, and name it there.
 """
 
+# ruff: noqa: S608 - put together from constants only
+
 from collections.abc import Iterator
 from typing import Any, Final
 
@@ -54,4 +56,53 @@ UPLOADERS: Final = (
     "ALTER TABLE image ADD COLUMN network BLOB",
     "CREATE INDEX IF NOT EXISTS image_by_network ON image (created_at, network)"
     " WHERE network IS NOT NULL",
+)
+
+ADDRESSED: Final = ("comment", "subscriber", "follower", "reader", "sign_in_link")
+# Addresses are compared by their `address_key`, which the connection has as a function. The trigger
+# adds it to the search index.
+EMAIL_KEYS: Final = (
+    *(f"ALTER TABLE {each} ADD COLUMN email_key TEXT NOT NULL DEFAULT ''" for each in ADDRESSED),
+    "DROP TRIGGER comment_reworded",
+    search.REWORDED,
+    *(f"UPDATE {each} SET email_key = address_key(email) WHERE email <> ''" for each in ADDRESSED),
+)
+
+
+def _merging(table: str, *group: str) -> Iterator[str]:
+    """Give the statements that keep the oldest row of each group, with the last of its consents."""
+    same = " AND ".join(f"coalesce(o.{each}, 0) = coalesce({table}.{each}, 0)" for each in group)
+    same = f"o.email_key = {table}.email_key AND {same}"
+    yield f"CREATE INDEX merging ON {table} (email_key)"
+    yield (
+        f"UPDATE {table} SET consent = (SELECT max(o.consent) FROM {table} AS o WHERE {same})"
+        f" WHERE EXISTS (SELECT 1 FROM {table} AS o WHERE {same} AND o.id <> {table}.id)"
+    )
+    if table == "subscriber":
+        yield (
+            "UPDATE subscription SET subscriber_id = (SELECT min(o.id) FROM subscriber AS o"
+            f" JOIN subscriber ON {same} WHERE subscriber.id = subscription.subscriber_id)"
+        )
+    yield (
+        f"DELETE FROM {table} WHERE EXISTS"
+        f" (SELECT 1 FROM {table} AS o WHERE {same} AND o.id < {table}.id)"
+    )
+    yield "DROP INDEX merging"
+
+
+# One mailbox is one subscriber and one follower. "asked", "confirmed", "stopped" are in this order.
+ONE_ROW_FOR_A_MAILBOX: Final = (
+    "DROP INDEX IF EXISTS comment_by_email",
+    "DROP INDEX IF EXISTS subscriber_email_site_id",
+    "DROP INDEX IF EXISTS follower_email_site_id_thread_id",
+    *_merging("subscriber", "site_id"),
+    "DELETE FROM subscription WHERE subscriber_id IN"
+    " (SELECT id FROM subscriber WHERE consent = 'stopped')",
+    *_merging("follower", "site_id", "thread_id"),
+    "CREATE INDEX IF NOT EXISTS comment_by_email_key ON comment (email_key, site_id)"
+    " WHERE status = 'approved' AND email_key <> ''",
+    "CREATE UNIQUE INDEX IF NOT EXISTS subscriber_email_key_site_id"
+    " ON subscriber (email_key, site_id)",
+    "CREATE UNIQUE INDEX IF NOT EXISTS follower_email_key_site_id_thread_id"
+    " ON follower (email_key, site_id, thread_id)",
 )

@@ -29,6 +29,7 @@ from commentsvc.db.migrations import moved, steps
 from commentsvc.db.migrations.steps import HISTORY
 from commentsvc.db.sqlite.connection import connect_reading, fault
 from commentsvc.settings.data_dir import SECRET_KEY, create_file
+from commentsvc.util.origin import address_key
 
 MAGIC: Final = b"SQLite format 3\0"
 PATIENCE: Final = 3.0  # seconds to wait for another program's lock
@@ -60,6 +61,8 @@ STEPS: Final[dict[str, Step]] = {
     "0002_verified_address": _running(lambda: steps.VERIFIED_ADDRESS),
     "0003_answers_by_mail": _running(lambda: steps.ANSWERS_BY_MAIL),
     "0004_uploaders": _running(lambda: steps.UPLOADERS),
+    "0005_email_keys": _running(lambda: steps.EMAIL_KEYS),
+    "0006_one_row_for_a_mailbox": _running(lambda: steps.ONE_ROW_FOR_A_MAILBOX),
 }
 # The first step of all databases that were made before the first release, with another schema.
 UNRELEASED: Final = "0001_first"
@@ -103,6 +106,7 @@ def upgrade_file(path: Path) -> None:
         },
         timeout=PATIENCE,
     )
+    database.register_function(address_key, "address_key", 1)
     try:
         _run(database)
     except peewee.PeeweeException as error:

@@ -54,8 +54,8 @@ FUNCTIONS: Final = (
 
 # What the search index holds of a comment c in a thread t.
 ROW: Final = (
-    "c.id, vector(c.author), vector(c.email || ' ' || whole(lower(c.email)) || ' ' ||"
-    " whole(lower(substr(c.email, strpos(c.email, '@'))))), vector(c.author_site),"
+    "c.id, vector(c.author), vector(c.email || ' ' || whole(c.email_key) || ' ' ||"
+    " whole(substr(c.email_key, strpos(c.email_key, '@')))), vector(c.author_site),"
     " vector(c.source), vector(t.url || ' ' || whole(t.url))"
 )
 INDEX: Final = (
@@ -97,17 +97,20 @@ _WORDS: Final = "search_words"
 DROP_WORDS: Final = f"DROP INDEX {_WORDS}"
 CREATE_WORDS: Final = f"CREATE INDEX {_WORDS} ON search USING gin ({', '.join(_FIELDS)}, words)"
 
+REWORDED: Final = (
+    *_trigger(
+        "comment_reworded",
+        "UPDATE OF author, email, email_key, author_site, source, thread_id ON comment",
+        _indexed(f"DELETE FROM search WHERE rowid = OLD.id; {INDEX} = NEW.id;"),
+    ),
+)
 # After the tables: the search index, and the triggers of `schema.search`.
 EXTRAS: Final = (
     f"CREATE TABLE search (rowid BIGINT PRIMARY KEY, {' tsvector, '.join(_FIELDS)} tsvector,"
     f" words tsvector GENERATED ALWAYS AS ({' || '.join(_FIELDS)}) STORED)",
     CREATE_WORDS,
     "INSERT INTO search_state (id, indexed_until) VALUES (1, 0)",
-    *_trigger(
-        "comment_reworded",
-        "UPDATE OF author, email, author_site, source, thread_id ON comment",
-        _indexed(f"DELETE FROM search WHERE rowid = OLD.id; {INDEX} = NEW.id;"),
-    ),
+    *REWORDED,
     *_trigger(
         "thread_moved",
         "UPDATE OF url ON thread",

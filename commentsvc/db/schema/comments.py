@@ -153,7 +153,8 @@ class CommentTable(Table):
     The long texts come last, so that SQLite reads the columns before them without overflow pages.
     `score` and `reasons` are the verdict of the spam checks, for moderators; `network` is a keyed
     hash. `permalink` is the address of a reply from elsewhere, "" for what was written here.
-    `reader_id` is set if the author had signed in: see `readers.accounts`.
+    `reader_id` is set if the author had signed in: see `readers.accounts`. `email` is as it was
+    typed, and `email_key` its `address_key`, by which addresses are compared here and elsewhere.
     """
 
     id = peewee.AutoField(constraints=[peewee.SQL("AUTOINCREMENT")])
@@ -182,6 +183,7 @@ class CommentTable(Table):
     permalink = peewee.TextField(constraints=[peewee.SQL("DEFAULT ''")])
     # No foreign key, so that a submission looks up no further row; ids are never used again.
     reader_id = peewee.IntegerField(null=True)
+    email_key = peewee.TextField(constraints=[peewee.SQL("DEFAULT ''")])
 
 
 # Lists show approved comments only, so their indexes hold nothing else; SQLite appends the id to
@@ -203,7 +205,11 @@ add_index(CommentTable, "comment_by_network", "created_at", "network", where="ne
 # Approved comments with an e-mail address, to find out whom a site trusts. Few have an address, and
 # a pending submission is not in this index.
 add_index(
-    CommentTable, "comment_by_email", "email", "site", where="status = 'approved' AND email <> ''"
+    CommentTable,
+    "comment_by_email_key",
+    "email_key",
+    "site",
+    where="status = 'approved' AND email_key <> ''",
 )
 
 # Only replies are in this index: it finds the replies to a comment that is deleted.

@@ -104,9 +104,10 @@ class SubscriberTable(Table):
     email = peewee.TextField()
     consent = peewee.TextField(constraints=[one_of("consent", CONSENTS)])
     asked_at = peewee.IntegerField()
+    email_key = peewee.TextField(constraints=[peewee.SQL("DEFAULT ''")])
 
     class Meta:
-        indexes = ((("email", "site_id"), True),)
+        indexes = ((("email_key", "site_id"), True),)
 
 
 class SubscriptionTable(Table):
@@ -135,9 +136,10 @@ class FollowerTable(Table):
     since_at = peewee.IntegerField(constraints=[peewee.SQL("DEFAULT 0")])
     until_at = peewee.IntegerField(constraints=[peewee.SQL("DEFAULT 0")])
     mailed_at = peewee.IntegerField(constraints=[peewee.SQL("DEFAULT 0")])
+    email_key = peewee.TextField(constraints=[peewee.SQL("DEFAULT ''")])
 
     class Meta:
-        indexes = ((("email", "site_id", "thread_id"), True),)
+        indexes = ((("email_key", "site_id", "thread_id"), True),)
 
 
 class FollowWishTable(Table):

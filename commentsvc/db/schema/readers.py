@@ -14,7 +14,7 @@ from commentsvc.db.schema.comments import SiteTable, Table
 class ReaderTable(Table):
     """A reader of one site, with the identity that an issuer has confirmed.
 
-    `name` is "" until the reader has chosen one; `email` is in lower case, "" if none is verified.
+    `name` is "" until the reader has chosen one; `email` is "" if none is verified.
     """
 
     id = peewee.AutoField(constraints=[peewee.SQL("AUTOINCREMENT")])
@@ -24,6 +24,7 @@ class ReaderTable(Table):
     name = peewee.TextField()
     email = peewee.TextField()
     created_at = peewee.IntegerField()
+    email_key = peewee.TextField(constraints=[peewee.SQL("DEFAULT ''")])
 
     class Meta:
         indexes = ((("site_id", "issuer", "subject"), True),)
@@ -59,6 +60,7 @@ class SignInLinkTable(Table):
     page = peewee.TextField()
     word = peewee.TextField()
     asked_at = peewee.IntegerField()
+    email_key = peewee.TextField(constraints=[peewee.SQL("DEFAULT ''")])
 
 
 TABLES: Final = (ReaderTable, ReaderSkeletonTable, ReaderSessionTable, SignInLinkTable)

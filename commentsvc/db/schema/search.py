@@ -5,8 +5,9 @@ later, in batches, while no comments arrive (see `comments.search`): those with 
 `indexed_until` are in both. Triggers apply later changes of these comments in the same transaction,
 so a deleted or changed text is never found.
 
-An e-mail address and its domain (from the @ on) are indexed twice: as words, and as hexadecimal
-digits in one word. So a search for a whole address does not read all comments that share its words.
+An e-mail address and its domain (from the @ on) are indexed twice: as words, and by the
+`address_key` as hexadecimal digits in one word. So a search for a whole address does not read all
+comments that share its words.
 The same holds for a url.
 """
 
@@ -44,8 +45,8 @@ TABLES: Final = (SearchStateTable, DailyStatsTable)
 
 # The values of the index's columns, for a comment c in a thread t.
 WORDS: Final = (
-    "c.author, c.email || ' ' || hex(lower(c.email)) || ' ' ||"
-    " hex(lower(substr(c.email, instr(c.email, '@')))), c.author_site, c.source,"
+    "c.author, c.email || ' ' || hex(c.email_key) || ' ' ||"
+    " hex(substr(c.email_key, instr(c.email_key, '@'))), c.author_site, c.source,"
     " t.url || ' ' || hex(t.url)"
 )
 _INDEX: Final = (
@@ -58,14 +59,17 @@ _COUNT_LESS: Final = (
     " AND site_id = OLD.site_id AND status = OLD.status"
 )
 
+REWORDED: Final = (
+    "CREATE TRIGGER comment_reworded AFTER UPDATE OF author, email, email_key, author_site, source,"
+    f" thread_id ON comment WHEN {_INDEXED} BEGIN DELETE FROM search WHERE rowid = OLD.id;"
+    f" {_INDEX} = NEW.id; END"
+)
 # What peewee cannot express: the FTS5 index and the triggers.
 EXTRAS: Final = (
     "CREATE VIRTUAL TABLE search USING fts5(author, email, site, text, page,"
     " tokenize = 'unicode61 remove_diacritics 2', columnsize = 0)",
     "INSERT INTO search_state (id, indexed_until) VALUES (1, 0)",
-    "CREATE TRIGGER comment_reworded AFTER UPDATE OF author, email, author_site, source, thread_id"
-    f" ON comment WHEN {_INDEXED} BEGIN DELETE FROM search WHERE rowid = OLD.id;"
-    f" {_INDEX} = NEW.id; END",
+    REWORDED,
     "CREATE TRIGGER thread_moved AFTER UPDATE OF url ON thread BEGIN UPDATE search"
     " SET page = NEW.url || ' ' || hex(NEW.url) WHERE rowid IN (SELECT id FROM comment"
     " WHERE thread_id = NEW.id AND status = 'approved' UNION ALL SELECT id FROM comment WHERE"

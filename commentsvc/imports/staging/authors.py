@@ -21,6 +21,7 @@ from commentsvc.readers import accounts
 from commentsvc.settings.schema import Settings
 from commentsvc.spam.protected_names import ProtectedNames, name_skeletons
 from commentsvc.spam.reasons import line
+from commentsvc.util.origin import address_key
 
 Identity: TypeAlias = tuple[str, str]  # the issuer and the subject of a reader who signed in
 ADMINS: Final = "admins"  # stands for all authors whom the source marks as administrators
@@ -45,7 +46,7 @@ class AuthorRules:
         self._names = names
         self._taken = taken
         self._moderators = moderators
-        self._known = {who.strip().lower(): profile for who, profile in known.items()}
+        self._known = {address_key(who): profile for who, profile in known.items()}
         digests = {avatar(who): profile for who, profile in known.items() if "@" in who}
         self._known |= digests  # some systems have only the digest of an address
 
@@ -55,8 +56,8 @@ class AuthorRules:
             return None
         if comment.is_admin and ADMINS in self._known:
             return self._known[ADMINS]
-        for who in (comment.email.strip(), comment.account, comment.avatar):
-            if who and (found := self._known.get(who.lower())):
+        for who in (comment.email, comment.account, comment.avatar):
+            if who and (found := self._known.get(address_key(who))):
                 return found
         return None
 
@@ -65,7 +66,7 @@ class AuthorRules:
         if not comment.role:
             return None
         for each in self._moderators:
-            is_same = each.email.lower() == comment.email.lower()
+            is_same = address_key(each.email) == address_key(comment.email)
             if is_same and (each.email or each.author == comment.author):
                 return each
         return None

@@ -62,6 +62,7 @@ from commentsvc.readers import accounts, follows
 from commentsvc.readers.accounts import SignedReader
 from commentsvc.spam.protected_names import name_skeletons
 from commentsvc.util import timestamps
+from commentsvc.util.origin import address_key
 
 _decode = msgspec.json.Decoder(exported.Record).decode
 
@@ -83,31 +84,34 @@ def _judge(comment_id: Param, score: Param, network: Param, reader_id: Param) ->
 
 
 @prepared
-def _add_subscriber(site_id: Param, email: Param, consent: Param, asked: Param) -> Select:
+def _add_subscriber(
+    site_id: Param, email: Param, consent: Param, asked: Param, key: Param
+) -> Select:
     row = {
         SubscriberTable.site: site_id,
         SubscriberTable.email: email,
+        SubscriberTable.email_key: key,
         SubscriberTable.consent: consent,
         SubscriberTable.asked_at: asked,
     }
     return SubscriberTable.insert(row).on_conflict(
-        conflict_target=[SubscriberTable.email, SubscriberTable.site],
+        conflict_target=[SubscriberTable.email_key, SubscriberTable.site],
         preserve=[SubscriberTable.consent, SubscriberTable.asked_at],
         where=SubscriberTable.asked_at == 0,
     )
 
 
 @prepared
-def _find_subscriber(site_id: Param, email: Param) -> Select:
+def _find_subscriber(site_id: Param, key: Param) -> Select:
     return SubscriberTable.select(SubscriberTable.id).where(
-        SubscriberTable.site == site_id, SubscriberTable.email == email
+        SubscriberTable.site == site_id, SubscriberTable.email_key == key
     )
 
 
 @prepared
-def _subscribe(comment_id: Param, language: Param, site_id: Param, email: Param) -> Select:
+def _subscribe(comment_id: Param, language: Param, site_id: Param, key: Param) -> Select:
     subscriber = SubscriberTable.select(comment_id, SubscriberTable.id, language).where(
-        SubscriberTable.site == site_id, SubscriberTable.email == email
+        SubscriberTable.site == site_id, SubscriberTable.email_key == key
     )
     into = (SubscriptionTable.comment, SubscriptionTable.subscriber, SubscriptionTable.language)
     return SubscriptionTable.insert_from(subscriber, into)
@@ -173,7 +177,8 @@ def add_details(
         tx.change(_ADD_TRAINING, comment_id, record.training.label, packed)
     if record.subscribed and record.email:
         _put_subscriber(tx, (ref.site_id, record.email, ASKED, 0), import_id)
-        tx.change(_subscribe, comment_id, record.language, ref.site_id, record.email)
+        key = address_key(record.email)
+        tx.change(_subscribe, comment_id, record.language, ref.site_id, key)
     if record.follows and record.email:
         tx.change(_ADD_WISH, comment_id, record.language)
 
@@ -256,9 +261,10 @@ def _take_subscriber(tx: Transaction, record: SubscriberRecord, site: str, impor
 def _put_subscriber(tx: Transaction, row: tuple[int, str, str, int], import_id: int) -> None:
     """Store an address: its site, the address, the consent, and when it was asked for."""
     site_id, email, consent, _ = row
-    is_new = tx.first(_find_subscriber, site_id, email) is None
-    tx.change(_add_subscriber, *row)
-    found = tx.first(_find_subscriber, site_id, email)
+    key = address_key(email)
+    is_new = tx.first(_find_subscriber, site_id, key) is None
+    tx.change(_add_subscriber, *row, key)
+    found = tx.first(_find_subscriber, site_id, key)
     if is_new and found is not None:
         imported_records.note(tx, import_id, imported_records.SUBSCRIBER, found[0], consent)
 
@@ -280,6 +286,7 @@ def _add_follower(tx: Transaction, record: FollowerRecord, site: str, import_id:
         site=followed[0],
         thread=followed[1],
         email=record.email,
+        email_key=address_key(record.email),
         consent=record.consent,
         asked_at=dates.moment(record.asked),
         language=record.language,

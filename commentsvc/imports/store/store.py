@@ -34,6 +34,7 @@ from commentsvc.imports.staging.reading import ReadyComment, ReadyPage, ReadyPie
 from commentsvc.imports.store import imported_records, native_store
 from commentsvc.model import AGING, APPROVED, CLOSED, DELETED, site_tag
 from commentsvc.spam import bans, training
+from commentsvc.util.origin import address_key
 
 KEYS: Final = 250  # keys per query
 
@@ -54,6 +55,7 @@ def _have_keys(*keys: Param) -> Select:
 
 
 _HAVE_KEYS: Final = Prepared(_have_keys, KEYS)
+_EMAIL: Final = 1 + reading.COLUMNS.index("email")  # behind the status
 _INSERT: Final = insertion(
     CommentTable.id,
     CommentTable.site,
@@ -76,6 +78,7 @@ _INSERT: Final = insertion(
     CommentTable.html,
     CommentTable.reasons,
     CommentTable.permalink,
+    CommentTable.email_key,
 )
 _INSERT_IMPORTED: Final = insertion(
     ImportedCommentTable.comment_id,
@@ -143,7 +146,8 @@ def _has_answer(comment_id: Param) -> Select:
 
 @prepared
 def _empty(comment_id: Param) -> Select:
-    nothing = dict.fromkeys(("author", "email", "avatar", "author_site", "source", "html"), "")
+    columns = ("author", "email", "email_key", "avatar", "author_site", "source", "html")
+    nothing = dict.fromkeys(columns, "")
     emptied = CommentTable.update(status=DELETED, published_at=None, reader_id=None, **nothing)
     return emptied.where(CommentTable.id == comment_id)
 
@@ -307,7 +311,8 @@ class _Batch:
                 parent = found[0] if found and found[1] == thread_id else None
             if not ours and (row[1] > now or (row[2] or 0) > now):
                 row = (row[0], *_past(row[1:3], now), *row[3:])
-            comments.append((number, ref.site_id, thread_id, parent, b"", 0, *row))
+            email_key = address_key(row[_EMAIL])
+            comments.append((number, ref.site_id, thread_id, parent, b"", 0, *row, email_key))
             imported.append((number, self._import_id, key, anchor, int(is_html)))
             if anchor:
                 linked.add(thread_id)

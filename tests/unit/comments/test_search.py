@@ -200,7 +200,7 @@ def test_a_changed_comment_is_found_by_its_new_words_alone(three: Database) -> N
 def test_an_erased_comment_is_found_no_more(three: Database) -> None:
     three.write_now(
         lambda tx: tx.execute(
-            "UPDATE comment SET author = '', email = '', source = '' WHERE id = 1"
+            "UPDATE comment SET author = '', email = '', email_key = '', source = '' WHERE id = 1"
         )
     )
     assert find(three, "green") == find(three, "zoe.ash@post.example") == []

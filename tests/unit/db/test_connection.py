@@ -33,6 +33,7 @@ NEW: dict[str, object] = {
     "moderator": None,
     "permalink": "https://a.example/",
     "reader": 7,
+    "email_key": "",
 }
 AWKWARD = 'A "quote" and a \\ back\\slash,\nanother line: \u00e9 \U0001f600 \\x41 {} \0'
 

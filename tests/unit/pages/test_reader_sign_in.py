@@ -93,7 +93,7 @@ def mailed_link(service: Served, email: str) -> str:
     [*_, row] = [row for row in waiting(service) if row.kind == "sign-in"]
     envelope = service.database.read_now(MailComposer(SIGNING_IN, service.links).compose, row)
     assert envelope is not None
-    assert envelope.recipient == email.lower()
+    assert envelope.recipient == email
     body = envelope.message.get_body(("plain",))
     assert body
     [link] = re.findall(rf"{BASE}(/reader/link\?\S+)", str(body.get_content()))
@@ -121,7 +121,7 @@ def write(service: Served, token: str, **fields: object) -> Response:
 
 def test_a_mailed_link_signs_in_once_after_a_click(service: Served) -> None:
     link = mailed_link(service, "Ann@home.example")
-    assert b"Sign in as ann@home.example?" in service.get(link).body
+    assert b"Sign in as Ann@home.example?" in service.get(link).body
     asking = service.form(link, "")
     given = handed(choose(service, asking, " Ann  Bo "))
     assert given["name"] == "Ann Bo"

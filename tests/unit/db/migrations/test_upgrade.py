@@ -13,10 +13,10 @@ import pytest
 
 from commentsvc.db.errors import DatabaseBusy, DatabaseUnusable
 from commentsvc.db.migrations import steps, upgrade
-from tests.unit.database_fixture import add, opened
+from tests.unit.database_fixture import BEFORE_KEYS, KEYED, add, opened
 
 # A hash of the schema.
-SCHEMA = "0e6d6d81509e56e9"
+SCHEMA = "5eda5a89b964aadc"
 
 
 def schema(connection: sqlite3.Connection) -> dict[str, str]:
@@ -81,6 +81,26 @@ def test_a_database_of_a_development_version_gets_what_it_lacks(path: Path) -> N
     with contextlib.closing(sqlite3.connect(path)) as connection:
         row = connection.execute("SELECT email, verified_email, may_link FROM moderator").fetchone()
     assert row == ("ann@blog.example", "", 0), "an address that was not confirmed before is not"
+
+
+def test_spellings_of_an_address_become_one_row(path: Path) -> None:
+    upgrade.upgrade(path)
+    made = read_schema(path)
+    with contextlib.closing(sqlite3.connect(path)) as connection, connection:
+        connection.execute("DROP TRIGGER comment_reworded")
+        for sql in BEFORE_KEYS:
+            connection.execute(sql.replace("'Hi', '', '', 0", "'Hi', '', x'', 0"))
+        trigger = "CREATE TRIGGER comment_reworded AFTER UPDATE OF email ON comment"
+        connection.execute(f"{trigger} BEGIN SELECT 1; END")
+        connection.execute("UPDATE search_state SET indexed_until = 2")
+        connection.execute(f"DELETE FROM {steps.HISTORY} WHERE name > '0004_uploaders'")
+    upgrade.upgrade(path)
+    assert read_schema(path) == made
+    with contextlib.closing(sqlite3.connect(path)) as connection:
+        assert {sql: connection.execute(sql).fetchall() for sql in KEYED} == KEYED
+        key = b"zoe@xn--bcher-kva.example".hex()
+        found = connection.execute("SELECT rowid FROM search WHERE search MATCH ?", (key,))
+        assert found.fetchall() == [(1,), (2,)], "those that the index had before"
 
 
 @pytest.mark.parametrize("trace", ["secret.key", "comments.sqlite3-wal"])

