@@ -421,7 +421,8 @@ def build(
     stream = CommentStream(service, core, secrets.randbelow)
     programs = ProgramInterface(service, core)
     cors = CorsPolicy(settings.sites)
-    public, read_only_posts = _routes_for_readers(service, submissions, cors)
+    page_views = PageViews(service, views)
+    public, read_only_posts = _routes_for_readers(service, submissions, cors, page_views)
     routes = [
         *public,
         *declared_routes(SignInPages(service, memory.names), wrap=errors_as_pages),
@@ -429,7 +430,7 @@ def build(
         *Files(settings, blog).routes(),
         *declared_routes(
             stream,
-            PageViews(service, views),
+            page_views,
             WebmentionEndpoint(service),
             hook,
             Health(service, figures.core, outbox, figures.backups, figures.instance),
@@ -468,7 +469,7 @@ def build(
 
 
 def _routes_for_readers(
-    service: ServiceContext, taken: SubmissionService, cors: CorsPolicy
+    service: ServiceContext, taken: SubmissionService, cors: CorsPolicy, views: PageViews
 ) -> tuple[list[Route], frozenset[str]]:
     """Return the routes for readers, and the paths of Isso's clients at which POST only reads.
 
@@ -499,19 +500,24 @@ def _routes_for_readers(
         *FollowPages(service, cors).routes(),
     ]
     read_only_posts: frozenset[str] = frozenset()
+    if not any(site.isso or site.waline or site.artalk for site in settings.sites):
+        return routes, read_only_posts
+    from commentsvc.compat.common import Handlers
+
+    handlers = Handlers(submissions, serializer, actions, reactions, views, feeds, cors)
     if any(site.isso for site in settings.sites):
         from commentsvc.compat.isso import routes as isso
 
-        routes += isso.routes(service, isso.Handlers(submissions, actions, feeds, cors))
+        routes += isso.routes(service, handlers)
         read_only_posts = isso.read_only_posts(settings.sites)
     if any(site.waline for site in settings.sites):
         from commentsvc.compat import waline
 
-        routes += waline.routes(service, submissions, serializer)
+        routes += waline.routes(service, handlers)
     if any(site.artalk for site in settings.sites):
         from commentsvc.compat import artalk
 
-        routes += artalk.routes(service, submissions, serializer)
+        routes += artalk.routes(service, handlers)
     return routes, read_only_posts
 
 

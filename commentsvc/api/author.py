@@ -229,15 +229,19 @@ class AuthorActions:
         return hashes
 
     async def vote_by_form(self, request: Request, number: int, value: int) -> Entry:
-        """Store the only vote of a reader without scripts; return the comment.
+        """Store the only vote of a reader without a word, or with 0 take it back.
 
-        Raise HttpError, CommentsError.
+        Return the comment as it was. Raise HttpError, CommentsError.
         """
         if value not in self._votes:
             raise HttpError(404, "not_found", DISABLED)
         entry, _headers = self._find(request, number)
-        networks = self.admit_only_vote(request, number)
-        await self._database.write(voting.vote_once, number, value, networks, self._clock.now_ms())
+        if value:
+            networks, now = self.admit_only_vote(request, number), self._clock.now_ms()
+            await self._database.write(voting.vote_once, number, value, networks, now)
+        else:
+            networks = self.admit_vote(request, number).hashes
+            await self._database.write(voting.withdraw_once, number, networks)
         return entry
 
     async def report_by_form(self, request: Request, number: int) -> Entry:

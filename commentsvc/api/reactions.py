@@ -83,14 +83,18 @@ class PageReactions:
         )
         return json_answer(Reactions(self._sites.reactions(page.site, counts)), *headers)
 
-    async def react_by_form(self, request: Request, page: PageRef, emoji: str) -> None:
-        """Store the reaction of a reader without scripts. Raise HttpError or CommentsError."""
+    async def react_by_form(
+        self, request: Request, page: PageRef, emoji: str, *, given: bool = True
+    ) -> None:
+        """Store the reaction of a reader without a word, or take it back.
+
+        Raise HttpError or CommentsError.
+        """
         self._cors.check(request, page.site)
         self._check(page, emoji)
         networks = self._limit.admit(request, _subject(page)).hashes
-        await self._database.write(
-            reactions.react_once, page, emoji, networks, self._clock.now_ms()
-        )
+        store = reactions.react_once if given else reactions.withdraw_once
+        await self._database.write(store, page, emoji, networks, self._clock.now_ms())
 
     def _check(self, page: PageRef, emoji: str) -> None:
         """Raise HttpError if the page's site does not offer this reaction."""

@@ -4,11 +4,13 @@ import re
 from typing import Final
 
 from commentsvc.api.parameters import PageQuery
+from commentsvc.comments.page_urls import PageRef
 from commentsvc.context import ServiceContext
 from commentsvc.feedback.views import ViewCounter
 from commentsvc.http.messages import (
     NOT_STORED,
     CorsPolicy,
+    Headers,
     HttpError,
     Request,
     Response,
@@ -47,13 +49,20 @@ class PageViews:
         if the site does not count views, 429 from a network with too many.
         """
         page = self._sites.locate(query.url, query.site)
-        headers = self._cors.check(request, page.site)
         if not self._sites.counts_views(page.site):
             raise HttpError(404, "not_found", _("Page views are disabled on this site."))
+        return Response(204, (NOT_STORED, *self.count(request, page)), b"")
+
+    def count(self, request: Request, page: PageRef) -> Headers:
+        """Count a view of a page, unless it is a robot's; return the CORS headers.
+
+        Raise HttpError 403 or 429.
+        """
+        headers = self._cors.check(request, page.site)
         if not _ROBOT.search(request.header("user-agent") or ""):
             client = wide_network(network_of(self._proxies.client(request)))
             wait = self._limiter.take(client, self._clock.monotonic_ms())
             if wait:
                 raise too_fast(wait)
             self._counter.add(page)
-        return Response(204, (NOT_STORED, *headers), b"")
+        return headers

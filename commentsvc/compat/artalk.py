@@ -1,27 +1,30 @@
-"""The part of Artalk's HTTP API (version 2) that its client needs to count, list and post comments.
+"""The part of Artalk's HTTP API (version 2) that its client needs for readers.
 
-Votes, page views, sign-in, captchas and uploads are not answered; the settings that the client gets
-turn them off, as well as emoticons and pictures from other servers. Errors are JSON with ``msg``,
+It counts, lists and posts comments, votes, and counts page views. Sign-in, captchas and uploads are
+not answered; the settings that the client gets turn them off, as well as emoticons and pictures
+from other servers. Nobody has notifications: replies come by mail. Errors are JSON with ``msg``,
 which the client shows.
 """
 
+import re
 from collections.abc import Sequence
 from functools import partial
+from html import escape
 from typing import Annotated, Any, Final, Literal
+from urllib.parse import urlencode
 
 import msgspec
 from msgspec import Meta
 
 from commentsvc.api.avatars import NEUTRAL, SVG
 from commentsvc.api.parameters import PageUrl
-from commentsvc.api.serialize import CommentSerializer
-from commentsvc.api.submit import HttpSubmissions
 from commentsvc.comments import queries, submission
 from commentsvc.comments.page_urls import PageRef
 from commentsvc.comments.queries import Thread
 from commentsvc.comments.submission import Author, Email, MessageText, SubmissionFields, Title, Url
 from commentsvc.compat import two_levels
 from commentsvc.compat.common import (
+    Handlers,
     SiteApi,
     Website,
     error_text,
@@ -34,25 +37,31 @@ from commentsvc.compat.common import (
 )
 from commentsvc.compat.two_levels import OneLevel, Order, Shown, TwoLevels, TwoLevelSelection
 from commentsvc.context import ServiceContext
+from commentsvc.db.connection import Snapshot
 from commentsvc.http.messages import (
     ANY_ORIGIN,
     EMBEDDABLE,
     NO_SNIFFING,
+    NOT_STORED,
     HttpError,
     Request,
     Response,
     json_answer,
 )
-from commentsvc.http.operation import Content, Query, handles, json_of
+from commentsvc.http.operation import HTML, NOTHING, TEXT, Content, Query, handles, json_of
 from commentsvc.http.router import Route
-from commentsvc.model import APPROVED, CLOSED, Comment, site_tag, thread_tag
+from commentsvc.model import APPROVED, CLOSED, Comment, site_tag, thread_tag, views_tag
 from commentsvc.settings.schema import Site
+from commentsvc.util.i18n import gettext as _
+from commentsvc.util.i18n import translate
 from commentsvc.util.timestamps import rfc3339
 
 PREFIX: Final = "/artalk"
 LIMIT: Final = 20  # comments in a list, as the client asks for
 MOST: Final = 10**9
 VERSION: Final = "2.9.1"  # the API that is answered
+FILES: Final = "artalk-client"  # the folder of the blog with Artalk's own files
+_is_file: Final = re.compile(r"Artalk(Lite)?\.(js|mjs|css)|i18n/[A-Za-z-]{2,12}\.js").fullmatch
 ORDERS: Final[dict[str, Order]] = {
     "date_desc": "newest",
     "date_asc": "oldest",
@@ -85,6 +94,12 @@ class ArtalkStatisticsQuery(Query, frozen=True):
     site_name: Annotated[str, Meta(description="Ignored: the address names the site.")] = ""
 
 
+class ArtalkSidebarQuery(Query, frozen=True):
+    """The page that shows the frame."""
+
+    pageKey: PageUrl = "/"  # noqa: N815 - as Artalk names it
+
+
 class ArtalkSubmission(msgspec.Struct, frozen=True, gc=False):
     """A comment as the client sends it; `rid` is the comment it answers, 0 for none."""
 
@@ -95,6 +110,25 @@ class ArtalkSubmission(msgspec.Struct, frozen=True, gc=False):
     link: Website | None = None
     rid: Annotated[int, Meta(ge=0, le=submission.BIGGEST_ID)] = 0
     page_title: Title | None = None
+
+
+class ArtalkView(msgspec.Struct, frozen=True, gc=False):
+    """A view of a page."""
+
+    page_key: Url
+
+
+class ArtalkViews(msgspec.Struct, frozen=True):
+    """How often a page was viewed."""
+
+    pv: int
+
+
+class ArtalkVotes(msgspec.Struct, frozen=True):
+    """The votes for a comment and against it."""
+
+    up: int
+    down: int
 
 
 class ArtalkComment(msgspec.Struct, frozen=True, kw_only=True):
@@ -171,6 +205,20 @@ class ArtalkUser(msgspec.Struct, frozen=True):
     notifies_count: int = 0
 
 
+class ArtalkStatus(msgspec.Struct, frozen=True):
+    """Whether an author has signed in: nobody can."""
+
+    is_admin: bool = False
+    is_login: bool = False
+
+
+class ArtalkNotifications(msgspec.Struct, frozen=True):
+    """The notifications of an author: none."""
+
+    notifies: list[str] = msgspec.field(default_factory=list)
+    count: int = 0
+
+
 class ArtalkVersion(msgspec.Struct, frozen=True):
     """The version of the API."""
 
@@ -190,16 +238,16 @@ _ERROR: Final = json_of(ArtalkError)
 _REFUSALS: Final = dict.fromkeys((400, 403, 409, 415, 429, 503), _ERROR)
 
 _handles = partial(handles, ignores_unknown=True, errors=_REFUSALS)
+_votes = partial(_handles, "POST", answer=ArtalkVotes)
 _lists = partial(_handles, "GET", cached=True, without_effect=("site_name",))
 _decode = msgspec.json.Decoder(ArtalkSubmission).decode
+_decode_view = msgspec.json.Decoder(ArtalkView).decode
 
 
-def routes(
-    service: ServiceContext, submissions: HttpSubmissions, serializer: CommentSerializer
-) -> list[Route]:
+def routes(service: ServiceContext, handlers: Handlers) -> list[Route]:
     """Return the routes of all sites with `artalk` in their settings."""
     sites = (site for site in service.settings.sites if site.artalk)
-    return routes_of(PREFIX, sites, partial(ArtalkApi, service, submissions, serializer))
+    return routes_of(PREFIX, sites, partial(ArtalkApi, service, handlers))
 
 
 class ArtalkApi(SiteApi):
@@ -207,16 +255,11 @@ class ArtalkApi(SiteApi):
 
     PREFIX = PREFIX
 
-    def __init__(
-        self,
-        service: ServiceContext,
-        submissions: HttpSubmissions,
-        serializer: CommentSerializer,
-        site: Site,
-    ) -> None:
-        super().__init__(service, submissions, site)
-        self._item = serializer.item
+    def __init__(self, service: ServiceContext, handlers: Handlers, site: Site) -> None:
+        super().__init__(service, handlers, site)
+        self._item = handlers.serializer.item
         self._public_url = service.settings.server.public_url.rstrip("/")
+        self._sends_mail = bool(service.settings.mail.host)
         self._config = ArtalkSettings({})
 
     def routes(self, prefix: str) -> list[Route]:
@@ -234,10 +277,11 @@ class ArtalkApi(SiteApi):
             },
             "imgUpload": False,
             "locale": self._site.language,
-            "pvAdd": False,
+            "pvAdd": self._site.views,
             "uaBadge": False,
             "versionCheck": False,
-            "vote": False,
+            "vote": self._bounds.votes != "off",
+            "voteDown": self._bounds.votes == "both",
         }
 
     @_handles("GET", "/artalk/api/v2/conf", ArtalkSettings, cached=True, errors=())
@@ -256,6 +300,34 @@ class ArtalkApi(SiteApi):
         The client asks as soon as an author enters a name.
         """
         return json_answer(ArtalkUser(), ANY_ORIGIN)
+
+    @_handles("GET", "/artalk/api/v2/user/status", ArtalkStatus, errors=())
+    def user_status(self) -> Response:
+        """Whether an author has signed in: nobody can (Artalk)."""
+        return json_answer(ArtalkStatus(), ANY_ORIGIN)
+
+    @_handles("GET", "/artalk/api/v2/notifies", ArtalkNotifications, errors=())
+    @_handles("POST", "/artalk/api/v2/notifies/{path}", ArtalkNotifications, errors=())
+    def notifications(self) -> Response:
+        """The notifications of an author: none (Artalk)."""
+        return json_answer(ArtalkNotifications(), ANY_ORIGIN)
+
+    @_handles("GET", "/artalk/sidebar/", HTML, errors=())
+    def sidebar(self, query: ArtalkSidebarQuery) -> Response:
+        """What the client shows for notifications: how to get mails instead (Artalk)."""
+        html = "<!doctype html><title></title>"
+        if self._sends_mail:
+            address = urlencode({"url": query.pageKey, "site": self._site.name})
+            text = translate(_("Follow the comments by mail"), self._site.language)
+            html += f'<a href="../../follow?{escape(address)}" target="_blank">{escape(text)}</a>'
+        headers = (("Content-Type", "text/html; charset=utf-8"), NOT_STORED, NO_SNIFFING)
+        return Response(200, headers, html.encode())
+
+    @_handles("GET", "/artalk/dist/{path}", {302: NOTHING, 404: TEXT}, errors=())
+    def file(self, request: Request) -> Response:
+        """Redirect to Artalk's own file on the blog."""
+        name = request.path.partition("/dist/")[2]
+        return self.on_blog(f"{FILES}/{name}" if _is_file(name) else None)
 
     @_handles("GET", "/artalk/avatar/{path}", Content("image/svg+xml"), errors=())
     def avatar(self) -> Response:
@@ -276,9 +348,7 @@ class ArtalkApi(SiteApi):
             )
             shown, thread = self._flat(flat, page), flat.thread
         else:
-            selection = TwoLevelSelection(
-                limit=limit, order=order, offset=query.offset, counts_all=True
-            )
+            selection = TwoLevelSelection(limit=limit, order=order, offset=query.offset)
             part = await self._database.read_for_public(two_levels.read, page, selection, most)
             shown, thread = self._nested(part, page), part.thread
         return self.answer(shown, thread_tag(page.site, thread.url))
@@ -301,6 +371,53 @@ class ArtalkApi(SiteApi):
         number = self._database.read_now(queries.site_count, name)
         return self.answer(ArtalkCounts(number), site_tag(name))
 
+    @_lists("/artalk/api/v2/stats/page_pv", ArtalkCounts)
+    def count_views(self, query: ArtalkStatisticsQuery) -> Response:
+        """Count the views of several pages (Artalk).
+
+        0 where the site does not count views.
+        """
+        keys = split_pages(query.page_keys)
+
+        def work(snapshot: Snapshot) -> tuple[dict[str, int], dict[str, Thread]]:
+            threads = self.threads_of(filter(None, keys))(snapshot)
+            found = {key: self.views_of(snapshot, thread) for key, thread in threads.items()}
+            return dict.fromkeys(keys, 0) | found, threads
+
+        numbers, threads = self._database.read_now(work)
+        tags = (*self.tags_of(threads), views_tag(self._site.name))
+        return self.answer(ArtalkCounts(numbers), *tags)
+
+    @_handles("POST", "/artalk/api/v2/pages/pv", ArtalkViews, body=ArtalkView)
+    async def note_view(self, request: Request) -> Response:
+        """Count a view of a page (Artalk)."""
+        page = self._locate(read_json(_decode_view, json_body(request)).page_key)
+        cors = self._cors.check(request, page.site)
+        number = self.count_view(request, page)
+
+        def work(snapshot: Snapshot) -> int:
+            return self.views_of(snapshot, queries.thread(snapshot, *page))
+
+        number += await self._database.read(work)
+        return json_answer(ArtalkViews(number), *cors)
+
+    @_votes("/artalk/api/v2/votes/comment_up/{id}")
+    async def vote_up(self, request: Request) -> Response:
+        """Vote for a comment (Artalk)."""
+        return await self._vote(request, 1)
+
+    @_votes("/artalk/api/v2/votes/comment_down/{id}")
+    async def vote_down(self, request: Request) -> Response:
+        """Vote against a comment (Artalk)."""
+        return await self._vote(request, -1)
+
+    async def _vote(self, request: Request, value: int) -> Response:
+        await self.vote(request, value)
+        entry = await self._database.read(queries.find, request.number())
+        number = entry.comment.votes if entry else 0
+        votes = ArtalkVotes(max(number, 0), max(-number, 0))
+        return json_answer(votes, *self._cors.check(request, self._site.name))
+
     @_handles("POST", "/artalk/api/v2/comments", ArtalkComment, body=ArtalkSubmission)
     async def submit(self, request: Request) -> Response:
         """Submit a comment (Artalk)."""
@@ -314,7 +431,7 @@ class ArtalkApi(SiteApi):
         for top in part.level.comments:
             shown += [top, *part.below[top.position.id].comments]
         comments = self._comments(shown, part.thread, page)
-        return self._list(comments, part.total, part.level.total, (part.thread, page))
+        return self._list(comments, part.thread.count, part.level.total, (part.thread, page))
 
     def _flat(self, part: OneLevel, page: PageRef) -> ArtalkList:
         comments = self._comments(part.comments, part.thread, page)

@@ -6,15 +6,22 @@ an address of its own: ``/isso`` for the first one, ``/isso-NAME`` for the other
 
 import re
 from collections.abc import Awaitable, Callable, Iterable, Mapping
-from typing import Annotated, ClassVar, Final, TypeVar
+from contextlib import suppress
+from typing import Annotated, ClassVar, Final, NamedTuple, TypeVar
 
 import msgspec
 from msgspec import Meta
 
+from commentsvc.api.author import VALUES, AuthorActions
 from commentsvc.api.errors import foreseen
+from commentsvc.api.feeds import Feeds
 from commentsvc.api.parameters import COUNTED
+from commentsvc.api.reactions import PageReactions
+from commentsvc.api.serialize import CommentSerializer
 from commentsvc.api.submit import HttpSubmissions
+from commentsvc.api.views import PageViews
 from commentsvc.comments import queries
+from commentsvc.comments.page_urls import PageRef
 from commentsvc.comments.queries import Thread
 from commentsvc.comments.submission import (
     PLAIN_SITE,
@@ -25,10 +32,14 @@ from commentsvc.comments.submission import (
 )
 from commentsvc.context import ServiceContext
 from commentsvc.db.connection import Snapshot
+from commentsvc.errors import TooManyVotes, UnknownComment
+from commentsvc.feedback import views
 from commentsvc.http.messages import (
     ANY_ORIGIN,
     JSON,
     NO_SNIFFING,
+    NOT_STORED,
+    CorsPolicy,
     Headers,
     HttpError,
     Request,
@@ -37,7 +48,7 @@ from commentsvc.http.messages import (
     json_answer,
 )
 from commentsvc.http.operation import declared
-from commentsvc.http.router import Handler, HandlerResult, Route, bound
+from commentsvc.http.router import NOTHING_HERE, Handler, HandlerResult, Route, bound
 from commentsvc.model import thread_tag
 from commentsvc.settings.schema import Site
 from commentsvc.submissions.service import Accepted
@@ -61,6 +72,18 @@ Website = Annotated[
 _begins_with_host = re.compile(rf"{_HOST}(?:[:/?#]|$)").match
 
 T = TypeVar("T")
+
+
+class Handlers(NamedTuple):
+    """Our own handlers for requests that clients of other systems make in the same way."""
+
+    submissions: HttpSubmissions
+    serializer: CommentSerializer
+    actions: AuthorActions
+    reactions: PageReactions
+    views: PageViews
+    feeds: Feeds
+    cors: CorsPolicy
 
 
 def prefixes(first: str, sites: Iterable[Site]) -> dict[str, Site]:
@@ -139,13 +162,14 @@ class SiteApi:
 
     PREFIX: ClassVar[str]
 
-    def __init__(self, service: ServiceContext, submissions: HttpSubmissions, site: Site) -> None:
+    def __init__(self, service: ServiceContext, handlers: Handlers, site: Site) -> None:
         self._site = site
         self._bounds = service.settings.comments
         self._sites = service.sites
         self._locate = service.sites.locator(site.name)
         self._database = service.database
-        self._submissions = submissions
+        self._submissions, self._actions = handlers.submissions, handlers.actions
+        self._cors, self._views = handlers.cors, handlers.views
         self._cache_control = ("Cache-Control", service.settings.server.cache_control)
 
     def routes(self, prefix: str) -> list[Route]:
@@ -184,6 +208,37 @@ class SiteApi:
         )
         return checked, *await self._submissions.submit(request, network, checked)
 
+    async def vote(self, request: Request, value: int) -> None:
+        """Store the vote of the requesting network on the comment of a path, or 0 to take it back.
+
+        The clients always show their buttons, and throw if they are refused: nothing is stored,
+        and nothing said, where votes are off or the network has its vote. Raise HttpError 403 or
+        429, UnknownComment.
+        """
+        number = request.number()
+        entry = self._database.read_now(queries.find, number)
+        if entry is None or entry.site != self._site.name:
+            raise UnknownComment([number])
+        if value in VALUES[self._bounds.votes]:
+            with suppress(TooManyVotes):
+                await self._actions.vote_by_form(request, number, value)
+
+    def views_of(self, snapshot: Snapshot, thread: Thread) -> int:
+        """Return how often the page of a thread was viewed; 0 if the site does not count views."""
+        name = self._site.name
+        return views.views(snapshot, name, thread.url) if self._sites.counts_views(name) else 0
+
+    def count_view(self, request: Request, page: PageRef) -> int:
+        """Count a view, which is stored later; return 1, or 0 if it does not count.
+
+        Nothing is counted where views are off, or of a network that has too many.
+        """
+        if self._sites.counts_views(page.site):
+            with suppress(HttpError):
+                self._views.count(request, page)
+                return 1
+        return 0
+
     def threads_of(self, urls: Iterable[str]) -> Callable[[Snapshot], dict[str, Thread]]:
         """Return the function that reads the threads of those `urls` that are pages of the site."""
         site = self._site.name
@@ -195,6 +250,16 @@ class SiteApi:
     def tags_of(self, threads: Mapping[str, Thread]) -> tuple[str, ...]:
         """Return the tags of an answer that shows `threads`."""
         return tuple({thread_tag(self._site.name, thread.url) for thread in threads.values()})
+
+    def on_blog(self, file: str | None) -> Response:
+        """Return the redirect to a `file` of the system's client on the blog.
+
+        Raise HttpError 404 for None, or if the address of the blog is not known.
+        """
+        if not file or not self._site.origin:
+            raise HttpError(404, *NOTHING_HERE)
+        location = f"{self._site.origin}/{file}"
+        return Response(302, (("Location", location), NOT_STORED), b"")
 
     def answer(self, what: object, *tags: str) -> Response:
         """Return JSON that any page may read; it is cached under `tags`."""

@@ -1,24 +1,29 @@
-"""The part of Waline's HTTP API that its client needs to count, list and post comments.
+"""The part of Waline's HTTP API that its client needs for readers.
+
+It counts, lists and posts comments, votes with its heart, counts page views, and shows reactions:
+its first one is the first of the site's. Sign-in and administration are not answered.
 
 Clients of version 2, which many themes still load, use paths without ``/api`` and get the data
-alone.
+alone. The client sends no word that identifies a reader, so a network has one vote and one
+reaction. The client ignores what a vote or a reaction is answered, and throws if it is refused: one
+too many is answered as if it had been stored.
 
-Votes, reactions, page views, sign-in and administration are not answered: the client reports an
-error if a theme turns them on. Errors are JSON with ``errno`` and ``errmsg``, which the client
-shows.
+Errors are JSON with ``errno`` and ``errmsg``, which the client shows.
 """
 
-from collections.abc import Coroutine, Sequence
+from collections.abc import Callable, Coroutine, Sequence
+from contextlib import suppress
 from functools import partial
 from typing import Annotated, Any, Final, Literal
+from urllib.parse import urlencode
 
 import msgspec
 from msgspec import UNSET, Meta, UnsetType
 
 from commentsvc.api.parameters import PageUrl
 from commentsvc.api.serialize import CommentSerializer
-from commentsvc.api.submit import HttpSubmissions
 from commentsvc.comments import queries
+from commentsvc.comments.queries import Thread
 from commentsvc.comments.submission import (
     Author,
     Email,
@@ -29,6 +34,7 @@ from commentsvc.comments.submission import (
 )
 from commentsvc.compat import two_levels
 from commentsvc.compat.common import (
+    Handlers,
     SiteApi,
     Website,
     error_text,
@@ -41,16 +47,27 @@ from commentsvc.compat.common import (
 )
 from commentsvc.compat.two_levels import Order, Shown, TwoLevels, TwoLevelSelection
 from commentsvc.context import ServiceContext
-from commentsvc.http.messages import HttpError, Request, Response, json_answer
-from commentsvc.http.operation import Query, handles, json_of
+from commentsvc.db.connection import Snapshot
+from commentsvc.errors import TooManyReactions
+from commentsvc.feedback import reactions
+from commentsvc.http.messages import (
+    NOT_STORED,
+    HttpError,
+    Request,
+    Response,
+    encode,
+    json_answer,
+)
+from commentsvc.http.operation import NOTHING, Query, handles, json_of
 from commentsvc.http.router import Handler, Route
-from commentsvc.model import APPROVED, Comment, site_tag, thread_tag
+from commentsvc.model import APPROVED, Comment, site_tag, thread_tag, views_tag
 from commentsvc.settings.schema import Site
 from commentsvc.util.timestamps import rfc3339
 
 PREFIX: Final = "/waline"
 REFUSED: Final = 1000  # `errno` of every error; 0 means success
 LATEST: Final = 50  # comments in the list of the latest ones
+TYPES: Final = ("time", *(f"reaction{number}" for number in range(9)))  # numbers of a page
 ORDERS: Final[dict[str, Order]] = {
     "insertedAt_desc": "newest",
     "insertedAt_asc": "oldest",
@@ -78,6 +95,40 @@ class WalineQuery(Query, frozen=True):
     ] = "insertedAt_desc"
     count: Annotated[_Number, Meta(description="With `recent`: how many comments.")] = 10
     lang: Annotated[str, Meta(description="Ignored.")] = ""
+
+
+class WalineNumbersQuery(Query, frozen=True):
+    """Which numbers of which pages the client asks for."""
+
+    path: Annotated[str, Meta(description="Pages, separated by commas.")] = "/"
+    type: Annotated[
+        str,
+        Meta(
+            description="Numbers, separated by commas: `time` for views, `reaction0` to "
+            "`reaction8` for reactions in the order of the site's.",
+        ),
+    ] = "time"
+    lang: Annotated[str, Meta(description="Ignored.")] = ""
+
+
+class WalineFeedQuery(Query, frozen=True):
+    """Which comments a feed has; without a path those of the site."""
+
+    path: Annotated[str, Meta(description="A page.")] = ""
+
+
+class WalineEvent(msgspec.Struct, frozen=True, gc=False):
+    """What a reader did on a page: opened it, or reacted, or took that reaction back (`desc`)."""
+
+    path: Url
+    type: Annotated[str, Meta(description="As in a query for numbers.")] = "time"
+    action: Literal["inc", "desc"] = "inc"
+
+
+class WalineChange(msgspec.Struct, frozen=True, gc=False):
+    """A vote for a comment, or its withdrawal. Other changes need a sign-in: there is none."""
+
+    like: bool
 
 
 class WalineSubmission(msgspec.Struct, frozen=True, gc=False):
@@ -144,10 +195,11 @@ class WalineAnswer(msgspec.Struct, frozen=True):
     """What every answer is wrapped in. `errno` is 0 for success; else `errmsg` says what is wrong.
 
     `data` is a part of a page's comments; with `count` a list of numbers, with `recent` one of
-    comments; after a submission the stored comment; after an error null.
+    comments; after a submission the stored comment; for numbers of pages a list of objects with
+    them by type; after a vote or an error null.
     """
 
-    data: Any = None  # Any: msgspec cannot describe these four as one type
+    data: Any = None  # Any: msgspec cannot describe these as one type
     errno: int = 0
     errmsg: str = ""
 
@@ -164,15 +216,15 @@ class _Wrapped(msgspec.Struct):
 
 _handles = partial(handles, ignores_unknown=True, errors=_REFUSALS)
 _decode = msgspec.json.Decoder(WalineSubmission).decode
+_decode_change = msgspec.json.Decoder(WalineChange).decode
+_decode_event = msgspec.json.Decoder(WalineEvent).decode
 _unwrap = msgspec.json.Decoder(_Wrapped).decode
 
 
-def routes(
-    service: ServiceContext, submissions: HttpSubmissions, serializer: CommentSerializer
-) -> list[Route]:
+def routes(service: ServiceContext, handlers: Handlers) -> list[Route]:
     """Return the routes of all sites with `waline` in their settings."""
     sites = (site for site in service.settings.sites if site.waline)
-    return routes_of(PREFIX, sites, partial(WalineApi, service, submissions, serializer))
+    return routes_of(PREFIX, sites, partial(WalineApi, service, handlers))
 
 
 class WalineApi(SiteApi):
@@ -180,27 +232,22 @@ class WalineApi(SiteApi):
 
     PREFIX = PREFIX
 
-    def __init__(
-        self,
-        service: ServiceContext,
-        submissions: HttpSubmissions,
-        serializer: CommentSerializer,
-        site: Site,
-    ) -> None:
-        super().__init__(service, submissions, site)
-        self._comments = _Serializer(serializer, service.settings.server.public_url, site.name)
+    def __init__(self, service: ServiceContext, handlers: Handlers, site: Site) -> None:
+        super().__init__(service, handlers, site)
+        public_url = service.settings.server.public_url
+        self._comments = _Serializer(handlers.serializer, public_url, site.name)
+        self._reactions = handlers.reactions
 
     def routes(self, prefix: str) -> list[Route]:
-        """Return the routes below `prefix`."""
-        read, write = super().routes(prefix)
-        old = f"{prefix}/comment"
-        read_old = partial(_read_for_version_2, read.handler)
-        return [
-            read,
-            write,
-            Route("GET", old, read_old, None, read.target_rule),
-            Route("POST", old, write.handler),
-        ]
+        """Return the routes below `prefix`, also those for version 2."""
+        found = super().routes(prefix)
+        for each in tuple(found):
+            handler = each.handler
+            if form := _FORMS.get((each.method, each.pattern.removeprefix(prefix))):
+                handler = partial(_answer_version_2, handler, form)
+            old = each.pattern.replace(f"{prefix}/api/", f"{prefix}/", 1)
+            found.append(Route(each.method, old, handler, None, each.target_rule))
+        return found
 
     def refuse(self, request: Request, error: HttpError) -> Response:
         """Return the answer to an error."""
@@ -236,14 +283,13 @@ class WalineApi(SiteApi):
             limit=size,
             order=ORDERS[query.sortBy],
             offset=(query.page - 1) * size,
-            counts_all=True,
         )
         part = await self._database.read_for_public(two_levels.read, page, selection, most)
         shown = WalineList(
             page=query.page,
             total_pages=-(-part.level.total // size),
             page_size=size,
-            count=part.total,
+            count=part.thread.count,
             data=self._comments.thread(part),
         )
         return self.answer(WalineAnswer(shown), thread_tag(self._site.name, part.thread.url))
@@ -255,6 +301,76 @@ class WalineApi(SiteApi):
         comment = accepted.comment
         root = await self._database.read(two_levels.top_of, comment.parent_id)
         return json_answer(WalineAnswer(self._comments.reply(comment, root)), *cors)
+
+    @_handles("PUT", "/waline/api/comment/{id}", _ANSWER, body=WalineChange)
+    async def like(self, request: Request) -> Response:
+        """Vote for a comment, or withdraw the vote (Waline).
+
+        Where votes are off, this changes nothing: the client always shows its heart.
+        """
+        sent = read_json(_decode_change, json_body(request))
+        await self.vote(request, int(sent.like))
+        return json_answer(WalineAnswer(), *self._cors.check(request, self._site.name))
+
+    @_handles("GET", "/waline/api/article", _ANSWER, cached=True, without_effect=("lang",))
+    async def numbers(self, query: WalineNumbersQuery) -> Response:
+        """Count views of pages, and reactions to them (Waline).
+
+        Those that the site does not have are 0.
+        """
+        paths = split_pages(query.path)
+        types = [each for each in dict.fromkeys(query.type.split(",")) if each in TYPES]
+        threads, numbers = await self._database.read_for_public(
+            self._numbers, paths, types or TYPES[:1]
+        )
+        tags = [*self.tags_of(threads), views_tag(self._site.name)]
+        return self.answer(WalineAnswer(numbers), *tags)
+
+    @_handles("POST", "/waline/api/article", _ANSWER, body=WalineEvent)
+    async def note(self, request: Request) -> Response:
+        """Count a view of a page, or a reaction to it (Waline)."""
+        sent = read_json(_decode_event, json_body(request))
+        page = self._locate(sent.path)
+        cors = self._cors.check(request, page.site)
+        kind = sent.type if sent.type in TYPES else TYPES[0]
+        more = 0
+        if kind == TYPES[0]:
+            more = self.count_view(request, page)
+        elif emoji := self._offered().get(kind):
+            with suppress(TooManyReactions):
+                given = sent.action == "inc"
+                await self._reactions.react_by_form(request, page, emoji, given=given)
+        _, [numbers] = await self._database.read(self._numbers, [page.url], [kind])
+        return json_answer(WalineAnswer([{kind: numbers[kind] + more}]), *cors)
+
+    def _offered(self) -> dict[str, str]:
+        """Return the emoji of the site by their types."""
+        return dict(zip(TYPES[1:], self._sites.reactions(self._site.name, {}), strict=False))
+
+    def _numbers(
+        self, snapshot: Snapshot, paths: Sequence[str], types: Sequence[str]
+    ) -> tuple[dict[str, Thread], list[dict[str, int]]]:
+        """Return the threads of those `paths` that are pages, and the numbers of all, by type."""
+        offered = self._offered()
+        threads = self.threads_of(paths)(snapshot)
+        found = []
+        for path in paths:
+            numbers = dict.fromkeys(types, 0)
+            if thread := threads.get(path):
+                given = reactions.counts(snapshot, thread.id) if offered else {}
+                numbers |= {kind: given.get(offered.get(kind, ""), 0) for kind in types}
+                if TYPES[0] in types:
+                    numbers[TYPES[0]] = self.views_of(snapshot, thread)
+            found.append(numbers)
+        return threads, found
+
+    @_handles("GET", "/waline/api/comment/rss", {302: NOTHING})
+    def feed(self, request: Request, query: WalineFeedQuery) -> Response:
+        """Redirect to the feed of a page, or of the site (Waline)."""
+        wanted = {"url": self._locate(query.path).url} if query.path else {}
+        up = "../" * (request.path.count("/") - 1)
+        location = f"{up}feed.atom?{urlencode({**wanted, 'site': self._site.name})}"
+        return Response(302, (("Location", location), NOT_STORED), b"")
 
 
 def _fields(request: Request) -> SubmissionFields:
@@ -347,10 +463,27 @@ class _Serializer:
         return self._base + picture if picture and self._base else ""
 
 
-async def _read_for_version_2(read: Handler, request: Request) -> Response:
-    """Return the answer of `read`, but only the data, unless it is an error."""
-    answer = read(request)
+def _alone(data: msgspec.Raw) -> bytes:
+    """Return numbers without their type if there is one, and without a list for one page."""
+    pages = msgspec.json.decode(data, type=list[dict[str, int]])
+    numbers = [next(iter(page.values())) if len(page) == 1 else page for page in pages]
+    return encode(numbers[0] if len(numbers) == 1 else numbers)
+
+
+# What version 2 gets as the body of an answer, made of its data.
+_FORMS: Final[dict[tuple[str, str], Callable[[msgspec.Raw], bytes]]] = {
+    ("GET", "/api/comment"): bytes,
+    ("GET", "/api/article"): _alone,
+    ("POST", "/api/article"): _alone,
+}
+
+
+async def _answer_version_2(
+    handler: Handler, form: Callable[[msgspec.Raw], bytes], request: Request
+) -> Response:
+    """Return the answer of `handler`, but only its data in that `form`, unless it is an error."""
+    answer = handler(request)
     found = answer if isinstance(answer, Response) else await answer
     if found.status != 200:
         return found
-    return msgspec.structs.replace(found, body=bytes(_unwrap(found.body).data))
+    return msgspec.structs.replace(found, body=form(_unwrap(found.body).data))

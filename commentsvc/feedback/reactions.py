@@ -55,6 +55,15 @@ def find_reaction(thread_id: Param, emoji: Param, reader: Param) -> Select:
 
 
 @prepared
+def _find_of_network(thread_id: Param, emoji: Param, one: Param, other: Param) -> Select:
+    return ReactionTable.select(ReactionTable.reader).where(
+        ReactionTable.thread == thread_id,
+        ReactionTable.emoji == emoji,
+        ReactionTable.network.in_([one, other]),
+    )
+
+
+@prepared
 def count_of_network(thread_id: Param, emoji: Param, one: Param, other: Param) -> Select:
     return ReactionTable.select(fn.COUNT(ReactionTable.reader)).where(
         ReactionTable.thread == thread_id,
@@ -133,6 +142,19 @@ def react_once(
     if ref and networks and _number_of(tx, ref, emoji, networks):
         return
     react(tx, page, Reaction(emoji, secrets.token_urlsafe(DIGEST)), networks, now)
+
+
+def withdraw_once(
+    tx: Transaction, page: PageRef, emoji: str, networks: Sequence[bytes], _now: int
+) -> None:
+    """Take back what `react_once` stored: one reaction of the network, if it has any."""
+    ref = _find_thread(tx, page, make=False)
+    if ref and networks:
+        found = tx.first(_find_of_network, ref.thread_id, emoji, networks[0], networks[-1])
+        if found:
+            tx.change(_take_back, ref.thread_id, emoji, found[0])
+            tx.change(_add, ref.thread_id, emoji, -1)
+            changed(tx, ref)
 
 
 def _find_thread(tx: Transaction, page: PageRef, make: bool) -> ThreadRef | None:

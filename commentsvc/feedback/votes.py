@@ -47,6 +47,13 @@ def count_of_network(comment_id: Param, one: Param, other: Param) -> Select:
 
 
 @prepared
+def _find_of_network(comment_id: Param, one: Param, other: Param) -> Select:
+    return VoteTable.select(VoteTable.voter, VoteTable.value).where(
+        VoteTable.comment == comment_id, VoteTable.network.in_([one, other])
+    )
+
+
+@prepared
 def _find_written(comment_id: Param, one: Param, other: Param) -> Select:
     return CommentTable.select(CommentTable.id).where(
         CommentTable.id == comment_id, CommentTable.network.in_([one, other])
@@ -123,6 +130,18 @@ def vote_once(
         if is_own or _votes_of(tx, comment_id, networks):
             raise TooManyVotes
     return vote(tx, comment_id, None, value, networks, now)
+
+
+def withdraw_once(tx: Transaction, comment_id: int, networks: Sequence[bytes]) -> None:
+    """Take back the vote of a reader without a word: one of the network, if it has any.
+
+    Raise UnknownComment.
+    """
+    where = _thread_of(tx, comment_id, also_deleted=True)
+    if networks and (cast := tx.first(_find_of_network, comment_id, networks[0], networks[-1])):
+        tx.change(_take_back, comment_id, cast[0])
+        tx.query(_add, comment_id, -cast[1])
+        add_to_counts(tx, {where: 0})  # only to purge
 
 
 def takes_votes(snapshot: Snapshot, comment_id: int) -> bool:

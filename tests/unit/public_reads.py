@@ -27,6 +27,7 @@ PARAMETERS = {
 # As above, where another route has a parameter of that name that means something else.
 OF_ROUTE = {
     "/waline/api/comment": {"path": "/p/", "pageSize": "1000"},
+    "/waline/api/article": {"path": "/p/", "type": "time,reaction0,reaction8"},
     "/comment": {"path": "/p/", "pageSize": "1000"},
 }
 # A site with everything that public reads show.

@@ -70,6 +70,7 @@ class Blog(ThreadingHTTPServer):
 
     def __init__(self, folder: Path, service: str = "") -> None:
         super().__init__(("127.0.0.1", 0), functools.partial(_Files, directory=str(folder)))
+        self.folder = folder
         self.service = service
 
     @property

@@ -6,6 +6,7 @@ themes have it that a comment above it names; no registry has these themes.
 
 import hashlib
 import json
+import re
 import socket
 import subprocess
 import tarfile
@@ -20,41 +21,52 @@ from tests.e2e.program import ROOT, Service, serving
 from tests.widget.browser import Blog, serve
 
 POST = "/2017/07/post/"
+ELSEWHERE = {"X_Forwarded_For": "198.51.100.7"}  # who wrote the comments that exist before
+# Clients and the checksums of their packages.
 PACKAGES = {
-    "waline": (
-        "@waline/client@3.13.0",
-        "1b65d2519132905522d9da29151013c2ccae2b9886a8f77c298125877b4cc269",
-        {"waline.umd.js": "dist/waline.umd.js", "waline.css": "dist/waline.css"},
-    ),
-    "waline 2": (
-        "@waline/client@2.15.8",
-        "a7854ee656c82dc59d5618202a7ad4ab01e1237242209ffe9faea84803104d6c",
-        {"waline.umd.js": "dist/waline.js", "waline.css": "dist/waline.css"},
-    ),
-    "artalk": (
-        "artalk@2.9.1",
-        "509aab22c4cecd68923aa6d471acf48c9abe20324f507965f6ea1deb662acafb",
-        {"Artalk.js": "dist/Artalk.iife.js", "Artalk.css": "dist/Artalk.css"},
-    ),
+    "@waline/client@3.15.2": "d4194a820adf529b33a64df32dd9656cfa810a499a0c9c04035f3d230f852e78",
+    "@waline/client@3.5.7": "849e9e224d6b358e1fa4871df5496bde6790ba9183dc2415d891f58fbce45cb0",
+    "@waline/client@2.15.8": "a7854ee656c82dc59d5618202a7ad4ab01e1237242209ffe9faea84803104d6c",
+    "@waline/client@2.3.1": "fcc3d4080c41ef80e5db7f7a35bd13d3eb3f549d51ece00374e141a48c981bf5",
+    "artalk@2.9.1": "509aab22c4cecd68923aa6d471acf48c9abe20324f507965f6ea1deb662acafb",
+    "artalk@2.8.7": "c24d8c9fd41aa771833a8e291fdecb8020b1590b4660004fce52ab8a1669e2d0",
 }
-# As in Stack and NexT: paths, or nothing for the page itself.
-WALINE = """<link rel="stylesheet" href="/waline.css"><script src="/waline.umd.js"></script>
-<p>Comments: <span class="waline-comment-count" data-path="{post}"></span> and
-<span class="waline-comment-count" data-path="/other/"></span>.</p><div id="waline"></div>
-<script>Waline.init({{el: "#waline", serverURL: "{service}/waline", lang: "en", emoji: [],
-search: false, imageUploader: false, comment: true, path: "{post}", pageSize: 2,
-commentSorting: "oldest", login: "disable"}});</script>"""
+WALINE = [name for name in PACKAGES if "waline" in name]
+ARTALK = [name for name in PACKAGES if "artalk" in name]
+CARD = ":is(.wl-card-item, .wl-item)"  # a comment of Waline's versions
+COUNTS = """<p>Comments: <span class="waline-comment-count" data-path="{post}"></span> and
+<span class="waline-comment-count" data-path="/other/"></span>. Views:
+<span class="waline-pageview-count" data-path="{post}"></span> and
+<span class="waline-pageview-count" data-path="/other/"></span>.</p><div id="waline"></div>"""
+# What themes pass on, and what keeps the client from asking other servers.
+OPTIONS = """el: "#waline", serverURL: "{service}/waline", lang: "en", emoji: [], search: false,
+pageview: true, comment: true, pageSize: 2"""
+# As in Stack, NexT and Butterfly: a script, and the page is where it runs.
+WALINE_SCRIPT = f"""<link rel="stylesheet" href="/client/waline.css"><script
+src="/client/{{script}}"></script>{COUNTS}<script>Waline.init({{{{{OPTIONS},
+commentSorting: "oldest", dark: "html[data-theme='dark']", path: window.location.pathname,
+reaction: ["/up.svg", "/down.svg"], wordLimit: 0, requiredMeta: ["nick"]}}}});</script>"""
+# As in FixIt: a module, the path without its slash at the end, and old options beside the new.
+WALINE_MODULE = f"""<link rel="stylesheet" href="/client/waline.css">{COUNTS}<script type="module">
+import {{{{ init }}}} from "/client/{{script}}"; init({{{{{OPTIONS}, path: "{{post}}",
+commentSorting: "oldest", login: "disable", meta: ["nick", "mail", "link"], copyright: false,
+reaction: ["/up.svg"], imageUploader: false, texRenderer: false}}}});</script>"""
 # As in DoIt: the page is where the script runs, and the element of its count does not name it.
-ARTALK = """<link rel="stylesheet" href="/Artalk.css"><script src="/Artalk.js"></script>
+ARTALK_BY_LOCATION = """<link rel="stylesheet" href="/artalk-client/Artalk.css">
+<script src="/artalk-client/{script}"></script>
 <p>Comments: <span class="artalk-comment-count" id="ArtalkCount"></span> and
 <span class="artalk-comment-count" data-page-key="/other/"></span>.</p><div id="artalk"></div>
 <script>Artalk.init({{el: "#artalk", server: "{service}/artalk", site: "Any name",
-flatMode: false}});</script>"""
-# As in FixIt and NexT: the page has its full address, and the element of its count has a path.
-ARTALK_BY_ADDRESS = """<link rel="stylesheet" href="/Artalk.css"><script src="/Artalk.js"></script>
-<span class="artalk-comment-count" data-page-key="{post}">-</span><div id="artalk"></div>
+useBackendConf: true, emoticons: false, flatMode: false}});</script>"""
+# As in FixIt: files of the server, a page with its full address, views, counts by path.
+ARTALK_OF_SERVER = """<link rel="stylesheet" href="{service}/artalk/dist/Artalk.css">
+<script src="{service}/artalk/dist/{script}"></script>
+<span class="artalk-comment-count" data-page-key="{post}">-</span>
+<span id="ArtalkPV" class="artalk-pv-count" data-page-key="{origin}{post}">-</span>
+<div id="artalk"></div>
 <script>Artalk.init({{el: "#artalk", pageKey: "{origin}{post}", pageTitle: "A post", locale: "en",
-server: "{service}/artalk", site: "Any name", flatMode: false}});</script>"""
+server: "{service}/artalk", site: "Any name", useBackendConf: true, emoticons: false,
+flatMode: false}});</script>"""
 # As in Icarus (full addresses) and NexT (`path` as the identifier), and an identifier without page.
 DISQUS = """<p><a href="{origin}{post}#disqus_thread">Comments</a>
 <a href="/other/#disqus_thread"></a>
@@ -64,32 +76,34 @@ DISQUS = """<p><a href="{origin}{post}#disqus_thread">Comments</a>
 <script type="module" src="{service}/static/old/disqus-count.js"></script>"""
 
 
-def client(name: str) -> dict[str, bytes]:
-    """Return the files of a client; its package is downloaded once."""
-    package, digest, wanted = PACKAGES[name]
-    folder = ROOT / "build" / "foreign-clients"
-    folder.mkdir(parents=True, exist_ok=True)
-    archive = folder / f"{name}.tgz"
+def unpack(package: str, folder: Path) -> None:
+    """Put the files of a client into `folder`; its package is downloaded once."""
+    kept = ROOT / "build" / "foreign-clients"
+    kept.mkdir(parents=True, exist_ok=True)
+    archive = kept / f"{package.replace('/', '-')}.tgz"
     if not archive.exists():
-        words = ["npm", "pack", package, "--pack-destination", str(folder), "--json"]
+        words = ["npm", "pack", package, "--pack-destination", str(kept), "--json"]
         done = subprocess.run(words, capture_output=True, text=True, check=False)
         if done.returncode:
             cannot_run(f"{package} cannot be fetched: {done.stderr.strip()}")
-        (folder / json.loads(done.stdout)[0]["filename"]).rename(archive)
-    assert hashlib.sha256(archive.read_bytes()).hexdigest() == digest
-    files = {}
+        (kept / json.loads(done.stdout)[0]["filename"]).rename(archive)
+    assert hashlib.sha256(archive.read_bytes()).hexdigest() == PACKAGES[package]
+    folder.mkdir()
     with tarfile.open(archive) as tar:
-        for as_name, path in wanted.items():
-            file = tar.extractfile(f"package/{path}")
-            assert file is not None
-            files[as_name] = file.read()
-    return files
+        for member in tar.getmembers():
+            path = Path(member.name)
+            if path.parent == Path("package/dist") and path.suffix in (".js", ".css"):
+                file = tar.extractfile(member)
+                assert file is not None
+                (folder / path.name).write_bytes(file.read())
 
 
 @pytest.fixture
 def blog(tmp_path: Path) -> Iterator[Blog]:
     folder = tmp_path / "blog"
     (folder / POST.strip("/")).mkdir(parents=True)
+    for icon in ("up.svg", "down.svg", "favicon.ico"):
+        (folder / icon).write_text('<svg xmlns="http://www.w3.org/2000/svg"/>')
     with serve(folder) as blog:
         yield blog
 
@@ -107,6 +121,8 @@ def service(blog: Blog, tmp_path: Path) -> Iterator[Service]:
         "COMMENTSVC_SITE_ORIGINS": blog.origin,
         "COMMENTSVC_SITE_WALINE": "true",
         "COMMENTSVC_SITE_ARTALK": "true",
+        "COMMENTSVC_SITE_VIEWS": "true",
+        "COMMENTSVC_SITE_REACTIONS": "👍,🎉",
     }
     with serving(tmp_path / "data", settings, listen=address) as service:
         blog.service = f"{service.address} 'unsafe-inline' data:"
@@ -121,97 +137,142 @@ def service(blog: Blog, tmp_path: Path) -> Iterator[Service]:
 
 def write(service: Service, message: str, **more: object) -> int:
     fields = {"url": POST, "author": "Ben", "message": message, **more}
-    body = json.dumps(fields).encode()
-    answer = service.request("POST", "/api/comments", body, Content_Type="application/json")
+    body, headers = json.dumps(fields).encode(), {"Content_Type": "application/json", **ELSEWHERE}
+    answer = service.request("POST", "/api/comments", body, **headers)
     assert answer.status == 201, answer
     return int(answer.json()["comment"]["id"])
 
 
-def texts(service: Service) -> list[str]:
+def listed(service: Service) -> list[dict[str, object]]:
     answer = service.request("GET", f"/api/comments?url={POST}").json()
-    return [each["content"] for each in answer["data"]]
+    return list(answer["data"])
 
 
 @pytest.fixture
 def page(blog: Blog, service: Service, chromium: Browser) -> Iterator[Page]:
-    """A page of the blog; the test fails if it asks for anything from elsewhere."""
-    asked = []
+    """A page of the blog.
+
+    The test fails if the page asks for anything from elsewhere, if a request fails, or if there is
+    an error in the browser's log.
+    """
+    asked: list[str] = []
+    failed: list[str] = []
     with visit(chromium, blog.origin) as context, watched_tab(context) as page:
         page.on("request", lambda request: asked.append(request.url))
+        page.on("requestfailed", lambda request: failed.append(request.url))
+        page.on("response", lambda each: failed.append(each.url) if each.status >= 400 else None)
+        page.on("console", lambda said: failed.append(said.text) if said.type == "error" else None)
         yield page
+        page.wait_for_load_state("networkidle")
     ours = (blog.origin, service.address, "data:", "blob:")
     assert not [url for url in asked if not url.startswith(ours)]
+    assert not failed
 
 
-def open_(page: Page, blog: Blog, service: Service, tmp_path: Path, made: tuple[str, str]) -> None:
-    """Open a page with the markup of a theme and the files of its client."""
-    name, markup = made
-    for file, content in client(name).items() if name in PACKAGES else ():
-        (tmp_path / "blog" / file).write_bytes(content)
-    text = markup.format(service=service.address, origin=blog.origin, post=POST)
-    page_file = tmp_path / "blog" / POST.strip("/") / "index.html"
-    page_file.write_text(f'<!doctype html><meta charset="utf-8"><title>A post</title>{text}')
+def open_(page: Page, blog: Blog, service: Service, markup: str, **values: str) -> None:
+    """Open a page with the markup of a theme."""
+    text = markup.format(service=service.address, origin=blog.origin, post=POST, **values)
+    (blog.folder / POST.strip("/") / "index.html").write_text(
+        f'<!doctype html><meta charset="utf-8"><title>A post</title>{text}'
+    )
     page.goto(POST)
 
 
+def write_with_waline(page: Page, service: Service) -> None:
+    page.locator("#wl-nick").fill("Cid")
+    page.locator("#wl-mail").fill("cid@blog.example")
+    page.locator("#wl-edit").fill("Written *here*")
+    page.locator(".wl-btn.primary").click()
+    expect(page.locator(".wl-content", has_text="Written here")).to_be_visible()
+    assert listed(service)[-1]["content"] == "Written *here*"
+
+
+@pytest.mark.parametrize("package", WALINE)
 def test_a_theme_made_for_waline_counts_lists_and_posts(
-    page: Page, blog: Blog, service: Service, tmp_path: Path
+    page: Page, blog: Blog, service: Service, tmp_path: Path, package: str
 ) -> None:
-    open_(page, blog, service, tmp_path, ("waline", WALINE))
-    expect(page.locator(".waline-comment-count").first).to_have_text("5")
-    expect(page.locator(".waline-comment-count").last).to_have_text("1")
+    unpack(package, tmp_path / "blog" / "client")
+    script = "waline.js" if "@2." in package else "waline.umd.js"
+    open_(page, blog, service, WALINE_SCRIPT, script=script)
+    expect(page.locator(".waline-comment-count")).to_have_text(["5", "1"])
+    expect(page.locator(".waline-pageview-count")).to_have_text(["1", "0"])
     expect(page.locator(".wl-num")).to_have_text("5")
-    top = page.locator(".wl-cards > .wl-card-item")
+    top = page.locator(f".wl-cards > {CARD}")
     expect(top).to_have_count(2)
-    expect(top.first.locator(".wl-nick").first).to_have_text("Ann <b>")
-    expect(top.first.locator(".wl-content em").first).to_have_text("first")
-    expect(top.first.locator(".wl-quote .wl-card-item")).to_have_count(2)
-    page.get_by_role("button", name="Load More").click()
+    page.get_by_role("button", name=re.compile("more", re.I)).click()
     expect(top).to_have_count(3)
-    page.locator("#wl-nick").fill("Cid")
-    page.locator("#wl-mail").fill("cid@blog.example")
-    page.locator("#wl-edit").fill("Written *here*")
-    page.locator(".wl-btn.primary").click()
-    expect(page.locator(".wl-content", has_text="Written here")).to_be_visible()
-    assert texts(service)[-1] == "Written *here*"
-    top.first.get_by_role("button", name="Reply").first.click()
-    page.locator(".wl-card-item #wl-edit").fill("An answer from here")
-    page.locator(".wl-card-item .wl-btn.primary").click()
+    first = top.filter(has_text="Ann <b>")
+    expect(first.locator(".wl-nick").first).to_have_text("Ann <b>")
+    expect(first.locator(".wl-content em").first).to_have_text("first")
+    expect(page.locator(".wl-time").first).not_to_be_empty()
+    expect(first.locator(f".wl-quote {CARD}")).to_have_count(2)
+    write_with_waline(page, service)
+    first.locator(".wl-reply").first.click()
+    page.locator(f"{CARD} #wl-edit").fill("An answer from here")
+    page.locator(f"{CARD} .wl-btn.primary").click()
     expect(page.locator(".wl-quote .wl-content", has_text="An answer from here")).to_be_visible()
-    listed = service.request("GET", f"/api/comments?url={POST}").json()["data"]
-    assert listed[-1]["parent"] is not None
+    assert listed(service)[-1]["parent"] is not None
 
 
-def test_a_theme_made_for_version_2_of_waline_counts_lists_and_posts(
+@pytest.mark.parametrize("package", WALINE)
+def test_walines_heart_and_reactions_are_votes_and_reactions_that_can_be_taken_back(
+    page: Page, blog: Blog, service: Service, tmp_path: Path, package: str
+) -> None:
+    if package.endswith("@2.3.1"):
+        pytest.skip("this version has neither")
+    unpack(package, tmp_path / "blog" / "client")
+    script = "waline.js" if "@2." in package else "waline.umd.js"
+    open_(page, blog, service, WALINE_SCRIPT, script=script)
+    heart = page.locator(f".wl-cards > {CARD}").first.locator(".wl-like").first
+    thumb = page.locator(".wl-reaction-item").first
+
+    def numbers() -> tuple[object, object]:
+        counts = service.request("GET", f"/api/comments/counts?url={POST}&reactions=yes").json()
+        return listed(service)[0]["votes"], counts["reactions"][POST]["👍"]
+
+    for number in (1, 0, 1):
+        with page.expect_response(lambda each: each.request.method == "PUT"):
+            heart.click()
+        with page.expect_response(lambda each: each.request.method == "POST"):
+            thumb.click()
+        expect(thumb.locator(".wl-reaction-votes")).to_have_text(str(number))
+        assert numbers() == (number, number)
+    page.reload()
+    expect(thumb.locator(".wl-reaction-votes")).to_have_text("1")
+    expect(heart).to_contain_text("1")
+
+
+def test_a_theme_may_load_waline_as_a_module(
     page: Page, blog: Blog, service: Service, tmp_path: Path
 ) -> None:
-    open_(page, blog, service, tmp_path, ("waline 2", WALINE))
-    expect(page.locator(".waline-comment-count").first).to_have_text("5")
+    unpack(WALINE[0], tmp_path / "blog" / "client")
+    open_(page, blog, service, WALINE_MODULE, script="waline.js")
     expect(page.locator(".wl-num")).to_have_text("5")
-    top = page.locator(".wl-cards > .wl-card-item")
-    expect(top).to_have_count(2)
-    expect(page.locator(".wl-time").first).not_to_be_empty()
-    page.locator("#wl-nick").fill("Cid")
-    page.locator("#wl-mail").fill("cid@blog.example")
-    page.locator("#wl-edit").fill("Written *here*")
-    page.locator(".wl-btn.primary").click()
-    expect(page.locator(".wl-content", has_text="Written here")).to_be_visible()
-    assert texts(service)[-1] == "Written *here*"
+    expect(page.locator(".waline-pageview-count")).to_have_text(["1", "0"])
+    feeds = page.locator(".wl-rss a")
+    expect(feeds).to_have_count(2)
+    for number in range(2):
+        answer = page.request.get(feeds.nth(number).get_attribute("href") or "")
+        assert "<feed" in answer.text()
+    write_with_waline(page, service)
 
 
 def write_with_artalk(page: Page, service: Service) -> None:
-    page.locator(".atk-name").fill("Cid")
+    page.locator(".atk-header").locator("[name=name], [name=nick]").fill("Cid")
     page.locator(".atk-email").fill("cid@blog.example")
     page.locator(".atk-textarea").fill("Written *here*")
     page.locator(".atk-send-btn").click()
     expect(page.locator(".atk-content", has_text="Written here")).to_be_visible()
-    assert texts(service)[-1] == "Written *here*"
+    assert listed(service)[-1]["content"] == "Written *here*"
 
 
+@pytest.mark.parametrize("script", ["Artalk.js", "ArtalkLite.js"])
+@pytest.mark.parametrize("package", ARTALK)
 def test_a_theme_made_for_artalk_counts_lists_and_posts(
-    page: Page, blog: Blog, service: Service, tmp_path: Path
+    page: Page, blog: Blog, service: Service, tmp_path: Path, package: str, script: str
 ) -> None:
-    open_(page, blog, service, tmp_path, ("artalk", ARTALK))
+    unpack(package, tmp_path / "blog" / "artalk-client")
+    open_(page, blog, service, ARTALK_BY_LOCATION, script=script)
     expect(page.locator(".artalk-comment-count").first).to_have_text("5")
     expect(page.locator(".artalk-comment-count").last).to_have_text("1")
     top = page.locator(".atk-list-comments-wrap > .atk-comment-wrap")
@@ -220,23 +281,33 @@ def test_a_theme_made_for_artalk_counts_lists_and_posts(
     expect(first.locator(".atk-nick").first).to_have_text("Ann <b>")
     expect(first.locator(".atk-content em").first).to_have_text("first")
     expect(first.locator(".atk-comment-children .atk-comment-wrap")).to_have_count(2)
-    expect(top.nth(1).locator("pre")).to_have_text("a *b*\n\nc\n")
+    expect(top.nth(1).locator("pre")).to_have_text("a *b*\n\nc", use_inner_text=True)
     write_with_artalk(page, service)
+    page.reload()  # the client knows its reader now, and asks for notifications
+    expect(top).to_have_count(4)
+    page.locator("[data-action=open-sidebar]").click()
+    expect(page.locator(".atk-sidebar-iframe-wrap iframe")).to_be_attached()
 
 
-def test_a_theme_may_name_its_pages_for_artalk_by_their_addresses(
-    page: Page, blog: Blog, service: Service, tmp_path: Path
+@pytest.mark.parametrize("package", ARTALK)
+def test_a_theme_may_load_artalk_from_the_server_and_name_its_pages_by_their_addresses(
+    page: Page, blog: Blog, service: Service, tmp_path: Path, package: str
 ) -> None:
-    open_(page, blog, service, tmp_path, ("artalk", ARTALK_BY_ADDRESS))
+    unpack(package, tmp_path / "blog" / "artalk-client")
+    open_(page, blog, service, ARTALK_OF_SERVER, script="Artalk.js")
     expect(page.locator(".artalk-comment-count")).to_have_text("5")
-    expect(page.locator(".atk-list-comments-wrap > .atk-comment-wrap")).to_have_count(3)
+    expect(page.locator("#ArtalkPV")).to_have_text("1")
+    top = page.locator(".atk-list-comments-wrap > .atk-comment-wrap")
+    expect(top).to_have_count(3)
+    vote = top.first.get_by_text("Vote Up").or_(top.first.get_by_text("Up ("))
+    with page.expect_response(lambda each: "vote" in each.url):
+        vote.first.click()
+    assert [each["votes"] for each in listed(service)[:3]] == [0, 0, 1]
     write_with_artalk(page, service)
 
 
-def test_a_theme_made_for_disqus_counts(
-    page: Page, blog: Blog, service: Service, tmp_path: Path
-) -> None:
-    open_(page, blog, service, tmp_path, ("disqus", DISQUS))
+def test_a_theme_made_for_disqus_counts(page: Page, blog: Blog, service: Service) -> None:
+    open_(page, blog, service, DISQUS)
     expect(page.locator("a").first).to_have_text("5 comments")
     expect(page.locator("a").last).to_have_text("1 comment")
     expect(page.locator(".disqus-comment-count")).to_have_text(["5 comments", "5 comments", "?"])

@@ -25,16 +25,14 @@ from collections.abc import Coroutine, Iterable, Sequence
 from datetime import UTC, datetime
 from email.utils import format_datetime
 from functools import partial
-from typing import Annotated, Any, Final, Literal, NamedTuple
+from typing import Annotated, Any, Final, Literal
 
 import msgspec
 from msgspec import UNSET, Meta, UnsetType
 
 from commentsvc.api import feeds
-from commentsvc.api.author import VALUES, AuthorActions, with_text
-from commentsvc.api.feeds import Feeds
+from commentsvc.api.author import VALUES, with_text
 from commentsvc.api.parameters import FORMER, PageUrl
-from commentsvc.api.submit import HttpSubmissions
 from commentsvc.auth.edit_tokens import EditTokens
 from commentsvc.auth.sessions import cookie_value
 from commentsvc.comments import queries, submission, tree
@@ -42,7 +40,15 @@ from commentsvc.comments.page_urls import PageRef
 from commentsvc.comments.queries import Thread
 from commentsvc.comments.submission import SubmissionFields
 from commentsvc.compat import two_levels
-from commentsvc.compat.common import SiteApi, error_text, guarded, json_body, prefixes, routes_of
+from commentsvc.compat.common import (
+    Handlers,
+    SiteApi,
+    error_text,
+    guarded,
+    json_body,
+    prefixes,
+    routes_of,
+)
 from commentsvc.compat.isso import messages
 from commentsvc.compat.isso.messages import (
     IssoComment,
@@ -69,7 +75,6 @@ from commentsvc.http.messages import (
     NOT_STORED,
     PREFLIGHT_AGE,
     VARY_ORIGIN,
-    CorsPolicy,
     Headers,
     HttpError,
     Request,
@@ -158,15 +163,6 @@ _redirects = partial(handles, answer={302: NOTHING, 404: TEXT}, ignores_unknown=
 NAMES: Final = ("embed.min.js", "count.min.js", "isso.css")
 
 
-class Handlers(NamedTuple):
-    """Our own handlers for requests that Isso's clients make in the same way."""
-
-    submissions: HttpSubmissions
-    actions: AuthorActions
-    feeds: Feeds
-    cors: CorsPolicy
-
-
 def _pictures(service: str, pictures: str) -> str:
     """Return the address of pictures for `IssoSerializer`; "" if the address is not known.
 
@@ -200,15 +196,14 @@ class IssoApi(SiteApi):
     PREFIX = PREFIX
 
     def __init__(self, service: ServiceContext, handlers: Handlers, site: Site) -> None:
-        super().__init__(service, handlers.submissions, site)
+        super().__init__(service, handlers, site)
         settings = service.settings
-        self._blog = site.origin
         self._votes = VALUES[settings.comments.votes]
         self._tokens = EditTokens(service.keys)
         pictures = _pictures(settings.server.public_url, service.sites.options[site.name].pictures)
         self._serializer = IssoSerializer(service.keys[0], pictures)
         self._clock = service.clock
-        _, self._actions, self._feeds, self._cors = handlers
+        self._feeds = handlers.feeds
         self._is_secure = settings.server.public_url.startswith("https://")
         self._config = IssoConfig(
             reply_to_self=True,
@@ -478,10 +473,7 @@ class IssoApi(SiteApi):
     def file(self, request: Request) -> Response:
         """Redirect to Isso's own style sheet on the blog."""
         name = request.path.rpartition("/")[2]
-        if name not in NAMES or not self._blog:
-            raise HttpError(404, *NOTHING_HERE)
-        location = f"{self._blog}/{FILES}/{name}"
-        return Response(302, (("Location", location), NOT_STORED), b"")
+        return self.on_blog(f"{FILES}/{name}" if name in NAMES else None)
 
     def preflight(self, request: Request, methods: Sequence[str]) -> Response:
         """OPTIONS: 204 with the CORS headers for Isso's clients on pages of the site."""

@@ -1,5 +1,6 @@
 """The API for Artalk's client: what it counts, lists and posts."""
 
+import asyncio
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -11,7 +12,7 @@ from commentsvc.http.messages import Response
 from commentsvc.moderation.threads import set_state
 from commentsvc.settings.schema import ServerSettings
 from tests.unit.app_fixture import Served, data, served
-from tests.unit.compat.test_waline import BLOG, FOREIGN, delete
+from tests.unit.compat.test_waline import BLOG, ELSEWHERE, FOREIGN, delete
 
 HERE = "https://comments.example"
 API = "/artalk/api/v2"
@@ -141,3 +142,65 @@ def test_each_site_has_its_own_address(service: Served) -> None:
     assert settings["gravatar"]["mirror"] == f"{HERE}/artalk-2017/avatar/"
     assert settings["gravatar"]["params"] == "site=2017"
     assert service.get("/artalk-without/api/v2/conf").status == 404
+
+
+@pytest.mark.parametrize("name", ["Artalk.js", "Artalk.css", "ArtalkLite.js", "i18n/fr.js"])
+def test_files_of_the_client_are_those_of_the_blog(service: Served, name: str) -> None:
+    answer = service.get(f"/artalk/dist/{name}")
+    location = dict(answer.headers)["Location"]
+    assert (answer.status, location) == (302, f"{BLOG}/artalk-client/{name}")
+    for other in ("embed.js", "../Artalk.js", "i18n/../x.js", "i18n/f%2Fr.js", ""):
+        assert service.get(f"/artalk/dist/{other}").status == 404
+
+
+def test_nobody_has_notifications_or_has_signed_in(service: Served) -> None:
+    none = {"notifies": [], "count": 0}
+    assert data(service.get(f"{API}/notifies?name=Tom&email=tom@b.example")) == none
+    assert data(service.post(f"{API}/notifies/1/abc", {})) == none
+    status = data(service.get(f"{API}/user/status?name=Tom&email=tom@b.example"))
+    assert status == {"is_admin": False, "is_login": False}
+    assert b"<a" not in service.get("/artalk/sidebar/?pageKey=/p/").body
+
+
+def test_in_place_of_notifications_there_are_mails_where_there_is_mail(tmp_path: Path) -> None:
+    settings = replace(FOREIGN, mail=replace(FOREIGN.mail, host="mail.example"))
+    with served(tmp_path, settings) as service:
+        shown = service.get("/artalk/sidebar/?pageKey=/p/%22%3E&user=any").body.decode()
+    assert '<a href="../../follow?url=%2Fp%2F%22%3E&amp;site=blog" target="_blank">' in shown
+
+
+def test_votes_are_of_networks(service: Served) -> None:
+    number = written(service)
+    for direction, peer, wanted in (
+        ("up", ELSEWHERE, (1, 0)),
+        ("up", ELSEWHERE, (1, 0)),
+        ("down", "203.0.113.1", (0, 0)),
+        ("down", "233.252.0.1", (0, 1)),
+    ):
+        target = f"{API}/votes/comment_{direction}/{number}"
+        answer = service.ask("POST", target, b"{}", peer, content_type="application/json")
+        assert (data(answer)["up"], data(answer)["down"]) == wanted
+    assert data(service.get(f"{API}/conf"))["frontend_conf"]["voteDown"] is True
+    assert service.post(f"{API}/votes/comment_up/99", {}).status == 404
+
+
+def test_views_of_pages_are_counted(service: Served) -> None:
+    view = service.post(f"{API}/pages/pv", {"page_key": f"{BLOG}/p/", "page_title": "A"})
+    assert data(view) == {"pv": 1}
+    asyncio.run(service.views.store())
+    counted = service.get(f"{API}/stats/page_pv?page_keys=/p/,/q/,https://evil.example/")
+    assert data(counted) == {"data": {"/p/": 1, "/q/": 0, "https://evil.example/": 0}}
+    assert "views:blog" in counted.tags
+    other = "/artalk-2017/api/v2"
+    assert data(service.get(f"{other}/conf"))["frontend_conf"]["pvAdd"] is False
+    assert data(service.post(f"{other}/pages/pv", {"page_key": "/p/"})) == {"pv": 0}
+
+
+@pytest.mark.parametrize("flat", ["true", "false"])
+def test_all_numbers_of_comments_agree_after_a_deletion(service: Served, flat: str) -> None:
+    first = written(service)
+    written(service, "Reply", rid=first)
+    written(service, "Another")
+    delete(service, first)
+    counted = data(service.get(f"{API}/stats/page_comment?page_keys=/p/"))["data"]
+    assert counted == {"/p/": listed(service, f"&flat_mode={flat}")["count"]} == {"/p/": 2}

@@ -1,5 +1,7 @@
 """The API for Waline's client: what it counts, lists and posts."""
 
+import asyncio
+import json
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -16,8 +18,11 @@ from tests.unit.admin_client import employ
 from tests.unit.app_fixture import NOW, SETTINGS, Served, data, served
 
 BLOG = "https://blog.example"
+ELSEWHERE = "198.51.100.7"
 SITES = (
-    Site(name="blog", origins=(BLOG,), waline=True, artalk=True),
+    Site(
+        name="blog", origins=(BLOG,), waline=True, artalk=True, views=True, reactions=("👍", "🎉")
+    ),
     Site(name="2017", origins=("https://old.example",), waline=True, artalk=True),
     Site(name="without"),
 )
@@ -193,3 +198,118 @@ def test_each_site_has_its_own_address(service: Served) -> None:
     written(service)
     assert data(service.get("/waline-2017/api/comment?path=/p/"))["data"]["data"] == []
     assert service.get("/waline-without/api/comment?path=/p/").status == 404
+
+
+def change(service: Served, number: int, *, like: object, peer: str = ELSEWHERE) -> Response:
+    body = json.dumps({"like": like}).encode()
+    headers = {"content_type": "application/json", "authorization": "Bearer ", "origin": BLOG}
+    return service.ask("PUT", f"/waline/api/comment/{number}?lang=en", body, peer, **headers)
+
+
+def test_the_heart_is_a_vote_of_the_network_that_it_can_take_back(service: Served) -> None:
+    number = written(service)
+    for like, votes in ((True, 1), (True, 1), (False, 0), (False, 0), (True, 1)):
+        answer = change(service, number, like=like)
+        assert (answer.status, data(answer)["errno"]) == (200, 0)
+        assert listed(service)["data"][0]["like"] == votes
+    assert change(service, number, like=True, peer="203.0.113.9").status == 200
+    assert change(service, number, like=False, peer="203.0.113.99").status == 200
+    assert listed(service)["data"][0]["like"] == 1
+    assert change(service, number, like=True, peer="192.0.2.1").status == 200
+    assert listed(service)["data"][0]["like"] == 1, "nobody votes for the own comment"
+
+
+def test_a_heart_for_another_site_or_of_another_blog_is_refused(service: Served) -> None:
+    fields = {"nick": "Tom", "comment": "There", "url": "/p/"}
+    number = int(data(service.post("/waline-2017/api/comment", fields))["data"]["objectId"])
+    delete(service, gone := written(service))
+    for unknown in (number, gone, 99, 0):
+        assert change(service, unknown, like=True).status == 404
+    assert change(service, written(service), like="yes").status == 400
+    body = b'{"like": true}'
+    headers = {"content_type": "application/json", "origin": "https://evil.example"}
+    answer = service.ask("PUT", f"/waline/api/comment/{written(service)}", body, **headers)
+    assert answer.status == 403
+
+
+def test_a_heart_changes_nothing_where_votes_are_off(tmp_path: Path) -> None:
+    settings = msgspec.structs.replace(FOREIGN, comments=CommentsSettings(votes="off"))
+    with served(tmp_path, settings) as service:
+        number = written(service)
+        assert change(service, number, like=True).status == 200
+        assert listed(service)["data"][0]["like"] == 0
+
+
+def numbers(service: Served, query: str, version: str = "/api") -> Any:
+    answer = data(service.get(f"/waline{version}/article?{query}&lang=en"))
+    return answer["data"] if version else answer
+
+
+def note(service: Served, kind: str, action: str = "inc", version: str = "/api") -> Any:
+    fields = {"path": "/p/", "type": kind, "action": action}
+    target = f"/waline{version}/article?lang=en"
+    headers = {"content_type": "application/json", "origin": BLOG}
+    answer = service.ask("POST", target, json.dumps(fields).encode(), ELSEWHERE, **headers)
+    assert answer.status == 200, answer.body
+    return data(answer)["data"] if version else data(answer)
+
+
+def test_reactions_are_the_sites_in_their_order(service: Served) -> None:
+    written(service)
+    assert note(service, "reaction1") == [{"reaction1": 1}]
+    assert note(service, "reaction1") == [{"reaction1": 1}]
+    counts = data(service.get("/api/comments/counts?url=/p/&reactions=yes"))["reactions"]
+    assert counts["/p/"] == {"👍": 0, "🎉": 1}
+    query = "path=/p/,/q/,https://evil.example/&type=reaction0,reaction1,reaction8"
+    some, none = (
+        {"reaction0": 0, "reaction1": 1, "reaction8": 0},
+        dict.fromkeys(("reaction0", "reaction1", "reaction8"), 0),
+    )
+    assert numbers(service, query) == [some, none, none]
+    assert numbers(service, query, version="") == [some, none, none]
+    assert numbers(service, "path=/p/&type=reaction0,reaction1", "") == {
+        "reaction0": 0,
+        "reaction1": 1,
+    }
+    assert note(service, "reaction8") == [{"reaction8": 0}]
+    assert note(service, "reaction1", "desc", version="") == 0
+    assert note(service, "reaction1", "desc") == [{"reaction1": 0}]
+
+
+def test_views_are_those_of_the_site(service: Served) -> None:
+    assert note(service, "time") == [{"time": 1}]
+    assert note(service, "time", version="") == 1
+    asyncio.run(service.views.store())
+    assert numbers(service, "path=/p/,/q/&type=time") == [{"time": 2}, {"time": 0}]
+    assert numbers(service, "path=/p/,/q/&type=time", version="") == [2, 0]
+    assert numbers(service, "path=/p/", version="") == 2
+    answer = service.get("/waline/api/article?path=/p/&type=time&lang=en")
+    assert set(answer.tags) == {"thread:blog:/p/", "views:blog"}
+    many = ",".join(f"/{number}/" for number in range(101))
+    assert service.get(f"/waline/api/article?path={many}").status == 400
+
+
+def test_nothing_is_counted_where_views_and_reactions_are_off(tmp_path: Path) -> None:
+    sites = tuple(msgspec.structs.replace(each, views=False, reactions=()) for each in SITES)
+    with served(tmp_path, msgspec.structs.replace(FOREIGN, sites=sites)) as service:
+        for kind in ("time", "reaction0"):
+            assert note(service, kind) == [{kind: 0}]
+
+
+def test_links_to_feeds_lead_to_ours(service: Served) -> None:
+    written(service)
+    for query, wanted in (("?path=/p/", "url=%2Fp%2F&site=blog"), ("", "site=blog")):
+        answer = service.get(f"/waline/api/comment/rss{query}")
+        assert answer.status == 302
+        location = dict(answer.headers)["Location"]
+        assert location == f"../../../feed.atom?{wanted}"
+        assert service.get(location.removeprefix("../../..")).status == 200
+
+
+def test_all_numbers_of_comments_agree_after_a_deletion(service: Served) -> None:
+    first = written(service)
+    written(service, "Reply", pid=first)
+    written(service, "Another")
+    delete(service, first)
+    counted = data(service.get(f"{READ}&type=count&url=/p/"))["data"]
+    assert counted == [listed(service)["count"]] == [2]
