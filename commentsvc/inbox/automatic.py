@@ -46,8 +46,14 @@ _BEGINS_REPLY: Final = re.compile(
     re.IGNORECASE,
 ).match
 _BEGINNING: Final = 600  # characters: a greeting, thanks, and the sentence that says it
+# In scripts that put spaces between words, a phrase begins with a word.
 _MACHINES: Final = re.compile(
-    rf"(?<![^\W\d_])(?:{'|'.join(re.escape(word) for word in MACHINES)})", re.IGNORECASE
+    "|".join(
+        ("" if "\u0e00" <= phrase[0] <= "\u0e7f" or phrase[0] >= "\u3040" else r"(?<![^\W\d_])")
+        + re.escape(phrase)
+        for phrase in MACHINES
+    ),
+    re.IGNORECASE,
 ).search
 _PREFIX: Final = re.compile(r"[^:：]{1,40}[:：]").match
 

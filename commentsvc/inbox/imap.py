@@ -163,7 +163,8 @@ class ImapFetcher:
         validity = folder[b"UIDVALIDITY"]
         continues = before is not None and before.validity == validity
         first = before.uid + 1 if before and continues else 0
-        last = max(first, folder[b"UIDNEXT"]) - 1  # what comes later is found again, and known
+        # What comes later is found again, and known. Some servers do not tell what comes next.
+        last = max(first, folder.get(b"UIDNEXT", 1)) - 1
         if before is None:
             since: list[object] = ["UNSEEN"]
         elif continues:

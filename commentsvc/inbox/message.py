@@ -101,11 +101,8 @@ class MailParser:
 
     def read(self, raw: bytes) -> ReceivedMail:
         """Read a mail. Raise Unwanted for those that no person wrote, or not to us."""
+        raw = raw.lstrip(b"\r\n")
         head = re.split(rb"\r?\n\r?\n|\r\r", raw[: HEADERS_SIZE + 4], maxsplit=1)[0]
-        if len(head) > HEADERS_SIZE:
-            raise Unwanted("its header is too long")
-        if any(len(each) > TYPE_SIZE for each in _TYPES(_with_newlines(head))):
-            raise Unwanted("a field of its header is too long")
         try:
             fields = BytesHeaderParser().parsebytes(head)
             word = self._addresses.find("\n".join(_values(fields, *_RECIPIENTS)))
@@ -118,6 +115,8 @@ class MailParser:
             raise Unwanted(reason)
         name = _identity(fields, raw, word.outbox_id)
         try:
+            if len(head) > HEADERS_SIZE:
+                raise Unreadable("its header is too long")
             words, doubt, why = self._answer(raw, fields)
         except Exception as error:  # as above, and Unreadable
             words, why, doubt = "", str(error), UNREADABLE

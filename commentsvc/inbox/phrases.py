@@ -162,6 +162,15 @@ AUTOMATIC: Final = _split(
 MACHINES: Final = _split(
     """
     out of office, out of the office, away from my desk, away from the office, on annual leave,
+    currently on vacation, i'm on vacation, i am on vacation, i'm on holiday, i am on holiday,
+    currently travelling, currently traveling, on sabbatical, i'm away, i am away until,
+    upon my return, no longer work at, no longer with the company, have left the company,
+    address is no longer, ticket has been created, we received your, get back to you when,
+    wieder erreichbar, nicht erreichbar, derzeit im urlaub, zurzeit im urlaub, nicht weitergeleitet,
+    suis en vacances, actuellement en cong, suis en déplacement, à mon retour, dès mon retour,
+    estoy fuera hasta, encuentro de vacaciones, estamos de vacaciones, sono in vacanza, sarò fuori,
+    rientro il, rientrerò, op vakantie tot, de folga até, encontro-me de férias, na urlopie,
+    正在休假, 现在外出, 外出しており, 邮件已收, 까지 휴가, 休暇をいただいて,
     on vacation until, on holiday until, on leave until, on parental leave, on maternity leave,
     limited access to e, limited access to my e, no access to e, no access to my e,
     automatic reply, automatic response, automated reply, automated response, automated message,

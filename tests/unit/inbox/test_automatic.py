@@ -86,3 +86,26 @@ def test_the_subject_of_an_answering_machine_is_known_in_many_languages(subject:
 )
 def test_what_a_person_sends_is_not(headers: dict[str, str]) -> None:
     assert reason(**headers) == ""
+
+
+@pytest.mark.parametrize(
+    "words",
+    ["Thank you. I'm currently on vacation.", "Hi,\n\nI will reply upon my return.",
+     "This address is no longer in use.", "Ich bin ab Montag wieder erreichbar.",
+     "Bonjour, je suis en vacances.", "Estoy fuera hasta el lunes.", "Sarò fuori fino a lunedì.",
+     "Do poniedziałku przebywam na urlopie.", "我正在休假，将于1月5日回来。",
+     "现在外出，回来后回复您。",
+     "您好，您的邮件已收到。", "1月5日まで休暇をいただいております。", "1월 5일까지 휴가입니다.",
+     "ฉันลาพักร้อนถึงวันจันทร์"],
+)  # fmt: skip
+def test_the_text_of_an_answering_machine_is_known_in_many_languages(words: str) -> None:
+    assert automatic.may_be_of_machine(words)
+
+
+@pytest.mark.parametrize(
+    "words",
+    ["I was on vacation, so sorry for the late answer.", "That is on page 5.", "我休息了。",
+     "Im Urlaub lese ich mehr.", "The holiday was long, and the weather good."],
+)  # fmt: skip
+def test_the_words_of_a_person_are_not_those_of_a_machine(words: str) -> None:
+    assert not automatic.may_be_of_machine(words)

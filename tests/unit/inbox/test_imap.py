@@ -118,6 +118,27 @@ def test_answers_are_fetched_at_once_and_once_and_other_mails_are_left_alone(
     fetching(again)
 
 
+def test_a_server_that_does_not_tell_the_next_number_is_read(
+    server: ImapServer, fetching: Fetching, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It may leave that out (RFC 3501, 6.3.1)."""
+    select = IMAPClient.select_folder
+
+    def without_next(client: IMAPClient, folder: str) -> dict[bytes, Any]:
+        return {key: each for key, each in select(client, folder).items() if key != b"UIDNEXT"}
+
+    monkeypatch.setattr(IMAPClient, "select_folder", without_next)
+    deliver(server, "before we came", 1)
+
+    async def story(taken: list[bytes]) -> None:
+        await until(lambda: len(taken) == 1, "the mail that was there")
+        await asyncio.to_thread(deliver, server, "while we idle", 2)
+        await until(lambda: len(taken) == 2, "the mail that came")
+        await until(lambda: server.unseen() == 0, "both to be marked as seen")
+
+    fetching(story)
+
+
 @pytest.mark.sqlite_only("the database is not reached")
 def test_a_mail_that_comes_just_before_the_client_waits_is_fetched_soon(
     server: ImapServer, fetching: Fetching, monkeypatch: pytest.MonkeyPatch

@@ -221,6 +221,17 @@ def test_a_long_text_is_told_of(body: bytes, fields: dict[str, str]) -> None:
     assert (mail.words, mail.doubt) == ("", UNREADABLE)
 
 
+def test_a_person_is_told_of_a_header_that_is_too_long_to_read() -> None:
+    raw = plain(ORIGINAL, "Come in.")
+    for field in (b"X: " + b"a" * 200_000, b'Content-Type: text/plain; x="' + b"a" * 5_000 + b'"'):
+        mail = PARSER.read(raw.replace(b"\r\n\r\n", b"\r\n" + field + b"\r\n\r\n", 1))
+        assert (mail.words, mail.doubt) == ("", UNREADABLE)
+
+
+def test_empty_lines_above_a_mail_hide_nothing() -> None:
+    assert PARSER.read(b"\r\n\n" + plain(ORIGINAL, "Come in.")).words == "Come in."
+
+
 def test_a_garbled_text_is_held() -> None:
     kind = {"Content_Type": "text/plain; charset=utf-8", "Content_Transfer_Encoding": "8bit"}
     assert PARSER.read(with_body(b"\xff\xfe ok", **kind)).doubt == UNCERTAIN
