@@ -40,7 +40,8 @@ AGREES: Final = _split(
     evet teşekkürler teşekkür sağol sağolun onayla onaylandı onaylıyorum tamam نعم شكرا شكراً
     موافق موافقة حسنا أوافق بله ممنون مرسی سپاس تشکر متشکرم تأیید تایید باشه شکریہ ہاں جی כן
     תודה אשר מאשר מאשרת מאושר בסדר
-    हाँ हां धन्यवाद शुक्रिया स्वीकृत मंज़ूर ठीक हो হ্যাঁ ধন্যবাদ অনুমোদন ঠিক ஆம் நன்றி சரி
+    हाँ हां धन्यवाद शुक्रिया स्वीकृत मंज़ूर ठीक हो হ্যাঁ ধন্যবাদ অনুমোদন ঠিক মঞ্জুর ஆம் நன்றி சரி
+    ٹھیک منظور
     ack absolutely allow allowed amazing appreciated brilliant definitely done lovely noted received
     understood wonderful klar toll zustimmen freischalten freigeschaltet approuve j'approuve
     j’approuve publie publiez aprueba apruébalo publica publícalo claro bueno aprova certo goed
@@ -68,6 +69,7 @@ BESIDE: Final = _split(
     veľmi velmi puno lijepa najlepša szépen nagyon és mult foarte frumos så mycket mange tusen
     og paljon suur большое огромное и вам тебе дуже щиро вялікі много πολύ σας και çok ederim ve
     جزيلا جزيلاً لك على خیلی شما بہت آپ का רבה לך मेरी बहुत अनेक আপনাকে மிக்க มาก ครับ ค่ะ นะ ơn
+    skal ha آپکا کا کو ہے आपका आपको का है অনেক আছে உங்களுக்கு மிகவும்
     ý nhiều bạn kasih banyak sekali la 대단히 정말 너무 とても 本当に 先生
     """
 )
@@ -107,6 +109,7 @@ REMOVES: Final = _split(
     supprimons bórralo elimínalo basura apague apaga exclui remova rejeita disiscrivi cancellami
     afmelden afkeuren spamu wypisz afmeld avmeld avregistrera roska töröl leiratkozás dezabonare
     отписаться отписка спам відписатися απεγγραφή ανεπιθύμητο abonelikten ספאם الغاء إلغاء اسپم
+    سپیم हटाएँ हटाएं মুছুন நீக்கு
     स्पैम স্প্যাম ஸ்பேம் สแปม rác huỷ hủy 垃圾 退订 退訂 スパム 配信停止 스팸 수신거부
     """
 )
@@ -114,7 +117,7 @@ REMOVES: Final = _split(
 REFUSES: Final = REMOVES | _split(
     """
     n no nope never nein nicht non nee não nao ne nej inte ikke nei ei nie nem nu нет ні не όχι
-    hayır لا نه לא नहीं না இல்லை ไม่ không tidak 不 不是 不行 いいえ だめ 아니요 아니오
+    hayır لا نه לא नहीं نہیں না இல்லை வேண்டாம் ไม่ không tidak 不 不是 不行 いいえ だめ 아니요 아니오
     """
 )
 # How the subjects of automatic mails begin: Exchange's and Outlook's own translations, and those
@@ -150,7 +153,8 @@ AUTOMATIC: Final = _split(
     απουσία από το γραφείο,
     otomatik yanıt, otomatik cevap, ofis dışında, رد تلقائي, الرد التلقائي, خارج المكتب,
     پاسخ خودکار, پاسخگوی خودکار, תשובה אוטומטית, מענה אוטומטי, מחוץ למשרד, स्वचालित उत्तर,
-    स्वचालित जवाब, ตอบกลับอัตโนมัติ, การตอบกลับอัตโนมัติ, trả lời tự động, thư trả lời tự động,
+    स्वचालित जवाब, স্বয়ংক্রিয় উত্তর, خودکار جواب, தானியங்கு பதில், தானியங்கி பதில்,
+    ตอบกลับอัตโนมัติ, การตอบกลับอัตโนมัติ, trả lời tự động, thư trả lời tự động,
     vắng mặt, balasan otomatis, jawaban otomatis, di luar kantor, aŭtomata respondo,
     自动回复, 自动答复, 自動回覆, 自動答覆, 自動回復, 外出通知, 不在办公室, 不在辦公室, 自動返信,
     自動応答, 不在通知, 不在のお知らせ, 자동 회신, 자동 응답, 자동응답, 자동회신, 부재 중,
@@ -205,6 +209,7 @@ MACHINES: Final = _split(
     σε άδεια, αυτόματη απάντηση, απουσιάζω, ofis dışında, ofiste değil, izindeyim, izinde olacağım,
     yıllık izin, otomatik yanıt, otomatik cevap, خارج المكتب, في إجازة, رد تلقائي, خارج از دفتر,
     در مرخصی, پاسخ خودکار, מחוץ למשרד, בחופשה, תשובה אוטומטית, מענה אוטומטי, दफ़्तर से बाहर,
+    স্বয়ংক্রিয় উত্তর, অফিসের বাইরে, خودکار جواب, دفتر سے باہر, தானியங்கு பதில், தானியங்கி பதில்,
     कार्यालय से बाहर, छुट्टी पर, स्वचालित उत्तर, ไม่อยู่ที่สำนักงาน, ไม่อยู่ในออฟฟิศ, ลาพักร้อน,
     ตอบกลับอัตโนมัติ, vắng mặt, không có mặt tại văn phòng, nghỉ phép, trả lời tự động,
     di luar kantor, sedang cuti, balasan otomatis, ekster la oficejo, aŭtomata respondo,

@@ -10,8 +10,8 @@ APPROVES = Meaning("approved", Wish.NOTHING)
 PUBLISHES = Meaning("", Wish.PUBLISH)
 HOLDS = Meaning("", Wish.HOLD)
 
-# In each language of our mails: ar be bg ca cs da de el en eo es fa fi fr gl he hr hu id it ja ko
-# nl pl pt ro ru sk sv th tr uk vi zh, and some more.
+# In each language of our mails: ar be bg bn ca cs da de el en eo es fa fi fr gl he hi hr hu id it
+# ja ko nb nl nn pl pt ro ru sk sv ta th tr uk ur vi zh, and some more.
 THANKS = [
     "شكرا", "شكرا جزيلا", "Дзякуй", "Благодаря", "Moltes gràcies", "Děkuji moc", "Mange tak",
     "Vielen Dank!", "Danke schön", "Ευχαριστώ πολύ", "Thank you very much", "Dankon",
@@ -21,6 +21,9 @@ THANKS = [
     "Muito obrigado",
     "Mulțumesc mult", "Спасибо большое", "Ďakujem pekne", "Tack så mycket!", "ขอบคุณมาก",
     "Teşekkür ederim", "Дуже дякую", "Cảm ơn bạn", "谢谢", "好的，谢谢！", "謝謝", "धन्यवाद",
+    "बहुत-बहुत धन्यवाद", "आपका धन्यवाद", "ठीक है", "অনেক ধন্যবাদ", "ঠিক আছে", "بہت شکریہ",
+    "آپ کا شکریہ", "ٹھیک ہے",
+    "جی ہاں", "மிக்க நன்றி", "சரி", "Tusen takk", "Takk skal du ha!", "Ja takk",
     "👍🏽", "🙏 thanks",
     "Thanks Ann!", "Thanks, Ann", "Danke für den Hinweis", "Thanks for this question",
     "Many thanks Ann", "Merci, Ann et Bob !", "Terima kasih Ann", "Sağ ol!", "Go ahead", "o.k.",
@@ -80,7 +83,8 @@ def test_a_command_is_judged_by_the_first_line(words: str, status: str) -> None:
 
 @pytest.mark.parametrize(
     "words",
-    ["Nein", "non merci", "No, thanks", "удалить", "删除", "👎", "No.\n\nWe never open on Sundays.",
+    ["Nei takk", "नहीं", "हटाएँ", "না", "মুছুন", "نہیں", "حذف کریں", "வேண்டாம்", "நீக்கு",
+     "Nein", "non merci", "No, thanks", "удалить", "删除", "👎", "No.\n\nWe never open on Sundays.",
      "No\n\nbecause it is closed", "n", "This is spam", "mark as spam", "Remove me", "Bórralo!",
      "supprimez", "ta bort", "спам", "スパム", "unsubscribe", "STOP", "ok?", "Yes?", "+1", "-1",
      ":)", "…", "?", "This is spam\n\nMax\nMuster GmbH\nwww.muster.example",
