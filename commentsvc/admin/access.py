@@ -14,13 +14,15 @@ the blog may be on the same site (blog.example, comments.blog.example) with scri
 Our pages send no referrer, so browsers send ``Origin: null``. For browsers without Sec-Fetch-Site
 (before 2023) that is accepted, and the token alone decides.
 
-All errors are HTML pages.
+All errors are HTML pages. That of a form of ours holds what was typed into it, in a form that sends
+it again: whatever ended, the session, the cookie or the server, no text is lost. Passwords have to
+be typed again, and a form from elsewhere is not shown.
 """
 
 from collections.abc import Callable, Coroutine
 from dataclasses import dataclass
 from os import urandom
-from typing import Any, Final, TypeVar
+from typing import Any, Final, NamedTuple, TypeVar
 from urllib.parse import quote
 
 import msgspec
@@ -54,6 +56,13 @@ TOKEN_FIELD: Final = "csrf_token"  # noqa: S105 - the name of a field
 TARGET_LENGTH: Final = 4_000  # characters of the address to return to after signing in
 SIGN_IN: Final = "sign-in"
 BASE: Final = "/moderation"
+# The fields into which people type, besides those for answers, and those that are never sent back.
+TYPED: Final = frozenset(("message", "value", "name", "public_name", "site", "email"))
+FOREIGN: Final = "foreign_form"
+NO_COOKIE: Final = "no_cookie"
+NOT_SIGNED_IN: Final = _("You are not signed in. Please sign in again.")
+SIGNED_OUT: Final = (NO_COOKIE, "not_signed_in")
+SECRET: Final = ("password", "new", "again", "code")
 
 
 class RequestContext(msgspec.Struct, frozen=True):
@@ -158,7 +167,7 @@ def foreign_form() -> HttpError:
     """Return the error for a form that is not one of ours."""
     return HttpError(
         403,
-        "foreign_form",
+        FOREIGN,
         _(
             "This form was not sent by the moderation pages, so nothing was changed. If you did"
             " send it from there, open the page again and repeat it."
@@ -170,7 +179,7 @@ def no_cookie() -> HttpError:
     """Return the error for a form of ours that came without our cookie."""
     return HttpError(
         403,
-        "no_cookie",
+        NO_COOKIE,
         _(
             "Your browser did not send our cookie. The moderation pages need cookies, and "
             "browsers accept ours only if the address begins with https:// or is localhost."
@@ -222,8 +231,8 @@ class AccessControl:
         permission, is_form = operation.permission, operation.method == "POST"
         if permission != Permission.ANYBODY:
             answer = self._login_required_form if is_form else self._login_required
-            return _errors_as_pages(answer(permission, handler))
-        return _errors_as_pages((self._public_form if is_form else self._public_page)(handler))
+            return self._errors_as_pages(answer(permission, handler))
+        return self._errors_as_pages((self._public_form if is_form else self._public_page)(handler))
 
     def _public_page(self, handler: Shown) -> Handler:
         """Return a handler for everybody; it sets the cookie if there is none."""
@@ -280,7 +289,15 @@ class AccessControl:
             _permit(context, permission)
             return await handler(context)
 
-        return self._public_form(act)
+        guarded = self._public_form(act)
+
+        async def answer(request: Request) -> Response:
+            context = self._visit(request, {})
+            if context is not None and context.session is None and _kept(request):
+                raise HttpError(403, "not_signed_in", NOT_SIGNED_IN)
+            return await guarded(request)
+
+        return answer
 
     def renew(self) -> tuple[str, Headers]:
         """Return a new token, and the header that gives it to the browser in place of the old."""
@@ -306,25 +323,39 @@ class AccessControl:
         if now - session.seen_at >= sessions.TOUCH:
             await self._database.write(sessions.touch, session.id, now)
 
+    def _errors_as_pages(self, answer: Handler) -> Handler:
+        """Return `answer` wrapped so that it uses the browser's language and HTML for errors."""
+
+        async def handle(request: Request) -> Response:
+            with speaking(request.language(moderators_tags())):
+                try:
+                    return await answer(request)
+                except Exception as failure:
+                    error = foreseen(failure)
+                kept = _kept(request)
+                given: Headers = ()
+                token = self._cookies.token(request.header("cookie"))
+                if kept and token is None:
+                    token, given = self.renew()
+                return render(
+                    "problem.html",
+                    error.status,
+                    (*error.headers, *given),
+                    message="" if kept and error.code == FOREIGN else error.message,
+                    kept=kept,
+                    action=_target(request),
+                    csrf_token=sessions.csrf_token(token) if kept and token else "",
+                    secrets=[name for name in SECRET if kept and name in request.form()],
+                    is_signed_out=error.code in SIGNED_OUT,
+                )
+
+        return handle
+
 
 def _permit(context: RequestContext, permission: str) -> None:
     """Raise NotPermitted if the account does not have the permission."""
     if not context.may(permission):
         raise NotPermitted(f"{context.moderator.name} may not {permission}")
-
-
-def _errors_as_pages(answer: Handler) -> Handler:
-    """Return `answer` wrapped so that it uses the browser's language and HTML for errors."""
-
-    async def handle(request: Request) -> Response:
-        with speaking(request.language(moderators_tags())):
-            try:
-                return await answer(request)
-            except Exception as failure:
-                error = foreseen(failure)
-            return render("problem.html", error.status, error.headers, message=error.message)
-
-    return handle
 
 
 def _with(response: Response, headers: Headers) -> Response:
@@ -337,6 +368,32 @@ def _is_same_origin(request: Request) -> bool:
         return site == "same-origin"
     sent, own = request.header("origin") or "", (request.header("host") or "").lower()
     return sent == "null" or (own != "" and origin(sent).partition("://")[2] == own)
+
+
+class KeptField(NamedTuple):
+    """A field of a form that was refused; `is_typed` if a person wrote the value."""
+
+    name: str
+    value: str
+    is_typed: bool
+
+
+def _kept(request: Request) -> list[KeptField]:
+    """Return the fields of a form that a page of ours sent, if somebody typed a text into it."""
+    is_known = request.header("sec-fetch-site") is not None or request.header("origin") != "null"
+    if request.method != "POST" or not (is_known and _is_same_origin(request)):
+        return []
+    try:
+        form = request.form()
+    except HttpError:
+        return []
+    fields = [
+        KeptField(name, value, name in TYPED or name.startswith("text."))
+        for name, values in form.items()
+        for value in values
+        if name not in (TOKEN_FIELD, *SECRET) and (value or not name.startswith("text."))
+    ]
+    return fields if any(each.is_typed and each.value.strip() for each in fields) else []
 
 
 def _target(request: Request) -> str:

@@ -30,6 +30,7 @@ from commentsvc.pages.embed import (
     to_thread,
 )
 from commentsvc.util.i18n import Language, find_language, requested_language
+from commentsvc.util.text import whole_number
 
 VOTES: Final = {"up": 1, "down": -1}
 
@@ -91,6 +92,9 @@ class CommentForms:
         try:
             ACT.read(request)
             form = {field: texts[0] for field, texts in request.form().items()}
+            if form.get("do") == "edit" and (number := whole_number(form.get("comment", ""))):
+                token, message = form.get("token", ""), form.get("message", "")
+                own = OwnForm(number, token[:ECHOED_FIELD], message[:ECHOED_MESSAGE])
             sent = read_fields(form, ActionFields)
             number = int(sent.comment)
             if sent.do in VOTES:
@@ -103,7 +107,6 @@ class CommentForms:
                 return answer_page(language, said, back=back)
             if sent.do == "delete":
                 return await self._delete(request, sent, language)
-            own = OwnForm(number, sent.token[:ECHOED_FIELD], sent.message[:ECHOED_MESSAGE])
             entry = await self._actions.edit_by_form(request, number, sent.token, sent.message)
         except Exception as failure:
             error = foreseen(failure)

@@ -60,6 +60,8 @@ ALREADY = {
 }
 NO_MODERATOR: Final = _("No moderator has this email address any more.")
 
+KEPT_LENGTH: Final = 16_384  # characters of a text that is shown with an error
+
 
 class AnswerFields(msgspec.Struct, frozen=True):
     """The form of an answer."""
@@ -230,7 +232,8 @@ class LinkPages:
     def _ask_answer(self, to: AnswerTo, text: str = "", problem: str = "") -> Response:
         status, back = to.entry.comment.status, self._address(to.entry)
         if status not in (PENDING, APPROVED):
-            return rendered("link.html", 200, title=ALREADY[status], back=back)
+            kept = {"message": text} if text else {}
+            return rendered("link.html", 200, title=ALREADY[status], back=back, kept=kept)
         return rendered(
             "link.html",
             400 if problem else 200,
@@ -271,16 +274,27 @@ def errors_as_pages(handler: Handler) -> Handler:
                 return answer if isinstance(answer, Response) else await answer
             except LinkError as failure:
                 status = 410 if isinstance(failure, LinkExpired) else 404
-                return _failed(HttpError(status, "link", failure.message))
+                error = HttpError(status, "link", failure.message)
             except Exception as failure:
                 error = foreseen(failure)
-                return _failed(error)
+            return _failed(error, _kept(request))
 
     return handle
 
 
-def _failed(error: HttpError) -> Response:
-    return rendered("link.html", error.status, title=_("This did not work"), problem=error.message)
+def _kept(request: Request) -> dict[str, str]:
+    """Return what was typed into a form, to be shown with the error."""
+    try:
+        form = request.form() if request.method == "POST" else {}
+    except HttpError:
+        return {}
+    texts = {name: first(form, name)[:KEPT_LENGTH] for name in ("message", "email", "name")}
+    return {name: text for name, text in texts.items() if text}
+
+
+def _failed(error: HttpError, kept: dict[str, str]) -> Response:
+    title, problem = _("This did not work"), error.message
+    return rendered("link.html", error.status, title=title, problem=problem, kept=kept)
 
 
 def rendered(template: str, status: int, **values: Any) -> Response:  # Any: what it shows

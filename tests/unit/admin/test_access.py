@@ -1,10 +1,16 @@
 """Access to moderation pages: who sees a page, whose forms are accepted, what others get."""
 
+import re
+from collections.abc import Callable
+from html import unescape
+
 import pytest
+from markupsafe import escape
 
 from commentsvc.auth import sessions
 from commentsvc.auth.sessions import COOKIE, Cookies
-from tests.unit.admin_client import Seat, header, text
+from commentsvc.db.errors import DatabaseBusy
+from tests.unit.admin_client import PASSWORD, Seat, header, text
 from tests.unit.app_fixture import NOW, Served
 
 DAY = 86_400.0  # seconds
@@ -234,3 +240,158 @@ def test_what_a_stranger_writes_into_the_address_stays_text(service: Served) -> 
     assert "<script>" not in html
     html = text(Seat(service).get('sign-in?to="><script>alert(1)</script>'))
     assert "<script>" not in html
+
+
+TYPED = "It's <kept>, &\nwith a second line"
+LINE = "kept & <typed>"
+# The forms of the moderation pages into which texts are typed.
+WRITTEN: dict[str, dict[str, str]] = {
+    "answer": {"answer": "1", "text.1": TYPED, "text.2": "", "back": "queue"},
+    "decide": {"one": "approve.1", "text.1": TYPED, "back": "queue"},
+    "edit": {"id": "1", "message": TYPED},
+    "thread": {"id": "1", "do": "title", "value": LINE},
+    "ban": {"kind": "word", "value": LINE, "days": ""},
+    "profile": {"public_name": LINE, "site": ""},
+    "address": {"email": "kept@blog.example", "password": PASSWORD},
+    "tokens": {"do": "make", "name": LINE, "scope": "read", "password": PASSWORD},
+    "passkeys": {"do": "begin", "name": LINE, "password": PASSWORD},
+    "invite": {"role": "moderator", "email": "kept@blog.example", "password": PASSWORD},
+    "sign-in": {"name": "kept", "password": PASSWORD, "to": "queue"},
+}
+
+
+def signed_out_elsewhere(service: Served, seat: Seat) -> None:
+    seat.send("sign-out")
+
+
+def signed_in_again_elsewhere(service: Served, seat: Seat) -> None:
+    seat.send("sign-out")
+    seat.sign_in()
+
+
+def cookie_gone(service: Served, seat: Seat) -> None:
+    seat.cookies.clear()
+
+
+def session_expired(service: Served, seat: Seat) -> None:
+    service.now += 400 * DAY
+
+
+def signed_out_everywhere(service: Served, seat: Seat) -> None:
+    service.database.write_now(lambda tx: tx.execute("DELETE FROM session"))
+
+
+ENDS = [
+    signed_out_elsewhere,
+    signed_in_again_elsewhere,
+    cookie_gone,
+    session_expired,
+    signed_out_everywhere,
+]
+
+
+def typed_texts(fields: dict[str, str]) -> set[str]:
+    return {each for each in fields.values() if "kept" in each}
+
+
+def form_of(page: str) -> tuple[str, dict[str, str]]:
+    """Return the address and the fields of the form that sends a text again."""
+    [form] = re.findall(r'<form class="fields wide".*?</form>', page, re.DOTALL)
+    action = re.search(r'action="([^"]*)"', form)
+    assert action
+    inputs = re.findall(r'<input type="hidden" name="([^"]*)" value="([^"]*)">', form)
+    areas = re.findall(r'<textarea name="([^"]*)"[^>]*>\n(.*?)</textarea>', form, re.DOTALL)
+    fields = {name: unescape(value) for name, value in [*inputs, *areas]}
+    return unescape(action[1]), fields
+
+
+@pytest.mark.parametrize("end", ENDS, ids=lambda end: end.__name__)
+@pytest.mark.parametrize("page", WRITTEN)
+def test_no_text_is_lost_whatever_ended(
+    service: Served, seat: Seat, page: str, end: Callable[[Served, Seat], None]
+) -> None:
+    service.submit("Hello", author="Bob")
+    fields, token = WRITTEN[page], seat.csrf_token()
+    end(service, seat)
+    answer = seat.post(page, {"csrf_token": token} | fields)
+    assert answer.status >= 400 or page == "sign-in", answer.status
+    html = text(answer)
+    assert PASSWORD not in html
+    assert "csrf_token" in html
+    for each in typed_texts(fields):
+        assert str(escape(each)) in html
+    assert all("kept" not in value for _, value in answer.headers), "it is in no address"
+
+
+@pytest.mark.parametrize("end", ENDS, ids=lambda end: end.__name__)
+def test_an_answer_is_sent_after_signing_in_again(
+    service: Served, seat: Seat, end: Callable[[Served, Seat], None]
+) -> None:
+    service.submit("Hello", author="Bob")
+    token = seat.csrf_token()
+    end(service, seat)
+    first = text(seat.post("answer", {"csrf_token": token} | WRITTEN["answer"]))
+    assert ("not signed in" in first or "our cookie" in first) or seat.is_signed_in()
+    if not seat.is_signed_in():  # in another window, by the link
+        assert '<a class="button" href="sign-in" target="_blank">' in first
+        assert seat.sign_in().status == 303
+    action, fields = form_of(first)
+    again = seat.post(action, fields)
+    if again.status == 403:  # signing in made another cookie
+        action, fields = form_of(text(again))
+        again = seat.post(action, fields)
+    assert again.status == 303
+    assert service.stored()[0].comment.source == TYPED
+
+
+def test_a_text_of_another_site_is_not_shown(service: Served, seat: Seat) -> None:
+    fields = {"csrf_token": "0"} | WRITTEN["edit"]
+    for site in ({"sec_fetch_site": "cross-site"}, {"sec_fetch_site": "same-site"}):
+        assert "kept" not in text(seat.post("edit", fields, **site))
+
+
+def test_a_text_is_shown_again_where_the_database_fails(
+    service: Served, seat: Seat, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    token = seat.csrf_token()
+
+    def fail(*_: object) -> None:
+        raise DatabaseBusy("it is locked")
+
+    for method in ("read_now", "write"):
+        with monkeypatch.context() as broken:
+            broken.setattr(service.database, method, fail)
+            answer = seat.post("edit", {"csrf_token": token} | WRITTEN["edit"])
+        assert answer.status == 503
+        action, fields = form_of(text(answer))
+        assert (action, fields["message"]) == ("edit", TYPED)
+
+
+@pytest.mark.parametrize(
+    ("page", "wrong"),
+    [
+        ("edit", {"message": f"{TYPED}{'x' * 500}"}),
+        ("answer", {"text.1": f"{TYPED}{'x' * 500}"}),
+        ("profile", {"public_name": f"{LINE}{'x' * 100}"}),
+        ("profile", {"site": "kept"}),
+        ("ban", {"kind": "network"}),
+        ("thread", {"do": "move", "value": "https://other.example/kept"}),
+        ("thread", {"do": "alias", "value": "https://other.example/kept"}),
+        ("address", {"password": "wrong"}),
+        ("address", {"email": "kept"}),
+        ("tokens", {"password": "wrong"}),
+        ("passkeys", {"password": "wrong"}),
+        ("thread", {"do": "merge", "value": "https://other.example/kept", "sure": "yes"}),
+        ("invite", {"email": "kept"}),
+        ("sign-in", {"password": "wrong"}),
+    ],
+)
+def test_a_form_that_is_refused_holds_its_texts(
+    service: Served, seat: Seat, page: str, wrong: dict[str, str]
+) -> None:
+    service.submit("Hello", author="Bob")
+    fields = WRITTEN[page] | wrong
+    answer = seat.send(page, **fields)
+    assert answer.status >= 400, header(answer, "Location")
+    for each in typed_texts(fields):
+        assert str(escape(each)) in text(answer)

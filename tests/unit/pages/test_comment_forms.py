@@ -4,6 +4,7 @@ import re
 from collections.abc import Iterator
 from html import unescape
 from pathlib import Path
+from urllib.parse import urlencode
 
 import pytest
 from msgspec.structs import replace
@@ -101,6 +102,22 @@ def test_authors_change_and_delete_what_they_have_just_sent(service: Served) -> 
     assert "Dein Kommentar wurde gelöscht." in answer.body.decode()
     assert service.stored()[0].comment.status == DELETED
     assert [act(service, do, **mine).status for do in ("edit", "delete")] == [404, 404]
+
+
+@pytest.mark.parametrize("more", [{"token": "wrong"}, {"unknown": "1"}, {"sure": "maybe"}])
+def test_a_refused_edit_holds_its_text(service: Served, more: dict[str, str]) -> None:
+    service.submit("Hello")
+    answer = act(service, "edit", message="kept", **more)
+    assert answer.status >= 400
+    assert re.search(r"<textarea[^>]*>\nkept</textarea>", answer.body.decode())
+
+
+@pytest.mark.parametrize("url", ["/p/", "https://other.example/", ""])
+def test_a_refused_comment_holds_its_text(service: Served, url: str) -> None:
+    fields = urlencode({"url": url, "author": "Ann", "message": "kept", "unknown": "1"})
+    answer = service.form("/embed/thread", fields)
+    assert answer.status >= 400
+    assert re.search(r"<textarea[^>]*>\nkept</textarea>", answer.body.decode())
 
 
 def test_nobody_else_changes_a_comment(service: Served) -> None:

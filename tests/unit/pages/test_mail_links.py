@@ -3,13 +3,15 @@
 import re
 from collections.abc import Iterator
 from pathlib import Path
+from urllib.parse import urlencode
 
 import pytest
+from markupsafe import escape
 from msgspec.structs import replace
 
 from commentsvc.auth import accounts
 from commentsvc.http.messages import Response
-from commentsvc.moderation import history, profiles, undo
+from commentsvc.moderation import changes, history, profiles, undo
 from commentsvc.outbox import outbox
 from commentsvc.outbox.mail import MailComposer
 from commentsvc.settings.schema import ServerSettings
@@ -215,6 +217,21 @@ def test_a_mistake_in_an_answer_leaves_the_link_usable(moderator: Served, messag
     assert refused.status == 400
     assert 'role="alert"' in refused.body.decode()
     assert moderator.form(target, "message=Yes").status == 200
+
+
+def test_a_text_is_shown_where_its_link_is_over_or_its_comment_decided(moderator: Served) -> None:
+    over, typed = answer_link(moderator), "It's <kept>"
+    body = urlencode({"message": typed})
+    shown = f"<textarea[^>]*>\n{escape(typed)}</textarea>"
+    moderator.database.write_now(changes.change, [1], "spam", "Mo", int(moderator.now * 1_000))
+    decided = moderator.form(over, body)
+    assert re.search(shown, decided.body.decode())
+    moderator.now += 40 * 86_400
+    answer = moderator.form(over, body)
+    assert answer.status == 410
+    assert re.search(shown, answer.body.decode())
+    assert dict(answer.headers)["Cache-Control"] == "no-store"
+    assert "textarea" not in moderator.get(over).body.decode()
 
 
 def test_a_link_to_answer_is_of_one_moderator_and_one_purpose(moderator: Served) -> None:
