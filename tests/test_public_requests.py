@@ -197,6 +197,31 @@ def test_no_public_read_is_dear_with_the_worst_comment(service: Served, name: st
     assert is_within_bounds(service) == []
 
 
+NAMES = {"author": "&" * 80, "author_site": "https://a.example/" + "&" * 182}
+
+
+@pytest.mark.parametrize("shape", ["a list", "a chain", "a star"])
+@pytest.mark.parametrize("names", [{}, NAMES], ids=["short names", "long names"])
+def test_no_public_read_is_dear_with_many_short_comments(
+    service: Served, shape: str, names: dict[str, str]
+) -> None:
+    """What stands around the texts counts, too, and no order of replies is dear."""
+
+    def work(tx: Transaction) -> None:
+        parent = None
+        for number in range(CommentsSettings().list_limit + 1):
+            stored = create.add(
+                tx,
+                new(url="/p/", source="a", html="<p>a</p>\n", parent=parent, **names),
+                int(NOW * 1_000),
+            )
+            if shape == "a chain" or (shape == "a star" and not number):
+                parent = stored.comment.id
+
+    service.database.write_now(work)
+    assert is_within_bounds(service) == []
+
+
 # Hostile texts of every kind, and what people write.
 WRITTEN = [*ATTACKS, *IMAGE_ATTACKS, *LINE_ENDS, *dict(RENDERED)]
 WRITTEN += [source[:800] for source in SOURCES.values()]

@@ -311,7 +311,7 @@ class CommentsApi:
         of the list, `closes` the time from which the page takes no more comments, `voting` is
         ``up`` or ``both``. ``"deleted": [{"id", "parent", "deleted": true}]`` lists the ancestors
         of those in `data` that are no longer shown. An unknown page has no comments. If `limit`
-        comments have more than 800,000 bytes of text, the answer has fewer, and `next`.
+        comments have more than 800,000 bytes, with 300 for each, the answer has fewer, and `next`.
 
         With `since`, a time as in the answers, `data` has only what was published or changed since
         then, without `next`, and ``"votes": {id: number}`` has the votes of all comments that have

@@ -17,6 +17,8 @@ from collections.abc import Iterable
 from itertools import accumulate
 from typing import Final, Literal
 
+from markupsafe import escape
+
 from commentsvc.errors import BadCursor
 from commentsvc.model import Comment
 
@@ -26,10 +28,12 @@ Sort = Literal["oldest", "newest", "top"]
 # is shown before the list. The same pattern serves all sort orders.
 PATTERN: Final = r"^-?[0-9]{1,18}\.[0-9]{1,18}\.[0-9]{1,18}(\.[0-9]{1,18})?$"
 
-# The most bytes that the sources and the HTML of a part have together in JSON. A thousand usual
-# comments have fewer. Whatever they are, to make an answer of so many takes less than 100 ms of a
-# processor, and the cache has room for it (tests/unit/api/test_comments.py).
+# The most bytes that the sources and the HTML of a part have together in JSON, with what each
+# comment adds to the largest answer: AROUND bytes, and its names as HTML. A thousand usual comments
+# have fewer. Whatever they are, to make an answer of so many takes less than 100 ms of a processor,
+# and the cache has room for it (tests/unit/api/test_comments.py, tests/test_public_requests.py).
 TEXTS: Final = 800_000
+AROUND: Final = 300
 # The most comments that are read at once: no further ones are read when a part has enough text.
 PIECE: Final = 100
 
@@ -79,11 +83,12 @@ def has_room(comments: Iterable[Comment]) -> bool:
 def _size(comment: Comment) -> int:
     """Return the bytes of a comment's texts in JSON, which writes some characters as two.
 
-    The HTML has those of the source.
+    The HTML has those of the source. Pages name the author twice, for screen readers too.
     """
-    source = comment.source
+    source, names = comment.source, escape(comment.author * 2 + comment.site)
     escaped = source.count('"') + source.count("\\") + source.count("\n")
-    return len(source.encode()) + len(comment.html.encode()) + 2 * escaped
+    texts = len(source.encode()) + len(comment.html.encode()) + 2 * escaped
+    return texts + len(names.encode()) + AROUND
 
 
 def _read(after: str) -> tuple[int, ...]:

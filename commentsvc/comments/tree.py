@@ -81,9 +81,11 @@ def build_tree(shown: Sequence[C], deleted: Sequence[DeletedComment] = ()) -> li
     for number, item in enumerate(shown):
         order[item.id] = number
         above = gone.get(item.parent or 0)
-        while above:
-            order.setdefault(above.id, number)
+        while above and above.id not in order:
+            order[above.id] = number
             above = gone.get(above.parent or 0)
-    for siblings in (roots, *(branch[1] for branch, _ in nodes.values())):
+    # A comment on the last level stands for none of its own, so that no list is sorted twice.
+    own = (branch[1] for number, (branch, _) in nodes.items() if branch[0].id == number)
+    for siblings in (roots, *own):
         siblings.sort(key=lambda branch: order[branch[0].id])
     return roots

@@ -19,7 +19,7 @@ from commentsvc.comments import pagination, queries
 from commentsvc.comments.page_urls import PageRef
 from commentsvc.comments.queries import Thread
 from commentsvc.db.connection import Snapshot
-from commentsvc.db.query import Param, Select, literal, prepared
+from commentsvc.db.query import Among, Param, Select, ids_text, literal, prepared
 from commentsvc.db.schema.comments import CommentTable, VoteTable
 from commentsvc.model import APPROVED, Comment
 
@@ -41,15 +41,16 @@ def _find_positions(thread_id: Param) -> Select:
 
 
 @prepared
-def _find_top(comment_id: Param) -> Select:
+def _find_above(ids: Param) -> Select:
+    """Return the query for comments and their ancestors, each once, however many share one."""
     start = CommentTable.select(CommentTable.id, CommentTable.parent).where(
-        CommentTable.id == comment_id
+        Among(CommentTable.id, ids)
     )
     above = start.cte("above", recursive=True, columns=("id", "parent_id"))
     upper = CommentTable.alias()
     step = upper.select(upper.id, upper.parent).join(above, on=(upper.id == above.c.parent_id))
-    whole = above.union_all(step)
-    return whole.select_from(whole.c.id).where(whole.c.parent_id.is_null())
+    whole = above.union(step)
+    return whole.select_from(whole.c.id, whole.c.parent_id)
 
 
 class Position(NamedTuple):
@@ -171,12 +172,10 @@ def read_flat(snapshot: Snapshot, page: PageRef, order: Order, limit: int, offse
     return OneLevel(thread, len(positions), [*shown.values()])
 
 
-def top_of(snapshot: Snapshot, comment_id: int | None) -> int | None:
-    """Return the id of a comment's top-level ancestor, or its own; None without a comment."""
-    if comment_id is None:
-        return None
-    row = snapshot.first(_find_top, comment_id)
-    return row[0] if row else comment_id
+def tops_of(snapshot: Snapshot, ids: Iterable[int | None]) -> dict[int, int]:
+    """Return the id of the top-level ancestor of each comment, or its own; None is left out."""
+    wanted = [each for each in ids if each is not None]
+    return _tops(dict(snapshot.query(_find_above, ids_text(wanted)))) if wanted else {}
 
 
 def dislikes(snapshot: Snapshot, ids: Sequence[int]) -> dict[int, int]:

@@ -299,7 +299,8 @@ class WalineApi(SiteApi):
         """Submit a comment (Waline)."""
         _, accepted, cors = await self.store(request, _fields, any_parent=True)
         comment = accepted.comment
-        root = await self._database.read(two_levels.top_of, comment.parent_id)
+        tops = await self._database.read(two_levels.tops_of, [comment.parent_id])
+        root = tops.get(comment.parent_id or 0)
         return json_answer(WalineAnswer(self._comments.reply(comment, root)), *cors)
 
     @_handles("PUT", "/waline/api/comment/{id}", _ANSWER, body=WalineChange)

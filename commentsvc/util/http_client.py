@@ -30,6 +30,7 @@ from typing import Any, ClassVar, Final, NamedTuple
 from urllib.parse import urljoin, urlsplit
 
 from commentsvc.util.ip_ranges import is_local, is_public
+from commentsvc.util.origin import host_name
 from commentsvc.util.tls import client_context
 
 DEADLINE: Final = 20.0  # seconds for the whole request, by default
@@ -136,20 +137,20 @@ class _Client:
 
         method, url, body, headers = request
         parts = urlsplit(url)
-        host = parts.hostname or ""
+        # As browsers write it. Python's resolver takes "ß" for "ss", and minutes for a long name.
+        host = host_name(parts.hostname or "")
         usual = {"http": 80, "https": 443}.get(parts.scheme)
         port = usual if parts.port is None else parts.port
         if not host or usual is None or port is None:
             raise RemoteError("it is no http address")
         address = await self._resolve(host, port)
-        there = f"[{address}]" if ":" in address else address
-        target = f"{parts.scheme}://{there}:{port}{parts.path or '/'}"
+        target = f"{parts.scheme}://{_bracketed(address)}:{port}{parts.path or '/'}"
         sent = httpx2.Request(
             method,
             f"{target}?{parts.query}" if parts.query else target,
             headers={
                 **headers,
-                "Host": parts.netloc.rpartition("@")[2],
+                "Host": _bracketed(host) + ("" if parts.port is None else f":{port}"),
                 "User-Agent": "commentsvc",
             },
             content=body,
@@ -201,6 +202,11 @@ class StrangerClient(_Client):
 
     def _may_reach(self, address: str) -> bool:
         return super()._may_reach(address) and not is_local(address)
+
+
+def _bracketed(host: str) -> str:
+    """Return a host as it stands in an address: IPv6 in brackets."""
+    return f"[{host}]" if ":" in host else host
 
 
 async def _in_time(deadline: float, sending: Coroutine[Any, Any, Fetched]) -> Fetched:

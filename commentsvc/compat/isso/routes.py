@@ -441,14 +441,15 @@ class IssoApi(SiteApi):
         limit = min(query.limit, LATEST)
 
         def work(snapshot: Snapshot) -> list[IssoComment]:
-            entries = queries.latest(snapshot, self._site.name, None, limit)[::-1]
-            against = two_levels.dislikes(snapshot, [each.comment.id for each in entries])
+            found = queries.latest(snapshot, self._site.name, None, limit)[::-1]
+            entries = [*map(self._sites.with_absolute_links, found)]
+            placed = _placed(snapshot, [each.comment for each in entries])
+            against = two_levels.dislikes(snapshot, [each.id for each in placed])
             return [
                 self._serializer.latest(
-                    msgspec.structs.replace(each, comment=self._placed(snapshot, each.comment)),
-                    against.get(each.comment.id, 0),
+                    msgspec.structs.replace(each, comment=comment), against.get(comment.id, 0)
                 )
-                for each in map(self._sites.with_absolute_links, entries)
+                for each, comment in zip(entries, placed, strict=True)
             ]
 
         shown = await self._database.read_for_public(work)
@@ -496,15 +497,8 @@ class IssoApi(SiteApi):
     def _own(self, snapshot: Snapshot, comment: Comment, *, plain: bool = False) -> IssoComment:
         """Return the JSON of a comment for its author, whatever its status."""
         against = two_levels.dislikes(snapshot, [comment.id]).get(comment.id, 0)
-        return self._serializer.comment(self._placed(snapshot, comment), against, plain=plain)
-
-    def _placed(self, snapshot: Snapshot, comment: Comment) -> Comment:
-        """Return a comment as a reply to the top-level comment that it descends from."""
-        if comment.parent_id is None:
-            return comment
-        return msgspec.structs.replace(
-            comment, parent_id=two_levels.top_of(snapshot, comment.parent_id)
-        )
+        (placed,) = _placed(snapshot, [comment])
+        return self._serializer.comment(placed, against, plain=plain)
 
     def _claim(self, request: Request, unknown: int) -> Entry:
         """Return the comment of a request that has its author's cookie.
@@ -553,6 +547,15 @@ class IssoApi(SiteApi):
     def _shown(self, request: Request, what: Any, *tags: str) -> Response:  # Any: JSON
         headers = (("Content-Type", JSON), *self._reading(request))
         return Response(200, headers, encode(what), self._storable(request, *tags))
+
+
+def _placed(snapshot: Snapshot, comments: Sequence[Comment]) -> list[Comment]:
+    """Return comments as replies to the top-level comments that they descend from."""
+    tops = two_levels.tops_of(snapshot, [each.parent_id for each in comments])
+    return [
+        msgspec.structs.replace(each, parent_id=each.parent_id and tops[each.parent_id])
+        for each in comments
+    ]
 
 
 def _votes_of(snapshot: Snapshot, comment: Comment) -> IssoVotes:

@@ -154,8 +154,8 @@ def test_a_list_of_long_comments_comes_in_short_parts_and_is_whole(
 
 
 def test_a_part_ends_before_its_texts_are_too_long(monkeypatch: pytest.MonkeyPatch) -> None:
-    one = comment()  # has 11 characters
-    monkeypatch.setattr(pagination, "TEXTS", 33)
+    one = comment()  # has 11 characters, and a name of 3, which pages show twice
+    monkeypatch.setattr(pagination, "TEXTS", 3 * (11 + 6 + pagination.AROUND))
     assert pagination.first_part([one] * 3, 9) == ([one] * 3, False)
     assert pagination.first_part([one] * 4, 9) == ([one] * 3, True)
     assert pagination.first_part([one] * 4, 2) == ([one] * 2, True)
@@ -168,7 +168,7 @@ def test_no_more_long_comments_are_read_than_a_list_has_room_for(
     database: Database, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The newest comments, replies and reports were all read, and most of them dropped."""
-    monkeypatch.setattr(pagination, "TEXTS", 100)
+    monkeypatch.setattr(pagination, "TEXTS", 3 * (pagination.AROUND + 40))
     monkeypatch.setattr(pagination, "PIECE", 3)
     parent = add(database, NOW).comment.id
     for number in range(20):

@@ -6,6 +6,7 @@ import pytest
 
 from commentsvc.comments.queries import DeletedComment
 from commentsvc.comments.tree import DEPTH, Branch, build_tree
+from tests.unit.processor_time import timed
 
 
 class Reply(NamedTuple):
@@ -48,3 +49,17 @@ def test_a_tree_is_never_deeper_than_it_can_be_shown() -> None:
         depth, total = depth + 1, total + len(branches)
         branches = branches[0][1]
     assert (depth, total) == (DEPTH + 1, 1_999)
+
+
+CHAIN = [Reply(n, n - 1 or None) for n in range(1, 10_001)]
+GONE = [DeletedComment(n, n - 1 or None) for n in range(1, 5_001)]
+
+
+@pytest.mark.parametrize(
+    ("shown", "deleted"),
+    [(CHAIN, ()), ([Reply(n, 5_000) for n in range(5_001, 10_001)], GONE)],
+    ids=["a chain of replies", "replies below a chain of deleted comments"],
+)
+def test_a_tree_takes_time_in_proportion(shown: list[Reply], deleted: list[DeletedComment]) -> None:
+    """Otherwise these take seconds."""
+    assert min(timed(lambda: build_tree(shown, deleted))[0] for _ in range(3)) < 100

@@ -93,7 +93,7 @@ def test_a_list_of_long_comments_comes_in_short_parts_and_is_whole(
 ) -> None:
     whole = walk(database, status, "", 1_000)
     one = database.read_now(lists.list_page, status, None, 1, None).items[0].comment
-    monkeypatch.setattr(pagination, "TEXTS", 3 * len(one.source + one.html))
+    monkeypatch.setattr(pagination, "TEXTS", 3 * pagination._size(one))
     assert len(database.read_now(lists.list_page, status, None, 9, None).items) == 3
     assert walk(database, status, "", 9) == whole
 

@@ -6,6 +6,7 @@ import ssl
 import threading
 import time
 from collections.abc import Iterator
+from functools import partial
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
@@ -16,6 +17,7 @@ from commentsvc.util import http_client
 from commentsvc.util.http_client import HttpResponse, RemoteError, SettingsClient, StrangerClient
 from commentsvc.util.ip_ranges import is_public
 from tests.background import background
+from tests.unit.processor_time import timed
 
 LOCAL = ("127.0.0.0/8",)
 
@@ -139,6 +141,32 @@ def test_the_connection_goes_to_the_address_that_was_looked_at(
     monkeypatch.setattr(socket, "getaddrinfo", resolve)
     assert post(f"http://hooks.example:{receiver.port}/", LOCAL).status == 200
     assert receiver.got[0][1]["Host"] == f"hooks.example:{receiver.port}"
+
+
+def test_a_name_is_looked_up_as_browsers_write_it(
+    receiver: Receiver, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Python would ask for fass.example, which may have another owner."""
+    names = []
+
+    def resolve(host: str, port: int, *_: object, **__: object) -> list[Any]:
+        names.append(host)
+        return [(2, 1, 6, "", ("127.0.0.1", port))]
+
+    monkeypatch.setattr(socket, "getaddrinfo", resolve)
+    assert post(f"http://Faß.example:{receiver.port}/", LOCAL).status == 200
+    assert names[0] == "xn--fa-hia.example"
+    assert receiver.got[0][1]["Host"] == f"xn--fa-hia.example:{receiver.port}"
+
+
+@pytest.mark.parametrize("letters", ["a", "ü", "中", "".join(map(chr, range(0x4E00, 0x9E00)))])
+def test_no_long_name_is_looked_up(monkeypatch: pytest.MonkeyPatch, letters: str) -> None:
+    """A server may redirect to any; Python encodes 20,000 different letters in a minute."""
+    monkeypatch.delattr(socket, "getaddrinfo")
+    name = (letters * 20_000)[:20_000]
+    for host in (name, f"{name}.example", f"ann@{name}:80"):
+        took, why = timed(partial(refusal, StrangerClient(), f"http://{host}/"))
+        assert (took < 100, why) == (True, "it is no http address")
 
 
 def test_a_redirect_is_not_followed(receiver: Receiver) -> None:

@@ -158,7 +158,8 @@ def test_sort_or_offset_ask_for_the_number_of_all_comments(service: Served) -> N
 def test_comments_that_are_too_long_for_an_answer_are_counted_as_hidden(
     service: Served, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(pagination, "TEXTS", 150)  # of three, with their HTML
+    one = pagination.AROUND + 60  # with its HTML and name
+    monkeypatch.setattr(pagination, "TEXTS", 3 * one)
     first, _ = written(service, "1" * 20)
     second, _ = written(service, "2" * 20)
     for text in ("A reply of 20 chars.", "Another of 20 chars."):
@@ -167,7 +168,7 @@ def test_comments_that_are_too_long_for_an_answer_are_counted_as_hidden(
     assert [each["id"] for each in shown["replies"]] == [first, second]
     assert shown["hidden_replies"] == 0
     assert [each["hidden_replies"] for each in shown["replies"]] == [1, 0]
-    monkeypatch.setattr(pagination, "TEXTS", 60)
+    monkeypatch.setattr(pagination, "TEXTS", one)
     shown = listed(service)
     assert [each["id"] for each in shown["replies"]] == [first]
     assert shown["hidden_replies"] == 1
