@@ -51,6 +51,11 @@ DEPTH: Final = 200
 # item once for each property that it is a value of, so nested ones double the work each time.
 WORK: Final = 50_000
 WORK_PIECE: Final = 64
+# Elements that mf2py may copy, at 10 µs each. It copies an element inside of an item with the class
+# names that preceded microformats2, and all within, once for each of the item's RULES, at most.
+COPIES: Final = 6_000
+RULES: Final = {"vcard": 33, "hfeed": 6, "geo": 2}
+MOST_RULES: Final = 15  # of other items
 # Commas and brackets in JSON: each value takes up to 72 bytes of memory.
 VALUES: Final = 50_000
 ENTRIES: Final = 500  # microformats items of a page that are examined
@@ -136,25 +141,34 @@ class _OpenElement(NamedTuple):
     """An open element for mf2py: how often its content is parsed, and its text extracted.
 
     `is_old` says whether it is inside an item with the class names that preceded microformats2,
-    where mf2py may take any class for a property.
+    where mf2py may take any class for a property, and `rules` how many such an item has. `copied`
+    is how often the element is copied with its content.
     """
 
     parsed: int = 1
     extracted: int = 0
     is_item: bool = False
     is_old: bool = False
+    rules: int = 0
+    copied: int = 0
 
     def inside(self, classes: list[str]) -> "_OpenElement":
         """Return an element inside this one."""
         kinds = mf2_classes.filter_classes(classes)
-        is_old_item = bool(backcompat.root(classes))
-        is_item = bool(kinds.pop("h")) or is_old_item
+        old = backcompat.root(classes)
+        is_new_item = bool(kinds.pop("h"))
+        is_item = is_new_item or bool(old)
         named = len(classes) if self.is_old else sum(map(len, kinds.values()))
+        parsed = self.parsed * named if is_item and named and self.is_item else self.parsed
+        copies = self.parsed * self.rules + (parsed if old and not is_new_item else 0)
+        rules = sum(RULES.get(name, MOST_RULES) for name in old) if old else self.rules
         return _OpenElement(
-            self.parsed * named if is_item and named and self.is_item else self.parsed,
+            parsed,
             self.extracted + self.parsed * min(named, len(kinds)),
             self.is_item or is_item,
-            self.is_old or is_old_item,
+            self.is_old or bool(old),
+            0 if is_new_item else rules,
+            self.copied + copies,
         )
 
 
@@ -172,6 +186,7 @@ class _Links(HTMLParser):
         self.title = ""
         self.found: list[tuple[str, str, str]] = []  # tag, rel, address
         self.elements = 0
+        self.copies = 0
         self._open = [_OpenElement()]
         self._work = 0
         self._in_title = False
@@ -180,8 +195,10 @@ class _Links(HTMLParser):
         given = dict(attrs)
         self.elements += 1
         self._read(self.get_starttag_text() or "")
+        element = self._open[-1].inside((given.get("class") or "").split())
+        self.copies += element.copied
         if tag not in self._VOID:
-            self._open.append(self._open[-1].inside((given.get("class") or "").split()))
+            self._open.append(element)
             if len(self._open) > DEPTH + 1:
                 raise UnreadablePage(f"its elements nest more than {DEPTH} deep")
         self._in_title = tag == "title"
@@ -220,6 +237,7 @@ class _Html(NamedTuple):
     title: str
     links: list[tuple[str, str, str]]
     elements: int
+    copies: int
 
 
 def endpoint(page: Fetched) -> str:
@@ -261,8 +279,8 @@ def mention(page: Fetched, leads: Leads) -> FoundMention | None:
 def _text(page: Fetched) -> str:
     charset = _CHARSET.search(page.header("content-type"))
     try:
-        return decoded(page.body, charset[1] if charset else "utf-8", errors="replace")
-    except LookupError:
+        return decoded(page.body, charset[1] if charset else "utf-8")
+    except (LookupError, UnicodeError):  # other decoders take 0.2 s to replace all of a mebibyte
         return page.body.decode(errors="replace")
 
 
@@ -297,6 +315,8 @@ def sanitized(html: str, tags: set[str], attributes: dict[str, set[str]]) -> str
     ):
         if number > most:
             raise UnreadablePage(f"its HTML has more than {most} {what}")
+    if len(set(html.replace("/", " ").replace('"', " ").replace("'", " ").split())) > WORDS:
+        raise UnreadablePage(f"its HTML has more than {WORDS} different words")
     # Soft hyphens cannot be seen, and a page may have one in each word.
     html = html.replace("\0", "").replace("\xa0", " ").replace("\xad", "")
     if escaping_work(html) > ESCAPING:
@@ -342,9 +362,9 @@ def _count_elements(html: str) -> None:
 
 def _cleaned(page: Fetched) -> _Html:
     html = _text(page)
-    if len(set(html.replace("/", " ").replace('"', " ").replace("'", " ").split())) > WORDS:
-        raise UnreadablePage(f"its HTML has more than {WORDS} different words")
-    text = sanitized(_ROOT.sub(r"<\1div", html), _TAGS, _ATTRIBUTES)
+    if html.count("<") <= TAGS:  # more are refused below
+        html = _ROOT.sub(r"<\1div", html)
+    text = sanitized(html, _TAGS, _ATTRIBUTES)
     parser = _Links()
     parser.feed(text)
     parser.close()
@@ -355,6 +375,7 @@ def _cleaned(page: Fetched) -> _Html:
         one_line(parser.title),
         parser.found,
         parser.elements,
+        parser.copies,
     )
 
 
@@ -371,7 +392,9 @@ def _html_mention(html: _Html, leads: Leads) -> FoundMention | None:
         return None
     if len(html.text) > HTML_SIZE:
         raise UnreadablePage(f"its HTML has more than {HTML_SIZE} characters")
-    if html.elements > ITEM_ELEMENTS:  # only its title is shown, as for a long text
+    if (
+        html.elements > ITEM_ELEMENTS or html.copies > COPIES
+    ):  # only its title is shown, as for a long text
         return _said(MENTION, html, {"properties": {}}, [])
     try:
         parsed = mf2py.parse(doc=html.text, url=html.url, html_parser="html.parser")

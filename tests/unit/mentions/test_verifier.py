@@ -1,6 +1,7 @@
 """Webmentions from another site's pages become comments, as webmention.rocks tests it."""
 
 import asyncio
+import contextlib
 from collections.abc import Iterator
 from pathlib import Path
 from urllib.parse import quote
@@ -28,6 +29,7 @@ from tests.unit.database_fixture import decide
 from tests.unit.markup.test_markdown import ATTACKS
 from tests.unit.mentions.hostile import HOSTILE, assert_harmless
 from tests.unit.mentions.other_site import OtherSite, Page, other_site
+from tests.unit.processor_time import timed
 
 WITH_MENTIONS = replace(
     SETTINGS,
@@ -473,6 +475,46 @@ def test_long_pages_of_usual_blogs_are_read() -> None:
     assert html_page.mention(page, TARGET.__eq__)
     old = entry.replace("h-entry", "hentry type-post status-publish").replace("e-c", "entry-c")
     assert html_page.mention(fetched("text/html", old * 200), TARGET.__eq__)
+
+
+LINKING = f'<a href="{TARGET}">x</a>'
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        "<div class=hentry>" + "<div>" * 190 + "<br>" * 1_200,
+        "<div class=hfeed>" + "<p><b><i><s>" * 40 + "<br>" * 900,
+        "<div class='vcard hreview'>" * 190 + "x",
+        "<section><div class=hentry></section>" * 160,
+        "<div class=hfeed>" * 100 + "<div class=vcard>" * 90 + "<span class=fn>x</span>" * 600,
+        "<body a=b>" * 104_857,
+        "<html c=d>x" * 95_325,
+        "x<p>" * 262_144,
+    ],
+    ids=["deep", "formatting", "people", "entries", "feeds", "bodies", "roots", "paragraphs"],
+)
+def test_no_page_takes_more_than_100_ms_to_read(body: str) -> None:
+    """Classic microformats were copied for each rule and element: minutes for some kilobytes."""
+
+    def work() -> None:
+        with contextlib.suppress(UnreadablePage):
+            assert html_page.mention(fetched("text/html", LINKING + body), TARGET.__eq__)
+
+    assert min(timed(work)[0] for _ in range(5)) < 100
+
+
+@pytest.mark.parametrize(
+    ("charset", "byte"), [("cp874", 0xDC), ("iso8859-8", 0xFF), ("koi8-t", 0xA8), ("utf-7", 0xD5)]
+)
+def test_a_page_that_is_not_in_its_encoding_is_read_as_utf_8(charset: str, byte: int) -> None:
+    """To replace a mebibyte of what other decoders do not know, takes them 0.2 s."""
+    page = fetched(f"text/plain; charset={charset}", TARGET)
+    page = page._replace(body=page.body + b" " + bytes([byte]) * 1_000_000)
+    assert min(timed(lambda: html_page.mention(page, TARGET.__eq__))[0] for _ in range(5)) < 100
+    assert html_page.mention(page, TARGET.__eq__)
+    undefined = fetched("text/plain; charset=undefined", TARGET)
+    assert html_page.mention(undefined, TARGET.__eq__)
 
 
 def test_a_page_in_an_encoding_for_host_names_is_read_as_utf_8() -> None:
