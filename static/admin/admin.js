@@ -1,9 +1,12 @@
 /* The moderation pages work without this script. It adds the keys and a checkbox for all comments,
    and keeps the focus in the list: after a decision, which loads the page again, it focuses the
-   next comment; after undoing it, the restored comment. */
+   next comment; after undoing it, the restored comment. Texts that were typed, but not stored yet,
+   stay in this tab, so that no failure of the network and no other decision loses them. */
 
 const FOCUSED = "commentsvc-focused"; // in sessionStorage: page and number of the comment in focus
+const TYPED = "commentsvc-typed"; // in sessionStorage: texts by what they are about, and what was sent
 
+const areas = [...document.querySelectorAll("textarea")];
 const comments = [...document.querySelectorAll(".comments .comment")];
 const others = document.querySelector(".others"); // what is selected on other pages
 const boxes = comments.map((comment) => comment.querySelector("[type=checkbox]"));
@@ -116,10 +119,51 @@ function comeBack() {
   }
 }
 
+/** Return what a text is about: the answer to a comment, or the text of one. */
+function about(area) {
+  return area.name === "message" ? `message.${area.form.elements.id.value}` : area.name;
+}
+
+/** Store the texts that were typed, and which of them is sent by the event, if it sends one. */
+function keepTexts({ submitter }) {
+  const { texts = {}, sent } = JSON.parse(sessionStorage.getItem(TYPED) ?? "{}");
+  for (const area of areas) {
+    texts[about(area)] = area.value === area.defaultValue ? undefined : area.value;
+  }
+  const answered = submitter?.name === "answer" && `text.${submitter.value}`;
+  const edited = areas.find((area) => area.name === "message" && area.form === submitter?.form);
+  const now = answered || (edited && about(edited)) || sent;
+  sessionStorage.setItem(TYPED, JSON.stringify({ texts, sent: now }));
+}
+
+/** Put texts back into their fields, except one that was stored. */
+function restoreTexts() {
+  const { texts = {}, sent } = JSON.parse(sessionStorage.getItem(TYPED) ?? "{}");
+  if (document.querySelector(".note.good")) {
+    delete texts[sent];
+  }
+  for (const area of areas) {
+    const text = texts[about(area)];
+    if (text !== undefined && !document.querySelector("main.sheet")) {
+      area.value = text;
+      area.closest("details")?.setAttribute("open", "");
+    }
+  }
+  sessionStorage.setItem(TYPED, JSON.stringify({ texts }));
+}
+
 let all;
 document.documentElement.classList.add("scripted");
 document.addEventListener("keydown", press);
 document.addEventListener("submit", leave);
+document.addEventListener("submit", keepTexts);
+addEventListener("pagehide", keepTexts);
+document.querySelector(".who")?.addEventListener("submit", () => {
+  removeEventListener("pagehide", keepTexts);
+  document.removeEventListener("submit", keepTexts);
+  sessionStorage.removeItem(TYPED);
+});
+restoreTexts();
 if (comments.length) {
   all = boxForAll();
   document.querySelector(".list").addEventListener("change", count);

@@ -281,3 +281,27 @@ def test_everybody_can_use_the_pages(
         ):
             page.goto(f"/moderation/{target}")
             assert_fine(page)
+
+
+def answer_field(moderation: Page, name: str) -> Locator:
+    return moderation.get_by_label(f"Answer to {name}")
+
+
+def test_a_typed_answer_outlives_the_network_and_other_decisions(
+    moderation: Page, comments: list[str]
+) -> None:
+    moderation.locator(".comment").first.locator("summary").click()
+    answer_field(moderation, "Zoe").fill("A long answer")
+    moderation.context.set_offline(True)
+    moderation.get_by_role("button", name="Approve and answer").first.click()
+    moderation.wait_for_timeout(300)
+    moderation.context.set_offline(False)
+    moderation.goto("/moderation/queue")
+    expect(answer_field(moderation, "Zoe")).to_have_value("A long answer")
+    moderation.locator(".comment").last.get_by_role("button", name="Approve", exact=True).click()
+    expect(moderation.get_by_role("status")).to_have_text("1 comment approved.")
+    expect(answer_field(moderation, "Zoe")).to_have_value("A long answer")
+    moderation.get_by_role("button", name="Approve and answer").first.click()
+    expect(moderation.get_by_role("status")).to_contain_text("Your answer is published.")
+    moderation.goto("/moderation/comments?status=approved")
+    expect(answer_field(moderation, "Zoe")).to_have_value("")
