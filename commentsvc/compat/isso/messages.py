@@ -26,8 +26,10 @@ from commentsvc.comments.submission import (
     SubmissionFields,
     Title,
     is_email,
+    is_site,
+    with_plain_scheme,
 )
-from commentsvc.compat.common import WEBSITE_LENGTH, Website, read_json, with_scheme
+from commentsvc.compat.common import WEBSITE_LENGTH, read_json, with_scheme
 from commentsvc.compat.two_levels import Level, Shown, TwoLevels
 from commentsvc.http.messages import HttpError
 from commentsvc.model import APPROVED, Comment, Entry
@@ -53,13 +55,18 @@ _is_long_enough = re.compile(rf"[\s\S]{{2,}}{_VISIBLE_END}").match
 IssoAuthor = Annotated[str, Meta(description="The author's name, which is cut if it is too long.")]
 
 
+IssoWebsite = Annotated[
+    str, Meta(description="The author's web site, which is left out if it is none that we take.")
+]
+
+
 class IssoSubmission(msgspec.Struct, frozen=True, gc=False):
     """A comment as Isso's clients send it. Other keys are ignored."""
 
     text: IssoText
     author: IssoAuthor | None = None
     email: Email | None = None
-    website: Website | None = None
+    website: IssoWebsite | None = None
     parent: ParentId | None = None
     title: Title | None = None
     notification: bool | int | None = None
@@ -73,7 +80,7 @@ class IssoEdit(msgspec.Struct, frozen=True, gc=False):
 
     text: IssoText
     author: IssoAuthor | None = None
-    website: Website | UnsetType | None = UNSET
+    website: IssoWebsite | UnsetType | None = UNSET
 
 
 class IssoPreview(msgspec.Struct, frozen=True, gc=False):
@@ -168,7 +175,7 @@ def submission_fields(body: bytes, uri: str, author_length: int) -> SubmissionFi
     """Read a comment for the page `uri`. Raise MalformedError or HttpError.
 
     Isso's client shows no error. So a name is cut to `author_length` characters, and an address
-    that cannot be one is left out, as Isso takes any.
+    or web site that Isso takes and we do not is left out.
     """
     sent = read_json(_submission, body)
     _check_length(sent.text)
@@ -221,7 +228,9 @@ def _address(website: str | None) -> str:
     if len(website) > WEBSITE_LENGTH:
         message = f"The web site has more than {WEBSITE_LENGTH} characters."
         raise HttpError(400, "invalid", message)
-    return with_scheme(website)
+    site = with_plain_scheme(with_scheme(website))
+    scheme, _, rest = site.partition("://")
+    return "" if scheme in ("http", "https") and rest and not is_site(site) else site
 
 
 def _check_length(text: str) -> None:

@@ -31,7 +31,7 @@ import msgspec
 from msgspec import UNSET, Meta, UnsetType
 
 from commentsvc.api import feeds
-from commentsvc.api.author import VALUES, with_text
+from commentsvc.api.author import DISABLED, VALUES, with_text
 from commentsvc.api.parameters import FORMER, PageUrl
 from commentsvc.auth.edit_tokens import EditTokens
 from commentsvc.auth.sessions import cookie_value
@@ -88,6 +88,7 @@ from commentsvc.model import APPROVED, DELETED, Comment, Entry, site_tag, thread
 from commentsvc.moderation import author_edits
 from commentsvc.moderation.changes import Signature
 from commentsvc.settings.schema import Site
+from commentsvc.util.i18n import translate
 
 PREFIX: Final = "/isso"
 FILES: Final = "isso-client"  # the folder of the blog with Isso's own files
@@ -98,6 +99,7 @@ EXPOSED: Final = (
     ("Access-Control-Allow-Credentials", "true"),
     ("Access-Control-Expose-Headers", "X-Set-Cookie, Date"),
 )
+VOTED: Final = "Your network has already voted on this comment, or it is yours."
 METHODS: Final = ("GET", "POST", "PUT", "DELETE")
 TEXT_TYPE: Final = ("Content-Type", "text/plain; charset=utf-8")
 _OLD_LINK: Final = re.compile(r"/id/[0-9]+/(unsubscribe|activate|edit|delete)/.").search
@@ -378,9 +380,10 @@ class IssoApi(SiteApi):
                 votes = await self._cast(request, number, value)
             except UnknownComment:
                 pass
-            except TooManyVotes as refusal:
+            except TooManyVotes:
                 votes = await self._database.read(_votes_of, entry.comment)
-                votes = msgspec.structs.replace(votes, message=str(refusal))
+                message = VOTED if value in self._votes else translate(DISABLED)
+                votes = msgspec.structs.replace(votes, message=message)
         return _written(votes, cors)
 
     def _find_listed(self, snapshot: Snapshot, number: int) -> Entry | None:
@@ -519,7 +522,9 @@ class IssoApi(SiteApi):
 
     def _cookies(self, number: int, token: str, seconds: int) -> Headers:
         """Return the headers for the cookie with the edit token, and for the client's cookie."""
-        cross_site = "SameSite=None; Secure" if self._is_secure else "SameSite=Lax"
+        # On the blog's page this is a third-party cookie: browsers that block those keep one that
+        # is partitioned (CHIPS).
+        cross_site = "SameSite=None; Secure; Partitioned" if self._is_secure else "SameSite=Lax"
         until = f"Max-Age={seconds}; Path=/"
         return (
             ("Set-Cookie", f"{number}={token}; {until}; HttpOnly; {cross_site}"),

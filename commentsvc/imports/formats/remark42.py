@@ -1,10 +1,13 @@
-"""Remark42: its backup, NDJSON, or what it gives a user; both usually compressed with gzip.
+"""Remark42: its backup, NDJSON, what it gives a user, or its answer to a request for a page.
+
+The first two are usually compressed with gzip. Its database is not read: a backup has the same.
 
 The first line has users and pages, each further one a comment; the newest pages come first, so a
 reply may precede its parent. `orig` is Markdown and may be empty, `text` is HTML.
 
 A user's file is one object, with the user and, in an array, the user's comments. So was the backup
-of the first versions, with the users and pages behind the comments.
+of the first versions, with the users and pages behind the comments. An answer is such an object
+too, with the comments in an array, or as a tree: each with its replies.
 """
 
 import re
@@ -25,21 +28,31 @@ from commentsvc.imports.sources.json_files import Value
 
 VERSION: Final = 1
 # The beginning of a file that is one object.
-_ONE: Final = re.compile(rb'\s*\{\s*"(?:info"\s*:|version"\s*:\s*\d+\s*,\s*"comments"\s*:)').match
+_ONE: Final = re.compile(
+    rb'\s*\{\s*"(?:info"\s*:|(?:version"\s*:\s*\d+\s*,\s*")?comments"\s*:)'
+).match
+_MAGIC: Final = slice(16, 20), b"\xed\xda\x0c\xed"  # of Bolt, Remark42's database
 
 
 def recognises(_source: SourceFile, head: bytes) -> str:
     """Return what shows that the file is from Remark42; "" if it is not."""
+    if _is_database(head):
+        return "its database"
     line = head if json_files.is_indented(head) else head.partition(b"\n")[0]
     is_meta = line.startswith(b"{") and b'"users"' in line and b'"posts"' in line
     is_comment = b'"locator"' in line and b'"user"' in line
-    if is_meta or is_comment:
-        return "its first line with users and posts"
-    return "its array of comments with locators" if _ONE(head) and b'"locator"' in head else ""
+    if _ONE(head) and b'"locator"' in head:
+        return "its array of comments with locators"
+    return "its first line with users and posts" if is_meta or is_comment else ""
 
 
 def parse(source: SourceFile, options: ParseOptions) -> Records:
     """Return the pages and comments of `source`. Raise ImportFailed."""
+    if _is_database(source.head()):
+        raise ImportFailed(
+            f"{source.name} is the database of Remark42. Import its newest backup:"
+            " backup/backup-SITE-DATE.gz beside it, or what `remark42 backup` writes."
+        )
     closed: set[str] = set()
     known: set[str] = set()
     for position, line in _objects(source, options):
@@ -63,9 +76,24 @@ def _objects(source: SourceFile, options: ParseOptions) -> Iterator[tuple[str, V
     if _ONE(source.head()):
         yield from (("meta", each) for each in json_files.items(source, "meta", json_files.ignore))
         comments = json_files.items(source, "comments.item", options.skip)
-        yield from ((f"comment {number}", each) for number, each in enumerate(comments, 1))
+        nodes = (node for each in comments for node in _nodes(each))
+        yield from ((f"comment {number}", each) for number, each in enumerate(nodes, 1))
     else:
         yield from json_files.lines(source, options.skip)
+
+
+def _nodes(node: Value) -> Iterator[Value]:
+    """Yield the comments of a tree, or the one comment."""
+    waiting = [node]
+    while waiting:
+        node = waiting.pop()
+        yield node.object("comment") if "comment" in node.fields else node
+        waiting += reversed(node.objects("replies"))
+
+
+def _is_database(head: bytes) -> bool:
+    where, magic = _MAGIC
+    return head[where] == magic
 
 
 def _comment(comment: Value, url: str, position: str) -> ImportedComment:

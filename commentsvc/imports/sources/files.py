@@ -7,6 +7,7 @@ was made to fill memory or disk.
 import codecs
 import gzip
 import io
+import re
 import zipfile
 import zlib
 from collections.abc import Iterator
@@ -22,6 +23,8 @@ SLACK: Final = 16 * 1024 * 1024  # bytes
 MEMBERS: Final = 10_000  # files in one zip
 MARKS: Final = (codecs.BOM_UTF8, codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
 HEAD: Final = 65_536  # bytes that are read to recognise a file
+# A backup of Remark42: its site and the day. One by hand is called `userbackup`.
+_BACKUP: Final = re.compile(r"(?:user)?backup-(.+)-(\d{8})\.gz").fullmatch
 _GZIP: Final = b"\x1f\x8b"  # the first bytes of a gzip file
 _ERRORS: Final = (OSError, EOFError, zlib.error, zipfile.BadZipFile)
 
@@ -156,10 +159,14 @@ def sources(paths: list[Path]) -> list[SourceFile]:
     found: list[SourceFile] = []
     for path in paths:
         if path.is_dir():
-            found += [
-                SourceFile(each, relative=each.relative_to(path).as_posix())
+            files = [
+                each
                 for each in sorted(path.rglob("*"))
                 if each.is_file() and not each.name.startswith(".")
+            ]
+            found += [
+                SourceFile(each, relative=each.relative_to(path).as_posix())
+                for each in _newest_backups(files) or files
             ]
         elif path.is_file() and zipfile.is_zipfile(path) and not _is_database(path):
             found += _members(path)
@@ -168,6 +175,15 @@ def sources(paths: list[Path]) -> list[SourceFile]:
     if not found:
         raise ImportFailed(f"There are no files in {', '.join(map(str, paths))}.")
     return found
+
+
+def _newest_backups(files: list[Path]) -> list[Path]:
+    """Return the newest backup of each site of Remark42, which has all that the others have.
+
+    They lie in a folder beside the database and pictures.
+    """
+    dated = [(match[1], match[2], each) for each in files if (match := _BACKUP(each.name))]
+    return list({site: each for site, _, each in sorted(dated)}.values())
 
 
 def _is_database(path: Path) -> bool:

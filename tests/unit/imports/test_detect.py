@@ -463,6 +463,42 @@ def test_the_comments_of_one_user_of_remark42(tmp_path: Path) -> None:
     assert comments(records)[0].position == "comment 1"
 
 
+@pytest.mark.parametrize("as_tree", [False, True])
+@pytest.mark.parametrize("behind", [True, False])
+def test_answers_of_remark42_are_read(tmp_path: Path, as_tree: bool, behind: bool) -> None:
+    """Its answer to `find` has the comments of a page as an array or a tree."""
+    own = [json.loads(line) for line in REMARK42.splitlines()[1:]]
+    reply, *others = own
+    tree = [{"comment": others[0], "replies": [{"comment": reply}]}]
+    tree += [{"comment": each, "replies": None} for each in others[1:]]
+    answer: dict[str, object] = {"comments": tree if as_tree else own}
+    info = {"info": {"url": "https://blog.example/a/", "count": 3}}
+    text = json.dumps({**answer, **info} if behind else {**info, **answer})
+    for name in ("auto", "remark42"):
+        records = parsed(written(tmp_path, "find.json", text), name)
+        backup = comments(parsed(written(tmp_path, "backup.json", REMARK42)))
+        assert sorted(map(brief, comments(records))) == sorted(map(brief, backup))
+
+
+def test_of_the_folder_of_remark42_the_newest_backup_of_each_site_is_read(tmp_path: Path) -> None:
+    for name in ("backup-blog-20240101", "backup-blog-20240203", "userbackup-my-site-20230101"):
+        (folder := tmp_path / "var" / "backup").mkdir(parents=True, exist_ok=True)
+        text = REMARK42.replace("Bob", name)
+        (folder / f"{name}.gz").write_bytes(gzip.compress(text.encode()))
+    (tmp_path / "var" / "remark.db").write_bytes(bytes(16) + b"\xed\xda\x0c\xed" + bytes(4_000))
+    (tmp_path / "var" / "x.image").write_bytes(b"\x89PNG")
+    authors = {each.author for each in comments(parsed(tmp_path / "var"))}
+    assert authors >= {"backup-blog-20240203", "userbackup-my-site-20230101"}
+    assert "backup-blog-20240101" not in authors
+
+
+@pytest.mark.parametrize("chosen", ["auto", "remark42"])
+def test_the_database_of_remark42_leads_to_its_backup(tmp_path: Path, chosen: str) -> None:
+    (path := tmp_path / "remark.db").write_bytes(bytes(16) + b"\xed\xda\x0c\xed\x02" + bytes(4_000))
+    with pytest.raises(ImportFailed, match="Import its newest backup"):
+        parsed(path, chosen)
+
+
 def test_the_first_backups_of_remark42_end_with_users_and_pages(tmp_path: Path) -> None:
     records = parsed(written(tmp_path, "backup.json", REMARK42_ONE))
     backup = parsed(written(tmp_path, "lines.json", REMARK42))
