@@ -32,6 +32,8 @@ ROLES: Final = (OWNER, MODERATOR, VIEWER)
 SCOPES: Final = ("read", "decide", "administer")
 # The roles that are shown as a badge with an account's comments; a reader's role is "".
 BADGES: Final = (OWNER, MODERATOR)
+# Why a reader reports a comment.
+REPORT_REASONS: Final = ("illegal", "abuse", "spam", "other")
 # The kinds of bans.
 BANS: Final = ("author", "network", "word", "domain")
 # The actor of a change by the comment's author; no moderator can have this name.

@@ -62,7 +62,7 @@ FOR_MODERATORS: Final = (
     "commentsvc/templates/admin/",
 )
 # Parts of the texts that are loaded only when they are used; most are sections of widget.json.
-PARTS: Final = ("tools", "form", "reactions", "views", "images")
+PARTS: Final = ("tools", "form", "reactions", "views", "fresh", "images")
 # The keys of the section "widget" that only forms and errors need, as those of "form".
 FORM: Final = {
     *("413", "429", "500", "approved", "author", "cancel", "change", "commentingAs", "email"),
@@ -72,8 +72,8 @@ FORM: Final = {
 # The number of comments: in the widget, in the service and in Hugo. Zero has a text of its own.
 COUNT: Final = "widget.count"
 NONE: Final = "widget.none"
-# How often a page was viewed, in the widget.
-VIEWS: Final = "views.count"
+# The parts that are a number, with its plural forms: how often a page was viewed, new comments.
+NUMBERS: Final = {"views", "fresh"}
 # The digits of CLDR's numbering systems that languages of ours have by default.
 DIGITS: Final = {"arabext": "۰۱۲۳۴۵۶۷۸۹", "beng": "০১২৩৪৫৬৭৮৯"}
 # The plural form of a number depends on the number up to this, and on its last two digits above.
@@ -262,9 +262,12 @@ def cldr_forms(tag: str, catalog: Catalog, context: str) -> dict[str, str]:
 
 def part_words(tag: str, catalog: Catalog, part: str) -> dict[str, object]:
     """Return the texts of one of PARTS."""
-    if part == "views":
-        zero = count_forms(catalog, VIEWS)[plural_index(catalog, 0)]
-        return {"tag": tag, "counts": {"zero": zero} | cldr_forms(tag, catalog, VIEWS)}
+    if part in NUMBERS:
+        context = f"{part}.count"
+        zero = count_forms(catalog, context)[plural_index(catalog, 0)]
+        return {"tag": tag, **digits(tag)} | {
+            "counts": {"zero": zero} | cldr_forms(tag, catalog, context)
+        }
     found: dict[str, object] = dict(words(catalog, part))
     if part == "form":
         found |= {key: text for key, text in words(catalog, "widget").items() if key in FORM}

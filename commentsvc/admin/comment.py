@@ -132,7 +132,7 @@ class CommentPage:
                 origins=self._origins,
                 verdicts=lists.verdicts_of(snapshot, [comment_id]),
                 parents=lists.parents_of(snapshot, [entry.comment]),
-                reports=reports.counts(snapshot, [comment_id]),
+                reports=reports.of_comments(snapshot, [comment_id], reports.MOST),
                 spam_from=self._spam_from,
             )
             return CommentDetails(

@@ -14,6 +14,7 @@ import msgspec
 from markupsafe import Markup
 
 from commentsvc.admin import render
+from commentsvc.feedback.reports import Reports
 from commentsvc.markup.markdown import absolute
 from commentsvc.model import Entry
 from commentsvc.moderation.lists import ParentQuote, StoredVerdict
@@ -29,8 +30,8 @@ class CommentView(msgspec.Struct, frozen=True):
     `parent` is the comment that it replies to, `doubt` a class for its score, with the reasons in
     `verdict`. `origin` is that of its blog, "" if unknown. `several`: there are several sites, so
     its site is named. `found`: it was found by a search, so its status is named. `decides`: the
-    moderator may decide on it. `reports` is how many readers have reported it. `language` is the
-    tag of the current language.
+    moderator may decide on it. `reports` are what readers reported. `language` is the tag of the
+    current language.
     """
 
     entry: Entry
@@ -44,7 +45,7 @@ class CommentView(msgspec.Struct, frozen=True):
     found: bool
     ticked: bool
     decides: bool
-    reports: int
+    reports: Reports | None
     language: str
 
     @property
@@ -58,8 +59,8 @@ class CommentView(msgspec.Struct, frozen=True):
 class Viewer:
     """Makes the views of one page at the time `now` (Unix milliseconds).
 
-    `origins` are those of blogs by the site's name; `verdicts`, `parents` and the numbers of
-    `reports` are by the id of a comment. From the score `spam_from` on a comment is filed as spam
+    `origins` are those of blogs by the site's name; `verdicts`, `parents` and `reports`
+    are by the id of a comment. From the score `spam_from` on a comment is filed as spam
     (0: never). For the others see CommentView.
     """
 
@@ -67,7 +68,7 @@ class Viewer:
     origins: Mapping[str, str]
     verdicts: Mapping[int, StoredVerdict]
     parents: Mapping[int, ParentQuote]
-    reports: Mapping[int, int]
+    reports: Mapping[int, Reports]
     spam_from: int
     several: bool = False
     found: bool = False
@@ -91,7 +92,7 @@ class Viewer:
             self.found,
             self.ticked,
             self.decides,
-            self.reports.get(comment.id, 0),
+            self.reports.get(comment.id),
             spoken().tag,
         )
 

@@ -49,7 +49,7 @@ from commentsvc.http.messages import (
     too_many,
 )
 from commentsvc.http.operation import handles, read_fields
-from commentsvc.model import DELETED, Comment, Entry
+from commentsvc.model import APPROVED, DELETED, Comment, Entry
 from commentsvc.moderation import author_edits
 from commentsvc.moderation.author_edits import EditCredentials
 from commentsvc.readers import accounts
@@ -61,7 +61,8 @@ from commentsvc.util.timestamps import rfc3339
 
 # The possible votes, by the setting `comments.votes`.
 VALUES: Final = {"off": (), "up": (0, 1), "both": (-1, 0, 1)}
-BALLOT_BYTES: Final = 1_024  # a vote or a report, with the random word of its reader
+BALLOT_BYTES: Final = 1_024  # a vote, with the random word of its reader
+REPORT_BYTES: Final = 8_192  # a report, with an explanation that may be written with escapes
 REPORTS: Final = "10/hour"  # from one network
 ONCE: Final = "1/day"  # votes of one network on one comment, if no network hashes are stored
 DISABLED: Final = _("Voting is disabled on this site.")
@@ -107,10 +108,27 @@ class VoteRequest(msgspec.Struct, frozen=True, forbid_unknown_fields=True, gc=Fa
     voter: Word
 
 
+# Why a comment is reported: one of model.REPORT_REASONS.
+ReportReason = Annotated[
+    Literal["illegal", "abuse", "spam", "other"],
+    Meta(description="Why: illegal content; insults, threats or harassment; spam; something else."),
+]
+Explanation = Annotated[
+    str,
+    Meta(
+        description="An explanation for the moderators, of which one line is kept.",
+        max_length=reports.EXPLANATION_LENGTH,
+        extra={"message": f"This may have {reports.EXPLANATION_LENGTH} characters."},
+    ),
+]
+
+
 class ReportRequest(msgspec.Struct, frozen=True, forbid_unknown_fields=True, gc=False):
     """A report."""
 
     reporter: Word
+    reason: ReportReason | UnsetType = UNSET
+    explanation: Explanation = ""
 
 
 class FoundComment(NamedTuple):
@@ -244,12 +262,19 @@ class AuthorActions:
             await self._database.write(voting.withdraw_once, number, networks)
         return entry
 
-    async def report_by_form(self, request: Request, number: int) -> Entry:
+    async def report_by_form(self, request: Request, number: int, reason: reports.Reason) -> Entry:
         """Store a report by a reader without scripts; return the comment. Raise as above."""
         entry, _headers = self._find(request, number)
         hashes = self._limit.network(request).hashes
         word = hashes[0].hex() if hashes else secrets.token_urlsafe()
-        await self._report(request, number, word)
+        await self._report(request, number, word, reason)
+        return entry
+
+    def find_shown(self, request: Request, number: int) -> Entry:
+        """Return a comment that a reader wants to report by a form. Raise as above."""
+        entry, _headers = self._find(request, number)
+        if entry.comment.status != APPROVED:
+            raise UnknownComment([number])
         return entry
 
     async def edit_by_form(self, request: Request, number: int, token: str, message: str) -> Entry:
@@ -282,16 +307,19 @@ class AuthorActions:
         """Report a comment to the moderators.
 
         `reporter` is a random word that a browser makes once and keeps; a second report of the same
-        comment changes nothing. 400 with the invalid fields, 403 for a foreign page, 404, 415, 429,
-        503.
+        comment takes the place of the first. `reason` and `explanation` are shown to moderators,
+        and are optional. 400 with the invalid fields, 403 for a foreign page, 404, 415, 429, 503.
         """
         number = request.number()
         _entry, headers = self._find(request, number)
-        sent = read_small(request.json(), ReportRequest, '{"reporter": "…"}')
-        await self._report(request, number, sent.reporter)
+        sent = read_small(request.json(), ReportRequest, '{"reporter": "…"}', REPORT_BYTES)
+        reason = reports.Reason(sent.reason or "", sent.explanation)
+        await self._report(request, number, sent.reporter, reason)
         return Response(204, (NOT_STORED, *headers), b"")
 
-    async def _report(self, request: Request, number: int, word: str) -> None:
+    async def _report(
+        self, request: Request, number: int, word: str, reason: reports.Reason
+    ) -> None:
         """Store a report by the reader with that `word`. Raise HttpError 429, UnknownComment."""
         network = wide_network(network_of(self._proxies.client(request)))
         wait = self._reports.take(network, self._clock.monotonic_ms())
@@ -300,7 +328,8 @@ class AuthorActions:
                 "You are reporting too often. Please wait %(seconds)s seconds.", seconds=wait
             )
             raise too_many(message, wait)
-        await self._database.write(reports.report, number, word, self._clock.now_ms())
+        now = self._clock.now_ms()
+        await self._database.write(reports.report, number, word, now, reason)
 
     async def _edit(self, request: Request, entry: Entry, message: str) -> Comment:
         """Judge and store the new text of a comment. Raise HttpError, UnknownComment."""

@@ -10,7 +10,7 @@ from typing import Any, Final, Generic, TypeVar, get_args, get_type_hints
 import msgspec
 import peewee
 
-from commentsvc.db.schema.comments import ReactionTable, VoteTable
+from commentsvc.db.schema.comments import ReactionTable, ReportTable, VoteTable
 from commentsvc.db.schema.moderation import BanTable, ChangeTable
 from commentsvc.exports.records import (
     BanRecord,
@@ -18,6 +18,7 @@ from commentsvc.exports.records import (
     HistoryRecord,
     Moment,
     ReactionRecord,
+    ReportRecord,
     VoteRecord,
 )
 from commentsvc.util import timestamps
@@ -79,6 +80,13 @@ HISTORY: Final = Columns(
 )
 VOTE: Final = Columns(
     VoteRecord, VoteTable.voter, VoteTable.value, VoteTable.created_at, VoteTable.network
+)
+REPORT: Final = Columns(
+    ReportRecord,
+    ReportTable.reporter,
+    ReportTable.created_at,
+    ReportTable.reason,
+    ReportTable.explanation,
 )
 BAN: Final = Columns(
     BanRecord,

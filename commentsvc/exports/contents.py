@@ -28,6 +28,7 @@ from commentsvc.db.schema.comments import (
     PageViewTable,
     ProposedTitleTable,
     ReactionTable,
+    ReportTable,
     SiteTable,
     ThreadTable,
     VoteTable,
@@ -47,7 +48,7 @@ from commentsvc.db.schema.outbox import (
     SubscriptionTable,
 )
 from commentsvc.db.schema.readers import ReaderTable
-from commentsvc.exports.columns import BAN, HISTORY, REACTION, VOTE
+from commentsvc.exports.columns import BAN, HISTORY, REACTION, REPORT, VOTE
 from commentsvc.exports.records import (
     FORMAT,
     VERSION,
@@ -172,12 +173,16 @@ def _changed(since: int) -> Select:
     votes = VoteTable.select(VoteTable.value).where(
         VoteTable.comment == CommentTable.id, VoteTable.created_at >= since
     )
+    reported = ReportTable.select(ReportTable.reporter).where(
+        ReportTable.comment == CommentTable.id, ReportTable.created_at >= since
+    )
     return (
         (CommentTable.created_at >= since)
         | (CommentTable.published_at >= since)
         | (CommentTable.edited_at >= since)
         | fn.EXISTS(changes)
         | fn.EXISTS(votes)
+        | fn.EXISTS(reported)
     )
 
 
@@ -207,6 +212,11 @@ def _history() -> Select:
 def _votes() -> Select:
     votes = VoteTable.select(VoteTable.comment, *VOTE.columns)
     return votes.order_by(VoteTable.comment, VoteTable.voter)
+
+
+def _reports() -> Select:
+    reports = ReportTable.select(ReportTable.comment, *REPORT.columns)
+    return reports.order_by(ReportTable.comment, ReportTable.reporter)
 
 
 def _images() -> Select:
@@ -298,11 +308,14 @@ def comments(snapshot: Snapshot, selection: Selection) -> Iterator[CommentRecord
     history = _ByComment(snapshot.each(_history()), partial(_change, anonymous))
     voters = _ByComment(iter(()) if anonymous else snapshot.each(_votes()), VOTE.record)
     images = _ByComment(iter(()) if anonymous else snapshot.each(_images()), _image)
+    reported = _ByComment(iter(()) if anonymous else snapshot.each(_reports()), REPORT.record)
     selected = _selected(selection.site, selection.since)
     for row in snapshot.each(selected.order_by(CommentTable.id)):
         comment = _comment(row, anonymous, history.take(row[0]), voters.take(row[0]))
-        pictured = images.take(row[0])
-        yield msgspec.structs.replace(comment, images=pictured) if pictured else comment
+        pictured, reports = images.take(row[0]), reported.take(row[0])
+        if pictured or reports:
+            comment = msgspec.structs.replace(comment, images=pictured, reports=reports)
+        yield comment
 
 
 class Page(NamedTuple):

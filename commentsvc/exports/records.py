@@ -103,6 +103,18 @@ class VoteRecord(Struct, frozen=True, omit_defaults=True, gc=False):
     network: Digest | None = None
 
 
+class ReportRecord(Struct, frozen=True, omit_defaults=True, gc=False):
+    """A reader's report of a comment, on which no moderator has decided yet.
+
+    `reporter` is a digest of a random word in the reader's browser.
+    """
+
+    reporter: Digest
+    created: Moment
+    reason: Literal["", "illegal", "abuse", "spam", "other"] = ""
+    explanation: Annotated[str, Meta(max_length=500)] = ""
+
+
 class TrainingRecord(Struct, frozen=True, omit_defaults=True, gc=False):
     """What a comment taught the spam filter: the CRC-32 of each of its words, and the label."""
 
@@ -171,6 +183,7 @@ class CommentRecord(Struct, frozen=True, omit_defaults=True, gc=False, tag="comm
     images: tuple[ImageRecord, ...] = ()
     follows: bool = False
     language: str = ""
+    reports: Annotated[tuple[ReportRecord, ...], Meta(max_length=20)] = ()
 
 
 class ViewsRecord(Struct, frozen=True, omit_defaults=True, gc=False, tag="views"):

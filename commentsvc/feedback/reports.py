@@ -1,28 +1,69 @@
 """Reports: readers tell the moderators about a comment that should be removed.
 
 A reader can report each comment once; as in `votes`, readers are told apart by a digest of a
-random word that their browser keeps. A visible comment with reports is in the queue until a
-moderator decides on it; a report has no other effect. Further reports after MOST are not stored.
-Neither addresses nor networks are stored.
+random word that their browser keeps. A report has a reason, and may have an explanation; those of
+older clients have neither. A visible comment with reports is in the queue until a moderator decides
+on it, and the first report is mailed; reports have no other effect. Further ones after MOST are not
+stored. Neither addresses nor networks are stored.
 """
 
-from collections.abc import Iterable, Sequence
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
 from functools import partial
-from typing import Final
+from itertools import groupby
+from operator import itemgetter
+from typing import Final, NamedTuple
 
 from peewee import fn
 
 from commentsvc.comments import queries
 from commentsvc.db.connection import Snapshot, Transaction
-from commentsvc.db.query import Among, Param, Select, ids_text, insertion, literal, prepared
+from commentsvc.db.query import Among, Param, Select, ids_text, literal, prepared
 from commentsvc.db.schema.comments import CommentTable, ReportTable, SiteTable, ThreadTable
 from commentsvc.errors import UnknownComment
 from commentsvc.feedback.votes import DIGEST
 from commentsvc.model import APPROVED, Entry
+from commentsvc.outbox import outbox
 from commentsvc.util.digest import digest
+from commentsvc.util.i18n import Message, pgettext
+from commentsvc.util.text import one_line
 
 MOST: Final = 20  # reports of one comment
+EXPLANATION_LENGTH: Final = 500  # characters
+SHOWN: Final = 5  # explanations of one comment in a list
 NEWEST: Final = 1_000  # the most comments with reports that a list is made of
+
+
+# The names of model.REPORT_REASONS, in the words of the widget.
+NAMES: Final[Mapping[str, Message]] = {
+    "illegal": pgettext("tools.illegal", "Illegal content"),
+    "abuse": pgettext("tools.abuse", "Insults, threats or harassment"),
+    "spam": pgettext("tools.spam", "Spam or advertising"),
+    "other": pgettext("tools.other", "Something else"),
+}
+
+
+class Reason(NamedTuple):
+    """Why a reader reports a comment: one of model.REPORT_REASONS or "", and the reader's words."""
+
+    code: str = ""
+    explanation: str = ""
+
+
+NO_REASON: Final = Reason()
+
+
+class Reports(NamedTuple):
+    """The reports of a comment: how many, the reasons by frequency, and the newest explanations."""
+
+    number: int = 0
+    reasons: tuple[tuple[str, int], ...] = ()
+    explanations: tuple[str, ...] = ()
+
+    @property
+    def named(self) -> list[tuple[Message, int]]:
+        """Return the reasons by their names."""
+        return [(NAMES[code], number) for code, number in self.reasons]
 
 
 @prepared
@@ -33,11 +74,11 @@ def _count(comment_id: Param) -> Select:
 
 
 @prepared
-def _counts(ids: Param) -> Select:
+def _of_comments(ids: Param) -> Select:
+    columns = (ReportTable.comment, ReportTable.reason, ReportTable.explanation)
+    newest_first = (ReportTable.comment, ReportTable.created_at.desc(), ReportTable.reporter)
     return (
-        ReportTable.select(ReportTable.comment, fn.COUNT(ReportTable.reporter))
-        .where(Among(ReportTable.comment, ids))
-        .group_by(ReportTable.comment)
+        ReportTable.select(*columns).where(Among(ReportTable.comment, ids)).order_by(*newest_first)
     )
 
 
@@ -54,8 +95,15 @@ def _reported(ids: Param, most: Param, skipped: Param) -> Select:
     return _visible(ids).limit(most).offset(skipped)
 
 
-_KEY: Final = (ReportTable.comment, ReportTable.reporter)
-_PUT: Final = insertion(*_KEY, ReportTable.created_at, key=_KEY, change=ReportTable.created_at)
+@prepared
+def _put(comment_id: Param, reporter: Param, now: Param, code: Param, explanation: Param) -> Select:
+    key = {ReportTable.comment: comment_id, ReportTable.reporter: reporter}
+    said = {
+        ReportTable.created_at: now,
+        ReportTable.reason: code,
+        ReportTable.explanation: explanation,
+    }
+    return ReportTable.insert(key | said).on_conflict(conflict_target=[*key], preserve=[*said])
 
 
 @prepared
@@ -63,10 +111,13 @@ def _delete(comment_id: Param) -> Select:
     return ReportTable.delete().where(ReportTable.comment == comment_id)
 
 
-def report(tx: Transaction, comment_id: int, word: str, now: int) -> None:
+def report(
+    tx: Transaction, comment_id: int, word: str, now: int, reason: Reason = NO_REASON
+) -> None:
     """Store that the reader with that `word` reports a comment, at `now` (Unix milliseconds).
 
-    Raise UnknownComment, also for a comment that is not shown.
+    It takes the place of an earlier report by that reader. Raise UnknownComment, also for a comment
+    that is not shown.
     """
     row = tx.first(queries.find_ref, comment_id)
     if row is None or row[4] != APPROVED:
@@ -74,7 +125,10 @@ def report(tx: Transaction, comment_id: int, word: str, now: int) -> None:
     [(number,)] = tx.query(_count, comment_id)
     if number < MOST:
         reporter = digest(word, b"reporter", DIGEST)
-        tx.change(_PUT, comment_id, reporter, now)
+        words = one_line(reason.explanation)[:EXPLANATION_LENGTH]
+        tx.change(_put, comment_id, reporter, now, reason.code, words)
+    if not number:
+        outbox.reported(tx, comment_id, now)
 
 
 def delete(tx: Transaction, ids: Iterable[int]) -> None:
@@ -82,9 +136,15 @@ def delete(tx: Transaction, ids: Iterable[int]) -> None:
     tx.change_each(_delete, ((comment_id,) for comment_id in ids))
 
 
-def counts(snapshot: Snapshot, ids: Iterable[int]) -> dict[int, int]:
-    """Return how many reports each of the comments `ids` has, without those that have none."""
-    return dict(snapshot.query(_counts, ids_text(ids)))
+def of_comments(snapshot: Snapshot, ids: Iterable[int], shown: int = SHOWN) -> dict[int, Reports]:
+    """Return the reports of each of the comments `ids` that has some; `shown` explanations each."""
+    found = {}
+    for comment_id, rows in groupby(snapshot.query(_of_comments, ids_text(ids)), itemgetter(0)):
+        codes, words = zip(*((code, said) for _id, code, said in rows), strict=True)
+        reasons = Counter(filter(None, codes)).most_common()
+        explanations = tuple(filter(None, words))[:shown]
+        found[comment_id] = Reports(len(codes), tuple(reasons), explanations)
+    return found
 
 
 def reported(snapshot: Snapshot, sites: Sequence[str] | None, most: int) -> list[Entry]:

@@ -7,6 +7,7 @@ import msgspec
 from commentsvc.comments import search
 from commentsvc.db.connection import Snapshot
 from commentsvc.feedback import reports
+from commentsvc.feedback.reports import Reports
 from commentsvc.model import PENDING, Entry
 from commentsvc.moderation import lists, undo
 from commentsvc.moderation.lists import ParentQuote, StoredVerdict
@@ -32,11 +33,11 @@ class ReviewPiece(msgspec.Struct, frozen=True):
 
     `unindexed` is how many comments are not in the search index yet. `last_act` is the account's
     own last decision. The first page of the queue begins with published comments that were
-    `reported`; `reports` is how many reports each comment has.
+    `reported`; `reports` are by the id of a comment.
     """
 
     reported: list[Entry]
-    reports: dict[int, int]
+    reports: dict[int, Reports]
     items: list[Entry]
     next: str
     unindexed: int
@@ -62,7 +63,7 @@ def piece(snapshot: Snapshot, who: Actor, chosen: ReviewQuery, limit: int) -> Re
     ids = [entry.comment.id for entry in shown]
     return ReviewPiece(
         reported,
-        reports.counts(snapshot, ids),
+        reports.of_comments(snapshot, ids),
         items,
         more,
         unindexed,

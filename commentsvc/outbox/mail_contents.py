@@ -18,6 +18,7 @@ from commentsvc.comments.submission import TITLE_LENGTH
 from commentsvc.db.connection import Snapshot
 from commentsvc.db.schema.comments import CommentTable
 from commentsvc.db.schema.outbox import ASKED, CONFIRMED, OutboxRow
+from commentsvc.feedback import reports
 from commentsvc.markup import markdown
 from commentsvc.model import APPROVED, PENDING, Entry, fragment
 from commentsvc.moderation import personal_data, profiles
@@ -109,6 +110,13 @@ class MailContents:
             self._named(entry),
             answerable=Answerable(MODERATE, self._decisions.expires(row)) if may_decide else None,
         )
+
+    def reported(self, snapshot: Snapshot, row: OutboxRow) -> MailContent | None:
+        """Return the content about a comment that readers reported, for a moderator."""
+        number = row.comment_id or 0
+        found = reports.of_comments(snapshot, [number]).get(number)
+        content = self.submitted(snapshot, row) if found else None
+        return content and content._replace(values=content.values | {"reports": found})
 
     def digest(self, snapshot: Snapshot, row: OutboxRow) -> MailContent | None:
         """Return the content about all comments of a period, for a moderator."""

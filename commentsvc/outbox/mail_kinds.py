@@ -13,6 +13,7 @@ from commentsvc.db.connection import Snapshot
 from commentsvc.db.schema.outbox import OutboxRow
 from commentsvc.model import APPROVED, DELETED, PENDING, SPAM
 from commentsvc.outbox.mail_contents import MailContent, MailContents
+from commentsvc.outbox.outbox import REPORTED
 from commentsvc.util.i18n import Message, ngettext
 from commentsvc.util.i18n import gettext as _
 
@@ -76,6 +77,13 @@ KINDS: Final[Mapping[str, MailKind]] = {
         is_bulk=True,
     ),
     "digest": MailKind("submitted", _NEW_COMMENTS, MODERATOR, Contents.digest, is_bulk=True),
+    REPORTED: MailKind(
+        "submitted",
+        _("A reader reported the comment by %(author)s on “%(title)s”"),
+        MODERATOR,
+        Contents.reported,
+        is_bulk=True,
+    ),
     "confirm": MailKind(
         "confirm", _("Do you want a mail when someone replies to you?"), AUTHOR, Contents.confirm
     ),

@@ -12,7 +12,8 @@ server writes rows in the same way, and the server sends them after its next sta
              failed
 
 If a moderator who wants a mail for each comment got `HOURLY` of them within an hour, later comments
-are collected in a digest for an hour, so that a flood of comments does not become one of mails.
+are collected in a digest for an hour, so that a flood of comments does not become one of mails. In
+a flood of reports, later ones are not mailed: the queue has them.
 
 The pauses between the attempts for a row grow. If a server cannot be reached at all, all rows that
 are due there are retried later together.
@@ -56,6 +57,7 @@ FAILED_KEPT: Final = 90 * DAY_MS
 TIDIED: Final = 1_000  # rows deleted in one transaction
 # Mails about single comments to one moderator within an hour; later ones go into a digest.
 HOURLY: Final = 20
+REPORTED: Final = "reported"  # the kind of mails about reports
 ERROR_LENGTH: Final = 500  # characters kept of a server's error message
 
 _ROW: Final = [getattr(OutboxTable, name) for name in OutboxRow.__struct_fields__]
@@ -133,15 +135,31 @@ def _tell_change(comment_id: Param, now: Param) -> Select:
 
 
 @prepared
-def find_mailed(channel: Param, recipient: Param, since: Param, most: Param) -> Select:
-    """Return at most `most` mails about single comments sent to a recipient since then."""
+def _insert_reported(comment_id: Param, now: Param) -> Select:
+    """Return the INSERT of a mail for each moderator about a comment that a reader reported."""
+    row = {
+        OutboxTable.channel: TargetTable.channel,
+        OutboxTable.kind: REPORTED,
+        OutboxTable.recipient: TargetTable.recipient,
+        OutboxTable.comment: comment_id,
+        OutboxTable.state: QUEUED,
+        OutboxTable.created_at: now,
+        OutboxTable.due_at: now,
+        OutboxTable.expires_at: now + PATIENCE,
+    }
+    return _insert(TargetTable.select().where(TargetTable.channel == MAIL), row)
+
+
+@prepared
+def find_mailed(channel: Param, recipient: Param, kind: Param, since: Param, most: Param) -> Select:
+    """Return at most `most` mails of a kind sent to a recipient since then."""
     sent = OutboxTable.select(OutboxTable.id).where(
         OutboxTable.state == literal(SENT),
         IS_DONE,
         OutboxTable.due_at > since,
         OutboxTable.channel == channel,
         OutboxTable.recipient == recipient,
-        OutboxTable.kind == "submitted",
+        OutboxTable.kind == kind,
     )
     return sent.limit(most)
 
@@ -224,7 +242,7 @@ def sync_targets(tx: Transaction, targets: Iterable[Target]) -> None:
                 OutboxTable.state.in_([OPEN, QUEUED]),
                 OutboxTable.channel == channel,
                 OutboxTable.recipient == recipient,
-                OutboxTable.kind.in_(["submitted", "digest", "changed"]),
+                OutboxTable.kind.in_(["submitted", "digest", "changed", REPORTED]),
             )
         )
     for target in wanted.values():
@@ -240,6 +258,11 @@ def sync_targets(tx: Transaction, targets: Iterable[Target]) -> None:
 def submitted(tx: Transaction, first: int, last: int, now: int) -> None:
     """Tell the targets of the new comments with the ids from `first` to `last`."""
     tx.change(insert_submitted, first, last, now)
+
+
+def reported(tx: Transaction, comment_id: int, now: int) -> None:
+    """Queue mails to the moderators about a comment that a reader reported."""
+    tx.change(_insert_reported, comment_id, now)
 
 
 class MailAddress(NamedTuple):
@@ -324,14 +347,21 @@ def due(snapshot: Snapshot, channel: str, now: int, limit: int) -> list[OutboxRo
 
 def is_flooding(snapshot: Snapshot, row: OutboxRow, now: int) -> bool:
     """Return whether a row would exceed HOURLY mails to its recipient within this hour."""
-    if row.kind != "submitted" or row.channel != MAIL:
+    if row.kind not in ("submitted", REPORTED) or row.channel != MAIL:
         return False
-    sent = snapshot.query(find_mailed, row.channel, row.recipient, now - HOUR_MS, HOURLY)
+    about = (row.channel, row.recipient, row.kind)
+    sent = snapshot.query(find_mailed, *about, now - HOUR_MS, HOURLY)
     return len(sent) >= HOURLY
 
 
 def collect(tx: Transaction, row: OutboxRow, now: int) -> None:
-    """Move a row's comment, and all comments after it, into a digest that is due in an hour."""
+    """Move a row's comment, and all comments after it, into a digest that is due in an hour.
+
+    A mail about reports is dropped.
+    """
+    if row.kind == REPORTED:
+        drop(tx, row)
+        return
     due = now + HOUR_MS
     is_it = (OutboxTable.id == row.id) & (OutboxTable.state == QUEUED)
     is_its_digest = (

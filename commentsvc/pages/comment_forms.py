@@ -16,6 +16,7 @@ from commentsvc.api.serialize import status
 from commentsvc.comments.page_urls import PageRef
 from commentsvc.comments.submission import MessageText
 from commentsvc.context import ServiceContext
+from commentsvc.feedback.reports import EXPLANATION_LENGTH, NAMES, Reason
 from commentsvc.http.messages import Request, Response
 from commentsvc.http.operation import HTML as PAGE
 from commentsvc.http.operation import NOTHING, Operation, form_of, read_fields
@@ -50,6 +51,13 @@ class ActionFields(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         Literal["", "yes"],
         Meta(description="`yes` deletes the comment at once; otherwise a page asks first."),
     ] = ""
+    reason: Annotated[
+        Literal["", "illegal", "abuse", "spam", "other"],
+        Meta(description="Why it is reported; without it, a page asks first."),
+    ] = ""
+    explanation: Annotated[
+        str, Meta(description="An explanation for the moderators; its beginning is kept.")
+    ] = ""
     message: MessageText = ""
 
 
@@ -82,10 +90,10 @@ class CommentForms:
     async def act(self, request: Request) -> Response:
         """POST /embed/actions, a form with `comment` and `do`: an HTML page with the result.
 
-        Votes lead back to the comment with 303. To delete a comment, `sure=yes` is needed too;
-        without it, the page shows the comment and asks. Without scripts, readers have no word that
-        identifies them, so a network has one vote for each comment of others. 400, 401, 403, 404,
-        409, 413, 415, 429 or 503 with the reason.
+        Votes lead back to the comment with 303. To delete a comment, `sure=yes` is needed too, and
+        a `reason` to report one; otherwise the page shows the comment and asks. Without scripts,
+        readers have no word that identifies them, so a network has one vote for each comment of
+        others. 400, 401, 403, 404, 409, 413, 415, 429 or 503 with the reason.
         """
         language = find_language(requested_language(request.query))
         own = None
@@ -101,10 +109,7 @@ class CommentForms:
                 entry = await self._actions.vote_by_form(request, number, VOTES[sent.do])
                 return to_thread(PageRef(entry.site, entry.url), language, fragment(number))
             if sent.do == "report":
-                entry = await self._actions.report_by_form(request, number)
-                said = language.tools["reported"]
-                back = self._sites.address(entry.site, entry.url) + fragment(number)
-                return answer_page(language, said, back=back)
+                return await self._report(request, sent, language)
             if sent.do == "delete":
                 return await self._delete(request, sent, language)
             entry = await self._actions.edit_by_form(request, number, sent.token, sent.message)
@@ -119,6 +124,24 @@ class CommentForms:
             own=own,
             bounds=self._bounds,
             back=self._sites.address(entry.site, entry.url),
+        )
+
+    async def _report(self, request: Request, sent: ActionFields, language: Language) -> Response:
+        """Ask a reader why to report a comment, or store the report. Raise as AuthorActions."""
+        number = int(sent.comment)
+        if sent.reason:
+            reason = Reason(sent.reason, sent.explanation)
+            entry = await self._actions.report_by_form(request, number, reason)
+            back = self._sites.address(entry.site, entry.url) + fragment(number)
+            return answer_page(language, language.tools["reported"], back=back)
+        entry = self._actions.find_shown(request, number)
+        return answer_page(
+            language,
+            "",
+            comment=entry.comment,
+            reporting=[*NAMES],
+            most=EXPLANATION_LENGTH,
+            back=self._sites.address(entry.site, entry.url) + fragment(number),
         )
 
     async def _delete(self, request: Request, sent: ActionFields, language: Language) -> Response:

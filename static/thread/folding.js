@@ -16,7 +16,7 @@ export async function foldLong(thread, bodies) {
     body.classList.add("commentsvc-cut");
     const onclick = () => show(body, button);
     const button = h("button.link", { type: "button", ariaExpanded: "false", onclick }, unfold);
-    body.parentNode.querySelector(".commentsvc-actions").prepend(button);
+    body.after(button);
     // What gets the focus, or is the target of a link, must be seen
     body.addEventListener("focusin", onclick, { once: true });
     body.addEventListener("click", ({ target }) => target.closest("a[href*='#']") && onclick());

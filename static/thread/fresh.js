@@ -1,12 +1,17 @@
 // New comments on a page that is open
 
+import { countText, loadMessages } from "../common.js";
+
+const offered = new WeakMap(); // the text of the button of each thread
+
 /** Offer new comments, and say how many they are. */
-export function announce(thread, count) {
+export async function announce(thread, count) {
+  const forms = await loadMessages(thread.host, "-fresh");
   const button = thread.host.querySelector(".commentsvc-thread > .commentsvc-button");
-  const text = thread.messages.fresh;
-  const isOffered = !button.hidden && button.textContent.startsWith(text);
-  if (count <= thread.page.count || !(button.hidden || isOffered)) return;
-  if (!isOffered) thread.offer("fresh");
-  button.textContent = `${text} (${count - thread.page.count})`;
-  thread.status.textContent = button.textContent;
+  const isOffered = button.hidden || button.textContent == offered.get(thread);
+  if (thread.hasEnded || count <= thread.page.count || !isOffered) return;
+  thread.messages.fresh = countText(forms, count - thread.page.count);
+  offered.set(thread, thread.messages.fresh);
+  thread.offer("fresh");
+  thread.status.textContent = thread.messages.fresh;
 }

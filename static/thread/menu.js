@@ -1,7 +1,6 @@
 // The menu of rare actions on a comment
 
-import { actionButton, anchorOf, h, loadMessages } from "../common.js";
-import { readerWord, send } from "../send.js";
+import { actionButton, again, anchorOf, h, loadMessages } from "../common.js";
 import { copyText } from "../copying.js";
 import "../rich.js"; // its styles
 
@@ -45,10 +44,10 @@ export async function copy(thread, button, comment) {
   say(thread, button, copied);
 }
 
-export async function report(thread, button, { id }) {
-  await send("POST", `comments/${id}/reports`, { reporter: readerWord() });
-  const { reported } = await loadMessages(thread.host, "-tools");
-  say(thread, button, reported);
+/** @param {any[]} parameters those of all actions */
+export async function report(...parameters) {
+  const { ask } = await import("./reporting.js").catch(again("thread/reporting"));
+  return ask(...parameters);
 }
 
 /** Show what was done, in place of the button's text. */

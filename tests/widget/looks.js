@@ -120,7 +120,7 @@ function measure(state) {
   const page = worst(getComputedStyle(roots[0].parentElement).color, roots[0].parentElement);
   for (const element of shown) {
     const style = getComputedStyle(element);
-    if (element.matches(".commentsvc-avatar, .commentsvc-body, [type=checkbox]")) continue;
+    if (element.matches(".commentsvc-avatar, .commentsvc-body, [type=checkbox], [type=radio]")) continue;
     if (hasText(element) || element.matches("svg, input, textarea, select")) {
       const color = element.matches("svg") ? style.stroke : style.webkitTextFillColor;
       const value = worst(color, element);
@@ -148,7 +148,7 @@ function measure(state) {
     const style = getComputedStyle(element);
     const { width, height, left, right } = element.getBoundingClientRect();
     if (width < 23.9 || height < 23.9) say(element, `is small: ${width} ${height}`);
-    const field = element.matches("textarea, input:not([type=checkbox]), select.commentsvc-input");
+    const field = element.matches("textarea, input:not([type=checkbox], [type=radio]), select.commentsvc-input");
     if (element.type == "file") say(element, "raw file field");
     if (field || element.matches(".commentsvc-form .commentsvc-button")) {
       const box = element.matches(".commentsvc-editor > textarea") ? element.parentElement : element;

@@ -223,16 +223,27 @@ def test_a_comment_is_reported_out_of_its_menu(
     answers.comments = [comment(1, "x")]
     open_thread()
     page.get_by_role("button", name="More").click()
-    report = page.get_by_role("button", name="Report")
+    page.get_by_role("button", name="Report").click()
+    form = page.locator("#commentsvc-1 > form")
+    expect(form).to_have_accessible_name("Report: Ada Byron")
+    expect(page.get_by_role("button", name="Copy link")).to_have_count(0)
+    report = page.get_by_role("button", name="Send report")
+    report.click()
+    assert answers.acts == [], "it needs a reason"
+    form.get_by_label("Spam or advertising").check()
+    form.get_by_label("Details (optional)").fill("It sells things")
     answers.refuse("POST", 429)
     report.click()
-    expect(page.locator("#commentsvc-1").get_by_role("alert")).to_contain_text("a little fast")
+    expect(form.get_by_role("alert")).to_contain_text("a little fast")
     answers.recover()
     report.click()
     expect(page.locator(".commentsvc-status")).to_contain_text("A moderator will look")
+    expect(page.locator("#commentsvc-1 > article")).to_contain_text("A moderator will look")
+    expect(form).to_have_count(0)
     [(method, number, sent, _)] = answers.acts
     assert (method, number) == ("POST", 1)
     assert 8 <= len(sent["reporter"]) <= 64
+    assert (sent["reason"], sent["explanation"]) == ("spam", "It sells things")
 
 
 def test_a_link_to_a_comment_is_copied_out_of_its_menu(
@@ -291,7 +302,7 @@ def test_the_page_follows_the_approval_of_ones_own_comment(
     expect(mine.locator(".commentsvc-badge")).to_have_count(0)
     expect(mine.get_by_role("button", name="Reply")).to_be_visible()
     expect(page.get_by_role("heading", name="1 comment")).to_be_visible()
-    expect(page.get_by_role("button", name="Show new comments")).to_be_hidden()
+    expect(page.get_by_role("button", name="Show 1 new comment")).to_be_hidden()
     if not reloaded:
         expect(mine.locator(".commentsvc-note")).to_have_text(
             "Thank you! Your comment is published."
@@ -309,7 +320,7 @@ def test_a_comment_that_is_refused_goes_on_waiting_for_its_author(
     send(form)
     answers.comments.append(comment(1, "Another's."))
     announce()
-    expect(page.get_by_role("button", name="Show new comments")).to_be_visible()
+    expect(page.get_by_role("button", name="Show 1 new comment")).to_be_visible()
     badge = page.locator("#commentsvc-101 .commentsvc-badge")
     expect(badge).to_have_text("Awaiting approval")
 

@@ -164,7 +164,7 @@ def test_an_open_page_hears_of_what_is_approved_meanwhile(
     expect(tab.get_by_role("heading", name="No comments")).to_be_visible()
     assert service.submit(POST, "From elsewhere.").status == 202
     assert command("approve", "1", "--data", service.data).code == 0
-    tab.get_by_role("button", name="Show new comments").click()
+    tab.get_by_role("button", name="Show 1 new comment").click()
     expect(tab.locator("#commentsvc-1")).to_be_focused()
     expect(tab.get_by_role("heading", name="1 comment")).to_be_visible()
 
@@ -196,7 +196,7 @@ def test_the_owner_answers_from_the_phone_and_an_open_page_shows_the_badge(
     page.get_by_role("button", name="Approve and answer").tap()
     expect(page.get_by_role("heading", name="Your answer is published.")).to_be_visible()
     phone.close()
-    tab.get_by_role("button", name="Show new comments").click()
+    tab.get_by_role("button", name="Show 1 new comment").click()
     expect(tab.locator("#commentsvc-2 .commentsvc-badge")).to_have_text("Owner")
     expect(tab.get_by_text("Linseed.")).to_be_visible()
 

@@ -191,8 +191,16 @@ def test_a_comment_is_reported_and_one_with_a_picture_and_mails_is_sent(
     keys.use("More: Ada Byron")
     expect(button(page, "Copy link")).to_be_focused()
     keys.use("Report", "Space")
+    expect(page.get_by_label("Illegal content")).to_be_focused()
+    page.keyboard.press("ArrowDown")
+    page.keyboard.press("Tab")
+    page.keyboard.type("She insults me")
+    keys.use("Send report")
     expect(page.locator(".commentsvc-status")).to_contain_text("A moderator will look")
-    assert [act[:2] for act in answers.acts] == [("POST", 1)]
+    expect(button(page, "More: Ada Byron")).to_be_focused()
+    [(method, number, sent, _)] = answers.acts
+    assert (method, number) == ("POST", 1)
+    assert (sent["reason"], sent["explanation"]) == ("abuse", "She insults me")
     keys.type("Comment", "Look: ")
     expect(button(page, "Add a picture")).to_be_visible()
     with page.expect_file_chooser() as chosen:
@@ -235,13 +243,13 @@ def test_news_are_announced_and_the_focus_goes_to_them(
     start(open_thread())
     answers.comments += [comment(2, "Two."), comment(3, "A reply.", parent=1)]
     announce()
-    expect(page.locator(".commentsvc-status")).to_have_text("Show new comments (2)")
-    keys.use("Show new comments (2)")
+    expect(page.locator(".commentsvc-status")).to_have_text("Show 2 new comments")
+    keys.use("Show 2 new comments")
     expect(page.locator("#commentsvc-2")).to_be_focused()
     for number, tint in ((1, "none"), (2, "commentsvc-fade"), (3, "commentsvc-fade")):
         article = page.locator(f"#commentsvc-{number} > article")
         expect(article).to_have_css("animation-name", tint)
-    expect(button(page, "Show new comments")).to_have_count(0)
+    expect(button(page, "Show 2 new comments")).to_have_count(0)
 
 
 def test_a_reader_who_has_gone_on_is_not_called_back(

@@ -120,6 +120,12 @@ def _open_everything(page: Page, answers: Answers) -> None:
     answers.recover()
     form.locator("input[type=file]").set_input_files(PICTURE)
     form.locator(".commentsvc-attachment input").wait_for()
+    page.locator("#commentsvc-4 [name=menu]").click()
+    page.locator("#commentsvc-4 [name=report]").click()
+    page.locator("#commentsvc-4 [name=explanation]").wait_for()
+    # The next form would close this one
+    keep = "(item) => item.addEventListener('reset', (event) => event.stopPropagation(), true)"
+    page.locator("#commentsvc-4").evaluate(keep)
     page.locator("#commentsvc-1 [name=menu]").first.click()
     page.locator("#commentsvc-1 [name=report]").first.wait_for()
     page.locator("#commentsvc-6 [name=vote]").first.click()

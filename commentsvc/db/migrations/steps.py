@@ -106,3 +106,12 @@ ONE_ROW_FOR_A_MAILBOX: Final = (
     "CREATE UNIQUE INDEX IF NOT EXISTS follower_email_key_site_id_thread_id"
     " ON follower (email_key, site_id, thread_id)",
 )
+
+REPORT_REASONS: Final = (
+    """
+    ALTER TABLE report ADD COLUMN reason TEXT NOT NULL DEFAULT ''
+        CHECK (reason = '' OR reason = 'illegal' OR reason = 'abuse' OR reason = 'spam'
+            OR reason = 'other')
+    """,
+    "ALTER TABLE report ADD COLUMN explanation TEXT NOT NULL DEFAULT ''",
+)

@@ -51,6 +51,13 @@ EMAIL_KEYS: Final = (
     "DROP FUNCTION comment_reworded()",
     *schema.REWORDED,
 )
+REPORT_REASONS: Final = (
+    "ALTER TABLE report ADD COLUMN IF NOT EXISTS reason TEXT COLLATE \"C\" NOT NULL DEFAULT ''"
+    " CHECK (reason = '' OR reason = 'illegal' OR reason = 'abuse' OR reason = 'spam'"
+    " OR reason = 'other')",
+    'ALTER TABLE report ADD COLUMN IF NOT EXISTS explanation TEXT COLLATE "C" NOT NULL'
+    " DEFAULT ''",
+)
 # As `upgrade.STEPS`, with the statements of each. The first is made from the models until it is
 # released; a test holds what it makes. So the others find their columns in a new database.
 STEPS: Final[dict[str, Callable[[], Iterable[str]]]] = {
@@ -60,6 +67,7 @@ STEPS: Final[dict[str, Callable[[], Iterable[str]]]] = {
     "0004_uploaders": lambda: UPLOADERS,
     "0005_email_keys": lambda: EMAIL_KEYS,
     "0006_one_row_for_a_mailbox": lambda: steps.ONE_ROW_FOR_A_MAILBOX,
+    "0007_report_reasons": lambda: REPORT_REASONS,
 }
 
 _FACTS: Final = (

@@ -15,7 +15,16 @@ from typing import Any, Final
 
 import peewee
 
-from commentsvc.model import AGING, BADGES, MODERATOR, ROLES, SCOPES, STATES, STATUSES
+from commentsvc.model import (
+    AGING,
+    BADGES,
+    MODERATOR,
+    REPORT_REASONS,
+    ROLES,
+    SCOPES,
+    STATES,
+    STATUSES,
+)
 
 # A deferred database: it gives the models their SQL dialect and is never opened.
 schema: Final = peewee.SqliteDatabase(None)
@@ -347,11 +356,18 @@ add_index(VoteTable, "vote_by_age", "created_at", where=_networked)
 
 
 class ReportTable(Table):
-    """A reader's report of a comment. `reporter` is a digest like `VoteTable.voter`."""
+    """A reader's report of a comment. `reporter` is a digest like `VoteTable.voter`.
+
+    `reason` is "" if the reader gave none; `explanation` is in the reader's words.
+    """
 
     comment = peewee.ForeignKeyField(CommentTable, on_delete="CASCADE", index=False)
     reporter = peewee.BlobField()
     created_at = peewee.IntegerField()
+    reason = peewee.TextField(
+        constraints=[peewee.SQL("DEFAULT ''"), one_of("reason", ("", *REPORT_REASONS))]
+    )
+    explanation = peewee.TextField(constraints=[peewee.SQL("DEFAULT ''")])
 
     class Meta:
         primary_key = peewee.CompositeKey("comment", "reporter")

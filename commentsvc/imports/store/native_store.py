@@ -21,6 +21,7 @@ from commentsvc.db.schema.comments import (
     PageViewTable,
     ProposedTitleTable,
     ReactionTable,
+    ReportTable,
     SiteTable,
     ThreadTable,
     VoteTable,
@@ -41,7 +42,7 @@ from commentsvc.db.schema.outbox import (
     SubscriptionTable,
 )
 from commentsvc.exports import records as exported
-from commentsvc.exports.columns import BAN, HISTORY, REACTION, VOTE
+from commentsvc.exports.columns import BAN, HISTORY, REACTION, REPORT, VOTE
 from commentsvc.exports.records import (
     BanRecord,
     CommentRecord,
@@ -69,6 +70,7 @@ _decode = msgspec.json.Decoder(exported.Record).decode
 _ADD_CHANGE: Final = insertion(ChangeTable.comment, *HISTORY.columns[1:])
 _KEEP_CHANGE: Final = insertion(ChangeTable.comment, *HISTORY.columns)
 _ADD_VOTE: Final = insertion(VoteTable.comment, *VOTE.columns)
+_ADD_REPORT: Final = insertion(ReportTable.comment, *REPORT.columns)
 _ADD_REACTION: Final = insertion(ReactionTable.thread, *REACTION.columns)
 _ADD_TITLE: Final = insertion(ProposedTitleTable.comment, ProposedTitleTable.title)
 _ADD_WISH: Final = insertion(FollowWishTable.comment, FollowWishTable.language)
@@ -164,6 +166,13 @@ def add_details(
         [
             (comment_id, *VOTE.row(each))
             for each in {vote.voter: vote for vote in record.voters}.values()
+        ],
+    )
+    tx.change_each(
+        _ADD_REPORT,
+        [
+            (comment_id, *REPORT.row(each))
+            for each in {report.reporter: report for report in record.reports}.values()
         ],
     )
     created = dates.moment(record.created)

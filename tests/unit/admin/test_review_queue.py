@@ -11,6 +11,7 @@ from commentsvc.admin.review_queue import MOST
 from commentsvc.comments import search
 from commentsvc.db.connection import Snapshot
 from commentsvc.feedback import reports
+from commentsvc.feedback.reports import Reason
 from tests.unit.admin_client import Seat, header, seated, text
 from tests.unit.app_fixture import NOW, Served
 from tests.unit.database_fixture import add
@@ -368,3 +369,17 @@ def test_what_readers_report_stands_in_the_queue_until_it_is_kept(
     seat.send("decide", one=f"approve.{shown}", back="queue")
     assert listed(text(seat.get("queue"))) == [waiting]
     assert statuses(service)[shown] == "approved"
+
+
+def test_moderators_read_why_readers_reported_a_comment(service: Served, seat: Seat) -> None:
+    shown = submit(service, status="approved")
+    reasons = [Reason("spam"), Reason("illegal", HOSTILE), Reason("spam", "It sells"), Reason()]
+    for n, reason in enumerate([*reasons, *(Reason("other", f"No {n}") for n in range(9))]):
+        service.database.write_now(reports.report, shown, f"a-random-word-{n}", n, reason)
+    html = text(seat.get("queue"))
+    assert "Something else" in html
+    assert 'Spam or advertising <bdi dir="ltr">(2)</bdi>' in html
+    assert html.count('<q dir="auto">') == reports.SHOWN, "the newest ones"
+    details = text(seat.get(f"comment?id={shown}"))
+    assert details.count('<q dir="auto">') == 11
+    assert '<q dir="auto">&lt;script&gt;alert(1)&lt;/script&gt;' in details

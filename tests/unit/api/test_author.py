@@ -253,7 +253,7 @@ def test_a_report_of_a_reader_counts_once_until_a_moderator_decides(
     for word in (VOTER, VOTER, "another-word"):
         answer = report(service, word)
         assert (answer.status, answer.body) == (204, b"")
-    assert service.database.read_now(reports.counts, [1]) == {1: 2}
+    assert service.database.read_now(reports.of_comments, [1]) == {1: reports.Reports(2)}
     [entry] = service.database.read_now(reports.reported, None, 10)
     assert entry.comment.id == 1
     assert service.database.read_now(reports.reported, ["another"], 10) == []
@@ -276,4 +276,39 @@ def test_a_comment_keeps_no_more_reports_than_tell_something(service: Served, to
     assert token
     for n in range(reports.MOST + 5):
         service.database.write_now(reports.report, 1, f"a-random-word-{n}", 0)
-    assert service.database.read_now(reports.counts, [1]) == {1: reports.MOST}
+    found = service.database.read_now(reports.of_comments, [1])
+    assert found == {1: reports.Reports(reports.MOST)}
+
+
+def test_a_report_has_a_reason_and_a_line_of_explanation_if_the_client_asks_for_them(
+    service: Served, token: str
+) -> None:
+    """Regression: one tap reported, and moderators did not learn why."""
+    assert token
+
+    def sent(word: str, **fields: object) -> int:
+        return service.post("/api/comments/1/reports", {"reporter": word, **fields}).status
+
+    assert sent("a-random-word", reason="spam", explanation=" Buy\n\x00now\u202e ") == 204
+    assert sent("another-word", reason="spam") == 204
+    assert sent("a-third-word", reason="illegal", explanation="字" * 500) == 204
+    [found] = service.database.read_now(reports.of_comments, [1]).values()
+    assert found.reasons == (("spam", 2), ("illegal", 1))
+    assert sorted(found.explanations) == ["Buy now", "字" * 500]
+    # Whoever reports again corrects the reason
+    assert sent("a-random-word", reason="illegal", explanation="A threat") == 204
+    [found] = service.database.read_now(reports.of_comments, [1]).values()
+    assert (found.number, found.reasons[0]) == (3, ("illegal", 2))
+    assert "Buy now" not in found.explanations
+
+
+def test_a_reason_that_is_none_and_a_long_explanation_are_refused(
+    service: Served, token: str
+) -> None:
+    assert token
+    for fields in ({"reason": "dislike"}, {"reason": ""}, {"explanation": "x" * 501}):
+        answer = service.post("/api/comments/1/reports", {"reporter": VOTER, **fields})
+        assert faults(answer) == [*fields]
+    long = {"reporter": VOTER, "explanation": "x" * 9_000}
+    assert service.post("/api/comments/1/reports", long).status == 400
+    assert service.database.read_now(reports.of_comments, [1]) == {}

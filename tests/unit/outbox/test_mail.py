@@ -18,9 +18,12 @@ from commentsvc.auth import account_mails, accounts
 from commentsvc.auth.signed_links import SignedLinks
 from commentsvc.comments import site_rows
 from commentsvc.db.database import Database
-from commentsvc.db.schema.outbox import OutboxRow
+from commentsvc.db.schema.outbox import OutboxRow, Target
+from commentsvc.feedback import reports
 from commentsvc.markup.markdown import render
-from commentsvc.moderation import profiles
+from commentsvc.model import APPROVED
+from commentsvc.moderation import changes, profiles
+from commentsvc.outbox import outbox
 from commentsvc.outbox.mail import MailComposer
 from commentsvc.outbox.mail_contents import MailContent
 from commentsvc.outbox.mail_kinds import KINDS
@@ -213,6 +216,7 @@ def test_no_text_of_a_reader_gets_out_of_its_place(
 STRANGERS = {
     "submitted": "test_no_text_of_a_reader_gets_out_of_its_place",
     "digest": "as submitted",
+    "reported": "test_the_words_of_who_reports_are_quoted",
     "published": "as submitted, without the author",
     "reply": "as submitted",
     "followed": "as submitted",
@@ -228,6 +232,60 @@ STRANGERS = {
 
 def test_it_is_known_of_each_kind_of_mail_what_strangers_write_in_it() -> None:
     assert {*STRANGERS} == {*KINDS} - {"test"}
+
+
+@pytest.mark.parametrize("hostile", HOSTILE)
+def test_the_words_of_who_reports_are_quoted(database: Database, hostile: str) -> None:
+    add(database, status="approved")
+    for word, words in (("a-random-word", hostile), ("another-word", "")):
+        reason = reports.Reason("spam", words)
+        database.write_now(reports.report, 1, word, NOW, reason)
+    message = composed(database, replace(ROW, kind="reported"))
+    assert message["Subject"] == "A reader reported the comment by Ann on “/post/”"
+    text, html = part(message, "plain"), part(message, "html")
+    assert "Reported by 2 readers: Spam or advertising (2)" in text
+    ours_only = ("https://c.example/", "https://blog.example")
+    assert all(link.startswith(ours_only) for link in Outline(html).links)
+    ours = [line for line in text.splitlines() if line[:1] != ">"]
+    assert "evil" not in "".join(ours)
+
+
+def test_the_first_report_of_a_comment_is_mailed_unless_it_was_decided(database: Database) -> None:
+    target = Target("mail", "mo@blog.example", digest_ms=DAY_MS)
+    database.write_now(outbox.sync_targets, [target, Target("hook", "")])
+    add(database, status="approved")
+
+    def waiting() -> list[OutboxRow]:
+        rows = database.read_now(outbox.due, "mail", NOW + 9, 9)
+        return [row for row in rows if row.kind == "reported"]
+
+    for word in ("a-random-word", "another-word"):
+        database.write_now(reports.report, 1, word, NOW)
+    [row] = waiting()
+    assert row.recipient == "mo@blog.example"
+    assert database.read_now(MAILS.compose, row)
+    database.write_now(changes.change, [1], APPROVED, "mo", NOW)
+    assert database.read_now(MAILS.compose, row) is None, "it is kept"
+    database.write_now(reports.report, 1, "a-third-word", NOW)
+    assert len(waiting()) == 2
+
+
+def test_a_flood_of_reports_is_no_flood_of_mails(database: Database) -> None:
+    database.write_now(outbox.sync_targets, [Target("mail", "mo@blog.example")])
+    for number in range(1, outbox.HOURLY + 2):
+        add(database, status="approved")
+        database.write_now(reports.report, number, "a-random-word", NOW)
+    rows = [
+        row for row in database.read_now(outbox.due, "mail", NOW + 9, 99) if row.kind == "reported"
+    ]
+    for row in rows[:-1]:
+        assert not database.read_now(outbox.is_flooding, row, NOW)
+        database.write_now(outbox.mark_sent, row, "", NOW)
+    assert database.read_now(outbox.is_flooding, rows[-1], NOW)
+    database.write_now(outbox.collect, rows[-1], NOW)
+    left = database.read_now(outbox.due, "mail", NOW + 9, 99)
+    assert [row for row in left if row.kind == "reported"] == []
+    assert not database.read_now(outbox.is_flooding, rows[-1], NOW + DAY_MS)
 
 
 @given(st.text(), st.text())

@@ -11,7 +11,8 @@ from msgspec.structs import replace
 
 from commentsvc.feedback import reports
 from commentsvc.http.messages import Response
-from commentsvc.model import APPROVED, DELETED
+from commentsvc.model import APPROVED, DELETED, REPORT_REASONS, SPAM
+from commentsvc.moderation import changes
 from commentsvc.settings.schema import CommentsSettings, PrivacySettings
 from tests.unit.app_fixture import SETTINGS, Served, served
 
@@ -59,16 +60,32 @@ def test_without_network_hashes_a_network_votes_once_a_day(tmp_path: Path) -> No
         assert act(service, "down", peer="198.51.100.1").status == 404, "there are only votes for"
 
 
-def test_a_report_counts_once_from_each_network(service: Served) -> None:
+def test_a_report_asks_for_its_reason_and_counts_once_from_each_network(service: Served) -> None:
     service.submit("Buy this")
-    for _ in range(2):
-        answer = act(service, "report")
+    page = act(service, "report").body.decode()
+    assert "Buy this" in page
+    assert "Warum meldest du diesen Kommentar?" in page
+    reasons = re.findall('<input type="radio" name="reason" value="([a-z]+)" required>', page)
+    assert reasons == [*REPORT_REASONS]
+    assert service.database.read_now(reports.of_comments, [1]) == {}
+    for reason in ("spam", "other"):
+        answer = act(service, "report", reason=reason, explanation="It+sells%0d%0athings")
         assert answer.status == 200
         assert "Die Moderation sieht sich diesen Kommentar an." in answer.body.decode()
     assert 'href="https://blog.example/p/#commentsvc-1"' in answer.body.decode()
-    assert service.database.read_now(reports.counts, [1]) == {1: 1}
-    act(service, "report", peer="198.51.100.1")
-    assert service.database.read_now(reports.counts, [1]) == {1: 2}
+    [found] = service.database.read_now(reports.of_comments, [1]).values()
+    assert found == (1, (("other", 1),), ("It sells things",))
+    act(service, "report", reason="abuse", peer="198.51.100.1")
+    [found] = service.database.read_now(reports.of_comments, [1]).values()
+    assert found.number == 2
+
+
+def test_only_a_comment_that_is_shown_is_reported(service: Served) -> None:
+    service.submit("Hello")
+    service.database.write_now(changes.change, [1], SPAM, "mo", 0)
+    assert act(service, "report").status == 404
+    assert act(service, "report", reason="spam").status == 404
+    assert act(service, "report", comment=99).status == 404
 
 
 def own(html: str) -> dict[str, str]:

@@ -16,7 +16,7 @@ from commentsvc.db.migrations import steps, upgrade
 from tests.unit.database_fixture import BEFORE_KEYS, KEYED, add, opened
 
 # A hash of the schema.
-SCHEMA = "5eda5a89b964aadc"
+SCHEMA = "9060a48e22796166"
 
 
 def schema(connection: sqlite3.Connection) -> dict[str, str]:
@@ -69,6 +69,8 @@ def test_a_database_of_a_development_version_gets_what_it_lacks(path: Path) -> N
     with contextlib.closing(sqlite3.connect(path)) as connection, connection:
         for column in ("verified_email", "may_link", "asked_email", "asked_at"):
             connection.execute(f"ALTER TABLE moderator DROP COLUMN {column}")
+        for column in ("reason", "explanation"):
+            connection.execute(f"ALTER TABLE report DROP COLUMN {column}")
         connection.execute("DROP TABLE mailbox")
         connection.execute("DROP INDEX image_by_network")
         connection.execute(f"DELETE FROM {steps.HISTORY} WHERE name > '0001_initial'")

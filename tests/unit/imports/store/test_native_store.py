@@ -20,7 +20,7 @@ from commentsvc.db.database import Database
 from commentsvc.errors import CommentsError
 from commentsvc.exports import contents, ndjson
 from commentsvc.exports.output import Output
-from commentsvc.feedback import reactions, views, votes
+from commentsvc.feedback import reactions, reports, views, votes
 from commentsvc.feedback.reactions import Reaction
 from commentsvc.imports.store import store
 from commentsvc.markup import image_names
@@ -492,6 +492,16 @@ HAND_MADE = [
                 }
             ],
             "voters": [{"voter": "aa", "value": 1, "created": "2020-01-01T00:00:00.000Z"}] * 2,
+            "reports": [
+                {"reporter": "bb", "created": "2020-01-02T00:00:00.000Z"},
+                {
+                    "reporter": "bb",
+                    "created": "2020-01-01T00:00:00.000Z",
+                    "reason": "illegal",
+                    "explanation": "A threat",
+                },
+                {"reporter": "cc", "created": "2020-01-02T00:00:00.000Z"},
+            ][number - 1 :],
         }
         for number in (1, 2)
     ),
@@ -513,6 +523,11 @@ def test_an_export_by_another_program_is_imported(tmp_path: Path) -> None:
         assert [each.published_at for each in found] == [0, 0]
         assert exported(database).count(b'"voter":"aa"') == 2
         assert exported(database).count(b'"new":"approved"') == 2
+        reported = database.read_now(reports.of_comments, [1, 2])
+        assert reported == dict.fromkeys(
+            (1, 2), reports.Reports(2, (("illegal", 1),), ("A threat",))
+        )
+        assert exported(database).count(b'"reporter":"bb"') == 2
     assert client.check(data) == []
 
 

@@ -1,0 +1,58 @@
+// The form that asks why a comment is reported
+
+import { h, loadMessages, loadStylesheet } from "../common.js";
+import { errorText, readerWord, send } from "../send.js";
+
+const REASONS = ["illegal", "abuse", "spam", "other"];
+const LENGTH = 500; // of the explanation, in characters
+
+/** Show the form below a comment, in place of its menu. */
+export async function ask(thread, button, { id, author }) {
+  const { host, tree, messages, status } = thread;
+  const [texts] = await Promise.all([loadMessages(host, "-tools"), loadStylesheet("form.css")]);
+  const choices = REASONS.map((value) =>
+    h("label", {}, h("input", { type: "radio", name: "reason", value, required: true }), " ", texts[value]),
+  );
+  const reasons = h("div.field", { role: "radiogroup", ariaLabel: texts.why }, h("strong", {}, texts.why), ...choices);
+  const explanation = h("textarea.input", { name: "explanation", dir: "auto", rows: 2, maxLength: LENGTH });
+  const error = h("p.error", { role: "alert" });
+  const buttons = h(
+    "div.actions",
+    {},
+    h("button.button", {}, texts.sendReport),
+    h("button.link", { type: "reset" }, messages.cancel),
+  );
+  const details = h("div.field", {}, h("label", {}, texts.details, explanation));
+  const form = h("form.form", { ariaLabel: `${texts.report}: ${author}` }, reasons, details, error, buttons);
+
+  // The comment, and with it the button, may be drawn again
+  function close() {
+    form.remove();
+    tree.find(id)?.querySelector("article [name=menu]")?.focus();
+  }
+
+  async function submit(event) {
+    event.preventDefault();
+    if (explanation.readOnly) return;
+    explanation.readOnly = true;
+    error.textContent = "";
+    const { reason } = Object.fromEntries(new FormData(form));
+    const body = { reporter: readerWord(), reason, explanation: explanation.value };
+    try {
+      await send("POST", `comments/${id}/reports`, body);
+      close();
+      tree.find(id)?.firstChild.append(h("p.note", {}, texts.reported));
+      status.textContent = texts.reported;
+    } catch (failure) {
+      explanation.readOnly = false;
+      error.textContent = errorText(messages, failure);
+    }
+  }
+
+  form.addEventListener("submit", submit);
+  form.addEventListener("reset", close);
+  form.addEventListener("keydown", ({ key }) => key == "Escape" && close());
+  tree.element.querySelector("form")?.reset();
+  button.closest(".commentsvc-comment").firstChild.after(form);
+  choices[0].firstChild.focus();
+}
