@@ -90,7 +90,7 @@ ROLE_WORDS: Final = frozenset(
     admin admins administrator administrador administrateur
     amministratore administratorin beheerder admina
     mod mods moderator moderatorin moderador moderateur moderatore moderatora
-    owner eigentumer eigentumerin inhaber inhaberin propietario propietaria proprietaire
+    owner webmaster eigentumer eigentumerin inhaber inhaberin propietario propietaria proprietaire
     proprietario proprietaria eigenaar wlasciciel
     author autor autorin autora auteur autore autrice auteure writer blogger editor
     redaktion redakteur redactie redaccion redaction redazione redakcja redacao

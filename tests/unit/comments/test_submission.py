@@ -269,8 +269,8 @@ def test_letters_have_no_more_marks_than_languages_need(way: Callable[[str], str
 
 # What shows nothing on a page, in Markdown.
 BLANK = [
-    "\u200b", "\u2800", "\u3164", "\u200d", "\ufe0f", "\U000e0100", "\u115f\n\u2063", "\u3000",
-    "&nbsp;", "&#8203;", "&#x200D;", ">", "> >\n>", "#", "###### #", "-", "* *", "---",
+    "\u200b", "\U0001d173", "\u2800", "\u3164", "\u200d", "\ufe0f", "\U000e0100", "\u115f\n\u2063",
+    "\u3000", "&nbsp;", "&#8203;", "&#x200D;", ">", "> >\n>", "#", "###### #", "-", "* *", "---",
     "[x]: /a", "[x]: /a 'b'\n\n[y]:\n/b", "[](https://a.example)", "![](https://a.example/b)",
     "[^1]: note", "```\n```", "\\\n&#32;", "- >\n  #",
 ]  # fmt: skip

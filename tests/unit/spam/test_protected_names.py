@@ -81,6 +81,7 @@ IMITATIONS = (
     "\u2c64\u00d8\u20b4\u20b3 \u20a5\u0142\u2c60\u2c60\u0246\u2c64",
     "The Rosa Miller",
     "Rosa Miller Team",
+    "Webmaster Rosa Miller",
     "Team Rosa Miller",
     "Rosa Miller's Team",
     "Rosa Miller \u2013 author",
