@@ -95,15 +95,17 @@ def is_reply(fields: Message) -> bool:
     An answering machine whose language the table lacks puts its own words before our subject.
     """
     text = subject(fields)
-    if found := _BEGINS_REPLY(text):
-        return not _BEGINS_AUTOMATIC(text[found.end() :].lstrip())
-    return not _PREFIX(text) and bool(_value(fields, "In-Reply-To"))
+    return bool(_BEGINS_REPLY(text)) or (not _PREFIX(text) and bool(_value(fields, "In-Reply-To")))
 
 
 def has_prefix(fields: Message) -> bool:
-    """Return whether a subject begins as mail programs begin that of a reply, or there is none."""
+    """Return whether a subject begins as mail programs begin that of a reply, or there is none.
+
+    If an answering machine's words follow, they may be its own, or those of our subject.
+    """
     text = subject(fields)
-    return not text or bool(_BEGINS_REPLY(text))
+    found = _BEGINS_REPLY(text)
+    return not text or bool(found and not _BEGINS_AUTOMATIC(text[found.end() :].lstrip()))
 
 
 def may_be_of_machine(words: str) -> bool:

@@ -284,12 +284,15 @@ class MailContents:
         is_held = row.kind == "held" and comment.status == PENDING
         approves = row.kind == "decided" and comment.status == APPROVED
         who = profiles.of_address(snapshot, row.recipient) if approves else None
+        own = self._watched(snapshot, comment.parent_id or 0, CONFIRMED)
+        is_theirs = row.kind == "refused" and own is not None and own[2] == row.recipient
         values = {
             **self._linked(entry),
             "refused": row.kind == "refused",
             "actions": self._decisions.of(comment, row, spoken().tag) if is_held else [],
             "answer": self._answer_link(who, comment.id, row) if who else "",
             "look": f"{self._base}/moderation/comment?id={comment.id}" if decides else "",
+            "stop": self._stop("stop", own[1], row) if own and is_theirs else "",
         }
         return MailContent(values, entry)
 

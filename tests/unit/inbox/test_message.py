@@ -139,7 +139,14 @@ def test_the_subject_of_a_reply_is_known(subject: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "subject", ["hi", "Mo is out of the office", "Vacation", "Undelivered Mail Returned to Sender"]
+    "subject",
+    [
+        "hi",
+        "Mo is out of the office",
+        "Vacation",
+        "Undelivered Mail Returned to Sender",
+        "Re: Automatic reply commented on “A walk”",
+    ],
 )
 def test_a_text_whose_subject_is_not_that_of_a_reply_is_held_and_a_command_is_not(
     subject: str,

@@ -462,7 +462,8 @@ def test_a_reader_who_asks_for_no_more_mails_is_not_published(service: Served, w
     original = reply_mail(service)
     receive(service, plain(original, words, Message_ID="<3@mail.example>"))
     assert len(service.stored()) == 2
-    assert "refused" in {row.kind for row in waiting(service)}
+    [row] = [row for row in waiting(service) if row.kind == "refused"]
+    assert "/mail/stop?" in body_of(service, row)
 
 
 def test_a_mail_with_half_a_character_stops_no_other(service: Served) -> None:
