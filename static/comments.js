@@ -1,8 +1,35 @@
-import {
+// What a first view needs is requested together with common.js, which asks for it when it has come
+const shared = import("./common.js");
+const base = new URL("..", document.querySelector("[rel~=commentsvc]")?.href ?? import.meta.url).href;
+const NEAR = 600; // pixels below the window
+
+/** The list of a page's comments, as a path below "api/" */
+const listPath = (url, sort, more) => "comments?" + new URLSearchParams({ url, sort, limit: 100, ...more });
+
+function preload(path, as = "fetch", crossOrigin = "") {
+  const link = { rel: "preload", href: base + path, as, crossOrigin };
+  document.head.append(Object.assign(document.createElement("link"), link));
+}
+
+/** Request what a thread that is near asks for in load() */
+function preloadThread(host) {
+  if (!(host.getClientRects()[0]?.top < innerHeight + NEAR)) return;
+  const url = host.getAttribute("url") || location.pathname;
+  let sort = host.getAttribute("sort") || "oldest";
+  try {
+    sort = JSON.parse(localStorage["commentsvc:sort"]);
+  } catch {}
+  preload("api/" + listPath(url, sort));
+  preload(`static/locales/${host.closest("[lang]")?.lang || "en"}.json`);
+}
+
+preload("static/comments.css", "style", null);
+document.querySelectorAll("comment-thread:not([load], :has(section))").forEach(preloadThread);
+
+const {
   actionButton,
   again,
   anchorOf,
-  base,
   countText,
   FEED,
   get,
@@ -15,7 +42,7 @@ import {
   showRelativeTime,
   storage,
   takeProperties,
-} from "./common.js";
+} = await shared;
 
 const REPLY = "M3 3h10v8H8l-3 3v-3H3z";
 const UP = "M3 10.5l5-5 5 5";
@@ -71,7 +98,7 @@ function renderComment(thread, comment, answered) {
   if (!closed) actions.append(actionButton("reply", REPLY, label, {}, messages.reply));
   actions.append(actionButton("menu", MORE, `${messages.menu}: ${author}`));
   const body = setHTML(h("div.body", { dir: "auto" }), comment.html);
-  if (body.querySelector(":not(p,br,a,strong),[href^='#']")) {
+  if (body.querySelector(":not(p,br,a,strong,em,code),[href^='#']")) {
     import("./rich.js").then(({ enrich }) => enrich(body, thread));
   }
   const head = header(messages, comment, answered);
@@ -152,7 +179,7 @@ export class Thread {
     ([{ isIntersecting }]) => {
       if (isIntersecting || this.target) this.#begin();
     },
-    { rootMargin: "600px" },
+    { rootMargin: NEAR + "px" },
   );
   #leaving = new AbortController();
 
@@ -217,16 +244,17 @@ export class Thread {
   async load(after) {
     const { host } = this;
     const sort = this.#order.value || this.#sort;
-    const path = this.path("comments", { sort, limit: 100, ...(after && { after }) });
+    const path = listPath(this.url, sort, after && { after });
     const built = host.querySelector("section[dir]");
     const prerendered = built && (await import("./thread/prerendered.js").catch(() => null));
     const answer = prerendered ? prerendered.fetchChanges(built, path, sort) : get(path);
     const own = storage.get("own-comments") && this.loadOwn();
-    const loaded = Promise.allSettled([answer, own]);
+    let isLoaded = false;
+    const loaded = Promise.allSettled([answer, own]).then(() => (isLoaded = true));
     this.messages = await loadMessages(host);
     this.#loading.textContent = this.messages.loading;
     await stylesheet;
-    if (!this.box && !built && !this.hasEnded) host.append(this.#loading);
+    if (!isLoaded && !this.box && !built && !this.hasEnded) host.append(this.#loading);
     await loaded;
     const page = await answer.catch(() => {});
     if (page?.deleted?.length) {
@@ -245,12 +273,16 @@ export class Thread {
     host.style.minHeight = end - top + "px";
     this.page = page;
     this.#comments = after ? [...this.#comments, ...page.data] : page.data;
-    if (!this.box) this.#build(sort, prerendered?.keepDraft(this, built));
+    const isFirst = !this.box; // the styles that resume() looks at are computed once, with the comments
+    if (isFirst) this.#build(sort, prerendered?.keepDraft(this, built));
     this.show();
+    if (isFirst) this.resume();
     this.#more.hidden = true;
     if (page.next) this.offer("more", page.next);
-    const growth = host.getBoundingClientRect().bottom - end;
-    if (top < 0 && end < innerHeight - 9) scrollBy({ top: growth, behavior: "instant" });
+    if (top < 0 && end < innerHeight - 9) {
+      const growth = host.getBoundingClientRect().bottom - end;
+      scrollBy({ top: growth, behavior: "instant" });
+    }
     if (wasPressed) (folds?.reveal(this.tree, first?.id) ?? this.#heading).focus();
     if (this.target) this.seek();
   }
@@ -288,7 +320,6 @@ export class Thread {
     this.host.replaceChildren(this.#element);
     if (isFocused) this.box.focus();
     else if (draft) this.#react({ type: "focusin", target: this.box });
-    this.resume();
   }
 
   async #react(event) {
@@ -309,21 +340,26 @@ export class Thread {
 
   show() {
     if (this.hasEnded) return;
-    const { count, likes, reposts } = this.page;
+    const { count } = this.page;
     this.#heading.textContent = countText(this.messages, count);
     this.#order.hidden = this.#feed.hidden = count < 2;
     const active = document.activeElement;
     const item = this.tree.element.contains(active) && active.closest("li");
     this.tree.update(this.all(), this);
     this.own?.addButtons(this);
+    if (item) [active, item, this.#heading].find((element) => element.isConnected).focus();
+    this.host.dispatchEvent(new Event("comments-shown", { bubbles: true }));
+    requestAnimationFrame(() => setTimeout(() => this.#showExtras())); // sizes are known then
+  }
+
+  #showExtras() {
     const bodies = this.#element.querySelectorAll(".commentsvc-body");
     const cut = [...bodies].filter((body) => body.scrollHeight > body.clientHeight + 9);
+    const { likes, reposts } = this.page;
     if (likes || reposts || cut[0] || storage.get("moderator") || document.querySelector("base")) {
       const uncut = () => cut.forEach((body) => (body.style.maxHeight = "none"));
       import("./thread/extras.js").then(({ showExtras }) => showExtras(this, cut), uncut);
     }
-    if (item) [active, item, this.#heading].find((element) => element.isConnected).focus();
-    this.host.dispatchEvent(new Event("comments-shown", { bubbles: true }));
   }
 
   all() {

@@ -1,8 +1,11 @@
+// What all elements but the count share
+
+// A bundle names the service by a link; otherwise it is where this file came from
 const here = document.querySelector("[rel~=commentsvc]")?.href ?? import.meta.url;
 
 export const base = new URL("..", here).href;
 
-/** "p.hint" is a <p class="commentsvc-hint"> */
+/** Make an element: "p.hint" is a <p class="commentsvc-hint">; children are elements or text */
 export function h(name, properties = {}, ...children) {
   const [tag, className] = name.split(".");
   const element = Object.assign(document.createElement(tag), properties);
@@ -11,6 +14,7 @@ export function h(name, properties = {}, ...children) {
   return element;
 }
 
+/** Give the class of an element a property for each attribute, which a reader turns into a value */
 export function reflect({ prototype }, readers) {
   for (const name in readers) {
     Object.defineProperty(prototype, name, {
@@ -25,6 +29,7 @@ export function reflect({ prototype }, readers) {
   }
 }
 
+/** Make attributes of the properties that a framework set before the element was defined */
 export function takeProperties(element) {
   for (const [name, value] of Object.entries(element)) {
     delete element[name];
@@ -32,18 +37,24 @@ export function takeProperties(element) {
   }
 }
 
+/** The id of a comment's element: imported comments keep that of their old system */
 export const anchorOf = ({ id, anchor = "commentsvc-" + id }) => anchor;
 
 const policy = window.trustedTypes?.createPolicy("commentsvc", { createHTML: (html) => html });
 
+/** The one place where HTML of the service enters the page */
 export function setHTML(element, html) {
   element.innerHTML = policy?.createHTML(html) ?? html;
   return element;
 }
 
+const icons = {};
+
+/** Make an icon; only the first of each kind is parsed, which takes a phone 2 ms */
 export function icon(path) {
   const svg = `<svg viewBox="0 0 16 16" aria-hidden="true"><path d="${path}"/></svg>`;
-  return setHTML(h("i"), svg).firstChild;
+  icons[path] ??= setHTML(h("i"), svg).firstChild;
+  return icons[path].cloneNode(true);
 }
 
 export function actionButton(name, path, title, properties = {}, text = "") {
@@ -51,6 +62,7 @@ export function actionButton(name, path, title, properties = {}, text = "") {
   return h("button.link", { type: "button", name, ...more }, icon(path), text);
 }
 
+/** Load a stylesheet before those of the blog, whose rules win; again if somebody replaces the head */
 export function loadStylesheet(name) {
   return new Promise((loaded) => {
     const href = base + "static/" + name;
@@ -65,6 +77,7 @@ export const FEED = "M3 3a10 10 0 0 1 10 10M3 8a5 5 0 0 1 5 5M3 13h0";
 
 export const TIMEOUT_MS = 40_000;
 
+/** Get JSON from the service; throw the response if it is an error */
 export async function get(path) {
   const response = await fetch(base + "api/" + path, { signal: AbortSignal.timeout(TIMEOUT_MS) });
   if (!response.ok) throw response;
@@ -75,7 +88,7 @@ const PREFIX = "commentsvc:";
 let store = {};
 try {
   store = localStorage;
-} catch {}
+} catch {} // it is blocked: this page alone remembers
 
 export const storage = {
   get(name) {
@@ -92,10 +105,12 @@ export const storage = {
   },
 };
 
+/** For catch(): import a module under another address, since browsers remember that one failed */
 export const again = (name) => () => import(/* @vite-ignore */ `./${name}.js?` + Date.now());
 
 const loading = {};
 
+/** Load the texts in the language of an element, or a part of them, as messages */
 export function loadMessages(element, part = "") {
   const name = (element.closest("[lang]")?.lang || "en") + part;
   const file = base + `static/locales/${name}.json`;
@@ -104,6 +119,7 @@ export function loadMessages(element, part = "") {
   return loading[name];
 }
 
+/** Return "2 comments", from texts by plural category */
 export function countText({ counts, tag, digits }, number) {
   const category = number ? new Intl.PluralRules(tag).select(number) : "zero";
   const shown = digits || number > 999 ? number.toLocaleString(tag) : number;
@@ -112,6 +128,7 @@ export function countText({ counts, tag, digits }, number) {
 
 const MINUTES = { year: 525_949, month: 43_829, day: 1440, hour: 60, minute: 1 };
 
+/** Show in a <time> how long ago it was; `Intl` would take a phone 0.1 s for the first */
 export function showRelativeTime({ tag, digits, ago, now }, time) {
   const minutes = (Date.now() - Date.parse(time.dateTime)) / 60_000;
   const unit = Object.keys(MINUTES).find((name) => minutes >= MINUTES[name]);

@@ -71,6 +71,18 @@ def _below(folder: Traversable, prefix: str = "") -> Iterable[tuple[str, Travers
             yield prefix + entry.name, entry
 
 
+# Comments with lines of their own, empty lines, and indentation
+_UNREAD = re.compile(rb"^\s*(?://.*|/\*(?:[^*]|\*(?!/))*\*/[ \t]*)\n|^\s+", re.MULTILINE)
+
+
+def lean(content: bytes) -> bytes:
+    """Return a script or stylesheet without its comments and indentation, and else unchanged.
+
+    Comments at the end of a line stay, and no string may have several lines.
+    """
+    return _UNREAD.sub(b"", content)
+
+
 def widget_texts(name: str) -> bytes | None:
     """Return the JSON file of that name with texts of the widget; None if it is another file."""
     found = _TEXTS(name)
@@ -99,6 +111,7 @@ def blog_paths(folder: Path) -> dict[str, Path]:
 
 # Files that pages load with CORS: modules, and what these ask for.
 WITH_CORS: Final = (".js", ".json")
+LEAN: Final = (".js", ".css")
 
 
 def public_headers(settings: Settings) -> Headers:
@@ -114,7 +127,8 @@ class Files:
         """Take the settings, and the folder of a built blog to serve at ``/``."""
         self._public = public_headers(settings)
         self._shipped = {
-            name: file.read_bytes() for name, file in _below(files("commentsvc") / "static")
+            name: lean(file.read_bytes()) if name.endswith(LEAN) else file.read_bytes()
+            for name, file in _below(files("commentsvc") / "static")
         }
         self._compressed: dict[Response, Response] = {}  # with files that were requested
         self._blog = blog_paths(blog) if blog else {}

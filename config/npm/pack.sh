@@ -11,6 +11,9 @@ content=$(mktemp -d)
 trap 'rm -rf "$content"' EXIT
 cp -R static/*.js static/*.css static/types.d.ts "$content"
 cp -R static/form static/pictures static/reader static/themes static/thread "$content"
+# Bundlers put all into one file, and older ones build for browsers without a top-level await
+sed -e 's/^const {$/import {/' -e 's/^} = await shared;$/} from ".\/common.js";/' \
+  -e '/^const shared = import/d' static/comments.js >"$content/comments.js"
 cp config/npm/README.md LICENSE "$content"
 version=$(sed -n 's/^version = "\(.*\)"$/\1/p' pyproject.toml)
 sed "s/^  \"name\".*/&\n  \"version\": \"$version\",/" config/npm/package.json >"$content/package.json"

@@ -9,7 +9,7 @@ import click
 
 from loadtest.harness.programs import ROOT
 from loadtest.harness.result import RESULTS, Result, Summary
-from loadtest.report.table import number
+from loadtest.report.table import cells
 
 PAGE: Final = ROOT / "docs" / "performance.md"
 
@@ -38,10 +38,7 @@ def with_table(text: str, columns: Mapping[str, str], summaries: Sequence[Summar
     Raise ValueError if it has no table with these heads.
     """
     head = f"| | {' | '.join(columns.values())} |\n"
-    rows = [
-        f"| {one.text} | {' | '.join(number(one.medians[name]) for name in columns)} |\n"
-        for one in summaries
-    ]
+    rows = [f"| {one.text} | {' | '.join(cells(one.medians, columns))} |\n" for one in summaries]
     table = head + "| --- |" + " ---: |" * len(columns) + "\n" + "".join(rows)
     changed, found = re.subn(re.escape(head) + r"(?:\|.*\n)+", lambda _: table, text)
     if not found:

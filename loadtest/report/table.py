@@ -1,6 +1,6 @@
 """Tables for people: results and goals."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 import click
 
@@ -33,6 +33,11 @@ def align(rows: Sequence[Sequence[str]]) -> str:
 def number(value: float) -> str:
     """Return a figure for people: 1,234,567 or 12.3."""
     return f"{value:,.0f}" if abs(value) >= 100 else f"{value:.3g}"
+
+
+def cells(figures: Mapping[str, float], names: Iterable[str]) -> list[str]:
+    """Return the figures of these names for people, a dash for each that is missing."""
+    return [number(figures[name]) if name in figures else "–" for name in names]
 
 
 def milliseconds(microseconds: float) -> str:

@@ -3,29 +3,34 @@
 Chromium slows its CPU down four times, and its network to 1.6 Mbit/s with 150 ms of latency, as its
 developer tools do. The blog's page has a heading, the thread, and a paragraph below it, for which
 space is reserved. Each round has an empty browser profile. Then the reader writes a comment and
-sends it. nginx compresses the answers of other servers, as it would where they are used.
+sends it. nginx compresses the answers of other servers, as it would where they are used. The floor
+is the same page with the same comments as plain HTML in it, and no service.
 
 | figure | what it is |
 | --- | --- |
-| `visible` | ms from the start of the navigation to the frame with all comments |
+| `visible` | ms from the start of the navigation until the frame with all comments is painted |
+| `distance` | of that, what is above the floor, as a share of Isso's in the same round |
 | `bytes`, `requests` | of the comment service, heads included, until a second after that |
 | `main` | ms of CPU time of the main thread until then, of the blog's page too |
 | `cls` | the cumulative layout shift until then |
 | `inp` | ms from the press of the button that sends the comment to the next frame |
 """
 
+import gzip
 import json
 import shutil
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, ExitStack, contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from html import escape
 from http.client import HTTPConnection
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from itertools import islice
 from threading import Thread
 from typing import Any, Final
 from urllib.parse import urlencode
+from urllib.request import urlopen
 
 import click
 
@@ -38,12 +43,13 @@ from loadtest.harness.rounds import rotated
 from loadtest.harness.running import Running, free_port
 from loadtest.harness.service import JSON, PATIENCE, Service, ServiceError
 from loadtest.report.command import extent_of, finish, rounds, short
-from loadtest.report.table import align, number
+from loadtest.report.table import align, cells
 from loadtest.servers.competitors import ISSO
 from loadtest.servers.peer import environment
 
 COMMENTS: Final = 20
 PAGE: Final = "/post/"
+LISTED: Final = "{0}/api/comments?" + urlencode({"url": PAGE, "sort": "oldest", "limit": 100})
 CHROMIUM: Final = ("chromium-headless-shell", "chromium", "chromium-browser", "google-chrome")
 SLOWER: Final = 4  # times, the CPU
 LATENCY: Final = 150  # ms
@@ -53,6 +59,7 @@ POLLING: Final = 200  # ms
 SETTLED: Final = 1_000  # ms after which all that belongs to the view has come
 HEADS: Final = {
     "visible": "visible, ms",
+    "distance": "above the floor, of Isso's",
     "bytes": "bytes",
     "requests": "requests",
     "main": "main thread, CPU ms",
@@ -77,7 +84,7 @@ WATCH: Final = """
   new MutationObserver((_, observer) => {
     if (document.querySelectorAll(selector).length < number) return;
     observer.disconnect();
-    requestAnimationFrame(() => (seen.visible = performance.now()));
+    requestAnimationFrame(() => setTimeout(() => (seen.visible = performance.now())));
   }).observe(document, { childList: true, subtree: true });
   const observe = (type, add) =>
     new PerformanceObserver((list) => list.getEntries().forEach(add)).observe({
@@ -94,8 +101,8 @@ WATCH: Final = """
 class Widget:
     """A comment service: how it is started, and how its client is embedded and used.
 
-    `start` runs the server with these comments for a blog at an origin, and yields its address.
-    The rest are what is put into the page, and selectors.
+    `start` runs the server with these comments for a blog at an origin, and yields its address, or
+    the HTML of the comments. The rest are what is put into the page with that, and selectors.
     """
 
     name: str
@@ -105,10 +112,10 @@ class Widget:
     shown: str  # in the element, once it is shown
     thread: str
     comment: str
-    box: str  # to press before a comment is written; "" if it is a form already
-    message: str
-    author: str
-    send: str
+    box: str = ""  # to press before a comment is written; "" if it is a form already
+    message: str = ""
+    author: str = ""
+    send: str = ""  # "" if nobody can write
 
 
 @contextmanager
@@ -140,6 +147,17 @@ def _isso(stage: Environment, origin: str, comments: Sequence[Text]) -> Iterator
         yield address
 
 
+@contextmanager
+def _floor(stage: Environment, origin: str, comments: Sequence[Text]) -> Iterator[str]:
+    with _ours(stage, origin, comments) as address, urlopen(LISTED.format(address)) as answer:
+        listed = json.load(answer)["data"]
+    yield "".join(
+        f"<article><h3>{escape(each['author'])}</h3> <time>{each['date']}</time>{each['html']}"
+        "</article>"
+        for each in listed
+    )
+
+
 OURS: Final = Widget(
     "ours",
     "commentsvc",
@@ -154,8 +172,20 @@ OURS: Final = Widget(
     ".commentsvc-form [name=author]",
     ".commentsvc-form .commentsvc-actions > .commentsvc-button",
 )
+# As the Hugo module writes them
+HINTS: Final = (
+    '<link rel="modulepreload" href="{0}/static/common.js">'
+    '<link rel="preload" as="style" href="{0}/static/comments.css">'
+    f'<link rel="preload" as="fetch" crossorigin href="{LISTED}">'
+    '<link rel="preload" as="fetch" crossorigin href="{0}/static/locales/en.json">'
+)
+HINTED: Final = replace(
+    OURS, name="hinted", text="commentsvc, Hugo module", thread=HINTS + OURS.thread
+)
 WIDGETS: Final = (
+    Widget("floor", "plain HTML", _floor, "main", "*", "<main>{0}</main>", "article"),
     OURS,
+    HINTED,
     Widget(
         "isso",
         "Isso 0.14, its own client",
@@ -211,8 +241,9 @@ def serving(document: dict[str, str]) -> Iterator[str]:
 
     class Blog(BaseHTTPRequestHandler):
         def do_GET(self) -> None:
-            body = document["text"].encode()
+            body = gzip.compress(document["text"].encode())
             self.send_response(200)
+            self.send_header("Content-Encoding", "gzip")
             self.send_header("Content-Type", "text/html; charset=utf-8")
             self.send_header("Content-Length", str(len(body)))
             self.end_headers()
@@ -268,8 +299,9 @@ def view(browser: Any, origin: str, address: str, widget: Widget) -> dict[str, f
         "requests": float(len(sizes)),
         "main": seconds * 1_000,
         "cls": seen["cls"],
-        "inp": send(page, widget),
     }
+    if widget.send:
+        figures["inp"] = send(page, widget)
     context.close()
     return figures
 
@@ -295,6 +327,7 @@ def play(stage: Environment, browser: Any, report: Callable[[Row], None]) -> Ite
     comments = list(islice(texts(seed=3), COMMENTS))
     document = {"text": ""}
     for round_number in range(1, stage.extent.rounds + 1):
+        played: dict[str, Row] = {}
         for widget in rotated(WIDGETS, round_number):
             with ExitStack() as stack:
                 origin = stack.enter_context(serving(document))
@@ -308,19 +341,24 @@ def play(stage: Environment, browser: Any, report: Callable[[Row], None]) -> Ite
             for file in stage.folder.iterdir():
                 shutil.rmtree(file) if file.is_dir() else file.unlink()
             row: Row = {"round": round_number, "scenario": widget.name, "disturbed": False}
-            row |= figures
+            played[widget.name] = row | figures
+        floor, isso = (played[name]["visible"] for name in ("floor", "isso"))
+        for row in played.values():
+            row["distance"] = (row["visible"] - floor) / (isso - floor)
             report(row)
             yield row
 
 
 def table(summaries: Sequence[Summary]) -> str:
     """Return the medians."""
-    rows = [(one.text, *(number(one.medians[name]) for name in HEADS)) for one in summaries]
+    rows = [(one.text, *cells(one.medians, HEADS)) for one in summaries]
     return align([("page view", *HEADS.values()), *rows])
 
 
 def _show(row: Row) -> None:
-    line = "  ".join(f"{name} {number(row[name])}" for name in HEADS)
+    line = "  ".join(
+        f"{name} {shown}" for name, shown in zip(HEADS, cells(row, HEADS), strict=True)
+    )
     click.echo(f"round {row['round']}  {row['scenario']:<8}{line}")
 
 
@@ -328,7 +366,7 @@ def _show(row: Row) -> None:
 @rounds(5)
 @short
 def main(rounds: int, short: bool) -> None:
-    """A page with 20 comments on a slow phone: our widget beside Isso's.
+    """A page with 20 comments on a slow phone: our widget beside Isso's, and plain HTML.
 
     Needs Playwright and a Chromium, as the tests do, and nginx.
     """

@@ -23,6 +23,7 @@ from commentsvc.moderation import threads
 from commentsvc.util.i18n import OTHER_TAGS, find_language
 from commentsvc.util.timestamps import rfc3339
 from loadtest.harness.running import free_ports
+from loadtest.workloads.page_view import HINTS
 from tests.conftest import cannot_run, find_program
 from tests.e2e.program import serving
 from tests.unit.database_fixture import HOUR, NOW, add, decide, opened
@@ -161,6 +162,8 @@ def test_a_page_gets_its_thread_and_a_list_its_counts(site: Site, wiring: str) -
             f'<noscript><a hreflang="en" href="{address}">Read and write comments</a></noscript>'
             in thread
         )
+        hints = HINTS.format(HOST).replace("%2Fpost%2F", f"%2Fnotes%2Fposts%2F{name}%2F")
+        assert hints.replace("&", "&amp;") in thread.replace("\n", "")
     count = '<comment-count url="/notes/posts/two/"><a href="/notes/posts/two/#comments">'
     assert count in files["posts/one/index.html"]
     assert files["index.html"].count("<comment-count ") == 2

@@ -1,0 +1,114 @@
+"""What a first view waits for: as few round trips as possible, and nothing twice."""
+
+from collections.abc import Callable
+
+import pytest
+from playwright.sync_api import Page, Route, expect
+
+from loadtest.workloads.page_view import HINTS
+from tests.widget.browser import POST, SERVICE, Answers, comment
+
+OpenThread = Callable[..., Page]
+COMMON = "/static/common.js"
+LIST = "/api/comments?url=%2Fposts%2Fwet-wood%2F&sort={}&limit=100"
+FIRST_VIEW = {
+    "/static/comments.js",
+    COMMON,
+    "/static/comments.css",
+    "/static/locales/en.json",
+    LIST.format("oldest"),
+}
+
+
+def requested(answers: Answers) -> list[str]:
+    known = [target for _, target in answers.requests]
+    return sorted(target for target in known if "contrast" not in target)  # for black text
+
+
+def hold(page: Page, answers: Answers, part: str) -> Callable[[], None]:
+    """Answer requests for this part of the widget only when the returned function is called."""
+    held: list[Route] = []
+    page.route(f"**{part}", lambda route: held.append(route))
+
+    def release() -> None:
+        page.unroute(f"**{part}")
+        for route in held:
+            answers.answer(route)
+
+    return release
+
+
+@pytest.mark.parametrize("lang", ["en", "de-AT"])
+@pytest.mark.parametrize("sort", ["oldest", "newest"])
+def test_all_that_a_first_view_needs_is_requested_by_the_first_file_and_once(
+    page: Page, open_thread: OpenThread, answers: Answers, lang: str, sort: str
+) -> None:
+    answers.comments = [comment(1, "Yes.")]
+    release = hold(page, answers, COMMON)
+    others = {"/static/comments.css", f"/static/locales/{lang}.json", LIST.format(sort)}
+    with page.expect_request_finished(lambda request: ".json" in request.url):
+        open_thread(lang=lang, sort=sort)
+    assert requested(answers) == sorted({"/static/comments.js", *others})
+    release()
+    expect(page.locator("#commentsvc-1")).to_be_visible()
+    page.wait_for_load_state("networkidle")
+    assert requested(answers) == sorted({"/static/comments.js", COMMON, *others})
+
+
+def test_a_reader_who_chose_an_order_waits_for_no_other(
+    page: Page, open_thread: OpenThread, answers: Answers
+) -> None:
+    answers.comments = [comment(1, "Yes.")]
+    page.add_init_script("localStorage.setItem('commentsvc:sort', '\"newest\"')")
+    open_thread()
+    expect(page.locator("#commentsvc-1")).to_be_visible()
+    page.wait_for_load_state("networkidle")
+    assert requested(answers) == sorted(
+        FIRST_VIEW - {LIST.format("oldest")} | {LIST.format("newest")}
+    )
+
+
+def test_a_browser_that_blocks_storage_shows_the_comments(
+    page: Page, open_thread: OpenThread, answers: Answers
+) -> None:
+    answers.comments = [comment(1, "Yes.")]
+    page.add_init_script(
+        "Object.defineProperty(window, 'localStorage', { get() { throw new DOMException(); } })"
+    )
+    open_thread()
+    expect(page.locator("#commentsvc-1")).to_be_visible()
+    assert requested(answers) == sorted(FIRST_VIEW)
+
+
+@pytest.mark.parametrize("style", ["margin-top: 5000px", "display: none"])
+def test_a_thread_that_is_far_below_or_hidden_requests_no_comments_and_no_words(
+    page: Page, open_thread: OpenThread, answers: Answers, style: str
+) -> None:
+    answers.comments = [comment(1, "Yes.")]
+    open_thread(more=f"<style>main {{ {style} }}</style>")
+    page.wait_for_load_state("networkidle")
+    assert requested(answers) == ["/static/comments.css", "/static/comments.js", COMMON]
+    page.evaluate("document.querySelector('style').remove()")
+    expect(page.locator("#commentsvc-1")).to_be_visible()
+    assert requested(answers) == sorted(FIRST_VIEW)
+
+
+def test_with_hints_everything_is_requested_before_a_script_runs(
+    page: Page, answers: Answers
+) -> None:
+    answers.comments = [comment(1, "Yes.")]
+    hints = HINTS.format(SERVICE).replace("%2Fpost%2F", "%2Fposts%2Fwet-wood%2F")
+    body = (
+        f'<!doctype html><html lang="en"><title>A page</title>{hints}'
+        f'<script type="module" src="{SERVICE}/static/comments.js"></script>'
+        f'<comment-thread url="{POST}"></comment-thread>'
+    )
+    page.route("**/small/", lambda route: route.fulfill(content_type="text/html", body=body))
+    release = hold(page, answers, "/static/comments.js")
+    with page.expect_request_finished(lambda request: ".json" in request.url):
+        page.goto("/small/", wait_until="commit")
+    assert requested(answers) == sorted(FIRST_VIEW - {"/static/comments.js"})
+    release()
+    expect(page.locator("#commentsvc-1")).to_be_visible()
+    page.wait_for_load_state("networkidle")
+    assert requested(answers) == sorted(FIRST_VIEW)
