@@ -148,7 +148,6 @@ TESTED_ELSEWHERE: dict[str, str] = {
     "auth.invitations": "admin/test_accounts: what a link makes, and what ends it",
     "api.vote_limit": "api/test_author and test_reactions: votes of networks, and of wide ones",
     "api.errors": "http/test_router: what each failure means to a client",
-    "api.static_files": "api/test_health: files are found by name only",
     "cli.doctor.hints": "tests/proxy/test_doctor.py: the line is told for each fault",
     "cli.doctor.command": "tests/proxy/test_doctor.py",
     "cli.running": "e2e/test_commands_and_server: every command beside a server, and without one",

@@ -8,6 +8,10 @@ export async function fetchChanges(built, path, sort) {
   const page = await get(since ? `${path}&since=${since}` : path);
   if (built.querySelector("textarea")?.value) delete page.closes; // the text can still be sent
   if (!since) return page;
+  const here = built.querySelector(".commentsvc-date")?.href.split("#")[0];
+  for (const link of built.querySelectorAll("a[href*='#']")) {
+    if (link.href == here + link.hash) link.setAttribute("href", link.hash);
+  }
   const comments = new Map();
   const deleted = page.deleted ?? [];
   for (const item of built.querySelectorAll("[data-comment]")) {

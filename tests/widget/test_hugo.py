@@ -39,6 +39,7 @@ replacements = "commentsvc.example/hugo -> {WIDGET / "hugo"}"
 [[module.imports]]
 path = "commentsvc.example/hugo"
 """
+HERE = "https://blog.example/notes/posts/one/"
 SETTINGS = """
 baseURL = "https://blog.example/notes/"
 disableKinds = ["taxonomy", "term", "RSS", "sitemap"]
@@ -341,7 +342,8 @@ def test_a_build_has_the_comments_that_are_there(site: Site, tmp_path: Path) -> 
     site.post("one")
     site.post("old", "commentsClosed: true")
     with serving(tmp_path / "data", settings, listen) as service:
-        service.submit("/notes/posts/one/", "Built *in*", author="Rosa & <b>Weber</b>")
+        text = 'Built *in*, `<a href="#x">`, [up](#up)'
+        service.submit("/notes/posts/one/", text, author="Rosa & <b>Weber</b>")
         files = site.build(service.address, more="build = true\n")
         wiring = 'defaultContentLanguage = "de"\n' + THEME
         german = site.build(service.address, wiring, more="build = true\n")
@@ -351,7 +353,9 @@ def test_a_build_has_the_comments_that_are_there(site: Site, tmp_path: Path) -> 
     )
     page = files["posts/one/index.html"]
     element = re.findall(r"(?s)<comment-thread .*?</comment-thread>", page)[0]
-    assert "<p>Built <em>in</em></p>" in element
+    assert '<p>Built <em>in</em>, <code>&lt;a href="#x"&gt;</code>, ' in element
+    assert f'<a href="{HERE}#up"' in element, "with any <base href>"
+    assert f'<a class="commentsvc-date" href="{HERE}#commentsvc-1">' in element
     assert "Rosa &amp; &lt;b&gt;Weber&lt;/b&gt;" in element
     assert f'action="{service.address}/embed/thread"' in element
     for name in ("form.css", "comments.css"):
@@ -401,6 +405,7 @@ def test_data_files_become_comments_without_a_service(site: Site, exported: Path
     assert "Rosa &amp; &lt;b&gt;Weber&lt;/b&gt;" in element
     assert 'href="https://rosa.example" rel="nofollow ugc noopener"' in element
     assert "<p>See <a href='#x'>this</a></p>" in element
+    assert element.count(f'<a class="commentsvc-date" href="{HERE}#commentsvc-') == 4
     assert '<time datetime="2026-11-18T11:06:40Z">Nov 18, 2026</time>' in element
     assert "<form" not in element
     assert "<noscript><a" in element

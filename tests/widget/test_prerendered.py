@@ -28,7 +28,7 @@ def build(start: Start, hugo: str, tmp_path: Path) -> Build:
             "COMMENTSVC_SERVER_PUBLIC_URL": f"http://{address}"
         }  # where prerendered forms lead
         service = start(listen=address, **OPEN, **public)
-        for text, more in (("One", {}), ("Two", {}), ("Three", {"parent": 1})):
+        for text, more in (("One", {}), ("[Two](#top)", {}), ("Three", {"parent": 1})):
             assert service.submit(POST, text, **more).status == 201
         environ: Mapping[str, str] = {
             "HUGO_PARAMS_COMMENTSVC_BUILD": "true",
@@ -103,6 +103,8 @@ def test_what_a_build_has_is_not_sent_again(
     assert lists == [(True, 0)]
     expect(tab.locator("#commentsvc-1 .commentsvc-author").first).to_have_text("Ann")
     expect(tab.locator("#commentsvc-2 time")).to_have_attribute("datetime", re.compile("Z$"))
+    link = tab.locator("#commentsvc-2 .commentsvc-body a")
+    expect(link).to_have_attribute("href", "#top")  # built with the address of its page
 
 
 def test_what_was_changed_or_deleted_since_is_shown_as_it_is(
