@@ -20,7 +20,7 @@ import gzip
 import json
 import shutil
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, ExitStack, contextmanager
 from dataclasses import dataclass, replace
 from html import escape
@@ -342,11 +342,16 @@ def play(stage: Environment, browser: Any, report: Callable[[Row], None]) -> Ite
                 shutil.rmtree(file) if file.is_dir() else file.unlink()
             row: Row = {"round": round_number, "scenario": widget.name, "disturbed": False}
             played[widget.name] = row | figures
-        floor, isso = (played[name]["visible"] for name in ("floor", "isso"))
-        for row in played.values():
-            row["distance"] = (row["visible"] - floor) / (isso - floor)
+        for row in with_distances(played):
             report(row)
             yield row
+
+
+def with_distances(played: Mapping[str, Row]) -> Iterator[Row]:
+    """Yield the rows of a round, with how far each is above the floor, as a share of Isso's."""
+    floor, isso = (played[name]["visible"] for name in ("floor", "isso"))
+    for row in played.values():
+        yield row | {"distance": (row["visible"] - floor) / (isso - floor)}
 
 
 def table(summaries: Sequence[Summary]) -> str:

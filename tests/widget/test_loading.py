@@ -1,14 +1,16 @@
 """What a first view waits for: as few round trips as possible, and nothing twice."""
 
+import re
 from collections.abc import Callable
 
 import pytest
 from playwright.sync_api import Page, Route, expect
 
 from loadtest.workloads.page_view import HINTS
-from tests.widget.browser import POST, SERVICE, Answers, comment
+from tests.widget.browser import POST, ROOT, SERVICE, Answers, comment
 
 OpenThread = Callable[..., Page]
+EMBEDDING = ROOT / "docs" / "embedding.md"
 COMMON = "/static/common.js"
 LIST = "/api/comments?url=%2Fposts%2Fwet-wood%2F&sort={}&limit=100"
 FIRST_VIEW = {
@@ -93,13 +95,17 @@ def test_a_thread_that_is_far_below_or_hidden_requests_no_comments_and_no_words(
     assert requested(answers) == sorted(FIRST_VIEW)
 
 
-def test_with_hints_everything_is_requested_before_a_script_runs(
+def test_with_the_documented_hints_everything_is_requested_before_a_script_runs(
     page: Page, answers: Answers
 ) -> None:
     answers.comments = [comment(1, "Yes.")]
-    hints = HINTS.format(SERVICE).replace("%2Fpost%2F", "%2Fposts%2Fwet-wood%2F")
+    [hints] = re.findall(
+        r"```html\n(<link rel=.modulepreload.+?)```", EMBEDDING.read_text(), re.DOTALL
+    )
+    measured = HINTS.replace("{0}", "BASE").replace("%2Fpost%2F", "%2Fposts%2Fwet-wood%2F")
+    assert hints.replace("\n", "").replace("&amp;", "&") == measured
     body = (
-        f'<!doctype html><html lang="en"><title>A page</title>{hints}'
+        f'<!doctype html><html lang="en"><title>A page</title>{hints.replace("BASE", SERVICE)}'
         f'<script type="module" src="{SERVICE}/static/comments.js"></script>'
         f'<comment-thread url="{POST}"></comment-thread>'
     )

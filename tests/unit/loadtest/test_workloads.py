@@ -241,14 +241,21 @@ def test_exports_and_imports_are_judged_by_their_limits() -> None:
     assert not exports.Cost(10.0, 8.1, 50.0).disturbed
 
 
+def test_page_views_are_compared_by_their_distance_from_plain_html() -> None:
+    figures = {"floor": 500, "isso": 1_500, "ours": 1_300}
+    played: dict[str, Row] = {name: {"visible": value} for name, value in figures.items()}
+    assert [row["distance"] for row in page_view.with_distances(played)] == [0, 1, 0.8]
+
+
 def test_a_page_view_is_written_into_its_table() -> None:
     rows: list[Row] = [
-        {"scenario": "ours", "disturbed": False, **dict.fromkeys(page_view.HEADS, 2_000.0)}
+        {"scenario": "ours", "disturbed": False, **dict.fromkeys(page_view.HEADS, 2_000.0)},
+        {"scenario": "floor", "disturbed": False, "visible": 500.0},
     ]
-    result = sum_up({}, {"ours": "commentsvc"}, rows)
+    result = sum_up({}, {"ours": "commentsvc", "floor": "plain HTML"}, rows)
     document = publish.PAGE.read_text()
     shown = publish.with_table(document, page_view.HEADS, result.summaries)
-    assert f"| commentsvc |{' 2,000 |' * 6}\n" in shown
+    assert f"| commentsvc |{' 2,000 |' * 7}\n| plain HTML | 500 |{' – |' * 6}\n" in shown
     assert shown.partition("| | visible")[0] == document.partition("| | visible")[0]
     assert publish.with_table(shown, page_view.HEADS, result.summaries) == shown
     with pytest.raises(ValueError, match="no table has the head"):
