@@ -5,6 +5,7 @@ loading them (view transitions). The npm package of the widget is tested here, t
 """
 
 import os
+import re
 import shutil
 import subprocess
 from collections.abc import Callable
@@ -183,6 +184,9 @@ def test_the_npm_package_works_bundled_and_as_it_is_and_has_types(
     run(
         [find_program("npm"), "install", "--offline", "--no-audit", "--no-fund", str(archive)], blog
     )
+    script = (blog / "node_modules" / "commentsvc" / "comments.js").read_text()
+    assert script.count('} from "./common.js";') == 1
+    assert not re.search(r"^\S.*\bawait ", script, re.MULTILINE), "bundlers may refuse it"
     (blog / "main.ts").write_text(TYPED)
     tsc = ROOT / "build" / "typescript" / "node_modules" / ".bin" / "tsc"
     run(
