@@ -171,6 +171,16 @@ def test_a_page_gets_its_thread_and_a_list_its_counts(site: Site, wiring: str) -
     assert "WARN" not in site.output
 
 
+def test_comments_that_nobody_sees_yet_are_not_requested_by_a_hint(site: Site) -> None:
+    site.post("short")
+    site.post("long", text="Word " * 201)
+    files = site.build()
+    assert files["posts/short/index.html"].count("preload") == 4
+    assert files["posts/long/index.html"].count("preload") == 2
+    click = site.build(more='load = "click"\n')
+    assert click["posts/short/index.html"].count("preload") == 2
+
+
 @pytest.mark.parametrize(
     "matter", ["comments: false", "showComments: false", "disableComments: true", "nocomment: true"]
 )
