@@ -91,9 +91,10 @@ SETTINGS_INTRODUCTION = """\
 
 # Configuring
 
-`commentsvc init` writes `commentsvc.toml` into the data folder, with every setting of this page
-commented out. Remove the `#` before a setting to change it. `commentsvc check` says whether your
-changes are valid; restart the server to apply them.
+`commentsvc init` writes `commentsvc.toml` into the data folder, with the settings that a blog
+needs. With `--all`, the file has every setting of this page, commented out: remove the `#` before
+one to change it. `commentsvc check` says whether your changes are valid; restart the server to
+apply them.
 
 ```toml
 [[site]]

@@ -30,6 +30,8 @@ _ADVICE: Final = {
     errno.ENOENT: "Create the folder of the socket first, or choose another one",
     errno.EEXIST: "Something else has that name: choose another one",
 }
+# The folder in which `init` sets up a service, if it is not told another one.
+NEW_DATA: Final = "comments"
 # As above, for files.
 _FILE_ADVICE: Final = {
     errno.ENOSPC: "Make room on its disk, then run the command again",
@@ -221,9 +223,11 @@ class _NonEmptyPath(click.Path):
 
 
 def _or_variable(ctx: click.Context, param: click.Parameter, value: Path | None) -> Path | None:
-    """Return the option, else the value of its variable; --data is required."""
+    """Return the option, else the value of its variable; only `init` needs no --data."""
     value = value or loader.location_in(f"COMMENTSVC_{param.opts[0].removeprefix('--').upper()}")
     if value is None and param.name == "data":
+        if ctx.command.name == "init":
+            return Path(NEW_DATA)
         raise click.MissingParameter(ctx=ctx, param=param)
     return value
 

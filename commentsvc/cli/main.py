@@ -6,7 +6,6 @@ the web server.
 """
 
 import gc
-import os
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -21,9 +20,7 @@ from commentsvc.cli.common import (
     data_option,
     expected,
     find_settings,
-    open_private,
     progress,
-    whole,
 )
 from commentsvc.settings import data_dir, loader
 from commentsvc.settings.parser import SettingsError
@@ -46,6 +43,7 @@ ELSEWHERE: Final = {
     "forget": "moderate.forget",
     "history": "moderate.history",
     "import": "imports.import_",
+    "init": "setup.init",
     "list": "moderate.list_",
     "mail": "mail.mail",
     "moderator": "moderators.moderator",
@@ -208,31 +206,6 @@ def _supervise(
         takes_over=take_over,
     )
     sys.exit(supervising.run(plan))
-
-
-@main.command()
-@data_option
-@config_option
-def init(data: Path, settings_file: Path | None) -> None:
-    """Write a settings file that explains every setting.
-
-    An existing file is never overwritten.
-    """
-    from importlib import resources
-
-    data_dir.prepare(data)
-    file = settings_file or data / data_dir.SETTINGS
-    text = resources.files("commentsvc").joinpath(data_dir.SETTINGS).read_bytes()
-    try:
-        with open(file, "xb", opener=open_private) as new, whole(file):
-            new.write(text)
-            new.flush()
-            if os.geteuid() == 0:  # root must not take the file from the service's user
-                owner = file.absolute().parent.stat()
-                os.fchown(new.fileno(), owner.st_uid, owner.st_gid)
-    except FileExistsError as error:
-        raise Failure([f"{file} already exists; not overwritten."]) from error
-    click.echo(f"wrote {file}. Edit it, then run: commentsvc check --data {data}")
 
 
 @main.command()

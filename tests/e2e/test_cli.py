@@ -176,8 +176,12 @@ def test_approving_wants_ids_or_all(data: Path, words: tuple[object, ...]) -> No
 
 @pytest.mark.sqlite_only(FILE)
 def test_check_after_init_finds_nothing_wrong(data: Path) -> None:
-    """The output of `init` suggests running `check`."""
+    """The file that `init` writes suggests running `check`."""
     command("init", "--data", data)
+    outcome = command("check", "--data", data)
+    assert (outcome.code, outcome.err) == (0, "")
+    assert "comments.sqlite3 is intact, and its counts are right" in outcome.out
+    (data / "comments.sqlite3").unlink()
     outcome = command("check", "--data", data)
     assert (outcome.code, outcome.err) == (0, "")
     assert "database: none yet; the server creates it at its first start" in outcome.out
@@ -245,7 +249,7 @@ def test_check_finds_wrong_counts_and_wrong_settings_together(service: Service) 
 
 
 def test_init_writes_settings_that_serve_reads(data: Path, start: Start) -> None:
-    outcome = command("init", "--data", data)
+    outcome = command("init", "--data", data, "--all")
     assert outcome.code == 0
     file = data / "commentsvc.toml"
     assert str(file) in outcome.out

@@ -159,25 +159,6 @@ def test_reloading_starts_the_same_command_without_it(
     assert file in paths
 
 
-def test_init_writes_the_shipped_file_once(run: Run, tmp_path: Path) -> None:
-    data = tmp_path / "data"
-    assert run("init", "--data", data).exit_code == 0
-    file = data / "commentsvc.toml"
-    assert file.read_bytes() == SHIPPED.read_bytes()
-    assert file.stat().st_mode & 0o777 == 0o600, "passwords may be written into it"
-    file.write_text("mine")
-    result = run("init", "--data", data)
-    assert result.exit_code == 1
-    assert result.stderr == f"commentsvc: {file} already exists; not overwritten.\n"
-    assert file.read_text() == "mine"
-
-
-def test_init_writes_where_it_is_told(run: Run, tmp_path: Path) -> None:
-    file = tmp_path / "mine.toml"
-    assert run("init", "--data", tmp_path, "--config", file).exit_code == 0
-    assert loader.load(file, {}) == Settings()
-
-
 @pytest.mark.parametrize(
     ("faults", "code", "said"),
     [([], 0, "is intact, and its counts are right"), (["site blog counts 7, has 2"], 1, "has 2")],
@@ -397,7 +378,7 @@ OF_THE_MACHINE = {
         " moderator profile, moderator token add, moderator token remove,"
         " moderator credential remove"
     ),
-    "It starts the service, writes its settings, or tests it.": "init, serve, doctor, mail test",
+    "It sets up the service, starts it, or tests it.": "init, serve, doctor, mail test",
 }
 # These act for an account, with its role.
 OF_AN_ACCOUNT = {
