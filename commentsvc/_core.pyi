@@ -28,8 +28,10 @@ class Server:
 
     A request that the core refuses by itself is answered with the body of its status in `refusals`,
     of the media type `refusal_type`: 400, 408, 413, 414, 417, 431, 500 (Python dropped the request
-    without an answer), 501, 503, 504 and 505. Raise ValueError for a malformed `listen`, `hsts` or
-    `refusal_type`, a missing status, or a limit out of range.
+    without an answer), 501, 503, 504 and 505. A browser that opens an address gets one of
+    `refusal_pages` instead, of the type `refusal_page_type`; they have the same statuses, or none.
+    Raise ValueError for a malformed `listen`, `hsts` or type, a missing status, or a limit out of
+    range.
     """
 
     def __init__(
@@ -53,6 +55,8 @@ class Server:
         hsts: str,
         refusal_type: str,
         refusals: dict[int, bytes],
+        refusal_page_type: str,
+        refusal_pages: dict[int, bytes],
     ) -> None: ...
     @property
     def address(self) -> str:

@@ -72,6 +72,7 @@ from commentsvc.outbox.worker import OutboxWorker
 from commentsvc.pages.comment_forms import CommentForms
 from commentsvc.pages.comment_page import CommentPermalink
 from commentsvc.pages.embed import Embed
+from commentsvc.pages.error_pages import ErrorPages
 from commentsvc.pages.follow import FollowPages
 from commentsvc.pages.mail_links import LinkPages, errors_as_pages
 from commentsvc.pages.personal_data import PersonalDataPages
@@ -220,7 +221,8 @@ async def _open(
     key = data / data_dir.SECRET_KEY
     makes_key = not settings.auth.secret_key and not key.exists()
     keys, leader = _join(stack, location, settings, key)
-    bridge = Bridge(_with_room(settings), request_trace.LINES if start.traced else 0)
+    pages = ErrorPages(Sites(settings.sites))
+    bridge = Bridge(_with_room(settings), request_trace.LINES if start.traced else 0, pages)
     stack.enter_context(_observed(bridge, start.traced))
     memory = Memory.of(settings)
     instance = await _instance(stack, settings, bridge, memory)
@@ -423,9 +425,10 @@ def build(
     cors = CorsPolicy(settings.sites)
     page_views = PageViews(service, views)
     public, read_only_posts = _routes_for_readers(service, submissions, cors, page_views)
+    as_pages = partial(errors_as_pages, service.sites)
     routes = [
         *public,
-        *declared_routes(SignInPages(service, memory.names), wrap=errors_as_pages),
+        *declared_routes(SignInPages(service, memory.names), wrap=as_pages),
         *programs.routes(),
         *Files(settings, blog).routes(),
         *declared_routes(
@@ -483,6 +486,7 @@ def _routes_for_readers(
     reactions = PageReactions(service, cors)
     images = CommentImages(service, cors)
     feeds = Feeds(service)
+    as_pages = partial(errors_as_pages, service.sites)
     routes = [
         *declared_routes(
             api,
@@ -496,7 +500,7 @@ def _routes_for_readers(
         *Embed(service, submissions, serializer, reactions, images).routes(),
         *CommentForms(service, actions).routes(),
         *Stacosys(service, submissions, api, feeds).routes(),
-        *declared_routes(LinkPages(service), PersonalDataPages(service), wrap=errors_as_pages),
+        *declared_routes(LinkPages(service), PersonalDataPages(service), wrap=as_pages),
         *FollowPages(service, cors).routes(),
     ]
     read_only_posts: frozenset[str] = frozenset()

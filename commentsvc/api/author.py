@@ -46,7 +46,7 @@ from commentsvc.http.messages import (
     Response,
     TrustedProxies,
     json_answer,
-    too_many,
+    too_fast,
 )
 from commentsvc.http.operation import handles, read_fields
 from commentsvc.model import APPROVED, DELETED, Comment, Entry
@@ -54,7 +54,6 @@ from commentsvc.moderation import author_edits
 from commentsvc.moderation.author_edits import EditCredentials
 from commentsvc.readers import accounts
 from commentsvc.util.client_network import network_of, wide_network
-from commentsvc.util.i18n import Message
 from commentsvc.util.i18n import gettext as _
 from commentsvc.util.ratelimit import RateLimiter
 from commentsvc.util.timestamps import rfc3339
@@ -138,10 +137,6 @@ class FoundComment(NamedTuple):
     headers: Headers
 
 
-def _say_wait(seconds: int) -> Message:
-    return _("You are voting too often. Please wait %(seconds)s seconds.", seconds=seconds)
-
-
 class AuthorActions:
     """The handlers for actions on one comment."""
 
@@ -154,7 +149,7 @@ class AuthorActions:
     ) -> None:
         settings, keys = service.settings, service.keys
         self._votes = VALUES[settings.comments.votes]
-        self._limit = VoteLimit(service, _say_wait, TooManyVotes)
+        self._limit = VoteLimit(service, TooManyVotes)
         self._once = RateLimiter(ONCE)
         self._reports = RateLimiter(REPORTS)
         self._proxies = TrustedProxies(settings.server.trusted_proxies)
@@ -324,10 +319,7 @@ class AuthorActions:
         network = wide_network(network_of(self._proxies.client(request)))
         wait = self._reports.take(network, self._clock.monotonic_ms())
         if wait:
-            message = _(
-                "You are reporting too often. Please wait %(seconds)s seconds.", seconds=wait
-            )
-            raise too_many(message, wait)
+            raise too_fast(wait)
         now = self._clock.now_ms()
         await self._database.write(reports.report, number, word, now, reason)
 

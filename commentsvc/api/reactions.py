@@ -17,7 +17,6 @@ from commentsvc.feedback import reactions
 from commentsvc.feedback.reactions import Reaction
 from commentsvc.http.messages import CorsPolicy, HttpError, Request, Response, json_answer
 from commentsvc.http.operation import handles
-from commentsvc.util.i18n import Message
 from commentsvc.util.i18n import gettext as _
 
 REACTION_BYTES: Final = 8_192  # an escaped url and some words
@@ -41,10 +40,6 @@ class ReactionBody(msgspec.Struct, frozen=True, forbid_unknown_fields=True, gc=F
     reader: Word
 
 
-def _say_wait(seconds: int) -> Message:
-    return _("You are reacting too often. Please wait %(seconds)s seconds.", seconds=seconds)
-
-
 class PageReactions:
     """The handlers of reactions, sent as JSON or by a form."""
 
@@ -53,7 +48,7 @@ class PageReactions:
         self._sites = service.sites
         self._clock = service.clock
         self._cors = cors
-        self._limit = VoteLimit(service, _say_wait, TooManyReactions)
+        self._limit = VoteLimit(service, TooManyReactions)
 
     @handles(
         "POST",

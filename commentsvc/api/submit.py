@@ -4,7 +4,6 @@ JSON, our form and Stacosys' forms are read and answered in different ways; this
 they share. `commentsvc.submissions.service` judges and stores a submission.
 """
 
-from collections.abc import Callable
 from typing import Final
 
 import msgspec
@@ -21,7 +20,6 @@ from commentsvc.http.messages import (
     Request,
     TrustedProxies,
     too_fast,
-    too_many,
 )
 from commentsvc.readers import accounts
 from commentsvc.readers.accounts import SignedReader
@@ -89,7 +87,7 @@ class HttpSubmissions:
         Reading takes time even if the submission is invalid; invalid ones are counted only here.
         """
         network = self._network(request)
-        self._count(network, self._attempts, too_fast)
+        self._count(network, self._attempts)
         return network
 
     async def submit(
@@ -110,13 +108,13 @@ class HttpSubmissions:
 
     async def preview(self, request: Request, message: str, page: PageRef) -> str:
         """Return the HTML of `message` as on the `page`. Raise HttpError 429."""
-        self._count(self._network(request), self._previews, _too_many_previews)
+        self._count(self._network(request), self._previews)
         return await self._submissions.render(message, page)
 
     async def check_edit(self, request: Request, submission: Submission) -> Verdict:
         """Judge the new text of a comment. Raise HttpError 429."""
         network = self._network(request)
-        self._count(network, self._limiter, too_fast)
+        self._count(network, self._limiter)
         return await self._submissions.check_edit(submission, network)
 
     def reader(self, request: Request, site: str) -> SignedReader:
@@ -147,20 +145,14 @@ class HttpSubmissions:
     def _check(self, request: Request, network: bytes, submission: Submission) -> Headers:
         """Return the CORS headers of the answer. Raise HttpError 403 or 429."""
         headers = self._cors.check(request, submission.page[0])
-        self._count(network, self._limiter, too_fast)
+        self._count(network, self._limiter)
         return headers
 
     def _network(self, request: Request) -> bytes:
         """Return the network of a request."""
         return network_of(self._proxies.client(request))
 
-    def _count(
-        self, network: bytes, limiter: NetworkLimiter, refusal: Callable[[int], HttpError]
-    ) -> None:
-        """Raise the `refusal` for the seconds to wait if the network exceeds `limiter`."""
+    def _count(self, network: bytes, limiter: NetworkLimiter) -> None:
+        """Raise HttpError 429 if the network exceeds `limiter`."""
         if wait := limiter.take(network, self._clock.monotonic_ms()):
-            raise refusal(wait)
-
-
-def _too_many_previews(wait: int) -> HttpError:
-    return too_many(_("Too many previews. Try again in %(seconds)s seconds.", seconds=wait), wait)
+            raise too_fast(wait)

@@ -6,9 +6,8 @@ from typing import Final, NamedTuple
 
 from commentsvc.context import ServiceContext
 from commentsvc.feedback.votes import DIGEST, NETWORK_VOTES
-from commentsvc.http.messages import Request, TrustedProxies, too_many
+from commentsvc.http.messages import Request, TrustedProxies, too_fast
 from commentsvc.util.client_network import NetworkHashes, network_of, wide_network
-from commentsvc.util.i18n import Message
 from commentsvc.util.ratelimit import NetworkLimiter, RateLimiter
 
 # The limit for an IPv6 /48, which contains 256 of our networks: three times that of one network.
@@ -25,20 +24,14 @@ class VoterNetwork(NamedTuple):
 class VoteLimit:
     """Limits votes per network, by the setting `spam.vote_limit`, and per subject and IPv6 /48."""
 
-    def __init__(
-        self,
-        service: ServiceContext,
-        say_wait: Callable[[int], Message],
-        refusal: Callable[[], Exception],
-    ) -> None:
-        """Take the text for a number of seconds to wait, and the error for too many votes."""
+    def __init__(self, service: ServiceContext, refusal: Callable[[], Exception]) -> None:
+        """Take the error for too many votes from a /48."""
         settings = service.settings
         self._limiter = NetworkLimiter(settings.spam.vote_limit)
         self._wide = RateLimiter(WIDE_VOTES)
         self._hashes = NetworkHashes(service.keys[0], settings.privacy.keep_network_days)
         self._proxies = TrustedProxies(settings.server.trusted_proxies)
         self._clock = service.clock
-        self._say_wait = say_wait
         self._refusal = refusal
 
     def network(self, request: Request) -> VoterNetwork:
@@ -52,7 +45,7 @@ class VoteLimit:
         network = voter.network
         wait = self._limiter.take(network, self._clock.monotonic_ms())
         if wait:
-            raise too_many(self._say_wait(wait), wait)
+            raise too_fast(wait)
         wide = wide_network(network)
         if wide != network:
             # A digest, since the address of a page may be long, and many are remembered.

@@ -36,7 +36,7 @@ from msgspec.structs import replace
 from commentsvc.markup.markdown import absolute
 from commentsvc.model import Entry
 from commentsvc.settings.schema import Site
-from commentsvc.util.origin import origin
+from commentsvc.util.origin import host_of, origin
 from commentsvc.util.timestamps import DAY_MS
 
 LENGTH = 2_000  # characters of a url: what browsers, proxies and search engines take in practice
@@ -146,6 +146,18 @@ def _loose(exact: str) -> str:
     return exact.partition("://")[2].removeprefix("www.")
 
 
+class Blog(NamedTuple):
+    """A blog as a page of ours names it; its address is "" if the settings name none."""
+
+    title: str
+    address: str
+
+
+def _blog(site: Site) -> Blog:
+    address = f"{site.origin}/" if site.origin else ""
+    return Blog(site.title or host_of(site.origin) or site.name, address)
+
+
 class SiteOptions(NamedTuple):
     """What the settings of a site say about its comments.
 
@@ -235,11 +247,30 @@ class Sites:
         site = self._sites.get(name)
         return (site.origin if site else "") + url
 
+    def blog(self, name: str = "") -> Blog | None:
+        """Return how to name the blog `name`; without a name, the only one, if there is one."""
+        site = self._sites.get(name) or (self._first if len(self._sites) == 1 else None)
+        return _blog(site) if site else None
+
+    def blogs(self) -> list[Blog]:
+        """Return how to name each blog."""
+        return [_blog(site) for site in self._sites.values()]
+
+    def blog_of(self, url: str) -> Blog | None:
+        """Return how to name the blog with this page; the only one, if there is one."""
+        found = self.locate_or_none(url, "") if url else None
+        return self.blog(found.site if found else "")
+
     def with_absolute_links(self, entry: Entry, keeps_notes: bool = False) -> Entry:
         """Return a comment to be shown elsewhere than on its page; see `markdown.absolute`."""
         page, comment = self.address(entry.site, entry.url), entry.comment
         html = absolute(comment.html, page, keeps_notes)
         return replace(entry, comment=replace(comment, html=html))
+
+    @property
+    def language(self) -> str:
+        """The tag of the first site's language."""
+        return self._first.language
 
     def _options_of(self, site: Site, base: str) -> SiteOptions:
         """Return the options of a site; `base` is the address of the service."""

@@ -107,6 +107,18 @@ class RequestHandler(Protocol):
         """Return the response, or what will give it; raise only unforeseen exceptions."""
 
 
+class ErrorPageMaker(Protocol):
+    """What a browser shows in place of the JSON of an error."""
+
+    def in_place_of(
+        self, answer: messages.Response, request: messages.Request
+    ) -> messages.Response:
+        """Return the page for an error, or `answer` as it is."""
+
+    def made_before(self, statuses: Iterable[int]) -> dict[int, bytes]:
+        """Return the pages of the errors that the core answers by itself."""
+
+
 class CoreOptions(TypedDict):
     """The options of the core; see `_core.pyi`."""
 
@@ -127,10 +139,15 @@ class CoreOptions(TypedDict):
     hsts: str
     refusal_type: str
     refusals: dict[int, bytes]
+    refusal_page_type: str
+    refusal_pages: dict[int, bytes]
 
 
-def core_options(settings: ServerSettings, trace_lines: int = 0) -> CoreOptions:
+def core_options(
+    settings: ServerSettings, trace_lines: int = 0, pages: ErrorPageMaker | None = None
+) -> CoreOptions:
     """Return the core's options from the settings."""
+    bodies = refusals.bodies()
     return {
         "workers": settings.workers,
         "cache_bytes": settings.cache_mib << 20,
@@ -148,7 +165,9 @@ def core_options(settings: ServerSettings, trace_lines: int = 0) -> CoreOptions:
         "proxy_protocol": settings.proxy_protocol,
         "hsts": settings.hsts,
         "refusal_type": messages.JSON,
-        "refusals": refusals.bodies(),
+        "refusals": bodies,
+        "refusal_page_type": messages.HTML,
+        "refusal_pages": pages.made_before(bodies) if pages else {},
     }
 
 
@@ -159,13 +178,18 @@ class Bridge:
     `stats` and `take_trace`, which any thread may call.
     """
 
-    def __init__(self, settings: ServerSettings, trace_lines: int = 0) -> None:
+    def __init__(
+        self, settings: ServerSettings, trace_lines: int = 0, pages: ErrorPageMaker | None = None
+    ) -> None:
         """Make the core; raise OSError if `server.listen` cannot be listened on.
 
-        Each of its workers keeps the last `trace_lines` lines for `take_trace`.
+        Each of its workers keeps the last `trace_lines` lines for `take_trace`. Without `pages`,
+        browsers get the JSON of errors too.
         """
+        self._pages = pages
+        options = core_options(settings, trace_lines, pages)
         try:
-            self._core = _core.Server(settings.listen, **core_options(settings, trace_lines))
+            self._core = _core.Server(settings.listen, **options)
         except ValueError as error:  # the settings are checked, but not for this machine
             is_path = settings.listen.startswith("unix:")
             code = errno.ENAMETOOLONG if is_path else errno.EADDRNOTAVAIL
@@ -371,6 +395,8 @@ class Bridge:
                 if call.stream(response.headers, response.body, response.follows, *response.group):
                     return
                 response = FULL
+            if self._pages and response.status >= 400:
+                response = self._pages.in_place_of(response, request)
             call.respond(
                 response.status,
                 response.headers,

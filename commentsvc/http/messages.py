@@ -27,6 +27,7 @@ from commentsvc.util.i18n import (
     gettext,
     languages,
     requested_language,
+    said_duration,
     translate,
 )
 from commentsvc.util.origin import origin
@@ -43,6 +44,7 @@ REFUSED_ORIGINS = 100  # that are logged, once each, so that strangers cannot fi
 NUMBER = r"(?<=/)[0-9]{1,18}(?=/|$)"
 
 JSON = "application/json"
+HTML = "text/html; charset=utf-8"
 NOT_STORED = ("Cache-Control", "no-store")
 NO_SNIFFING = ("X-Content-Type-Options", "nosniff")
 ANY_ORIGIN = ("Access-Control-Allow-Origin", "*")
@@ -82,8 +84,9 @@ def too_many(message: Text, wait: int, code: str = "too_many") -> HttpError:
 
 
 def too_fast(wait: int) -> HttpError:
-    """Do as `too_many`, with a text that suits every limit of a minute or so."""
-    message = gettext("You're going a little fast. Try again in %(seconds)s seconds.", seconds=wait)
+    """Do as `too_many`, with a text that says how long."""
+    time = said_duration(wait)
+    message = gettext("You're going a little fast. Please wait %(time)s.", time=time)
     return too_many(message, wait)
 
 

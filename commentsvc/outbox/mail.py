@@ -92,7 +92,7 @@ class MailComposer:
         name = one_line(site.title) or site.name
         message["From"] = Address(_header_text(name), addr_spec=_addressed(self._mail.sender))
         message["To"] = Address(addr_spec=_addressed(recipient))
-        message["Subject"] = _header_text(str(subject))[:SUBJECT_LENGTH]
+        message["Subject"] = _header_text(f"[{name}] {subject}")[:SUBJECT_LENGTH]
         message["Date"] = datetime.fromtimestamp(row.created_at // 1_000, UTC)
         message["Message-ID"] = f"<{row.kind}.{row.id}.{row.created_at}@{self._domain}>"
         if entry:

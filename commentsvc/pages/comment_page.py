@@ -15,7 +15,7 @@ from commentsvc.http.operation import HTML as PAGE
 from commentsvc.http.operation import handles
 from commentsvc.markup.markdown import absolute
 from commentsvc.model import APPROVED, fragment, thread_tag
-from commentsvc.pages.embed import HTML, POLICY
+from commentsvc.pages.embed import HTML, POLICY, refusal_page
 from commentsvc.util.i18n import find_language
 from commentsvc.util.templates import Templates
 
@@ -34,8 +34,8 @@ class CommentPermalink:
     @handles(
         "GET",
         "/comment/{id}",
-        PAGE,
-        errors=(400, 404, 410, 503),
+        {200: PAGE, 410: PAGE},
+        errors=(400, 404, 503),
         note="Webmentions that we send name it as their source.",
     )
     async def show(self, request: Request) -> Response:
@@ -47,14 +47,16 @@ class CommentPermalink:
         if entry is None or entry.comment.published_at is None:
             raise UnknownComment([request.number()])
         language = find_language(self._sites.options[entry.site].language)
+        blog, page = self._sites.blog(entry.site), self._sites.address(entry.site, entry.url)
         if entry.comment.status != APPROVED:
-            raise HttpError(410, "gone", language.widget["gone"])
-        page = self._sites.address(entry.site, entry.url)
+            gone = HttpError(410, "gone", language.widget["gone"])
+            return refusal_page(gone, language, blog, back=page)
         item = self._serializer.item(entry.comment, entry.site)
         html = self._templates.render(
             "comment.html",
             language,
             comment=replace(item, html=absolute(item.html, page, keeps_notes=True)),
+            blog=blog,
             page=page,
             fragment=fragment(entry.comment.id),
             title=entry.title or entry.url,

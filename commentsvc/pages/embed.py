@@ -31,7 +31,7 @@ from commentsvc.api.serialize import CommentSerializer, Item, status
 from commentsvc.api.submit import HttpSubmissions
 from commentsvc.auth.edit_tokens import ReplyFeedWords
 from commentsvc.comments import queries
-from commentsvc.comments.page_urls import PageRef, UrlError
+from commentsvc.comments.page_urls import Blog, PageRef, UrlError
 from commentsvc.comments.queries import CommentList, DeletedComment
 from commentsvc.comments.submission import (
     BIGGEST_ID,
@@ -328,6 +328,7 @@ class Embed:
             images=bool(self._sites.options[page.site].images),
             mails=self._mails,
             back=back,
+            blog=self._sites.blog(page.site),
             title=title,
             reactions=self._sites.reactions(page.site, counts) if given.view else {},
             branches=build_tree(shown, part.deleted),
@@ -365,7 +366,7 @@ class Embed:
             await self._reactions.react_by_form(request, page, sent.emoji)
         except Exception as failure:
             error = foreseen(failure)
-            return refusal_page(error, language, back=back)
+            return refusal_page(error, language, self._sites.blog_of(back), back=back)
         return to_thread(page, language)
 
     async def submit(self, request: Request) -> Response:
@@ -402,6 +403,7 @@ class Embed:
         return answer_page(
             language,
             language.widget[status(comment)],
+            self._sites.blog(page[0]),
             201 if shown else 202,
             comment=comment,
             own=own,
@@ -428,6 +430,7 @@ class Embed:
         return refusal_page(
             error,
             language,
+            self._sites.blog_of(back),
             bounds=self._bounds,
             replies=self._replies,
             images=images,
@@ -457,21 +460,26 @@ def to_thread(page: PageRef, language: Language, part: str = "") -> Response:
     return Response(303, (("Location", f"thread?{urlencode(query)}{part}"), NOT_STORED), b"")
 
 
-def answer_page(language: Language, message: str, code: int = 200, **more: object) -> Response:
+def answer_page(
+    language: Language, message: str, blog: Blog | None, code: int = 200, **more: object
+) -> Response:
     """Return the page that says what was done; `more` is for its template."""
     acting = "actions" + _query("", language)
     html = TEMPLATES.render(
-        "result.html", language, message=message, faults={}, acting=acting, **more
+        "result.html", language, message=message, blog=blog, faults={}, acting=acting, **more
     )
     return Response(code, (HTML, NOT_STORED, NO_SNIFFING, POLICY), html.encode())
 
 
-def refusal_page(error: HttpError, language: Language, **more: object) -> Response:
+def refusal_page(
+    error: HttpError, language: Language, blog: Blog | None, **more: object
+) -> Response:
     """Return the page with the reason of an error; `more` is for its template."""
     html = TEMPLATES.render(
         "result.html",
         language,
         message=_translated(error, language),
+        blog=blog,
         problem=str(error),
         faults=error.fields or {},
         acting="actions" + _query("", language),
@@ -486,11 +494,11 @@ def _translated(error: HttpError, language: Language) -> str:
 
     That of 413 is for programs, so readers of English get another one, too.
     """
+    if isinstance(error.message, Message):
+        return translate(error.message, language.tag)
     if language.tag == ENGLISH and error.status != 413:
         return ""
-    if text := language.widget.get(str(min(error.status, 500)), ""):
-        return text.replace("#", dict(error.headers).get("Retry-After", "…"))
-    return translate(error.message, language.tag) if isinstance(error.message, Message) else ""
+    return language.widget.get(str(min(error.status, 500)), "")
 
 
 def _query(name: str, language: Language) -> str:

@@ -5,6 +5,7 @@ address is asked by mail first. The number of such mails per day is limited for 
 each network.
 """
 
+from functools import partial
 from typing import Annotated, Final
 
 import msgspec
@@ -21,7 +22,7 @@ from commentsvc.context import ServiceContext
 from commentsvc.http.messages import NOT_STORED, CorsPolicy, Request, Response
 from commentsvc.http.operation import HTML, NOTHING, handles
 from commentsvc.http.router import Route, declared_routes
-from commentsvc.pages.mail_links import errors_as_pages, handles_link, rendered
+from commentsvc.pages.mail_links import errors_as_pages, handles_link, names_blog, rendered
 from commentsvc.pages.personal_data import Address, RequestLimiter, handles_address, typed_address
 from commentsvc.readers import follows
 from commentsvc.readers.follows import Follower
@@ -64,7 +65,7 @@ class FollowPages:
     def routes(self) -> list[Route]:
         """Return the table of routes. The errors of those for people are pages."""
         found = declared_routes(self)
-        pages = declared_routes(self, wrap=errors_as_pages)
+        pages = declared_routes(self, wrap=partial(errors_as_pages, self._sites))
         return [
             plain if plain.pattern.startswith("/api/") else page
             for plain, page in zip(found, pages, strict=True)
@@ -156,12 +157,15 @@ class FollowPages:
         follower = await self._database.read(follows.find, number)
         if follower is None or (purpose == "follow" and follower.site not in self._sites.options):
             raise LinkExpired(_("This subscription does not exist any more."))
+        names_blog(self._sites.blog(follower.site))
         return follower
 
     def _page(self, query: FollowQuery) -> PageRef:
         """Return the page or site to follow. Raise HttpError 404, UrlError."""
         self._requests.require_mail()
-        return self._sites.page_or_site(query.url, query.site)
+        page = self._sites.page_or_site(query.url, query.site)
+        names_blog(self._sites.blog(page.site))
+        return page
 
     def _name(self, follower: Follower) -> str:
         return self._sites.address(follower.site, follower.url) or follower.site

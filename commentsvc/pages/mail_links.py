@@ -5,6 +5,7 @@ POST does it. A page shows nothing that its mail did not contain. Its policy all
 frames, and it sends no referrer, since its URL contains the key.
 """
 
+from contextvars import ContextVar
 from functools import partial
 from typing import Any, Final, NamedTuple
 
@@ -15,6 +16,7 @@ from commentsvc.api.parameters import FORMER, LinkQuery
 from commentsvc.auth import signed_links
 from commentsvc.auth.signed_links import LinkError, LinkExpired, SignedLinks
 from commentsvc.comments import queries
+from commentsvc.comments.page_urls import Blog, Sites
 from commentsvc.comments.submission import MessageText, SubmissionError, message_from_text
 from commentsvc.context import ServiceContext
 from commentsvc.db.connection import Snapshot, Transaction
@@ -27,6 +29,7 @@ from commentsvc.moderation.answers import AnswerResult
 from commentsvc.moderation.profiles import Profile
 from commentsvc.outbox.channels import recipients
 from commentsvc.outbox.decision_links import LINK_DAYS
+from commentsvc.pages.error_pages import START_AGAIN
 from commentsvc.readers import subscriptions
 from commentsvc.util.i18n import gettext as _
 from commentsvc.util.i18n import speaking, spoken
@@ -35,6 +38,8 @@ from commentsvc.util.templates import Templates
 from commentsvc.util.timestamps import DAY_MS
 
 TEMPLATES: Final = Templates("", is_lenient=True)
+LINK: Final = "link"  # the code of errors of links
+_BLOG: Final = ContextVar[Blog | None]("blog", default=None)
 HEADERS = (
     ("Content-Type", "text/html; charset=utf-8"),
     NOT_STORED,
@@ -197,6 +202,7 @@ class LinkPages:
             name = await self._database.read(subscriptions.site_of, number)
         if name is None or (purpose == "confirm" and name not in self._titles):
             raise LinkExpired(_("This subscription does not exist any more."))
+        names_blog(self._sites.blog(name))
         return number, self._titles.get(name) or name
 
     def _read(self, token: str) -> tuple[str, int, int, str]:
@@ -251,6 +257,7 @@ class LinkPages:
         entry = await self._database.read(queries.find, comment_id)
         if entry is None or entry.site not in self._titles:
             raise LinkExpired(_("The comment does not exist any more."))
+        names_blog(self._sites.blog(entry.site))
         return entry
 
     def _shown(self, action: str, entry: Entry) -> Response:
@@ -264,17 +271,21 @@ class LinkPages:
         return self._sites.address(entry.site, entry.url)
 
 
-def errors_as_pages(handler: Handler) -> Handler:
-    """Return `handler` in the language of the request, with errors as HTML pages."""
+def errors_as_pages(sites: Sites, handler: Handler) -> Handler:
+    """Return `handler` in the language of the request, with errors as HTML pages.
+
+    They name the blog that the handler says (`names_blog`), or the only one.
+    """
 
     async def handle(request: Request) -> Response:
+        _BLOG.set(sites.blog_of(request.header("referer") or ""))
         with speaking(request.language()):
             try:
                 answer = handler(request)
                 return answer if isinstance(answer, Response) else await answer
             except LinkError as failure:
                 status = 410 if isinstance(failure, LinkExpired) else 404
-                error = HttpError(status, "link", failure.message)
+                error = HttpError(status, LINK, failure.message)
             except Exception as failure:
                 error = foreseen(failure)
             return _failed(error, _kept(request))
@@ -294,10 +305,21 @@ def _kept(request: Request) -> dict[str, str]:
 
 def _failed(error: HttpError, kept: dict[str, str]) -> Response:
     title, problem = _("This did not work"), error.message
-    return rendered("link.html", error.status, title=title, problem=problem, kept=kept)
+    texts = (START_AGAIN,) if error.code == LINK else ()
+    return rendered("link.html", error.status, title=title, problem=problem, texts=texts, kept=kept)
+
+
+def names_blog(blog: Blog | None) -> None:
+    """Have the pages that answer the current request name a blog."""
+    _BLOG.set(blog)
+
+
+def to_html(template: str, **values: Any) -> bytes:  # Any: what it shows
+    """Return a page that names the blog, made from a template."""
+    html = TEMPLATES.render(template, spoken(), blog=_BLOG.get(), **values)
+    return html.encode(errors="replace")
 
 
 def rendered(template: str, status: int, **values: Any) -> Response:  # Any: what it shows
     """Return a page made from a template."""
-    html = TEMPLATES.render(template, spoken(), **values)
-    return Response(status, HEADERS, html.encode(errors="replace"))
+    return Response(status, HEADERS, to_html(template, **values))

@@ -178,6 +178,15 @@ def pgettext(context: str, text: str, **params: Parameter) -> Message:
     return Message(text, context=context, params=params)
 
 
+def said_duration(seconds: int) -> Message:
+    """Return a time to wait in words, in minutes or hours where that is easier to read."""
+    if seconds > 1.5 * 3_600:
+        return ngettext("%(num)s hour", "%(num)s hours", -(-seconds // 3_600))
+    if seconds > 1.5 * 60:
+        return ngettext("%(num)s minute", "%(num)s minutes", -(-seconds // 60))
+    return ngettext("%(num)s second", "%(num)s seconds", seconds)
+
+
 def translate(text: Text, tag: str = ENGLISH) -> str:
     """Return a message in the language of a tag; a plain text is returned unchanged."""
     return text if isinstance(text, str) else text.said_in(find_language(tag))

@@ -2,6 +2,8 @@
  * costs two copies, of the shared part of its head and of the rest, and 29 bytes of date. */
 #include "http/response.h"
 
+#include "http/accept.h"
+
 #include "base/limits.h"
 #include "http/scan.h"
 
@@ -270,22 +272,31 @@ int response_refusal_status(size_t index)
     return index < REFUSALS ? REFUSED[index] : 0;
 }
 
+bool response_refuses_with_page(const struct refusals *refusals, struct slice lines)
+{
+    return refusals && refusals->page_type.size > 0 &&
+           accept_is_for_person(lines, refusals->page_type, refusals->type);
+}
+
 bool response_append_refusal(struct buffer *out, const struct refusals *refusals, int status,
-                             bool with_body, struct slice own, const struct clock *clock)
+                             struct refusal_form form, const struct clock *clock)
 {
     size_t index = 0;
     while (REFUSED[index] != status) {
         index++;
         assert(index < REFUSALS);
     }
-    struct slice type = refusals ? refusals->type : SLICE("");
-    struct slice body = refusals ? refusals->bodies[index] : SLICE("");
+    bool is_page = form.for_person && refusals && refusals->pages[index].size > 0;
+    struct slice type = is_page ? refusals->page_field : refusals ? refusals->type : SLICE("");
+    struct slice body = is_page    ? refusals->pages[index]
+                        : refusals ? refusals->bodies[index]
+                                   : SLICE("");
     char head[512 + LIMIT_REFUSAL_TYPE + LIMIT_SECURE_FIELDS];
     int size = snprintf(head, sizeof head, REFUSAL_HEAD, status, reason(status),
                         refusals ? "Content-Type: " : "", (int)type.size, type.data,
                         refusals ? "\r\n" : "", body.size, status == 503 ? RETRY : "",
-                        (int)own.size, own.data, clock->date);
+                        (int)form.own.size, form.own.data, clock->date);
     assert(size > 0 && (size_t)size < sizeof head);
     return buffer_append(out, head, (size_t)size) &&
-           (!with_body || buffer_append(out, body.data, body.size));
+           (!form.with_body || buffer_append(out, body.data, body.size));
 }

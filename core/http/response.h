@@ -160,14 +160,28 @@ struct refusals {
     struct slice type;             /* of all bodies: the value of Content-Type */
     struct slice bodies[REFUSALS]; /* in the order of `response_refusal_status` */
     struct slice unanswered;       /* of the 500 for a request that Python dropped */
+    struct slice page_type;        /* without parameters, as clients name it */
+    struct slice page_field;       /* the value of Content-Type for pages */
+    struct slice pages[REFUSALS];  /* the same for people; empty: none */
+    struct slice unanswered_page;
 };
 
 /* The status of the refusal at `index` in their table; 0 after the last. */
 int response_refusal_status(size_t index);
 
-/* Append the refusal with this status, with or without its body in `refusals` (NULL: none), and
- * with the lines `own`; it always has "Connection: close". False without memory. */
+/* How a refusal is sent. */
+struct refusal_form {
+    bool with_body;
+    bool for_person;  /* as a page, if there is one */
+    struct slice own; /* lines of this client's own */
+};
+
+/* Whether the client of these field lines, which may be malformed, gets pages. */
+bool response_refuses_with_page(const struct refusals *refusals, struct slice lines);
+
+/* Append the refusal with this status, with its body in `refusals` (NULL: none); it always has
+ * "Connection: close". False without memory. */
 bool response_append_refusal(struct buffer *out, const struct refusals *refusals, int status,
-                             bool with_body, struct slice own, const struct clock *clock);
+                             struct refusal_form form, const struct clock *clock);
 
 #endif

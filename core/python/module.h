@@ -25,6 +25,8 @@ typedef struct {
     struct refusals refusals;            /* borrows from the next two */
     PyObject *refusal_type;              /* str */
     PyObject *refusal_bodies;            /* of int to bytes; a private copy */
+    PyObject *refusal_page_type;         /* a str, or NULL */
+    PyObject *refusal_pages;             /* the same; NULL: none */
     PyObject *targets;                   /* bytes, from which the server's limits borrow */
 } ServerObject;
 

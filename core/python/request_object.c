@@ -244,10 +244,15 @@ static PyObject *Request_stream(PyObject *object, PyObject *args)
 static void answer_unanswered(RequestObject *self)
 {
     const struct refusals *refusals = &self->server->refusals;
-    struct response response = {.status = 500, .body = refusals->unanswered};
+    bool is_page = response_refuses_with_page(refusals, request_fields(self->request));
+    struct response response = {
+        .status = 500,
+        .body = is_page ? refusals->unanswered_page : refusals->unanswered,
+    };
     struct buffer lines;
     buffer_init(&lines);
-    if (response_append_field(&lines, SLICE("Content-Type"), refusals->type) &&
+    if (response_append_field(&lines, SLICE("Content-Type"),
+                              is_page ? refusals->page_field : refusals->type) &&
         response_append_field(&lines, SLICE("Access-Control-Allow-Origin"), SLICE("*")) &&
         response_append_field(&lines, SLICE("Cache-Control"), SLICE("no-store"))) {
         response.fields = buffer_slice(&lines);

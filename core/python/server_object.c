@@ -87,6 +87,31 @@ static bool read_refusal(PyObject *bodies, int status, struct slice *body)
     return false;
 }
 
+/* Read the pages of refusals, if there are any, into `self`; false with an exception. */
+static bool read_pages(ServerObject *self, PyObject *type, PyObject *pages)
+{
+    struct refusals *refusals = &self->refusals;
+    Py_ssize_t size;
+    const char *text = PyUnicode_AsUTF8AndSize(type, &size);
+    if (!text)
+        return false;
+    if (PyDict_GET_SIZE(pages) == 0)
+        return true;
+    refusals->page_field = slice_of(text, (size_t)size);
+    if (size > LIMIT_REFUSAL_TYPE || !scan_is_field_value(refusals->page_field))
+        return PyErr_SetString(PyExc_ValueError, "refusal_page_type is no media type, or too long"),
+               false;
+    refusals->page_type = slice_of(text, strcspn(text, ";"));
+    Py_XSETREF(self->refusal_page_type, Py_NewRef(type));
+    Py_XSETREF(self->refusal_pages, PyDict_Copy(pages));
+    if (!self->refusal_pages || !read_refusal(self->refusal_pages, 500, &refusals->unanswered_page))
+        return false;
+    for (size_t i = 0; i < REFUSALS; i++)
+        if (!read_refusal(self->refusal_pages, response_refusal_status(i), &refusals->pages[i]))
+            return false;
+    return true;
+}
+
 /* Read the bodies of refusals into `self`, which keeps the objects alive; -1 with an exception. */
 static int read_refusals(ServerObject *self, PyObject *type, PyObject *bodies)
 {
@@ -128,18 +153,20 @@ static int Server_init(PyObject *object, PyObject *args, PyObject *kwargs)
                             "hsts",
                             "refusal_type",
                             "refusals",
+                            "refusal_page_type",
+                            "refusal_pages",
                             NULL};
     ServerObject *self = (ServerObject *)object;
     const char *listen;
-    PyObject *refusal_type, *refusals;
+    PyObject *refusal_type, *refusals, *page_type, *pages;
     struct options options;
     double *seconds = options.seconds;
     if (!PyArg_ParseTupleAndKeywords(
-            args, kwargs, "s$iniiiinndddddpsUO!:Server", names, &listen, &options.workers,
+            args, kwargs, "s$iniiiinndddddpsUO!UO!:Server", names, &listen, &options.workers,
             &options.cache_bytes, &options.connections, &options.waiting, &options.trace_lines,
             &options.streams, &options.body_bytes, &options.client_bytes, &seconds[0], &seconds[1],
             &seconds[2], &seconds[3], &seconds[4], &options.proxy_protocol, &options.hsts,
-            &refusal_type, &PyDict_Type, &refusals))
+            &refusal_type, &PyDict_Type, &refusals, &page_type, &PyDict_Type, &pages))
         return -1;
     struct limits limits;
     struct endpoint endpoint;
@@ -152,7 +179,7 @@ static int Server_init(PyObject *object, PyObject *args, PyObject *kwargs)
                -1;
     if (self->server)
         return PyErr_SetString(PyExc_RuntimeError, "the server is already made"), -1;
-    if (read_refusals(self, refusal_type, refusals) < 0)
+    if (read_refusals(self, refusal_type, refusals) < 0 || !read_pages(self, page_type, pages))
         return -1;
     limits.refusals = &self->refusals;
     self->server = server_new(&endpoint, (uint32_t)options.workers, &limits);
@@ -166,6 +193,8 @@ static void Server_dealloc(PyObject *object)
     Py_BEGIN_ALLOW_THREADS server_free(self->server);
     Py_END_ALLOW_THREADS Py_XDECREF(self->refusal_type);
     Py_XDECREF(self->refusal_bodies);
+    Py_XDECREF(self->refusal_page_type);
+    Py_XDECREF(self->refusal_pages);
     Py_XDECREF(self->targets);
     type->tp_free(object);
     Py_DECREF(type);

@@ -140,8 +140,13 @@ static enum conn_next answer_refusal(struct conn *conn, struct context *context,
     conn->request = NULL;
     conn->closing = true;
     size_t before = context->out.size;
-    if (!response_append_refusal(&context->out, context->limits->refusals, status,
-                                 !conn->without_body, own_fields(conn, context), &context->clock))
+    struct refusal_form form = {
+        .with_body = !conn->without_body,
+        .for_person = conn->for_person,
+        .own = own_fields(conn, context),
+    };
+    if (!response_append_refusal(&context->out, context->limits->refusals, status, form,
+                                 &context->clock))
         return CONN_CLOSE;
     if (context->trace)
         trace_answer(conn, context, TRACE_REFUSED, before, 0, 0);
@@ -262,6 +267,7 @@ static enum conn_next serve_body(struct conn *conn, struct context *context, str
 static enum conn_next begin_request(struct conn *conn, struct context *context,
                                     const struct head *head, struct slice *in)
 {
+    conn->for_person = response_refuses_with_page(context->limits->refusals, head->fields);
     int status = body_init(&conn->body, head, context->limits->body);
     if (status != 0)
         return answer_refusal(conn, context, status);
@@ -334,6 +340,14 @@ static enum conn_next serve_proxy_header(struct conn *conn, struct slice *in)
     }
 }
 
+/* Whether bytes that have arrived, behind a head that is too long to be read, ask for a page. */
+static bool rest_asks_page(int fd, const struct refusals *refusals)
+{
+    char rest[LIMIT_HEAD];
+    ssize_t size = recv(fd, rest, sizeof rest, MSG_PEEK | MSG_DONTWAIT);
+    return size > 0 && response_refuses_with_page(refusals, slice_of(rest, (size_t)size));
+}
+
 /* Serve one request, or a part of its body. `head` is that of the previous request in the same
  * turn, and becomes that of this one. */
 static enum conn_next serve(struct conn *conn, struct context *context, struct slice *in,
@@ -350,8 +364,12 @@ static enum conn_next serve(struct conn *conn, struct context *context, struct s
     if (result == HEAD_NEED_MORE)
         return CONN_NEED_MORE;
     conn->scanned = 0;
-    if (result != HEAD_DONE)
+    if (result != HEAD_DONE) {
+        const struct refusals *refusals = context->limits->refusals;
+        conn->for_person =
+            response_refuses_with_page(refusals, *in) || rest_asks_page(conn->fd, refusals);
         return answer_refusal(conn, context, result);
+    }
     slice_skip(in, head->size);
     return serve_head(conn, context, head, in);
 }
@@ -548,6 +566,9 @@ enum conn_next conn_expire(struct conn *conn, struct context *context)
     case TIMER_PROXY_HEADER:
         return close_unless_readable(conn, context);
     case TIMER_HEAD:
+        conn->for_person =
+            response_refuses_with_page(context->limits->refusals, buffer_slice(&conn->input));
+        return conn_refuse(conn, context, 408);
     case TIMER_BODY:
         return conn_refuse(conn, context, 408);
     case TIMER_HANDLER:

@@ -44,6 +44,7 @@ struct conn {
     enum conn_state state;
     enum persistence persistence; /* of the current request */
     bool without_body;            /* the request is HEAD: a refusal has no body either */
+    bool for_person;              /* a refusal is a page */
     enum closed closed;           /* the reason, if it ends now */
     bool closing;                 /* the last response is written; nothing more is served */
     bool input_pending;           /* while WAITING: bytes have arrived that are not read yet */

@@ -12,6 +12,7 @@
 #include <errno.h>
 #include <malloc.h>
 #include <signal.h>
+#include <sys/socket.h>
 #include <unistd.h>
 
 /* Keys of the descriptors that are not connections; a slot number is never that large. */
@@ -226,7 +227,15 @@ static bool reap(struct worker *worker)
 static void reject_overload(struct worker *worker, int fd)
 {
     struct context *context = &worker->context;
-    if (response_append_refusal(&context->out, context->limits->refusals, 503, true, SLICE(""),
+    char head[2048]; /* what most browsers send; it stays unread */
+    ssize_t size = recv(fd, head, sizeof head, MSG_PEEK | MSG_DONTWAIT);
+    struct refusal_form form = {
+        .with_body = true,
+        .for_person = size > 0 && response_refuses_with_page(context->limits->refusals,
+                                                             slice_of(head, (size_t)size)),
+        .own = SLICE(""),
+    };
+    if (response_append_refusal(&context->out, context->limits->refusals, 503, form,
                                 &context->clock))
         (void)!write(fd, context->out.data, context->out.size);
     context->out.size = 0;

@@ -44,6 +44,38 @@ def exchange(service: Service, request: bytes) -> bytes:
         return b"".join(iter(lambda: connection.recv(65_536), b""))
 
 
+@pytest.mark.parametrize(
+    ("status", "head"),
+    [
+        (400, "GET / HTTP/1.1\r\nHost: a\r\nHost: b\r\n"),
+        (404, "GET /nothing HTTP/1.1\r\nHost: h\r\n"),
+        (405, "GET /embed/actions HTTP/1.1\r\nHost: h\r\n"),
+        (413, "POST /embed/thread HTTP/1.1\r\nHost: h\r\nContent-Length: 99999999999\r\n"),
+        (414, f"GET /{'a' * 20_000} HTTP/1.1\r\nHost: h\r\n"),
+        (417, "GET / HTTP/1.1\r\nHost: h\r\nExpect: tea\r\n"),
+        (431, f"GET / HTTP/1.1\r\nHost: h\r\nCookie: {'a' * 20_000}\r\n"),
+        (501, "BREW / HTTP/1.1\r\nHost: h\r\n"),
+        (505, "GET / HTTP/1.9\r\nHost: h\r\n"),
+    ],
+)
+def test_an_error_is_a_page_for_browsers_and_json_for_programs(
+    service: Service, status: int, head: str
+) -> None:
+    for fields, is_page in (
+        ("Accept: text/html,*/*;q=0.8\r\nSec-Fetch-Mode: navigate\r\n", True),
+        ("Accept: text/html,*/*;q=0.8\r\n", True),
+        ("Accept: text/html\r\nSec-Fetch-Mode: cors\r\n", False),
+        ("Accept: */*\r\n", False),
+        ("", False),
+    ):
+        sent = f"{head}{fields}Connection: close\r\n\r\n".encode()
+        answer = exchange(service, sent).decode()
+        assert answer.startswith(f"HTTP/1.1 {status} "), answer
+        assert ('href="https://blog.example/"' in answer) is is_page
+        assert ('{"error":{"code":' in answer) is not is_page
+        assert "\r\nCache-Control: no-store\r\n" in answer
+
+
 def test_the_metrics_tell_of_refusals_ends_and_times(service: Service) -> None:
     assert exchange(service, b"BREW / HTTP/1.1\r\nHost: h\r\n\r\n").startswith(b"HTTP/1.1 501 ")
     text = get(service, "/metrics").body.decode()

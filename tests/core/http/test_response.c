@@ -190,6 +190,8 @@ static void every_refusal_is_whole_and_closes(void)
 {
     static const int statuses[] = {400, 408, 413, 414, 417, 431, 501, 503, 504, 505};
     struct clock clock = clock_at(784111777);
+    struct refusal_form with_body = {.with_body = true, .own = SLICE("")};
+    struct refusal_form without = {.own = SLICE("")};
     struct refusals refusals = {.type = SLICE("text/x-refusal")};
     for (size_t i = 0; i < REFUSALS; i++)
         refusals.bodies[i] = slice_of("0123456789", i);
@@ -197,7 +199,7 @@ static void every_refusal_is_whole_and_closes(void)
         struct buffer out;
         char line[32];
         buffer_init(&out);
-        CHECK(response_append_refusal(&out, &refusals, statuses[i], true, SLICE(""), &clock));
+        CHECK(response_append_refusal(&out, &refusals, statuses[i], with_body, &clock));
         struct slice text = buffer_slice(&out);
         snprintf(line, sizeof line, "HTTP/1.1 %d ", statuses[i]);
         CHECK_EQUAL(memcmp(text.data, line, strlen(line)), 0);
@@ -212,19 +214,40 @@ static void every_refusal_is_whole_and_closes(void)
         CHECK_EQUAL(atoi(length + 16), i);
         CHECK_EQUAL(atoi(length + 16), text.data + text.size - (body + 4));
         size_t head_size = (size_t)(body + 4 - text.data), full_size = text.size;
-        CHECK(response_append_refusal(&out, &refusals, statuses[i], false, SLICE(""), &clock));
+        CHECK(response_append_refusal(&out, &refusals, statuses[i], without, &clock));
         CHECK_EQUAL(out.size - full_size, head_size);
         CHECK_EQUAL(memcmp(out.data, out.data + full_size, head_size), 0);
         buffer_fini(&out);
     }
 }
 
+static void a_person_gets_the_page_of_a_refusal_if_there_is_one(void)
+{
+    struct clock clock = clock_at(784111777);
+    struct refusal_form form = {.with_body = true, .for_person = true, .own = SLICE("")};
+    struct refusals refusals = {.type = SLICE("text/x-refusal")};
+    struct buffer out;
+    buffer_init(&out);
+    refusals.bodies[0] = SLICE("for programs");
+    CHECK(response_append_refusal(&out, &refusals, 400, form, &clock));
+    CHECK(has(buffer_slice(&out), "\r\nContent-Type: text/x-refusal\r\n"));
+    buffer_fini(&out);
+    buffer_init(&out);
+    refusals.page_field = SLICE("text/x-page; x=y");
+    refusals.pages[0] = SLICE("<p>for people");
+    CHECK(response_append_refusal(&out, &refusals, 400, form, &clock));
+    CHECK(has(buffer_slice(&out), "\r\nContent-Type: text/x-page; x=y\r\n"));
+    CHECK(has(buffer_slice(&out), "\r\n\r\n<p>for people"));
+    buffer_fini(&out);
+}
+
 static void a_refusal_may_have_no_body(void)
 {
+    struct refusal_form form = {.with_body = true, .own = SLICE("A: b\r\n")};
     struct clock clock = clock_at(784111777);
     struct buffer out;
     buffer_init(&out);
-    CHECK(response_append_refusal(&out, NULL, 400, true, SLICE("A: b\r\n"), &clock));
+    CHECK(response_append_refusal(&out, NULL, 400, form, &clock));
     struct slice text = buffer_slice(&out);
     CHECK(has(text, "HTTP/1.1 400 Bad Request\r\nContent-Length: 0\r\n"));
     CHECK(has(text, "\r\nA: b\r\n") && !has(text, "Content-Type"));
@@ -261,6 +284,7 @@ int main(void)
     RUN(an_unknown_status_has_an_empty_phrase);
     RUN(the_304_keeps_the_fields_that_do_not_describe_the_body);
     RUN(every_refusal_is_whole_and_closes);
+    RUN(a_person_gets_the_page_of_a_refusal_if_there_is_one);
     RUN(a_refusal_may_have_no_body);
     RUN(the_bound_holds_for_the_longest_head);
     return check_end();

@@ -221,7 +221,9 @@ def test_the_mail_about_a_change_says_what_to_do(service: Served, kind: str) -> 
     [row] = service.database.read_now(outbox.listing, "queued", 1 << 62, 9)
     envelope = service.database.read_now(MailComposer(MAILING, service.links).compose, row)
     assert envelope
-    assert envelope.message["Subject"] == f"Your account was changed: {account_mails.CHANGES[kind]}"
+    assert envelope.message["Subject"] == (
+        f"[A blog] Your account was changed: {account_mails.CHANGES[kind]}"
+    )
     body = envelope.message.get_body(("plain",))
     assert body
     assert "tell the operator" in body.get_content()

@@ -67,7 +67,7 @@ def test_a_mail_is_sent_and_every_step_told(run: Run) -> None:
     result, server = beside(lambda server: run(**settings(server)))
     assert result.exit_code == 0, result.output
     assert server.recipients == ["mo@blog.example"]
-    assert server.mails[0]["Subject"] == "Mail from commentsvc works"
+    assert server.mails[0]["Subject"] == "[blog] Mail from commentsvc works"
     lines = result.output.splitlines()
     assert lines[0].startswith(f"connecting to localhost:{server.port} (security: none")
     assert lines[1:] == [

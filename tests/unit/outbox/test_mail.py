@@ -105,7 +105,7 @@ def test_a_moderator_reads_the_comment_and_finds_three_links(database: Database)
     message = composed(database)
     assert message["From"] == "A blog <comments@blog.example>"
     assert message["To"] == "mo@blog.example"
-    assert message["Subject"] == "Ann commented on “/post/”"
+    assert message["Subject"] == "[A blog] Ann commented on “/post/”"
     assert message["Auto-Submitted"] == "auto-generated"
     assert message["Message-ID"] == f"<submitted.9.{NOW}@blog.example>"
     text, html = part(message, "plain"), part(message, "html")
@@ -241,7 +241,7 @@ def test_the_words_of_who_reports_are_quoted(database: Database, hostile: str) -
         reason = reports.Reason("spam", words)
         database.write_now(reports.report, 1, word, NOW, reason)
     message = composed(database, replace(ROW, kind="reported"))
-    assert message["Subject"] == "A reader reported the comment by Ann on “/post/”"
+    assert message["Subject"] == "[A blog] A reader reported the comment by Ann on “/post/”"
     text, html = part(message, "plain"), part(message, "html")
     assert "Reported by 2 readers: Spam or advertising (2)" in text
     ours_only = ("https://c.example/", "https://blog.example")
@@ -320,7 +320,7 @@ def digest(database: Database, number: int) -> EmailMessage:
 
 def test_a_digest_tells_of_all_comments_with_links_for_each(database: Database) -> None:
     message = digest(database, 3)
-    assert message["Subject"] == "3 new comments"
+    assert message["Subject"] == "[A blog] 3 new comments"
     text = part(message, "plain")
     assert re.findall(r"^> No \d", text, re.MULTILINE) == ["> No 0", "> No 1", "> No 2"]
     links = Outline(part(message, "html")).links
@@ -330,7 +330,7 @@ def test_a_digest_tells_of_all_comments_with_links_for_each(database: Database) 
 
 def test_a_long_digest_is_cut_and_says_so(database: Database) -> None:
     message = digest(database, 60)
-    assert message["Subject"] == "60 new comments"
+    assert message["Subject"] == "[A blog] 60 new comments"
     for kind in ("plain", "html"):
         assert "And 10 more" in part(message, kind)
 
@@ -361,7 +361,7 @@ def test_an_author_is_mailed_in_the_language_of_the_page(
 ) -> None:
     add(database, email="ann@x.example", notify=True, language=language)
     message = composed(database, replace(ROW, kind="confirm", recipient="ann@x.example"))
-    assert message["Subject"].replace(" ", "") == subject.replace(" ", "")
+    assert message["Subject"].replace(" ", "") == f"[A blog]{subject}".replace(" ", "")
     assert f'dir="{direction}">' in part(message, "html")
     assert (f"&lang={language}" in part(message, "plain")) == bool(language)
     database.write_now(subscriptions.confirm, 1, NOW)
@@ -382,12 +382,12 @@ def test_moderators_are_mailed_in_the_language_of_the_settings(database: Databas
     settings = replace(SETTINGS, mail=replace(SETTINGS.mail, language="de"))
     envelope = database.read_now(MailComposer(settings, LINKS).compose, ROW)
     assert envelope
-    assert envelope.message["Subject"] == "Ann hat „/post/“ kommentiert"
+    assert envelope.message["Subject"] == "[A blog] Ann hat „/post/“ kommentiert"
     own = replace(ROW, kind="own", language="fr", recipient="ann@x.example")
     add(database, email="ann@x.example")
     envelope = database.read_now(MAILS.compose, own)
     assert envelope
-    assert envelope.message["Subject"] == "Vos commentaires"
+    assert envelope.message["Subject"] == "[A blog] Vos commentaires"
 
 
 class Pseudo(NullTranslations):
@@ -433,7 +433,7 @@ def test_mails_to_an_account_are_about_its_sites_and_what_it_may_do(database: Da
     database.write_now(profiles.assign, "mo", "moderator", ["notes"])
     assert database.read_now(MAILS.compose, ROW) is None
     message = composed(database, replace(ROW, kind="digest", last_comment_id=2))
-    assert message["Subject"] == "1 new comment"
+    assert message["Subject"] == "[blog] 1 new comment"
     text = part(message, "plain")
     assert "on notes" in text
     assert "on blog" not in text

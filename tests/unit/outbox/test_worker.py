@@ -188,7 +188,7 @@ def test_beyond_twenty_mails_an_hour_comments_come_as_one_digest(office: Play) -
         await office.box.round()
         await office.box.deliver("mail")
         assert len(office.server.mails) == 21
-        assert office.server.mails[-1]["Subject"] == "6 new comments"
+        assert office.server.mails[-1]["Subject"] == "[A blog] 6 new comments"
         add(office.database, office.clock.moment)
         await pass_time(office.box, office.clock, HOUR_MS)
         assert "commented on" in str(office.server.mails[-1]["Subject"]), "as before the flood"

@@ -108,7 +108,7 @@ def test_who_follows_a_site_hears_of_each_page_once_an_hour(service: Served) -> 
     assert tell(service) == []
     service.now += 3_600
     [envelope] = tell(service)
-    assert envelope.message["Subject"] == "2 new comments"
+    assert envelope.message["Subject"] == "[A blog] 2 new comments"
     assert "> two" in text(envelope)
     assert "> one" not in text(envelope)
 

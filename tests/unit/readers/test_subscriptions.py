@@ -76,7 +76,7 @@ def test_an_answer_is_mailed_once_the_author_has_confirmed(service: Served) -> N
     assert kinds(service) == [("confirm", 1), ("reply", 2)]
     message = mail(service, "reply")
     assert message
-    assert message["Subject"] == "Bob replied to you on “/p/”"
+    assert message["Subject"] == "[A blog] Bob replied to you on “/p/”"
     assert "> No, *you* are" in text(message)
     assert "> Hi" in text(message)
     assert "https://blog.example/p/#commentsvc-2" in text(message)
@@ -177,7 +177,7 @@ def test_an_author_who_confirmed_is_told_once_when_a_waiting_comment_is_publishe
         message = mail(service, "published")
         assert message
         assert message["To"] == "ann@home.example"
-        assert message["Subject"] == "Your comment on “/p/” is published"
+        assert message["Subject"] == "[A blog] Your comment on “/p/” is published"
         assert message["List-Unsubscribe-Post"] == "List-Unsubscribe=One-Click"
         assert "> Second" in text(message)
         assert "https://blog.example/p/#commentsvc-2" in text(message)
@@ -289,7 +289,7 @@ def test_without_a_language_of_its_page_a_mail_is_in_that_of_the_site(tmp_path: 
         service.submit(**WISH)
         message = mail(service, "confirm")
         assert message
-        assert message["Subject"].startswith("Möchtest du eine E-Mail")
+        assert message["Subject"].startswith("[A blog] Möchtest du eine E-Mail")
 
 
 def test_without_mail_the_wish_means_nothing(tmp_path: Path) -> None:

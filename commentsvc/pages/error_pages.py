@@ -1,0 +1,105 @@
+"""Error pages: what a browser shows in place of the JSON of an error, with the way to the blog.
+
+Programs get JSON. A browser that opens an address says that it prefers HTML (`is_for_person`); the
+core decides by the same rule for the errors that it answers by itself (core/http/accept.h). Their
+pages are made once, in the language of the first site.
+"""
+
+from base64 import b64encode
+from collections.abc import Iterable
+from hashlib import sha256
+from typing import Final
+
+from commentsvc.comments.page_urls import Blog, Sites
+from commentsvc.http.messages import HTML, NO_SNIFFING, HttpError, Request, Response, first
+from commentsvc.util.i18n import Language, find_language, said_duration, translate
+from commentsvc.util.i18n import gettext as _
+from commentsvc.util.templates import Templates
+
+ACCEPT_LENGTH: Final = 500  # characters of Accept that are read
+BLOGS: Final = 10  # that a page lists, if it is not known which one the reader comes from
+NOT_FOUND: Final = (404, 405, 410)
+LONG_WAIT: Final = 60  # seconds, if the error says nothing
+
+NO_PAGE: Final = _("There is no such page.")
+START_AGAIN: Final = _("Please go back to the blog and start again there.")
+TEMPLATES: Final = Templates("")
+STYLE: Final = (
+    ":root{color-scheme:light dark}body{max-width:36rem;margin:2rem auto;padding:0 1.25rem;"
+    "overflow-wrap:anywhere;background:Canvas;color:CanvasText;font:1.05rem/1.6 system-ui,"
+    "sans-serif}h1{font-size:1.3rem}a{color:LinkText}"
+)
+
+
+def is_for_person(request: Request) -> bool:
+    """Return whether a request opens an address in a browser: it prefers HTML to JSON.
+
+    Scripts say so in Sec-Fetch-Mode, whatever they accept.
+    """
+    if request.header("sec-fetch-mode") not in (None, "navigate"):
+        return False
+    accept = (request.header("accept") or "")[:ACCEPT_LENGTH].lower()
+    wanted: dict[str, float] = {}
+    for position, part in enumerate(accept.split(",")):
+        kind, *parameters = (each.strip() for each in part.split(";"))
+        quality = next((each[2:] for each in parameters if each.startswith("q=")), "1")
+        try:
+            wanted.setdefault(kind, float(quality) - position / 1_000_000 if float(quality) else 0)
+        except ValueError:
+            continue
+    return wanted.get("text/html", 0) > max(0, wanted.get("application/json", 0))
+
+
+class ErrorPages:
+    """Makes these pages."""
+
+    def __init__(self, sites: Sites) -> None:
+        self._sites = sites
+        digest = b64encode(sha256(STYLE.encode()).digest()).decode()
+        self._headers = (
+            ("Content-Type", HTML),
+            NO_SNIFFING,
+            (
+                "Content-Security-Policy",
+                f"style-src 'sha256-{digest}'; "
+                "default-src 'none'; base-uri 'none'; frame-ancestors 'none'",
+            ),
+            ("X-Robots-Tag", "noindex"),
+        )
+
+    def in_place_of(self, answer: Response, request: Request) -> Response:
+        """Return the page for an error, or `answer` as it is if it is none, or for a program."""
+        headers = dict(answer.headers)
+        is_page = headers.get("Content-Type", "").startswith("text/html")
+        if answer.status < 400 or is_page or answer.tags or not is_for_person(request):
+            return answer
+        kept = tuple(each for each in answer.headers if each[0] not in dict(self._headers))
+        wait = int(headers.get("Retry-After", LONG_WAIT))
+        html = self._made(answer.status, request.language(), self._blogs(request), wait)
+        return Response(answer.status, (*self._headers, *kept), html)
+
+    def made_before(self, statuses: Iterable[int]) -> dict[int, bytes]:
+        """Return the pages of the errors that the core answers by itself."""
+        blogs = self._sites.blogs()[:BLOGS]
+        language = find_language(self._sites.language)
+        return {status: self._made(status, language, blogs, LONG_WAIT) for status in statuses}
+
+    def _made(self, status: int, language: Language, blogs: list[Blog], wait: int) -> bytes:
+        message = NO_PAGE if status in NOT_FOUND else START_AGAIN
+        said = translate(message, language.tag)
+        if status in (413, 429) or status >= 500:
+            said = language.widget[str(min(status, 500))].replace(
+                "#", said_duration(wait).said_in(language)
+            )
+        html = TEMPLATES.render("error.html", language, said=said, blogs=blogs, style=STYLE)
+        return html.encode()
+
+    def _blogs(self, request: Request) -> list[Blog]:
+        """Return the blog that a reader comes from, or all."""
+        try:
+            given = request.parameters()
+        except HttpError:
+            given = {}
+        page = first(given, "url") or (request.header("referer") or "")
+        found = self._sites.blog(first(given, "site")) or self._sites.blog_of(page)
+        return [found] if found else self._sites.blogs()[:BLOGS]
