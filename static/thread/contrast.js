@@ -1,11 +1,54 @@
-// Keeps text readable on a blog that sets no colour for it: it would be black, also on a dark page
+// What colours the page has; text that stays readable on a blog that sets no colour for it: it would
+// be black, also on a dark page
 
-/** Return the lightness of a computed colour from 0 to 1; undefined if it is transparent. */
-function lightness(color) {
-  const [first, second, third, alpha = 1] = color.match(/[\d.]+/g).map(Number);
-  if (alpha < 0.5) return undefined;
-  if (!color.startsWith("rgb")) return first; // oklch() and oklab() begin with the lightness
-  return (0.2126 * first + 0.7152 * second + 0.0722 * third) / 255;
+import { h } from "../common.js";
+
+/** Return the components of a CSS colour in sRGB from 0 to 1, and its opacity. */
+export function srgb(probe, color) {
+  probe.style.setProperty("color", `color(from ${color} srgb r g b / alpha)`, "important");
+  const [red, green, blue, alpha = 1] = getComputedStyle(probe).color.match(/-?[\d.]+(?:e-?\d+)?/g).map(Number);
+  return [red, green, blue, alpha];
+}
+
+/** Return the relative luminance of a colour (WCAG 2.2). */
+export function luminance(color) {
+  const [red, green, blue] = color.slice(0, 3).map((part) => {
+    const value = Math.min(1, Math.max(0, part));
+    return value <= 0.04045 ? value / 12.92 : ((value + 0.055) / 1.055) ** 2.4;
+  });
+  return 0.2126 * red + 0.7152 * green + 0.0722 * blue;
+}
+
+/** Return the luminance of what is behind an element; `Canvas` is behind all. */
+export function behind(element, probe) {
+  for (let node = element; node; node = node.parentElement) {
+    const color = srgb(probe, getComputedStyle(node).backgroundColor);
+    if (color[3] >= 0.5) return luminance(color);
+  }
+  return luminance(srgb(probe, "Canvas"));
+}
+
+/** Call `update` when the blog's colours may have changed, until `signal` is aborted. */
+export function watch(update, signal) {
+  const observer = new MutationObserver(update);
+  // A blog's theme switch changes an attribute, and colours may change after a transition
+  for (const node of [document.documentElement, document.body]) {
+    observer.observe(node, { attributes: true });
+  }
+  matchMedia("(prefers-color-scheme: dark)").addEventListener("change", update, { signal });
+  document.addEventListener("transitionend", update, { signal });
+  signal?.addEventListener("abort", () => observer.disconnect());
+  update();
+}
+
+/** Add to `element`, for a moment, an element that tells of colours; return what `use` returns. */
+export function withProbe(element, tag, use) {
+  const probe = h(tag, { href: "#" });
+  probe.style.setProperty("transition", "none", "important");
+  element.append(probe);
+  const result = use(probe);
+  probe.remove();
+  return result;
 }
 
 /**
@@ -15,23 +58,8 @@ function lightness(color) {
 export function keepContrast(element, signal) {
   if (signal.aborted) return;
   if (getComputedStyle(element).lineHeight == "normal") element.style.lineHeight = "1.5";
-  const system = matchMedia("(prefers-color-scheme: dark)");
-  const observer = new MutationObserver(update);
-
-  function update() {
-    let behind;
-    for (let node = element; node && behind === undefined; node = node.parentElement) {
-      behind = lightness(getComputedStyle(node).backgroundColor);
-    }
-    element.style.color = behind < 0.4 ? "#eee" : "";
-  }
-
-  // A blog's theme switch changes an attribute, and colours may change after a transition
-  for (const node of [document.documentElement, document.body]) {
-    observer.observe(node, { attributes: true });
-  }
-  system.addEventListener("change", update, { signal });
-  document.addEventListener("transitionend", update, { signal });
-  signal.addEventListener("abort", () => observer.disconnect());
-  update();
+  watch(() => {
+    const isDark = withProbe(element, "i", (probe) => behind(element, probe)) < 0.13;
+    element.style.color = isDark ? "#eee" : "";
+  }, signal);
 }

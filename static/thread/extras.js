@@ -4,7 +4,7 @@ import { storage } from "../common.js";
 import { linkHere } from "../rich.js";
 
 /**
- * Show likes, links to the moderation pages, and buttons for texts that are `cut` since they are
+ * Let the owner's badge have the colour of links; show likes, links to the moderation pages, and buttons for texts that are `cut` since they are
  * long; mend links on a page with a base address.
  */
 export function showExtras(thread, cut) {
@@ -12,5 +12,8 @@ export function showExtras(thread, cut) {
   if (likes || reposts) import("./likes.js").then(({ showLikes }) => showLikes(thread));
   if (storage.get("moderator")) import("./moderate.js").then(({ addLinks }) => addLinks(thread));
   if (cut.length) import("./folding.js").then(({ foldLong }) => foldLong(thread, cut));
+  if (thread.host.querySelector(".commentsvc-owner")) {
+    import("./accent.js").then(({ followLinks }) => followLinks(thread.host));
+  }
   linkHere(thread.host);
 }

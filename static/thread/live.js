@@ -73,4 +73,5 @@ export function follow(thread, signal) {
   });
   listen();
   tellMoments(thread);
+  import("./accent.js").then(({ followLinks }) => followLinks(thread.host), () => {});
 }

@@ -300,3 +300,50 @@ def test_paper_has_the_comments_alone(show: Callable[[str], Page]) -> None:
         for each in page.locator(f".commentsvc-thread {name}").all():
             expect(each).to_be_hidden()
     expect(page.locator("#commentsvc-2 .commentsvc-body")).to_be_visible()
+
+
+@pytest.mark.parametrize(
+    ("css", "accent", "on_accent"),
+    [
+        ("a { color: #b3005e }", "rgb(179, 0, 94)", "rgb(255, 255, 255)"),
+        ("a { color: oklch(0.45 0.2 300); transition: color 9s }", "oklch(0.45 0.2 300)", ""),
+        ("html { background: #222; color: #eee } a { color: #fa0 }", "rgb(255, 170, 0)", ""),
+        (":root { color-scheme: dark } a { color: #fa0 }", "rgb(255, 170, 0)", "rgb(0, 0, 0)"),
+        ("a { color: #fa0 }", "", ""),  # on white
+        ("a { color: #b3005e80 }", "", ""),
+        ("a { color: inherit }", "", ""),
+        ("", "", ""),
+        (".commentsvc-thread { --commentsvc-accent: #070 } a { color: #b3005e }", "no", ""),
+        ("comment-thread { --commentsvc-accent: #070 } a { color: #b3005e }", "no", ""),
+    ],
+)
+def test_the_accent_is_the_colour_of_links_where_it_can_be_read(
+    page: Page, open_thread: OpenThread, answers: Answers, css: str, accent: str, on_accent: str
+) -> None:
+    answers.comments = [comment(1, "Mine.", role="owner")]
+    with page.expect_request("**/accent.js"):
+        open_thread(more=f"<style>{css}</style>")
+    badge = page.locator(".commentsvc-owner")
+    if accent == "no":
+        expect(badge).to_have_css("background-color", "rgb(0, 119, 0)")
+    elif accent:
+        expect(badge).to_have_css("background-color", accent)
+        if on_accent:
+            expect(badge).to_have_css("-webkit-text-fill-color", on_accent)
+    page.wait_for_load_state("networkidle")
+    own = page.locator("comment-thread").evaluate(
+        "(host) => host.style.getPropertyValue('--commentsvc-accent')"
+    )
+    assert bool(own) == (accent not in ("", "no"))
+
+
+def test_the_accent_follows_a_switch_of_the_blogs_colours(
+    page: Page, open_thread: OpenThread, answers: Answers
+) -> None:
+    answers.comments = [comment(1, "Mine.", role="owner")]
+    css = "a { color: #b3005e } .dark { background: #222; color: #eee } .dark a { color: #fa0 }"
+    open_thread(more=f"<style>{css}</style>")
+    badge = page.locator(".commentsvc-owner")
+    expect(badge).to_have_css("background-color", "rgb(179, 0, 94)")
+    page.evaluate("document.documentElement.className = 'dark'")
+    expect(badge).to_have_css("background-color", "rgb(255, 170, 0)")
