@@ -224,6 +224,12 @@ def answer_and_vote(page: Page, answers: Answers, check: Callable[[], None]) -> 
     """
     form = page.locator("#commentsvc-1 form")
     page.locator("#commentsvc-2 > article [name=menu]").click()
+    page.locator("#commentsvc-2 [name=report]").click()
+    expect(page.locator("#commentsvc-2 > form [name=reason]").first).to_be_focused()
+    check()
+    page.keyboard.press("Escape")
+    expect(page.locator("#commentsvc-2 > article [name=menu]")).to_be_focused()
+    page.locator("#commentsvc-2 > article [name=menu]").click()
     expect(page.locator("#commentsvc-2 [name=report]")).to_be_visible()
     page.locator("#commentsvc-1 [name=reply]").click()
     form.locator("textarea").fill("Mine.")
