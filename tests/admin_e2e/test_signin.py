@@ -57,7 +57,7 @@ def test_without_scripts_all_is_the_same(chromium: Browser, service: Service) ->
     context = chromium.new_context(base_url=service.address, java_script_enabled=False)
     page = context.new_page()
     sign_in(page)
-    page.get_by_role("link", name="Account", exact=True).click()
+    page.get_by_role("link", name="My account", exact=True).click()
     expect(page.get_by_role("heading", level=1)).to_contain_text("ann")
     sign_out(page).click()
     expect(page.get_by_label("Password")).to_be_visible()
