@@ -35,6 +35,10 @@ export function watch(update, signal) {
   for (const node of [document.documentElement, document.body]) {
     observer.observe(node, { attributes: true });
   }
+  // Others change a stylesheet, which may have to be loaded
+  const all = { attributes: true, childList: true, characterData: true, subtree: true };
+  observer.observe(document.head, all);
+  document.head.addEventListener("load", update, { capture: true, signal });
   matchMedia("(prefers-color-scheme: dark)").addEventListener("change", update, { signal });
   document.addEventListener("transitionend", update, { signal });
   signal?.addEventListener("abort", () => observer.disconnect());

@@ -13,7 +13,7 @@ export async function ask(thread, button, { id, author }) {
   const choices = REASONS.map((value) =>
     h("label", {}, h("input", { type: "radio", name: "reason", value, required: true }), " ", texts[value]),
   );
-  const reasons = h("div.field", { role: "radiogroup", ariaLabel: texts.why }, h("strong", {}, texts.why), ...choices);
+  const reasons = h("div.field", { role: "radiogroup", ariaLabel: texts.why }, h("label", {}, texts.why), ...choices);
   const explanation = h("textarea.input", { name: "explanation", dir: "auto", rows: 2, maxLength: LENGTH });
   const error = h("p.error", { role: "alert" });
   const buttons = h(

@@ -8,7 +8,7 @@ const withoutPointer = (css) => css.replace(/(?<!\\):(hover|active|focus(-visibl
 
 /** Replace the widget's stylesheets by their texts, in the same order. */
 function takeOver(texts) {
-  for (const link of document.querySelectorAll("head > link")) {
+  for (const link of document.querySelectorAll("head > [rel=stylesheet]")) {
     link.after(Object.assign(document.createElement("style"), { textContent: withoutPointer(texts[link.href]) }));
     link.disabled = true;
   }
@@ -19,9 +19,12 @@ function takeOver(texts) {
 }
 
 /** Return the faults in all states under the stylesheet `css`. */
-function lookAt(css) {
+function wear(css) {
   const theme = document.querySelector("#theme");
   if (theme.textContent != css) theme.textContent = withoutPointer(css);
+}
+
+function lookAt() {
   const faults = [];
   let still;
   for (const [state, names] of Object.entries(STATES)) {

@@ -196,7 +196,7 @@ def test_the_owner_answers_from_the_phone_and_an_open_page_shows_the_badge(
     page.get_by_role("button", name="Approve and answer").tap()
     expect(page.get_by_role("heading", name="Your answer is published.")).to_be_visible()
     phone.close()
-    tab.get_by_role("button", name="Show 1 new comment").click()
+    tab.get_by_role("button", name="Show 2 new comments").click()
     expect(tab.locator("#commentsvc-2 .commentsvc-badge")).to_have_text("Owner")
     expect(tab.get_by_text("Linseed.")).to_be_visible()
 

@@ -56,7 +56,7 @@ def context(chromium: Browser, blog: str) -> Iterator[BrowserContext]:
 
 @pytest.fixture(scope="module")
 def page(context: BrowserContext) -> Iterator[Page]:
-    """Open a page with the widget in all its states, ready for `lookAt` of looks.js."""
+    """Open a page with the widget in all its states, ready for `wear` and `lookAt` of looks.js."""
     answers = Answers()
     context.route(lambda url: not url.startswith("http://127"), lambda route: route.abort())
     context.route(f"{SERVICE}/**", answers.answer)
@@ -64,7 +64,9 @@ def page(context: BrowserContext) -> Iterator[Page]:
         page.clock.set_fixed_time(NOW)
         _prepare(page, answers)
         _open_everything(page, answers)
-        links = page.eval_on_selector_all("head > link", "(all) => all.map(({ href }) => href)")
+        links = page.eval_on_selector_all(
+            "head > [rel=stylesheet]", "(all) => all.map(({ href }) => href)"
+        )
         texts = {link: (WIDGET / link.rpartition("/")[2]).read_text() for link in links}
         page.add_script_tag(content=SCRIPT)
         page.evaluate("(texts) => takeOver(texts)", texts)
@@ -141,7 +143,8 @@ def check(page: Page, css: str, scheme: str) -> list[str]:
     page.emulate_media(color_scheme="light" if is_light else "dark")
     page.set_viewport_size({"width": 1280 if is_light else 360, "height": 900})
     page.evaluate("(scheme) => setScheme(scheme)", scheme)
-    found: list[str] = page.evaluate("(css) => lookAt(css)", css)
+    page.evaluate("(css) => wear(css)", css)
+    found: list[str] = page.evaluate("lookAt()")
     return list(dict.fromkeys(found))
 
 
@@ -215,5 +218,5 @@ def test_firefox_shows_each_control_under_the_hardest_stylesheets(
         for name in ("Paper", "hugo-book", "everything at once"):
             for scheme in ("light", "dark"):
                 browser.run("setScheme(arguments[0])", scheme)
-                found = browser.run("return lookAt(arguments[0])", MADE[name])
+                found = browser.run("wear(arguments[0]); return lookAt()", MADE[name])
                 assert not found, (name, scheme, list(dict.fromkeys(found))[:5])
