@@ -6,16 +6,15 @@ is rendered with the HTML, and then handled as HTML.
 """
 
 import re
-from collections.abc import Iterator
 from html import escape, unescape
 from typing import Final, Literal, NamedTuple, TypeAlias
 
 import comrak
 
-from commentsvc.markup import bare_links, directions, markdown
+from commentsvc.markup import bare_links, directions, html_lines, markdown
 from commentsvc.util.text import is_visible, with_few_marks, without_blank_lines
 
-# The markup of a text; html_lines is HTML with line breaks and blank lines between paragraphs.
+# The markup of a text; see `html_lines` for that of WordPress.
 Markup: TypeAlias = Literal["html", "html_lines", "markdown", "text"]
 
 # Tags of other systems, and the tags of our HTML that replace them.
@@ -27,15 +26,6 @@ _RENAME: Final = re.compile(rf"<(/?)({'|'.join(_RENAMED)})(?=[\s>/])", re.IGNORE
 _IMAGE: Final = re.compile(r"<img\b([^>]*)>", re.IGNORECASE)
 _SRC: Final = re.compile(r"\bsrc\s*=\s*(?:\"([^\"]*)\"|'([^']*)')", re.IGNORECASE)
 _ALT: Final = re.compile(r"\balt\s*=\s*(?:\"([^\"]*)\"|'([^']*)')", re.IGNORECASE)
-# The beginning and the end of a block. They are searched apart: one pattern for both would search
-# the whole text for an end at each beginning.
-_BLOCK: Final = re.compile(
-    r"<(?:p|ul|ol|pre|blockquote|table|h[1-6]|div|hr)\b", re.IGNORECASE
-).search
-_BLOCK_END: Final = re.compile(
-    r"</(?:p|ul|ol|pre|blockquote|table|h[1-6]|div)>|(?<=<hr)[^<>]*>", re.IGNORECASE
-).search
-_BLANK: Final = re.compile(r"\n\s*\n")
 # A tag that is probably meant as HTML in Markdown.
 _HAS_TAG: Final = re.compile(
     r"</(?:p|a|b|i|u|em|strong|blockquote|pre|code|ul|ol|li|div|span|del|h[1-6]|kbd|img)>"
@@ -108,16 +98,27 @@ def read(text: str, markup: Markup) -> CommentText:
         if "<" not in text or not _HAS_TAG.search(_CODE.sub("", text)):
             return CommentText(text, markdown.render(text), False)
         text = bare_links.render(text, _EXTENSIONS, _OPTIONS)
+    elif markup == "html_lines":
+        return _html_lines(text)
     elif "<" not in text and "&" not in text:
         return _plain(text)
-    elif "\n" in text and (markup == "html_lines" or not any(_blocks(text))):
-        text = paragraphs(text)
+    elif "\n" in text and not html_lines.has_blocks(text):
+        text = html_lines.paragraphs(text)
     return _html(text)
 
 
 def _plain(text: str) -> CommentText:
     source = _SPECIAL.sub(_escaped, text)
     return CommentText(source, markdown.render(source), False)
+
+
+def _html_lines(text: str) -> CommentText:
+    linked = html_lines.linked(text)
+    if "<" not in text and "&" not in text:
+        plain = _plain(text)
+        if _HREF.findall(plain.html) == _HREF.findall(linked):
+            return plain
+    return _html(html_lines.paragraphs(linked))
 
 
 def _html(text: str) -> CommentText:
@@ -150,31 +151,6 @@ def _link(image: re.Match[str]) -> str:
     address = src[1] or src[2] or ""
     words = (alt and (alt[1] or alt[2])) or address
     return f'<a href="{address.replace(chr(34), "%22")}">{escape(unescape(words), quote=False)}</a>'
-
-
-def paragraphs(text: str) -> str:
-    """Return HTML with tags for line breaks, and for paragraphs between blank lines."""
-    parts, end = [], 0
-    for start, after in _blocks(text):
-        parts += [*_broken_lines(text[end:start]), text[start:after]]
-        end = after
-    return "".join([*parts, *_broken_lines(text[end:])])
-
-
-def _blocks(text: str) -> Iterator[tuple[int, int]]:
-    """Yield where each block of HTML begins and ends."""
-    end = 0
-    while (begin := _BLOCK(text, end)) and (over := _BLOCK_END(text, begin.end())):
-        end = over.end()
-        yield begin.start(), end
-
-
-def _broken_lines(text: str) -> list[str]:
-    return [
-        "<p>" + "<br>".join(line.strip() for line in part.strip().split("\n")) + "</p>"
-        for part in _BLANK.split(text)
-        if part.strip()
-    ]
 
 
 def _escaped(match: re.Match[str]) -> str:

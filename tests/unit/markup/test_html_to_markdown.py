@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from commentsvc.markup.html_to_markdown import CommentText, Markup, paragraphs, read, to_markdown
+from commentsvc.markup.html_to_markdown import CommentText, Markup, read, to_markdown
 from commentsvc.markup.markdown import clean, render
 
 
@@ -61,10 +61,7 @@ def test_paragraphs_are_what_the_sanitizer_would_leave(inner: list[str]) -> None
     assert read(html, "html").html == clean(html)
 
 
-def test_line_breaks_of_wordpress_are_kept() -> None:
-    assert paragraphs("a\nb\n\nc <b>d</b>\n<ul>\n<li>e</li>\n</ul>\nf") == (
-        "<p>a<br>b</p><p>c <b>d</b></p><ul>\n<li>e</li>\n</ul><p>f</p>"
-    )
+def test_line_breaks_in_html_without_blocks_are_kept() -> None:
     assert read("<p>a\nb</p>", "html").html == "<p>a\nb</p>"
     assert read("a <b>c</b>\nb", "html").html == "<p>a <strong>c</strong><br>b</p>"
 
