@@ -1,5 +1,4 @@
-// What colours the page has; text that stays readable on a blog that sets no colour for it: it would
-// be black, also on a dark page
+// The page's colours; keeps text readable on a blog that sets no colour for it: it would be black
 
 import { h } from "../common.js";
 
@@ -12,10 +11,7 @@ export function srgb(probe, color) {
 
 /** Return the relative luminance of a colour (WCAG 2.2). */
 export function luminance(color) {
-  const [red, green, blue] = color.slice(0, 3).map((part) => {
-    const value = Math.min(1, Math.max(0, part));
-    return value <= 0.04045 ? value / 12.92 : ((value + 0.055) / 1.055) ** 2.4;
-  });
+  const [red, green, blue] = color.map((part) => (part <= 0.04045 ? part / 12.92 : ((part + 0.055) / 1.055) ** 2.4));
   return 0.2126 * red + 0.7152 * green + 0.0722 * blue;
 }
 
@@ -36,8 +32,7 @@ export function watch(update, signal) {
     observer.observe(node, { attributes: true });
   }
   // Others change a stylesheet, which may have to be loaded
-  const all = { attributes: true, childList: true, characterData: true, subtree: true };
-  observer.observe(document.head, all);
+  observer.observe(document.head, { attributes: true, childList: true, characterData: true, subtree: true });
   document.head.addEventListener("load", update, { capture: true, signal });
   matchMedia("(prefers-color-scheme: dark)").addEventListener("change", update, { signal });
   document.addEventListener("transitionend", update, { signal });
@@ -45,7 +40,7 @@ export function watch(update, signal) {
   update();
 }
 
-/** Add to `element`, for a moment, an element that tells of colours; return what `use` returns. */
+/** Return what `use` returns of an element that is in `element` for a moment. */
 export function withProbe(element, tag, use) {
   const probe = h(tag, { href: "#" });
   probe.style.setProperty("transition", "none", "important");
