@@ -47,6 +47,7 @@ WITH_MODERATION: Final = frozenset(
 FOR_MODERATORS: Final = (
     "commentsvc/admin/",
     "commentsvc/auth/account_mails.py",
+    "commentsvc/auth/first_owner.py",
     "commentsvc/auth/invitations.py",
     "commentsvc/auth/passwords.py",
     "commentsvc/auth/two_factor.py",

@@ -145,6 +145,7 @@ TESTED_ELSEWHERE: dict[str, str] = {
     "auth.api_tokens": "admin/api/test_token_access: what a token may do, and what ends it",
     "auth.identities": "admin/test_provider: whose account is found",
     "auth.oidc": "admin/test_provider: what a provider says, and what it must not",
+    "auth.first_owner": "admin/test_first_owner: what the link makes, and what ends it",
     "auth.invitations": "admin/test_accounts: what a link makes, and what ends it",
     "api.vote_limit": "api/test_author and test_reactions: votes of networks, and of wide ones",
     "api.errors": "http/test_router: what each failure means to a client",

@@ -144,6 +144,7 @@ PAGES: Final = {
     "sign-in": "/reader/link?t=",
     "reader state": "/reader/return?state=",
     "invitation": "/moderation/invitation?t=",
+    "owner": "/moderation/owner?t=",
     "provider": "/moderation/provider-return?code=x&state=",
 }
 FORMS: Final = {

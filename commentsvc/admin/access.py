@@ -50,7 +50,7 @@ from commentsvc.util.i18n import (
     spoken,
 )
 from commentsvc.util.i18n import gettext as _
-from commentsvc.util.origin import host_of, origin
+from commentsvc.util.origin import LOCAL_HOSTS, host_of, origin
 
 TOKEN_FIELD: Final = "csrf_token"  # noqa: S105 - the name of a field
 TARGET_LENGTH: Final = 4_000  # characters of the address to return to after signing in
@@ -159,7 +159,7 @@ def public_address(given: str, request: Request) -> str:
     The pages require https, except on the own machine.
     """
     host = request.header("host") or ""
-    own = host_of(f"//{host}") in ("localhost", "127.0.0.1", "::1")
+    own = host_of(f"//{host}") in LOCAL_HOSTS
     return given or f"{'http' if own else 'https'}://{host}"
 
 

@@ -145,7 +145,7 @@ class AccountPages:
         except (LinkError, InvitationOver):
             return self._form(context, 410, problem=OVER)
         except (ModeratorError, ProfileRefused, passwords.PasswordRefused) as error:
-            problem = _problem(error)
+            problem = problem_of(error)
             return self._form(context, 422, token=token, name=name[:40], problem=problem)
         known = ("Set-Cookie", self._cookies.known(account))
         return redirect("account", (*cookies, known))
@@ -213,6 +213,8 @@ class AccountPages:
             name=name,
             site=self._title,
             problem=problem,
+            for_owner=False,
+            sends_mail=False,
         )
 
     async def _show(self, context: RequestContext, *, link: str = "") -> Response:
@@ -235,7 +237,7 @@ class AccountPages:
         )
 
 
-def _problem(error: Exception) -> Text:
+def problem_of(error: Exception) -> Text:
     """Return the message for an account that cannot be made."""
     match error:
         case NameTaken():

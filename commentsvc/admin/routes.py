@@ -10,6 +10,7 @@ from commentsvc.admin.api.token_access import TokenAccess
 from commentsvc.admin.bans import BanPages
 from commentsvc.admin.comment import CommentPage
 from commentsvc.admin.dashboard import Dashboard, Figures
+from commentsvc.admin.first_owner import FirstOwnerPages
 from commentsvc.admin.layout import AdminContext
 from commentsvc.admin.outbox import OutboxPages
 from commentsvc.admin.own_account import OwnAccountPages
@@ -35,6 +36,7 @@ class AdminPages:
         sign_in = SignIn(context)
         self._parts = (
             sign_in,
+            FirstOwnerPages(context),
             ProviderPages(context, sign_in),
             ReviewPages(context),
             CommentPage(context),

@@ -17,7 +17,7 @@ from typing import Any, Final
 
 from itsdangerous import BadData, URLSafeSerializer
 
-from commentsvc.db.connection import Transaction
+from commentsvc.db.connection import Snapshot, Transaction
 from commentsvc.db.schema.outbox import UsedLinkTable
 from commentsvc.util.digest import digest
 from commentsvc.util.i18n import Message
@@ -38,6 +38,7 @@ CONTENT: Final[dict[str, tuple[type, ...]]] = {
     "sign-in": (int,),  # what a reader asked for
     "reader state": (str, str, str, str, str),  # the way, a random word, site, page, and word
     "reader name": (int, str, str),  # the reader, page, and word
+    "owner": (str,),  # a random word: see first_owner
     "invitation": (int, str),  # its id, and the address it was mailed to, or ""
     "confirm-address": (int, int),  # an account, and the time
     "second step": (str, str, str),  # an account's name, the browser, the session's mark
@@ -109,8 +110,18 @@ def mark_used(tx: Transaction, what: str, now: int, kept: int) -> None:
     nothing.
     """
     tx.change(UsedLinkTable.delete().where(UsedLinkTable.expires_at < now))
-    used = UsedLinkTable.insert(digest=digest(what, size=16), expires_at=now + kept).on_conflict(
+    used = UsedLinkTable.insert(digest=_digest(what), expires_at=now + kept).on_conflict(
         action="NOTHING", conflict_target=[UsedLinkTable.digest]
     )
     if not tx.change(used):
         raise LinkExpired(USED)
+
+
+def is_used(snapshot: Snapshot, what: str) -> bool:
+    """Return whether the link for `what` was used, and the note of it is kept."""
+    used = UsedLinkTable.select(UsedLinkTable.digest).where(UsedLinkTable.digest == _digest(what))
+    return snapshot.first(used) is not None
+
+
+def _digest(what: str) -> bytes:
+    return digest(what, size=16)

@@ -132,7 +132,8 @@ def serve(
         paths = reloading.sources(Path(__file__).parents[1], file)
         sys.exit(reloading.run(command, paths, grace=settings.server.stop_grace + 5))
     if processes:
-        _supervise(settings, data, command, processes, take_over=take_over)
+        announce = _announcement(settings, data, has_blog=blog is not None)
+        _supervise(settings, data, command, processes, announce, take_over=take_over)
 
     # Until `app.spared_collector`: a start leaves next to no garbage, and looking for some takes a
     # tenth of its time.
@@ -142,7 +143,7 @@ def serve(
         from commentsvc.runtime import systemd
 
         data_dir.must_exist(data)
-        announce = _announcement(settings, data)
+        announce = _announcement(settings, data, has_blog=blog is not None, is_alone=not instance)
         # The supervisor of several processes talks to the service manager.
         manager = systemd.Notifier({}, 0) if instance else systemd.from_environment()
         start = app.Start(data, blog, announce, manager, take_over, traced)
@@ -167,21 +168,34 @@ def _ignore(_line: str) -> None:
     """Say nothing in one of several processes, since their supervisor has said it."""
 
 
-def _announcement(settings: Settings, data: Path) -> Callable[[str], None]:
-    """Return what says that the server is ready, and whether it has created a database."""
+def _announcement(
+    settings: Settings, data: Path, *, has_blog: bool, is_alone: bool = True
+) -> Callable[[str], None]:
+    """Return what says that the server is ready; one of several processes says its address only."""
     is_new = not settings.database.url and not (data / data_dir.DATABASE).exists()
 
     def announce(address: str) -> None:
         click.echo(f"commentsvc listens on {address}")
-        if is_new:
-            click.echo(f"{data} had no database, so a new one was created")
+        if is_alone:
+            from commentsvc.cli import greeting
+
+            if is_new:
+                click.echo(f"{data} had no database, so a new one was created")
+            for line in greeting.lines(settings, data, address, has_blog=has_blog):
+                click.echo(line)
         sys.stdout.flush()
 
     return announce
 
 
 def _supervise(
-    settings: Settings, data: Path, command: list[str], processes: int, *, take_over: bool
+    settings: Settings,
+    data: Path,
+    command: list[str],
+    processes: int,
+    announce: Callable[[str], None],
+    *,
+    take_over: bool,
 ) -> NoReturn:
     """Run several processes until a signal, then exit. Raise Failure, or what `processes` does."""
     from commentsvc.runtime import processes as supervising
@@ -201,7 +215,7 @@ def _supervise(
         processes=processes,
         command=command,
         server=settings.server,
-        announce=_announcement(settings, data),
+        announce=announce,
         manager=systemd.from_environment(),
         takes_over=take_over,
     )

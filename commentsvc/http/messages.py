@@ -30,7 +30,7 @@ from commentsvc.util.i18n import (
     said_duration,
     translate,
 )
-from commentsvc.util.origin import origin
+from commentsvc.util.origin import LOCAL_HOSTS, host_of, origin
 
 _log = logging.getLogger(__name__)
 
@@ -308,6 +308,27 @@ class TrustedProxies:
             if not self._is_trusted(client):
                 break
         return client
+
+    def keep_secret(self, request: Request) -> bool:
+        """Return whether nobody could read a request on its way: over HTTPS, or on one machine.
+
+        HTTPS ends at a trusted proxy, which says so by X-Forwarded-Proto. Without that header,
+        browsers say it, which send Sec-Fetch-Site over HTTPS and to localhost only (Fetch Metadata,
+        section 3). Who asks for localhost asks the own machine, or through a tunnel.
+        """
+        is_trusted = self._is_trusted(request.peer)
+        scheme = request.header("x-forwarded-proto") if is_trusted else None
+        if scheme is not None:
+            return scheme == "https"
+        if request.header("x-forwarded-for") is None:
+            host = host_of(f"//{request.header('host') or ''}")
+            if host in LOCAL_HOSTS and not _is_public(request.peer):
+                return True
+        return is_trusted and request.header("sec-fetch-site") is not None
+
+
+def _is_public(address: str) -> bool:
+    return bool(address) and ip_address(address).is_global
 
 
 def _without_port(text: str) -> str:

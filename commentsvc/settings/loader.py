@@ -28,12 +28,10 @@ from commentsvc.settings.schema import (
     Settings,
     Site,
 )
+from commentsvc.util.origin import LOCAL_HOSTS
 
 # These two say where the settings are, so they are not settings themselves.
 LOCATIONS: Final = ("COMMENTSVC_DATA", "COMMENTSVC_CONFIG")
-
-# Hosts on this machine: nobody can listen on the way to them.
-LOCAL: Final = ("localhost", "127.0.0.1", "::1")
 
 
 def location_in(variable: str, environ: Mapping[str, str] = os.environ) -> Path | None:
@@ -187,7 +185,7 @@ def _contradictions(settings: Settings) -> Iterator[str]:
             yield f"{name} is set, but hooks.secret is not: it signs the requests. Set it too."
     if bool(hooks.telegram_token) != bool(hooks.telegram_chat):
         yield "hooks.telegram_token and hooks.telegram_chat belong together. Set both, or none."
-    if mail.user and mail.security == "none" and mail.host not in LOCAL:
+    if mail.user and mail.security == "none" and mail.host not in LOCAL_HOSTS:
         yield (
             'mail.user is set, but mail.security is "none": anybody on the way could read the '
             'password. Use "starttls" or "tls".'
@@ -222,7 +220,7 @@ def _inbox_contradictions(mail: MailSettings, inbox: InboxSettings) -> Iterator[
             yield f"inbox.{name} is set, but inbox.address is not: answers go there. Set it too."
     if inbox.token_command and inbox.password:
         yield "inbox.token_command and inbox.password are both set. Set one of them."
-    if inbox.host and inbox.security == "none" and inbox.host not in LOCAL:
+    if inbox.host and inbox.security == "none" and inbox.host not in LOCAL_HOSTS:
         yield (
             'inbox.security is "none": anybody on the way could read the password. Use "tls" or '
             '"starttls".'

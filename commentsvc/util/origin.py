@@ -8,6 +8,8 @@ from urllib.parse import urlsplit
 ORIGINS = 1_024  # addresses in the cache of `origin`
 HOST_LENGTH = 253  # characters of a host name: RFC 1035, 2.3.4, without the final dot
 REMEMBERED_LENGTH = 300  # characters: longer addresses are not cached, so the cache stays small
+# The names of one's own machine: nobody can listen on the way to them.
+LOCAL_HOSTS = ("localhost", "127.0.0.1", "::1")
 LOCAL_LENGTH = 64  # characters of an email address before the @ (RFC 5321, 4.5.3.1.1)
 # A local part without quotes (RFC 5321, 4.1.2), and the name of a host on the internet.
 _LOCAL = re.compile(r"[^\s.@]+(?:\.[^\s.@]+)*").fullmatch

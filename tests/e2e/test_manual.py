@@ -41,6 +41,7 @@ NOT_RUN = {
     "cp -r /opt/commentsvc/": "it needs the package; tests/widget/test_hugo.py does the same",
     "sed -i ": "it changes the machine; tests/proxy runs the file",
     "rm ": "it removes the package from the machine",
+    "ssh -L ": "it needs another machine; e2e/test_first_owner.py opens the link at localhost",
     "docker compose ": "tests/image builds and runs the image",
     "commentsvc serve ": "it does not end; tests/e2e/test_installed.py, test_upgrade.py run it",
     "commentsvc doctor ": "it needs a public name; tests/proxy/test_doctor.py runs it",

@@ -27,7 +27,7 @@ def pages(service: Served, method: str) -> list[str]:
 
 def test_every_page_but_the_first_asks_strangers_to_sign_in(service: Served) -> None:
     for page in pages(service, "GET"):
-        if page not in ("sign-in", "invitation", "provider", "provider-return"):
+        if page not in ("sign-in", "invitation", "owner", "provider", "provider-return"):
             answer = Seat(service).get(page)
             assert (answer.status, header(answer, "Location")) == (303, f"sign-in?to={page}")
             assert not answer.body

@@ -149,6 +149,36 @@ def test_x_real_ip_is_read_where_a_proxy_sends_nothing_else(
     assert TrustedProxies(TRUSTED).client(asked) == client
 
 
+# A browser sends Sec-Fetch-Site over HTTPS and to its own machine only.
+BY_BROWSER = {"sec-fetch-site": "same-origin"}
+LOCAL = {"host": "localhost:8080"}
+
+
+@pytest.mark.parametrize(
+    ("peer", "fields", "is_secret"),
+    [
+        ("127.0.0.1", {"x-forwarded-proto": "https"}, True),
+        ("127.0.0.1", {"x-forwarded-proto": "http"}, False),
+        ("127.0.0.1", {"x-forwarded-proto": "http", **BY_BROWSER, **LOCAL}, False),
+        ("127.0.0.1", BY_BROWSER, True),
+        ("127.0.0.1", {}, False),
+        ("127.0.0.1", {"host": "c.example"}, False),
+        ("127.0.0.1", LOCAL, True),
+        ("127.0.0.1", {"host": "[::1]:80"}, True),
+        ("127.0.0.1", {**LOCAL, "x-forwarded-for": "203.0.113.9"}, False),
+        ("", LOCAL, True),
+        ("172.17.0.1", LOCAL, True),  # a container's port
+        ("8.8.8.8", LOCAL, False),
+        ("203.0.113.9", {"x-forwarded-proto": "https", **BY_BROWSER}, False),
+    ],
+)
+def test_a_request_keeps_its_secrets_over_https_or_on_one_machine(
+    peer: str, fields: dict[str, str], is_secret: bool
+) -> None:
+    asked = Request("GET", "/x", "", b"", peer, fields.get)
+    assert TrustedProxies(TRUSTED).keep_secret(asked) == is_secret
+
+
 @pytest.mark.parametrize("read", [Request.json, Request.form])
 def test_a_compressed_body_is_refused_with_the_reason(read: Callable[[Request], object]) -> None:
     fields = {"content-type": "application/json", "content-encoding": "gzip"}
