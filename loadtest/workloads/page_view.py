@@ -137,7 +137,17 @@ def _isso(stage: Environment, origin: str, comments: Sequence[Text]) -> Iterator
         "[guard]\nenabled = false\n[hash]\nsalt = load\n"
     )
     port = free_port()
-    words = [str(python), "-m", "gunicorn", "-w", "2", "-b", f"127.0.0.1:{port}", "isso.run"]
+    words = [
+        str(python),
+        "-m",
+        "gunicorn",
+        "--preload",
+        "-w",
+        "2",
+        "-b",
+        f"127.0.0.1:{port}",
+        "isso.run",
+    ]
     settings = {"ISSO_SETTINGS": str(file)}
     log = stage.folder / "isso.log"
     with Running(words, port, log, stage.cores[:1], settings), compressed(stage, port) as address:
