@@ -9,7 +9,7 @@ is the same page with the same comments as plain HTML in it, and no service.
 | figure | what it is |
 | --- | --- |
 | `visible` | ms from the start of the navigation until the frame with all comments is painted |
-| `distance` | of that, what is above the floor, as a share of Isso's in the same round |
+| `distance` | of that, what is above the floor, as a share of what Isso's median is |
 | `bytes`, `requests` | of the comment service, heads included, until a second after that |
 | `main` | ms of CPU time of the main thread until then, of the blog's page too |
 | `cls` | the cumulative layout shift until then |
@@ -19,8 +19,9 @@ is the same page with the same comments as plain HTML in it, and no service.
 import gzip
 import json
 import shutil
+import statistics
 import sys
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, ExitStack, contextmanager
 from dataclasses import dataclass, replace
 from html import escape
@@ -337,7 +338,6 @@ def play(stage: Environment, browser: Any, report: Callable[[Row], None]) -> Ite
     comments = list(islice(texts(seed=3), COMMENTS))
     document = {"text": ""}
     for round_number in range(1, stage.extent.rounds + 1):
-        played: dict[str, Row] = {}
         for widget in rotated(WIDGETS, round_number):
             with ExitStack() as stack:
                 origin = stack.enter_context(serving(document))
@@ -351,17 +351,21 @@ def play(stage: Environment, browser: Any, report: Callable[[Row], None]) -> Ite
             for file in stage.folder.iterdir():
                 shutil.rmtree(file) if file.is_dir() else file.unlink()
             row: Row = {"round": round_number, "scenario": widget.name, "disturbed": False}
-            played[widget.name] = row | figures
-        for row in with_distances(played):
+            row |= figures
             report(row)
             yield row
 
 
-def with_distances(played: Mapping[str, Row]) -> Iterator[Row]:
-    """Yield the rows of a round, with how far each is above the floor, as a share of Isso's."""
-    floor, isso = (played[name]["visible"] for name in ("floor", "isso"))
-    for row in played.values():
-        yield row | {"distance": (row["visible"] - floor) / (isso - floor)}
+def with_distances(rows: Sequence[Row]) -> list[Row]:
+    """Return the rows, with how far each is above the floor, as a share of Isso's distance.
+
+    Both are medians: in a single round, a disturbance of the floor would outweigh all else.
+    """
+    floor, isso = (
+        statistics.median(row["visible"] for row in rows if row["scenario"] == name)
+        for name in ("floor", "isso")
+    )
+    return [row | {"distance": (row["visible"] - floor) / (isso - floor)} for row in rows]
 
 
 def table(summaries: Sequence[Summary]) -> str:
@@ -393,7 +397,7 @@ def main(rounds: int, short: bool) -> None:
     with prepare_empty(extent_of(short, rounds, 1)) as stage, sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=program)
         about = stage.about | {"browser": browser.version, "columns": HEADS}
-        rows = list(play(stage, browser, _show))
+        rows = with_distances(list(play(stage, browser, _show)))
         browser.close()
     names = {widget.name: widget.text for widget in WIDGETS}
     result = sum_up(about, names, rows)

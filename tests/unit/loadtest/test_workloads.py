@@ -242,9 +242,13 @@ def test_exports_and_imports_are_judged_by_their_limits() -> None:
 
 
 def test_page_views_are_compared_by_their_distance_from_plain_html() -> None:
-    figures = {"floor": 500, "isso": 1_500, "ours": 1_300}
-    played: dict[str, Row] = {name: {"visible": value} for name, value in figures.items()}
-    assert [row["distance"] for row in page_view.with_distances(played)] == [0, 1, 0.8]
+    figures = {"floor": (500, 300, 900), "isso": (1_500, 1_600, 900), "ours": (1_300, 1_400, 400)}
+    rows: list[Row] = [
+        {"scenario": name, "visible": value} for name in figures for value in figures[name]
+    ]
+    measured = page_view.with_distances(rows)
+    assert [row["distance"] for row in measured][::3] == [0, 1, 0.8]
+    assert [row["distance"] for row in measured][-1] == -0.1
 
 
 def test_a_page_view_is_written_into_its_table() -> None:
