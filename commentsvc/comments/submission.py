@@ -26,6 +26,7 @@ from commentsvc.util.origin import deliverable, host_of
 from commentsvc.util.text import (
     VISIBLE,
     is_visible,
+    nearest,
     one_line,
     whole_number,
     with_few_marks,
@@ -353,11 +354,8 @@ def _convert(values: dict[str, object], problems: dict[str, Text]) -> Submission
 
 
 def _unknown(name: str) -> str:
-    from difflib import get_close_matches  # only for a message, and not small
-
-    near = get_close_matches(name[:NAME_LENGTH], _TYPES, 1)
-    if near:
-        return f"There is no such field. Did you mean {near[0]}?"
+    if near := nearest(name, _TYPES):
+        return f"There is no such field. Did you mean {near}?"
     return "There is no such field. Known are " + ", ".join(_TYPES) + "."
 
 

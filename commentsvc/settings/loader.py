@@ -84,14 +84,10 @@ def load(
     return Settings(**parts, sites=sites)
 
 
-def _new_parser() -> SettingsParser:
-    return SettingsParser(
+def _reading(path: Path | None, environ: Mapping[str, str]) -> SettingsParser:
+    reading = SettingsParser(
         "COMMENTSVC_", SECTIONS, repeated="site", others=LOCATIONS, removed=REMOVED
     )
-
-
-def _reading(path: Path | None, environ: Mapping[str, str]) -> SettingsParser:
-    reading = _new_parser()
     if path is not None:
         reading.read_file(path)
     reading.read_environment(environ)
@@ -132,16 +128,13 @@ def given_sites(path: Path | None, environ: Mapping[str, str] = os.environ) -> t
 def database_url(path: Path | None, environ: Mapping[str, str] = os.environ) -> str:
     """Return `database.url` as `load` does, whatever the other settings are; "" for a file.
 
-    A file that is no TOML can name none, unless it mentions one. Raise SettingsError if it does, or
-    if the setting is wrong.
+    A file with errors that mentions one must name it. Raise SettingsError if it does not, or if the
+    setting is wrong.
     """
-    reading = _new_parser()
-    if path is not None:
-        reading.read_file(path)
-        if reading.problems and not any(reading.tables.values()) and _mentions_postgresql(path):
-            raise SettingsError(reading.problems)
-    reading.read_environment(environ)
+    reading = _reading(path, environ)
     given = {name: value for name, value in reading.tables["database"].items() if name == "url"}
+    if reading.problems and not given and path is not None and _mentions_postgresql(path):
+        raise SettingsError(reading.problems)
     reading.problems.clear()
     settings = reading.build(DatabaseSettings, given)
     if reading.problems:

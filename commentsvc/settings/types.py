@@ -124,12 +124,16 @@ SCRIPTS = (
     "tamil",
     "thai",
 )
-READ = Meta(description=f"a list out of {', '.join(SCRIPTS)}", extra={"tidy": _tidy_scripts})
+READ = Meta(
+    description="a list out of " + ", ".join(f'"{name}"' for name in SCRIPTS),
+    extra={"tidy": _tidy_scripts},
+)
 HEADER = text(r"[\x20-\x7e]{1,200}", "a string of 1 to 200 printable ASCII characters")
 # RFC 6797 section 6.1, as browsers' preload lists want it.
 HSTS = text(
     r"|max-age=[0-9]{1,10}(?:; includeSubDomains)?(?:; preload)?",
-    'nothing, or "max-age=SECONDS" with "; includeSubDomains" and "; preload" where you want them',
+    'nothing, or a string such as "max-age=63072000", with "; includeSubDomains" and "; preload"'
+    " where you want them",
 )
 NAME = text(r"[a-z0-9][a-z0-9-]{0,39}", "a string of 1 to 40 characters of a-z, 0-9 and -")
 TOKEN = text(r"[!-~]{0,200}", "a string of at most 200 characters without spaces")
@@ -144,7 +148,8 @@ REDIRECT = text(
 )
 KEY = text(
     r"|[\x21-\x7e]{32,}(?:\s+[\x21-\x7e]{32,})*",
-    "nothing, or a random string of at least 32 characters (older ones after it, with a space)",
+    "nothing, or a random string of at least 32 characters, as `openssl rand -hex 32` prints one"
+    " (older ones after it, with a space)",
     secret=True,
 )
 # The mail addresses that everybody understands (RFC 5321, 4.1.2, without quoted forms).
@@ -156,7 +161,10 @@ ANSWERED = text(
     'nothing, or an address such as "comments@blog.example" with at most 23 characters before'
     " the @",
 )
-HOST = text(r"|[A-Za-z0-9._-]{1,253}|[0-9A-Fa-f:.]{2,45}", "nothing, or a host name or IP address")
+HOST = text(
+    r"|[A-Za-z0-9._-]{1,253}|[0-9A-Fa-f:.]{2,45}",
+    'nothing, or a host name or IP address such as "smtp.blog.example", without a port',
+)
 LANGUAGE = text(
     r"[a-z]{2,3}(?:-[A-Za-z]{2,4})?", 'the tag of a language, such as "de" or "zh-Hant"'
 )

@@ -244,7 +244,7 @@ def test_check_finds_wrong_counts_and_wrong_settings_together(service: Service) 
         "check", "--data", service.data, environ={"COMMENTSVC_SPAM_MAX_LINKS": "many"}
     )
     assert outcome.code == 1
-    assert "COMMENTSVC_SPAM_MAX_LINKS is 'many'; allowed is" in outcome.err
+    assert 'COMMENTSVC_SPAM_MAX_LINKS is "many"; allowed is' in outcome.err
     assert "blog" in outcome.err.splitlines()[1]
 
 

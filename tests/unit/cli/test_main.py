@@ -185,7 +185,7 @@ def test_check_goes_on_after_wrong_settings(run: Run, tmp_path: Path) -> None:
     result = run("check", "--data", tmp_path)
     lines = result.stderr.splitlines()
     assert result.exit_code == 1
-    assert lines[0].startswith("commentsvc: spam.links in ")
+    assert lines[0].endswith(":2: spam.links is no setting. Did you mean spam.max_links?")
     assert lines[1].startswith(f"commentsvc: {tmp_path}/comments.sqlite3")
 
 

@@ -66,15 +66,15 @@ def test_settings_of_earlier_versions_are_named_and_ignored(tmp_path: Path) -> N
     environ = {"COMMENTSVC_MAIL_LINK_DAYS": "3", "COMMENTSVC_SPAM_HONEYPOT_FILE": "/none"}
     assert loader.load(file, environ, note=notes.append).server.workers == 2
     assert notes == [
-        f"server.head_timeout in {file} is no setting any more: remove the line.",
-        f"feed.entries in {file} is no setting any more: remove the line.",
+        f"{file}:2: server.head_timeout is no setting any more: remove the line.",
+        f"{file}:5: feed.entries is no setting any more: remove the line.",
         "COMMENTSVC_MAIL_LINK_DAYS is no setting any more: unset it.",
         "COMMENTSVC_SPAM_HONEYPOT_FILE is no setting any more: unset it.",
     ]
     for name in schema.REMOVED:
         section, _, key = name.partition(".")
         assert key not in getattr(schema.SECTIONS.get(section), "__struct_fields__", ())
-    with pytest.raises(SettingsError, match=r"feed\.entry in .* is not a setting"):
+    with pytest.raises(SettingsError, match=r":2: feed\.entry is no setting"):
         load_text(tmp_path, "[feed]\nentry = 9\n")
 
 
@@ -212,6 +212,44 @@ def test_a_value_in_bounds_is_taken(variable: str, value: str) -> None:
     assert loader.load(None, {f"COMMENTSVC_{variable}": value}) != Settings()
 
 
+ALL = [
+    (name, field.name)
+    for name, section in schema.SECTIONS.items()
+    for field in msgspec.structs.fields(section)
+]
+WRONG = ["{}", "1.5", "[[1]]", "-1", "True", "a b c", ""]
+
+
+@pytest.mark.parametrize(("section", "key"), ALL)
+def test_a_line_that_an_error_tells_to_write_is_right(
+    tmp_path: Path, section: str, key: str
+) -> None:
+    """Of every setting, whatever stands there; and the error names the line."""
+    file = tmp_path / "commentsvc.toml"
+    header = "[[site]]" if section == "site" else f"[{section}]"
+    for value in WRONG:
+        file.write_text(f"# Mine.\n{header}\n{key} = {value}\n")
+        found = found_in(file)
+        assert len(found) <= 1
+        if not found:  # also such texts are allowed here
+            continue
+        assert found[0].startswith(f"{file}:3: {section}.{key} ")
+        before, _, line = found[0].partition(". Write ")
+        assert "; allowed is " in before
+        if line and "…" not in line:
+            file.write_text(f"# Mine.\n{header}\n{line.removeprefix('for example ')}\n")
+            assert found_in(file) == []
+
+
+def found_in(file: Path) -> list[str]:
+    """Return the problems that name a line of the file, as no contradiction of two settings."""
+    try:
+        loader.load(file, {})
+    except SettingsError as error:
+        return [problem for problem in error.problems if problem.startswith(f"{file}:")]
+    return []
+
+
 def test_a_name_and_an_origin_belong_to_one_site(tmp_path: Path) -> None:
     site = '[[site]]\nname = "a"\norigins = ["https://a.example"]\n'
     with pytest.raises(SettingsError) as caught:
@@ -269,7 +307,8 @@ def test_commands_find_the_database_whatever_the_other_settings_are(tmp_path: Pa
     assert loader.database_url(file, {}) == "postgresql://me@db/c"
     assert loader.database_url(file, {"COMMENTSVC_DATABASE_URL": ""}) == ""
     for text, reason in (
-        ("[postgresql:", "cannot be read as TOML"),
+        ("[postgresql:", "a section begins with"),
+        ("[databse]\nurl = 'postgresql://me@db/c'", "Did you mean"),
         ("[database]\nurl = 7", "url"),
     ):
         file.write_text(text)
@@ -302,10 +341,10 @@ def test_locations_come_from_the_environment_and_are_no_settings() -> None:
 
 def test_all_problems_are_raised_together() -> None:
     found = problems({"COMMENTSVC_SERVER_WORKER": "2", "COMMENTSVC_SPAM_MAX_LINKS": "x"})
-    assert found[0].startswith(
-        "COMMENTSVC_SERVER_WORKER is not a setting; the most similar one is COMM"
+    assert found[0] == (
+        "COMMENTSVC_SERVER_WORKER is no setting. Did you mean COMMENTSVC_SERVER_WORKERS?"
     )
-    assert found[1].startswith("COMMENTSVC_SPAM_MAX_LINKS is 'x'; allowed is a whole number from 0")
+    assert found[1].startswith('COMMENTSVC_SPAM_MAX_LINKS is "x"; allowed is a whole number from 0')
 
 
 def test_options_of_the_command_line_win() -> None:
@@ -315,5 +354,5 @@ def test_options_of_the_command_line_win() -> None:
 
 
 def test_a_wrong_option_is_named_as_it_was_written() -> None:
-    with pytest.raises(SettingsError, match=r"^--workers is 'x'; allowed is a whole"):
+    with pytest.raises(SettingsError, match=r"^--workers is \"x\"; allowed is a whole"):
         loader.load(None, {}, {"server.workers": "x"})
