@@ -13,13 +13,18 @@ import contextlib
 import imaplib
 import logging
 import shlex
+import ssl
 import subprocess
 import threading
 from collections.abc import Callable, Coroutine
 from datetime import UTC, datetime
 from typing import Any, Final, TypeVar
 
-from imapclient import SEEN, IMAPClient  # type: ignore[import-untyped]  # it has no types
+from imapclient import (  # type: ignore[import-untyped]  # it has no types
+    SEEN,
+    IMAPClient,
+    SocketTimeout,
+)
 
 from commentsvc.db.database import Database
 from commentsvc.db.schema.inbox import MailboxProgress
@@ -35,6 +40,8 @@ _log = logging.getLogger(__name__)
 
 # Seconds for each step of a session.
 DEADLINE: Final = 60.0
+# Seconds for each address of the server, and for each step of TLS: the next one is tried then.
+CONNECT_DEADLINE: Final = 10.0
 # Seconds after a failed session, doubled each time up to the longest pause.
 FIRST_PAUSE: Final = 10.0
 LONGEST_PAUSE: Final = 600.0
@@ -56,6 +63,17 @@ _BODY: Final = b"BODY[]<0>"
 # Stores a mail; returns whether it answers one of ours.
 Take = Callable[[bytes], Coroutine[Any, Any, bool]]
 T = TypeVar("T")
+
+
+def opened(wanted: InboxSettings, tls: ssl.SSLContext) -> IMAPClient:
+    """Return a connection to the server, nobody signed in. Raise OSError, IMAP4.error."""
+    return IMAPClient(
+        wanted.host,
+        wanted.port,
+        ssl=wanted.security == "tls",
+        ssl_context=tls if wanted.security != "none" else None,
+        timeout=SocketTimeout(CONNECT_DEADLINE, DEADLINE),
+    )
 
 
 class ImapFetcher:
@@ -111,15 +129,7 @@ class ImapFetcher:
 
     def _converse(self, loop: asyncio.AbstractEventLoop) -> None:
         """Fetch until the session ends. Raise the error that ends it."""
-        wanted = self._settings
-        secure = wanted.security != "none"
-        client = IMAPClient(
-            wanted.host,
-            wanted.port,
-            ssl=wanted.security == "tls",
-            ssl_context=self._tls if secure else None,
-            timeout=DEADLINE,
-        )
+        wanted, client = self._settings, opened(self._settings, self._tls)
         self._client = client
         try:
             if wanted.security == "starttls":

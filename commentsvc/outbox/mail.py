@@ -32,9 +32,11 @@ from commentsvc.settings.schema import Settings, Site
 from commentsvc.util.i18n import Message, find_language, moderators_language, speaking, spoken
 from commentsvc.util.origin import deliverable
 from commentsvc.util.templates import Templates
-from commentsvc.util.text import one_line
+from commentsvc.util.text import one_line, shortened
 
-SUBJECT_LENGTH: Final = 150  # characters: titles of pages may be very long
+# Characters of a subject, and of a title or address in it that stay at least.
+SUBJECT_LENGTH: Final = 150
+TITLE_LEFT: Final = 30
 
 # Empty lines that templates leave. Quotations have none: each of their lines begins with ">".
 _GAPS: Final = re.compile(r"\n{3,}")
@@ -50,13 +52,13 @@ class MailComposer:
         self._reply_addresses = ReplyAddresses(links.keys, settings.inbox.address)
         self._mail = settings.mail
         self._sites = {site.name: site for site in settings.sites}
-        self._host = urlsplit(settings.server.public_url).hostname
+        self._host = urlsplit(settings.server.public_url).hostname or ""
         self._domain = deliverable(settings.mail.sender).rpartition("@")[2]
 
     @property
     def hostname(self) -> str:
-        """The host name for the greeting (EHLO) to mail servers."""
-        return self._host or "localhost"
+        """The host name or address for the greeting (EHLO) to mail servers."""
+        return self._host
 
     def compose(self, snapshot: Snapshot, row: OutboxRow) -> Envelope | None:
         """Return the mail that a row of the outbox stands for; None if it has nothing to tell."""
@@ -90,6 +92,10 @@ class MailComposer:
         message = EmailMessage(policy=SMTP)
         site = self._sites.get(entry.site, Site()) if entry else next(iter(self._sites.values()))
         name = one_line(site.title) or site.name
+        if (excess := len(f"[{name}] {subject}") - SUBJECT_LENGTH) > 0 and content.subject:
+            title = content.subject.get("title", "")
+            title = shortened(title, max(len(title) - excess, TITLE_LEFT))
+            subject = replace(subject, params=content.subject | {"title": title})
         message["From"] = Address(_header_text(name), addr_spec=_addressed(self._mail.sender))
         message["To"] = Address(addr_spec=_addressed(recipient))
         message["Subject"] = _header_text(f"[{name}] {subject}")[:SUBJECT_LENGTH]

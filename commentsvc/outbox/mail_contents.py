@@ -30,7 +30,7 @@ from commentsvc.readers.follows import Follower
 from commentsvc.settings.schema import Settings, Site
 from commentsvc.util.i18n import gettext as _
 from commentsvc.util.i18n import spoken
-from commentsvc.util.text import one_line
+from commentsvc.util.text import one_line, readable_address
 from commentsvc.util.timestamps import DAY_MS
 
 # An unanswered question is asked again with the next comment after so many days.
@@ -372,8 +372,8 @@ class MailContents:
         return _bounded(origin + follower.url, origin) or follower.site
 
     def _title(self, entry: Entry) -> str:
-        title, url = one_line(entry.title), one_line(entry.url)
-        return title[:TITLE_LENGTH] or _bounded(url, url[: ADDRESS_LENGTH - 1] + "…")
+        title = one_line(entry.title)[:TITLE_LENGTH]
+        return title or readable_address(one_line(entry.url), ADDRESS_LENGTH)
 
     def _page(self, entry: Entry) -> str:
         origin = self._sites.get(entry.site, Site()).origin

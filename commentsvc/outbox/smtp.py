@@ -24,6 +24,7 @@ import re
 from collections.abc import AsyncIterator
 from email.message import EmailMessage
 from email.policy import EmailPolicy
+from ipaddress import ip_address
 from typing import Final, NamedTuple
 
 import aiosmtplib
@@ -35,7 +36,8 @@ from commentsvc.outbox.delivery import (
     TemporaryFailure,
 )
 from commentsvc.settings.schema import MailSettings
-from commentsvc.util.origin import deliverable
+from commentsvc.util.connect import connect, look_up
+from commentsvc.util.origin import deliverable, host_name
 from commentsvc.util.tls import client_context
 
 # Seconds to connect: a reachable server greets at once.
@@ -104,9 +106,9 @@ class Smtp:
     """Connects to the mail server of the settings."""
 
     def __init__(self, mail: MailSettings, hostname: str, deadlines: Deadlines = PATIENT) -> None:
-        """Take the settings and our host name. Raise OSError if `ca_file` cannot be read."""
+        """Take the settings and our host name or address. Raise OSError without the `ca_file`."""
         self._mail = mail
-        self._hostname = hostname
+        self._hostname = greeting_name(hostname)
         self._deadlines = deadlines
         self._tls = client_context(mail.ca_file)
 
@@ -116,7 +118,6 @@ class Smtp:
         mail = self._mail
         client = aiosmtplib.SMTP(
             hostname=mail.host,
-            port=mail.port,
             username=mail.user or None,
             password=mail.password if mail.user else None,
             local_hostname=self._hostname,
@@ -127,8 +128,9 @@ class Smtp:
         )
         try:
             async with asyncio.timeout(2 * self._deadlines.connect):
-                await client.connect()
-        except (aiosmtplib.SMTPException, OSError, TimeoutError) as error:
+                addresses = await look_up(mail.host, mail.port)
+                await client.connect(sock=await connect(addresses, mail.port))
+        except (aiosmtplib.SMTPException, OSError, UnicodeError) as error:
             raise ServerUnreachable(f"{mail.host}:{mail.port}: {_error_text(error)}") from error
         try:
             yield SmtpConnection(client, self._deadlines.send)
@@ -165,6 +167,15 @@ class SmtpConnection:
             )
         except (aiosmtplib.SMTPException, OSError) as error:
             raise _meaning(error) from error
+
+
+def greeting_name(host: str) -> str:
+    """Return a host as EHLO names it: an address as a literal (RFC 5321, 4.1.3)."""
+    try:
+        ip = ip_address(host)
+    except ValueError:
+        return host_name(host) or "localhost"
+    return f"[{ip}]" if ip.version == 4 else f"[IPv6:{ip}]"
 
 
 def _meaning(error: Exception) -> DeliveryError:

@@ -34,13 +34,16 @@ from commentsvc.util.clock import Clock
 from commentsvc.util.http_client import DEADLINE, HttpResponse, RemoteError, SettingsClient
 from commentsvc.util.i18n import ENGLISH, moderators_language, translate
 from commentsvc.util.i18n import gettext as _
-from commentsvc.util.text import one_line
+from commentsvc.util.text import one_line, readable_address, shortened
 from commentsvc.util.timestamps import rfc3339
 
 TELEGRAM: Final = "https://api.telegram.org"
-SHOWN: Final = 700  # characters of a comment in a messenger
+# Characters of a comment in a messenger, of its author and its page's title or path, and of the
+# page's address: Telegram takes 4,096 UTF-16 code units, and ntfy as many bytes without address.
+SHOWN: Final = 700
+NAMED: Final = 100
+ADDRESS: Final = 1_000
 DISCORD_MESSAGE: Final = 2_000  # the longest message that Discord accepts, in characters
-SLACK_BLOCK: Final = 3_000  # the longest text block that Slack accepts, in characters
 OF_ONE: Final = (400, 413, 422)  # statuses that may be about one message
 
 # Any: JSON in the format of its receiver
@@ -145,12 +148,14 @@ class Notification(NamedTuple):
         """Return the comment and its status, for people."""
         comment = self.entry.comment
         source = comment.source
-        short = source if len(source) <= SHOWN else source[:SHOWN] + "…"
-        where = one_line(self.entry.title) or one_line(self.entry.url)
-        said = replace(
-            SAID[comment.status], params={"author": one_line(comment.author), "page": where}
-        )
-        return f"{translate(said, self.language)}\n{short}"
+        author = shortened(one_line(comment.author), NAMED)
+        where = readable_address(one_line(self.entry.title) or one_line(self.entry.url), NAMED)
+        said = replace(SAID[comment.status], params={"author": author, "page": where})
+        return f"{translate(said, self.language)}\n{shortened(source, SHOWN)}"
+
+    def address(self, room: int = ADDRESS) -> str:
+        """Return the page's address; if it is longer than `room`, its beginning for people."""
+        return self.page if len(self.page) <= room else readable_address(self.page, room)
 
     def title(self) -> str:
         """Return the title of the message."""
@@ -239,7 +244,7 @@ def telegram(
         url,
         {
             "chat_id": hooks.telegram_chat,
-            "text": f"{notification.text()}\n{notification.page}",
+            "text": f"{notification.text()}\n{notification.address()}",
             "link_preview_options": {"is_disabled": True},
             "reply_markup": {
                 "inline_keyboard": [
@@ -254,15 +259,12 @@ def slack(hooks: HooksSettings) -> Callable[[Notification], WebhookRequest]:
     """Return a function that makes requests to a Slack webhook: escaped text, markup off."""
 
     def format_message(notification: Notification) -> WebhookRequest:
-        text = f"{notification.text()}\n{notification.page}"
+        text = plain = f"{notification.text()}\n{notification.address()}"
         for sign, escaped in (("&", "&amp;"), ("<", "&lt;"), (">", "&gt;")):
             text = text.replace(sign, escaped)
         message: Json = {"text": text, "mrkdwn": False, "unfurl_links": False}
         if notification.links:  # then notifications show the text, and the message is the blocks
-            shown = {
-                "type": "plain_text",
-                "text": f"{notification.text()}\n{notification.page}"[:SLACK_BLOCK],
-            }
+            shown = {"type": "plain_text", "text": plain}
             buttons = [
                 {
                     "type": "button",
@@ -286,8 +288,10 @@ def discord(hooks: HooksSettings) -> Callable[[Notification], WebhookRequest]:
     def format_message(notification: Notification) -> WebhookRequest:
         text = notification.text().replace("`", "\u02cb")  # so that no text ends the block
         links = " · ".join(f"[{link.name}](<{link.url}>)" for link in notification.links)
-        end = f"\n```\n{notification.page}" + (f"\n{links}" if links else "")
-        content = f"```\n{text}"[: DISCORD_MESSAGE - len(end)] + end
+        content = f"```\n{text}\n```"
+        room = DISCORD_MESSAGE - len(content) - len(links) - 2
+        lines = [content, notification.address(max(room, 0)), links if room > 0 else ""]
+        content = "\n".join(filter(None, lines))
         return _json(hooks.discord, {"content": content, "allowed_mentions": {"parse": []}})
 
     return format_message

@@ -40,7 +40,7 @@ _OTHER: Final = re.compile(r"(?:\s*#.*\n)*\s*(?:[{<]|---|[\w-]+:\s*\n)").match
 _QUOTES: Final = "\"'“”„‘’‚«»"
 
 # Variables (NAME=VALUE) that Kubernetes sets in every container for a Service whose name begins
-# with "commentsvc".
+# with "commentsvc". That of "commentsvc-mail" is named as our mail.port.
 _KUBERNETES: Final = re.compile(
     r"(\w+_)?(SERVICE_(HOST|PORT(_\w+)?)|PORT_\d+_(TCP|UDP|SCTP)(_\w+)?)=.*"
     r"|(\w+_)?PORT=(tcp|udp|sctp)://.*"
@@ -208,16 +208,14 @@ class SettingsParser:
         for variable in sorted(environ):
             if not variable.startswith(self._prefix) or variable in self._others:
                 continue
+            if _KUBERNETES.fullmatch(f"{variable.removeprefix(self._prefix)}={environ[variable]}"):
+                continue
             if variable in self._removed_variables:
                 self.notes.append(f"{variable} is no setting any more: unset it.")
                 continue
             name = variable if variable in self._variables else variable.removesuffix("_FILE")
             section, key = self._variables.get(name, ("", ""))
             if not section:
-                if _KUBERNETES.fullmatch(
-                    f"{variable.removeprefix(self._prefix)}={environ[variable]}"
-                ):
-                    continue
                 names = (*self._variables, *self._others)
                 ends = [known.removeprefix(self._prefix) for known in names]
                 near = nearest(name.removeprefix(self._prefix), ends)

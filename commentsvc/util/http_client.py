@@ -3,39 +3,33 @@
 An address must not give access to the machine's own network. So the host name is resolved here. If
 any of its addresses is not public (private, loopback, link-local, a cloud's metadata address,
 multicast, or one of these inside an IPv6 address), nothing is sent, unless the operator allows that
-network. The connection goes to the address that was checked, even if the name resolves to another
-one a moment later. TLS still verifies the name, with the certificates of certifi. Only `fetch`
-follows redirects, the proxies of the environment are ignored, and the time and the size of the
-answer are bounded.
+network. The connection goes to one of the addresses that were checked, even if the name resolves
+to another one a moment later. TLS still verifies the name, with the certificates of certifi. Only
+`fetch` follows redirects, the proxies of the environment are ignored, and the time and the size of
+the answer are bounded.
 
 There are two clients, since there are two kinds of addresses: `SettingsClient` is for those that
 the operator wrote into the settings, `StrangerClient` for those that anybody can name, such as the
 source of a webmention. Each has its own list of allowed networks. A stranger reaches the usual
 ports only, and never this machine.
 
-Names are resolved in threads of their own. The event loop's few threads also check passwords and
-render long comments, and a name server of somebody who wants to hold them up does not answer.
-
 httpx2 is imported at the first request, since it takes 1.6 MiB and 20 ms, and most services send
 no requests.
 """
 
 import asyncio
-import socket
-import threading
 from collections.abc import AsyncIterator, Coroutine, Mapping, Sequence
-from concurrent.futures import Future
 from ipaddress import ip_address, ip_network
 from typing import Any, ClassVar, Final, NamedTuple
 from urllib.parse import urljoin, urlsplit
 
+from commentsvc.util.connect import look_up, reachable
 from commentsvc.util.ip_ranges import is_local, is_public
 from commentsvc.util.origin import host_name
 from commentsvc.util.tls import client_context
 
 DEADLINE: Final = 20.0  # seconds for the whole request, by default
 REDIRECTS: Final = 5  # that `fetch` follows
-LOOKUPS: Final = 64  # names that are looked up at once, also for requests that are over meanwhile
 ANSWER: Final = 2_048  # bytes of an answer that `post` reads: enough for an error message
 # Bytes of an answer for each piece that it may come in, and pieces that are allowed in any case.
 # Each piece costs time on the event loop, so a server that sends single bytes is refused.
@@ -45,8 +39,6 @@ TURN: Final = 64  # pieces that are read before others get their turn
 EMPTY: Final[Mapping[str, str]] = {}
 
 STRANGER_PORTS: Final = (80, 443)  # that an address of a stranger may name
-
-_lookups: Final = threading.BoundedSemaphore(LOOKUPS)
 
 
 class RemoteError(Exception):
@@ -169,15 +161,18 @@ class _Client:
                 await response.aclose()
 
     async def _resolve(self, host: str, port: int) -> str:
-        """Return an address of `host`. Raise RemoteError if any address of it is not allowed."""
-        addresses = await _look_up(host, port)
+        """Return an address of `host` that answers.
+
+        Raise OSError, and RemoteError if any address of it is not allowed.
+        """
+        addresses = await look_up(host, port)
         for address in addresses:
             if not self._may_reach(address):
                 raise RemoteError(
                     f"{host} is {address}, which is no public address. If that is meant, add its"
                     f" network to {self.SETTING}."
                 )
-        return addresses[0]
+        return await reachable(addresses, port)
 
     def _may_reach(self, address: str) -> bool:
         ip = ip_address(address.partition("%")[0])
@@ -235,26 +230,3 @@ async def _read(pieces: AsyncIterator[bytes], most: int) -> bytes:
         if number % TURN == 0:
             await asyncio.sleep(0)
     return bytes(read)
-
-
-async def _look_up(host: str, port: int) -> list[str]:
-    """Return the addresses of `host`. Raise RemoteError, OSError or UnicodeError.
-
-    Nothing but the resolver ends a lookup, which may take a minute. Its thread does not keep the
-    program from ending.
-    """
-    entries: Future[list[Any]] = Future()  # Any: a tuple for each family of addresses
-    entries.set_running_or_notify_cancel()
-
-    def work() -> None:
-        try:
-            entries.set_result(socket.getaddrinfo(host, port, type=socket.SOCK_STREAM))
-        except Exception as error:  # for whoever waits
-            entries.set_exception(error)
-        finally:
-            _lookups.release()
-
-    if not _lookups.acquire(blocking=False):
-        raise RemoteError("too many names are being looked up")
-    threading.Thread(target=work, name="dns", daemon=True).start()
-    return [str(entry[4][0]) for entry in await asyncio.wrap_future(entries)]

@@ -1,4 +1,4 @@
-"""Texts from others: decoding, whole numbers, one visible line, marks, excerpts, comparison."""
+"""Texts from others: decoding, whole numbers, one line, addresses, marks, excerpts, comparison."""
 
 import codecs
 import re
@@ -6,6 +6,7 @@ import unicodedata
 from collections.abc import Iterable
 from html import unescape
 from typing import Final
+from urllib.parse import unquote
 
 
 def whole_number(text: str) -> int | None:
@@ -38,7 +39,26 @@ _VISIBLE = re.compile(VISIBLE).search
 MARKS: Final = 6
 _MAY_BE_MARKS = re.compile(rf"[^\w\s!-~]{{{MARKS + 1},}}").sub
 _TIBETAN = range(0xF00, 0x1000)  # its letters below others count as marks, and stacks can be high
+_ENCODED = re.compile("(?:%[89A-Fa-f][0-9A-Fa-f])+").sub  # letters outside of ASCII
 _BLANK_LINES = re.compile(r"(?:[^\S\n]*\n)*").match
+
+
+def readable_address(address: str, length: int) -> str:
+    """Return an address for people, of at most `length` characters, with letters for their %XX.
+
+    What could not be seen there, or would end the address, stays encoded.
+    """
+
+    def letters(found: re.Match[str]) -> str:
+        text = unquote(found[0], errors="replace")
+        return text if "\ufffd" not in text and one_line(f"/{text}/") == f"/{text}/" else found[0]
+
+    return shortened(_ENCODED(letters, address), length)
+
+
+def shortened(text: str, length: int) -> str:
+    """Return a text of at most `length` characters, with "…" for what was cut."""
+    return text if len(text) <= length else (text[: length - 1] + "…")[:length]
 
 
 def is_visible(text: str) -> bool:

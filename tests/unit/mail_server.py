@@ -31,7 +31,7 @@ class MailServer:
         self.answers: list[str] = []
         self.hanging = self.last = ""
         self.data_answer = "250 Thank you"
-        self.sessions = 0
+        self.greetings: list[str] = []  # the name in each EHLO
 
     def authenticate(self, *given: Any) -> AuthResult:  # Any: as aiosmtpd passes them
         """Accept one name and one password."""
@@ -42,8 +42,8 @@ class MailServer:
     async def handle_EHLO(  # noqa: N802 - aiosmtpd's name
         self, server: SMTP, session: Session, _: Envelope, hostname: str, responses: list[str]
     ) -> list[str]:
-        """Count the connection and greet."""
-        self.sessions += 1
+        """Keep the client's name and greet."""
+        self.greetings.append(hostname)
         session.host_name = hostname
         return responses
 

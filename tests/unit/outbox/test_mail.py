@@ -24,7 +24,7 @@ from commentsvc.markup.markdown import render
 from commentsvc.model import APPROVED
 from commentsvc.moderation import changes, profiles
 from commentsvc.outbox import outbox
-from commentsvc.outbox.mail import MailComposer
+from commentsvc.outbox.mail import SUBJECT_LENGTH, MailComposer
 from commentsvc.outbox.mail_contents import MailContent
 from commentsvc.outbox.mail_kinds import KINDS
 from commentsvc.readers import subscriptions
@@ -286,6 +286,23 @@ def test_a_flood_of_reports_is_no_flood_of_mails(database: Database) -> None:
     left = database.read_now(outbox.due, "mail", NOW + 9, 99)
     assert [row for row in left if row.kind == "reported"] == []
     assert not database.read_now(outbox.is_flooding, rows[-1], NOW + DAY_MS)
+
+
+@pytest.mark.parametrize("tag", ["en", "de", "ja"])
+def test_a_long_address_leaves_the_whole_subject_in_a_mail(database: Database, tag: str) -> None:
+    add(database, url="/%E4%BD%A0" + "/a" * 900, author="Ann " * 15)
+    mail = replace(SETTINGS.mail, language=tag)
+    settings = replace(SETTINGS, mail=mail)
+    made = database.read_now(MailComposer(settings, LINKS).compose, ROW)
+    assert made
+    subject = str(made.message["Subject"])
+    assert ("Ann " * 15).strip() in subject
+    assert "/你/a/a/a" in subject
+    assert len(subject) <= SUBJECT_LENGTH
+    saying = KINDS["submitted"].subject
+    assert isinstance(saying, i18n.Message)
+    closing = i18n.translate(saying, tag).rpartition("%(title)s")[2]
+    assert subject.endswith(closing)
 
 
 @given(st.text(), st.text())

@@ -19,7 +19,7 @@ from commentsvc.outbox.delivery import (
     ServerUnreachable,
     TemporaryFailure,
 )
-from commentsvc.outbox.smtp import PATIENT, Deadlines, Envelope, Smtp
+from commentsvc.outbox.smtp import PATIENT, Deadlines, Envelope, Smtp, greeting_name
 from tests.unit.mail_server import PASSWORD, MailServer, mail_server, mail_settings
 
 QUICK = Deadlines(connect=0.5, send=0.2, quit=0.2)  # for a server that hangs
@@ -66,7 +66,7 @@ def test_several_letters_go_over_one_connection() -> None:
             await send(
                 Smtp(mail_settings(server.port), "me.test"), envelope(), envelope("b@c.example")
             )
-        assert server.sessions == 1
+        assert len(server.greetings) == 1
         assert server.recipients == ["mo@blog.example", "b@c.example"]
         assert server.senders == [SENDER, SENDER]
         assert server.mails[0].get_content().splitlines() == ["Hello", ".", "world"]
@@ -223,10 +223,31 @@ def test_a_server_that_is_not_there_is_unreachable() -> None:
     async def talk() -> None:
         async with mail_server() as server:
             pass
-        with pytest.raises(
-            ServerUnreachable, match=f"^localhost:{server.port}: .*Error connecting"
-        ):
+        refused = f"^localhost:{server.port}: .*127.0.0.1: Connection refused"
+        with pytest.raises(ServerUnreachable, match=refused):
             await send(Smtp(mail_settings(server.port), "me.test"), envelope())
+
+    run(talk())
+
+
+@pytest.mark.parametrize(
+    ("host", "name"),
+    [
+        ("192.0.2.5", "[192.0.2.5]"),
+        ("2001:db8::1", "[IPv6:2001:db8::1]"),
+        ("comments.example", "comments.example"),
+        ("bücher.example", "xn--bcher-kva.example"),
+        ("", "localhost"),
+    ],
+)
+def test_servers_are_greeted_with_a_name_or_an_address_literal(host: str, name: str) -> None:
+    """RFC 5321, 4.1.3."""
+    assert greeting_name(host) == name
+
+    async def talk() -> None:
+        async with mail_server() as server:
+            await send(Smtp(mail_settings(server.port), host), envelope())
+        assert server.greetings == [name]
 
     run(talk())
 

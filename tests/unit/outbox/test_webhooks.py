@@ -6,7 +6,7 @@ import hashlib
 import hmac
 import json
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +20,7 @@ from commentsvc.outbox.delivery import DeliveryError, ServerUnreachable, Tempora
 from commentsvc.outbox.webhooks import Webhook, WebhookRequest
 from commentsvc.settings.schema import HooksSettings, Settings
 from commentsvc.util.http_client import HttpResponse, SettingsClient
+from commentsvc.util.text import readable_address
 from tests.unit.app_fixture import NOW, SETTINGS, Served, served, waiting
 from tests.unit.settable_clock import SettableClock
 
@@ -203,6 +204,61 @@ def test_a_long_comment_is_cut(service: Served) -> None:
     content = json.loads(webhooks.discord(ALL)(sent).body)["content"]
     assert len(content) < 2_000
     assert content.endswith("https://blog.example/p/")
+
+
+LONG_PATHS = (
+    f"/x/?q={'a' * 1_960}",
+    "/" + "a/" * 990,
+    f"/{'%E4%BD%A0' * 220}/",
+    f"/{'%F0%9F%98%80' * 160}/",
+)
+LIMITS: dict[
+    str, Callable[[Any], int]
+] = {  # what is left of the limit of each messenger, in characters, UTF-16 code units or bytes
+    "discord": lambda sent: 2_000 - len(sent["content"]),
+    "telegram": lambda sent: 4_096 - len(sent["text"].encode("utf-16-le")) // 2,
+    "slack": lambda sent: 3_000 - max(len(sent["text"]), len(sent["blocks"][0]["text"]["text"])),
+    "ntfy": lambda sent: 4_096 - len(sent["message"].encode()),
+}
+
+
+@pytest.mark.parametrize("path", LONG_PATHS)
+@pytest.mark.parametrize("words", ["a nasty comment", "😀" * 700 + "x" * 50, "`x" * 350], ids=len)
+@pytest.mark.parametrize("public_url", [PUBLIC, f"https://{'c' * 60}.example/{'d' * 150}"], ids=len)
+def test_words_of_a_comment_are_in_each_message_however_long_its_address_is(
+    tmp_path: Path, path: str, words: str, public_url: str
+) -> None:
+    settings = replace(
+        WITH_HOOKS,
+        server=replace(SETTINGS.server, public_url=public_url),
+        comments=replace(SETTINGS.comments, author_length=1_000, message_length=800),
+    )
+    with served(tmp_path, settings) as service:
+        assert service.submit(words, path, author="Ann😀" * 250).status in (201, 202)
+        sent = messages(service, settings)
+    for name, left in LIMITS.items():
+        message = sent[name][1]
+        assert left(message) >= 0, name
+        assert words[:600].replace("`", "\u02cb") in json.dumps(
+            message, ensure_ascii=False
+        ).replace("`", "\u02cb")
+    assert sent["discord"][1]["content"].count("```") == 2
+
+
+@pytest.mark.parametrize(
+    ("address", "shown"),
+    [
+        ("/%E4%BD%A0%E5%A5%BD/", "/你好/"),
+        ("/b%C3%BCcher/?a=%26b%20c", "/bücher/?a=%26b%20c"),
+        ("/%E2%80%AE/", "/%E2%80%AE/"),  # it turns the direction round
+        ("/%C2%A0/", "/%C2%A0/"),  # a space
+        ("/%E4%BD/%FF/", "/%E4%BD/%FF/"),  # no UTF-8
+        ("/" + "a" * 60, "/" + "a" * 48 + "…"),
+        ("/" + "%E4%BD%A0" * 60, "/" + "你" * 48 + "…"),
+    ],
+)
+def test_addresses_are_decoded_and_then_shortened_for_people(address: str, shown: str) -> None:
+    assert readable_address(address, 50) == shown
 
 
 @pytest.mark.parametrize(

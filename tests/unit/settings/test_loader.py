@@ -356,3 +356,37 @@ def test_options_of_the_command_line_win() -> None:
 def test_a_wrong_option_is_named_as_it_was_written() -> None:
     with pytest.raises(SettingsError, match=r"^--workers is \"x\"; allowed is a whole"):
         loader.load(None, {}, {"server.workers": "x"})
+
+
+@pytest.mark.parametrize("service", ["", "_MAIL", "_INBOX", "_SERVER", "_DATABASE", "_X_Y"])
+@pytest.mark.parametrize("address", ["10.0.0.1", "[fd00::1]"])
+def test_no_name_of_a_service_in_kubernetes_stops_the_start(service: str, address: str) -> None:
+    name = f"COMMENTSVC{service}"
+    links = {
+        f"{name}_SERVICE_HOST": address,
+        f"{name}_SERVICE_PORT": "25",
+        f"{name}_SERVICE_PORT_SMTP": "25",
+        f"{name}_PORT": f"tcp://{address}:25",
+        f"{name}_PORT_25_TCP": f"tcp://{address}:25",
+        f"{name}_PORT_25_TCP_PROTO": "tcp",
+        f"{name}_PORT_25_TCP_PORT": "25",
+        f"{name}_PORT_25_TCP_ADDR": address,
+    }
+    assert loader.load(None, links) == Settings()
+    assert not [*loader.given(None, links)]
+    assert (
+        loader.load(
+            None,
+            links
+            | {"COMMENTSVC_MAIL_HOST": "m.example"}
+            | {"COMMENTSVC_MAIL_PORT": "465"}
+            | MAILED,
+        ).mail.port
+        == 465
+    )
+
+
+MAILED = {
+    "COMMENTSVC_MAIL_SENDER": "a@b.example",
+    "COMMENTSVC_SERVER_PUBLIC_URL": "https://c.example",
+}

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 import trustme
 
-from commentsvc.util import http_client
+from commentsvc.util import connect, http_client
 from commentsvc.util.http_client import HttpResponse, RemoteError, SettingsClient, StrangerClient
 from commentsvc.util.ip_ranges import is_public
 from tests.background import background
@@ -250,7 +250,7 @@ def test_names_that_are_looked_up_at_once_are_bounded(monkeypatch: pytest.Monkey
         return {str(each) for each in await asyncio.gather(*asked, return_exceptions=True)}
 
     try:
-        assert asyncio.run(fetches(http_client.LOOKUPS)) == {"no answer within 0 s"}
+        assert asyncio.run(fetches(connect.LOOKUPS)) == {"no answer within 0 s"}
         assert asyncio.run(fetches(1)) == {"too many names are being looked up"}
     finally:
         answered.set()
