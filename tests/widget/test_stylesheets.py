@@ -212,11 +212,14 @@ def test_firefox_shows_each_control_under_the_hardest_stylesheets(
     """The elements are those that Chromium has made, without their scripts."""
     html = page.evaluate("document.documentElement.outerHTML")
     html = re.sub(r"(?s)<script.*?</script>|<link .*?>", "", html)
+    # An accent of the stylesheet before, which no script removes here
+    html = re.sub(r'(<comment-thread[^>]*) style="[^"]*"', r"\1", html)
     (tmp_path / "states.html").write_text(f"<!doctype html>{html}<script>{SCRIPT}</script>")
     with firefox(tmp_path / "profile") as browser:
         browser.visit((tmp_path / "states.html").as_uri())
         for name in ("Paper", "hugo-book", "everything at once"):
             for scheme in ("light", "dark"):
                 browser.run("setScheme(arguments[0])", scheme)
-                found = browser.run("wear(arguments[0]); return lookAt()", MADE[name])
+                browser.run("wear(arguments[0])", MADE[name])
+                found = browser.run("return lookAt()")
                 assert not found, (name, scheme, list(dict.fromkeys(found))[:5])
