@@ -171,7 +171,7 @@ export class Thread {
   #order = h("select.link", { name: "sort" });
   #feed = h("a.link");
   #more = h("button.button", { hidden: true });
-  #loading = h("p.skeleton");
+  #loading = h("div.comment");
   box;
   #fallback = [];
 
@@ -252,7 +252,7 @@ export class Thread {
     let isLoaded = false;
     const loaded = Promise.allSettled([answer, own]).then(() => (isLoaded = true));
     this.messages = await loadMessages(host);
-    this.#loading.textContent = this.messages.loading;
+    this.#loading.replaceChildren(h("article", {}, h("span.avatar"), h("p.hint", {}, this.messages.loading)));
     await stylesheet;
     if (!isLoaded && !this.box && !built && !this.hasEnded) host.append(this.#loading);
     await loaded;

@@ -213,13 +213,21 @@ def test_a_deleted_comment_with_replies_leaves_a_word(open_post: Open, answers: 
     expect(page.get_by_role("heading", name="2 comments")).to_be_visible()
 
 
-def test_a_slow_thread_says_that_it_is_loading(page: Page, answers: Answers) -> None:
+def test_a_slow_thread_says_in_the_shape_of_a_comment_that_it_is_loading(
+    page: Page, answers: Answers
+) -> None:
     held: list[Route] = []
     page.route("**/api/comments?*", lambda route: held.append(route))
     page.set_viewport_size({"width": 1280, "height": 3000})
     with page.expect_request("**/api/comments?*"):
         page.goto(POST)
-    expect(page.get_by_text("Loading comments…")).to_be_visible()
+    loading = page.locator("article", has_text="Loading comments…")
+    words, picture = loading.locator("p"), loading.locator("span")
+    expect(words).to_be_visible()
+    circle, line = picture.bounding_box(), words.bounding_box()
+    assert circle
+    assert line
+    assert circle["width"] == circle["height"] < line["x"]
     held.pop().fallback()
     expect(page.get_by_role("heading", name="No comments")).to_be_visible()
     expect(page.get_by_text("Loading comments…")).to_have_count(0)
